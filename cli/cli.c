@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the verb, parses its flags, runs it. See cli.h. */
+#include "cli/cli.h"
+
+#include "runtime/logger.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLI_NOUN_ADDRESS(name) &cli_##name,
+const struct cli_noun *const cli_nouns[] = {CLI_NOUNS(CLI_NOUN_ADDRESS)};
+const size_t cli_nouns_count = sizeof(cli_nouns) / sizeof(cli_nouns[0]);
+
+static const char *const output_names[] = {"table", "json", "jsonl"};
+_Static_assert(sizeof(output_names) / sizeof(output_names[0]) == CLI_OUTPUT_COUNT,
+               "every output has a name");
+
+const struct cli_noun *cli_find_noun(const char *name)
+{
+    for (size_t i = 0; i < cli_nouns_count; i++) {
+        if (strcmp(cli_nouns[i]->name, name) == 0)
+            return cli_nouns[i];
+    }
+    return NULL;
+}
+
+const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name)
+{
+    for (size_t i = 0; i < noun->verb_count; i++) {
+        const struct cli_verb *verb = &noun->verbs[i];
+        if (verb->name == NULL || (name != NULL && strcmp(verb->name, name) == 0))
+            return verb;
+    }
+    return NULL;
+}
+
+/* ---- flags ---- */
+
+static const struct cli_flag *find_flag(const struct cli_verb *verb, const char *name,
+                                        size_t name_size)
+{
+    for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
+        if (strlen(flag->name) == name_size && strncmp(flag->name, name, name_size) == 0)
+            return flag;
+    }
+    return NULL;
+}
+
+const char *cli_flag_next(const struct cli *cli, const char *name, size_t *index)
+{
+    assert(find_flag(cli->verb, name, strlen(name)) != NULL);
+    while (*index < cli->given_count) {
+        const struct cli_given *given = &cli->given[(*index)++];
+        if (strcmp(given->flag->name, name) == 0)
+            return given->value;
+    }
+    return NULL;
+}
+
+const char *cli_flag_value(const struct cli *cli, const char *name)
+{
+    const char *last = NULL;
+    const char *value;
+    for (size_t index = 0; (value = cli_flag_next(cli, name, &index)) != NULL;)
+        last = value;
+    return last;
+}
+
+bool cli_flag_given(const struct cli *cli, const char *name)
+{
+    return cli_flag_value(cli, name) != NULL;
+}
+
+enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t fallback,
+                              int64_t min, int64_t max, int64_t *ret_value, struct error *ret_error)
+{
+    const char *text = cli_flag_value(cli, name);
+    int64_t value = fallback;
+    if (text != NULL) {
+        char *end = NULL;
+        errno = 0;
+        value = strtoll(text, &end, 10);
+        if (end == text || *end != '\0' || errno != 0 || value < min || value > max)
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--%s %.60s: expected a whole number from %lld to %lld", name, text,
+                             (long long)min, (long long)max);
+    }
+    *ret_value = value;
+    return ERROR_OK;
+}
+
+/* ---- errors ---- */
+
+int cli_fail(const struct cli *cli, const struct error *error)
+{
+    (void)fprintf(cli->err, "reeve: %s\n", error->message);
+    if (strcmp(error->code, "Usage") == 0)
+        return EXIT_CODE_USAGE;
+    return (int)exit_code_of(error);
+}
+
+int cli_usage(const struct cli *cli, const char *format, ...)
+{
+    va_list args;
+    (void)fputs("reeve: ", cli->err);
+    va_start(args, format);
+    (void)vfprintf(cli->err, format, args);
+    va_end(args);
+    if (cli->verb == NULL || cli->verb->name == NULL)
+        (void)fprintf(cli->err, "\nTry: reeve%s%s --help\n", cli->noun != NULL ? " " : "",
+                      cli->noun != NULL ? cli->noun->name : "");
+    else
+        (void)fprintf(cli->err, "\nTry: reeve %s %s --help\n", cli->noun->name, cli->verb->name);
+    return EXIT_CODE_USAGE;
+}
+
+/* ---- parsing ---- */
+
+static bool is_help(const char *argument)
+{
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+}
+
+static int set_output(struct cli *cli, const char *name)
+{
+    for (int output = 0; output < CLI_OUTPUT_COUNT; output++) {
+        if (strcmp(name, output_names[output]) == 0) {
+            cli->output = (enum cli_output)output;
+            return EXIT_CODE_OK;
+        }
+    }
+    return cli_usage(cli, "--output %.60s: expected table, json or jsonl", name);
+}
+
+static int unknown_flag(const struct cli *cli, const char *argument)
+{
+    const char *names[256];
+    char name[80];
+    size_t count = 0;
+    names[count++] = "help";
+    if (cli->verb->output)
+        names[count++] = "output";
+    for (const struct cli_flag *flag = cli->verb->flags; flag != NULL && flag->name != NULL; flag++)
+        names[count++] = flag->name;
+    for (size_t i = 0; i < config_keys_count && count < sizeof(names) / sizeof(names[0]); i++)
+        names[count++] = config_keys[i].name;
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
+    const char *nearest = config_nearest(name, names, count);
+    if (nearest == NULL)
+        return cli_usage(cli, "unknown flag %.80s", argument);
+    return cli_usage(cli, "unknown flag %.80s: did you mean --%s?", argument, nearest);
+}
+
+/* Takes argv[*index] as a flag of the verb or as --output. *ret_taken says whether it was one. */
+static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, bool *ret_taken)
+{
+    const char *name = argv[*index] + 2;
+    size_t size = strcspn(name, "=");
+    const struct cli_flag *flag = find_flag(cli->verb, name, size);
+    bool is_output =
+        cli->verb->output && size == strlen("output") && !strncmp(name, "output", size);
+    *ret_taken = flag != NULL || is_output;
+    if (!*ret_taken)
+        return EXIT_CODE_OK;
+    const char *value = name[size] == '=' ? name + size + 1 : NULL;
+    bool needs_value = is_output || flag->value != NULL;
+    if (!needs_value && value != NULL)
+        return cli_usage(cli, "--%s takes no value", flag->name);
+    if (needs_value && value == NULL && *index + 1 < argc)
+        value = argv[++*index];
+    if (needs_value && value == NULL)
+        return cli_usage(cli, "--%.*s needs a value", (int)size, name);
+    ++*index;
+    if (is_output)
+        return set_output(cli, value);
+    cli->given[cli->given_count++] = (struct cli_given){flag, value != NULL ? value : ""};
+    return EXIT_CODE_OK;
+}
+
+static int take_flag(struct cli *cli, int argc, char **argv, int *index)
+{
+    bool taken = false;
+    struct error error = {0};
+    int at = *index;
+    int code = take_own_flag(cli, argc, argv, index, &taken);
+    if (code != EXIT_CODE_OK || taken)
+        return code;
+    if (config_take_flag(cli->config, argc, argv, index, &taken, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    if (!taken)
+        return unknown_flag(cli, argv[at]);
+    while (at < *index)
+        cli->config_flags[cli->config_flag_count++] = argv[at++];
+    return EXIT_CODE_OK;
+}
+
+static int check_arguments(const struct cli *cli)
+{
+    const struct cli_verb *verb = cli->verb;
+    if (cli->argument_count < verb->arguments_min)
+        return cli_usage(cli, "an argument is missing: %s", verb->arguments);
+    if (verb->arguments_max >= 0 && cli->argument_count > verb->arguments_max)
+        return cli_usage(cli, "unexpected argument \"%.80s\"", cli->arguments[verb->arguments_max]);
+    return EXIT_CODE_OK;
+}
+
+/* People want the answer; the log is for who asks for it. */
+static void set_log_level(const struct cli *cli)
+{
+    const char *wanted = config_string(cli->config, "log.level");
+    enum log_level level = LOG_LEVEL_ERROR;
+    for (int at = 0; config_is_set(cli->config, "log.level") && at < LOG_LEVEL_COUNT; at++) {
+        if (strcmp(log_level_name((enum log_level)at), wanted) == 0)
+            level = (enum log_level)at;
+    }
+    log_set_level(level);
+}
+
+/* Everything behind the verb. */
+static int parse(struct cli *cli, int argc, char **argv)
+{
+    bool flags = true;
+    for (int index = 0; index < argc;) {
+        const char *argument = argv[index];
+        if (flags && strcmp(argument, "--") == 0) {
+            flags = false;
+            index++;
+        } else if (flags && argument[0] == '-' && argument[1] == '-') {
+            int code = take_flag(cli, argc, argv, &index);
+            if (code != EXIT_CODE_OK)
+                return code;
+        } else if (flags && argument[0] == '-' && argument[1] != '\0') {
+            return cli_usage(cli, "unknown flag %.80s: flags are words behind two dashes",
+                             argument);
+        } else {
+            cli->arguments[cli->argument_count++] = argv[index++];
+        }
+    }
+    struct error error = {0};
+    if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
+        config_finish(cli->config, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    set_log_level(cli);
+    return check_arguments(cli);
+}
+
+/* --help anywhere before "--" asks for help, whatever else is wrong. */
+static bool wants_help(const struct cli_verb *verb, int argc, char **argv)
+{
+    int count = verb->raw && argc > 1 ? 1 : argc;
+    for (int i = 0; i < count && strcmp(argv[i], "--") != 0; i++) {
+        if (is_help(argv[i]))
+            return true;
+    }
+    return false;
+}
+
+static int run_verb(struct cli *cli, int argc, char **argv)
+{
+    if (wants_help(cli->verb, argc, argv)) {
+        cli_help_verb(cli->out, cli->noun, cli->verb);
+        return EXIT_CODE_OK;
+    }
+    int code = EXIT_CODE_OK;
+    cli->config = config_new();
+    cli->arguments = calloc((size_t)argc + 1, sizeof(*cli->arguments));
+    cli->given = calloc((size_t)argc + 1, sizeof(*cli->given));
+    cli->config_flags = calloc((size_t)argc + 1, sizeof(*cli->config_flags));
+    assert(cli->arguments != NULL && cli->given != NULL && cli->config_flags != NULL);
+    if (cli->verb->raw) {
+        memcpy(cli->arguments, argv, (size_t)argc * sizeof(*argv));
+        cli->argument_count = argc;
+        code = check_arguments(cli);
+    } else {
+        code = parse(cli, argc, argv);
+    }
+    if (code == EXIT_CODE_OK)
+        code = cli->verb->run(cli);
+    if (fflush(cli->out) != 0 && code == EXIT_CODE_OK)
+        code = EXIT_CODE_INTERNAL;
+    free(cli->config_flags);
+    free(cli->given);
+    free(cli->arguments);
+    config_free(cli->config);
+    return code;
+}
+
+static int unknown_noun(const struct cli *cli, const char *name)
+{
+    const char *names[64];
+    assert(cli_nouns_count <= sizeof(names) / sizeof(names[0]));
+    for (size_t i = 0; i < cli_nouns_count; i++)
+        names[i] = cli_nouns[i]->name;
+    const char *nearest = config_nearest(name, names, cli_nouns_count);
+    if (nearest == NULL)
+        return cli_usage(cli, "there is no command \"%.60s\"", name);
+    return cli_usage(cli, "there is no command \"%.60s\": did you mean \"%s\"?", name, nearest);
+}
+
+static int unknown_verb(const struct cli *cli, const char *name)
+{
+    const char *names[64];
+    assert(cli->noun->verb_count <= sizeof(names) / sizeof(names[0]));
+    for (size_t i = 0; i < cli->noun->verb_count; i++)
+        names[i] = cli->noun->verbs[i].name;
+    const char *nearest = config_nearest(name, names, cli->noun->verb_count);
+    if (nearest == NULL)
+        return cli_usage(cli, "there is no command \"%s %.60s\"", cli->noun->name, name);
+    return cli_usage(cli, "there is no command \"%s %.60s\": did you mean \"%s\"?", cli->noun->name,
+                     name, nearest);
+}
+
+int cli_main_to(int argc, char **argv, char *const envp[], FILE *out, FILE *err)
+{
+    struct cli cli = {.environment = envp, .out = out, .err = err};
+    if (argc == 0) {
+        cli_help_all(err);
+        return EXIT_CODE_USAGE;
+    }
+    if (is_help(argv[0])) {
+        cli_help_all(out);
+        return EXIT_CODE_OK;
+    }
+    /* What everybody types first. */
+    const char *noun = strcmp(argv[0], "--version") == 0 ? "version" : argv[0];
+    cli.noun = cli_find_noun(noun);
+    if (cli.noun == NULL)
+        return unknown_noun(&cli, argv[0]);
+    cli.verb = cli_find_verb(cli.noun, argc > 1 ? argv[1] : NULL);
+    if (cli.verb != NULL) {
+        int used = cli.verb->name != NULL ? 2 : 1;
+        return run_verb(&cli, argc - used, argv + used);
+    }
+    if (argc == 1 || is_help(argv[1])) {
+        cli_help_noun(argc == 1 ? err : out, cli.noun);
+        return argc == 1 ? EXIT_CODE_USAGE : EXIT_CODE_OK;
+    }
+    return unknown_verb(&cli, argv[1]);
+}
+
+int cli_main(int argc, char **argv, char *const envp[])
+{
+    return cli_main_to(argc, argv, envp, stdout, stderr);
+}

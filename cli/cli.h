@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The command line: one table of nouns, from which parsing and help are made.
+ *
+ * A noun is one file, cli/NOUN.c, which defines `const struct cli_noun cli_NOUN`, and one row of
+ * CLI_NOUNS below. Its verbs say what they take; flags, --output, --help and the configuration's
+ * flags are parsed before a verb runs. */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "engine/error.h"
+#include "runtime/config.h"
+#include "runtime/exit_code.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Every noun, in the order of the help. */
+#define CLI_NOUNS(X) \
+    X(dev)           \
+    X(run)           \
+    X(broker)        \
+    X(topics)        \
+    X(workflow)      \
+    X(submit)        \
+    X(import)        \
+    X(cancel)        \
+    X(orders)        \
+    X(compensate)    \
+    X(resubmit)      \
+    X(alerts)        \
+    X(agents)        \
+    X(owners)        \
+    X(leader)        \
+    X(verify)        \
+    X(replay)        \
+    X(partition)     \
+    X(bench)         \
+    X(config)        \
+    X(version)       \
+    X(help)
+
+/* A flag of a verb's own. */
+struct cli_flag {
+    const char *name;  /* "rate" for --rate */
+    const char *value; /* what help calls its value, "N/s"; NULL = a switch without a value */
+    const char *doc;   /* one sentence */
+};
+
+struct cli;
+
+struct cli_verb {
+    const char *name;      /* NULL: the noun itself is the command */
+    const char *arguments; /* for help: "FILE|-"; NULL = none */
+    int arguments_min;
+    int arguments_max; /* -1 = any number */
+    const char *summary;
+    const char *examples;         /* whole command lines, one a line, with "# comment" lines */
+    const struct cli_flag *flags; /* ends with a row without a name; may be NULL */
+    unsigned config_services;     /* which of the configuration's keys --help lists */
+    bool raw;    /* arguments go to the verb as they are; only a leading --help is looked at */
+    bool output; /* it knows --output */
+    int (*run)(struct cli *cli); /* an exit code */
+};
+
+struct cli_noun {
+    const char *name;
+    const char *summary;
+    const struct cli_verb *verbs;
+    size_t verb_count;
+};
+
+#define CLI_DECLARE_NOUN(name) extern const struct cli_noun cli_##name;
+CLI_NOUNS(CLI_DECLARE_NOUN)
+#undef CLI_DECLARE_NOUN
+
+extern const struct cli_noun *const cli_nouns[];
+extern const size_t cli_nouns_count;
+
+/* The name of every verb that exits with a code which is special to it is in docs/operations.md. */
+
+enum cli_output { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_JSONL, CLI_OUTPUT_COUNT };
+
+/* One invocation. */
+struct cli {
+    const struct cli_noun *noun;
+    const struct cli_verb *verb;
+    struct config *config; /* finished; at its defaults for raw verbs */
+    enum cli_output output;
+    char **arguments; /* without flags; of raw verbs all that follow the verb */
+    int argument_count;
+    struct cli_given { /* flags of the verb's own, as given */
+        const struct cli_flag *flag;
+        const char *value; /* "" for switches */
+    } * given;
+    size_t given_count;
+    char **config_flags; /* the configuration's flags as given, for processes that get the same */
+    int config_flag_count;
+    char *const *environment;
+    FILE *out;
+    FILE *err;
+};
+
+/* The main: argv without the program's name. */
+int cli_main(int argc, char **argv, char *const envp[]);
+/* The same with streams given, for tests. */
+int cli_main_to(int argc, char **argv, char *const envp[], FILE *out, FILE *err);
+
+/* The flag's value (the last one given), "" for a switch, NULL when it was not given. Asserts that
+ * the verb has this flag. */
+const char *cli_flag_value(const struct cli *cli, const char *name);
+bool cli_flag_given(const struct cli *cli, const char *name);
+/* All values of a flag that may be repeated: begin with *index = 0; NULL = no more. */
+const char *cli_flag_next(const struct cli *cli, const char *name, size_t *index);
+/* A whole number between min and max; `fallback` when not given. REJECT "Usage". */
+enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t fallback,
+                              int64_t min, int64_t max, int64_t *ret_value,
+                              struct error *ret_error);
+
+/* Says "reeve: MESSAGE" on err; returns the exit code of the error's class, EXIT_CODE_USAGE for the
+ * code Usage. */
+int cli_fail(const struct cli *cli, const struct error *error);
+/* The same for a mistake on the command line, with a hint at --help. */
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether `reeve run SERVICE` knows it: builds may leave services out (run.c). */
+bool cli_has_service(const char *name);
+
+/* ---- help (help.c) ---- */
+
+void cli_help_all(FILE *out);
+void cli_help_noun(FILE *out, const struct cli_noun *noun);
+void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb);
+/* All commands as Markdown, for docs/. */
+void cli_help_markdown(FILE *out);
+const struct cli_noun *cli_find_noun(const char *name);
+const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help, made from the table of nouns; the command `help` too. Examples come first: most people look
+ * for one that is nearly what they want. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+enum { SUMMARY_COLUMN = 28, HELP_COLUMNS = 96 };
+
+static void print_examples(FILE *out, const char *examples)
+{
+    (void)fputs("Examples:\n", out);
+    while (*examples != '\0') {
+        size_t size = strcspn(examples, "\n");
+        (void)fprintf(out, "  %.*s\n", (int)size, examples);
+        examples += size + (examples[size] == '\n');
+    }
+}
+
+static void print_synopsis(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
+{
+    (void)fprintf(out, "reeve %s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
+                  verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
+                  verb->arguments != NULL ? verb->arguments : "");
+}
+
+/* `text` in lines that fit HELP_COLUMNS; out stands at column `indent`, where the others begin
+ * too. */
+static void print_wrapped(FILE *out, const char *text, size_t indent)
+{
+    size_t column = indent;
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (column > indent && column + 1 + word > HELP_COLUMNS) {
+            (void)fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        }
+        (void)fprintf(out, "%s%.*s", column > indent ? " " : "", (int)word, text);
+        column += word + (column > indent);
+        text += word + strspn(text + word, " ");
+    }
+    (void)fputc('\n', out);
+}
+
+static void print_row(FILE *out, const char *left, const char *right)
+{
+    if (strlen(left) + 4 > SUMMARY_COLUMN)
+        (void)fprintf(out, "  %s\n%*s", left, SUMMARY_COLUMN, "");
+    else
+        (void)fprintf(out, "  %-*s", SUMMARY_COLUMN - 2, left);
+    print_wrapped(out, right, SUMMARY_COLUMN);
+}
+
+static void print_verb_row(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
+{
+    char left[128];
+    (void)snprintf(left, sizeof(left), "%s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
+                   verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
+                   verb->arguments != NULL ? verb->arguments : "");
+    print_row(out, left, verb->summary);
+}
+
+static void print_flags(FILE *out, const struct cli_verb *verb)
+{
+    char left[128];
+    (void)fputs("\nFlags:\n", out);
+    for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
+        (void)snprintf(left, sizeof(left), "--%s%s%s", flag->name, flag->value != NULL ? " " : "",
+                       flag->value != NULL ? flag->value : "");
+        print_row(out, left, flag->doc);
+    }
+    if (verb->output)
+        print_row(out, "--output table|json|jsonl", "For people (the default) or for programs.");
+    print_row(out, "--help", "This text.");
+}
+
+void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
+{
+    print_examples(out, verb->examples);
+    (void)fputs("\n", out);
+    print_synopsis(out, noun, verb);
+    (void)fputs("\n  ", out);
+    print_wrapped(out, verb->summary, 2);
+    print_flags(out, verb);
+    if (verb->config_services == 0)
+        return;
+    (void)fputs("\nConfiguration (flags, REEVE_... variables, or lines of a --config file;\n"
+                "`reeve config` shows the effective values):\n",
+                out);
+    config_help(out, verb->config_services);
+}
+
+void cli_help_noun(FILE *out, const struct cli_noun *noun)
+{
+    print_examples(out, noun->verbs[0].examples);
+    (void)fprintf(out, "\n%s: %s\n\nCommands:\n", noun->name, noun->summary);
+    for (size_t i = 0; i < noun->verb_count; i++)
+        print_verb_row(out, noun, &noun->verbs[i]);
+    (void)fprintf(out, "\n`reeve %s COMMAND --help` explains one of them.\n", noun->name);
+}
+
+void cli_help_all(FILE *out)
+{
+    print_examples(out, "reeve dev examples/workflows/three-steps.yaml\n"
+                        "reeve submit order.json\n"
+                        "reeve help import");
+    (void)fputs("\nreeve carries orders through multi-step workflows on Kafka: each completes as a "
+                "whole, or is\nundone, or an operator is told.\n\nCommands:\n",
+                out);
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        for (size_t i = 0; i < cli_nouns[n]->verb_count; i++)
+            print_verb_row(out, cli_nouns[n], &cli_nouns[n]->verbs[i]);
+    }
+    (void)fputs("\nExit codes: 0 done; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
+                "a service does\nnot answer; 70 internal; 78 configuration.\n"
+                "`reeve help COMMAND` explains one command, with examples.\n",
+                out);
+}
+
+static void markdown_flags(FILE *out, const struct cli_verb *verb)
+{
+    for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++)
+        (void)fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
+                      flag->value != NULL ? flag->value : "", flag->doc);
+    if (verb->output)
+        (void)fputs("- `--output table|json|jsonl`: for people (the default) or for programs.\n",
+                    out);
+}
+
+void cli_help_markdown(FILE *out)
+{
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        for (size_t i = 0; i < cli_nouns[n]->verb_count; i++) {
+            const struct cli_verb *verb = &cli_nouns[n]->verbs[i];
+            (void)fputs("### `", out);
+            print_synopsis(out, cli_nouns[n], verb);
+            (void)fprintf(out, "`\n\n%s\n\n```sh\n%s\n```\n\n", verb->summary, verb->examples);
+            markdown_flags(out, verb);
+            (void)fputs("\n", out);
+        }
+    }
+}
+
+/* ---- the command ---- */
+
+static int run(struct cli *cli)
+{
+    if (cli_flag_given(cli, "markdown")) {
+        cli_help_markdown(cli->out);
+        return EXIT_CODE_OK;
+    }
+    if (cli->argument_count == 0) {
+        cli_help_all(cli->out);
+        return EXIT_CODE_OK;
+    }
+    const struct cli_noun *noun = cli_find_noun(cli->arguments[0]);
+    if (noun == NULL)
+        return cli_usage(cli, "there is no command \"%.60s\"", cli->arguments[0]);
+    const char *name = cli->argument_count > 1 ? cli->arguments[1] : NULL;
+    const struct cli_verb *verb = cli_find_verb(noun, name);
+    if (verb == NULL && name != NULL)
+        return cli_usage(cli, "there is no command \"%s %.60s\"", noun->name, name);
+    if (verb == NULL)
+        cli_help_noun(cli->out, noun);
+    else
+        cli_help_verb(cli->out, noun, verb);
+    return EXIT_CODE_OK;
+}
+
+static const struct cli_flag flags[] = {
+    {"markdown", NULL, "All commands as Markdown."},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_verb verbs[] = {
+    {
+        .arguments = "[COMMAND [VERB]]",
+        .arguments_max = 2,
+        .summary = "Explains all commands, or one.",
+        .examples = "reeve help\nreeve help import\nreeve help workflow deploy",
+        .flags = flags,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_help = {"help", "Explains commands.", verbs,
+                                  sizeof(verbs) / sizeof(verbs[0])};

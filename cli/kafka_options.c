@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See kafka_options.h. */
+#include "cli/kafka_options.h"
+
+enum error_class cli_kafka_options(const struct config *config,
+                                   struct cli_kafka_options *ret_options, struct error *ret_error)
+{
+    size_t count = config_kafka_count(config);
+    if (count > CLI_KAFKA_SETTINGS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
+                         CLI_KAFKA_SETTINGS_MAX);
+    for (size_t i = 0; i < count; i++)
+        config_kafka_at(config, i, &ret_options->settings[i].name, &ret_options->settings[i].value);
+    ret_options->options = (struct broker_kafka_options){
+        .settings = ret_options->settings,
+        .setting_count = count,
+        .client_id = config_string(config, "instance.id"),
+        .session_timeout_ms = config_ms(config, "session.timeout.ms"),
+        .embedded = config_bool(config, "embedded"),
+    };
+    return ERROR_OK;
+}

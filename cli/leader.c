@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve leader`: who leads, of each elected role, by the log of the elections. */
+#include "cli/output.h"
+#include "cli/people.h"
+#include "cli/session.h"
+#include "runtime/clock.h"
+#include "runtime/election.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum { ANSWER_MS = 15000 };
+
+struct role {
+    struct role *next;
+    struct election_log log;
+    char name[NAME_BYTES_MAX + 1];
+};
+
+struct reading {
+    struct cli_session session;
+    struct role *roles;
+    bool append_times;
+    bool done;
+    struct error error;
+};
+
+static const struct output_column columns[] = {
+    {"role", "ROLE", false},     {"leader", "LEADER", false},    {"term", "TERM", true},
+    {"since", "SINCE", true},    {"progress", "PROGRESS", true}, {"lease_ms", "LEASE", true},
+    {"status", "STATUS", false},
+};
+
+/* ---- reading ---- */
+
+static struct election_log *log_of(struct reading *reading, struct text name)
+{
+    struct role *role;
+    LL_FOREACH(reading->roles, role)
+        if (text_equal(text_of(role->name), name))
+            return &role->log;
+    role = calloc(1, sizeof(*role));
+    assert(role != NULL && name.size <= NAME_BYTES_MAX);
+    memcpy(role->name, name.data, name.size);
+    election_log_init(&role->log);
+    LL_APPEND(reading->roles, role);
+    return &role->log;
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct reading *reading = ctx;
+    struct node *node = reading->session.node;
+    struct record decoded;
+    heap_arena_reset(&node->scratch);
+    if (codec_decode(node->codec, record->value, true, &node->scratch.arena, &decoded, NULL) !=
+            ERROR_OK ||
+        decoded.kind != RECORD_LEADERSHIP || text_empty(decoded.leadership.role))
+        return;
+    (void)election_log_fold(log_of(reading, decoded.leadership.role), &decoded.leadership,
+                            record->offset, record->timestamp, reading->append_times);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    struct reading *reading = ctx;
+    (void)next_offset;
+    reading->done = true;
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct reading *reading = ctx;
+    if (error->class != ERROR_FATAL)
+        return;
+    reading->error = *error;
+    reading->done = true;
+}
+
+static bool is_done(void *ctx)
+{
+    const struct reading *reading = ctx;
+    return reading->done;
+}
+
+static enum error_class read_all(struct reading *reading, struct error *ret_error)
+{
+    static const struct broker_reader_ops ops = {on_record, on_end, on_error};
+    struct node *node = reading->session.node;
+    reading->append_times = broker_has_append_time(node->broker);
+    struct broker_reader *reader =
+        broker_read(node->broker, node->topics.leadership, 0, BROKER_EARLIEST, &ops, reading);
+    bool answered = cli_session_wait(&reading->session, is_done, reading, ANSWER_MS);
+    broker_reader_close(reader);
+    if (!answered)
+        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+    if (error_is(&reading->error))
+        *ret_error = reading->error;
+    return reading->error.class;
+}
+
+/* ---- showing ---- */
+
+/* "leads"; or why there is no leader now. */
+static json_t *status_of(const struct election_log *log, bool append_times, int64_t now)
+{
+    if (log->term < 0)
+        return json_string("nobody has led yet");
+    if (log->released)
+        return json_sprintf("released: %s", log->reason);
+    if (append_times && now > log->last_ms + log->lease_ms)
+        return json_sprintf("silent for %lld s", (long long)((now - log->last_ms) / 1000));
+    return json_string("leads");
+}
+
+static json_t *time_of(int64_t ms)
+{
+    return ms > 0 ? json_integer(ms) : json_null();
+}
+
+static json_t *row_of(const struct role *role, enum cli_output output, bool append_times,
+                      int64_t now)
+{
+    const struct election_log *log = &role->log;
+    bool table = output == CLI_OUTPUT_TABLE;
+    json_t *since = time_of(log->since_ms);
+    json_t *progress = time_of(log->progress_at);
+    json_t *row = json_object();
+    (void)json_object_set_new(row, "role", json_string(role->name));
+    (void)json_object_set_new(row, "leader",
+                              log->term < 0 ? json_null() : json_string(log->instance));
+    (void)json_object_set_new(row, "term", log->term < 0 ? json_null() : json_integer(log->term));
+    (void)json_object_set_new(row, "since", table ? people_age(since, now) : json_incref(since));
+    (void)json_object_set_new(row, "progress",
+                              table ? people_age(progress, now) : json_incref(progress));
+    (void)json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
+    (void)json_object_set_new(row, "rank", json_integer(log->rank));
+    (void)json_object_set_new(row, "leads",
+                              json_boolean(log->term >= 0 && !log->released &&
+                                           (!append_times || now <= log->last_ms + log->lease_ms)));
+    (void)json_object_set_new(row, "status", status_of(log, append_times, now));
+    json_decref(since);
+    json_decref(progress);
+    return row;
+}
+
+static bool show(const struct cli *cli, const struct reading *reading)
+{
+    const struct role *role;
+    int64_t now = clock_wall_ms(clock_real());
+    struct output *output =
+        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    LL_FOREACH(reading->roles, role)
+        output_row(output, row_of(role, cli->output, reading->append_times, now));
+    return output_finish(output);
+}
+
+static int run(struct cli *cli)
+{
+    struct reading reading = {.roles = NULL};
+    struct error error;
+    struct role *role;
+    struct role *next;
+    if (cli_session_open(cli, 0, &reading.session, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    enum error_class class = read_all(&reading, &error);
+    bool shown = class == ERROR_OK && show(cli, &reading);
+    LL_FOREACH_SAFE(reading.roles, role, next)
+        free(role);
+    cli_session_close(&reading.session);
+    if (class != ERROR_OK)
+        return cli_fail(cli, &error);
+    return shown ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+}
+
+static const struct cli_verb verbs[] = {
+    {
+        .summary = "Shows who leads each elected role, under which term, since when.",
+        .examples = "reeve leader\nreeve leader --output json",
+        .config_services = CONFIG_CLI,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_leader = {"leader", "Leaders of elected roles.", verbs,
+                                    sizeof(verbs) / sizeof(verbs[0])};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Progress with rate and time left, on stderr: one line that is written over on a terminal, else a
+ * line every few seconds. Short work shows nothing. */
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include "runtime/clock.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct progress {
+    FILE *out;
+    const struct clock *clock;
+    const char *what; /* "orders"; borrowed */
+    bool terminal;
+    bool shown;
+    int64_t began_ms;
+    int64_t next_ms;
+};
+
+void progress_begin(struct progress *progress, FILE *out, const struct clock *clock,
+                    const char *what);
+/* `total` 0 = not known. `share` (0..1) is how far the work is; below 0 = done / total. */
+void progress_show(struct progress *progress, uint64_t done, uint64_t total, double share);
+/* Clears the line. Returns the seconds since the beginning, at least a millisecond. */
+double progress_end(struct progress *progress);
+
+/* "45 s", "3 min 10 s", "2 h 5 min" */
+enum { PROGRESS_DURATION_SIZE = 32 };
+void progress_duration(double seconds, char ret_text[PROGRESS_DURATION_SIZE]);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/session.h"
+
+static void on_ready(void *ctx)
+{
+    struct cli_session *session = ctx;
+    session->ready = true;
+}
+
+static const struct node_ops node_ops = {.ready = on_ready};
+
+static bool is_ready(void *ctx)
+{
+    const struct cli_session *session = ctx;
+    return session->ready;
+}
+
+enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_session *session,
+                                  struct error *ret_error)
+{
+    *session = (struct cli_session){0};
+    session->context =
+        (struct service_context){.name = "cli",
+                                 .instance_id = config_string(cli->config, "instance.id"),
+                                 .data_dir = config_string(cli->config, "data.dir"),
+                                 .clock = clock_real(),
+                                 .config = cli->config};
+    enum error_class class = loop_new(session->context.clock, &session->context.loop, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    session->metrics = session->context.metrics = metrics_new();
+    class = node_open(&session->context, flags, &node_ops, session, &session->node, ret_error);
+    if (class == ERROR_OK &&
+        !cli_session_wait(session, is_ready, session, config_ms(cli->config, "start.timeout.ms")))
+        class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",
+                          "the broker does not let us read <prefix>.schemas or <prefix>.workflows: "
+                          "do the topics exist (`reeve topics check`)?");
+    if (class != ERROR_OK)
+        cli_session_close(session);
+    return class;
+}
+
+void cli_session_close(struct cli_session *session)
+{
+    node_close(session->node);
+    metrics_free(session->metrics);
+    loop_free(session->context.loop);
+    *session = (struct cli_session){0};
+}
+
+bool cli_session_wait(struct cli_session *session, bool (*done)(void *ctx), void *ctx,
+                      int64_t timeout_ms)
+{
+    return loop_run_until(session->context.loop, done, ctx, timeout_ms);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order-level rules that an operator can check on any log: from the admitted Decisions alone,
+ * without the engine's own state. */
+#ifndef CLI_VERIFY_RULES_H
+#define CLI_VERIFY_RULES_H
+
+#include "schemas/records.h"
+
+struct verify_rules;
+
+enum { VERIFY_FINDING_SIZE = 320 };
+
+struct verify_counts {
+    uint64_t decisions;
+    uint64_t orders;
+    uint64_t by_state[ORDER_STATE_COUNT];
+    uint64_t findings;
+};
+
+/* `found` is told every violation in one line. `partition_count` to check where orders belong. */
+struct verify_rules *verify_rules_new(int32_t partition, int32_t partition_count,
+                                      void (*found)(void *ctx, const char *finding), void *ctx);
+void verify_rules_free(struct verify_rules *rules);
+void verify_rules_claim(struct verify_rules *rules, const struct claim *claim);
+/* An admitted Decision at `offset`. */
+void verify_rules_decision(struct verify_rules *rules, const struct decision *decision,
+                           int64_t offset);
+/* Everything was read: what must hold of orders at rest. */
+void verify_rules_end(struct verify_rules *rules, struct verify_counts *ret_counts);
+
+#endif

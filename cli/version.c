@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve version`: what this binary is made of, and the schemas that it writes. */
+#include "cli/cli.h"
+#include "cli/output.h"
+#include "schemas/codec.h"
+
+#include <inttypes.h>
+
+#ifndef REEVE_VERSION
+#define REEVE_VERSION "unknown"
+#endif
+
+static const struct output_column columns[] = {{"name", "NAME", false},
+                                               {"version", "VERSION", false}};
+static const struct output_column schema_columns[] = {{"record", "RECORD", false},
+                                                      {"fingerprint", "FINGERPRINT", false}};
+
+static int run_schemas(struct cli *cli)
+{
+    struct codec *codec = codec_new();
+    struct output *out = output_new(cli->out, cli->output, schema_columns, 2);
+    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++) {
+        char fingerprint[17];
+        (void)snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
+                       codec_fingerprint(codec, (enum record_kind)kind));
+        output_row(out, json_pack("{s:s, s:s}", "record", record_kind_name((enum record_kind)kind),
+                                  "fingerprint", fingerprint));
+    }
+    codec_free(codec);
+    return output_finish(out) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+}
+
+static int run(struct cli *cli)
+{
+    if (cli_flag_given(cli, "schemas"))
+        return run_schemas(cli);
+    if (cli->output == CLI_OUTPUT_TABLE) {
+        (void)fprintf(cli->out, "reeve %s\n", REEVE_VERSION);
+        return EXIT_CODE_OK;
+    }
+    struct output *out = output_new(cli->out, cli->output, columns, 2);
+    output_single(out);
+    output_row(out, json_pack("{s:s, s:s}", "name", "reeve", "version", REEVE_VERSION));
+    return output_finish(out) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+}
+
+static const struct cli_flag flags[] = {
+    {"schemas", NULL, "The records that this version writes, and their schemas' fingerprints."},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_verb verbs[] = {
+    {
+        .summary = "Says which version this is.",
+        .examples = "reeve version\nreeve version --schemas --output json",
+        .flags = flags,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_version = {"version", "Which version this is.", verbs,
+                                     sizeof(verbs) / sizeof(verbs[0])};

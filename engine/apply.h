@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The appliers, one per event: inside the engine only (from outside: apply() in engine/engine.h).
+ * No rules in here: what follows from the state was decided and stands in the event. */
+#ifndef ENGINE_APPLY_H
+#define ENGINE_APPLY_H
+
+#include "engine/arena.h"
+#include "engine/event.h"
+
+struct apply_ctx {
+    struct order *order;
+    uint64_t version;
+    int64_t decided_at;
+    struct arena *arena;
+    bool borrow; /* texts and lines are borrowed from the event: decide()'s scratch copy */
+};
+
+/* Folds one event that changes the order. */
+void apply_event(const struct apply_ctx *ctx, const struct event *event);
+
+/* The two halves of the table. */
+void apply_order_event(const struct apply_ctx *ctx, const struct event *event);
+void apply_step_event(const struct apply_ctx *ctx, const struct event *event);
+
+/* What becomes of a text of the event: a copy, or itself when it is borrowed. `old` is kept when it
+ * says the same, so that repeated values do not fill the arena. */
+struct text apply_text(const struct apply_ctx *ctx, struct text old, struct text text);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a supervisor must watch, as a function of the order alone. */
+#include "engine/check.h"
+#include "engine/engine.h"
+
+/* Which direction may start attempts in a state of the order; DIRECTION_COUNT = none. */
+static const enum direction startable[] = {
+    [ORDER_PENDING] = DIRECTION_DO,        [ORDER_PROCESSING] = DIRECTION_DO,
+    [ORDER_PROCESSED] = DIRECTION_COUNT,   [ORDER_COMPENSATING] = DIRECTION_UNDO,
+    [ORDER_COMPENSATED] = DIRECTION_COUNT, [ORDER_ERROR] = DIRECTION_COUNT,
+};
+_Static_assert(sizeof(startable) / sizeof(startable[0]) == ORDER_STATE_COUNT,
+               "one row per state of an order");
+
+static bool step_deadline(const struct order *order, uint32_t index, struct deadline *ret_deadline)
+{
+    const struct step *step = &order->steps[index];
+    if (step->state == STEP_PROCESSING) {
+        ENGINE_ASSERT(step->complete_by > 0);
+        *ret_deadline =
+            (struct deadline){DEADLINE_RECOVER, step->complete_by + step->margin_ms, index};
+        return true;
+    }
+    if (step->state == STEP_PENDING && step->retry_at != 0 &&
+        step->direction == startable[order->state]) {
+        *ret_deadline = (struct deadline){DEADLINE_START, step->retry_at, index};
+        return true;
+    }
+    return false;
+}
+
+uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[DEADLINES_MAX])
+{
+    if (order_ended(order))
+        return 0;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (step_deadline(order, i, &ret_deadlines[count]))
+            count++;
+    }
+    if (order->complete_by != 0 && startable[order->state] == DIRECTION_DO)
+        ret_deadlines[count++] =
+            (struct deadline){DEADLINE_ORDER, order->complete_by + order->margin_ms, UINT32_MAX};
+    ENGINE_ASSERT(count <= DEADLINES_MAX);
+    return count;
+}
+
+void deadline_command(const struct order *order, const struct deadline *deadline, struct text by,
+                      struct command *ret_cmd)
+{
+    struct text order_id = order->details.order_id;
+    *ret_cmd = (struct command){.order_id = order_id};
+    const struct step *step = NULL;
+    if (deadline->kind != DEADLINE_ORDER) {
+        ENGINE_ASSERT(deadline->step < order->step_count);
+        step = &order->steps[deadline->step];
+    }
+    switch (deadline->kind) {
+    case DEADLINE_RECOVER:
+        ret_cmd->kind = COMMAND_RECOVER_STEP;
+        ret_cmd->recover_step = (struct recover_step){
+            order_id, step->name, step->direction, step->attempt, step->complete_by, by};
+        return;
+    case DEADLINE_START:
+        ret_cmd->kind = COMMAND_START_STEP;
+        ret_cmd->start_step = (struct start_step){order_id,      step->name,     step->direction,
+                                                  step->attempt, step->retry_at, by};
+        return;
+    case DEADLINE_ORDER:
+        ret_cmd->kind = COMMAND_TIME_OUT_ORDER;
+        ret_cmd->time_out_order = (struct time_out_order){order_id, order->complete_by, by};
+        return;
+    case DEADLINE_KIND_COUNT:
+        break;
+    }
+    ENGINE_ASSERT(false && "a kind of deadline");
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* decide(): one command, one Decision, without exception. */
+#include "engine/decide.h"
+
+#include "engine/apply.h"
+#include "engine/check.h"
+#include "engine/message.h"
+
+enum { EVENTS_AT_FIRST = 8 };
+
+static struct event *next_event(struct decide_ctx *ctx)
+{
+    struct decision *decision = ctx->decision;
+    ENGINE_ASSERT(decision->event_count < DECISION_EVENTS_MAX);
+    if (decision->event_count == ctx->capacity) {
+        uint32_t capacity = ctx->capacity * 2;
+        struct event *events = ARENA_ARRAY(ctx->arena, struct event, capacity);
+        memcpy(events, decision->events, sizeof(*events) * decision->event_count);
+        decision->events = events;
+        ctx->capacity = capacity;
+    }
+    return &decision->events[decision->event_count++];
+}
+
+void emit(struct decide_ctx *ctx, const struct event *event)
+{
+    *next_event(ctx) = *event;
+    if (!event_changes_order(event->kind)) {
+        ENGINE_ASSERT(ctx->decision->event_count == 1);
+        return;
+    }
+    struct apply_ctx apply_ctx = {.order = ctx->order,
+                                  .version = ctx->next_version,
+                                  .decided_at = ctx->input->now,
+                                  .arena = ctx->arena,
+                                  .borrow = true};
+    apply_event(&apply_ctx, event);
+}
+
+/* ---- refusing ---- */
+
+static struct text who_asks(const struct command *cmd)
+{
+    switch (cmd->kind) {
+    case COMMAND_CANCEL_ORDER:
+        return cmd->cancel_order.by;
+    case COMMAND_RECOVER_STEP:
+        return cmd->recover_step.by;
+    case COMMAND_START_STEP:
+        return cmd->start_step.by;
+    case COMMAND_TIME_OUT_ORDER:
+        return cmd->time_out_order.by;
+    case COMMAND_COMPENSATE_ORDER:
+        return cmd->compensate_order.by;
+    case COMMAND_RESUBMIT_STEP:
+        return cmd->resubmit_step.by;
+    case COMMAND_REPORT_STEP:
+        return cmd->report_step.instance;
+    case COMMAND_EXPIRE_ORDER:
+        return cmd->expire_order.by;
+    case COMMAND_EXTEND_STEP:
+        return cmd->extend_step.instance;
+    case COMMAND_SUBMIT_ORDER: /* whoever may write the topic; the order says no more */
+    case COMMAND_UNDECODABLE:
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    return (struct text){0};
+}
+
+static struct attempt_ref attempt_asked_for(const struct command *cmd)
+{
+    if (cmd->kind == COMMAND_RECOVER_STEP)
+        return (struct attempt_ref){cmd->recover_step.step, cmd->recover_step.direction,
+                                    cmd->recover_step.attempt};
+    if (cmd->kind == COMMAND_START_STEP)
+        return (struct attempt_ref){cmd->start_step.step, cmd->start_step.direction,
+                                    cmd->start_step.attempt};
+    if (cmd->kind == COMMAND_EXTEND_STEP)
+        return (struct attempt_ref){cmd->extend_step.step, cmd->extend_step.direction,
+                                    cmd->extend_step.attempt};
+    return (struct attempt_ref){0};
+}
+
+static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text reason,
+                          int64_t due_at)
+{
+    emit(ctx, &(struct event){.kind = EVENT_COMMAND_REJECTED,
+                              .command_rejected = {.command = ctx->cmd->kind,
+                                                   .code = text_of(code),
+                                                   .reason = reason,
+                                                   .by = who_asks(ctx->cmd),
+                                                   .ref = attempt_asked_for(ctx->cmd),
+                                                   .due_at = due_at}});
+}
+
+void reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    struct text reason = message_of(ctx->arena, format, arguments);
+    va_end(arguments);
+    emit_rejected(ctx, code, reason, 0);
+}
+
+void reject_early(struct decide_ctx *ctx, int64_t due_at)
+{
+    ENGINE_ASSERT(due_at > ctx->input->now);
+    struct text reason =
+        message(ctx->arena, "not due for another %lld ms", (long long)(due_at - ctx->input->now));
+    emit_rejected(ctx, "NotYetDue", reason, due_at);
+}
+
+void reject_unknown_order(struct decide_ctx *ctx)
+{
+    reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
+}
+
+bool require_order(struct decide_ctx *ctx)
+{
+    if (!ctx->exists) {
+        reject_unknown_order(ctx);
+        return false;
+    }
+    if (ctx->workflow == NULL) {
+        const struct order_details *details = &ctx->order->details;
+        reject(ctx, "UnknownWorkflow", "workflow %.*s version %u of the order is not at hand",
+               TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
+        return false;
+    }
+    return true;
+}
+
+const struct step *require_attempt(struct decide_ctx *ctx, struct text name,
+                                   enum direction direction, uint32_t attempt, uint32_t *ret_index)
+{
+    int index = order_find_step(ctx->order, name);
+    if (index < 0) {
+        reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
+        return NULL;
+    }
+    const struct step *step = &ctx->order->steps[index];
+    if (step->direction != direction || step->attempt != attempt) {
+        reject(ctx, "Stale", "attempt %u (%s) of step %.*s is the current one",
+               (unsigned)step->attempt, direction_name(step->direction), TEXT_ARG(name));
+        return NULL;
+    }
+    *ret_index = (uint32_t)index;
+    return step;
+}
+
+/* ---- one command ---- */
+
+static void decide_undecodable(struct decide_ctx *ctx)
+{
+    emit(ctx, &(struct event){.kind = EVENT_COMMAND_DEAD_LETTERED,
+                              .command_dead_lettered = ctx->cmd->undecodable});
+}
+
+static void dispatch(struct decide_ctx *ctx)
+{
+    switch (ctx->cmd->kind) {
+    case COMMAND_UNDECODABLE:
+        decide_undecodable(ctx);
+        return;
+    case COMMAND_SUBMIT_ORDER:
+        decide_submit(ctx);
+        return;
+    case COMMAND_CANCEL_ORDER:
+        decide_cancel(ctx);
+        return;
+    case COMMAND_REPORT_STEP:
+        decide_report(ctx);
+        return;
+    case COMMAND_RECOVER_STEP:
+        decide_recover(ctx);
+        return;
+    case COMMAND_START_STEP:
+        decide_start(ctx);
+        return;
+    case COMMAND_TIME_OUT_ORDER:
+        decide_time_out(ctx);
+        return;
+    case COMMAND_COMPENSATE_ORDER:
+        decide_compensate(ctx);
+        return;
+    case COMMAND_RESUBMIT_STEP:
+        decide_resubmit(ctx);
+        return;
+    case COMMAND_EXPIRE_ORDER:
+        decide_expire(ctx);
+        return;
+    case COMMAND_EXTEND_STEP:
+        decide_extend(ctx);
+        return;
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    ENGINE_ASSERT(false && "a kind of command");
+}
+
+/* The order as it will be, with steps of its own and borrowed texts. */
+static struct order scratch_copy(const struct order *order, struct arena *arena)
+{
+    struct order scratch = *order;
+    ENGINE_ASSERT(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
+    scratch.steps = ARENA_ARRAY(arena, struct step, order->step_count);
+    memcpy(scratch.steps, order->steps, sizeof(struct step) * order->step_count);
+    return scratch;
+}
+
+/* What holds between any two Decisions. */
+static void check_order(const struct order *order)
+{
+    ENGINE_ASSERT(order->state != ORDER_PENDING);
+    ENGINE_ASSERT(order->alert_open == (order->state == ORDER_ERROR));
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        ENGINE_ASSERT((step->state == STEP_PROCESSING) == (step->complete_by != 0));
+        ENGINE_ASSERT(step->retry_at == 0 || step->state == STEP_PENDING);
+        ENGINE_ASSERT(step->queued_at == 0 || step->state == STEP_PENDING);
+        if (order_ended(order))
+            ENGINE_ASSERT(step->state != STEP_PROCESSING && step->state != STEP_PENDING);
+    }
+}
+
+static struct text reply_to(const struct decide_ctx *ctx)
+{
+    const struct command *cmd = ctx->cmd;
+    if (cmd->kind == COMMAND_SUBMIT_ORDER &&
+        ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED)
+        return cmd->submit_order.reply_to;
+    if (ctx->order->version > 0)
+        return ctx->order->details.reply_to;
+    return cmd->kind == COMMAND_CANCEL_ORDER ? cmd->cancel_order.reply_to : (struct text){0};
+}
+
+void decide_seeing(const struct order *order, const struct command *cmd,
+                   const struct decide_input *input, struct arena *arena,
+                   struct decision *ret_decision, struct order *ret_seen)
+{
+    ENGINE_ASSERT(input->now > 0 && input->margin_ms >= 0);
+    struct order scratch = {0};
+    if (order != NULL) {
+        ENGINE_ASSERT(order->version > 0 && order->state != ORDER_PENDING);
+        ENGINE_ASSERT(input->workflow == NULL || cmd->kind == COMMAND_SUBMIT_ORDER ||
+                      input->workflow->step_count == order->step_count);
+        scratch = scratch_copy(order, arena);
+    }
+    *ret_decision = (struct decision){.command_offset = input->command_offset,
+                                      .command_time = input->command_time,
+                                      .order_id = cmd->order_id,
+                                      .decided_at = input->now,
+                                      .emitted_through = -1,
+                                      .events = ARENA_ARRAY(arena, struct event, EVENTS_AT_FIRST)};
+    struct decide_ctx ctx = {.order = &scratch,
+                             .exists = order != NULL,
+                             .cmd = cmd,
+                             .input = input,
+                             .workflow = input->workflow,
+                             .arena = arena,
+                             .decision = ret_decision,
+                             .capacity = EVENTS_AT_FIRST,
+                             .next_version = scratch.version + 1};
+    dispatch(&ctx);
+    ENGINE_ASSERT(ret_decision->event_count >= 1);
+    if (ret_decision->events[0].kind == EVENT_ORDER_EXPIRED) {
+        ENGINE_ASSERT(scratch.version == 0 && ret_decision->event_count == 1);
+        ret_decision->order_version = ctx.next_version;
+        ret_decision->order_state = order->state;
+    } else {
+        ENGINE_ASSERT(decision_changes_order(ret_decision) ==
+                      (scratch.version == ctx.next_version));
+        ret_decision->order_version = scratch.version;
+        ret_decision->order_state = scratch.state;
+    }
+    if (scratch.version > 0)
+        check_order(&scratch);
+    ret_decision->reply_to = reply_to(&ctx);
+    *ret_seen = scratch;
+}
+
+void decide(const struct order *order, const struct command *cmd, const struct decide_input *input,
+            struct arena *arena, struct decision *ret_decision)
+{
+    struct order seen;
+    decide_seeing(order, cmd, input, arena, ret_decision, &seen);
+}

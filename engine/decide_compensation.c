@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Undoing an order: every step whose effect is applied or unknown and that has a Compensate, one
+ * after the other, the latest first, once no forward attempt may run any more. */
+#include "engine/check.h"
+#include "engine/decide.h"
+
+bool way_back(const struct order *order, const struct workflow *workflow)
+{
+    if (workflow->pivot < 0)
+        return true;
+    ENGINE_ASSERT((uint32_t)workflow->pivot < order->step_count);
+    const struct step *pivot = &order->steps[workflow->pivot];
+    return pivot->state != STEP_PROCESSING && pivot->effect == EFFECT_NONE;
+}
+
+void skip_what_left_nothing(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    ENGINE_ASSERT(step->state == STEP_PENDING && step->direction == DIRECTION_DO);
+    struct text reason;
+    if (step->attempt == 0)
+        reason = TEXT("never started");
+    else if (step->effect == EFFECT_NONE)
+        reason = TEXT("nothing to undo: no attempt had an effect");
+    else if (!plan_of(ctx, index)->has_compensate)
+        reason = TEXT("nothing to undo: no Compensate");
+    else
+        return;
+    emit(ctx, &(struct event){.kind = EVENT_STEP_SKIPPED,
+                              .step_marked = {.ref = attempt_of(step), .reason = reason}});
+}
+
+void begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
+{
+    ENGINE_ASSERT(way_back(ctx->order, ctx->workflow));
+    emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
+    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+        if (ctx->order->steps[i].state == STEP_PENDING)
+            skip_what_left_nothing(ctx, i);
+    }
+}
+
+/* Order of undoing: the later version first. */
+static uint64_t rank(const struct step *step)
+{
+    return step->effect == EFFECT_APPLIED ? step->completed_version : step->started_version;
+}
+
+static bool to_be_undone(const struct decide_ctx *ctx, uint32_t index)
+{
+    const struct step *step = &ctx->order->steps[index];
+    return step->direction == DIRECTION_DO && step->effect != EFFECT_NONE &&
+           plan_of(ctx, index)->has_compensate;
+}
+
+/* The step whose turn it is, or -1. Of those that one Decision started the last one named is
+ * first. */
+static int next_to_undo(const struct decide_ctx *ctx)
+{
+    int next = -1;
+    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+        if (to_be_undone(ctx, i) &&
+            (next < 0 || rank(&ctx->order->steps[i]) >= rank(&ctx->order->steps[next])))
+            next = (int)i;
+    }
+    return next;
+}
+
+/* The step that is being undone, or -1. */
+static int being_undone(const struct order *order)
+{
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (order->steps[i].direction == DIRECTION_UNDO &&
+            order->steps[i].state != STEP_COMPENSATED)
+            return (int)i;
+    }
+    return -1;
+}
+
+static bool any_runs(const struct order *order)
+{
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (order->steps[i].state == STEP_PROCESSING)
+            return true;
+    }
+    return false;
+}
+
+void advance_compensation(struct decide_ctx *ctx)
+{
+    const struct order *order = ctx->order;
+    if (any_runs(order))
+        return;
+    int current = being_undone(order);
+    if (current >= 0) {
+        ENGINE_ASSERT(order->steps[current].state == STEP_PENDING);
+        if (may_try(ctx, &order->steps[current]))
+            (void)start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
+        return;
+    }
+    int next = next_to_undo(ctx);
+    if (next >= 0) {
+        (void)start_or_queue(ctx, (uint32_t)next, DIRECTION_UNDO);
+        return;
+    }
+    emit(ctx, &(struct event){.kind = EVENT_ORDER_COMPENSATED,
+                              .order_marked = {.code = order->reason_code,
+                                               .reason = order->reason,
+                                               .by = order->reason_by}});
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ExpireOrder: an order that ended long ago leaves the stores. Which ones, and when, is for who
+ * asks to know; here is only refused what cannot be meant. */
+#include "engine/check.h"
+#include "engine/decide.h"
+
+void decide_expire(struct decide_ctx *ctx)
+{
+    const struct expire_order *asked = &ctx->cmd->expire_order;
+    const struct order *order = ctx->order;
+    ENGINE_ASSERT(asked->by.size <= WHO_BYTES_MAX && ctx->input->retention_ms >= 0);
+    if (!ctx->exists) {
+        reject_unknown_order(ctx);
+        return;
+    }
+    if (!order_ended(order)) {
+        reject(ctx, "NotEnded", "the order is %s", order_state_name(order->state));
+        return;
+    }
+    if (order->ended_at != asked->ended_at) {
+        reject(ctx, "Stale", "the order ended at %lld, not at %lld", (long long)order->ended_at,
+               (long long)asked->ended_at);
+        return;
+    }
+    if (ctx->input->retention_ms > 0 &&
+        ctx->input->now < order->ended_at + ctx->input->retention_ms) {
+        reject_early(ctx, order->ended_at + ctx->input->retention_ms);
+        return;
+    }
+    emit(ctx, &(struct event){.kind = EVENT_ORDER_EXPIRED, .order_marked = {.by = asked->by}});
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Going on: what may start now is started or queued, and an order with nothing left to do ends. */
+#include "engine/check.h"
+#include "engine/decide.h"
+
+static uint64_t processed_steps(const struct order *order)
+{
+    uint64_t processed = 0;
+    for (uint32_t i = 0; i < order->step_count; i++)
+        processed |= (uint64_t)(order->steps[i].state == STEP_PROCESSED) << i;
+    return processed;
+}
+
+static void advance_processing(struct decide_ctx *ctx)
+{
+    const struct order *order = ctx->order;
+    ENGINE_ASSERT(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
+    uint64_t processed = processed_steps(order);
+    uint64_t all = UINT64_MAX >> (64 - order->step_count);
+    if (processed == all) {
+        emit(ctx, &(struct event){.kind = EVENT_ORDER_PROCESSED});
+        return;
+    }
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        if (step->state == STEP_PENDING && may_try(ctx, step) &&
+            (plan_of(ctx, i)->after & ~processed) == 0)
+            (void)start_or_queue(ctx, i, DIRECTION_DO);
+    }
+}
+
+void advance(struct decide_ctx *ctx)
+{
+    switch (ctx->order->state) {
+    case ORDER_PROCESSING:
+        advance_processing(ctx);
+        return;
+    case ORDER_COMPENSATING:
+        advance_compensation(ctx);
+        return;
+    case ORDER_ERROR: /* nothing starts until an operator says so */
+    case ORDER_PROCESSED:
+    case ORDER_COMPENSATED:
+        return;
+    case ORDER_PENDING:
+    case ORDER_STATE_COUNT:
+        break;
+    }
+    ENGINE_ASSERT(false && "an order under way");
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ReportStep: a report counts while its attempt is the current one and no outcome of it was
+ * decided. The order of the log says which was first, no clock does. */
+#include "engine/check.h"
+#include "engine/decide.h"
+#include "engine/message.h"
+
+static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    emit(ctx, &(struct event){
+                  .kind = EVENT_REPORT_IGNORED,
+                  .report_ignored = {.ref = {report->step, report->direction, report->attempt},
+                                     .succeeded = report->succeeded,
+                                     .code = text_of(code),
+                                     .reason = reason,
+                                     .by = report->instance}});
+}
+
+static void ignore_superseded(struct decide_ctx *ctx, const struct step *step)
+{
+    ignore(ctx, "Superseded",
+           message(ctx->arena, "attempt %u (%s) of the step began before this report was read",
+                   (unsigned)step->attempt, direction_name(step->direction)));
+}
+
+static void ignore_ended(struct decide_ctx *ctx, const struct step *step)
+{
+    bool failed = step->state == STEP_PENDING || step->state == STEP_ERROR;
+    ignore(ctx, "AlreadyEnded",
+           message(ctx->arena, "the attempt ended before this report was read: %.*s",
+                   TEXT_ARG(failed ? step->error_name : text_of(step_state_name(step->state)))));
+}
+
+/* False after it ignored the report. */
+static bool is_current(struct decide_ctx *ctx, const struct step *step)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    bool same_direction = report->direction == step->direction;
+    if (report->direction < step->direction ||
+        (same_direction && report->attempt > 0 && report->attempt < step->attempt)) {
+        ignore_superseded(ctx, step);
+        return false;
+    }
+    if (!same_direction || report->attempt == 0 || report->attempt > step->attempt) {
+        ignore(ctx, "UnknownAttempt", TEXT("no such attempt was started"));
+        return false;
+    }
+    if (step->state != STEP_PROCESSING) {
+        ignore_ended(ctx, step);
+        return false;
+    }
+    return true;
+}
+
+static void succeed(struct decide_ctx *ctx, const struct step *step)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    struct attempt_ref ref = attempt_of(step);
+    emit(ctx, &(struct event){.kind = EVENT_STEP_SUCCEEDED,
+                              .step_succeeded = {
+                                  .ref = ref, .output = report->output, .by = report->instance}});
+    if (ref.direction == DIRECTION_UNDO)
+        emit(ctx, &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
+}
+
+static void fail(struct decide_ctx *ctx, uint32_t index)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    const struct step *step = &ctx->order->steps[index];
+    struct text error_name =
+        text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name;
+    emit(ctx, &(struct event){.kind = EVENT_STEP_FAILED,
+                              .step_failed = {.ref = attempt_of(step),
+                                              .error_name = error_name,
+                                              .error_message = report->error_message,
+                                              .effect = effect_after(step, report->effect),
+                                              .failure_count = step->failure_count + 1,
+                                              .by = report->instance}});
+    follow_failure(ctx, index, error_name);
+}
+
+void decide_report(struct decide_ctx *ctx)
+{
+    const struct report_step *report = &ctx->cmd->report_step;
+    ENGINE_ASSERT(report->output.size <= STEP_OUTPUT_BYTES_MAX);
+    ENGINE_ASSERT(report->error_name.size <= ERROR_NAME_BYTES_MAX);
+    ENGINE_ASSERT(report->error_message.size <= MESSAGE_BYTES_MAX);
+    ENGINE_ASSERT(report->instance.size <= WHO_BYTES_MAX);
+    if (!ctx->exists) {
+        ignore(ctx, "UnknownOrder", TEXT("there is no such order"));
+        return;
+    }
+    if (!require_order(ctx))
+        return;
+    int index = order_find_step(ctx->order, report->step);
+    if (index < 0) {
+        ignore(ctx, "UnknownStep", TEXT("the order has no such step"));
+        return;
+    }
+    const struct step *step = &ctx->order->steps[index];
+    if (!is_current(ctx, step))
+        return;
+    if (report->succeeded)
+        succeed(ctx, step);
+    else
+        fail(ctx, (uint32_t)index);
+    advance(ctx);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which agent gets a step: the one that is well and has the most room. If none has, the step is
+ * queued: it stays Pending, without an attempt and without a deadline of its own, so that an agent
+ * that is away does not time out and undo its whole backlog. */
+#include "engine/check.h"
+#include "engine/decide.h"
+#include "engine/message.h"
+
+/* An agent that could do the step, as it stands now. */
+struct candidate {
+    struct text agent;
+    const struct agent_room *room; /* NULL: nobody knows the agent */
+    int64_t taken;                 /* of its room, by this Decision */
+};
+
+struct candidates {
+    struct candidate of[STEP_AGENTS_MAX];
+    uint32_t count;
+};
+
+static const struct agent_room *find_room(const struct routing *routing, struct text agent)
+{
+    for (uint32_t i = 0; i < routing->count; i++) {
+        if (text_equal(routing->rooms[i].agent, agent))
+            return &routing->rooms[i];
+    }
+    return NULL;
+}
+
+static int64_t taken_by(const struct decision *decision, struct text agent)
+{
+    int64_t taken = 0;
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        const struct event *event = &decision->events[i];
+        taken += event->kind == EVENT_STEP_STARTED && text_equal(event->step_started.agent, agent);
+    }
+    return taken;
+}
+
+static bool is_well(const struct candidate *candidate)
+{
+    return candidate->room != NULL && candidate->room->healthy;
+}
+
+static int64_t free_room(const struct candidate *candidate)
+{
+    return is_well(candidate) ? candidate->room->free - candidate->taken : 0;
+}
+
+/* What the step may have done is remembered by the service that was asked, by no other. */
+static bool sticks(const struct step *step, enum direction direction)
+{
+    return direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
+}
+
+static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                            struct candidates *candidates)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = plan_of(ctx, index);
+    bool only_one = sticks(step, direction);
+    ENGINE_ASSERT(plan->agent_count >= 1 && plan->agent_count <= STEP_AGENTS_MAX);
+    candidates->count = only_one ? 1 : plan->agent_count;
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        struct text agent = only_one ? step->agent : plan->agents[i];
+        candidates->of[i] = (struct candidate){.agent = agent,
+                                               .room = find_room(ctx->input->routing, agent),
+                                               .taken = taken_by(ctx->decision, agent)};
+    }
+}
+
+/* Index of the one to be asked, or -1. */
+static int choose(const struct candidates *candidates)
+{
+    int chosen = -1;
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        const struct candidate *candidate = &candidates->of[i];
+        if (free_room(candidate) <= 0)
+            continue;
+        const struct candidate *best = chosen >= 0 ? &candidates->of[chosen] : NULL;
+        if (best == NULL || free_room(candidate) > free_room(best) ||
+            (free_room(candidate) == free_room(best) &&
+             candidate->room->latency_p95_ms < best->room->latency_p95_ms))
+            chosen = (int)i;
+    }
+    return chosen;
+}
+
+/* ---- why ---- */
+
+/* Texts one after the other, as long as there is room. */
+struct reasons {
+    char data[MESSAGE_BYTES_MAX];
+    uint32_t size;
+    bool full;
+};
+
+static void add_text(struct reasons *reasons, struct text text)
+{
+    struct text fits = text_cut(text, reasons->full ? 0 : MESSAGE_BYTES_MAX - reasons->size);
+    if (fits.size > 0)
+        memcpy(reasons->data + reasons->size, fits.data, fits.size);
+    reasons->size += fits.size;
+    reasons->full = reasons->full || fits.size < text.size;
+}
+
+static void add_reason(struct reasons *reasons, const struct candidate *candidate)
+{
+    if (reasons->size > 0)
+        add_text(reasons, TEXT("; "));
+    add_text(reasons, candidate->agent);
+    add_text(reasons, TEXT(": "));
+    if (candidate->room == NULL)
+        add_text(reasons, TEXT("unknown agent"));
+    else
+        add_text(reasons, candidate->room->why);
+    if (candidate->taken > 0)
+        add_text(reasons, TEXT(", less what starts with it"));
+}
+
+/* Of all candidates, the chosen one first. */
+static struct text reason_of(const struct decide_ctx *ctx, const struct candidates *candidates,
+                             int chosen)
+{
+    struct reasons reasons = {.size = 0};
+    if (chosen >= 0)
+        add_reason(&reasons, &candidates->of[chosen]);
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        if ((int)i != chosen)
+            add_reason(&reasons, &candidates->of[i]);
+    }
+    return arena_text(ctx->arena, (struct text){reasons.data, reasons.size});
+}
+
+/* ---- starting and queueing ---- */
+
+static void start(struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                  struct text agent, struct text reason)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = plan_of(ctx, index);
+    bool undo = direction == DIRECTION_UNDO;
+    int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
+    uint32_t last = step->direction == direction ? step->attempt : 0;
+    ENGINE_ASSERT(timeout > 0 && timeout <= DURATION_MS_MAX);
+    emit(ctx,
+         &(struct event){.kind = EVENT_STEP_STARTED,
+                         .step_started = {.ref = {step->name, direction, last + 1},
+                                          .generation = step->generation[direction],
+                                          .agent = agent,
+                                          .action = undo ? plan->compensate.action : plan->name,
+                                          .locked_by = ctx->input->instance,
+                                          .complete_by = ctx->input->now + timeout,
+                                          .margin_ms = ctx->input->margin_ms,
+                                          .routing_reason = reason}});
+}
+
+/* Since when the step has been waiting for an agent in this direction; now, if it has not. */
+static int64_t waiting_since(const struct decide_ctx *ctx, const struct step *step,
+                             enum direction direction)
+{
+    bool waits = step->direction == direction && step->queued_at != 0;
+    return waits ? step->queued_at : ctx->input->now;
+}
+
+/* When to ask again: 0 when one is well and only lacks room. Else the later the longer it has been
+ * so. */
+static int64_t ask_again_at(const struct decide_ctx *ctx, const struct candidates *candidates,
+                            int64_t since)
+{
+    const struct routing *routing = ctx->input->routing;
+    for (uint32_t i = 0; i < candidates->count; i++) {
+        if (is_well(&candidates->of[i]))
+            return 0;
+    }
+    int64_t wait = (ctx->input->now - since) / 2;
+    if (wait > routing->retry_ms_max)
+        wait = routing->retry_ms_max;
+    return ctx->input->now + (wait < routing->retry_ms_min ? routing->retry_ms_min : wait);
+}
+
+/* False, and nothing else, where the step is queued as it is. */
+static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction direction,
+                  const struct candidates *candidates)
+{
+    const struct step *step = &ctx->order->steps[index];
+    bool same = step->direction == direction;
+    bool over = step->retry_at != 0 && step->retry_at <= ctx->input->now;
+    if (same && step->queued_at != 0 && !over)
+        return false;
+    int64_t since = waiting_since(ctx, step, direction);
+    emit(ctx,
+         &(struct event){.kind = EVENT_STEP_QUEUED,
+                         .step_queued = {.ref = {step->name, direction, same ? step->attempt : 0},
+                                         .queued_at = since,
+                                         .retry_at = ask_again_at(ctx, candidates, since),
+                                         .reason = reason_of(ctx, candidates, -1)}});
+    return true;
+}
+
+bool start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct routing *routing = ctx->input->routing;
+    struct text no_reason = {0};
+    ENGINE_ASSERT(text_equal(step->name, plan->name));
+    ENGINE_ASSERT(direction == DIRECTION_DO || plan->has_compensate);
+    if (routing == NULL) {
+        start(ctx, index, direction, sticks(step, direction) ? step->agent : plan->agents[0],
+              no_reason);
+        return true;
+    }
+    ENGINE_ASSERT(routing->retry_ms_min > 0 && routing->retry_ms_max >= routing->retry_ms_min);
+    struct candidates candidates;
+    list_candidates(ctx, index, direction, &candidates);
+    int chosen = choose(&candidates);
+    if (chosen < 0)
+        return queue(ctx, index, direction, &candidates);
+    bool told = plan->agent_count > 1 || (step->direction == direction && step->queued_at != 0);
+    start(ctx, index, direction, candidates.of[chosen].agent,
+          told ? reason_of(ctx, &candidates, chosen) : no_reason);
+    return true;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SubmitOrder: accept once, answer repeats, refuse what differs. */
+#include "engine/check.h"
+#include "engine/decide.h"
+
+static void repeat(struct decide_ctx *ctx, const struct order_details *details)
+{
+    struct content_hash known = ctx->order->details.content_hash;
+    if (memcmp(known.bytes, details->content_hash.bytes, sizeof(known.bytes)) == 0) {
+        emit(ctx, &(struct event){.kind = EVENT_SUBMISSION_REPEATED});
+        return;
+    }
+    reject(ctx, "ContentDiffers",
+           "order %.*s was submitted before with other content; it goes on unchanged",
+           TEXT_ARG(details->order_id));
+}
+
+static void accept(struct decide_ctx *ctx, const struct order_details *details)
+{
+    const struct workflow *workflow = ctx->workflow;
+    ENGINE_ASSERT(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
+    struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, workflow->step_count);
+    for (uint32_t i = 0; i < workflow->step_count; i++)
+        plans[i] = (struct step_plan){workflow->steps[i].name, workflow->steps[i].agents[0]};
+    struct event accepted = {.kind = EVENT_ORDER_ACCEPTED};
+    accepted.order_accepted.details = *details;
+    accepted.order_accepted.details.workflow_version = workflow->version;
+    accepted.order_accepted.steps = plans;
+    accepted.order_accepted.step_count = workflow->step_count;
+    if (workflow->timeout_ms > 0) {
+        accepted.order_accepted.complete_by = ctx->input->now + workflow->timeout_ms;
+        accepted.order_accepted.margin_ms = ctx->input->margin_ms;
+    }
+    emit(ctx, &accepted);
+    emit(ctx, &(struct event){.kind = EVENT_ORDER_STARTED});
+    advance(ctx);
+}
+
+void decide_submit(struct decide_ctx *ctx)
+{
+    const struct order_details *details = &ctx->cmd->submit_order;
+    ENGINE_ASSERT(details->line_count <= ORDER_LINES_MAX);
+    ENGINE_ASSERT(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
+    if (!text_equal(ctx->cmd->order_id, details->order_id)) {
+        reject(ctx, "KeyDiffers", "the record's key is not the order's id");
+    } else if (ctx->exists) {
+        repeat(ctx, details);
+    } else if (ctx->workflow == NULL) {
+        reject(ctx, "UnknownWorkflow", "workflow %.*s version %u is not deployed",
+               TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
+    } else {
+        accept(ctx, details);
+    }
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What leaves the partition after a Decision: a pure function of it, so that a new owner emits the
+ * very same again. Only requests look at the order, too: an attempt that is over asks nobody. */
+#include "engine/check.h"
+#include "engine/engine.h"
+#include "engine/lifecycle.h"
+
+/* ---- requests ---- */
+
+/* Outputs of the steps that succeeded, also of those that are being undone: an undo needs its
+ * own. */
+static void outputs_of(const struct order *order, struct arena *arena, struct step_request *request)
+{
+    request->outputs = ARENA_ARRAY(arena, struct step_output, order->step_count);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        if (!text_empty(step->output))
+            request->outputs[request->output_count++] =
+                (struct step_output){step->name, step->output};
+    }
+}
+
+static bool makes_request(const struct event *event)
+{
+    return event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_EXTENDED;
+}
+
+/* The step whose attempt the event speaks of, if that still runs, or NULL. */
+static const struct step *running(const struct order *order, const struct attempt_ref *ref)
+{
+    int index = order_find_step(order, ref->step);
+    if (index < 0)
+        return NULL;
+    const struct step *step = &order->steps[index];
+    bool current = step->state == STEP_PROCESSING && step->direction == ref->direction &&
+                   step->attempt == ref->attempt;
+    return current ? step : NULL;
+}
+
+/* An extension is the same request again, with more time. */
+static void add_request(const struct decision *decision, const struct event *event,
+                        const struct order *order, struct arena *arena, struct effects *effects)
+{
+    bool first = event->kind == EVENT_STEP_STARTED;
+    const struct attempt_ref *ref = &event->step_marked.ref;
+    const struct step *step = running(order, ref);
+    if (step == NULL)
+        return;
+    ENGINE_ASSERT(!first || step->generation[step->direction] == event->step_started.generation);
+    struct step_request *request = &effects->requests[effects->request_count++];
+    request->order_id = decision->order_id;
+    request->ref = *ref;
+    request->generation = step->generation[step->direction];
+    request->agent = first ? event->step_started.agent : step->agent;
+    request->action = first ? event->step_started.action : event->step_extended.action;
+    request->do_key = order_idempotency_key(order, step, DIRECTION_DO, arena);
+    request->idempotency_key = ref->direction == DIRECTION_DO
+                                   ? request->do_key
+                                   : order_idempotency_key(order, step, DIRECTION_UNDO, arena);
+    request->complete_by =
+        first ? event->step_started.complete_by : event->step_extended.complete_by;
+    request->extension = !first;
+    request->order = &order->details;
+    request->claim_id = decision->claim_id;
+    request->order_version = decision->order_version;
+    if (effects->request_count == 1) {
+        outputs_of(order, arena, request);
+    } else {
+        request->outputs = effects->requests[0].outputs;
+        request->output_count = effects->requests[0].output_count;
+    }
+}
+
+static void add_requests(const struct decision *decision, int64_t decision_offset,
+                         const struct order *order, struct arena *arena, struct effects *effects)
+{
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < decision->event_count; i++)
+        asked += makes_request(&decision->events[i]);
+    if (asked == 0 || order == NULL)
+        return;
+    effects->requests = ARENA_ARRAY(arena, struct step_request, asked);
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        if (makes_request(&decision->events[i]))
+            add_request(decision, &decision->events[i], order, arena, effects);
+    }
+    for (uint32_t i = 0; i < effects->request_count; i++)
+        effects->requests[i].decision_offset = decision_offset;
+}
+
+/* ---- status ---- */
+
+/* The kind of status that an event calls for; STATUS_KIND_COUNT = none of its own. */
+static const enum status_kind status_of_event[] = {
+    [0] = STATUS_KIND_COUNT,
+    [EVENT_ORDER_ACCEPTED] = STATUS_RECEIVED,
+    [EVENT_ORDER_STARTED] = STATUS_KIND_COUNT,
+    [EVENT_STEP_STARTED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_SUCCEEDED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_FAILED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_TIMED_OUT] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_RETRY_SCHEDULED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_EXHAUSTED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_SKIPPED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_COMPENSATED] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_RESUBMITTED] = STATUS_STEP_CHANGED,
+    [EVENT_ORDER_CANCELLED] = STATUS_KIND_COUNT,
+    [EVENT_ORDER_TIMED_OUT] = STATUS_KIND_COUNT,
+    [EVENT_COMPENSATION_STARTED] = STATUS_COMPENSATING,
+    [EVENT_ORDER_PROCESSED] = STATUS_PROCESSED,
+    [EVENT_ORDER_COMPENSATED] = STATUS_COMPENSATED,
+    [EVENT_ORDER_FAILED] = STATUS_ERROR,
+    [EVENT_ORDER_RESUMED] = STATUS_RESUMED,
+    [EVENT_ALERT_RAISED] = STATUS_KIND_COUNT,
+    [EVENT_ALERT_CLOSED] = STATUS_KIND_COUNT,
+    [EVENT_COMMAND_REJECTED] = STATUS_REJECTED,
+    [EVENT_REPORT_IGNORED] = STATUS_KIND_COUNT,
+    [EVENT_SUBMISSION_REPEATED] = STATUS_REPEATED,
+    [EVENT_COMMAND_DEAD_LETTERED] = STATUS_KIND_COUNT,
+    [EVENT_STEP_QUEUED] = STATUS_KIND_COUNT,
+    [EVENT_STEP_EXTENDED] = STATUS_STEP_CHANGED,
+    [EVENT_ORDER_EXPIRED] = STATUS_KIND_COUNT,
+};
+_Static_assert(sizeof(status_of_event) / sizeof(status_of_event[0]) == EVENT_KIND_COUNT,
+               "one row per event");
+
+/* What supervisors and operators asked in vain does not concern the application. */
+static bool concerns_application(const struct event *event)
+{
+    return event->kind != EVENT_COMMAND_REJECTED ||
+           event->command_rejected.command == COMMAND_SUBMIT_ORDER ||
+           event->command_rejected.command == COMMAND_CANCEL_ORDER;
+}
+
+/* Received stands above all; else the last event of the order as a whole says what it is about. */
+static bool outranks(enum status_kind kind, enum status_kind than)
+{
+    if (than == STATUS_KIND_COUNT || kind == STATUS_RECEIVED)
+        return true;
+    return kind != STATUS_STEP_CHANGED && than != STATUS_RECEIVED;
+}
+
+static void set_status_kind(struct status_update *status, const struct event *event)
+{
+    enum status_kind kind = status_of_event[event->kind];
+    if (kind == STATUS_KIND_COUNT || !concerns_application(event) || !outranks(kind, status->kind))
+        return;
+    status->kind = kind;
+    if (event->kind == EVENT_COMMAND_REJECTED) {
+        status->code = event->command_rejected.code;
+        status->message = event->command_rejected.reason;
+    } else if (event->kind == EVENT_STEP_EXTENDED) {
+        status->message = event->step_extended.progress;
+    } else if (event->kind >= EVENT_ORDER_CANCELLED && event->kind <= EVENT_ORDER_RESUMED) {
+        status->code = event->order_marked.code;
+        status->message = event->order_marked.reason;
+    }
+}
+
+static struct step_change *change_of(struct status_update *status, struct text step)
+{
+    for (uint32_t i = 0; i < status->step_count; i++) {
+        if (text_equal(status->steps[i].step, step))
+            return &status->steps[i];
+    }
+    ENGINE_ASSERT(status->steps != NULL && status->step_count < WORKFLOW_STEPS_MAX);
+    struct step_change *change = &status->steps[status->step_count++];
+    change->step = step;
+    return change;
+}
+
+/* For the application a queued step is as it was: Pending, or done and yet to be undone. */
+static bool is_step_change(const struct event *event)
+{
+    return event_is_of_step(event->kind) && event->kind != EVENT_STEP_QUEUED;
+}
+
+static void add_step_change(struct status_update *status, const struct event *event)
+{
+    const struct attempt_ref *ref = &event->step_marked.ref;
+    struct step_change *change = change_of(status, ref->step);
+    change->direction = ref->direction;
+    change->attempt = ref->attempt;
+    change->state = step_state_after(event->kind, ref->direction);
+    if (event->kind == EVENT_STEP_FAILED)
+        change->error_name = event->step_failed.error_name;
+    else if (event->kind == EVENT_STEP_TIMED_OUT)
+        change->error_name = TEXT(ERROR_TIMEOUT);
+}
+
+static void add_status(const struct decision *decision, int32_t partition, struct arena *arena,
+                       struct effects *effects)
+{
+    if (text_empty(decision->reply_to))
+        return;
+    struct status_update status = {.order_id = decision->order_id,
+                                   .kind = STATUS_KIND_COUNT,
+                                   .order_state = decision->order_state,
+                                   .order_version = decision->order_version,
+                                   .decided_at = decision->decided_at,
+                                   .command_partition = partition,
+                                   .command_offset = decision->command_offset,
+                                   .reply_to = decision->reply_to};
+    uint32_t step_events = 0;
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        set_status_kind(&status, &decision->events[i]);
+        step_events += is_step_change(&decision->events[i]);
+    }
+    if (status.kind == STATUS_KIND_COUNT)
+        return;
+    if (step_events > WORKFLOW_STEPS_MAX)
+        step_events = WORKFLOW_STEPS_MAX;
+    if (step_events > 0)
+        status.steps = ARENA_ARRAY(arena, struct step_change, step_events);
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        if (is_step_change(&decision->events[i]))
+            add_step_change(&status, &decision->events[i]);
+    }
+    effects->has_status = true;
+    effects->status = status;
+}
+
+/* ---- alert ---- */
+
+/* A command that killed its owner again and again: an alert of the partition, not of the order. */
+static void add_quarantine_alert(const struct decision *decision, int32_t partition,
+                                 struct effects *effects)
+{
+    const struct event *event = &decision->events[0];
+    if (event->kind != EVENT_COMMAND_DEAD_LETTERED || !event->command_dead_lettered.quarantined)
+        return;
+    effects->has_alert = true;
+    effects->alert = (struct operator_alert){.raised = true,
+                                             .code = TEXT("CommandQuarantined"),
+                                             .message = event->command_dead_lettered.reason,
+                                             .partition = partition,
+                                             .command_offset = decision->command_offset,
+                                             .decided_at = decision->decided_at};
+}
+
+static void add_alert(const struct decision *decision, int32_t partition, struct effects *effects)
+{
+    const struct event *last = NULL;
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        const struct event *event = &decision->events[i];
+        bool first_closed = event->kind == EVENT_ALERT_CLOSED && last == NULL;
+        if (event->kind == EVENT_ALERT_RAISED || first_closed)
+            last = event;
+    }
+    if (last == NULL) {
+        add_quarantine_alert(decision, partition, effects);
+        return;
+    }
+    effects->has_alert = true;
+    effects->alert = (struct operator_alert){.order_id = decision->order_id,
+                                             .raised = last->kind == EVENT_ALERT_RAISED,
+                                             .code = last->order_marked.code,
+                                             .message = last->order_marked.reason,
+                                             .step = last->order_marked.step,
+                                             .by = last->order_marked.by,
+                                             .order_version = decision->order_version,
+                                             .partition = partition,
+                                             .command_offset = decision->command_offset,
+                                             .decided_at = decision->decided_at};
+}
+
+void effects_of(const struct decision *decision, int32_t partition, int64_t decision_offset,
+                const struct order *order, struct arena *arena, struct effects *ret_effects)
+{
+    ENGINE_ASSERT(decision->event_count >= 1);
+    /* Expired since, and perhaps submitted again. */
+    if (order != NULL &&
+        (order->version < decision->order_version || order->accepted_at > decision->decided_at))
+        order = NULL;
+    *ret_effects = (struct effects){0};
+    add_requests(decision, decision_offset, order, arena, ret_effects);
+    add_status(decision, partition, arena, ret_effects);
+    add_alert(decision, partition, ret_effects);
+    ret_effects->has_dead_letter = decision->events[0].kind == EVENT_COMMAND_DEAD_LETTERED;
+}

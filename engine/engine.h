@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's four pure functions: no I/O, no clock, no randomness, no malloc.
+ *
+ *     decide    order + command + workflow + now  ->  Decision   (never changes anything)
+ *     apply     order + event                     ->  order      (the only mutator; no rules in it)
+ *     effects   Decision + current order          ->  requests, status, alert
+ *     deadlines order                             ->  what a supervisor must watch
+ */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "engine/arena.h"
+#include "engine/event.h"
+#include "engine/workflow.h"
+
+/* What is known of an agent's live instances together. */
+struct agent_room {
+    struct text agent;
+    bool healthy;
+    int64_t free; /* how many more attempts may be started; may be negative */
+    int64_t latency_p95_ms;
+    struct text why; /* "4 of 16 free, p95 80 ms", "circuit open", "no live instance" */
+};
+
+/* An input like `now`: what was chosen by it, and why, is in the event. */
+struct routing {
+    const struct agent_room *rooms;
+    uint32_t count;
+    int64_t retry_ms_min; /* of a step none of whose agents is well; at least 1 */
+    int64_t retry_ms_max;
+};
+
+/* Everything that decide() may know beside the order and the command. */
+struct decide_input {
+    int64_t now;       /* max(owner's clock, newest decided_at of the partition) */
+    int64_t margin_ms; /* clock.skew.max.ms */
+    struct text instance;
+    /* The order's pinned one, or the one that SubmitOrder names; NULL: no such. */
+    const struct workflow *workflow;
+    /* NULL: every agent is well and has room, so that the first one is taken. One attempt that is
+     * started uses up one of `free`, which decide() only counts within its Decision. */
+    const struct routing *routing;
+    int64_t retention_ms; /* of ended orders: ExpireOrder is early before; 0 = not looked at */
+    int64_t command_offset;
+    int64_t command_time;
+};
+
+/* `order` NULL: there is none of this id. The decision's texts borrow from order, command, workflow
+ * and input or are new in `arena`. Total: every command gets a Decision of 1 .. DECISION_EVENTS_MAX
+ * events. */
+void decide(const struct order *order, const struct command *cmd, const struct decide_input *input,
+            struct arena *arena, struct decision *ret_decision);
+
+/* Folds one event. `order` is zeroed before OrderAccepted, and by OrderExpired: there is no order.
+ * Texts are copied into `arena`, which must live as long as the order. Asserts that the transition
+ * is legal. `version` and `decided_at` are the Decision's. */
+void apply(struct order *order, const struct event *event, uint64_t version, int64_t decided_at,
+           struct arena *arena);
+/* All events of an admitted Decision. One that changes nothing leaves the order untouched; one that
+ * holds OrderExpired zeroes it. */
+void apply_decision(struct order *order, const struct decision *decision, struct arena *arena);
+
+/* ---- effects: what leaves the partition once the Decision is acknowledged ---- */
+
+struct step_output {
+    struct text step;
+    struct text output; /* JSON */
+};
+
+struct step_request {
+    struct text order_id;
+    struct attempt_ref ref;
+    uint32_t generation;
+    struct text agent;
+    struct text action;
+    struct text idempotency_key; /* order/step/direction/generation */
+    struct text do_key;          /* the forward direction's key: what an undo undoes */
+    int64_t complete_by;
+    bool extension; /* more time for what was asked before: begins no call */
+    const struct order_details *order;
+    struct step_output *outputs; /* of all Processed steps */
+    uint32_t output_count;
+    struct uuid claim_id; /* where it comes from: any reader can prove it against the log */
+    int64_t decision_offset;
+    uint64_t order_version;
+};
+
+struct step_change {
+    struct text step;
+    enum direction direction;
+    enum step_state state;
+    uint32_t attempt;
+    struct text error_name;
+};
+
+enum status_kind {
+    STATUS_RECEIVED, /* OrderAccepted is among the events */
+    STATUS_STEP_CHANGED,
+    STATUS_PROCESSED,
+    STATUS_COMPENSATING,
+    STATUS_COMPENSATED,
+    STATUS_ERROR,
+    STATUS_REJECTED, /* the command; the order, if there is one, is as before */
+    STATUS_REPEATED, /* the same submission again: the current state */
+    STATUS_RESUMED,
+    STATUS_KIND_COUNT
+};
+
+struct status_update {
+    struct text order_id;
+    enum status_kind kind;
+    enum order_state order_state;
+    uint64_t order_version;
+    int64_t decided_at;
+    int32_t command_partition; /* with the offset: the position that receivers deduplicate by */
+    int64_t command_offset;
+    struct text code;
+    struct text message;
+    struct step_change *steps; /* that changed */
+    uint32_t step_count;
+    struct text reply_to; /* where it goes; not part of the record */
+};
+
+struct operator_alert {
+    struct text order_id; /* empty: the alert is about a partition or an instance */
+    bool raised;          /* false: closed */
+    struct text code;
+    struct text message;
+    struct text step;
+    struct text by; /* who closed it; the instance of a partition's alert */
+    uint64_t order_version;
+    int32_t partition;
+    int64_t command_offset;
+    int64_t decided_at;
+};
+
+struct effects {
+    struct step_request *requests;
+    uint32_t request_count;
+    bool has_status;
+    bool has_alert;
+    bool has_dead_letter; /* then the event COMMAND_DEAD_LETTERED of the decision tells all */
+    struct status_update status;
+    struct operator_alert alert;
+};
+
+/* `order` is the current state (NULL: none), which may be newer than the decision, even another
+ * order of the same id: requests are only made for attempts that are still current; status and
+ * alert come from the decision alone. */
+void effects_of(const struct decision *decision, int32_t partition, int64_t decision_offset,
+                const struct order *order, struct arena *arena, struct effects *ret_effects);
+
+/* ---- deadlines ---- */
+
+enum deadline_kind {
+    DEADLINE_RECOVER, /* ask RecoverStep at complete_by + margin */
+    DEADLINE_START,   /* ask StartStep at retry_at */
+    DEADLINE_ORDER,   /* ask TimeOutOrder at complete_by + margin */
+    DEADLINE_KIND_COUNT
+};
+
+struct deadline {
+    enum deadline_kind kind;
+    int64_t due_at;
+    uint32_t step; /* index; UINT32_MAX for the order's own */
+};
+
+/* At most DEADLINES_MAX; returns their number. None for an order that ended; in Error only running
+ * attempts. */
+uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[DEADLINES_MAX]);
+/* The command that asks for it. Texts borrow from the order and `by`. */
+void deadline_command(const struct order *order, const struct deadline *deadline, struct text by,
+                      struct command *ret_cmd);
+
+const char *status_kind_name(enum status_kind kind);
+const char *deadline_kind_name(enum deadline_kind kind);
+
+#endif

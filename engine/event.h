@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events: what was decided. Past participles; their numbers never change, and a reader that meets
+ * one that it does not know stops the partition. One Decision holds all events of one command. */
+#ifndef ENGINE_EVENT_H
+#define ENGINE_EVENT_H
+
+#include "engine/command.h"
+
+enum event_kind {
+    EVENT_ORDER_ACCEPTED = 1,
+    EVENT_ORDER_STARTED = 2, /* Pending -> Processing */
+    EVENT_STEP_STARTED = 3,
+    EVENT_STEP_SUCCEEDED = 4,
+    EVENT_STEP_FAILED = 5,
+    EVENT_STEP_TIMED_OUT = 6,
+    EVENT_STEP_RETRY_SCHEDULED = 7, /* follows Failed or TimedOut: -> Pending */
+    EVENT_STEP_EXHAUSTED = 8,       /* follows Failed or TimedOut: -> Error */
+    EVENT_STEP_SKIPPED = 9,
+    EVENT_STEP_COMPENSATED = 10, /* follows Succeeded of an undo: -> Compensated */
+    EVENT_STEP_RESUBMITTED = 11, /* Error -> Pending, counts reset */
+    EVENT_ORDER_CANCELLED = 12,  /* the request was accepted; compensation follows */
+    EVENT_ORDER_TIMED_OUT = 13,
+    EVENT_COMPENSATION_STARTED = 14,
+    EVENT_ORDER_PROCESSED = 15,
+    EVENT_ORDER_COMPENSATED = 16,
+    EVENT_ORDER_FAILED = 17,  /* -> Error */
+    EVENT_ORDER_RESUMED = 18, /* Error -> what it interrupted */
+    EVENT_ALERT_RAISED = 19,
+    EVENT_ALERT_CLOSED = 20,
+    /* These change nothing: the Decision repeats the current version. */
+    EVENT_COMMAND_REJECTED = 21,
+    EVENT_REPORT_IGNORED = 22,
+    EVENT_SUBMISSION_REPEATED = 23,   /* same id, same content: the current status again */
+    EVENT_COMMAND_DEAD_LETTERED = 24, /* undecodable or quarantined: carries its bytes */
+    /* These change the order again. */
+    EVENT_STEP_QUEUED = 25,   /* could start, but no agent of it is well or has room: Pending */
+    EVENT_STEP_EXTENDED = 26, /* the running attempt has more time */
+    EVENT_ORDER_EXPIRED = 27, /* ended long ago: from here on there is no such order */
+    EVENT_KIND_COUNT
+};
+
+/* What apply() needs to make the step's row; the rest stays in the workflow. */
+struct step_plan {
+    struct text name;
+    struct text agent;
+};
+
+struct order_accepted {
+    struct order_details details; /* workflow_version pinned */
+    struct step_plan *steps;
+    uint32_t step_count;
+    int64_t complete_by; /* 0 = none */
+    int64_t margin_ms;
+};
+
+/* Names an attempt; every step event begins with it. */
+struct attempt_ref {
+    struct text step;
+    enum direction direction;
+    uint32_t attempt;
+};
+
+struct step_started {
+    struct attempt_ref ref;
+    uint32_t generation;
+    struct text agent;
+    struct text action; /* the step's name, or Compensate.Action */
+    struct text locked_by;
+    int64_t complete_by;
+    int64_t margin_ms;
+    struct text routing_reason; /* why this agent; empty where there was nothing to choose */
+};
+
+struct step_succeeded {
+    struct attempt_ref ref;
+    struct text output;
+    struct text by; /* agent instance */
+};
+
+struct step_failed {
+    struct attempt_ref ref;
+    struct text error_name;
+    struct text error_message;
+    enum effect effect; /* of ref.direction after this: unknown and applied stick */
+    uint32_t failure_count;
+    struct text by;
+};
+
+struct step_timed_out {
+    struct attempt_ref ref;
+    enum effect effect; /* of ref.direction after this */
+    uint32_t failure_count;
+    int64_t complete_by;
+    struct text by; /* supervisor instance that asked */
+};
+
+struct step_retry_scheduled {
+    struct attempt_ref ref; /* the attempt that ended */
+    int64_t retry_at;
+    uint32_t retrier; /* index in the policy */
+    uint32_t retry;   /* how many of that retrier are used now */
+};
+
+/* StepExhausted, StepSkipped, StepCompensated. */
+struct step_marked {
+    struct attempt_ref ref;
+    struct text reason;
+};
+
+struct step_resubmitted {
+    struct attempt_ref ref;
+    uint32_t generation; /* of ref.direction, from now on */
+    struct text by;
+    struct text reason;
+};
+
+/* The first one turns the step to ref.direction. */
+struct step_queued {
+    struct attempt_ref ref; /* the latest attempt of the direction, 0 = never started */
+    int64_t queued_at;      /* first time; kept when the step is queued again */
+    int64_t retry_at;       /* none is well: ask again then; 0: when there is room */
+    struct text reason;     /* of each agent */
+};
+
+struct step_extended {
+    struct attempt_ref ref;
+    struct text action;  /* as in StepStarted: the request is made again */
+    int64_t complete_by; /* the new one */
+    struct text progress;
+    struct text by; /* agent instance */
+};
+
+/* OrderCancelled, OrderTimedOut, CompensationStarted, OrderCompensated, OrderFailed, OrderResumed,
+ * OrderStarted, OrderProcessed, AlertRaised, AlertClosed, OrderExpired. Unused texts are empty. */
+struct order_marked {
+    struct text code; /* "Cancelled", "PaymentDeclined", "States.Timeout", "Operator" ... */
+    struct text reason;
+    struct text by;
+    struct text step; /* the step at fault, where there is one */
+};
+
+struct command_rejected {
+    enum command_kind command;
+    struct text code; /* "UnknownOrder", "NotYetDue", "Stale", "ContentDiffers", "PastPivot" ... */
+    struct text reason;
+    struct text by;
+    struct attempt_ref ref; /* of a request about an attempt, so that who asked can re-arm */
+    int64_t due_at;         /* NotYetDue: when it is */
+};
+
+struct report_ignored {
+    struct attempt_ref ref;
+    bool succeeded;
+    struct text code; /* "Superseded", "AlreadyEnded", "UnknownOrder", "UnknownStep" */
+    struct text reason;
+    struct text by;
+};
+
+struct event {
+    enum event_kind kind;
+    union {
+        struct order_accepted order_accepted;
+        struct step_started step_started;
+        struct step_succeeded step_succeeded;
+        struct step_failed step_failed;
+        struct step_timed_out step_timed_out;
+        struct step_retry_scheduled step_retry_scheduled;
+        struct step_marked step_marked;
+        struct step_resubmitted step_resubmitted;
+        struct order_marked order_marked;
+        struct command_rejected command_rejected;
+        struct report_ignored report_ignored;
+        struct undecodable command_dead_lettered;
+        struct step_queued step_queued;
+        struct step_extended step_extended;
+    };
+};
+
+struct uuid {
+    uint8_t bytes[16];
+};
+
+/* The one record that answers one command. decide() fills all but claim_id, sequence,
+ * emitted_through, which are the owner's. */
+struct decision {
+    struct uuid claim_id;
+    int64_t sequence;       /* 0, 1, 2 ... after the Claim */
+    int64_t command_offset; /* in commands[p] */
+    int64_t command_time;   /* that record's timestamp */
+    struct text order_id;
+    uint64_t order_version;       /* after this Decision; 0 = no such order */
+    enum order_state order_state; /* after this Decision; ORDER_PENDING when there is none */
+    struct text reply_to;         /* of the order, or of a rejected submission */
+    int64_t decided_at;
+    int64_t emitted_through; /* offset up to which all effects are acknowledged; -1 = the start */
+    struct event *events;
+    uint32_t event_count; /* at least 1 */
+};
+
+/* False for the kinds that leave the order as it is. */
+bool event_changes_order(enum event_kind kind);
+bool decision_changes_order(const struct decision *decision);
+const char *event_kind_name(enum event_kind kind); /* "OrderAccepted" ... the Avro record's name */
+
+#endif

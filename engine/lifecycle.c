@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lifecycles of orders and steps, as tables: one row per state, one bit per state that may
+ * follow. docs/state-machines.md shows them. */
+#include "engine/lifecycle.h"
+
+#include "engine/check.h"
+
+#define BIT(state) (1u << (state))
+
+static const unsigned order_follows[] = {
+    [ORDER_PENDING] = BIT(ORDER_PROCESSING),
+    [ORDER_PROCESSING] = BIT(ORDER_PROCESSED) | BIT(ORDER_COMPENSATING) | BIT(ORDER_ERROR),
+    [ORDER_PROCESSED] = 0,
+    [ORDER_COMPENSATING] = BIT(ORDER_COMPENSATED) | BIT(ORDER_ERROR),
+    [ORDER_COMPENSATED] = 0,
+    [ORDER_ERROR] = BIT(ORDER_PROCESSING) | BIT(ORDER_COMPENSATING),
+};
+_Static_assert(sizeof(order_follows) / sizeof(order_follows[0]) == ORDER_STATE_COUNT,
+               "one row per state of an order");
+
+/* Processing goes back to Pending when an attempt has failed; Pending to Error when it was the last
+ * one. Undoing leads through Processing again: from Processed, and, where nobody knows whether the
+ * attempts did anything, from Pending and Error; by way of Pending when the undo is queued. */
+static const unsigned step_follows[] = {
+    [STEP_PENDING] = BIT(STEP_PROCESSING) | BIT(STEP_ERROR) | BIT(STEP_SKIPPED),
+    [STEP_PROCESSING] = BIT(STEP_PENDING) | BIT(STEP_PROCESSED) | BIT(STEP_COMPENSATED),
+    [STEP_PROCESSED] = BIT(STEP_PROCESSING) | BIT(STEP_PENDING),
+    [STEP_ERROR] = BIT(STEP_PENDING) | BIT(STEP_PROCESSING),
+    [STEP_COMPENSATED] = 0,
+    [STEP_SKIPPED] = 0,
+};
+_Static_assert(sizeof(step_follows) / sizeof(step_follows[0]) == STEP_STATE_COUNT,
+               "one row per state of a step");
+
+bool order_state_may_follow(enum order_state from, enum order_state to)
+{
+    ENGINE_ASSERT((unsigned)from < ORDER_STATE_COUNT && (unsigned)to < ORDER_STATE_COUNT);
+    return (order_follows[from] & BIT(to)) != 0;
+}
+
+bool step_state_may_follow(enum step_state from, enum step_state to)
+{
+    ENGINE_ASSERT((unsigned)from < STEP_STATE_COUNT && (unsigned)to < STEP_STATE_COUNT);
+    return (step_follows[from] & BIT(to)) != 0;
+}
+
+/* By kind and direction. A successful undo stays Processing until StepCompensated closes it, in the
+ * same Decision. Only attempts in direction do are skipped, only undos compensate. */
+static const enum step_state state_after[EVENT_KIND_COUNT][DIRECTION_COUNT] = {
+    [EVENT_STEP_STARTED] = {STEP_PROCESSING, STEP_PROCESSING},
+    [EVENT_STEP_SUCCEEDED] = {STEP_PROCESSED, STEP_PROCESSING},
+    [EVENT_STEP_FAILED] = {STEP_PENDING, STEP_PENDING},
+    [EVENT_STEP_TIMED_OUT] = {STEP_PENDING, STEP_PENDING},
+    [EVENT_STEP_RETRY_SCHEDULED] = {STEP_PENDING, STEP_PENDING},
+    [EVENT_STEP_EXHAUSTED] = {STEP_ERROR, STEP_ERROR},
+    [EVENT_STEP_SKIPPED] = {STEP_SKIPPED, STEP_STATE_COUNT},
+    [EVENT_STEP_COMPENSATED] = {STEP_STATE_COUNT, STEP_COMPENSATED},
+    [EVENT_STEP_RESUBMITTED] = {STEP_PENDING, STEP_PENDING},
+    [EVENT_STEP_QUEUED] = {STEP_PENDING, STEP_PENDING},
+    [EVENT_STEP_EXTENDED] = {STEP_PROCESSING, STEP_PROCESSING},
+};
+
+bool event_is_of_step(enum event_kind kind)
+{
+    return (kind >= EVENT_STEP_STARTED && kind <= EVENT_STEP_RESUBMITTED) ||
+           kind == EVENT_STEP_QUEUED || kind == EVENT_STEP_EXTENDED;
+}
+
+enum step_state step_state_after(enum event_kind kind, enum direction direction)
+{
+    ENGINE_ASSERT(event_is_of_step(kind));
+    ENGINE_ASSERT((unsigned)direction < DIRECTION_COUNT);
+    enum step_state state = state_after[kind][direction];
+    ENGINE_ASSERT(state != STEP_STATE_COUNT);
+    return state;
+}
+
+bool event_changes_order(enum event_kind kind)
+{
+    ENGINE_ASSERT(kind > 0 && kind < EVENT_KIND_COUNT);
+    return kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED;
+}
+
+bool decision_changes_order(const struct decision *decision)
+{
+    ENGINE_ASSERT(decision->event_count > 0);
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        if (event_changes_order(decision->events[i].kind))
+            return true;
+    }
+    return false;
+}

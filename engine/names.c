@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of the enums, for records, logs and people. They are part of the interface: programs
+ * compare them, so a name never changes. An index out of range reads "?". */
+#include "engine/engine.h"
+
+#define NAME_OF(names, index)                                                         \
+    ((unsigned)(index) < sizeof(names) / sizeof((names)[0]) && (names)[index] != NULL \
+         ? (names)[index]                                                             \
+         : "?")
+#define ASSERT_NAMES(names, count) \
+    _Static_assert(sizeof(names) / sizeof((names)[0]) == (count), "every one has a name")
+
+static const char *const order_states[] = {
+    [ORDER_PENDING] = "Pending",         [ORDER_PROCESSING] = "Processing",
+    [ORDER_PROCESSED] = "Processed",     [ORDER_COMPENSATING] = "Compensating",
+    [ORDER_COMPENSATED] = "Compensated", [ORDER_ERROR] = "Error",
+};
+ASSERT_NAMES(order_states, ORDER_STATE_COUNT);
+
+static const char *const step_states[] = {
+    [STEP_PENDING] = "Pending", [STEP_PROCESSING] = "Processing",   [STEP_PROCESSED] = "Processed",
+    [STEP_ERROR] = "Error",     [STEP_COMPENSATED] = "Compensated", [STEP_SKIPPED] = "Skipped",
+};
+ASSERT_NAMES(step_states, STEP_STATE_COUNT);
+
+static const char *const directions[] = {[DIRECTION_DO] = "do", [DIRECTION_UNDO] = "undo"};
+ASSERT_NAMES(directions, DIRECTION_COUNT);
+
+static const char *const effects[] = {
+    [EFFECT_NONE] = "none", [EFFECT_APPLIED] = "applied", [EFFECT_UNKNOWN] = "unknown"};
+ASSERT_NAMES(effects, EFFECT_COUNT);
+
+static const char *const priorities[] = {
+    [PRIORITY_HIGH] = "high", [PRIORITY_NORMAL] = "normal", [PRIORITY_LOW] = "low"};
+ASSERT_NAMES(priorities, PRIORITY_COUNT);
+
+static const char *const command_kinds[] = {
+    [COMMAND_UNDECODABLE] = "Undecodable",     [COMMAND_SUBMIT_ORDER] = "SubmitOrder",
+    [COMMAND_CANCEL_ORDER] = "CancelOrder",    [COMMAND_REPORT_STEP] = "ReportStep",
+    [COMMAND_RECOVER_STEP] = "RecoverStep",    [COMMAND_START_STEP] = "StartStep",
+    [COMMAND_TIME_OUT_ORDER] = "TimeOutOrder", [COMMAND_COMPENSATE_ORDER] = "CompensateOrder",
+    [COMMAND_RESUBMIT_STEP] = "ResubmitStep",  [COMMAND_EXPIRE_ORDER] = "ExpireOrder",
+    [COMMAND_EXTEND_STEP] = "ExtendStep",
+};
+ASSERT_NAMES(command_kinds, COMMAND_KIND_COUNT);
+
+static const char *const event_kinds[] = {
+    [EVENT_ORDER_ACCEPTED] = "OrderAccepted",
+    [EVENT_ORDER_STARTED] = "OrderStarted",
+    [EVENT_STEP_STARTED] = "StepStarted",
+    [EVENT_STEP_SUCCEEDED] = "StepSucceeded",
+    [EVENT_STEP_FAILED] = "StepFailed",
+    [EVENT_STEP_TIMED_OUT] = "StepTimedOut",
+    [EVENT_STEP_RETRY_SCHEDULED] = "StepRetryScheduled",
+    [EVENT_STEP_EXHAUSTED] = "StepExhausted",
+    [EVENT_STEP_SKIPPED] = "StepSkipped",
+    [EVENT_STEP_COMPENSATED] = "StepCompensated",
+    [EVENT_STEP_RESUBMITTED] = "StepResubmitted",
+    [EVENT_ORDER_CANCELLED] = "OrderCancelled",
+    [EVENT_ORDER_TIMED_OUT] = "OrderTimedOut",
+    [EVENT_COMPENSATION_STARTED] = "CompensationStarted",
+    [EVENT_ORDER_PROCESSED] = "OrderProcessed",
+    [EVENT_ORDER_COMPENSATED] = "OrderCompensated",
+    [EVENT_ORDER_FAILED] = "OrderFailed",
+    [EVENT_ORDER_RESUMED] = "OrderResumed",
+    [EVENT_ALERT_RAISED] = "AlertRaised",
+    [EVENT_ALERT_CLOSED] = "AlertClosed",
+    [EVENT_COMMAND_REJECTED] = "CommandRejected",
+    [EVENT_REPORT_IGNORED] = "ReportIgnored",
+    [EVENT_SUBMISSION_REPEATED] = "SubmissionRepeated",
+    [EVENT_COMMAND_DEAD_LETTERED] = "CommandDeadLettered",
+    [EVENT_STEP_QUEUED] = "StepQueued",
+    [EVENT_STEP_EXTENDED] = "StepExtended",
+    [EVENT_ORDER_EXPIRED] = "OrderExpired",
+};
+ASSERT_NAMES(event_kinds, EVENT_KIND_COUNT);
+
+static const char *const status_kinds[] = {
+    [STATUS_RECEIVED] = "Received",       [STATUS_STEP_CHANGED] = "StepChanged",
+    [STATUS_PROCESSED] = "Processed",     [STATUS_COMPENSATING] = "Compensating",
+    [STATUS_COMPENSATED] = "Compensated", [STATUS_ERROR] = "Error",
+    [STATUS_REJECTED] = "Rejected",       [STATUS_REPEATED] = "Repeated",
+    [STATUS_RESUMED] = "Resumed",
+};
+ASSERT_NAMES(status_kinds, STATUS_KIND_COUNT);
+
+static const char *const deadline_kinds[] = {
+    [DEADLINE_RECOVER] = "recover", [DEADLINE_START] = "start", [DEADLINE_ORDER] = "order"};
+ASSERT_NAMES(deadline_kinds, DEADLINE_KIND_COUNT);
+
+const char *order_state_name(enum order_state state)
+{
+    return NAME_OF(order_states, state);
+}
+
+const char *step_state_name(enum step_state state)
+{
+    return NAME_OF(step_states, state);
+}
+
+const char *direction_name(enum direction direction)
+{
+    return NAME_OF(directions, direction);
+}
+
+const char *effect_name(enum effect effect)
+{
+    return NAME_OF(effects, effect);
+}
+
+const char *priority_name(enum priority priority)
+{
+    return NAME_OF(priorities, priority);
+}
+
+const char *command_kind_name(enum command_kind kind)
+{
+    return NAME_OF(command_kinds, kind);
+}
+
+const char *event_kind_name(enum event_kind kind)
+{
+    return NAME_OF(event_kinds, kind);
+}
+
+const char *status_kind_name(enum status_kind kind)
+{
+    return NAME_OF(status_kinds, kind);
+}
+
+const char *deadline_kind_name(enum deadline_kind kind)
+{
+    return NAME_OF(deadline_kinds, kind);
+}

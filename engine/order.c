@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order as data: finding a step, deep copies, idempotency keys. */
+#include "engine/order.h"
+
+#include "engine/arena.h"
+#include "engine/check.h"
+
+int order_find_step(const struct order *order, struct text name)
+{
+    ENGINE_ASSERT(order->step_count <= WORKFLOW_STEPS_MAX);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (text_equal(order->steps[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+bool order_step_queued(const struct order *order, const struct step *step)
+{
+    enum order_state state =
+        step->direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING;
+    ENGINE_ASSERT(step->queued_at == 0 || step->state == STEP_PENDING);
+    return step->queued_at != 0 && order->state == state;
+}
+
+static struct order_line *lines_copy(const struct order_line *lines, uint32_t count,
+                                     struct arena *arena)
+{
+    ENGINE_ASSERT(count <= ORDER_LINES_MAX);
+    if (count == 0)
+        return NULL;
+    struct order_line *copies = ARENA_ARRAY(arena, struct order_line, count);
+    for (uint32_t i = 0; i < count; i++) {
+        copies[i] = lines[i];
+        copies[i].sku = arena_text(arena, lines[i].sku);
+        copies[i].description = arena_text(arena, lines[i].description);
+    }
+    return copies;
+}
+
+static struct attribute *attributes_copy(const struct attribute *attributes, uint32_t count,
+                                         struct arena *arena)
+{
+    ENGINE_ASSERT(count <= ORDER_ATTRIBUTES_MAX);
+    if (count == 0)
+        return NULL;
+    struct attribute *copies = ARENA_ARRAY(arena, struct attribute, count);
+    for (uint32_t i = 0; i < count; i++) {
+        copies[i].name = arena_text(arena, attributes[i].name);
+        copies[i].value = arena_text(arena, attributes[i].value);
+    }
+    return copies;
+}
+
+void order_details_copy(const struct order_details *details, struct arena *arena,
+                        struct order_details *ret_details)
+{
+    struct order_details copy = *details;
+    copy.order_id = arena_text(arena, details->order_id);
+    copy.customer = arena_text(arena, details->customer);
+    copy.currency = arena_text(arena, details->currency);
+    copy.lines = lines_copy(details->lines, details->line_count, arena);
+    copy.attributes = attributes_copy(details->attributes, details->attribute_count, arena);
+    copy.reply_to = arena_text(arena, details->reply_to);
+    copy.workflow = arena_text(arena, details->workflow);
+    copy.traceparent = arena_text(arena, details->traceparent);
+    *ret_details = copy;
+}
+
+static void step_copy(const struct step *step, struct arena *arena, struct step *ret_step)
+{
+    *ret_step = *step;
+    ret_step->name = arena_text(arena, step->name);
+    ret_step->agent = arena_text(arena, step->agent);
+    ret_step->locked_by = arena_text(arena, step->locked_by);
+    ret_step->output = arena_text(arena, step->output);
+    ret_step->error_name = arena_text(arena, step->error_name);
+    ret_step->error_message = arena_text(arena, step->error_message);
+}
+
+void order_copy(const struct order *order, struct arena *arena, struct order *ret_order)
+{
+    ENGINE_ASSERT(order->step_count <= WORKFLOW_STEPS_MAX);
+    struct order copy = *order;
+    order_details_copy(&order->details, arena, &copy.details);
+    copy.steps = order->step_count == 0 ? NULL : ARENA_ARRAY(arena, struct step, order->step_count);
+    for (uint32_t i = 0; i < order->step_count; i++)
+        step_copy(&order->steps[i], arena, &copy.steps[i]);
+    copy.reason_code = arena_text(arena, order->reason_code);
+    copy.reason = arena_text(arena, order->reason);
+    copy.reason_by = arena_text(arena, order->reason_by);
+    *ret_order = copy;
+}
+
+static char *put_text(char *at, struct text text)
+{
+    if (text.size > 0)
+        memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
+static char *put_number(char *at, uint32_t number)
+{
+    char digits[10];
+    uint32_t count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0)
+        *at++ = digits[--count];
+    return at;
+}
+
+/* By hand: snprintf would be the slowest part of making a request. */
+struct text order_idempotency_key(const struct order *order, const struct step *step,
+                                  enum direction direction, struct arena *arena)
+{
+    struct text id = order->details.order_id;
+    ENGINE_ASSERT(id.size <= ORDER_ID_BYTES_MAX && step->name.size <= NAME_BYTES_MAX);
+    char *key = arena_bytes(arena, id.size + step->name.size + 24);
+    char *at = put_text(key, id);
+    *at++ = '/';
+    at = put_text(at, step->name);
+    *at++ = '/';
+    at = put_text(at, text_of(direction_name(direction)));
+    *at++ = '/';
+    at = put_number(at, step->generation[direction]);
+    ENGINE_ASSERT((size_t)(at - key) <= IDEMPOTENCY_KEY_BYTES_MAX);
+    return (struct text){key, (uint32_t)(at - key)};
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order and its steps: the only state there is, a fold of events.
+ *
+ * Only apply() (engine/engine.h) changes one. All texts and arrays live in the order's arena. */
+#ifndef ENGINE_ORDER_H
+#define ENGINE_ORDER_H
+
+#include "engine/limits.h"
+#include "engine/text.h"
+
+enum order_state {
+    ORDER_PENDING, /* accepted, no step started yet */
+    ORDER_PROCESSING,
+    ORDER_PROCESSED, /* end */
+    ORDER_COMPENSATING,
+    ORDER_COMPENSATED, /* end */
+    ORDER_ERROR,       /* waits for an operator, one alert is open */
+    ORDER_STATE_COUNT
+};
+
+enum step_state {
+    STEP_PENDING, /* not started, waits for retry_at, or is queued */
+    STEP_PROCESSING,
+    STEP_PROCESSED,
+    STEP_ERROR,       /* its policy is exhausted */
+    STEP_COMPENSATED, /* undone */
+    STEP_SKIPPED,     /* never started, or nothing to undo, when compensation began */
+    STEP_STATE_COUNT
+};
+
+enum direction { DIRECTION_DO, DIRECTION_UNDO, DIRECTION_COUNT };
+
+/* What a step's forward attempts have done at the remote service, as far as anybody knows. */
+enum effect { EFFECT_NONE, EFFECT_APPLIED, EFFECT_UNKNOWN, EFFECT_COUNT };
+
+enum priority { PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_LOW, PRIORITY_COUNT };
+
+struct decimal {
+    int64_t unscaled; /* value * 10^DECIMAL_SCALE, at most 18 digits */
+};
+
+struct order_line {
+    struct text sku;
+    struct text description;
+    int64_t quantity;
+    struct decimal unit_price;
+};
+
+struct attribute {
+    struct text name;
+    struct text value;
+};
+
+struct content_hash {
+    uint8_t bytes[16];
+};
+
+/* An order as its customer gave it; never changes after it was accepted. */
+struct order_details {
+    struct text order_id;
+    struct text customer;
+    struct text currency;
+    struct order_line *lines;
+    uint32_t line_count;
+    uint32_t attribute_count;
+    struct attribute *attributes; /* sorted by name */
+    enum priority priority;
+    struct text reply_to; /* topic, or empty: nobody is told */
+    struct text workflow;
+    uint32_t workflow_version; /* 0 in a submission: the newest */
+    struct text traceparent;
+    struct content_hash content_hash; /* identity: of the content as submitted */
+};
+
+struct step {
+    struct text name;
+    struct text agent;
+    enum direction direction; /* the one that attempt, failure_count ... speak of */
+    enum step_state state;
+    uint32_t attempt;        /* of `direction`; 0 = never started */
+    uint32_t failure_count;  /* failures + timeouts in `direction` since the last resubmission */
+    struct text locked_by;   /* scheduler instance that started it; empty unless PROCESSING */
+    int64_t complete_by;     /* of the running attempt; 0 unless PROCESSING */
+    int64_t margin_ms;       /* clock.skew.max.ms as recorded when it started */
+    int64_t retry_at;        /* not 0: PENDING and may be started from then on */
+    int64_t queued_at;       /* not 0: PENDING since then for want of a well agent with room */
+    enum effect effect;      /* of the forward direction; kept while undoing */
+    enum effect undo_effect; /* what failed undo attempts may have done: for its generation */
+    uint32_t generation[DIRECTION_COUNT]; /* from 0; of the idempotency keys */
+    uint32_t retries_used[RETRIERS_MAX];  /* per retrier, as failure_count */
+    uint64_t started_version;             /* order version of the latest forward start */
+    uint64_t completed_version;           /* order version at which it was known to be applied */
+    int64_t started_at;                   /* of the latest attempt */
+    int64_t ended_at;                     /* of the latest ended attempt */
+    struct text output;                   /* JSON, of the successful forward attempt */
+    struct text error_name;               /* latest failure in `direction` */
+    struct text error_message;
+};
+
+struct order {
+    struct order_details details;
+    uint64_t version; /* dense: 1 after OrderAccepted, +1 a Decision that changes it */
+    enum order_state state;
+    enum order_state error_from; /* PROCESSING or COMPENSATING: what ERROR interrupted */
+    int64_t accepted_at;
+    int64_t updated_at;
+    int64_t complete_by; /* of the whole order; 0 = none (any more) */
+    int64_t margin_ms;
+    int64_t ended_at;   /* 0 until PROCESSED or COMPENSATED */
+    struct step *steps; /* same index as in the workflow */
+    uint32_t step_count;
+    bool alert_open;
+    bool cancelled;
+    struct text reason_code; /* why it is cancelled, compensated or in error */
+    struct text reason;
+    struct text reason_by; /* who asked, where somebody did */
+};
+
+const char *order_state_name(enum order_state state);
+const char *step_state_name(enum step_state state);
+const char *direction_name(enum direction direction); /* "do", "undo" */
+const char *effect_name(enum effect effect);          /* "none", "applied", "unknown" */
+const char *priority_name(enum priority priority);    /* "high", "normal", "low" */
+
+/* The lifecycle tables: which state may follow which (engine/lifecycle.c). Setters in apply
+ * assert. */
+bool order_state_may_follow(enum order_state from, enum order_state to);
+bool step_state_may_follow(enum step_state from, enum step_state to);
+
+static inline bool order_ended(const struct order *order)
+{
+    return order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
+}
+
+/* Whether the step waits in its agents' queue: it is started as soon as one of them is well and has
+ * room, which is its owner's business; with a retry_at its supervisor asks, too. */
+bool order_step_queued(const struct order *order, const struct step *step);
+
+/* Index of the step, or -1. */
+int order_find_step(const struct order *order, struct text name);
+
+struct arena;
+/* A deep copy that lives wholly in `arena`. */
+void order_details_copy(const struct order_details *details, struct arena *arena,
+                        struct order_details *ret_details);
+/* A deep copy that lives wholly in `arena` (what no longer is referenced is left behind). */
+void order_copy(const struct order *order, struct arena *arena, struct order *ret_order);
+
+/* Largest "order/step/direction/generation". */
+enum { IDEMPOTENCY_KEY_BYTES_MAX = ORDER_ID_BYTES_MAX + NAME_BYTES_MAX + 24 };
+/* "order/step/direction/generation": the same over all attempts, owners and restarts. New in the
+ * arena. The generation is the step's current one of `direction`. */
+struct text order_idempotency_key(const struct order *order, const struct step *step,
+                                  enum direction direction, struct arena *arena);
+
+#endif

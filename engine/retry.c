@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Retry policies: which retrier takes a failure, and how long it waits. */
+#include "engine/check.h"
+#include "engine/workflow.h"
+
+bool error_set_matches(const struct error_set *errors, struct text error_name)
+{
+    ENGINE_ASSERT(errors->count <= ERRORS_EQUAL_MAX);
+    for (uint32_t i = 0; i < errors->count; i++) {
+        struct text name = errors->names[i];
+        if (text_equal(name, error_name) || text_equal(name, TEXT(ERROR_ALL)))
+            return true;
+        if (text_equal(name, TEXT(ERROR_TASK_FAILED)) &&
+            !text_equal(error_name, TEXT(ERROR_TIMEOUT)))
+            return true;
+    }
+    return false;
+}
+
+int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RETRIERS_MAX],
+                       struct text error_name)
+{
+    ENGINE_ASSERT(policy->count <= RETRIERS_MAX);
+    for (uint32_t i = 0; i < policy->count; i++) {
+        const struct retrier *retrier = &policy->retriers[i];
+        if (used[i] < retrier->max_attempts && error_set_matches(&retrier->errors, error_name))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* interval * rate^(retry-1), at most `cap`. In thousandths of a millisecond, so that a short
+ * interval with a small rate grows, too. */
+static int64_t full_wait_ms(const struct retrier *retrier, uint32_t retry, int64_t cap_ms)
+{
+    int64_t rate_milli = retrier->backoff_rate_milli;
+    int64_t cap = cap_ms * 1000;
+    if (retrier->interval_ms >= cap_ms)
+        return cap_ms;
+    int64_t wait = retrier->interval_ms * 1000;
+    for (uint32_t i = 1; i < retry && rate_milli > 1000 && wait > 0; i++) {
+        if (wait > cap * 1000 / rate_milli)
+            return cap_ms;
+        wait = wait * rate_milli / 1000;
+    }
+    return wait < cap ? wait / 1000 : cap_ms;
+}
+
+/* FNV's high bits are poor: every bit of the result is to depend on every bit of the salt. */
+static uint64_t mix(uint64_t x)
+{
+    x ^= x >> 33;
+    x *= UINT64_C(0xff51afd7ed558ccd);
+    x ^= x >> 33;
+    x *= UINT64_C(0xc4ceb9fe1a85ec53);
+    return x ^ (x >> 33);
+}
+
+int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t salt)
+{
+    ENGINE_ASSERT(retry >= 1);
+    ENGINE_ASSERT(retrier->interval_ms >= 0 && retrier->max_delay_ms >= 0);
+    ENGINE_ASSERT(retrier->backoff_rate_milli >= 1000);
+    int64_t cap = DURATION_MS_MAX;
+    if (retrier->max_delay_ms > 0 && retrier->max_delay_ms < cap)
+        cap = retrier->max_delay_ms;
+    int64_t wait = full_wait_ms(retrier, retry, cap);
+    if (retrier->jitter == JITTER_FULL)
+        wait = (int64_t)(mix(salt) % ((uint64_t)wait + 1));
+    ENGINE_ASSERT(wait >= 0 && wait <= cap);
+    return wait;
+}
+
+static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
+{
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The parts are told apart by a byte that neither name has; the attempt goes in little-endian. */
+uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt)
+{
+    uint8_t tail[] = {'/',
+                      (uint8_t)direction,
+                      (uint8_t)attempt,
+                      (uint8_t)(attempt >> 8),
+                      (uint8_t)(attempt >> 16),
+                      (uint8_t)(attempt >> 24)};
+    uint64_t hash = fnv(UINT64_C(0xcbf29ce484222325), order_id.data, order_id.size);
+    hash = fnv(hash, "/", 1);
+    hash = fnv(hash, step.data, step.size);
+    return fnv(hash, tail, sizeof(tail));
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A compiled workflow: what workflow/ makes of a file and decide() reads. Immutable once
+ * deployed. */
+#ifndef ENGINE_WORKFLOW_H
+#define ENGINE_WORKFLOW_H
+
+#include "engine/limits.h"
+#include "engine/text.h"
+
+enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
+
+/* Reserved error names. ALL matches every error, TaskFailed every one but Timeout. */
+#define ERROR_ALL "States.ALL"
+#define ERROR_TIMEOUT "States.Timeout"
+#define ERROR_TASK_FAILED "States.TaskFailed"
+
+struct error_set {
+    struct text names[ERRORS_EQUAL_MAX];
+    uint32_t count;
+};
+
+/* The n-th retry (n from 1) of this retrier waits interval * rate^(n-1), at most max_delay; with
+ * full jitter a part of that between 0 and 1, by a hash of order, step, direction and attempt. */
+struct retrier {
+    struct error_set errors;
+    int64_t interval_ms;
+    uint32_t backoff_rate_milli; /* 2000 = 2.0; at least 1000 */
+    uint32_t max_attempts;       /* retries, not attempts; per retrier, counted in the step */
+    int64_t max_delay_ms;        /* 0 = only DURATION_MS_MAX bounds it */
+    enum jitter jitter;
+};
+
+/* Of a Catch and of OnExhausted. */
+enum outcome { OUTCOME_COMPENSATE, OUTCOME_ERROR, OUTCOME_COUNT };
+
+struct catcher {
+    struct error_set errors;
+    enum outcome next;
+};
+
+struct retry_policy {
+    const struct retrier *retriers;
+    uint32_t count;
+};
+
+struct workflow_step {
+    struct text name;
+    const struct text *agents; /* at least 1; any of them can do the step */
+    uint32_t agent_count;
+    uint64_t after; /* bit i: starts only when step i is Processed; 0 = at once */
+    int64_t timeout_ms;
+    int64_t max_extension_ms; /* how much longer an attempt may last through ExtendStep */
+    struct retry_policy retry;
+    const struct catcher *catchers;
+    uint32_t catcher_count;
+    bool has_compensate;
+    bool pivot;
+    enum outcome on_exhausted;
+    struct {
+        struct text action;
+        int64_t timeout_ms;
+        int64_t max_extension_ms;
+        struct retry_policy retry;
+    } compensate;
+};
+
+struct workflow {
+    struct text name;
+    uint32_t version;
+    int64_t timeout_ms; /* of the whole order; 0 = none */
+    const struct workflow_step *steps;
+    uint32_t step_count;
+    int pivot; /* index, or -1 */
+};
+
+bool error_set_matches(const struct error_set *errors, struct text error_name);
+
+/* The first matching retrier with retries left, or -1; used[i] = retries taken of retrier i. */
+int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RETRIERS_MAX],
+                       struct text error_name);
+/* Wait before the retry number `retry` (from 1) of `retrier`. `salt` decides the jitter: equal
+ * salt, equal wait. Pure integer arithmetic, saturating. */
+int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t salt);
+/* FNV-1a over order, step, direction and attempt. */
+uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt);
+
+#endif

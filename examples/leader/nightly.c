@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A report that is written once, however many processes of this program run. README.md tells how to
+ * build and run it.
+ *
+ * The "store" is a file whose name holds the fencing token's newest value: writing under an older
+ * token is refused, as a database would with UPDATE ... WHERE token <= :token. */
+#include "runtime/leader.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { EVERY_MS = 1000 };
+
+/* False: somebody with a newer token has been here. */
+static bool store_line(const char *path, int64_t token, const char *line)
+{
+    int64_t newest = -1;
+    FILE *file = fopen(path, "a+");
+    if (file == NULL || flock(fileno(file), LOCK_EX) != 0) {
+        (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        if (file != NULL)
+            (void)fclose(file);
+        return false;
+    }
+    int64_t seen;
+    while (fscanf(file, "%" SCNd64 "%*[^\n]", &seen) == 1)
+        newest = seen > newest ? seen : newest;
+    bool accepted = token >= newest;
+    if (accepted)
+        (void)fprintf(file, "%" PRId64 " %s\n", token, line);
+    (void)fclose(file); /* flushes, then the lock goes */
+    return accepted;
+}
+
+static void report(void *ctx, struct reeve_leader *leader)
+{
+    const char *path = ctx;
+    char line[64];
+    int64_t token = reeve_leader_token(leader);
+    /* False as soon as the lease is lost, or the program is to end: then return soon. */
+    for (int number = 1; reeve_leader_wait(leader, EVERY_MS); number++) {
+        (void)snprintf(line, sizeof(line), "line %d of process %d", number, (int)getpid());
+        if (!store_line(path, token, line))
+            return;                    /* we were leader once, and did not know better */
+        reeve_leader_progress(leader); /* for work done: else we would count as hung */
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct reeve_leader_options options = {.role = "nightly"};
+    static char path[] = "/tmp/nightly.report";
+    return reeve_leader_run(&options, report, path, argc - 1, argv + 1);
+}

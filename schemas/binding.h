@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the fields of an Avro record map to the members of a C struct: tables, one per record.
+ *
+ * A binding knows the reader's side only. plan.c joins it with a writer's schema, field by field by
+ * name. */
+#ifndef SCHEMAS_BINDING_H
+#define SCHEMAS_BINDING_H
+
+#include "schemas/records.h"
+
+#include <stddef.h>
+
+enum field_kind {
+    FIELD_TEXT,       /* struct text <- string; limit = bytes */
+    FIELD_BYTES,      /* struct text <- bytes; limit = bytes */
+    FIELD_BOOL,       /* bool <- boolean */
+    FIELD_I32,        /* int32_t <- int */
+    FIELD_U32,        /* uint32_t <- int; limit = largest value */
+    FIELD_I64,        /* int64_t <- long */
+    FIELD_U64,        /* uint64_t <- long, not negative */
+    FIELD_ENUM,       /* an enum <- enum, by symbol */
+    FIELD_UUID,       /* struct uuid <- fixed(16) */
+    FIELD_HASH,       /* struct content_hash <- union of null (all zeros) and fixed(16) */
+    FIELD_DECIMAL,    /* struct decimal <- bytes, decimal(18, 4) */
+    FIELD_RECORD,     /* a struct within the struct <- record */
+    FIELD_POINTER,    /* a pointer to a struct in the arena <- record */
+    FIELD_OPTIONAL,   /* a struct and a bool (`count`) <- union of null and record */
+    FIELD_ARRAY,      /* a pointer and a count <- array of records; limit = elements */
+    FIELD_COUNTERS,   /* uint32_t[limit] <- array of int, without trailing zeros */
+    FIELD_ATTRIBUTES, /* a pointer and a count <- map of string; limit = elements */
+    FIELD_EVENTS,     /* a pointer and a count <- array of a union of events */
+    FIELD_KIND_COUNT
+};
+
+struct symbols {
+    const char *const *names; /* index = the enum's value */
+    uint32_t count;
+};
+
+struct record_binding;
+
+struct field_binding {
+    const char *name;
+    enum field_kind kind;
+    bool required;   /* a writer without it cannot be mapped; else zeros or `fallback` */
+    uint32_t offset; /* of the member */
+    uint32_t size;   /* of the member */
+    uint32_t count;  /* offset of the count or flag */
+    uint32_t limit;
+    int32_t fallback;                 /* of a number or an enum */
+    const struct symbols *symbols;    /* FIELD_ENUM */
+    const struct record_binding *sub; /* record, pointer, optional; elements of an array */
+};
+
+struct record_binding {
+    const char *name;
+    uint32_t size; /* of the struct */
+    uint32_t count;
+    const struct field_binding *fields;
+};
+
+/* REQUIRED or OPTIONAL, the struct's type, the member, whose name is the field's. */
+#define REQUIRED true
+#define OPTIONAL false
+#define FIELD_AS(avro_name, field_kind, need, type, member)        \
+    .name = (avro_name), .kind = (field_kind), .required = (need), \
+    .offset = offsetof(type, member), .size = sizeof(((type *)NULL)->member)
+#define F_TEXT_AS(avro_name, need, type, member, max)                       \
+    {                                                                       \
+        FIELD_AS(avro_name, FIELD_TEXT, need, type, member), .limit = (max) \
+    }
+#define F_TEXT(need, type, member, max) F_TEXT_AS(#member, need, type, member, max)
+#define F_BYTES(need, type, member, max)                                   \
+    {                                                                      \
+        FIELD_AS(#member, FIELD_BYTES, need, type, member), .limit = (max) \
+    }
+#define F_BOOL(need, type, member)                        \
+    {                                                     \
+        FIELD_AS(#member, FIELD_BOOL, need, type, member) \
+    }
+#define F_I32(need, type, member)                        \
+    {                                                    \
+        FIELD_AS(#member, FIELD_I32, need, type, member) \
+    }
+#define F_U32_AS(avro_name, need, type, member, max)                       \
+    {                                                                      \
+        FIELD_AS(avro_name, FIELD_U32, need, type, member), .limit = (max) \
+    }
+#define F_U32(need, type, member) F_U32_AS(#member, need, type, member, INT32_MAX)
+#define F_I64(need, type, member)                        \
+    {                                                    \
+        FIELD_AS(#member, FIELD_I64, need, type, member) \
+    }
+#define F_I64_OR(type, member, value)                                             \
+    {                                                                             \
+        FIELD_AS(#member, FIELD_I64, OPTIONAL, type, member), .fallback = (value) \
+    }
+#define F_U64(need, type, member)                        \
+    {                                                    \
+        FIELD_AS(#member, FIELD_U64, need, type, member) \
+    }
+#define F_ENUM_AS(avro_name, need, type, member, table, value)                    \
+    {                                                                             \
+        FIELD_AS(avro_name, FIELD_ENUM, need, type, member), .symbols = &(table), \
+                                                             .fallback = (value)  \
+    }
+#define F_ENUM(need, type, member, table, value) \
+    F_ENUM_AS(#member, need, type, member, table, value)
+#define F_UUID(type, member)                                  \
+    {                                                         \
+        FIELD_AS(#member, FIELD_UUID, REQUIRED, type, member) \
+    }
+#define F_SUB(field_kind, type, member, binding)                                 \
+    {                                                                            \
+        FIELD_AS(#member, field_kind, REQUIRED, type, member), .sub = &(binding) \
+    }
+#define F_ARRAY(need, type, member, count_member, max, binding)                                    \
+    {                                                                                              \
+        FIELD_AS(#member, FIELD_ARRAY, need, type, member), .count = offsetof(type, count_member), \
+                                                            .limit = (max), .sub = &(binding)      \
+    }
+#define BINDING(avro_name, type, table)                               \
+    {                                                                 \
+        .name = (avro_name), .size = sizeof(type), .fields = (table), \
+        .count = sizeof(table) / sizeof((table)[0])                   \
+    }
+
+/* binding_order.c */
+extern const struct symbols symbols_priority;
+extern const struct symbols symbols_direction;
+extern const struct symbols symbols_effect;
+extern const struct symbols symbols_order_state;
+extern const struct symbols symbols_step_state;
+extern const struct record_binding binding_order_details;
+extern const struct record_binding binding_submit_order; /* the same fields, another name */
+extern const struct record_binding binding_order_row;
+
+/* binding_events.c */
+extern const struct symbols symbols_command_kind;
+extern const struct record_binding binding_decision;
+/* The struct within struct event's union; NULL: no such event. */
+const struct record_binding *event_binding(enum event_kind kind);
+/* 0: a name that this build does not know. */
+enum event_kind event_kind_of(const char *name);
+
+/* binding_records.c */
+extern const struct symbols symbols_status_kind;
+
+/* Everything about a kind of record. */
+struct record_kind_info {
+    const char *name;
+    const struct record_binding *binding;
+    uint32_t order_id; /* commands: offset of the order id in their struct */
+};
+const struct record_kind_info *record_kind_info(enum record_kind kind);
+/* 0: a name that this build does not know. */
+enum record_kind record_kind_of(const char *name);
+
+#endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bindings of the commands, the effects and the side topics, and the table of all kinds of record.
+ */
+#include "schemas/binding.h"
+
+enum { SHORT_BYTES_MAX = 32 };
+
+static const char *const status_kinds[] = {
+    "Received", "StepChanged", "Processed", "Compensating", "Compensated",
+    "Error",    "Rejected",    "Repeated",  "Resumed",
+};
+_Static_assert(sizeof(status_kinds) / sizeof(char *) == STATUS_KIND_COUNT, "all have a symbol");
+const struct symbols symbols_status_kind = {status_kinds, STATUS_KIND_COUNT};
+
+#define ORDER_ID_FIELD(type) F_TEXT(REQUIRED, type, order_id, ORDER_ID_BYTES_MAX)
+#define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES_MAX)
+#define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES_MAX)
+#define ATTEMPT_FIELDS(type)                      \
+    F_TEXT(REQUIRED, type, step, NAME_BYTES_MAX), \
+        F_ENUM(REQUIRED, type, direction, symbols_direction, 0), F_U32(REQUIRED, type, attempt)
+
+/* ---- commands ---- */
+
+static const struct field_binding cancel_fields[] = {
+    ORDER_ID_FIELD(struct cancel_order),
+    BY_FIELD(struct cancel_order),
+    REASON_FIELD(struct cancel_order),
+    F_TEXT(OPTIONAL, struct cancel_order, reply_to, TOPIC_BYTES_MAX),
+};
+static const struct field_binding report_fields[] = {
+    ORDER_ID_FIELD(struct report_step),
+    ATTEMPT_FIELDS(struct report_step),
+    F_BOOL(REQUIRED, struct report_step, succeeded),
+    F_TEXT(OPTIONAL, struct report_step, output, STEP_OUTPUT_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct report_step, error_name, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct report_step, error_message, MESSAGE_BYTES_MAX),
+    F_ENUM(OPTIONAL, struct report_step, effect, symbols_effect, EFFECT_UNKNOWN),
+    F_TEXT(OPTIONAL, struct report_step, agent, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct report_step, instance, WHO_BYTES_MAX),
+};
+static const struct field_binding recover_fields[] = {
+    ORDER_ID_FIELD(struct recover_step),
+    ATTEMPT_FIELDS(struct recover_step),
+    F_I64(REQUIRED, struct recover_step, complete_by),
+    BY_FIELD(struct recover_step),
+};
+static const struct field_binding start_fields[] = {
+    ORDER_ID_FIELD(struct start_step),
+    ATTEMPT_FIELDS(struct start_step),
+    F_I64(REQUIRED, struct start_step, retry_at),
+    BY_FIELD(struct start_step),
+};
+static const struct field_binding time_out_fields[] = {
+    ORDER_ID_FIELD(struct time_out_order),
+    F_I64(REQUIRED, struct time_out_order, complete_by),
+    BY_FIELD(struct time_out_order),
+};
+static const struct field_binding compensate_fields[] = {
+    ORDER_ID_FIELD(struct compensate_order),
+    BY_FIELD(struct compensate_order),
+    REASON_FIELD(struct compensate_order),
+};
+static const struct field_binding resubmit_fields[] = {
+    ORDER_ID_FIELD(struct resubmit_step),
+    F_TEXT(OPTIONAL, struct resubmit_step, step, NAME_BYTES_MAX),
+    BY_FIELD(struct resubmit_step),
+    REASON_FIELD(struct resubmit_step),
+    F_BOOL(OPTIONAL, struct resubmit_step, new_generation),
+};
+static const struct field_binding expire_fields[] = {
+    ORDER_ID_FIELD(struct expire_order),
+    F_I64(REQUIRED, struct expire_order, ended_at),
+    BY_FIELD(struct expire_order),
+};
+static const struct field_binding extend_fields[] = {
+    ORDER_ID_FIELD(struct extend_step),
+    ATTEMPT_FIELDS(struct extend_step),
+    F_I64(REQUIRED, struct extend_step, complete_by),
+    F_TEXT(OPTIONAL, struct extend_step, progress, MESSAGE_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES_MAX),
+};
+static const struct record_binding cancel_order =
+    BINDING("CancelOrder", struct cancel_order, cancel_fields);
+static const struct record_binding report_step =
+    BINDING("ReportStep", struct report_step, report_fields);
+static const struct record_binding recover_step =
+    BINDING("RecoverStep", struct recover_step, recover_fields);
+static const struct record_binding start_step =
+    BINDING("StartStep", struct start_step, start_fields);
+static const struct record_binding time_out_order =
+    BINDING("TimeOutOrder", struct time_out_order, time_out_fields);
+static const struct record_binding compensate_order =
+    BINDING("CompensateOrder", struct compensate_order, compensate_fields);
+static const struct record_binding resubmit_step =
+    BINDING("ResubmitStep", struct resubmit_step, resubmit_fields);
+static const struct record_binding expire_order =
+    BINDING("ExpireOrder", struct expire_order, expire_fields);
+static const struct record_binding extend_step =
+    BINDING("ExtendStep", struct extend_step, extend_fields);
+
+/* ---- the log, but for the Decision ---- */
+
+/* The struct within struct claim has no name: its fields are bound from the claim's start. */
+static const struct field_binding reset_fields[] = {
+    {FIELD_AS("next_command_offset", FIELD_I64, REQUIRED, struct claim, reset.next_command_offset)},
+    F_TEXT_AS("by", OPTIONAL, struct claim, reset.by, WHO_BYTES_MAX),
+    F_TEXT_AS("reason", OPTIONAL, struct claim, reset.reason, MESSAGE_BYTES_MAX),
+};
+static const struct record_binding partition_reset =
+    BINDING("PartitionReset", struct claim, reset_fields);
+
+static const struct field_binding claim_fields[] = {
+    F_UUID(struct claim, claim_id),
+    F_TEXT(REQUIRED, struct claim, instance, WHO_BYTES_MAX),
+    F_I64(REQUIRED, struct claim, claimed_at),
+    F_I32(REQUIRED, struct claim, partition_count),
+    {.name = "reset",
+     .kind = FIELD_OPTIONAL,
+     .offset = 0,
+     .size = sizeof(struct claim),
+     .count = offsetof(struct claim, has_reset),
+     .sub = &partition_reset},
+};
+static const struct record_binding claim = BINDING("Claim", struct claim, claim_fields);
+
+static const struct field_binding attempt_fields[] = {
+    F_UUID(struct attempt, claim_id),
+    F_I64(REQUIRED, struct attempt, command_offset),
+};
+static const struct record_binding attempt = BINDING("Attempt", struct attempt, attempt_fields);
+
+/* ---- effects ---- */
+
+static const struct field_binding output_fields[] = {
+    F_TEXT(REQUIRED, struct step_output, step, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES_MAX),
+};
+static const struct record_binding step_output =
+    BINDING("StepOutput", struct step_output, output_fields);
+
+static const struct field_binding request_fields[] = {
+    ORDER_ID_FIELD(struct step_request),
+    F_TEXT_AS("step", REQUIRED, struct step_request, ref.step, NAME_BYTES_MAX),
+    F_ENUM_AS("direction", REQUIRED, struct step_request, ref.direction, symbols_direction, 0),
+    F_U32_AS("attempt", REQUIRED, struct step_request, ref.attempt, INT32_MAX),
+    F_U32(OPTIONAL, struct step_request, generation),
+    F_TEXT(REQUIRED, struct step_request, agent, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_request, action, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct step_request, idempotency_key, IDEMPOTENCY_KEY_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct step_request, do_key, IDEMPOTENCY_KEY_BYTES_MAX),
+    F_I64(REQUIRED, struct step_request, complete_by),
+    F_BOOL(OPTIONAL, struct step_request, extension),
+    F_SUB(FIELD_POINTER, struct step_request, order, binding_order_details),
+    F_ARRAY(OPTIONAL, struct step_request, outputs, output_count, WORKFLOW_STEPS_MAX, step_output),
+    F_UUID(struct step_request, claim_id),
+    F_I64(REQUIRED, struct step_request, decision_offset),
+    F_U64(REQUIRED, struct step_request, order_version),
+};
+static const struct record_binding step_request =
+    BINDING("StepRequest", struct step_request, request_fields);
+
+static const struct field_binding change_fields[] = {
+    ATTEMPT_FIELDS(struct step_change),
+    F_ENUM(REQUIRED, struct step_change, state, symbols_step_state, 0),
+    F_TEXT(OPTIONAL, struct step_change, error_name, ERROR_NAME_BYTES_MAX),
+};
+static const struct record_binding step_change =
+    BINDING("StepChange", struct step_change, change_fields);
+
+static const struct field_binding status_fields[] = {
+    ORDER_ID_FIELD(struct status_update),
+    F_ENUM(REQUIRED, struct status_update, kind, symbols_status_kind, 0),
+    F_ENUM(OPTIONAL, struct status_update, order_state, symbols_order_state, ORDER_PENDING),
+    F_U64(OPTIONAL, struct status_update, order_version),
+    F_I64(REQUIRED, struct status_update, decided_at),
+    F_I32(REQUIRED, struct status_update, command_partition),
+    F_I64(REQUIRED, struct status_update, command_offset),
+    F_TEXT(OPTIONAL, struct status_update, code, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct status_update, message, MESSAGE_BYTES_MAX),
+    F_ARRAY(OPTIONAL, struct status_update, steps, step_count, WORKFLOW_STEPS_MAX, step_change),
+};
+static const struct record_binding status_update =
+    BINDING("StatusUpdate", struct status_update, status_fields);
+
+static const struct field_binding alert_fields[] = {
+    F_TEXT(OPTIONAL, struct operator_alert, order_id, ORDER_ID_BYTES_MAX),
+    F_BOOL(REQUIRED, struct operator_alert, raised),
+    F_TEXT(REQUIRED, struct operator_alert, code, ERROR_NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct operator_alert, message, MESSAGE_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct operator_alert, step, NAME_BYTES_MAX),
+    BY_FIELD(struct operator_alert),
+    F_U64(OPTIONAL, struct operator_alert, order_version),
+    F_I32(REQUIRED, struct operator_alert, partition),
+    F_I64_OR(struct operator_alert, command_offset, -1),
+    F_I64(REQUIRED, struct operator_alert, decided_at),
+};
+static const struct record_binding operator_alert =
+    BINDING("OperatorAlert", struct operator_alert, alert_fields);
+
+/* ---- side topics ---- */
+
+static const struct field_binding workflow_fields[] = {
+    F_TEXT(REQUIRED, struct workflow_definition, name, NAME_BYTES_MAX),
+    F_U32(REQUIRED, struct workflow_definition, version),
+    F_TEXT(REQUIRED, struct workflow_definition, source, WORKFLOW_BYTES_MAX),
+    F_TEXT(REQUIRED, struct workflow_definition, format, SHORT_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct workflow_definition, deployed_by, WHO_BYTES_MAX),
+    F_I64(OPTIONAL, struct workflow_definition, deployed_at),
+};
+static const struct record_binding workflow_definition =
+    BINDING("WorkflowDefinition", struct workflow_definition, workflow_fields);
+
+static const struct field_binding health_fields[] = {
+    F_TEXT(REQUIRED, struct agent_health, agent, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct agent_health, instance, WHO_BYTES_MAX),
+    F_U32(OPTIONAL, struct agent_health, capacity),
+    F_U32(OPTIONAL, struct agent_health, in_flight),
+    F_U32(OPTIONAL, struct agent_health, queued),
+    F_U32(OPTIONAL, struct agent_health, partitions),
+    F_I64(OPTIONAL, struct agent_health, latency_p50_ms),
+    F_I64(OPTIONAL, struct agent_health, latency_p95_ms),
+    F_U32(OPTIONAL, struct agent_health, errors_permille),
+    F_TEXT(OPTIONAL, struct agent_health, circuit, SHORT_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct agent_health, version, WHO_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct agent_health, last_error, MESSAGE_BYTES_MAX),
+    F_I64(OPTIONAL, struct agent_health, heartbeat_ms),
+    F_I64(REQUIRED, struct agent_health, reported_at),
+};
+static const struct record_binding agent_health =
+    BINDING("AgentHealth", struct agent_health, health_fields);
+
+static const char *const leadership_kinds[] = {"candidate", "claim", "renew", "release"};
+_Static_assert(sizeof(leadership_kinds) / sizeof(char *) == LEADERSHIP_KIND_COUNT,
+               "all have a symbol");
+static const struct symbols symbols_leadership_kind = {leadership_kinds, LEADERSHIP_KIND_COUNT};
+static const struct field_binding leadership_fields[] = {
+    F_TEXT(REQUIRED, struct leadership, role, NAME_BYTES_MAX),
+    F_ENUM(REQUIRED, struct leadership, kind, symbols_leadership_kind, 0),
+    F_TEXT(REQUIRED, struct leadership, instance, WHO_BYTES_MAX),
+    F_UUID(struct leadership, candidate_id),
+    F_U32(OPTIONAL, struct leadership, rank),
+    F_I64_OR(struct leadership, term, -1),
+    F_I64(REQUIRED, struct leadership, lease_ms),
+    F_I64(OPTIONAL, struct leadership, progress_at),
+    F_I64(REQUIRED, struct leadership, said_at),
+    REASON_FIELD(struct leadership),
+};
+static const struct record_binding leadership =
+    BINDING("Leadership", struct leadership, leadership_fields);
+
+/* ---- all of them ---- */
+
+static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
+    [RECORD_SUBMIT_ORDER] = {"SubmitOrder", &binding_submit_order,
+                             offsetof(struct order_details, order_id)},
+    [RECORD_CANCEL_ORDER] = {"CancelOrder", &cancel_order, offsetof(struct cancel_order, order_id)},
+    [RECORD_REPORT_STEP] = {"ReportStep", &report_step, offsetof(struct report_step, order_id)},
+    [RECORD_RECOVER_STEP] = {"RecoverStep", &recover_step, offsetof(struct recover_step, order_id)},
+    [RECORD_START_STEP] = {"StartStep", &start_step, offsetof(struct start_step, order_id)},
+    [RECORD_TIME_OUT_ORDER] = {"TimeOutOrder", &time_out_order,
+                               offsetof(struct time_out_order, order_id)},
+    [RECORD_COMPENSATE_ORDER] = {"CompensateOrder", &compensate_order,
+                                 offsetof(struct compensate_order, order_id)},
+    [RECORD_RESUBMIT_STEP] = {"ResubmitStep", &resubmit_step,
+                              offsetof(struct resubmit_step, order_id)},
+    [RECORD_EXPIRE_ORDER] = {"ExpireOrder", &expire_order, offsetof(struct expire_order, order_id)},
+    [RECORD_EXTEND_STEP] = {"ExtendStep", &extend_step, offsetof(struct extend_step, order_id)},
+    [RECORD_CLAIM] = {"Claim", &claim, 0},
+    [RECORD_ATTEMPT] = {"Attempt", &attempt, 0},
+    [RECORD_DECISION] = {"Decision", &binding_decision, 0},
+    [RECORD_STEP_REQUEST] = {"StepRequest", &step_request, 0},
+    [RECORD_STATUS_UPDATE] = {"StatusUpdate", &status_update, 0},
+    [RECORD_OPERATOR_ALERT] = {"OperatorAlert", &operator_alert, 0},
+    [RECORD_WORKFLOW_DEFINITION] = {"WorkflowDefinition", &workflow_definition, 0},
+    [RECORD_AGENT_HEALTH] = {"AgentHealth", &agent_health, 0},
+    [RECORD_LEADERSHIP] = {"Leadership", &leadership, 0},
+    [RECORD_ORDER_ROW] = {"OrderRow", &binding_order_row, 0},
+};
+
+const struct record_kind_info *record_kind_info(enum record_kind kind)
+{
+    return (unsigned)kind < RECORD_KIND_COUNT && infos[kind].name != NULL ? &infos[kind] : NULL;
+}
+
+enum record_kind record_kind_of(const char *name)
+{
+    for (int kind = RECORD_SUBMIT_ORDER; kind < RECORD_KIND_COUNT; kind++)
+        if (strcmp(infos[kind].name, name) == 0)
+            return (enum record_kind)kind;
+    return (enum record_kind)0;
+}
+
+const char *record_kind_name(enum record_kind kind)
+{
+    const struct record_kind_info *info = record_kind_info(kind);
+    return info != NULL ? info->name : "?";
+}

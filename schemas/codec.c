@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Framing, and which plan belongs to which fingerprint. The interface is codec.h.
+ *
+ * How it works. When a codec is made, and when it learns a writer's schema, the schema is parsed
+ * once (avro_schema.c; avro-c has to accept it too), joined by field names with the tables that say
+ * where each value lives in our structs (binding_*.c), and compiled to a plan, a flat list of
+ * operations in the writer's order (plan.c). A record is decoded by one walk that executes the plan
+ * over the bytes straight into the structs (decode.c), and encoded by the same walk the other way
+ * round (encode.c).
+ *
+ * Why not avro-c's generic values: they are unsafe on hostile bytes (a few bytes of array<null>
+ * take a gigabyte, a declared string of 8 GiB is allocated, recursive schemas overflow the stack,
+ * enum indexes and UTF-8 go unchecked, failed decodes leak), so a bounded walk over the schema
+ * would have to stand in front anyway; they allocate for each union branch, that is for each event;
+ * and its schema resolution knows no defaults and crashes on a new field. A walk that has checked a
+ * value may as well store it. avro-c remains the judge of what is a schema.
+ *
+ * What bounds a walk: no length is believed before it was held against the bytes that are left and
+ * against the member's limit; elements without bytes cost nothing; plans are finite trees, because
+ * recursive schemas are refused. */
+#include "schemas/codec.h"
+
+#include "schemas/memory.h"
+#include "schemas/plan.h"
+#include "schemas/schema_texts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { FRAME_BYTES = 10, SLOTS = 2048, LEARNED_MAX = SLOTS / 2 };
+
+static const uint8_t marker[2] = {0xc3, 0x01};
+
+/* One writer's schema. */
+struct known {
+    uint64_t fingerprint;
+    enum record_kind kind;
+    const struct plan *plan;
+    struct memory memory; /* the plan's */
+};
+
+struct codec {
+    struct known *slots[SLOTS]; /* open addressing by fingerprint, never removed from */
+    uint32_t count;
+    struct known *own[RECORD_KIND_COUNT];
+};
+
+static struct known **slot_of(const struct codec *codec, uint64_t fingerprint)
+{
+    uint32_t at = (uint32_t)(fingerprint % SLOTS);
+    while (codec->slots[at] != NULL && codec->slots[at]->fingerprint != fingerprint)
+        at = (at + 1) % SLOTS;
+    return (struct known **)&codec->slots[at];
+}
+
+static void known_free(struct known *known)
+{
+    memory_deinit(&known->memory);
+    free(known);
+}
+
+/* Where the members of a command start: its union. */
+static uint32_t base_of(enum record_kind kind)
+{
+    return record_kind_is_command(kind) ? (uint32_t)offsetof(struct command, submit_order) : 0;
+}
+
+/* New; NULL: REJECT. `own`: compiled in. */
+static struct known *known_new(struct text avsc, bool own, struct error *ret_error)
+{
+    struct known *known = calloc(1, sizeof(*known));
+    assert(known != NULL);
+    memory_init(&known->memory);
+    const struct avro_type *type = NULL;
+    enum error_class class = own ? avro_schema_read(avsc, &known->memory.arena, &type, ret_error)
+                                 : avro_schema_parse(avsc, &known->memory.arena, &type, ret_error);
+    if (class != ERROR_OK)
+        goto refuse;
+    const char *name = type->kind == AVRO_KIND_RECORD ? avro_short_name(type->name) : "";
+    known->kind = record_kind_of(name);
+    if (known->kind == 0) {
+        (void)error_set(ret_error, ERROR_REJECT, "UnknownRecord",
+                        "'%.100s' is no record of this build", name);
+        goto refuse;
+    }
+    known->fingerprint = avro_schema_fingerprint(type, &known->memory.arena);
+    if (plan_compile(type, record_kind_info(known->kind)->binding, base_of(known->kind),
+                     &known->memory.arena, &known->plan, ret_error) == ERROR_OK)
+        return known;
+refuse:
+    known_free(known);
+    return NULL;
+}
+
+struct codec *codec_new(void)
+{
+    struct codec *codec = calloc(1, sizeof(*codec));
+    assert(codec != NULL);
+    for (uint32_t i = 0; i < schema_text_count; i++) {
+        struct error error;
+        struct known *known = known_new(schema_texts[i].text, true, &error);
+        assert(known != NULL);
+        assert(strcmp(record_kind_name(known->kind), schema_texts[i].name) == 0);
+        *slot_of(codec, known->fingerprint) = known;
+        codec->own[known->kind] = known;
+        codec->count++;
+    }
+    assert(codec->count == RECORD_KIND_COUNT - 1);
+    return codec;
+}
+
+void codec_free(struct codec *codec)
+{
+    if (codec == NULL)
+        return;
+    for (uint32_t i = 0; i < SLOTS; i++)
+        if (codec->slots[i] != NULL)
+            known_free(codec->slots[i]);
+    free(codec);
+}
+
+/* Whoever starts reads the schemas topic, which holds mostly what is compiled in. */
+static bool is_own(struct text avsc)
+{
+    for (uint32_t i = 0; i < schema_text_count; i++)
+        if (text_equal(schema_texts[i].text, avsc))
+            return true;
+    return false;
+}
+
+enum error_class codec_learn(struct codec *codec, struct text avsc, struct error *ret_error)
+{
+    if (is_own(avsc))
+        return ERROR_OK;
+    struct known *known = known_new(avsc, false, ret_error);
+    if (known == NULL)
+        return ERROR_REJECT;
+    struct known **slot = slot_of(codec, known->fingerprint);
+    if (*slot != NULL) {
+        known_free(known);
+        return ERROR_OK;
+    }
+    if (codec->count == LEARNED_MAX) {
+        known_free(known);
+        return error_set(ret_error, ERROR_REJECT, "TooManySchemas", "%d schemas are known already",
+                         LEARNED_MAX);
+    }
+    *slot = known;
+    codec->count++;
+    return ERROR_OK;
+}
+
+bool codec_knows(const struct codec *codec, uint64_t fingerprint)
+{
+    return *slot_of(codec, fingerprint) != NULL;
+}
+
+bool codec_peek(struct text bytes, uint64_t *ret_fingerprint)
+{
+    if (bytes.size < FRAME_BYTES || memcmp(bytes.data, marker, sizeof(marker)) != 0)
+        return false;
+    uint64_t fingerprint = 0;
+    for (int i = 7; i >= 0; i--)
+        fingerprint = fingerprint << 8 | (uint8_t)bytes.data[2 + i];
+    *ret_fingerprint = fingerprint;
+    return true;
+}
+
+uint64_t codec_fingerprint(const struct codec *codec, enum record_kind kind)
+{
+    assert(record_kind_info(kind) != NULL);
+    return codec->own[kind]->fingerprint;
+}
+
+struct text codec_schema(enum record_kind kind)
+{
+    const struct record_kind_info *info = record_kind_info(kind);
+    assert(info != NULL);
+    for (uint32_t i = 0; i < schema_text_count; i++)
+        if (strcmp(schema_texts[i].name, info->name) == 0)
+            return schema_texts[i].text;
+    assert(0 && "a record without a schema");
+    return (struct text){0};
+}
+
+void codec_encode(struct codec *codec, enum record_kind kind, const void *record,
+                  struct buffer *buffer)
+{
+    assert(record_kind_info(kind) != NULL);
+    assert(!record_kind_is_command(kind) ||
+           (int)((const struct command *)record)->kind == (int)kind);
+    const struct known *known = codec->own[kind];
+    buffer_reserve(buffer, 512);
+    size_t start = buffer->size;
+    uint8_t *frame = buffer->data + start;
+    memcpy(frame, marker, sizeof(marker));
+    for (int i = 0; i < 8; i++)
+        frame[2 + i] = (uint8_t)(known->fingerprint >> (8 * i));
+    buffer->size += FRAME_BYTES;
+    plan_encode(known->plan, record, buffer);
+    assert(buffer->size - start <= RECORD_BYTES_MAX);
+}
+
+/* What the structs demand beside each single value. */
+static enum error_class finish(struct record *record, enum record_kind kind,
+                               struct error *ret_error)
+{
+    record->kind = kind;
+    if (record_kind_is_command(kind)) {
+        const uint8_t *member = (const uint8_t *)&record->command + base_of(kind);
+        record->command.kind = (enum command_kind)kind;
+        memcpy(&record->command.order_id, member + record_kind_info(kind)->order_id,
+               sizeof(struct text));
+    }
+    if (kind == RECORD_DECISION && record->decision.event_count == 0)
+        return error_set(ret_error, ERROR_REJECT, "BadValue", "events: a Decision without events");
+    return ERROR_OK;
+}
+
+enum error_class codec_decode(struct codec *codec, struct text bytes, bool borrow,
+                              struct arena *arena, struct record *ret_record,
+                              struct error *ret_error)
+{
+    uint64_t fingerprint;
+    if (bytes.size > RECORD_BYTES_MAX)
+        return error_set(ret_error, ERROR_REJECT, "TooLong", "%u bytes, at most %d are fine",
+                         bytes.size, RECORD_BYTES_MAX);
+    if (!codec_peek(bytes, &fingerprint))
+        return error_set(ret_error, ERROR_REJECT, "NotAvro",
+                         "no Avro single-object encoding: it starts with C3 01 and a fingerprint");
+    const struct known *known = *slot_of(codec, fingerprint);
+    if (known == NULL)
+        return error_set(ret_error, ERROR_REJECT, "UnknownSchema",
+                         "no schema with the fingerprint %016" PRIx64 " is known", fingerprint);
+    struct text body = {bytes.data + FRAME_BYTES, bytes.size - FRAME_BYTES};
+    if (!borrow && body.size > 0)
+        body = arena_text(arena, body); /* one copy for all texts */
+    const uint8_t *at = (const uint8_t *)body.data;
+    struct error error;
+    struct reader reader = {at, at + body.size, arena, ret_error != NULL ? ret_error : &error};
+    struct record record;
+    memset(&record, 0, sizeof(record));
+    if (!plan_decode(known->plan, &reader, (uint8_t *)&record.command))
+        return reader.error->class;
+    if (reader.at != reader.end)
+        return error_set(ret_error, ERROR_REJECT, "TrailingBytes", "%zu bytes after the record",
+                         (size_t)(reader.end - reader.at));
+    if (finish(&record, known->kind, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    *ret_record = record;
+    return ERROR_OK;
+}

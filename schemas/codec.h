@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Avro bytes <-> structs, in single-object framing: C3 01, the writer schema's CRC-64-AVRO
+ * fingerprint (8 bytes, little-endian), the Avro binary body.
+ *
+ * Decoding is one strict, bounded walk over the writer's schema: no allocation before a length is
+ * checked against the bytes that are left and against engine/limits.h, exact end of input, enum and
+ * union ranges, UTF-8, depth. Fields are mapped by name; what the writer does not have gets our
+ * default, what we do not know is skipped (but an unknown event in a Decision is an error of class
+ * FATAL, code "UnknownEvent"). One codec per thread: not thread-safe. */
+#ifndef SCHEMAS_CODEC_H
+#define SCHEMAS_CODEC_H
+
+#include "engine/error.h"
+#include "schemas/records.h"
+
+struct codec;
+
+/* A growing byte buffer, owned by its user; zero-initialized is empty. */
+struct buffer {
+    uint8_t *data;
+    size_t size;
+    size_t capacity;
+};
+void buffer_reserve(struct buffer *buffer, size_t more);
+void buffer_append(struct buffer *buffer, const void *data, size_t size);
+void buffer_deinit(struct buffer *buffer);
+
+/* New; knows all schemas that this build was made with (they are compiled in). Never fails. */
+struct codec *codec_new(void);
+void codec_free(struct codec *codec);
+
+/* Appends the framed record. `record` is the union's member (struct command for commands). Asserts
+ * limits: values were checked before they got here. */
+void codec_encode(struct codec *codec, enum record_kind kind, const void *record,
+                  struct buffer *buffer);
+
+/* Decodes one framed record; texts are copied into `arena` unless `borrow`, then they point into
+ * `bytes`. Errors (class REJECT): "NotAvro", "UnknownSchema" (the fingerprint in hex is in the
+ * message), "Truncated", "TrailingBytes", "TooLong", "BadValue" ...; FATAL only for "UnknownEvent".
+ */
+enum error_class codec_decode(struct codec *codec, struct text bytes, bool borrow,
+                              struct arena *arena, struct record *ret_record,
+                              struct error *ret_error);
+
+/* Learns a writer's schema from its .avsc text (from the schemas topic). REJECT when it is no
+ * schema, is not one of our record names, or cannot be mapped (a field of another type, a recursive
+ * schema, over-deep). Idempotent. */
+enum error_class codec_learn(struct codec *codec, struct text avsc, struct error *ret_error);
+bool codec_knows(const struct codec *codec, uint64_t fingerprint);
+
+/* Fingerprint of framed bytes, or false when they are not framed. */
+bool codec_peek(struct text bytes, uint64_t *ret_fingerprint);
+uint64_t codec_fingerprint(const struct codec *codec, enum record_kind kind);
+struct text codec_schema(enum record_kind kind); /* the .avsc text; static */
+
+/* 1 to ORDER_ID_BYTES_MAX bytes of printable UTF-8 without '/'. REJECT, code "InvalidOrder". */
+enum error_class order_id_validate(struct text order_id, struct error *ret_error);
+
+/* Identity of a submission: XXH3-128 over its content in canonical values, before a version is
+ * pinned. */
+struct content_hash details_content_hash(const struct order_details *details);
+/* Limits and forms of a submission's values; REJECT with one clear line. Also sorts attributes by
+ * name and refuses duplicates. */
+enum error_class details_validate(struct order_details *details, struct error *ret_error);
+
+/* "12.5", "-3", "0.001" -> decimal; false when malformed or over its scale or precision. */
+bool decimal_parse(struct text text, struct decimal *ret_decimal);
+enum { DECIMAL_TEXT_MAX = 24 };
+/* Shortest form without trailing zeros; returns the length. */
+size_t decimal_format(struct decimal decimal, char ret_text[DECIMAL_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a submission must look like, and its identity. See codec.h. */
+#include "schemas/codec.h"
+#include "schemas/utf8.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#define XXH_STATIC_LINKING_ONLY /* for a state that needs no malloc */
+#include <xxhash.h>
+
+#define QUANTITY_MAX INT64_C(1000000000)
+
+enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much beside a value's own bytes */
+
+#define INVALID(...) error_set(ret_error, ERROR_REJECT, "InvalidOrder", __VA_ARGS__)
+
+/* ---- limits and forms ---- */
+
+enum error_class order_id_validate(struct text order_id, struct error *ret_error)
+{
+    if (order_id.size == 0 || order_id.size > ORDER_ID_BYTES_MAX)
+        return INVALID("order_id: %u bytes, 1 to %d are fine", order_id.size, ORDER_ID_BYTES_MAX);
+    if (!utf8_printable(order_id) || memchr(order_id.data, '/', order_id.size) != NULL)
+        return INVALID("order_id: printable UTF-8 without '/' is fine");
+    return ERROR_OK;
+}
+
+/* [A-Za-z0-9._-] */
+static bool is_name(struct text text)
+{
+    for (uint32_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '.' || c == '_' || c == '-'))
+            return false;
+    }
+    return true;
+}
+
+static enum error_class check_text(const char *name, struct text text, uint32_t min, uint32_t max,
+                                   struct error *ret_error)
+{
+    if (text.size < min || text.size > max)
+        return INVALID("%s: %u bytes, %u to %u are fine", name, text.size, min, max);
+    if (!utf8_printable(text))
+        return INVALID("%s: printable UTF-8 is fine", name);
+    return ERROR_OK;
+}
+
+static enum error_class check_names(const struct order_details *details, struct error *ret_error)
+{
+    if (order_id_validate(details->order_id, ret_error) != ERROR_OK ||
+        check_text("customer", details->customer, 0, CUSTOMER_BYTES_MAX, ret_error) != ERROR_OK ||
+        check_text("workflow", details->workflow, 1, NAME_BYTES_MAX, ret_error) != ERROR_OK ||
+        check_text("reply_to", details->reply_to, 0, TOPIC_BYTES_MAX, ret_error) != ERROR_OK ||
+        check_text("traceparent", details->traceparent, 0, TRACEPARENT_BYTES_MAX, ret_error) !=
+            ERROR_OK)
+        return ERROR_REJECT;
+    if (!is_name(details->workflow))
+        return INVALID("workflow: letters, digits, '.', '_' and '-' are fine");
+    if (!is_name(details->reply_to))
+        return INVALID("reply_to: letters, digits, '.', '_' and '-' are fine");
+    bool upper = details->currency.size == CURRENCY_BYTES;
+    for (uint32_t i = 0; upper && i < CURRENCY_BYTES; i++)
+        upper = details->currency.data[i] >= 'A' && details->currency.data[i] <= 'Z';
+    if (!upper)
+        return INVALID("currency: three upper-case letters are fine (ISO 4217)");
+    if ((unsigned)details->priority >= PRIORITY_COUNT)
+        return INVALID("priority: high, normal and low are fine");
+    if (details->workflow_version > INT32_MAX)
+        return INVALID("workflow_version: %u is too large", details->workflow_version);
+    return ERROR_OK;
+}
+
+/* Adds the line to *total and *bytes. */
+static enum error_class check_line(const struct order_line *line, uint32_t index, int64_t *total,
+                                   uint64_t *bytes, struct error *ret_error)
+{
+    struct error why;
+    if (check_text("sku", line->sku, 1, SKU_BYTES_MAX, &why) != ERROR_OK ||
+        check_text("description", line->description, 0, DESCRIPTION_BYTES_MAX, &why) != ERROR_OK)
+        return INVALID("lines[%u].%.300s", index, why.message);
+    if (line->quantity < 1 || line->quantity > QUANTITY_MAX)
+        return INVALID("lines[%u].quantity: %lld, 1 to %lld are fine", index,
+                       (long long)line->quantity, (long long)QUANTITY_MAX);
+    int64_t price = line->unit_price.unscaled;
+    if (price < 0 || price > DECIMAL_UNSCALED_MAX)
+        return INVALID("lines[%u].unit_price: 0 or more, at most 18 digits, are fine", index);
+    int64_t sum;
+    if (__builtin_mul_overflow(line->quantity, price, &sum) ||
+        __builtin_add_overflow(*total, sum, total) || *total > DECIMAL_UNSCALED_MAX)
+        return INVALID("lines[%u]: the order's total has more than 18 digits", index);
+    *bytes += (uint64_t)line->sku.size + line->description.size + 4 * FIELD_OVERHEAD_BYTES;
+    return ERROR_OK;
+}
+
+static int compare_attributes(const void *a, const void *b)
+{
+    return text_compare(((const struct attribute *)a)->name, ((const struct attribute *)b)->name);
+}
+
+static enum error_class check_attributes(struct order_details *details, uint64_t *bytes,
+                                         struct error *ret_error)
+{
+    if (details->attribute_count > ORDER_ATTRIBUTES_MAX)
+        return INVALID("attributes: %u, at most %d are fine", details->attribute_count,
+                       ORDER_ATTRIBUTES_MAX);
+    if (details->attribute_count > 0)
+        qsort(details->attributes, details->attribute_count, sizeof(struct attribute),
+              compare_attributes);
+    for (uint32_t i = 0; i < details->attribute_count; i++) {
+        const struct attribute *attribute = &details->attributes[i];
+        struct error why;
+        if (check_text("a name", attribute->name, 1, ATTRIBUTE_NAME_BYTES_MAX, &why) != ERROR_OK)
+            return INVALID("attributes: %.300s", why.message);
+        if (i > 0 && text_equal(attribute[-1].name, attribute->name))
+            return INVALID("attributes: two are named %.*s", TEXT_ARG(attribute->name));
+        if (attribute->value.size > ATTRIBUTE_VALUE_BYTES_MAX)
+            return INVALID("attributes.%.*s: %u bytes, at most %d are fine",
+                           TEXT_ARG(attribute->name), attribute->value.size,
+                           ATTRIBUTE_VALUE_BYTES_MAX);
+        /* Line breaks and the like are welcome in a value. */
+        if (!utf8_valid(attribute->value) ||
+            (attribute->value.size > 0 &&
+             memchr(attribute->value.data, 0, attribute->value.size) != NULL))
+            return INVALID("attributes.%.*s: UTF-8 without NUL is fine", TEXT_ARG(attribute->name));
+        *bytes += (uint64_t)attribute->name.size + attribute->value.size + 2 * FIELD_OVERHEAD_BYTES;
+    }
+    return ERROR_OK;
+}
+
+enum error_class details_validate(struct order_details *details, struct error *ret_error)
+{
+    if (check_names(details, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (details->line_count > ORDER_LINES_MAX)
+        return INVALID("lines: %u, at most %d are fine", details->line_count, ORDER_LINES_MAX);
+    int64_t total = 0;
+    uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
+    for (uint32_t i = 0; i < details->line_count; i++)
+        if (check_line(&details->lines[i], i, &total, &bytes, ret_error) != ERROR_OK)
+            return ERROR_REJECT;
+    if (check_attributes(details, &bytes, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (bytes > ORDER_DETAILS_BYTES_MAX)
+        return INVALID("the order has more than %d bytes", ORDER_DETAILS_BYTES_MAX);
+    return ERROR_OK;
+}
+
+/* ---- identity ----
+ *
+ * The hash goes over a sequence of items: a tag byte, then 8 bytes little-endian (a number, or the
+ * size of the text that follows). Defaults are left out, so that naming a default is the same as
+ * leaving it away, and so that a field that later versions add changes no hash of an order without
+ * it. Tags never change. traceparent has none: it differs from try to try. */
+
+enum hash_tag {
+    TAG_ORDER_ID = 1,
+    TAG_CUSTOMER = 2,
+    TAG_CURRENCY = 3,
+    TAG_PRIORITY = 4,
+    TAG_REPLY_TO = 5,
+    TAG_WORKFLOW = 6,
+    TAG_WORKFLOW_VERSION = 7,
+    TAG_LINE = 8, /* its number, from 0; the line's own items follow */
+    TAG_LINE_SKU = 9,
+    TAG_LINE_DESCRIPTION = 10,
+    TAG_LINE_QUANTITY = 11,
+    TAG_LINE_UNIT_PRICE = 12,
+    TAG_ATTRIBUTE_NAME = 13,
+    TAG_ATTRIBUTE_VALUE = 14
+};
+
+static void hash_number(XXH3_state_t *state, enum hash_tag tag, int64_t number)
+{
+    uint8_t item[9] = {(uint8_t)tag};
+    for (int i = 0; i < 8; i++)
+        item[1 + i] = (uint8_t)((uint64_t)number >> (8 * i));
+    (void)XXH3_128bits_update(state, item, sizeof(item));
+}
+
+static void hash_text(XXH3_state_t *state, enum hash_tag tag, struct text text)
+{
+    if (text.size == 0)
+        return;
+    hash_number(state, tag, text.size);
+    (void)XXH3_128bits_update(state, text.data, text.size);
+}
+
+struct content_hash details_content_hash(const struct order_details *details)
+{
+    assert(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
+    XXH3_state_t state;
+    XXH3_INITSTATE(&state);
+    (void)XXH3_128bits_reset(&state);
+    hash_text(&state, TAG_ORDER_ID, details->order_id);
+    hash_text(&state, TAG_CUSTOMER, details->customer);
+    hash_text(&state, TAG_CURRENCY, details->currency);
+    if (details->priority != PRIORITY_NORMAL)
+        hash_number(&state, TAG_PRIORITY, details->priority);
+    hash_text(&state, TAG_REPLY_TO, details->reply_to);
+    hash_text(&state, TAG_WORKFLOW, details->workflow);
+    if (details->workflow_version != 0)
+        hash_number(&state, TAG_WORKFLOW_VERSION, details->workflow_version);
+    for (uint32_t i = 0; i < details->line_count; i++) {
+        const struct order_line *line = &details->lines[i];
+        hash_number(&state, TAG_LINE, i);
+        hash_text(&state, TAG_LINE_SKU, line->sku);
+        hash_text(&state, TAG_LINE_DESCRIPTION, line->description);
+        hash_number(&state, TAG_LINE_QUANTITY, line->quantity);
+        hash_number(&state, TAG_LINE_UNIT_PRICE, line->unit_price.unscaled);
+    }
+    struct attribute sorted[ORDER_ATTRIBUTES_MAX];
+    if (details->attribute_count > 0) {
+        memcpy(sorted, details->attributes, details->attribute_count * sizeof(sorted[0]));
+        qsort(sorted, details->attribute_count, sizeof(sorted[0]), compare_attributes);
+    }
+    for (uint32_t i = 0; i < details->attribute_count; i++) {
+        hash_text(&state, TAG_ATTRIBUTE_NAME, sorted[i].name);
+        hash_text(&state, TAG_ATTRIBUTE_VALUE, sorted[i].value);
+    }
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(&state));
+    struct content_hash hash;
+    memcpy(hash.bytes, canonical.digest, sizeof(hash.bytes));
+    return hash;
+}

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the scripts share. To be sourced; sets strict mode and REEVE_ROOT, REEVE_CACHE.
+
+set -euo pipefail
+
+REEVE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# The cache outlives builds and clones: Kafka's jars, the tests' Python packages.
+REEVE_CACHE=${REEVE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/reeve}
+# Debian's own interpreter, which sees Debian's python3-* packages; the one in PATH may not.
+REEVE_PYTHON=/usr/bin/python3
+
+# say WORDS...: one line to the person who waits, on stderr, named after the script.
+say() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+}
+
+die() {
+    say "$*"
+    exit 1
+}
+
+# usage_of FILE: the comment at the head of a script, without its marks, is its help.
+usage_of() {
+    awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$1"
+}
+
+have_package() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# wait_until SECONDS COMMAND...: runs COMMAND until it succeeds; fails when the time is over.
+wait_until() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.05
+    done
+}
+
+# is_process PID TEXT: PID runs and TEXT is in its command line, so it is the one we mean.
+is_process() {
+    [ -n "$1" ] && [ -r "/proc/$1/cmdline" ] &&
+        tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$2"
+}
+
+not_process() {
+    ! is_process "$@"
+}
+
+# free_ports COUNT: ports of 127.0.0.1 that nobody listens on, one a line. They lie outside of the
+# kernel's ephemeral range, so that no outgoing connection takes one while its server restarts.
+free_ports() {
+    "$REEVE_PYTHON" - "$1" <<'PY'
+import random
+import socket
+import sys
+
+taken = []
+while len(taken) < int(sys.argv[1]):
+    held = socket.socket()
+    try:
+        held.bind(("127.0.0.1", random.randrange(15000, 30000)))
+    except OSError:
+        continue
+    taken.append(held)
+for held in taken:
+    print(held.getsockname()[1])
+PY
+}

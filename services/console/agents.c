@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/console/agents.h"
+
+#include "services/console/render.h"
+
+static json_t *render_entry(const struct agent_entry *entry)
+{
+    json_t *object = json_object();
+    put(object, "agent", render_text(text_of(entry->agent)));
+    put(object, "instance", render_text(text_of(entry->instance)));
+    put(object, "capacity", json_integer(entry->capacity));
+    put(object, "in_flight", json_integer(entry->in_flight));
+    put(object, "queued", json_integer(entry->queued));
+    put(object, "partitions", json_integer(entry->partitions));
+    put(object, "latency_p50_ms", json_integer(entry->latency_p50_ms));
+    put(object, "latency_p95_ms", json_integer(entry->latency_p95_ms));
+    put(object, "errors_permille", json_integer(entry->errors_permille));
+    put(object, "circuit", render_optional(text_of(agent_circuit_name(entry->circuit))));
+    put(object, "version", render_optional(text_of(entry->version)));
+    put(object, "last_error", render_optional(text_of(entry->last_error)));
+    put(object, "heartbeat_ms", json_integer(entry->heartbeat_ms));
+    put(object, "reported_at", render_time(entry->reported_at));
+    put(object, "heard_at", render_time(entry->appended_at));
+    return object;
+}
+
+json_t *agents_render(const struct agent_table *table, struct text agent)
+{
+    json_t *list = json_array();
+    const struct agent_group *group =
+        text_empty(agent) ? agent_table_groups(table) : agent_table_find(table, agent);
+    while (group != NULL) {
+        for (const struct agent_entry *entry = group->entries; entry != NULL; entry = entry->next)
+            (void)json_array_append_new(list, render_entry(entry));
+        group = text_empty(agent) ? group->next : NULL;
+    }
+    return list;
+}

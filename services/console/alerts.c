@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/console/alerts.h"
+
+#include "runtime/logger.h"
+#include "services/console/render.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { REOPEN_MS = 5000, METADATA_MS = 3000 };
+
+/* All alerts with the same partition, code and author. */
+struct alert {
+    struct alert *prev;
+    struct alert *next;
+    int32_t partition;
+    char code[ERROR_NAME_BYTES_MAX + 1];
+    char by[WHO_BYTES_MAX + 1];
+    char message[MESSAGE_BYTES_MAX + 1];
+    bool open;
+    int64_t first_at;
+    int64_t last_at;
+    uint64_t count;
+};
+
+/* One partition of the topic. */
+struct source {
+    struct alerts *alerts;
+    int32_t partition;
+    int64_t position; /* BROKER_EARLIEST: from the start */
+    struct broker_reader *reader;
+    struct loop_timer timer;
+};
+
+struct alerts {
+    struct node *node;
+    struct loop *loop;
+    struct source *sources;
+    int32_t source_count;
+    struct alert *list; /* the newest first */
+    uint32_t count;
+    struct heap_arena heap;
+};
+
+static bool is_same(const struct alert *alert, const struct operator_alert *told)
+{
+    return alert->partition == told->partition && text_equal(text_of(alert->code), told->code) &&
+           text_equal(text_of(alert->by), told->by);
+}
+
+static void keep(char *ret_text, size_t size, struct text text)
+{
+    (void)snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+}
+
+static void forget_oldest(struct alerts *alerts)
+{
+    struct alert *oldest = alerts->list->prev; /* a DL list's head knows its tail */
+    DL_DELETE(alerts->list, oldest);
+    alerts->count--;
+    free(oldest);
+}
+
+static struct alert *find(struct alerts *alerts, const struct operator_alert *told)
+{
+    struct alert *alert;
+    DL_FOREACH(alerts->list, alert)
+        if (is_same(alert, told))
+            return alert;
+    return NULL;
+}
+
+/* The topic's partitions are read side by side: the list is by time all the same. */
+static void insert(struct alerts *alerts, struct alert *alert)
+{
+    struct alert *older;
+    DL_FOREACH(alerts->list, older)
+        if (older->last_at <= alert->last_at)
+            break;
+    if (older != NULL)
+        DL_PREPEND_ELEM(alerts->list, older, alert);
+    else
+        DL_APPEND(alerts->list, alert);
+}
+
+static void take(struct alerts *alerts, const struct operator_alert *told, int64_t at)
+{
+    struct alert *alert = find(alerts, told);
+    if (alert != NULL) {
+        at = at > alert->last_at ? at : alert->last_at;
+        DL_DELETE(alerts->list, alert);
+    } else {
+        alert = calloc(1, sizeof(*alert));
+        assert(alert != NULL);
+        alert->partition = told->partition;
+        alert->first_at = at;
+        keep(alert->code, sizeof(alert->code), told->code);
+        keep(alert->by, sizeof(alert->by), told->by);
+        alerts->count++;
+    }
+    alert->open = told->raised;
+    alert->last_at = at;
+    alert->count++;
+    keep(alert->message, sizeof(alert->message), told->message);
+    insert(alerts, alert);
+    if (alerts->count > ALERTS_MAX)
+        forget_oldest(alerts);
+}
+
+/* ---- the topic ---- */
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct source *source = ctx;
+    struct alerts *alerts = source->alerts;
+    struct record decoded;
+    struct error error;
+    source->position = record->offset + 1;
+    if (record->value.data == NULL)
+        return;
+    heap_arena_reset(&alerts->heap);
+    if (codec_decode(alerts->node->codec, record->value, true, &alerts->heap.arena, &decoded,
+                     &error) != ERROR_OK) {
+        log_warning_limited("an alert cannot be read", LOG_I64("partition", record->partition),
+                            LOG_I64("offset", record->offset), LOG_ERR(&error));
+        return;
+    }
+    if (decoded.kind == RECORD_OPERATOR_ALERT && text_empty(decoded.operator_alert.order_id))
+        take(alerts, &decoded.operator_alert, decoded.operator_alert.decided_at);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    (void)ctx;
+    (void)next_offset;
+}
+
+static void source_open(struct source *source);
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct source *source = ctx;
+    log_warning_limited("reading alerts", LOG_I64("partition", source->partition), LOG_ERR(error));
+    if (error->class != ERROR_FATAL)
+        return;
+    broker_reader_close(source->reader);
+    source->reader = NULL;
+    source->position = BROKER_EARLIEST; /* the topic was made anew, or its beginning expired */
+    loop_timer_after(source->alerts->loop, &source->timer, REOPEN_MS);
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+static void source_open(struct source *source)
+{
+    struct node *node = source->alerts->node;
+    source->reader = broker_read(node->broker, node->topics.alerts, source->partition,
+                                 source->position, &reader_ops, source);
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    source_open(userdata);
+}
+
+struct alerts *alerts_new(struct node *node)
+{
+    struct alerts *alerts = calloc(1, sizeof(*alerts));
+    assert(alerts != NULL);
+    alerts->node = node;
+    alerts->loop = node->service->loop;
+    alerts->source_count = broker_partition_count(node->broker, node->topics.alerts, METADATA_MS);
+    if (alerts->source_count <= 0) /* no answer: as many as `topics apply` makes */
+        alerts->source_count = node->partition_count;
+    alerts->sources = calloc((size_t)alerts->source_count, sizeof(alerts->sources[0]));
+    assert(alerts->sources != NULL);
+    heap_arena_init(&alerts->heap, 4096);
+    for (int32_t i = 0; i < alerts->source_count; i++) {
+        struct source *source = &alerts->sources[i];
+        *source = (struct source){.alerts = alerts, .partition = i, .position = BROKER_EARLIEST};
+        loop_timer_init(&source->timer, on_timer, source);
+        source_open(source);
+    }
+    return alerts;
+}
+
+void alerts_free(struct alerts *alerts)
+{
+    if (alerts == NULL)
+        return;
+    for (int32_t i = 0; i < alerts->source_count; i++) {
+        broker_reader_close(alerts->sources[i].reader);
+        loop_timer_cancel(alerts->loop, &alerts->sources[i].timer);
+    }
+    while (alerts->list != NULL)
+        forget_oldest(alerts);
+    heap_arena_deinit(&alerts->heap);
+    free(alerts->sources);
+    free(alerts);
+}
+
+/* ---- answers ---- */
+
+static json_t *render(const struct alert *alert)
+{
+    json_t *object = json_object();
+    put(object, "partition", json_integer(alert->partition));
+    put(object, "code", render_text(text_of(alert->code)));
+    put(object, "message", render_text(text_of(alert->message)));
+    put(object, "by", render_optional(text_of(alert->by)));
+    put(object, "open", json_boolean(alert->open));
+    put(object, "first_at", render_time(alert->first_at));
+    put(object, "last_at", render_time(alert->last_at));
+    put(object, "count", json_integer((json_int_t)alert->count));
+    return object;
+}
+
+json_t *alerts_render(const struct alerts *alerts, bool only_open)
+{
+    const struct alert *alert;
+    json_t *list = json_array();
+    DL_FOREACH(alerts->list, alert)
+        if (alert->open || !only_open)
+            (void)json_array_append_new(list, render(alert));
+    return list;
+}
+
+json_t *alerts_render_latest(const struct alerts *alerts, int32_t partition, int64_t since)
+{
+    const struct alert *alert;
+    DL_FOREACH(alerts->list, alert)
+        if (alert->open && alert->partition == partition && alert->last_at >= since)
+            return render(alert);
+    return json_null();
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Alerts about partitions and instances, as <p>.alerts tells them. Those about orders are in the
+ * orders themselves: an order in Error has one. */
+#ifndef SERVICES_CONSOLE_ALERTS_H
+#define SERVICES_CONSOLE_ALERTS_H
+
+#include "runtime/node.h"
+
+#include <jansson.h>
+
+struct alerts;
+
+enum { ALERTS_MAX = 1000 /* the latest ones, equal ones once */ };
+
+struct alerts *alerts_new(struct node *node);
+/* Before node_close(). */
+void alerts_free(struct alerts *alerts);
+
+/* {"partition", "code", "message", "by", "open", "first_at", "last_at", "count"}, the newest first.
+ * Alerts of a partition tell what happened there; nobody closes them, so "open" says only that none
+ * was closed. */
+json_t *alerts_render(const struct alerts *alerts, bool only_open);
+/* The newest open one about the partition since `since`, or null. */
+json_t *alerts_render_latest(const struct alerts *alerts, int32_t partition, int64_t since);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Base64url (RFC 4648, section 5) without padding: for cursors and for bytes that are no text. */
+#ifndef SERVICES_CONSOLE_BASE64_H
+#define SERVICES_CONSOLE_BASE64_H
+
+#include "engine/text.h"
+
+#include <stddef.h>
+
+/* Characters that `bytes` bytes become. */
+#define BASE64_SIZE(bytes) (((bytes)*4 + 2) / 3)
+
+/* `ret_text` has room for BASE64_SIZE(bytes.size) characters and a NUL, which is added. */
+void base64_encode(struct text bytes, char *ret_text);
+/* False when `text` is not what base64_encode() makes, or becomes more than `capacity` bytes. */
+bool base64_decode(struct text text, char *ret_bytes, size_t capacity, uint32_t *ret_size);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/console/changes.h"
+
+#include "services/console/params.h"
+#include "services/console/render.h"
+#include "services/console/words.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { CURSOR_SIZE = 48, TICK_MS = 500, PAGE_BYTES_MAX = 1 << 20 };
+
+/* A Decision as its bytes: it is decoded when somebody is told of it. */
+struct change {
+    int32_t partition;
+    int64_t offset;
+    enum order_state state; /* after it */
+    bool exists;            /* the order; else the Decision refused something unknown */
+    char workflow[NAME_BYTES_MAX + 1];
+    char order_id[ORDER_ID_BYTES_MAX + 1];
+    char *value;
+    uint32_t value_size;
+};
+
+struct watcher {
+    struct watcher *prev;
+    struct watcher *next;
+    struct http_exchange *exchange; /* its query, too */
+    uint64_t looked;                /* no change before this number is news to it */
+    const char *order_id;           /* NULL: all; borrowed from the exchange */
+    const char *workflow;
+    bool any_state;
+    enum order_state state;
+    int64_t until_ms;
+};
+
+struct changes {
+    struct node *node;
+    uint64_t epoch; /* tells this process' cursors from those of others */
+    struct change *ring;
+    uint64_t first; /* number of the oldest one that is kept */
+    uint64_t next;  /* number of the next one */
+    size_t bytes;
+    int64_t watched_ms; /* when somebody asked last; 0 = never */
+    bool draining;
+    struct watcher *watchers;
+    uint32_t watcher_count;
+    struct loop_work work;
+    struct loop_timer timer;
+    struct heap_arena heap;
+};
+
+static struct loop *loop_of(const struct changes *changes)
+{
+    return changes->node->service->loop;
+}
+
+static struct change *change_at(const struct changes *changes, uint64_t number)
+{
+    assert(number >= changes->first && number < changes->next);
+    return &changes->ring[number % CHANGES_MAX];
+}
+
+static void forget_first(struct changes *changes)
+{
+    struct change *change = change_at(changes, changes->first);
+    changes->bytes -= change->value_size;
+    changes->first++;
+    free(change->value);
+    change->value = NULL;
+}
+
+static void forget_all(struct changes *changes)
+{
+    while (changes->first < changes->next)
+        forget_first(changes);
+}
+
+/* ---- answers ---- */
+
+static bool is_for(const struct watcher *watcher, const struct change *change)
+{
+    if (watcher->order_id != NULL && strcmp(watcher->order_id, change->order_id) != 0)
+        return false;
+    if (watcher->workflow != NULL && strcmp(watcher->workflow, change->workflow) != 0)
+        return false;
+    return watcher->any_state || (change->exists && watcher->state == change->state);
+}
+
+static json_t *render_change(struct changes *changes, const struct change *change)
+{
+    struct record record;
+    struct error error;
+    struct text value = {change->value, change->value_size};
+    heap_arena_reset(&changes->heap);
+    if (codec_decode(changes->node->codec, value, true, &changes->heap.arena, &record, &error) !=
+            ERROR_OK ||
+        record.kind != RECORD_DECISION)
+        return NULL; /* cannot be: it was folded */
+    json_t *object =
+        render_decision(&record.decision, change->partition, change->offset, &changes->heap.arena);
+    put(object, "workflow", render_optional(text_of(change->workflow)));
+    put(object, "words", render_text(words_of_decision(&record.decision, &changes->heap.arena)));
+    return object;
+}
+
+static void put_cursor(const struct changes *changes, json_t *body, uint64_t next)
+{
+    char cursor[CURSOR_SIZE];
+    (void)snprintf(cursor, sizeof(cursor), "%" PRIx64 ".%" PRIx64, changes->epoch, next);
+    put(body, "cursor", json_string(cursor));
+}
+
+static void answer(struct changes *changes, struct http_exchange *exchange, json_t *list,
+                   uint64_t next, bool reset)
+{
+    json_t *body = json_object();
+    put(body, "changes", list);
+    put_cursor(changes, body, next);
+    put(body, "reset", json_boolean(reset));
+    respond_json(exchange, 200, body);
+}
+
+/* What the watcher has not seen, from `looked` on; all up to *ret_next is told with it. */
+static json_t *collect(struct changes *changes, const struct watcher *watcher, uint64_t *ret_next)
+{
+    json_t *list = json_array();
+    size_t bytes = 0;
+    uint64_t number = watcher->looked;
+    for (; number < changes->next && json_array_size(list) < CHANGES_PAGE_MAX &&
+           bytes < PAGE_BYTES_MAX;
+         number++) {
+        const struct change *change = change_at(changes, number);
+        json_t *object = is_for(watcher, change) ? render_change(changes, change) : NULL;
+        if (object == NULL)
+            continue;
+        (void)json_array_append_new(list, object);
+        bytes += change->value_size;
+    }
+    *ret_next = number;
+    return list;
+}
+
+static void watcher_end(struct changes *changes, struct watcher *watcher, json_t *list,
+                        uint64_t next, bool reset)
+{
+    DL_DELETE(changes->watchers, watcher);
+    changes->watcher_count--;
+    answer(changes, watcher->exchange, list, next, reset);
+    free(watcher);
+}
+
+/* Answers if there is something to tell. */
+static void serve_watcher(struct changes *changes, struct watcher *watcher)
+{
+    if (watcher->looked < changes->first) {
+        watcher_end(changes, watcher, json_array(), changes->next, true);
+        return;
+    }
+    while (watcher->looked < changes->next && !is_for(watcher, change_at(changes, watcher->looked)))
+        watcher->looked++;
+    if (watcher->looked == changes->next)
+        return;
+    uint64_t next = 0;
+    json_t *list = collect(changes, watcher, &next);
+    watcher_end(changes, watcher, list, next, false);
+}
+
+static void serve_watchers(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct changes *changes = userdata;
+    struct watcher *watcher;
+    struct watcher *next;
+    (void)loop;
+    (void)work;
+    DL_FOREACH_SAFE(changes->watchers, watcher, next)
+        serve_watcher(changes, watcher);
+}
+
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct changes *changes = userdata;
+    struct watcher *watcher;
+    struct watcher *next;
+    int64_t now = loop_now_ms(loop);
+    DL_FOREACH_SAFE(changes->watchers, watcher, next)
+        if (now >= watcher->until_ms || http_gone(watcher->exchange))
+            watcher_end(changes, watcher, json_array(), watcher->looked, false);
+    if (changes->watchers != NULL)
+        changes->watched_ms = now;
+    if (now - changes->watched_ms > CHANGES_IDLE_MS)
+        forget_all(changes);
+    else
+        loop_timer_after(loop, timer, TICK_MS);
+}
+
+/* ---- news ---- */
+
+static bool is_watched(const struct changes *changes)
+{
+    return loop_timer_armed(&changes->timer);
+}
+
+static void keep(char *ret_text, size_t size, struct text text)
+{
+    assert(text.size < size);
+    if (text.size > 0)
+        memcpy(ret_text, text.data, text.size);
+    ret_text[text.size] = '\0';
+}
+
+void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
+                 const struct decision *decision, const struct order *order)
+{
+    if (!is_watched(changes)) {
+        changes->first = ++changes->next; /* whoever comes back has missed it */
+        return;
+    }
+    if (changes->next - changes->first == CHANGES_MAX)
+        forget_first(changes);
+    struct change *change = &changes->ring[changes->next % CHANGES_MAX];
+    *change = (struct change){.partition = partition,
+                              .offset = record->offset,
+                              .state = decision->order_state,
+                              .exists = order != NULL,
+                              .value = malloc(record->value.size),
+                              .value_size = record->value.size};
+    assert(change->value != NULL);
+    memcpy(change->value, record->value.data, record->value.size);
+    keep(change->order_id, sizeof(change->order_id), decision->order_id);
+    if (order != NULL)
+        keep(change->workflow, sizeof(change->workflow), order->details.workflow);
+    changes->next++;
+    changes->bytes += change->value_size;
+    while (changes->bytes > CHANGES_BYTES_MAX)
+        forget_first(changes);
+    if (changes->watchers != NULL)
+        loop_defer(loop_of(changes), &changes->work);
+}
+
+/* ---- who asks ---- */
+
+/* Where the cursor stands; false: it is not of this process. */
+static bool read_cursor(const struct changes *changes, const char *text, uint64_t *ret_after)
+{
+    char again[CURSOR_SIZE];
+    char *end = NULL;
+    uint64_t epoch = strtoull(text, &end, 16);
+    uint64_t after = *end == '.' ? strtoull(end + 1, NULL, 16) : 0;
+    (void)snprintf(again, sizeof(again), "%" PRIx64 ".%" PRIx64, epoch, after);
+    *ret_after = after;
+    return strcmp(text, again) == 0 && epoch == changes->epoch && after <= changes->next;
+}
+
+static bool read_filters(struct http_exchange *exchange, struct watcher *watcher)
+{
+    const char *state = http_query(exchange, "state");
+    watcher->order_id = http_query(exchange, "order");
+    watcher->workflow = http_query(exchange, "workflow");
+    watcher->any_state = state == NULL;
+    return state == NULL || params_state(exchange, state, &watcher->state);
+}
+
+static bool may_wait(const struct changes *changes, struct http_exchange *exchange)
+{
+    if (!changes->draining && changes->watcher_count < CHANGES_WATCHERS_MAX)
+        return true;
+    http_respond_error(exchange, 503, "TooManyWatchers", "%s",
+                       changes->draining ? "this instance is shutting down"
+                                         : "too many clients watch: try again later");
+    return false;
+}
+
+void changes_serve(struct changes *changes, struct http_exchange *exchange)
+{
+    const char *cursor = http_query(exchange, "after");
+    struct watcher asked = {.exchange = exchange, .looked = changes->next};
+    bool known = cursor == NULL || read_cursor(changes, cursor, &asked.looked);
+    if (!may_wait(changes, exchange) || !read_filters(exchange, &asked))
+        return;
+    changes->watched_ms = loop_now_ms(loop_of(changes));
+    if (!is_watched(changes))
+        loop_timer_after(loop_of(changes), &changes->timer, TICK_MS);
+    if (cursor == NULL || !known) {
+        answer(changes, exchange, json_array(), changes->next, !known);
+        return;
+    }
+    struct watcher *watcher = malloc(sizeof(*watcher));
+    assert(watcher != NULL);
+    *watcher = asked;
+    watcher->until_ms = changes->watched_ms + CHANGES_WAIT_MS;
+    DL_APPEND(changes->watchers, watcher);
+    changes->watcher_count++;
+    serve_watcher(changes, watcher);
+}
+
+void changes_drain(struct changes *changes)
+{
+    struct watcher *watcher;
+    struct watcher *next;
+    changes->draining = true;
+    DL_FOREACH_SAFE(changes->watchers, watcher, next)
+        watcher_end(changes, watcher, json_array(), watcher->looked, false);
+}
+
+uint32_t changes_watchers(const struct changes *changes)
+{
+    return changes->watcher_count;
+}
+
+/* ---- life ---- */
+
+struct changes *changes_new(struct node *node)
+{
+    struct changes *changes = calloc(1, sizeof(*changes));
+    assert(changes != NULL);
+    changes->node = node;
+    changes->epoch = (uint64_t)clock_wall_ms(node->service->clock);
+    changes->ring = calloc(CHANGES_MAX, sizeof(*changes->ring));
+    assert(changes->ring != NULL);
+    heap_arena_init(&changes->heap, 16 * 1024);
+    loop_work_init(&changes->work, serve_watchers, changes);
+    loop_timer_init(&changes->timer, on_tick, changes);
+    return changes;
+}
+
+void changes_free(struct changes *changes)
+{
+    if (changes == NULL)
+        return;
+    changes_drain(changes);
+    loop_defer_cancel(loop_of(changes), &changes->work);
+    loop_timer_cancel(loop_of(changes), &changes->timer);
+    forget_all(changes);
+    heap_arena_deinit(&changes->heap);
+    free(changes->ring);
+    free(changes);
+}

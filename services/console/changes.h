@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The latest Decisions of all partitions, for those who watch: GET /api/watch.
+ *
+ * Kept in memory, within bounds, and only while somebody watches: who asks with a cursor that is
+ * too old is told so ("reset") and looks at the orders themselves. */
+#ifndef SERVICES_CONSOLE_CHANGES_H
+#define SERVICES_CONSOLE_CHANGES_H
+
+#include "runtime/http_server.h"
+#include "runtime/node.h"
+
+struct changes;
+
+enum {
+    CHANGES_MAX = 8192,           /* kept at most */
+    CHANGES_BYTES_MAX = 16 << 20, /* the same, in bytes */
+    CHANGES_PAGE_MAX = 500,       /* in one answer */
+    CHANGES_WATCHERS_MAX = 200,   /* of HTTP_CONNECTIONS_MAX */
+    CHANGES_WAIT_MS = 25000,      /* then a watcher is told that nothing happened */
+    CHANGES_IDLE_MS = 60000       /* nobody watched for so long: nothing is kept */
+};
+
+struct changes *changes_new(struct node *node);
+/* Answers those who wait. */
+void changes_free(struct changes *changes);
+
+/* An admitted Decision about an order, folded just now. Cheap while nobody watches. */
+void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
+                 const struct decision *decision, const struct order *order);
+
+/* Answers the exchange, now or later:
+ *
+ *     after=CURSOR   of the last answer; left out: begin with what comes
+ *     order=ID, state=STATE, workflow=NAME   only these
+ *
+ *     {"changes": [...], "cursor": "...", "reset": false} */
+void changes_serve(struct changes *changes, struct http_exchange *exchange);
+/* Answers those who wait; nobody waits from now on. */
+void changes_drain(struct changes *changes);
+uint32_t changes_watchers(const struct changes *changes);
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The console service: its life and its metrics. See console.h. */
+#include "services/console/console.h"
+
+#include "runtime/logger.h"
+#include "runtime/view_report.h"
+#include "services/services.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Folding needs those in flight only; lists decode as many again. */
+enum { CACHE_ORDERS = 4000, CACHE_ORDERS_MIN = 128 };
+
+/* ---- partitions ---- */
+
+static void on_decided(void *ctx, struct partition *partition, const struct broker_record *record,
+                       const struct view_folded *folded)
+{
+    struct console *console = ctx;
+    const struct decision *decision = &folded->record->decision;
+    acts_decided(console->acts, record->partition, record->offset, decision);
+    if (partition_is_live(partition) && !text_empty(decision->order_id))
+        changes_add(console->changes, record->partition, record, decision, folded->order);
+}
+
+static enum error_class open_partition(struct console *console, int32_t number,
+                                       struct error *ret_error)
+{
+    char path[PATH_MAX];
+    uint32_t cache = (uint32_t)(CACHE_ORDERS / console->node->partition_count);
+    (void)snprintf(path, sizeof(path), "%s/partition-%d", console->service->data_dir, number);
+    struct view_options options = {.env = console->stores,
+                                   .codec = console->node->codec,
+                                   .path = path,
+                                   .cache_orders =
+                                       cache > CACHE_ORDERS_MIN ? cache : CACHE_ORDERS_MIN,
+                                   .history = true};
+    return partition_new(console->node, number, &options, on_decided, console,
+                         &console->partitions[number], ret_error);
+}
+
+static void on_acts_settled(void *ctx)
+{
+    struct console *console = ctx;
+    service_drained(console->service);
+}
+
+static void on_node_ready(void *ctx)
+{
+    struct console *console = ctx;
+    struct error error;
+    int32_t count = console->node->partition_count;
+    console->partitions = calloc((size_t)count, sizeof(struct partition *));
+    assert(console->partitions != NULL);
+    for (int32_t i = 0; i < count; i++) {
+        if (open_partition(console, i, &error) != ERROR_OK) {
+            service_fail(console->service, &error);
+            return;
+        }
+        console->partition_count++;
+    }
+    console->changes = changes_new(console->node);
+    console->acts = acts_new(console->node, on_acts_settled, console);
+    console->alerts = alerts_new(console->node);
+    console->agents = agent_table_follow(console->node, NULL, NULL);
+    console->owners = owners_new(console->node, console->partitions, console->alerts);
+}
+
+static const struct node_ops node_ops = {.ready = on_node_ready};
+
+bool console_is_open(struct console *console, struct http_exchange *exchange)
+{
+    if (console->owners != NULL)
+        return true;
+    http_respond_error(exchange, 503, "Starting", "the console reads schemas and workflows first");
+    return false;
+}
+
+/* ---- metrics ---- */
+
+static void refresh_gauges(void *ctx)
+{
+    struct console *console = ctx;
+    uint64_t by_state[ORDER_STATE_COUNT] = {0};
+    int64_t lag = 0;
+    uint32_t stopped = 0;
+    if (console->owners == NULL)
+        return;
+    for (int32_t i = 0; i < console->partition_count; i++) {
+        struct partition *partition = console->partitions[i];
+        const uint64_t *counts = counts_by_state(partition_counts(partition));
+        lag += partition_lag(partition);
+        stopped += partition_is_stopped(partition, NULL);
+        for (int state = 0; state < ORDER_STATE_COUNT; state++)
+            by_state[state] += counts[state];
+    }
+    metrics_set(console->metrics.lag, (double)lag);
+    metrics_set(console->metrics.stopped, stopped);
+    metrics_set(console->metrics.watchers, changes_watchers(console->changes));
+    metrics_set(console->metrics.acts, acts_under_way(console->acts));
+    for (int state = 0; state < ORDER_STATE_COUNT; state++)
+        metrics_set(console->metrics.orders[state], (double)by_state[state]);
+}
+
+static void register_metrics(struct console *console)
+{
+    struct metrics *metrics = console->service->metrics;
+    console->metrics.lag =
+        metrics_gauge(metrics, "reeve_fold_lag_records", "Records of the log still to be folded.",
+                      METRICS_NO_LABELS);
+    console->metrics.stopped =
+        metrics_gauge(metrics, "reeve_console_partitions_stopped",
+                      "Partitions that wait for an operator.", METRICS_NO_LABELS);
+    console->metrics.watchers = metrics_gauge(metrics, "reeve_console_watchers",
+                                              "Clients that wait for changes.", METRICS_NO_LABELS);
+    console->metrics.acts =
+        metrics_gauge(metrics, "reeve_console_commands_under_way",
+                      "Operators' commands that wait for their decision.", METRICS_NO_LABELS);
+    for (int state = 0; state < ORDER_STATE_COUNT; state++)
+        console->metrics.orders[state] =
+            metrics_gauge(metrics, "reeve_console_orders", "Orders by state.",
+                          METRICS_LABEL("state", order_state_name((enum order_state)state)));
+    metrics_on_render(metrics, refresh_gauges, console);
+}
+
+static void report_stores(void *ctx, struct view_report *report)
+{
+    struct console *console = ctx;
+    for (int32_t i = 0; i < console->partition_count; i++)
+        view_report_add(report, i, partition_view(console->partitions[i]));
+}
+
+/* ---- life ---- */
+
+static enum error_class open_node(struct console *console, struct broker *broker,
+                                  struct error *ret_error)
+{
+    if (broker == NULL)
+        return node_open(console->service, NODE_FOLLOWS_WORKFLOWS, &node_ops, console,
+                         &console->node, ret_error);
+    return node_open_on(console->service, broker, NODE_FOLLOWS_WORKFLOWS, &node_ops, console,
+                        &console->node, ret_error);
+}
+
+enum error_class console_new(struct service_context *service, struct broker *broker,
+                             struct console **ret_console, struct error *ret_error)
+{
+    struct console *console = calloc(1, sizeof(*console));
+    assert(console != NULL);
+    console->service = service;
+    enum error_class class = open_node(console, broker, ret_error);
+    if (class != ERROR_OK) {
+        free(console);
+        return class;
+    }
+    struct store_options options = {
+        .cache_bytes = (uint64_t)config_int(service->config, "rocksdb.cache.mb") << 20,
+        .write_buffer_bytes = (uint64_t)config_int(service->config, "rocksdb.write.buffer.mb")
+                              << 20};
+    console->stores = store_env_new(&options);
+    console->history_max = (uint32_t)config_int(service->config, "console.history.max");
+    heap_arena_init(&console->scratch, 64 * 1024);
+    register_metrics(console);
+    console_add_routes(console);
+    *ret_console = console;
+    return ERROR_OK;
+}
+
+bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size)
+{
+    int32_t behind = 0;
+    if (console->owners == NULL) {
+        (void)snprintf(ret_reason, reason_size, "reads schemas and workflows");
+        return false;
+    }
+    for (int32_t i = 0; i < console->partition_count; i++) {
+        struct partition *partition = console->partitions[i];
+        if (partition_was_ready(partition))
+            continue;
+        behind++;
+        if (partition_is_stopped(partition, NULL)) {
+            (void)partition_is_current(partition, ret_reason, reason_size);
+            return false;
+        }
+    }
+    if (behind > 0)
+        (void)snprintf(ret_reason, reason_size, "%d partitions are being folded", behind);
+    return behind == 0;
+}
+
+void console_free(struct console *console)
+{
+    if (console->owners != NULL)
+        owners_drain(console->owners);
+    changes_free(console->changes);
+    alerts_free(console->alerts);
+    agent_table_free(console->agents);
+    for (int32_t i = 0; i < console->partition_count; i++)
+        partition_free(console->partitions[i]);
+    console->partition_count = 0;
+    node_close(console->node);
+    acts_free(console->acts);
+    owners_free(console->owners);
+    store_env_free(console->stores);
+    heap_arena_deinit(&console->scratch);
+    free(console->partitions);
+    free(console);
+}
+
+/* ---- the service ---- */
+
+static enum error_class start(struct service_context *service, void **ret_state,
+                              struct error *ret_error)
+{
+    struct console *console = NULL;
+    enum error_class class = console_new(service, NULL, &console, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    view_report_route(service->http, false, report_stores, console);
+    *ret_state = console;
+    return ERROR_OK;
+}
+
+static bool ready(void *state, char *ret_reason, size_t reason_size)
+{
+    return console_is_ready(state, ret_reason, reason_size);
+}
+
+static void drain(void *state)
+{
+    struct console *console = state;
+    if (console->owners == NULL) {
+        service_drained(console->service);
+        return;
+    }
+    changes_drain(console->changes);
+    acts_drain(console->acts);
+}
+
+static void stop(void *state)
+{
+    console_free(state);
+}
+
+int console_main(int argc, char **argv)
+{
+    static const struct service service = {.name = "console",
+                                           .bit = CONFIG_CONSOLE,
+                                           .has_stores = true,
+                                           .start = start,
+                                           .ready = ready,
+                                           .drain = drain,
+                                           .stop = stop};
+    return service_main(&service, argc, argv);
+}

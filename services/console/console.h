@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The console: a read model over all partitions of <p>.events, its JSON API, operators' commands.
+ *
+ * It has a store for every partition and joins no group: any number of consoles may run, each with
+ * everything. What it holds can be deleted while it is down; it folds the log again. */
+#ifndef SERVICES_CONSOLE_CONSOLE_H
+#define SERVICES_CONSOLE_CONSOLE_H
+
+#include "runtime/agent_table.h"
+#include "services/console/acts.h"
+#include "services/console/alerts.h"
+#include "services/console/changes.h"
+#include "services/console/owners.h"
+#include "services/console/partition.h"
+
+struct console {
+    struct service_context *service;
+    struct node *node;
+    struct store_env *stores;
+    struct partition **partitions; /* all of them once the node is ready; NULL before */
+    int32_t partition_count;       /* 0 before */
+    struct changes *changes;
+    struct acts *acts;
+    struct alerts *alerts;
+    struct owners *owners;
+    struct agent_table *agents;
+    struct heap_arena scratch; /* of one answer */
+    uint32_t history_max;
+    struct {
+        struct metrics_gauge *lag;
+        struct metrics_gauge *stopped;
+        struct metrics_gauge *watchers;
+        struct metrics_gauge *acts;
+        struct metrics_gauge *orders[ORDER_STATE_COUNT];
+    } metrics;
+};
+
+/* New, with its routes. `broker` (stolen, also on failure) or NULL: it connects to the one of the
+ * configuration. Errors as of node_open(). */
+enum error_class console_new(struct service_context *service, struct broker *broker,
+                             struct console **ret_console, struct error *ret_error);
+/* Who still waits for an answer gets one. */
+void console_free(struct console *console);
+/* Every partition was folded to its end; else why not, in one line. */
+bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size);
+
+/* api.c: adds the routes. Nothing is answered from the stores before console_is_open(). */
+void console_add_routes(struct console *console);
+/* Answers 503 and returns false while the node is not ready. */
+bool console_is_open(struct console *console, struct http_exchange *exchange);
+
+#endif

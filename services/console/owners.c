@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ends of the commands topic are asked for when somebody wants to see them, at most once a
+ * second; everybody who asks meanwhile waits for the same answer. */
+#include "services/console/owners.h"
+
+#include "services/console/render.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { FRESH_MS = 1000, WAIT_MS = 3000, UNKNOWN = -1 };
+
+struct waiter {
+    struct waiter *next;
+    struct http_exchange *exchange;
+};
+
+/* commands[p] */
+struct end {
+    struct owners *owners;
+    int64_t low;
+    int64_t high; /* UNKNOWN: the broker has not said */
+    bool asked;
+};
+
+struct owners {
+    struct node *node; /* not to be used by owners_free() */
+    struct loop *loop;
+    struct partition *const *partitions;
+    const struct alerts *alerts;
+    int32_t count;
+    struct end *ends;
+    int32_t outstanding;
+    int64_t asked_ms;
+    bool draining;
+    struct waiter *waiters;
+    struct loop_timer timer;
+};
+
+/* ---- the answer ---- */
+
+static void put_claim(json_t *object, const struct partition_claim *claim, int64_t decisions)
+{
+    if (!claim->known) {
+        put(object, "claim", json_null());
+        return;
+    }
+    json_t *made = json_object();
+    put(made, "claim_id", render_uuid(&claim->claim_id));
+    put(made, "instance", render_text(text_of(claim->instance)));
+    put(made, "claimed_at", render_time(claim->claimed_at));
+    put(made, "offset", json_integer(claim->offset));
+    put(made, "decisions", json_integer(decisions));
+    put(made, "reset_by", claim->has_reset ? render_text(text_of(claim->reset_by)) : json_null());
+    put(made, "reset_reason",
+        claim->has_reset ? render_text(text_of(claim->reset_reason)) : json_null());
+    put(object, "claim", made);
+}
+
+/* Commands that wait for a decision; null: not known. */
+static json_t *render_lag(const struct end *end, int64_t next_command)
+{
+    if (end->high == UNKNOWN)
+        return json_null();
+    int64_t from = next_command > end->low ? next_command : end->low;
+    return json_integer(end->high > from ? end->high - from : 0);
+}
+
+static json_t *render_owner(const struct owners *owners, int32_t number)
+{
+    struct partition *partition = owners->partitions[number];
+    const struct checkpoint *checkpoint = view_checkpoint(partition_view(partition));
+    const struct partition_claim *claim = partition_claim(partition);
+    const struct error *stop = NULL;
+    json_t *object = json_object();
+    put(object, "partition", json_integer(number));
+    put_claim(object, claim, checkpoint->next_sequence);
+    put(object, "next_command", json_integer(checkpoint->next_command_offset));
+    put(object, "lag", render_lag(&owners->ends[number], checkpoint->next_command_offset));
+    put(object, "last_decided_at", render_time(checkpoint->newest_decided_at));
+    put(object, "next_event", json_integer(checkpoint->next_event_offset));
+    put(object, "fold_lag", json_integer(partition_lag(partition)));
+    put(object, "skipped", json_integer(checkpoint->skipped));
+    put(object, "attempts", json_integer(checkpoint->attempts));
+    if (partition_is_stopped(partition, &stop)) {
+        put(object, "stopped", json_string(stop->code));
+        put(object, "stopped_reason", render_text(text_of(stop->message)));
+    } else {
+        put(object, "stopped", json_null());
+        put(object, "stopped_reason", json_null());
+    }
+    put(object, "alert",
+        alerts_render_latest(owners->alerts, number, claim->known ? claim->claimed_at : 0));
+    return object;
+}
+
+static void answer_all(struct owners *owners)
+{
+    loop_timer_cancel(owners->loop, &owners->timer);
+    while (owners->waiters != NULL) {
+        struct waiter *waiter = owners->waiters;
+        json_t *body = json_object();
+        json_t *list = json_array();
+        LL_DELETE(owners->waiters, waiter);
+        for (int32_t i = 0; i < owners->count; i++)
+            (void)json_array_append_new(list, render_owner(owners, i));
+        put(body, "owners", list);
+        respond_json(waiter->exchange, 200, body);
+        free(waiter);
+    }
+}
+
+/* ---- where the commands end ---- */
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    answer_all(userdata);
+}
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct end *end = ctx;
+    struct owners *owners = end->owners;
+    bool known = error == NULL || !error_is(error);
+    end->asked = false;
+    end->low = known ? low : 0;
+    end->high = known ? high : UNKNOWN;
+    if (--owners->outstanding == 0)
+        answer_all(owners);
+}
+
+static void ask(struct owners *owners)
+{
+    owners->asked_ms = loop_now_ms(owners->loop);
+    for (int32_t i = 0; i < owners->count; i++) {
+        struct end *end = &owners->ends[i];
+        if (end->asked)
+            continue;
+        end->asked = true;
+        owners->outstanding++;
+        broker_offsets(owners->node->broker, owners->node->topics.commands, i, on_offsets, end);
+    }
+}
+
+void owners_serve(struct owners *owners, struct http_exchange *exchange)
+{
+    if (owners->draining) {
+        http_respond_error(exchange, 503, "ShuttingDown", "this instance is shutting down");
+        return;
+    }
+    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    int64_t now = loop_now_ms(owners->loop);
+    assert(waiter != NULL);
+    waiter->exchange = exchange;
+    LL_PREPEND(owners->waiters, waiter);
+    bool fresh = owners->asked_ms != 0 && now - owners->asked_ms < FRESH_MS;
+    if (!fresh && owners->outstanding == 0)
+        ask(owners);
+    if (owners->outstanding == 0)
+        answer_all(owners);
+    else if (!loop_timer_armed(&owners->timer))
+        loop_timer_after(owners->loop, &owners->timer, WAIT_MS);
+}
+
+struct owners *owners_new(struct node *node, struct partition *const partitions[],
+                          const struct alerts *alerts)
+{
+    struct owners *owners = calloc(1, sizeof(*owners));
+    assert(owners != NULL);
+    owners->node = node;
+    owners->loop = node->service->loop;
+    owners->partitions = partitions;
+    owners->alerts = alerts;
+    owners->count = node->partition_count;
+    owners->ends = calloc((size_t)owners->count, sizeof(owners->ends[0]));
+    assert(owners->ends != NULL);
+    for (int32_t i = 0; i < owners->count; i++)
+        owners->ends[i] = (struct end){.owners = owners, .high = UNKNOWN};
+    loop_timer_init(&owners->timer, on_timeout, owners);
+    return owners;
+}
+
+void owners_drain(struct owners *owners)
+{
+    owners->draining = true;
+    loop_timer_cancel(owners->loop, &owners->timer);
+    while (owners->waiters != NULL) {
+        struct waiter *waiter = owners->waiters;
+        LL_DELETE(owners->waiters, waiter);
+        http_respond_error(waiter->exchange, 503, "ShuttingDown", "this instance is shutting down");
+        free(waiter);
+    }
+}
+
+void owners_free(struct owners *owners)
+{
+    if (owners == NULL)
+        return;
+    assert(owners->waiters == NULL);
+    free(owners->ends);
+    free(owners);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/console/partition.h"
+
+#include "runtime/logger.h"
+
+#include <assert.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { COUNT_ROWS = 2000 /* looked at in one turn of the loop, when counting anew */ };
+
+struct partition {
+    struct node *node;
+    int32_t number;
+    struct follower *follower;
+    struct codec *codec;
+    partition_decided decided;
+    void *ctx;
+    bool was_ready;
+    bool caught_up; /* since the last stop or drop */
+    bool behind;    /* folding was paused, and has not reached the end since */
+    struct partition_claim claim;
+    struct counts *counts;
+    int64_t counted; /* next event offset that the counts speak of; -1 = of none */
+    /* counting anew: the store's rows after this id, some in each turn */
+    struct loop_work work;
+    struct heap_arena heap;
+    uint32_t rows;
+    char after[ORDER_ID_BYTES_MAX];
+    uint32_t after_size;
+    struct error error;
+};
+
+/* ---- the latest claim ---- */
+
+static void keep_text(struct text text, char *ret_text, size_t size)
+{
+    (void)snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+}
+
+static void keep_claim(struct partition *partition, const struct claim *claim, int64_t offset)
+{
+    struct partition_claim *kept = &partition->claim;
+    *kept = (struct partition_claim){.known = true,
+                                     .offset = offset,
+                                     .claim_id = claim->claim_id,
+                                     .claimed_at = claim->claimed_at,
+                                     .has_reset = claim->has_reset};
+    keep_text(claim->instance, kept->instance, sizeof(kept->instance));
+    if (!claim->has_reset)
+        return;
+    keep_text(claim->reset.by, kept->reset_by, sizeof(kept->reset_by));
+    keep_text(claim->reset.reason, kept->reset_reason, sizeof(kept->reset_reason));
+}
+
+static bool visit_claim(void *ctx, int64_t offset, struct text value)
+{
+    struct partition *partition = ctx;
+    struct record record;
+    heap_arena_reset(&partition->heap);
+    if (codec_decode(partition->codec, value, true, &partition->heap.arena, &record,
+                     &partition->error) == ERROR_OK &&
+        record.kind == RECORD_CLAIM)
+        keep_claim(partition, &record.claim, offset);
+    return true;
+}
+
+/* The view keeps what concerns no order under the empty id. */
+static bool find_claim(struct partition *partition)
+{
+    struct error error;
+    struct store *store = view_store(follower_view(partition->follower));
+    partition->claim.known = false;
+    if (store_scan_history(store, TEXT(""), 0, visit_claim, partition, &error) == ERROR_OK)
+        return true;
+    partition_damaged(partition, &error);
+    return false;
+}
+
+/* ---- counts ---- */
+
+static bool visit_row(void *ctx, struct text order_id, struct text row)
+{
+    struct partition *partition = ctx;
+    struct record record;
+    heap_arena_reset(&partition->heap);
+    if (codec_decode(partition->codec, row, true, &partition->heap.arena, &record,
+                     &partition->error) != ERROR_OK ||
+        record.kind != RECORD_ORDER_ROW || order_id.size > ORDER_ID_BYTES_MAX) {
+        error_set(&partition->error, ERROR_FATAL, "StoreCorrupt", "a row cannot be decoded");
+        return false;
+    }
+    counts_add(partition->counts, record.order_row.details.workflow, record.order_row.state, 1);
+    memcpy(partition->after, order_id.data, order_id.size);
+    partition->after_size = order_id.size;
+    return ++partition->rows < COUNT_ROWS;
+}
+
+static void count_some(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct partition *partition = userdata;
+    struct view *view = follower_view(partition->follower);
+    struct error error = {0};
+    partition->rows = 0;
+    partition->error = (struct error){0};
+    if (store_scan_orders(view_store(view), (struct text){partition->after, partition->after_size},
+                          visit_row, partition, &error) != ERROR_OK)
+        partition->error = error;
+    if (error_is(&partition->error)) {
+        partition_damaged(partition, &partition->error);
+    } else if (partition->rows == COUNT_ROWS) {
+        loop_defer(loop, work);
+    } else {
+        partition->counted = view_checkpoint(view)->next_event_offset;
+        follower_run(partition->follower, INT64_MAX);
+    }
+}
+
+static void count_decision(struct partition *partition, const struct view_folded *folded)
+{
+    const struct order *order = folded->order;
+    if (folded->existed && order != NULL && folded->state_before == order->state)
+        return;
+    if (folded->existed)
+        counts_add(partition->counts, folded->workflow_before, folded->state_before, -1);
+    if (order != NULL)
+        counts_add(partition->counts, order->details.workflow, order->state, 1);
+}
+
+/* ---- the follower ---- */
+
+static void on_checked(void *ctx)
+{
+    struct partition *partition = ctx;
+    struct loop *loop = partition->node->service->loop;
+    int64_t next = view_checkpoint(follower_view(partition->follower))->next_event_offset;
+    loop_defer_cancel(loop, &partition->work);
+    if (partition->counted == next) {
+        follower_run(partition->follower, INT64_MAX);
+        return;
+    }
+    if (!find_claim(partition))
+        return; /* it is checked again */
+    counts_clear(partition->counts);
+    partition->counted = -1;
+    partition->after_size = 0;
+    loop_defer(loop, &partition->work);
+}
+
+static void on_folded(void *ctx, const struct broker_record *record,
+                      const struct view_folded *folded)
+{
+    struct partition *partition = ctx;
+    partition->counted = record->offset + 1;
+    if (folded->admission != ADMITTED)
+        return;
+    if (folded->kind == RECORD_CLAIM)
+        keep_claim(partition, &folded->record->claim, record->offset);
+    if (folded->kind != RECORD_DECISION)
+        return;
+    count_decision(partition, folded);
+    partition->decided(partition->ctx, partition, record, folded);
+}
+
+static void on_caught_up(void *ctx)
+{
+    struct partition *partition = ctx;
+    if (!partition->caught_up)
+        (void)malloc_trim(0); /* folding much at once took memory that is not needed again */
+    partition->caught_up = partition->was_ready = true;
+    partition->behind = false;
+}
+
+static void forget(struct partition *partition)
+{
+    loop_defer_cancel(partition->node->service->loop, &partition->work);
+    partition->caught_up = false;
+}
+
+static void on_dropped(void *ctx)
+{
+    struct partition *partition = ctx;
+    forget(partition);
+    counts_clear(partition->counts);
+    partition->counted = -1;
+    partition->claim.known = false;
+}
+
+/* What is folded afterwards is news still, for those who watch. */
+static void on_paused(void *ctx)
+{
+    struct partition *partition = ctx;
+    partition->behind = true;
+}
+
+static void on_stopped(void *ctx, const struct error *error)
+{
+    (void)error;
+    forget(ctx);
+}
+
+static const struct follower_ops follower_ops = {.checked = on_checked,
+                                                 .folded = on_folded,
+                                                 .caught_up = on_caught_up,
+                                                 .dropped = on_dropped,
+                                                 .paused = on_paused,
+                                                 .stopped = on_stopped};
+
+/* ---- life ---- */
+
+enum error_class partition_new(struct node *node, int32_t number,
+                               const struct view_options *options, partition_decided decided,
+                               void *ctx, struct partition **ret_partition, struct error *ret_error)
+{
+    struct partition *partition = calloc(1, sizeof(*partition));
+    assert(partition != NULL && options->history);
+    partition->node = node;
+    partition->number = number;
+    partition->codec = options->codec;
+    partition->decided = decided;
+    partition->ctx = ctx;
+    partition->counted = -1;
+    enum error_class class = follower_new(node, number, options, &follower_ops, partition,
+                                          &partition->follower, ret_error);
+    if (class != ERROR_OK) {
+        free(partition);
+        return class;
+    }
+    partition->counts = counts_new();
+    heap_arena_init(&partition->heap, 16 * 1024);
+    loop_work_init(&partition->work, count_some, partition);
+    *ret_partition = partition;
+    return ERROR_OK;
+}
+
+void partition_free(struct partition *partition)
+{
+    if (partition == NULL)
+        return;
+    loop_defer_cancel(partition->node->service->loop, &partition->work);
+    follower_commit(partition->follower);
+    follower_free(partition->follower);
+    counts_free(partition->counts);
+    heap_arena_deinit(&partition->heap);
+    free(partition);
+}
+
+/* ---- questions ---- */
+
+int32_t partition_number(const struct partition *partition)
+{
+    return partition->number;
+}
+
+bool partition_was_ready(const struct partition *partition)
+{
+    return partition->was_ready;
+}
+
+bool partition_is_live(const struct partition *partition)
+{
+    return partition->caught_up;
+}
+
+bool partition_is_stopped(const struct partition *partition, const struct error **ret_error)
+{
+    return follower_is_stopped(partition->follower, ret_error);
+}
+
+bool partition_is_current(const struct partition *partition, char *ret_reason, size_t size)
+{
+    const struct error *error = NULL;
+    if (follower_is_stopped(partition->follower, &error))
+        (void)snprintf(ret_reason, size, "partition %d is stopped: %s", partition->number,
+                       error->message);
+    else if (follower_is_paused(partition->follower))
+        (void)snprintf(ret_reason, size, "partition %d waits for room on the disk",
+                       partition->number);
+    else if (!partition->caught_up || partition->behind)
+        (void)snprintf(ret_reason, size, "partition %d is being folded", partition->number);
+    else
+        return true;
+    return false;
+}
+
+bool partition_settle(struct partition *partition)
+{
+    bool caught_up = partition->caught_up;
+    follower_commit(partition->follower);
+    return partition->caught_up == caught_up;
+}
+
+void partition_damaged(struct partition *partition, const struct error *error)
+{
+    log_warning("the store is damaged", LOG_I64("partition", partition->number), LOG_ERR(error));
+    follower_restart(partition->follower, true, 0);
+}
+
+struct view *partition_view(struct partition *partition)
+{
+    return follower_view(partition->follower);
+}
+
+struct counts *partition_counts(struct partition *partition)
+{
+    return partition->counts;
+}
+
+const struct partition_claim *partition_claim(const struct partition *partition)
+{
+    return &partition->claim;
+}
+
+int64_t partition_lag(const struct partition *partition)
+{
+    return follower_lag(partition->follower);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Domain structs as JSON, for the API. Everything that comes from outside is hostile: texts that
+ * are no UTF-8 are mended, bytes are base64url, outputs of steps stay the texts that they are.
+ *
+ * Times are integers, milliseconds since the epoch, null where there is none; texts that say
+ * nothing are null, too. Names are those of the .avsc files. All results are new. */
+#ifndef SERVICES_CONSOLE_RENDER_H
+#define SERVICES_CONSOLE_RENDER_H
+
+#include "runtime/http_server.h"
+#include "schemas/records.h"
+#include "workflow/registry.h"
+
+#include <jansson.h>
+
+/* object[name] = value, which is stolen. */
+void put(json_t *object, const char *name, json_t *value);
+
+/* Invalid bytes of what is no UTF-8 become '?'. */
+json_t *render_text(struct text text);
+/* null when empty */
+json_t *render_optional(struct text text);
+/* null when 0 */
+json_t *render_time(int64_t at);
+json_t *render_uuid(const struct uuid *uuid);
+
+/* What a list shows of an order. */
+json_t *render_order_summary(const struct order *order, int32_t partition);
+/* All that there is. */
+json_t *render_order(const struct order *order, int32_t partition);
+/* An order with an open alert, as a list of alerts shows it. */
+json_t *render_order_alert(const struct order *order, int32_t partition);
+
+/* {"kind", "words", "data": {...}}; the arena is for the words. */
+json_t *render_event(const struct event *event, struct arena *arena);
+/* An entry of a history. */
+json_t *render_decision(const struct decision *decision, int32_t partition, int64_t offset,
+                        struct arena *arena);
+
+/* {"Processing": 3, ...}: every state. */
+json_t *render_by_state(const uint64_t by_state[ORDER_STATE_COUNT]);
+json_t *render_workflow(const struct workflow_entry *entry);
+
+/* Answers with `body`, which is stolen. */
+void respond_json(struct http_exchange *exchange, int status, json_t *body);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See routing.h. */
+#include "services/scheduler/routing.h"
+
+#include "runtime/logger.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    TICK_MS = 500,
+    KNOWN_TICK_MS = 10,
+    KNOWN_MS = 5000 /* the agents' topic is not read to its end for so long: begin without */
+};
+
+/* What is told of one agent. */
+struct told {
+    UT_hash_handle hh;
+    const struct route_agent *agent;
+    int64_t stuck_since_ms; /* monotonic; 0: nothing waits because it is not well */
+    bool alerted;
+    bool closed; /* its alert, for certain: nobody knows what a scheduler before this one raised */
+    struct metrics_gauge *waiting;
+    struct metrics_gauge *running;
+    struct metrics_gauge *room;
+};
+
+struct routing_service {
+    struct node *node;
+    struct router *router;
+    struct agent_table *table;
+    struct told *told; /* uthash by agent */
+    int64_t alert_ms;
+    int64_t began_ms;
+    const struct routing_ops *ops; /* NULL: not followed yet */
+    void *ctx;
+    bool known;
+    struct loop_timer timer;
+};
+
+static struct loop *loop_of(const struct routing_service *routing)
+{
+    return routing->node->service->loop;
+}
+
+/* ---- how they are doing ---- */
+
+static bool is_ill(const struct agent_entry *entry)
+{
+    return entry->circuit == AGENT_CIRCUIT_OPEN || entry->partitions == 0;
+}
+
+static const char *why_not(const struct agent_group *group)
+{
+    const struct agent_entry *entry;
+    if (group == NULL)
+        return "no live instance";
+    for (entry = group->entries; entry != NULL; entry = entry->next) {
+        if (entry->circuit == AGENT_CIRCUIT_OPEN)
+            return "circuit open";
+    }
+    return "no instance has partitions";
+}
+
+struct router_health routing_sum(const struct agent_group *group)
+{
+    struct router_health health = {.well = false};
+    const struct agent_entry *entry = group != NULL ? group->entries : NULL;
+    for (; entry != NULL; entry = entry->next) {
+        if (is_ill(entry))
+            continue;
+        health.well = true;
+        if (entry->circuit == AGENT_CIRCUIT_HALF_OPEN)
+            health.probing++;
+        else
+            health.calls += entry->capacity;
+        if (entry->latency_p95_ms > health.latency_p95_ms)
+            health.latency_p95_ms = entry->latency_p95_ms;
+    }
+    health.why = health.well ? NULL : why_not(group);
+    return health;
+}
+
+static void look_at(struct routing_service *routing, const char *agent)
+{
+    struct router_health health = routing_sum(agent_table_find(routing->table, text_of(agent)));
+    router_set_agent(routing->router, text_of(agent), &health);
+}
+
+static void on_changed(void *ctx, const struct agent_entry *entry)
+{
+    look_at(ctx, entry->agent);
+}
+
+static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
+{
+    struct routing_service *routing = ctx;
+    log_info("an agent's instance is gone", LOG_STR("agent", entry->agent),
+             LOG_STR("instance", entry->instance),
+             LOG_STR("how", lapsed ? "not heard of any more" : "it left"));
+    look_at(routing, entry->agent);
+}
+
+static const struct agent_table_ops table_ops = {on_changed, on_gone};
+
+/* ---- what is told of it ---- */
+
+static struct told *told_of(struct routing_service *routing, const struct route_agent *agent)
+{
+    struct told *told = NULL;
+    struct metrics *metrics = routing->node->service->metrics;
+    HASH_FIND_PTR(routing->told, &agent, told);
+    if (told != NULL)
+        return told;
+    told = calloc(1, sizeof(*told));
+    assert(told != NULL);
+    told->agent = agent;
+    told->waiting =
+        metrics_gauge(metrics, "reeve_steps_queued",
+                      "Steps that wait for an agent that is well and has room, of the partitions "
+                      "owned here; counted for each agent that could do them.",
+                      METRICS_LABEL("agent", agent->name));
+    told->running = metrics_gauge(metrics, "reeve_steps_running",
+                                  "Started attempts of the partitions owned here.",
+                                  METRICS_LABEL("agent", agent->name));
+    told->room = metrics_gauge(metrics, "reeve_agent_room",
+                               "Attempts that this scheduler may have running at the agent.",
+                               METRICS_LABEL("agent", agent->name));
+    HASH_ADD_PTR(routing->told, agent, told);
+    return told;
+}
+
+static void refresh_gauges(void *ctx)
+{
+    struct routing_service *routing = ctx;
+    const struct route_agent *agent;
+    for (agent = router_agents(routing->router); agent != NULL; agent = agent->hh.next) {
+        const struct told *told = told_of(routing, agent);
+        metrics_set(told->waiting, (double)route_agent_waiting(agent));
+        metrics_set(told->running, (double)agent->running);
+        metrics_set(told->room, (double)agent->limit);
+    }
+}
+
+static void tell_stuck(struct routing_service *routing, struct told *told, int64_t now_ms)
+{
+    char message[256];
+    const struct route_agent *agent = told->agent;
+    if (told->stuck_since_ms == 0) {
+        told->stuck_since_ms = now_ms;
+        log_warning("steps wait for an agent that is not well", LOG_STR("agent", agent->name),
+                    LOG_I64("steps", agent->stuck), LOG_STR("why", agent->health.why));
+    }
+    if (told->alerted || now_ms - told->stuck_since_ms < routing->alert_ms)
+        return;
+    told->alerted = true;
+    told->closed = false;
+    (void)snprintf(message, sizeof(message),
+                   "%" PRId64 " steps wait for agent %s: %s. They go on by themselves when an "
+                   "instance of it is well; `reeve agents get %s` shows what there is.",
+                   agent->stuck, agent->name, agent->health.why, agent->name);
+    node_agent_alert(routing->node, true, agent->name, "AgentUnavailable", message);
+}
+
+static void tell_over(struct routing_service *routing, struct told *told, int64_t now_ms)
+{
+    char message[256];
+    const struct route_agent *agent = told->agent;
+    if (told->stuck_since_ms == 0)
+        return;
+    int64_t waited_ms = now_ms - told->stuck_since_ms;
+    log_info("no step waits for want of a well agent any more", LOG_STR("agent", agent->name),
+             LOG_I64("after_ms", waited_ms), LOG_I64("waiting", route_agent_waiting(agent)));
+    told->stuck_since_ms = 0;
+    if (told->closed)
+        return;
+    told->alerted = false;
+    told->closed = true;
+    (void)snprintf(message, sizeof(message), "agent %s: %s", agent->name,
+                   agent->health.well ? "an instance of it is well" : "no step waits for it");
+    node_agent_alert(routing->node, false, agent->name, "AgentUnavailable", message);
+}
+
+/* False: not yet. */
+static bool find_out(struct routing_service *routing, int64_t now_ms)
+{
+    bool complete = agent_table_is_complete(routing->table);
+    if (!complete && now_ms - routing->began_ms < KNOWN_MS)
+        return false;
+    if (!complete)
+        log_warning("the agents' topic was not read to its end: it begins without",
+                    LOG_STR("topic", routing->node->topics.agents));
+    routing->known = true;
+    routing->ops->known(routing->ctx);
+    return true;
+}
+
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct routing_service *routing = userdata;
+    const struct route_agent *agent;
+    int64_t now_ms = clock_mono_ms(routing->node->service->clock);
+    if (!routing->known && !find_out(routing, now_ms)) {
+        loop_timer_after(loop, timer, KNOWN_TICK_MS);
+        return;
+    }
+    routing_set_part(routing, routing->ops->own(routing->ctx));
+    for (agent = router_agents(routing->router); agent != NULL; agent = agent->hh.next) {
+        if (agent->stuck > 0)
+            tell_stuck(routing, told_of(routing, agent), now_ms);
+        else
+            tell_over(routing, told_of(routing, agent), now_ms);
+    }
+    /* What was refused, or missed, is looked at again. */
+    (void)router_pick(routing->router, true);
+    loop_timer_after(loop, timer, TICK_MS);
+}
+
+/* ---- life ---- */
+
+struct routing_service *routing_new(struct node *node)
+{
+    const struct config *config = node->service->config;
+    if (!config_bool(config, "routing.enabled"))
+        return NULL;
+    struct routing_service *routing = calloc(1, sizeof(*routing));
+    assert(routing != NULL);
+    int64_t retry_min = config_ms(config, "routing.retry.ms");
+    int64_t retry_max = config_ms(config, "routing.retry.max.ms");
+    struct router_options options = {
+        .loop = node->service->loop,
+        .workflows = node->workflows,
+        .factor = config_double(config, "routing.factor"),
+        .retry_ms_min = retry_min,
+        .retry_ms_max = retry_max > retry_min ? retry_max : retry_min,
+        .weights = {[PRIORITY_HIGH] = (uint32_t)config_int(config, "priority.share.high"),
+                    [PRIORITY_NORMAL] = (uint32_t)config_int(config, "priority.share.normal"),
+                    [PRIORITY_LOW] = (uint32_t)config_int(config, "priority.share.low")}};
+    routing->node = node;
+    routing->router = router_new(&options);
+    routing->alert_ms = config_ms(config, "routing.alert.ms");
+    loop_timer_init(&routing->timer, on_tick, routing);
+    metrics_on_render(node->service->metrics, refresh_gauges, routing);
+    return routing;
+}
+
+void routing_free(struct routing_service *routing)
+{
+    struct told *told, *next;
+    if (routing == NULL)
+        return;
+    loop_timer_cancel(loop_of(routing), &routing->timer);
+    agent_table_free(routing->table);
+    HASH_ITER(hh, routing->told, told, next) {
+        HASH_DEL(routing->told, told);
+        free(told);
+    }
+    router_free(routing->router);
+    free(routing);
+}
+
+void routing_follow(struct routing_service *routing, const struct routing_ops *ops, void *ctx)
+{
+    assert(routing->table == NULL);
+    routing->ops = ops;
+    routing->ctx = ctx;
+    routing->began_ms = clock_mono_ms(routing->node->service->clock);
+    routing->table = agent_table_follow(routing->node, &table_ops, routing);
+    loop_timer_after(loop_of(routing), &routing->timer, 0);
+}
+
+struct router *routing_router(struct routing_service *routing)
+{
+    return routing != NULL ? routing->router : NULL;
+}
+
+void routing_set_part(struct routing_service *routing, uint32_t own)
+{
+    if (routing == NULL)
+        return;
+    uint32_t all = (uint32_t)routing->node->partition_count;
+    router_set_part(routing->router, own < all ? own : all, all);
+}

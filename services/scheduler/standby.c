@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/scheduler/standby.h"
+
+#include "runtime/logger.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+enum { LOOK_MS = 2000 };
+
+struct standby {
+    struct node *node;
+    const struct standby_ops *ops;
+    void *ctx;
+    struct membership *membership; /* borrowed; NULL: not begun, or ended */
+    struct owner **owners;         /* by partition; NULL: does not stand by for it */
+    int64_t count;                 /* scheduler.standby */
+    struct loop_timer timer;
+    struct metrics_gauge *open;
+    struct metrics_gauge *warm;
+    struct metrics_gauge *lag;
+};
+
+/* ---- who stands by ---- */
+
+static uint64_t weight(const char *instance, int32_t partition)
+{
+    return XXH3_64bits_withSeed(instance, strlen(instance), (uint64_t)partition);
+}
+
+bool standby_is_chosen(const struct broker_member *members, uint32_t member_count,
+                       const char *instance, int32_t partition, const struct broker_member *owner,
+                       int64_t count)
+{
+    uint64_t own = weight(instance, partition);
+    int64_t before = 0;
+    bool present = false;
+    for (uint32_t i = 0; i < member_count; i++) {
+        if (&members[i] == owner)
+            continue;
+        if (strcmp(members[i].client_id, instance) == 0)
+            present = true;
+        else if (weight(members[i].client_id, partition) < own)
+            before++;
+    }
+    return present && before < count;
+}
+
+static const struct broker_member *owner_of(const struct broker_member *members, uint32_t count,
+                                            int32_t partition)
+{
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < members[i].count; k++)
+            if (members[i].partitions[k] == partition)
+                return &members[i];
+    return NULL;
+}
+
+/* ---- opening and closing ---- */
+
+static void open_one(struct standby *standby, int32_t partition)
+{
+    struct error error;
+    standby->owners[partition] = standby->ops->open(standby->ctx, partition, &error);
+    if (standby->owners[partition] == NULL)
+        log_warning_limited("cannot stand by for a partition, trying again later",
+                            LOG_I64("partition", partition), LOG_ERR(&error));
+    else
+        log_info("stands by", LOG_I64("partition", partition));
+}
+
+static void close_one(struct standby *standby, int32_t partition)
+{
+    log_info("stands by no more", LOG_I64("partition", partition));
+    owner_release(standby->owners[partition], NULL, NULL);
+    standby->owners[partition] = NULL;
+}
+
+static void on_members(void *ctx, const struct broker_member *members, uint32_t count,
+                       const struct error *error)
+{
+    struct standby *standby = ctx;
+    const char *instance = standby->node->service->instance_id;
+    if (error != NULL && error_is(error)) {
+        if (strcmp(error->code, "GroupUnknown") != 0)
+            log_warning_limited("who is in the group is not known", LOG_ERR(error));
+        return; /* what there is stays */
+    }
+    for (int32_t p = 0; p < standby->node->partition_count; p++) {
+        const struct broker_member *owner = owner_of(members, count, p);
+        /* The answer may be older than our assignment, or newer. */
+        if (owner == NULL || strcmp(owner->client_id, instance) == 0 ||
+            membership_find(standby->membership, p) != NULL)
+            continue;
+        bool chosen = standby_is_chosen(members, count, instance, p, owner, standby->count);
+        if (chosen && standby->owners[p] == NULL)
+            open_one(standby, p);
+        else if (!chosen && standby->owners[p] != NULL)
+            close_one(standby, p);
+    }
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct standby *standby = userdata;
+    if (membership_members(standby->membership, on_members, standby))
+        loop_timer_after(loop, timer, LOOK_MS);
+    else
+        log_warning("scheduler.standby: these brokers do not tell who is in a group, nobody "
+                    "stands by");
+}
+
+struct owner *standby_take(struct standby *standby, int32_t partition)
+{
+    if (standby == NULL)
+        return NULL;
+    struct owner *owner = standby->owners[partition];
+    standby->owners[partition] = NULL;
+    return owner;
+}
+
+void standby_each(struct standby *standby, void (*visit)(void *ctx, void *owner), void *ctx)
+{
+    if (standby == NULL)
+        return;
+    for (int32_t p = 0; p < standby->node->partition_count; p++)
+        if (standby->owners[p] != NULL)
+            visit(ctx, standby->owners[p]);
+}
+
+/* ---- life ---- */
+
+static void refresh_gauges(void *ctx)
+{
+    struct standby *standby = ctx;
+    double open = 0;
+    double warm = 0;
+    double lag = 0;
+    for (int32_t p = 0; p < standby->node->partition_count; p++) {
+        if (standby->owners[p] == NULL)
+            continue;
+        open++;
+        warm += owner_is_warm(standby->owners[p]) ? 1 : 0;
+        lag += (double)owner_lag(standby->owners[p]);
+    }
+    metrics_set(standby->open, open);
+    metrics_set(standby->warm, warm);
+    metrics_set(standby->lag, lag);
+}
+
+struct standby *standby_new(struct node *node, const struct standby_ops *ops, void *ctx)
+{
+    struct metrics *metrics = node->service->metrics;
+    int64_t count = config_int(node->service->config, "scheduler.standby");
+    if (count == 0)
+        return NULL;
+    struct standby *standby = calloc(1, sizeof(*standby));
+    assert(standby != NULL);
+    standby->node = node;
+    standby->ops = ops;
+    standby->ctx = ctx;
+    standby->count = count;
+    standby->owners = calloc((size_t)node->partition_count, sizeof(standby->owners[0]));
+    assert(standby->owners != NULL);
+    loop_timer_init(&standby->timer, on_timer, standby);
+    standby->open = metrics_gauge(metrics, "reeve_partitions_standby",
+                                  "Partitions of others that are folded here too, to be taken "
+                                  "over.",
+                                  METRICS_NO_LABELS);
+    standby->warm =
+        metrics_gauge(metrics, "reeve_partitions_warm",
+                      "Of these, those that have caught up with the log.", METRICS_NO_LABELS);
+    standby->lag =
+        metrics_gauge(metrics, "reeve_standby_lag_records",
+                      "Records that are still to be folded of these.", METRICS_NO_LABELS);
+    metrics_on_render(metrics, refresh_gauges, standby);
+    return standby;
+}
+
+void standby_begin(struct standby *standby, struct membership *membership)
+{
+    if (standby == NULL)
+        return;
+    standby->membership = membership;
+    loop_timer_after(standby->node->service->loop, &standby->timer, LOOK_MS);
+}
+
+void standby_end(struct standby *standby)
+{
+    if (standby == NULL)
+        return;
+    standby->membership = NULL;
+    loop_timer_cancel(standby->node->service->loop, &standby->timer);
+    for (int32_t p = 0; p < standby->node->partition_count; p++)
+        if (standby->owners[p] != NULL)
+            close_one(standby, p);
+}
+
+void standby_free(struct standby *standby)
+{
+    if (standby == NULL)
+        return;
+    free(standby->owners);
+    free(standby);
+}

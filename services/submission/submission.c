@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The submission service: group membership, commits, draining. See submission.h. */
+#include "services/submission/submission.h"
+
+#include "runtime/failpoint.h"
+#include "runtime/logger.h"
+#include "services/services.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- waiting for side topics ---- */
+
+static void on_refreshed(void *ctx, bool fresh);
+
+static void begin_refresh(struct refresh *refresh)
+{
+    refresh->running = true;
+    refresh->begun++;
+    refresh->read(refresh->submission->node, on_refreshed, refresh);
+}
+
+static void on_refreshed(void *ctx, bool fresh)
+{
+    struct refresh *refresh = ctx;
+    refresh->running = false;
+    if (fresh)
+        refresh->finished = refresh->begun;
+    if (refresh->wanted > refresh->finished)
+        begin_refresh(refresh);
+    if (fresh)
+        submission_wake(refresh->submission);
+}
+
+uint64_t refresh_ticket(struct refresh *refresh)
+{
+    refresh->wanted = refresh->begun + 1;
+    if (!refresh->running)
+        begin_refresh(refresh);
+    return refresh->wanted;
+}
+
+void submission_wake(struct submission *submission)
+{
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        if (submission->sources[p] != NULL)
+            source_wake(submission->sources[p]);
+    }
+    if (submission->door != NULL)
+        door_wake(submission->door);
+}
+
+static void on_replies_changed(void *ctx)
+{
+    submission_wake(ctx);
+}
+
+static enum reply_state reply_state(void *ctx, struct text topic)
+{
+    struct submission *submission = ctx;
+    return replies_state(submission->replies, topic);
+}
+
+/* ---- commands ---- */
+
+int32_t submission_partition_of(const struct submission *submission, struct text order_id)
+{
+    return broker_partition_of(order_id, submission->node->partition_count);
+}
+
+enum error_class submission_append(struct submission *submission, const struct command *cmd,
+                                   broker_appended done, void *ctx, uint64_t token,
+                                   struct error *ret_error)
+{
+    struct buffer *value = &submission->value;
+    value->size = 0;
+    codec_encode(submission->node->codec, (enum record_kind)cmd->kind, cmd, value);
+    struct broker_append append = {
+        .producer = BROKER_PRODUCER_LOG,
+        .topic = submission->node->topics.commands,
+        .partition = submission_partition_of(submission, cmd->order_id),
+        .key = cmd->order_id,
+        .value = {(const char *)value->data, (uint32_t)value->size},
+        .done = done,
+        .ctx = ctx,
+        .token = token,
+    };
+    return broker_append(submission->node->broker, &append, ret_error);
+}
+
+/* ---- partitions ---- */
+
+static void make_places(struct submission *submission, int32_t count)
+{
+    if (count <= submission->source_count)
+        return;
+    submission->sources =
+        reallocarray(submission->sources, (size_t)count, sizeof(*submission->sources));
+    assert(submission->sources != NULL);
+    for (int32_t p = submission->source_count; p < count; p++)
+        submission->sources[p] = NULL;
+    submission->source_count = count;
+}
+
+static bool contains(const int32_t *partitions, uint32_t count, int32_t partition)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < count && !found; i++)
+        found = partitions[i] == partition;
+    return found;
+}
+
+/* A partition that is given back right after it was revoked goes on as if nothing had been. */
+static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
+{
+    struct submission *submission = ctx;
+    submission->assigned = true;
+    log_info("partitions assigned", LOG_U64("count", count));
+    for (uint32_t i = 0; i < count; i++)
+        make_places(submission, partitions[i] + 1);
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        bool wanted = contains(partitions, count, p);
+        struct source **source = &submission->sources[p];
+        if (wanted && *source == NULL) {
+            *source = source_new(submission, p);
+        } else if (wanted) {
+            source_suspend(*source, false);
+        } else if (*source != NULL) {
+            source_close(*source);
+            *source = NULL;
+        }
+    }
+}
+
+static void on_revoked(void *ctx, bool lost)
+{
+    struct submission *submission = ctx;
+    log_info("partitions revoked", LOG_BOOL("lost", lost));
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        if (submission->sources[p] == NULL)
+            continue;
+        source_suspend(submission->sources[p], true);
+        /* Others may have gone on meanwhile: begin at what they committed. */
+        if (lost) {
+            source_close(submission->sources[p]);
+            submission->sources[p] = NULL;
+        }
+    }
+}
+
+static void on_group_error(void *ctx, const struct error *error)
+{
+    struct submission *submission = ctx;
+    if (error->class != ERROR_RETRY)
+        service_fail(submission->service, error);
+    else
+        log_warning_limited("consumer group", LOG_ERR(error));
+}
+
+static const struct broker_group_ops group_ops = {on_assigned, on_revoked, on_group_error};
+
+/* ---- commits ---- */
+
+static void on_committed(void *ctx, int32_t partition, int64_t offset, const struct error *error)
+{
+    struct submission *submission = ctx;
+    submission->committing--;
+    if (error == NULL || error->class == ERROR_OK)
+        return;
+    log_warning_limited("committing an offset of submissions", LOG_I64("partition", partition),
+                        LOG_I64("offset", offset), LOG_ERR(error));
+    if (partition < submission->source_count && submission->sources[partition] != NULL)
+        source_commit_failed(submission->sources[partition]);
+}
+
+static void commit_all(struct submission *submission)
+{
+    for (int32_t p = 0; p < submission->source_count && submission->group != NULL; p++) {
+        if (submission->sources[p] == NULL)
+            continue;
+        int64_t offset = source_take_commit(submission->sources[p]);
+        if (offset < 0)
+            continue;
+        FAILPOINT("submission.commit");
+        submission->committing++;
+        broker_group_commit(submission->group, p, offset, on_committed, submission);
+    }
+}
+
+static uint32_t in_flight(const struct submission *submission)
+{
+    uint32_t count = submission->door != NULL ? door_in_flight(submission->door) : 0;
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        if (submission->sources[p] != NULL)
+            count += source_in_flight(submission->sources[p]);
+    }
+    return count;
+}
+
+static void on_left(void *ctx)
+{
+    struct submission *submission = ctx;
+    submission->left = true;
+    if (submission->draining)
+        service_drained(submission->service);
+}
+
+static void leave(struct submission *submission)
+{
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        if (submission->sources[p] != NULL)
+            source_close(submission->sources[p]);
+        submission->sources[p] = NULL;
+    }
+    struct broker_group *group = submission->group;
+    submission->group = NULL;
+    broker_leave(group, on_left, submission);
+}
+
+/* Commits while it runs; leaves once nothing is under way when draining. */
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct submission *submission = userdata;
+    if (submission->group == NULL)
+        return;
+    commit_all(submission);
+    if (submission->draining && in_flight(submission) == 0 && submission->committing == 0)
+        leave(submission);
+    else
+        loop_timer_after(loop, timer, COMMIT_TICK_MS);
+}
+
+/* ---- the service ---- */
+
+static void on_node_ready(void *ctx)
+{
+    struct submission *submission = ctx;
+    struct node *node = submission->node;
+    submission->replies =
+        replies_new(submission->service->loop, node->broker, on_replies_changed, submission);
+    submission->judge = (struct judge){
+        .codec = node->codec,
+        .topics = &node->topics,
+        .workflows = node->workflows,
+        .reply_state = reply_state,
+        .ctx = submission,
+    };
+    submission->group = broker_join(node->broker, submission->group_name, node->topics.submissions,
+                                    &group_ops, submission);
+    loop_timer_after(submission->service->loop, &submission->tick, COMMIT_TICK_MS);
+    if (config_bool(submission->service->config, "submission.http"))
+        submission->door = door_new(submission);
+}
+
+static const struct node_ops node_ops = {.ready = on_node_ready};
+
+static void refresh_gauges(void *ctx)
+{
+    struct submission *submission = ctx;
+    uint32_t parked = 0;
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        if (submission->sources[p] != NULL)
+            parked += source_parked(submission->sources[p]);
+    }
+    metrics_set(submission->metrics.in_flight, in_flight(submission));
+    metrics_set(submission->metrics.parked, parked);
+}
+
+static void make_metrics(struct submission *submission)
+{
+    struct metrics *metrics = submission->service->metrics;
+    static const char name[] = "reeve_submissions_total";
+    static const char help[] = "Submissions judged, by the door they came through.";
+    submission->metrics = (struct submission_metrics){
+        .accepted_topic = metrics_counter(metrics, name, help,
+                                          METRICS_LABELS("door", "topic", "result", "accepted")),
+        .accepted_http = metrics_counter(metrics, name, help,
+                                         METRICS_LABELS("door", "http", "result", "accepted")),
+        .refused_topic = metrics_counter(metrics, name, help,
+                                         METRICS_LABELS("door", "topic", "result", "refused")),
+        .refused_http = metrics_counter(metrics, name, help,
+                                        METRICS_LABELS("door", "http", "result", "refused")),
+        .rewinds = metrics_counter(metrics, "reeve_submission_rewinds_total",
+                                   "Times that a partition of submissions was read again because "
+                                   "something was not acknowledged.",
+                                   METRICS_NO_LABELS),
+        .in_flight = metrics_gauge(metrics, "reeve_submission_in_flight",
+                                   "Submissions not acknowledged yet.", METRICS_NO_LABELS),
+        .parked = metrics_gauge(metrics, "reeve_submission_parked",
+                                "Submissions that wait for a schema, a workflow or a reply topic.",
+                                METRICS_NO_LABELS),
+        .latency = metrics_histogram(metrics, "reeve_submission_seconds",
+                                     "From reading a submission to the acknowledgement of what "
+                                     "follows from it.",
+                                     METRICS_NO_LABELS),
+    };
+    metrics_on_render(metrics, refresh_gauges, submission);
+}
+
+enum error_class submission_open(struct service_context *service, struct broker *broker,
+                                 struct submission **ret_submission, struct error *ret_error)
+{
+    struct submission *submission = calloc(1, sizeof(*submission));
+    assert(submission != NULL);
+    submission->service = service;
+    enum error_class class = broker == NULL
+                                 ? node_open(service, NODE_FOLLOWS_WORKFLOWS, &node_ops, submission,
+                                             &submission->node, ret_error)
+                                 : node_open_on(service, broker, NODE_FOLLOWS_WORKFLOWS, &node_ops,
+                                                submission, &submission->node, ret_error);
+    if (class != ERROR_OK) {
+        free(submission);
+        return class;
+    }
+    submission->schemas = (struct refresh){.submission = submission, .read = node_refresh_schemas};
+    submission->workflows =
+        (struct refresh){.submission = submission, .read = node_refresh_workflows};
+    heap_arena_init(&submission->scratch, 256 * 1024);
+    clock_guard_init(&submission->clock_guard, config_ms(service->config, "clock.skew.max.ms") / 2);
+    loop_timer_init(&submission->tick, on_tick, submission);
+    make_metrics(submission);
+    (void)snprintf(submission->group_name, sizeof(submission->group_name), "%s.submission",
+                   submission->node->topics.prefix);
+    *ret_submission = submission;
+    return ERROR_OK;
+}
+
+static enum error_class start(struct service_context *service, void **ret_state,
+                              struct error *ret_error)
+{
+    struct submission *submission = NULL;
+    enum error_class class = submission_open(service, NULL, &submission, ret_error);
+    if (class == ERROR_OK)
+        *ret_state = submission;
+    return class;
+}
+
+static bool ready(void *state, char *ret_reason, size_t reason_size)
+{
+    const struct submission *submission = state;
+    const char *reason = NULL;
+    if (!submission->node->ready)
+        reason = "reads the schemas and workflows";
+    else if (!broker_connected(submission->node->broker))
+        reason = "no broker is connected";
+    else if (!submission->assigned)
+        reason = "waits for its partitions";
+    else if (submission->clock_guard.bad)
+        reason = "this machine's clock is too far from the broker's";
+    if (reason != NULL)
+        (void)snprintf(ret_reason, reason_size, "%s", reason);
+    return reason == NULL;
+}
+
+static void drain(void *state)
+{
+    struct submission *submission = state;
+    submission->draining = true;
+    if (submission->group == NULL) {
+        service_drained(submission->service);
+        return;
+    }
+    for (int32_t p = 0; p < submission->source_count; p++) {
+        if (submission->sources[p] != NULL)
+            source_wake(submission->sources[p]);
+    }
+    loop_timer_after(submission->service->loop, &submission->tick, 0);
+}
+
+void submission_close(struct submission *submission)
+{
+    submission->draining = false; /* too late to tell anybody */
+    loop_timer_cancel(submission->service->loop, &submission->tick);
+    if (submission->group != NULL)
+        leave(submission);
+    replies_free(submission->replies);
+    node_close(submission->node);
+    door_free(submission->door);
+    sources_free_closed(submission);
+    free(submission->sources);
+    heap_arena_deinit(&submission->scratch);
+    buffer_deinit(&submission->value);
+    free(submission);
+}
+
+static void stop(void *state)
+{
+    submission_close(state);
+}
+
+int submission_main(int argc, char **argv)
+{
+    static const struct service service = {.name = "submission",
+                                           .bit = CONFIG_SUBMISSION,
+                                           .start = start,
+                                           .ready = ready,
+                                           .drain = drain,
+                                           .stop = stop};
+    return service_main(&service, argc, argv);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an auditor thinks of one order, from its state alone: nothing is ever stuck silently
+ * (docs/leader-election.md, "the auditor"). Pure. */
+#ifndef SERVICES_SUPERVISOR_AUDIT_H
+#define SERVICES_SUPERVISOR_AUDIT_H
+
+#include "engine/engine.h"
+
+enum audit_finding {
+    AUDIT_FINE,
+    AUDIT_EXPIRED, /* it ended longer ago than it is kept */
+    AUDIT_LOST,    /* open, but nobody has a reason to touch it again */
+    AUDIT_OVERDUE, /* what it waits for was due long ago */
+    AUDIT_FINDING_COUNT
+};
+
+struct audit_rules {
+    int64_t retention_ms; /* of ended orders; 0: for ever */
+    int64_t grace_ms;     /* so long after its deadline an order is overdue */
+};
+
+/* *ret_due_ms: of AUDIT_OVERDUE, what was due when; else 0. */
+enum audit_finding audit_order(const struct order *order, const struct audit_rules *rules,
+                               int64_t now, int64_t *ret_due_ms);
+
+#endif

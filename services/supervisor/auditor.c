@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See auditor.h. One walk at a time: partition after partition, each folded to its end, looked
+ * through a piece of orders each tick, and closed again, so that it takes the memory of one and
+ * folds in large batches; then a rest until auditor.interval.ms after the walk's beginning. */
+#include "services/supervisor/auditor.h"
+
+#include "runtime/agent_table.h"
+#include "runtime/follower.h"
+#include "runtime/leader.h"
+#include "runtime/logger.h"
+#include "services/supervisor/audit.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    TICK_MS = 50,
+    ROWS_PER_TICK = 500,     /* 10,000 orders a second at most: a few percent of a core */
+    CACHE_ORDERS = 250,      /* it reads rows, not hot orders */
+    OUTSTANDING_MAX = 1000,  /* commands that are not acknowledged */
+    OLD_NEWS_MS = 10000,     /* folding what was appended before that: the view is behind */
+    ALERT_AGAIN_MS = 3600000 /* while orders of a partition are stuck */
+};
+#define SUBMISSIONS_KEPT_MS (INT64_C(7) * 86400000) /* runtime/topics.c */
+
+struct audited {
+    struct auditor *auditor;
+    int32_t partition;
+    struct follower *follower; /* NULL but while the walk is here */
+    bool caught_up;
+    uint32_t stuck; /* of the walk under way */
+    char example[512];
+    int64_t alert_not_before; /* 0: none was stuck at the last walk */
+};
+
+struct auditor {
+    struct node *node; /* the supervisor's */
+    struct store_env *stores;
+    struct reeve_leader *leader;
+    struct node *own;        /* for the views: a broker reads a partition once; NULL before the
+                                 first lead */
+    struct audited *audited; /* while it leads and `own` is ready, else NULL */
+    struct agent_table *table;
+    bool leading;
+    char by[WHO_BYTES_MAX + 1]; /* instance and term */
+    struct audit_rules rules;
+    int64_t interval_ms;
+    int64_t expire_per_second;
+    struct loop_timer timer;
+    struct heap_arena scratch;
+    /* the walk */
+    int32_t at; /* partition; -1: resting */
+    struct {
+        char data[ORDER_ID_BYTES_MAX];
+        uint32_t size;
+    } cursor;
+    uint32_t rows; /* of the tick under way */
+    int64_t walk_began_ms;
+    int64_t budget_thousandths; /* of expiries, refilled with time */
+    int64_t refilled_ms;
+    uint64_t expired; /* asked for, in this walk */
+    uint32_t outstanding;
+    bool freed;
+};
+
+static struct loop *loop_of(const struct auditor *auditor)
+{
+    return auditor->node->service->loop;
+}
+
+/* ---- what it asks for ---- */
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct auditor *auditor = ctx;
+    (void)token;
+    (void)offset;
+    auditor->outstanding--;
+    if (error != NULL && error_is(error)) /* the next walk finds it again */
+        log_warning_limited("the auditor's request was not delivered", LOG_ERR(error));
+    if (auditor->freed && auditor->outstanding == 0)
+        free(auditor);
+}
+
+static void expire(struct auditor *auditor, int32_t partition, const struct order *order)
+{
+    struct error error;
+    struct text order_id = order->details.order_id;
+    if (auditor->budget_thousandths < 1000 || auditor->outstanding >= OUTSTANDING_MAX)
+        return; /* the next walk comes by again */
+    struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
+    cmd.expire_order = (struct expire_order){
+        .order_id = order_id, .ended_at = order->ended_at, .by = text_of(auditor->by)};
+    if (node_append(auditor->own, BROKER_PRODUCER_LOG, auditor->own->topics.commands, partition,
+                    order_id, RECORD_EXPIRE_ORDER, &cmd, on_appended, auditor, 0,
+                    &error) != ERROR_OK)
+        return;
+    auditor->outstanding++;
+    auditor->expired++;
+    auditor->budget_thousandths -= 1000;
+}
+
+static void note_stuck(struct audited *audited, const struct order *order,
+                       enum audit_finding finding, int64_t overdue_ms)
+{
+    if (audited->stuck++ > 0)
+        return;
+    if (finding == AUDIT_LOST)
+        (void)snprintf(audited->example, sizeof(audited->example),
+                       "order %.*s (%s) has neither a deadline nor a request nor a place in a "
+                       "queue nor an open alert",
+                       TEXT_ARG(order->details.order_id), order_state_name(order->state));
+    else
+        (void)snprintf(audited->example, sizeof(audited->example),
+                       "order %.*s (%s) waits for what was due %" PRId64
+                       " s ago: does its partition have a supervisor and a scheduler?",
+                       TEXT_ARG(order->details.order_id), order_state_name(order->state),
+                       overdue_ms / 1000);
+}
+
+/* One alert for a partition, however many they are: often all have one cause. */
+static void alert_stuck(struct audited *audited)
+{
+    char message[768];
+    int64_t now = loop_now_ms(loop_of(audited->auditor));
+    if (audited->stuck == 0)
+        audited->alert_not_before = 0;
+    if (audited->stuck == 0 || now < audited->alert_not_before)
+        return;
+    audited->alert_not_before = now + ALERT_AGAIN_MS;
+    (void)snprintf(message, sizeof(message), "%s; %u more like it", audited->example,
+                   audited->stuck - 1);
+    node_alert(audited->auditor->own, audited->partition, "OrderStuck", message);
+}
+
+/* ---- the walk ---- */
+
+static bool visit(void *ctx, struct text order_id, struct text row)
+{
+    struct audited *audited = ctx;
+    struct auditor *auditor = audited->auditor;
+    struct record record;
+    struct error error;
+    int64_t due = 0;
+    int64_t now = clock_wall_ms(auditor->node->service->clock);
+    assert(order_id.size <= ORDER_ID_BYTES_MAX);
+    memcpy(auditor->cursor.data, order_id.data, order_id.size);
+    auditor->cursor.size = order_id.size;
+    heap_arena_reset(&auditor->scratch);
+    if (codec_decode(auditor->own->codec, row, true, &auditor->scratch.arena, &record, &error) !=
+            ERROR_OK ||
+        record.kind != RECORD_ORDER_ROW) {
+        log_warning_limited("the auditor cannot read an order of its store",
+                            LOG_TEXT("order", order_id), LOG_ERR(&error));
+        return ++auditor->rows < ROWS_PER_TICK;
+    }
+    const struct order *order = &record.order_row;
+    enum audit_finding finding = audit_order(order, &auditor->rules, now, &due);
+    switch (finding) {
+    case AUDIT_EXPIRED:
+        expire(auditor, audited->partition, order);
+        break;
+    case AUDIT_LOST:
+    case AUDIT_OVERDUE:
+        note_stuck(audited, order, finding, now - due);
+        break;
+    case AUDIT_FINE:
+    case AUDIT_FINDING_COUNT:
+        break;
+    }
+    return ++auditor->rows < ROWS_PER_TICK;
+}
+
+static void close_partition(struct audited *audited)
+{
+    if (audited->follower == NULL)
+        return;
+    follower_commit(audited->follower);
+    follower_free(audited->follower);
+    audited->follower = NULL;
+}
+
+static void next_partition(struct auditor *auditor)
+{
+    auditor->cursor.size = 0;
+    if (auditor->at >= 0)
+        close_partition(&auditor->audited[auditor->at]);
+    if (++auditor->at < auditor->own->partition_count) {
+        auditor->audited[auditor->at].stuck = 0;
+        return;
+    }
+    auditor->at = -1;
+    if (auditor->expired > 0)
+        log_info("asked to expire finished orders", LOG_U64("orders", auditor->expired));
+    auditor->expired = 0;
+}
+
+static void open_partition(struct auditor *auditor, int32_t partition);
+
+/* A piece of the partition that the walk is at, once it is folded to its end: old news would be
+ * false alarms. What cannot be folded is left for the next walk; what cannot even be opened is
+ * tried again, without progress, until another supervisor leads. */
+static void walk(struct auditor *auditor)
+{
+    struct audited *audited = &auditor->audited[auditor->at];
+    struct error error;
+    if (audited->follower == NULL)
+        open_partition(auditor, auditor->at);
+    if (audited->follower == NULL)
+        return;
+    if (follower_is_stopped(audited->follower, NULL) || follower_is_paused(audited->follower)) {
+        next_partition(auditor);
+        return;
+    }
+    if (!audited->caught_up)
+        return;
+    auditor->rows = 0;
+    struct store *store = view_store(follower_view(audited->follower));
+    struct text after = {auditor->cursor.data, auditor->cursor.size};
+    if (store_scan_orders(store, after, visit, audited, &error) != ERROR_OK) {
+        follower_restart(audited->follower, true, 0);
+        next_partition(auditor);
+        return;
+    }
+    if (auditor->rows == ROWS_PER_TICK)
+        return;
+    alert_stuck(audited);
+    next_partition(auditor);
+}
+
+static void refill(struct auditor *auditor, int64_t now)
+{
+    int64_t full = auditor->expire_per_second * 1000;
+    auditor->budget_thousandths += (now - auditor->refilled_ms) * auditor->expire_per_second;
+    if (auditor->budget_thousandths > full)
+        auditor->budget_thousandths = full;
+    auditor->refilled_ms = now;
+}
+
+/* The partition that the walk is at waits for its records. What an operator has to mend (stopped,
+ * no room) would be no better with another supervisor; what cannot be opened here may be. */
+static bool is_behind(const struct auditor *auditor)
+{
+    if (auditor->at < 0)
+        return false;
+    const struct audited *audited = &auditor->audited[auditor->at];
+    return audited->follower == NULL ||
+           (!audited->caught_up && !follower_is_stopped(audited->follower, NULL) &&
+            !follower_is_paused(audited->follower));
+}
+
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct auditor *auditor = userdata;
+    int64_t now = loop_now_ms(loop);
+    loop_timer_after(loop, timer, TICK_MS);
+    refill(auditor, now);
+    if (auditor->at < 0 && now >= auditor->walk_began_ms + auditor->interval_ms) {
+        auditor->walk_began_ms = now;
+        next_partition(auditor);
+    }
+    if (auditor->at >= 0)
+        walk(auditor);
+    /* Folding says so by itself; between two walks there is nothing to do, and that is fine. */
+    if (!is_behind(auditor))
+        reeve_leader_progress(auditor->leader);
+}
+
+/* ---- the views ---- */
+
+static void on_checked(void *ctx)
+{
+    struct audited *audited = ctx;
+    follower_run(audited->follower, INT64_MAX);
+}
+
+static void on_folded(void *ctx, const struct broker_record *record,
+                      const struct view_folded *folded)
+{
+    struct audited *audited = ctx;
+    (void)folded;
+    if (clock_wall_ms(audited->auditor->node->service->clock) - record->timestamp > OLD_NEWS_MS)
+        audited->caught_up = false;
+    reeve_leader_progress(audited->auditor->leader);
+}
+
+static void on_caught_up(void *ctx)
+{
+    struct audited *audited = ctx;
+    audited->caught_up = true;
+}
+
+static void on_behind(void *ctx)
+{
+    struct audited *audited = ctx;
+    audited->caught_up = false;
+}
+
+static const struct follower_ops follower_ops = {.checked = on_checked,
+                                                 .folded = on_folded,
+                                                 .caught_up = on_caught_up,
+                                                 .dropped = on_behind,
+                                                 .paused = on_behind};
+
+static void open_partition(struct auditor *auditor, int32_t partition)
+{
+    struct audited *audited = &auditor->audited[partition];
+    struct error error;
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/auditor-%d", auditor->node->service->data_dir,
+                   partition);
+    struct view_options options = {.env = auditor->stores,
+                                   .codec = auditor->own->codec,
+                                   .path = path,
+                                   .cache_orders = CACHE_ORDERS};
+    audited->auditor = auditor;
+    audited->partition = partition;
+    audited->caught_up = false;
+    if (follower_new(auditor->own, partition, &options, &follower_ops, audited, &audited->follower,
+                     &error) != ERROR_OK) {
+        audited->follower = NULL;
+        log_error_limited("the auditor cannot open a partition", LOG_I64("partition", partition),
+                          LOG_ERR(&error));
+    }
+}
+
+/* ---- the agents' table ---- */
+
+static void on_agent_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
+{
+    struct auditor *auditor = ctx;
+    struct error error;
+    char key[NAME_BYTES_MAX + WHO_BYTES_MAX + 2];
+    if (!lapsed)
+        return;
+    (void)snprintf(key, sizeof(key), "%s/%s", entry->instance, entry->agent);
+    log_info("an agent's process has vanished", LOG_STR("agent", entry->agent),
+             LOG_STR("process", entry->instance));
+    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
+                                   .topic = auditor->own->topics.agents,
+                                   .partition = 0,
+                                   .key = text_of(key),
+                                   .done = on_appended,
+                                   .ctx = auditor};
+    if (broker_append(auditor->own->broker, &append, &error) == ERROR_OK)
+        auditor->outstanding++;
+}
+
+static const struct agent_table_ops agent_ops = {.gone = on_agent_gone};
+
+/* ---- leading ---- */
+
+static void open_all(struct auditor *auditor)
+{
+    int32_t count = auditor->own->partition_count;
+    int64_t now = loop_now_ms(loop_of(auditor));
+    auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
+    assert(auditor->audited != NULL);
+    auditor->table = agent_table_follow(auditor->own, &agent_ops, auditor);
+    auditor->at = -1;
+    auditor->expired = 0;
+    auditor->walk_began_ms = now - auditor->interval_ms; /* the first one begins at once */
+    auditor->budget_thousandths = 0;
+    auditor->refilled_ms = now;
+    loop_timer_after(loop_of(auditor), &auditor->timer, TICK_MS);
+}
+
+static void close_all(struct auditor *auditor)
+{
+    loop_timer_cancel(loop_of(auditor), &auditor->timer);
+    agent_table_free(auditor->table);
+    auditor->table = NULL;
+    if (auditor->audited == NULL)
+        return;
+    for (int32_t i = 0; i < auditor->own->partition_count; i++)
+        close_partition(&auditor->audited[i]);
+    free(auditor->audited);
+    auditor->audited = NULL;
+}
+
+static void on_own_ready(void *ctx)
+{
+    struct auditor *auditor = ctx;
+    if (auditor->leading)
+        open_all(auditor);
+}
+
+static const struct node_ops own_ops = {.ready = on_own_ready};
+
+static void on_begin(void *ctx, int64_t token)
+{
+    struct auditor *auditor = ctx;
+    struct error error;
+    auditor->leading = true;
+    (void)snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
+                   auditor->node->service->instance_id);
+    /* Once: it stays for the next term. It asks the brokers and waits for them; that we lead says
+     * that they answer. */
+    if (auditor->own == NULL && node_open(auditor->node->service, NODE_READS_AT_LEISURE, &own_ops,
+                                          auditor, &auditor->own, &error) != ERROR_OK) {
+        log_warning("the auditor does not reach the brokers", LOG_ERR(&error));
+        auditor->own = NULL;
+        auditor->leading = false;
+        reeve_leader_ended(auditor->leader);
+        return;
+    }
+    if (auditor->own->ready)
+        open_all(auditor);
+}
+
+static void on_cancel(void *ctx, enum election_reason reason)
+{
+    struct auditor *auditor = ctx;
+    (void)reason;
+    auditor->leading = false;
+    close_all(auditor);
+    reeve_leader_ended(auditor->leader);
+}
+
+static const struct reeve_leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
+
+/* ---- life ---- */
+
+enum error_class auditor_new(struct node *node, struct store_env *stores,
+                             struct auditor **ret_auditor, struct error *ret_error)
+{
+    static const struct reeve_leader_options options = {.role = "auditor"};
+    const struct config *config = node->service->config;
+    struct auditor *auditor = calloc(1, sizeof(*auditor));
+    assert(auditor != NULL);
+    auditor->node = node;
+    auditor->stores = stores;
+    auditor->rules.retention_ms = config_ms(config, "orders.retention.ms");
+    auditor->rules.grace_ms = config_ms(config, "auditor.grace.ms");
+    auditor->interval_ms = config_ms(config, "auditor.interval.ms");
+    auditor->expire_per_second = config_int(config, "auditor.expire.per.second");
+    heap_arena_init(&auditor->scratch, 64 * 1024);
+    loop_timer_init(&auditor->timer, on_tick, auditor);
+    enum error_class class =
+        reeve_leader_new(node, &options, &leader_ops, auditor, &auditor->leader, ret_error);
+    if (class != ERROR_OK) {
+        heap_arena_deinit(&auditor->scratch);
+        free(auditor);
+        return class;
+    }
+    if (auditor->rules.retention_ms > 0 && auditor->rules.retention_ms <= SUBMISSIONS_KEPT_MS)
+        log_warning("orders.retention.ms is not longer than submissions are kept: an order that is "
+                    "submitted again after it has expired is a new one",
+                    LOG_I64("orders.retention.ms", auditor->rules.retention_ms));
+    *ret_auditor = auditor;
+    return ERROR_OK;
+}
+
+void auditor_stop(struct auditor *auditor, void (*stopped)(void *ctx), void *ctx)
+{
+    reeve_leader_stop(auditor->leader, stopped, ctx);
+}
+
+void auditor_free(struct auditor *auditor)
+{
+    if (auditor == NULL)
+        return;
+    close_all(auditor);
+    reeve_leader_free(auditor->leader);
+    node_close(auditor->own);
+    heap_arena_deinit(&auditor->scratch);
+    auditor->freed = true;
+    if (auditor->outstanding == 0)
+        free(auditor);
+}

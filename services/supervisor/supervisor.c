@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor: finds what timed out or waits for its next try and asks the scheduler to act. Its
+ * own consumer group over <p>.events gives each partition one supervisor. One of them all is the
+ * auditor, too. */
+#include "runtime/leader.h"
+#include "runtime/membership.h"
+#include "runtime/view_report.h"
+#include "services/services.h"
+#include "services/supervisor/auditor.h"
+#include "services/supervisor/watch.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CACHE_ORDERS = 20000 };
+
+struct supervisor {
+    struct service_context *service;
+    struct node *node;
+    struct store_env *stores;
+    struct membership *membership;
+    struct auditor *auditor;
+    uint32_t leaving; /* of the group, of the election */
+    struct watch_metrics metrics;
+    struct metrics_gauge *watched;
+    struct metrics_gauge *lag;
+    int64_t lag_sum;
+    char group[TOPIC_BYTES_MAX + 1];
+};
+
+static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_count,
+                            struct error *ret_error)
+{
+    struct supervisor *supervisor = ctx;
+    struct watch *watch = NULL;
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, partition);
+    struct view_options options = {.env = supervisor->stores,
+                                   .codec = supervisor->node->codec,
+                                   .path = path,
+                                   .cache_orders = CACHE_ORDERS / assigned_count,
+                                   .deadlines = true};
+    if (watch_new(supervisor->node, partition, &options, &supervisor->metrics, &watch, ret_error) !=
+        ERROR_OK)
+        return NULL;
+    return watch;
+}
+
+static void suspend_partition(void *thing, bool suspended)
+{
+    watch_suspend(thing, suspended);
+}
+
+static void close_partition(void *thing)
+{
+    watch_free(thing);
+}
+
+static int64_t committable(void *thing)
+{
+    return watch_next_offset(thing);
+}
+
+static const struct membership_ops membership_ops = {.open = open_partition,
+                                                     .suspend = suspend_partition,
+                                                     .close = close_partition,
+                                                     .committable = committable};
+
+static void on_node_ready(void *ctx)
+{
+    struct supervisor *supervisor = ctx;
+    struct error error;
+    if (auditor_new(supervisor->node, supervisor->stores, &supervisor->auditor, &error) !=
+        ERROR_OK) {
+        service_fail(supervisor->service, &error);
+        return;
+    }
+    supervisor->membership =
+        membership_join(supervisor->node, supervisor->group, supervisor->node->topics.events,
+                        &membership_ops, supervisor);
+}
+
+static const struct node_ops node_ops = {.ready = on_node_ready};
+
+static void add_lag(void *ctx, void *thing)
+{
+    struct supervisor *supervisor = ctx;
+    supervisor->lag_sum += watch_lag(thing);
+}
+
+static void refresh_gauges(void *ctx)
+{
+    struct supervisor *supervisor = ctx;
+    if (supervisor->membership == NULL)
+        return;
+    supervisor->lag_sum = 0;
+    membership_each(supervisor->membership, add_lag, supervisor);
+    metrics_set(supervisor->watched, membership_count(supervisor->membership));
+    metrics_set(supervisor->lag, (double)supervisor->lag_sum);
+}
+
+static void report_watch(void *ctx, void *thing)
+{
+    view_report_add(ctx, watch_partition(thing), watch_view(thing));
+}
+
+static void report_stores(void *ctx, struct view_report *report)
+{
+    struct supervisor *supervisor = ctx;
+    if (supervisor->membership != NULL)
+        membership_each(supervisor->membership, report_watch, report);
+}
+
+static void register_metrics(struct supervisor *supervisor)
+{
+    struct metrics *metrics = supervisor->service->metrics;
+    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
+        supervisor->metrics.asked[kind] = metrics_counter(
+            metrics, "reeve_supervisor_requests_total", "Requests to the scheduler.",
+            METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
+    supervisor->metrics.early =
+        metrics_counter(metrics, "reeve_supervisor_early_requests_total",
+                        "Requests that the scheduler found not yet due.", METRICS_NO_LABELS);
+    supervisor->metrics.skipped =
+        metrics_counter(metrics, "reeve_records_skipped_total",
+                        "Records of the log that were not admitted.", METRICS_NO_LABELS);
+    supervisor->metrics.late =
+        metrics_histogram(metrics, "reeve_supervisor_delay_seconds",
+                          "From a deadline until its request.", METRICS_NO_LABELS);
+    supervisor->watched = metrics_gauge(metrics, "reeve_partitions_assigned",
+                                        "Partitions that the group gave us.", METRICS_NO_LABELS);
+    supervisor->lag = metrics_gauge(metrics, "reeve_fold_lag_records",
+                                    "Records of the log still to be folded.", METRICS_NO_LABELS);
+    metrics_on_render(metrics, refresh_gauges, supervisor);
+}
+
+static enum error_class start(struct service_context *service, void **ret_state,
+                              struct error *ret_error)
+{
+    /* A contradiction is told at the start, not when the broker answers. */
+    struct reeve_leader_options auditing = {.role = "auditor"};
+    if (reeve_leader_configure(service->config, &auditing, ret_error) != ERROR_OK)
+        return ret_error->class;
+    struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
+    assert(supervisor != NULL);
+    supervisor->service = service;
+    enum error_class class = node_open(service, NODE_READS_AT_LEISURE, &node_ops, supervisor,
+                                       &supervisor->node, ret_error);
+    if (class != ERROR_OK) {
+        free(supervisor);
+        return class;
+    }
+    struct store_options options = {
+        .cache_bytes = (uint64_t)config_int(service->config, "rocksdb.cache.mb") << 20,
+        .write_buffer_bytes = (uint64_t)config_int(service->config, "rocksdb.write.buffer.mb")
+                              << 20};
+    supervisor->stores = store_env_new(&options);
+    register_metrics(supervisor);
+    view_report_route(service->http, true, report_stores, supervisor);
+    (void)snprintf(supervisor->group, sizeof(supervisor->group), "%s.supervisor",
+                   config_string(service->config, "topics.prefix"));
+    *ret_state = supervisor;
+    return ERROR_OK;
+}
+
+struct readiness {
+    char *reason;
+    size_t size;
+    uint32_t behind;
+    bool trouble;
+};
+
+static void look_at_watch(void *ctx, void *thing)
+{
+    struct readiness *readiness = ctx;
+    if (watch_is_ready(thing))
+        return;
+    readiness->behind++;
+    if (!readiness->trouble)
+        readiness->trouble = watch_trouble(thing, readiness->reason, readiness->size);
+}
+
+static bool ready(void *state, char *ret_reason, size_t reason_size)
+{
+    struct supervisor *supervisor = state;
+    struct readiness readiness = {.reason = ret_reason, .size = reason_size};
+    if (!broker_connected(supervisor->node->broker)) {
+        (void)snprintf(ret_reason, reason_size, "no broker is connected");
+        return false;
+    }
+    if (supervisor->membership == NULL || !membership_is_assigned(supervisor->membership)) {
+        (void)snprintf(ret_reason, reason_size, "waits for its partitions");
+        return false;
+    }
+    membership_each(supervisor->membership, look_at_watch, &readiness);
+    if (readiness.behind > 0 && !readiness.trouble)
+        (void)snprintf(ret_reason, reason_size, "%u partitions are being folded", readiness.behind);
+    return readiness.behind == 0;
+}
+
+static void on_left(void *ctx)
+{
+    struct supervisor *supervisor = ctx;
+    if (--supervisor->leaving == 0)
+        service_drained(supervisor->service);
+}
+
+static void drain(void *state)
+{
+    struct supervisor *supervisor = state;
+    struct membership *membership = supervisor->membership;
+    supervisor->membership = NULL;
+    if (membership == NULL) {
+        service_drained(supervisor->service);
+        return;
+    }
+    supervisor->leaving = 2;
+    auditor_stop(supervisor->auditor, on_left, supervisor);
+    membership_leave(membership, on_left, supervisor);
+}
+
+static void stop(void *state)
+{
+    struct supervisor *supervisor = state;
+    if (supervisor->membership != NULL)
+        drain(supervisor);
+    auditor_free(supervisor->auditor);
+    node_close(supervisor->node);
+    store_env_free(supervisor->stores);
+    free(supervisor);
+}
+
+int supervisor_main(int argc, char **argv)
+{
+    static const struct service service = {.name = "supervisor",
+                                           .bit = CONFIG_SUPERVISOR,
+                                           .has_stores = true,
+                                           .start = start,
+                                           .ready = ready,
+                                           .drain = drain,
+                                           .stop = stop};
+    return service_main(&service, argc, argv);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See answers.h. */
+#include "statestore/answers.h"
+
+#include "statestore/log_check.h"
+#include "statestore/seal.h"
+#include "statestore/store_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    SEAL_FAMILY = 100, /* no family of the other stores */
+    BLOOM_BITS = 10,
+    BACKGROUND_JOBS = 2,
+    OPEN_FILES = 64,
+    NAME_SIZE = 32,
+    WARN_LEVEL = 2,
+    FOUND_MAX = 64 /* families of a store that is still ours */
+};
+#define CACHE_BYTES ((size_t)8 << 20)
+#define BUFFER_BYTES ((size_t)8 << 20)
+#define WAL_BYTES_MAX (UINT64_C(64) << 20)
+#define BLOOM_SHARE 0.02
+
+struct slice {
+    int64_t begin;
+    uint64_t bytes;
+    rocksdb_column_family_handle_t *family;
+};
+
+struct answers {
+    struct answers_options options;
+    char *path;
+    rocksdb_t *db;
+    rocksdb_options_t *rocks; /* of the store and of its slices */
+    rocksdb_cache_t *cache;
+    rocksdb_writeoptions_t *write;
+    rocksdb_readoptions_t *read;
+    rocksdb_writebatch_t *batch;
+    rocksdb_column_family_handle_t *fallback; /* "default": RocksDB insists; empty */
+    struct slice slices[FOUND_MAX];           /* the oldest first */
+    uint32_t count;
+    uint64_t batch_bytes;
+    uint64_t dropped_early;
+    bool lost_tail;
+};
+
+static enum error_class fail(const struct answers *answers, const char *doing, char *message,
+                             struct error *ret_error)
+{
+    return store_fail(answers->path, doing, message, ret_error);
+}
+
+/* ---- options ---- */
+
+static void set_table_options(struct answers *answers)
+{
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    answers->cache = rocksdb_cache_create_lru(CACHE_BYTES);
+    rocksdb_block_based_options_set_block_cache(table, answers->cache);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_filter_policy(
+        table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS));
+    rocksdb_options_set_block_based_table_factory(answers->rocks, table);
+    rocksdb_block_based_options_destroy(table);
+}
+
+static void make_options(struct answers *answers, bool torn)
+{
+    rocksdb_options_t *rocks = rocksdb_options_create();
+    answers->rocks = rocks;
+    rocksdb_options_set_create_if_missing(rocks, 1);
+    rocksdb_options_set_paranoid_checks(rocks, 1);
+    rocksdb_options_set_wal_recovery_mode(rocks, torn ? rocksdb_point_in_time_recovery
+                                                      : rocksdb_absolute_consistency_recovery);
+    rocksdb_options_set_write_buffer_size(rocks, BUFFER_BYTES);
+    rocksdb_options_set_db_write_buffer_size(rocks, 2 * BUFFER_BYTES);
+    rocksdb_options_set_max_total_wal_size(rocks, WAL_BYTES_MAX);
+    rocksdb_options_set_compression(rocks, rocksdb_lz4_compression);
+    /* Rows are never deleted one by one, and most of them never read: as few rewrites as can be. */
+    rocksdb_options_set_compaction_style(rocks, rocksdb_universal_compaction);
+    /* Nearly every request is new: that its answer is not there must cost next to nothing. */
+    rocksdb_options_set_memtable_whole_key_filtering(rocks, 1);
+    rocksdb_options_set_memtable_prefix_bloom_size_ratio(rocks, BLOOM_SHARE);
+    rocksdb_options_set_max_background_jobs(rocks, BACKGROUND_JOBS);
+    rocksdb_options_set_max_open_files(rocks, OPEN_FILES);
+    rocksdb_options_set_skip_stats_update_on_db_open(rocks, 1);
+    rocksdb_options_set_info_log_level(rocks, WARN_LEVEL);
+    rocksdb_options_set_keep_log_file_num(rocks, 2);
+    rocksdb_options_set_max_log_file_size(rocks, (size_t)1 << 20);
+    rocksdb_options_set_stats_dump_period_sec(rocks, 0);
+    rocksdb_options_set_stats_persist_period_sec(rocks, 0);
+    set_table_options(answers);
+}
+
+/* ---- slices ---- */
+
+static enum error_class add_slice(struct answers *answers, int64_t now, struct error *ret_error)
+{
+    char name[NAME_SIZE];
+    char *message = NULL;
+    assert(answers->count < FOUND_MAX);
+    /* A clock that went back, or two slices in one millisecond: names stay different and rise. */
+    int64_t begin = now;
+    if (answers->count > 0 && begin <= answers->slices[answers->count - 1].begin)
+        begin = answers->slices[answers->count - 1].begin + 1;
+    (void)snprintf(name, sizeof(name), "s%" PRId64, begin);
+    rocksdb_column_family_handle_t *family =
+        rocksdb_create_column_family(answers->db, answers->rocks, name, &message);
+    if (message != NULL)
+        return fail(answers, "extend", message, ret_error);
+    answers->slices[answers->count++] = (struct slice){.begin = begin, .family = family};
+    return ERROR_OK;
+}
+
+static enum error_class drop_oldest(struct answers *answers, struct error *ret_error)
+{
+    char *message = NULL;
+    assert(answers->count > 0);
+    rocksdb_drop_column_family(answers->db, answers->slices[0].family, &message);
+    if (message != NULL)
+        return fail(answers, "shorten", message, ret_error);
+    rocksdb_column_family_handle_destroy(answers->slices[0].family);
+    answers->count--;
+    memmove(answers->slices, answers->slices + 1, answers->count * sizeof(struct slice));
+    return ERROR_OK;
+}
+
+/* The newest row of the oldest slice is older than keep_ms. */
+static bool oldest_is_over(const struct answers *answers, int64_t now)
+{
+    return answers->count > 1 && answers->slices[1].begin + answers->options.keep_ms <= now;
+}
+
+static enum error_class tidy(struct answers *answers, int64_t now, struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    const struct slice *newest = answers->count > 0 ? &answers->slices[answers->count - 1] : NULL;
+    bool wanted = newest == NULL ||
+                  newest->bytes >= answers->options.bytes_max / ANSWERS_SLICES_MAX ||
+                  newest->begin + answers->options.keep_ms / (ANSWERS_SLICES_MAX - 2) <= now;
+    /* A slice that is empty yet may begin later, too. */
+    if (wanted)
+        class = add_slice(answers, now, ret_error);
+    while (class == ERROR_OK && oldest_is_over(answers, now))
+        class = drop_oldest(answers, ret_error);
+    while (class == ERROR_OK && answers->count > ANSWERS_SLICES_MAX) {
+        answers->dropped_early++;
+        class = drop_oldest(answers, ret_error);
+    }
+    return class;
+}
+
+/* ---- opening and closing ---- */
+
+static void take_family(struct answers *answers, const char *name,
+                        rocksdb_column_family_handle_t *family)
+{
+    char *end;
+    if (name[0] != 's') {
+        answers->fallback = family;
+        return;
+    }
+    struct slice slice = {.begin = strtoll(name + 1, &end, 10), .family = family};
+    uint64_t tables = 0, memory = 0;
+    (void)rocksdb_property_int_cf(answers->db, family, "rocksdb.total-sst-files-size", &tables);
+    (void)rocksdb_property_int_cf(answers->db, family, "rocksdb.cur-size-all-mem-tables", &memory);
+    slice.bytes = tables + memory;
+    uint32_t at = answers->count++;
+    while (at > 0 && answers->slices[at - 1].begin > slice.begin) {
+        answers->slices[at] = answers->slices[at - 1];
+        at--;
+    }
+    answers->slices[at] = slice;
+}
+
+static enum error_class open_families(struct answers *answers, char **names, size_t count,
+                                      struct error *ret_error)
+{
+    const rocksdb_options_t *options[FOUND_MAX] = {NULL};
+    rocksdb_column_family_handle_t *families[FOUND_MAX];
+    char *message = NULL;
+    if (count >= FOUND_MAX)
+        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+                         "the store %s has %zu column families", answers->path, count);
+    for (size_t i = 0; i < count; i++)
+        options[i] = answers->rocks;
+    answers->db =
+        rocksdb_open_column_families(answers->rocks, answers->path, (int)count,
+                                     (const char *const *)names, options, families, &message);
+    if (message != NULL)
+        return fail(answers, "open", message, ret_error);
+    for (size_t i = 0; i < count; i++)
+        take_family(answers, names[i], families[i]);
+    return ERROR_OK;
+}
+
+static bool exists(const char *path)
+{
+    char *file = NULL;
+    int size = asprintf(&file, "%s/CURRENT", path);
+    assert(size > 0);
+    bool there = access(file, F_OK) == 0;
+    free(file);
+    return there;
+}
+
+static enum error_class open_rocks(struct answers *answers, struct error *ret_error)
+{
+    char fallback[] = "default";
+    char *first = fallback;
+    char *message = NULL;
+    size_t count = 0;
+    if (!exists(answers->path))
+        return open_families(answers, &first, 1, ret_error);
+    char **names = rocksdb_list_column_families(answers->rocks, answers->path, &count, &message);
+    if (message != NULL) {
+        rocksdb_list_column_families_destroy(names, count); /* it is there, and empty */
+        return fail(answers, "open", message, ret_error);
+    }
+    enum error_class class = open_families(answers, names, count, ret_error);
+    rocksdb_list_column_families_destroy(names, count);
+    return class;
+}
+
+static enum error_class open_checked(struct answers *answers, int64_t now, struct error *ret_error)
+{
+    const char *what = NULL;
+    enum log_state state = log_check_store(answers->path, &what);
+    if (state == LOG_DAMAGED)
+        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt", "the store %s has %s",
+                         answers->path, what);
+    answers->lost_tail = state == LOG_TORN;
+    make_options(answers, answers->lost_tail);
+    enum error_class class = open_rocks(answers, ret_error);
+    return class == ERROR_OK ? tidy(answers, now, ret_error) : class;
+}
+
+enum error_class answers_open(const char *path, const struct answers_options *options, int64_t now,
+                              struct answers **ret_answers, struct error *ret_error)
+{
+    assert(options->keep_ms > 0 && options->bytes_max > 0);
+    struct answers *answers = calloc(1, sizeof(*answers));
+    assert(answers != NULL);
+    answers->options = *options;
+    answers->path = strdup(path);
+    assert(answers->path != NULL);
+    answers->write = rocksdb_writeoptions_create();
+    answers->read = rocksdb_readoptions_create();
+    answers->batch = rocksdb_writebatch_create();
+    enum error_class class = open_checked(answers, now, ret_error);
+    if (class != ERROR_OK) {
+        answers_close(answers);
+        return class;
+    }
+    *ret_answers = answers;
+    return ERROR_OK;
+}
+
+void answers_close(struct answers *answers)
+{
+    if (answers == NULL)
+        return;
+    rocksdb_writebatch_destroy(answers->batch);
+    rocksdb_readoptions_destroy(answers->read);
+    rocksdb_writeoptions_destroy(answers->write);
+    for (uint32_t i = 0; i < answers->count; i++)
+        rocksdb_column_family_handle_destroy(answers->slices[i].family);
+    if (answers->fallback != NULL)
+        rocksdb_column_family_handle_destroy(answers->fallback);
+    if (answers->db != NULL)
+        rocksdb_close(answers->db);
+    if (answers->rocks != NULL) {
+        rocksdb_options_destroy(answers->rocks);
+        rocksdb_cache_destroy(answers->cache);
+    }
+    free(answers->path);
+    free(answers);
+}
+
+bool answers_lost_tail(const struct answers *answers)
+{
+    return answers->lost_tail;
+}
+
+/* ---- rows ---- */
+
+enum error_class answers_get(struct answers *answers, struct text key, struct text *ret_value,
+                             struct error *ret_error)
+{
+    for (uint32_t i = answers->count; i > 0; i--) {
+        char *message = NULL;
+        size_t size = 0;
+        struct text value;
+        char *sealed = rocksdb_get_cf(answers->db, answers->read, answers->slices[i - 1].family,
+                                      key.data, key.size, &size, &message);
+        if (message != NULL)
+            return fail(answers, "read", message, ret_error);
+        if (sealed == NULL)
+            continue;
+        if (!seal_open(SEAL_FAMILY, key, (struct text){sealed, (uint32_t)size}, &value)) {
+            rocksdb_free(sealed);
+            return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+                             "the store %s has an answer that does not match its hash",
+                             answers->path);
+        }
+        assert(value.data == sealed);
+        *ret_value = value;
+        return ERROR_OK;
+    }
+    *ret_value = (struct text){0};
+    return ERROR_OK;
+}
+
+void answers_value_free(struct text value)
+{
+    rocksdb_free((void *)(uintptr_t)value.data);
+}
+
+void answers_put(struct answers *answers, struct text key, struct text value)
+{
+    uint8_t seal[SEAL_BYTES];
+    assert(key.size > 0 && key.size <= ANSWERS_KEY_BYTES_MAX && answers->count > 0);
+    seal_make(SEAL_FAMILY, key, value, seal);
+    const char *keys[] = {key.data};
+    const size_t key_sizes[] = {key.size};
+    const char *values[] = {value.data != NULL ? value.data : "", (const char *)seal};
+    const size_t value_sizes[] = {value.size, SEAL_BYTES};
+    rocksdb_writebatch_putv_cf(answers->batch, answers->slices[answers->count - 1].family, 1, keys,
+                               key_sizes, 2, values, value_sizes);
+    answers->batch_bytes += key.size + value.size + SEAL_BYTES;
+}
+
+enum error_class answers_write(struct answers *answers, int64_t now, struct error *ret_error)
+{
+    char *message = NULL;
+    rocksdb_write(answers->db, answers->write, answers->batch, &message);
+    rocksdb_writebatch_clear(answers->batch);
+    answers->slices[answers->count - 1].bytes += answers->batch_bytes;
+    answers->batch_bytes = 0;
+    if (message != NULL)
+        return fail(answers, "write", message, ret_error);
+    return tidy(answers, now, ret_error);
+}
+
+/* ---- figures ---- */
+
+uint64_t answers_bytes(const struct answers *answers)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < answers->count; i++)
+        bytes += answers->slices[i].bytes;
+    return bytes;
+}
+
+uint32_t answers_slices(const struct answers *answers)
+{
+    return answers->count;
+}
+
+uint64_t answers_dropped_early(const struct answers *answers)
+{
+    return answers->dropped_early;
+}

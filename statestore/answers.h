@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers by request id: what an agent must not forget. A RocksDB of its own, bounded in time and
+ * in size. Unlike the other stores it is nobody's materialization: what is lost here is not built
+ * again.
+ *
+ * Rows live in slices, one column family for each: rows are put into the newest one, and what is
+ * to be forgotten goes with its slice, all at once and without a trace:
+ *     s<begin ms>: key -> value | seal
+ * A row is kept for keep_ms at least, unless bytes_max is reached before: then the oldest slice
+ * goes early, which answers_dropped_early() counts.
+ *
+ * Write-ahead log on, not synced: what was written survives kill -9; a power cut loses a tail.
+ * Loop thread only. "StoreCorrupt" and "StoreIo" mean: close, store_drop(), open again. */
+#ifndef STATESTORE_ANSWERS_H
+#define STATESTORE_ANSWERS_H
+
+#include "engine/error.h"
+#include "engine/text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct answers;
+
+enum { ANSWERS_SLICES_MAX = 5, ANSWERS_KEY_BYTES_MAX = 512 };
+
+struct answers_options {
+    int64_t keep_ms;    /* > 0 */
+    uint64_t bytes_max; /* > 0: of all rows as they were put; the disk has no more, about */
+};
+
+/* Opens or creates the store in directory `path` (its parents exist). `now`: wall clock, ms.
+ * FATAL "StoreCorrupt", "StoreIo", "StoreInUse" as store_open(). */
+enum error_class answers_open(const char *path, const struct answers_options *options, int64_t now,
+                              struct answers **ret_answers, struct error *ret_error);
+/* What was put and not written is forgotten. NULL is fine. */
+void answers_close(struct answers *answers);
+/* Whether opening left out a torn end of the write-ahead log: the newest answers are lost. */
+bool answers_lost_tail(const struct answers *answers);
+
+/* *ret_value is new (free with answers_value_free), .data NULL when there is none. Sees what was
+ * written. */
+enum error_class answers_get(struct answers *answers, struct text key, struct text *ret_value,
+                             struct error *ret_error);
+void answers_value_free(struct text value); /* none is fine */
+
+/* Copied; replaces what has the same key. */
+void answers_put(struct answers *answers, struct text key, struct text value);
+/* Writes all that was put, as one; then forgets what is to be forgotten at `now`. */
+enum error_class answers_write(struct answers *answers, int64_t now, struct error *ret_error);
+
+uint64_t answers_bytes(const struct answers *answers);
+uint32_t answers_slices(const struct answers *answers);
+/* How often a slice went before its time, since the store was opened. */
+uint64_t answers_dropped_early(const struct answers *answers);
+
+#endif

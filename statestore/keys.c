@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys. See keys.h for the layouts. */
+#include "statestore/keys.h"
+
+#include <assert.h>
+
+_Static_assert(KEY_BYTES_MAX >= 3 + INDEX_VALUE_BYTES_MAX + 8 + ORDER_ID_BYTES_MAX,
+               "the largest index key fits");
+_Static_assert(STORE_INDEX_COUNT <= 255 && DEADLINE_KIND_COUNT <= 255, "enums fit a byte");
+
+enum { DEADLINE_TAIL_BYTES = 1 + 1 + 4 }; /* 0 | kind | step BE4 */
+
+#define SIGN_BIT (UINT64_C(1) << 63)
+
+static void add_bytes(struct key *key, const void *data, size_t size)
+{
+    assert(size <= KEY_BYTES_MAX - key->size);
+    if (size > 0)
+        memcpy(key->data + key->size, data, size);
+    key->size += (uint32_t)size;
+}
+
+static void add_big_endian(struct key *key, uint64_t value, int size)
+{
+    uint8_t bytes[8];
+    for (int i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(value >> (8 * (size - 1 - i)));
+    add_bytes(key, bytes, (size_t)size);
+}
+
+static uint64_t get_big_endian(const char *data, int size)
+{
+    uint64_t value = 0;
+    for (int i = 0; i < size; i++)
+        value = value << 8 | (uint8_t)data[i];
+    return value;
+}
+
+bool key_may_hold(struct text order_id)
+{
+    return order_id.size <= ORDER_ID_BYTES_MAX &&
+           (order_id.size == 0 || memchr(order_id.data, 0, order_id.size) == NULL);
+}
+
+static void add_order_id(struct key *key, struct text order_id)
+{
+    assert(key_may_hold(order_id));
+    add_bytes(key, order_id.data, order_id.size);
+}
+
+/* ---- deadlines ---- */
+
+void key_of_due_time(int64_t due_at, struct key *ret_key)
+{
+    ret_key->size = 0;
+    add_big_endian(ret_key, (uint64_t)due_at ^ SIGN_BIT, 8);
+}
+
+void key_of_deadline(struct text order_id, const struct deadline *deadline, struct key *ret_key)
+{
+    key_of_due_time(deadline->due_at, ret_key);
+    add_order_id(ret_key, order_id);
+    add_big_endian(ret_key, 0, 1);
+    add_big_endian(ret_key, (uint64_t)deadline->kind, 1);
+    add_big_endian(ret_key, deadline->step, 4);
+}
+
+bool key_to_deadline(struct text key, struct text *ret_order_id, struct deadline *ret_deadline)
+{
+    if (key.size < 8 + DEADLINE_TAIL_BYTES)
+        return false;
+    const char *tail = key.data + key.size - DEADLINE_TAIL_BYTES;
+    if (tail[0] != 0 || (uint8_t)tail[1] >= DEADLINE_KIND_COUNT)
+        return false;
+    *ret_order_id = (struct text){key.data + 8, key.size - 8 - DEADLINE_TAIL_BYTES};
+    *ret_deadline = (struct deadline){
+        .kind = (enum deadline_kind)(uint8_t)tail[1],
+        .due_at = (int64_t)(get_big_endian(key.data, 8) ^ SIGN_BIT),
+        .step = (uint32_t)get_big_endian(tail + 2, 4),
+    };
+    return true;
+}
+
+/* ---- history ---- */
+
+void key_of_history(struct text order_id, int64_t offset, struct key *ret_key)
+{
+    ret_key->size = 0;
+    add_order_id(ret_key, order_id);
+    add_big_endian(ret_key, 0, 1);
+    add_big_endian(ret_key, (uint64_t)offset ^ SIGN_BIT, 8);
+}
+
+bool key_to_history(struct text key, uint32_t order_id_size, int64_t *ret_offset)
+{
+    if (key.size != order_id_size + 1 + 8 || key.data[order_id_size] != 0)
+        return false;
+    *ret_offset = (int64_t)(get_big_endian(key.data + order_id_size + 1, 8) ^ SIGN_BIT);
+    return true;
+}
+
+/* ---- index ---- */
+
+void key_of_index_prefix(enum store_index index, struct text value, struct key *ret_key)
+{
+    assert((unsigned)index < STORE_INDEX_COUNT);
+    assert(value.size <= INDEX_VALUE_BYTES_MAX);
+    ret_key->size = 0;
+    add_big_endian(ret_key, (uint64_t)index, 1);
+    add_big_endian(ret_key, value.size, 2);
+    add_bytes(ret_key, value.data, value.size);
+}
+
+void key_of_index(enum store_index index, struct text value, int64_t updated_at,
+                  struct text order_id, struct key *ret_key)
+{
+    key_of_index_prefix(index, value, ret_key);
+    add_big_endian(ret_key, ~((uint64_t)updated_at ^ SIGN_BIT), 8);
+    add_order_id(ret_key, order_id);
+}
+
+bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_updated_at,
+                  struct text *ret_order_id)
+{
+    if (key.size < prefix_size + 8)
+        return false;
+    *ret_updated_at = (int64_t)(~get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
+    *ret_order_id = (struct text){key.data + prefix_size + 8, key.size - prefix_size - 8};
+    return true;
+}
+
+/* ---- steps that wait ---- */
+
+enum { WAITING_MARK = 128 }; /* beside the numbers of indexes */
+_Static_assert((int)STORE_INDEX_COUNT <= (int)WAITING_MARK,
+               "no index has the number of waiting steps");
+
+void key_of_waiting_prefix(struct text lane, enum priority priority, struct key *ret_key)
+{
+    assert(lane.size <= LANE_BYTES_MAX && (unsigned)priority < PRIORITY_COUNT);
+    ret_key->size = 0;
+    add_big_endian(ret_key, WAITING_MARK, 1);
+    add_big_endian(ret_key, lane.size, 2);
+    add_bytes(ret_key, lane.data, lane.size);
+    add_big_endian(ret_key, (uint64_t)priority, 1);
+}
+
+void key_of_waiting(const struct waiting_row *row, struct key *ret_key)
+{
+    key_of_waiting_prefix(row->lane, row->priority, ret_key);
+    add_big_endian(ret_key, (uint64_t)row->queued_at ^ SIGN_BIT, 8);
+    add_order_id(ret_key, row->order_id);
+}
+
+bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_at,
+                    struct text *ret_order_id)
+{
+    if (key.size < prefix_size + 8)
+        return false;
+    *ret_queued_at = (int64_t)(get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
+    *ret_order_id = (struct text){key.data + prefix_size + 8, key.size - prefix_size - 8};
+    return true;
+}
+
+bool key_after_prefix(const struct key *key, struct key *ret_after)
+{
+    *ret_after = *key;
+    while (ret_after->size > 0 && (uint8_t)ret_after->data[ret_after->size - 1] == 255)
+        ret_after->size--;
+    if (ret_after->size == 0)
+        return false;
+    ret_after->data[ret_after->size - 1]++;
+    return true;
+}

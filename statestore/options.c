@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How the stores of a process use RocksDB, and what they share.
+ *
+ * Many small databases in one process: what multiplies is bounded here. One cache for blocks,
+ * indexes and filters; memtables as shares of one sum; two threads in all; few open files; a
+ * quiet log. */
+#include "statestore/store_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    BLOOM_BITS_PER_KEY = 10,
+    TABLE_FORMAT = 5,
+    CHECKSUM_XXH3 = 4, /* rocksdb::kXXH3 */
+    LOG_LEVEL_WARN = 2,
+    OPEN_FILES_MAX = 64,
+    BACKGROUND_THREADS = 2,
+    OPENING_THREADS = 1, /* by default 15 are started for each family, even for one table */
+    CACHE_SHARD_BITS = 1,
+    STORES_EXPECTED = 4, /* the first ones get shares as if there were this many */
+    ARENA_BLOCK_BYTES = 64 * 1024,
+    TOMBSTONE_WINDOW = 16 * 1024, /* of so many keys in a row, half deleted: compact */
+};
+#define MEMTABLE_BLOOM_SHARE 0.02
+#define STORE_BUFFER_BYTES_MIN (UINT64_C(2) << 20)
+#define INFO_LOG_BYTES_MAX ((size_t)1 << 20)
+#define TABLE_BYTES (UINT64_C(32) << 20)
+#define MANIFEST_STEP_BYTES ((size_t)64 << 10) /* by default 4 MiB are set aside at each opening */
+
+const char *const family_names[FAMILY_COUNT] = {
+    [FAMILY_DEFAULT] = "default", [FAMILY_ORDERS] = "orders", [FAMILY_DEADLINES] = "deadlines",
+    [FAMILY_HISTORY] = "history", [FAMILY_INDEX] = "index",   [FAMILY_META] = "meta",
+};
+
+/* Few shards: by default there would be so many that the filter of one table nearly fills one, and
+ * each get would read it anew (77 us instead of 4). One thread reads, two write. */
+static rocksdb_cache_t *new_cache(uint64_t bytes)
+{
+    rocksdb_lru_cache_options_t *options = rocksdb_lru_cache_options_create();
+    rocksdb_lru_cache_options_set_capacity(options, bytes);
+    rocksdb_lru_cache_options_set_num_shard_bits(options, CACHE_SHARD_BITS);
+    rocksdb_cache_t *cache = rocksdb_cache_create_lru_opts(options);
+    rocksdb_lru_cache_options_destroy(options);
+    return cache;
+}
+
+struct store_env *store_env_new(const struct store_options *options)
+{
+    assert(options->cache_bytes > 0 && options->write_buffer_bytes > 0);
+    struct store_env *env = calloc(1, sizeof(*env));
+    assert(env != NULL);
+    env->rocks = rocksdb_create_default_env();
+    rocksdb_env_set_background_threads(env->rocks, BACKGROUND_THREADS - 1);
+    rocksdb_env_set_high_priority_background_threads(env->rocks, 1);
+    env->cache = new_cache(options->cache_bytes);
+    env->write_buffer_bytes = options->write_buffer_bytes;
+    return env;
+}
+
+void store_env_free(struct store_env *env)
+{
+    if (env == NULL)
+        return;
+    assert(env->open_stores == 0);
+    rocksdb_cache_destroy(env->cache);
+    rocksdb_env_destroy(env->rocks);
+    free(env);
+}
+
+/* The C API of RocksDB 7.8 has no write buffer manager for several databases, so each gets a
+ * share when it is opened: of n stores the n-th gets 1/n. Together that is at most twice the sum
+ * for 12 stores. */
+static uint64_t buffer_share(const struct store_env *env, uint32_t stores)
+{
+    uint64_t share =
+        env->write_buffer_bytes / (stores > STORES_EXPECTED ? stores : STORES_EXPECTED);
+    return share > STORE_BUFFER_BYTES_MIN ? share : STORE_BUFFER_BYTES_MIN;
+}
+
+static void set_table_options(rocksdb_options_t *options, struct store_env *env, bool bloom)
+{
+    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
+    rocksdb_block_based_options_set_block_cache(table, env->cache);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(table, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(table, 1);
+    rocksdb_block_based_options_set_format_version(table, TABLE_FORMAT);
+    rocksdb_block_based_options_set_checksum(table, CHECKSUM_XXH3);
+    rocksdb_block_based_options_set_block_size(table, (size_t)8 * 1024);
+    if (bloom)
+        rocksdb_block_based_options_set_filter_policy(
+            table, rocksdb_filterpolicy_create_bloom_full(BLOOM_BITS_PER_KEY));
+    rocksdb_options_set_block_based_table_factory(options, table);
+    rocksdb_block_based_options_destroy(table);
+}
+
+rocksdb_options_t *options_new(struct store_env *env, uint32_t stores, bool torn)
+{
+    rocksdb_options_t *options = rocksdb_options_create();
+    rocksdb_options_set_env(options, env->rocks);
+    rocksdb_options_set_create_if_missing(options, 1);
+    rocksdb_options_set_create_missing_column_families(options, 1);
+    rocksdb_options_set_paranoid_checks(options, 1);
+    /* All families reach the disk together or not at all: even with the write-ahead log off, a
+     * crash leaves rows and checkpoint of one and the same moment. */
+    rocksdb_options_set_atomic_flush(options, 1);
+    rocksdb_options_set_wal_recovery_mode(options, torn ? rocksdb_point_in_time_recovery
+                                                        : rocksdb_absolute_consistency_recovery);
+    rocksdb_options_set_db_write_buffer_size(options, buffer_share(env, stores));
+    rocksdb_options_set_max_total_wal_size(options, 4 * buffer_share(env, stores));
+    rocksdb_options_set_max_background_jobs(options, BACKGROUND_THREADS);
+    rocksdb_options_set_max_open_files(options, OPEN_FILES_MAX);
+    rocksdb_options_set_max_file_opening_threads(options, OPENING_THREADS);
+    rocksdb_options_set_manifest_preallocation_size(options, MANIFEST_STEP_BYTES);
+    rocksdb_options_set_skip_stats_update_on_db_open(options, 1);
+    rocksdb_options_set_info_log_level(options, LOG_LEVEL_WARN);
+    rocksdb_options_set_keep_log_file_num(options, 2);
+    rocksdb_options_set_max_log_file_size(options, INFO_LOG_BYTES_MAX);
+    rocksdb_options_set_stats_dump_period_sec(options, 0);
+    rocksdb_options_set_stats_persist_period_sec(options, 0);
+    return options;
+}
+
+rocksdb_options_t *options_new_of_family(struct store_env *env, uint32_t stores, enum family family)
+{
+    rocksdb_options_t *options = options_new(env, stores, false);
+    rocksdb_options_set_write_buffer_size(options, buffer_share(env, stores));
+    rocksdb_options_set_arena_block_size(options, ARENA_BLOCK_BYTES);
+    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
+    rocksdb_options_set_target_file_size_base(options, TABLE_BYTES);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+    if (family == FAMILY_DEADLINES || family == FAMILY_INDEX)
+        rocksdb_options_add_compact_on_deletion_collector_factory(options, TOMBSTONE_WINDOW,
+                                                                  TOMBSTONE_WINDOW / 2);
+    /* Most orders that are looked up are new: no walk through the memtable for them. */
+    if (family == FAMILY_ORDERS) {
+        rocksdb_options_set_memtable_whole_key_filtering(options, 1);
+        rocksdb_options_set_memtable_prefix_bloom_size_ratio(options, MEMTABLE_BLOOM_SHARE);
+    }
+    /* Only orders are looked up one by one; the others are scanned. */
+    set_table_options(options, env, family == FAMILY_ORDERS);
+    return options;
+}

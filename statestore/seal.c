@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hashes of rows. See seal.h. */
+#include "statestore/seal.h"
+
+#include <xxhash.h>
+
+static uint64_t hash_of(uint64_t family, struct text key, struct text value)
+{
+    uint64_t seed = XXH3_64bits_withSeed(key.data, key.size, family);
+    return XXH3_64bits_withSeed(value.data, value.size, seed);
+}
+
+void seal_make(uint64_t family, struct text key, struct text value, uint8_t ret_seal[SEAL_BYTES])
+{
+    uint64_t hash = hash_of(family, key, value);
+    for (int i = 0; i < SEAL_BYTES; i++)
+        ret_seal[i] = (uint8_t)(hash >> (8 * i));
+}
+
+bool seal_open(uint64_t family, struct text key, struct text sealed, struct text *ret_value)
+{
+    if (sealed.size < SEAL_BYTES)
+        return false;
+    struct text value = {sealed.data, sealed.size - SEAL_BYTES};
+    uint8_t seal[SEAL_BYTES];
+    seal_make(family, key, value, seal);
+    if (memcmp(seal, sealed.data + value.size, SEAL_BYTES) != 0)
+        return false;
+    *ret_value = value;
+    return true;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One RocksDB per owned partition and service: a disposable materialization of events[p].
+ *
+ * Column families: orders, deadlines, history, index, meta; statestore/keys.h has their keys.
+ * Every write is ONE WriteBatch that ends with the checkpoint. Write-ahead log on, not synced.
+ * Loop thread only. "StoreCorrupt" and "StoreIo" mean: drop the directory and fold again. */
+#ifndef STATESTORE_STORE_H
+#define STATESTORE_STORE_H
+
+#include "engine/engine.h"
+#include "engine/error.h"
+#include "statestore/checkpoint.h"
+
+struct store_env; /* shared by all stores of the process: block cache, memtable bound, threads */
+struct store;
+struct store_batch;
+
+struct store_options {
+    uint64_t cache_bytes;        /* of all stores of the process together */
+    uint64_t write_buffer_bytes; /* of all memtables together */
+};
+
+struct store_env *store_env_new(const struct store_options *options);
+void store_env_free(struct store_env *env); /* after the last store was closed */
+
+/* Opens or creates the store in directory `path` (its parents exist). FATAL on corruption or I/O
+ * errors, code "StoreCorrupt" or "StoreIo"; the caller then calls store_drop() and opens again.
+ * FATAL "StoreInUse": another process or handle has it; nothing was touched. The write-ahead log
+ * may have been cut off or damaged: then the store is that of an earlier moment, rows and
+ * checkpoint alike. */
+enum error_class store_open(struct store_env *env, const char *path, struct store **ret_store,
+                            struct error *ret_error);
+/* Whether opening left out a torn or damaged end of the write-ahead log. It is refilled by
+ * folding on from the checkpoint; worth a line in the log. */
+bool store_lost_tail(const struct store *store);
+/* NULL is fine. Its batches were freed before. */
+void store_close(struct store *store);
+/* Removes the closed store's directory; what does not exist is fine. FATAL "StoreInUse",
+ * "StoreIo". */
+enum error_class store_drop(const char *path, struct error *ret_error);
+
+/* Zeroed with cluster_id "" when the store is new. */
+enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
+                                  struct error *ret_error);
+
+/* The order's row; *ret_row is new (free with store_row_free), .data NULL when there is none
+ * (and only then). */
+enum error_class store_get_order(struct store *store, struct text order_id, struct text *ret_row,
+                                 struct error *ret_error);
+void store_row_free(struct text row); /* no row is fine */
+
+/* ---- one WriteBatch at a time per store; texts are copied ---- */
+struct store_batch *store_batch_new(struct store *store);
+void store_batch_free(struct store_batch *batch);
+void store_batch_clear(struct store_batch *batch);
+void store_batch_put_order(struct store_batch *batch, struct text order_id, struct text row);
+void store_batch_delete_order(struct store_batch *batch, struct text order_id);
+void store_batch_put_deadline(struct store_batch *batch, struct text order_id,
+                              const struct deadline *deadline);
+void store_batch_delete_deadline(struct store_batch *batch, struct text order_id,
+                                 const struct deadline *deadline);
+/* History of the console: the Decision's bytes as in the log. */
+void store_batch_put_history(struct store_batch *batch, struct text order_id, int64_t offset,
+                             struct text decision);
+/* All history of the order up to and with this offset, what the batch holds of it included. */
+void store_batch_delete_history(struct store_batch *batch, struct text order_id, int64_t through);
+/* Secondary indexes of the console, newest first; `value` has at most 256 bytes. Numbers are in
+ * keys: they never change. */
+enum store_index {
+    INDEX_STATE = 0,
+    INDEX_STEP = 1,
+    INDEX_ERROR = 2,
+    INDEX_TIME = 3,
+    INDEX_WORKFLOW = 4,
+    INDEX_ALERT = 5,
+    STORE_INDEX_COUNT
+};
+void store_batch_put_index(struct store_batch *batch, enum store_index index, struct text value,
+                           int64_t updated_at, struct text order_id);
+void store_batch_delete_index(struct store_batch *batch, enum store_index index, struct text value,
+                              int64_t updated_at, struct text order_id);
+/* Writes all that was put plus the checkpoint, atomically, and clears the batch. `bulk`: folding
+ * from zero, write-ahead log off; end a bulk fold with store_end_bulk(). A crash before that
+ * leaves the store of an earlier moment, rows and checkpoint alike, or an empty one. */
+enum error_class store_commit(struct store *store, struct store_batch *batch,
+                              const struct checkpoint *checkpoint, bool bulk,
+                              struct error *ret_error);
+/* Writes `checkpoint` (NULL: the one of the last commit stands) and flushes all families as one
+ * atomic step. */
+enum error_class store_end_bulk(struct store *store, const struct checkpoint *checkpoint,
+                                struct error *ret_error);
+
+/* ---- scans of the store as it was at the call; `visit` returns false to stop; texts are borrowed
+ * during the call. After an error what was visited must not be used. ---- */
+enum error_class store_scan_orders(struct store *store, struct text after_order_id,
+                                   bool (*visit)(void *ctx, struct text order_id, struct text row),
+                                   void *ctx, struct error *ret_error);
+/* Deadlines with from <= due_at <= until in order of due_at. Give the last low watermark as
+ * `from`: it spares walking over tombstones. */
+enum error_class store_scan_deadlines(struct store *store, int64_t from, int64_t until,
+                                      bool (*visit)(void *ctx, struct text order_id,
+                                                    const struct deadline *deadline),
+                                      void *ctx, struct error *ret_error);
+enum error_class store_scan_history(struct store *store, struct text order_id, int64_t from_offset,
+                                    bool (*visit)(void *ctx, int64_t offset, struct text decision),
+                                    void *ctx, struct error *ret_error);
+/* Newest first, starting after (updated_at, order_id) of the previous page; INT64_MAX and "" =
+ * the first page. */
+enum error_class store_scan_index(struct store *store, enum store_index index, struct text value,
+                                  int64_t before_updated_at, struct text after_order_id,
+                                  bool (*visit)(void *ctx, int64_t updated_at,
+                                                struct text order_id),
+                                  void *ctx, struct error *ret_error);
+
+/* XXH3-128 over orders and deadlines in key order (not the bookkeeping): equal logs, equal digests.
+ * *ret_orders: how many orders there are. */
+enum error_class store_digest(struct store *store, struct content_hash *ret_digest,
+                              uint64_t *ret_orders, struct error *ret_error);
+/* Estimates for metrics. */
+uint64_t store_size_bytes(struct store *store);
+uint64_t store_order_count_estimate(struct store *store);
+
+#endif

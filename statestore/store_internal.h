@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of statestore/ share about a store; nobody else includes this. */
+#ifndef STATESTORE_STORE_INTERNAL_H
+#define STATESTORE_STORE_INTERNAL_H
+
+#include "statestore/store.h"
+
+#include <rocksdb/c.h>
+
+/* Numbers go into the seals: they never change. RocksDB insists on the family `default`; it is
+ * empty. */
+enum family {
+    FAMILY_DEFAULT,
+    FAMILY_ORDERS,
+    FAMILY_DEADLINES,
+    FAMILY_HISTORY,
+    FAMILY_INDEX,
+    FAMILY_META,
+    FAMILY_COUNT
+};
+
+extern const char *const family_names[FAMILY_COUNT];
+
+struct store_env {
+    rocksdb_env_t *rocks; /* the threads of flushes and compactions */
+    rocksdb_cache_t *cache;
+    uint64_t write_buffer_bytes; /* of all stores together */
+    struct store *stores;        /* the open ones */
+    uint32_t open_stores;
+};
+
+struct store {
+    struct store_env *env; /* borrowed */
+    struct store *next;    /* of the environment's */
+    char *path;
+    rocksdb_t *db;
+    rocksdb_column_family_handle_t *families[FAMILY_COUNT];
+    rocksdb_writeoptions_t *write_logged;
+    rocksdb_writeoptions_t *write_bulk; /* write-ahead log off */
+    rocksdb_readoptions_t *read;
+    uint32_t batches;    /* that were not freed yet */
+    bool bulk_unflushed; /* rows that only memtables have */
+    bool lost_tail;
+};
+
+/* New: options of a store (free with rocksdb_options_destroy) that is one of `stores`. `torn`: the
+ * write-ahead log may end within a record; what comes before counts. Else any flaw is an error. */
+rocksdb_options_t *options_new(struct store_env *env, uint32_t stores, bool torn);
+/* New: options of one of its families. */
+rocksdb_options_t *options_new_of_family(struct store_env *env, uint32_t stores,
+                                         enum family family);
+
+/* Turns RocksDB's message (stolen, may be NULL = no error) into an error. */
+enum error_class store_fail(const char *path, const char *doing, char *rocks_message,
+                            struct error *ret_error);
+/* FATAL "StoreCorrupt". */
+enum error_class store_corrupt(const struct store *store, const char *what,
+                               struct error *ret_error);
+
+/* The RocksDB batch inside. */
+rocksdb_writebatch_t *store_batch_rocks(struct store_batch *batch);
+void store_batch_put_checkpoint(struct store_batch *batch, const struct checkpoint *checkpoint);
+#define CHECKPOINT_KEY "checkpoint"
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See waiting.h. Rows are in the family `index`, which no digest covers; the tally is in `meta`. */
+#include "statestore/waiting.h"
+
+#include "statestore/keys.h"
+#include "statestore/seal.h"
+#include "statestore/store_internal.h"
+
+#include <assert.h>
+
+#define TALLY_KEY "tally"
+
+void store_batch_put_waiting(struct store *store, struct store_batch *batch,
+                             const struct waiting_row *row)
+{
+    struct key key;
+    key_of_waiting(row, &key);
+    rocksdb_writebatch_put_cf(store_batch_rocks(batch), store->families[FAMILY_INDEX], key.data,
+                              key.size, "", 0);
+}
+
+void store_batch_delete_waiting(struct store *store, struct store_batch *batch,
+                                const struct waiting_row *row)
+{
+    struct key key;
+    key_of_waiting(row, &key);
+    rocksdb_writebatch_delete_cf(store_batch_rocks(batch), store->families[FAMILY_INDEX], key.data,
+                                 key.size);
+}
+
+enum error_class store_scan_waiting(struct store *store, struct text lane, enum priority priority,
+                                    int64_t from,
+                                    bool (*visit)(void *ctx, const struct waiting_row *row),
+                                    void *ctx, struct error *ret_error)
+{
+    struct waiting_row row = {.lane = lane, .priority = priority, .queued_at = from};
+    struct key first;
+    struct key prefix;
+    struct key end;
+    key_of_waiting(&row, &first);
+    key_of_waiting_prefix(lane, priority, &prefix);
+    bool bounded = key_after_prefix(&prefix, &end);
+    assert(bounded); /* it begins with a number below 255 */
+    rocksdb_readoptions_t *options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_iterate_upper_bound(options, end.data, end.size);
+    rocksdb_iterator_t *rows =
+        rocksdb_create_iterator_cf(store->db, options, store->families[FAMILY_INDEX]);
+    enum error_class class = ERROR_OK;
+    for (rocksdb_iter_seek(rows, first.data, first.size); rocksdb_iter_valid(rows);
+         rocksdb_iter_next(rows)) {
+        size_t size = 0;
+        const char *data = rocksdb_iter_key(rows, &size);
+        if (!key_to_waiting((struct text){data, (uint32_t)size}, prefix.size, &row.queued_at,
+                            &row.order_id)) {
+            class = store_corrupt(store, "a waiting step that is none", ret_error);
+            break;
+        }
+        if (!visit(ctx, &row))
+            break;
+    }
+    if (class == ERROR_OK) {
+        char *message = NULL;
+        rocksdb_iter_get_error(rows, &message);
+        class = store_fail(store->path, "scan", message, ret_error);
+    }
+    rocksdb_iter_destroy(rows);
+    rocksdb_readoptions_destroy(options);
+    return class;
+}
+
+/* ---- the tally ---- */
+
+void store_batch_put_tally(struct store *store, struct store_batch *batch, struct text tally)
+{
+    uint8_t seal[SEAL_BYTES];
+    struct text key = TEXT(TALLY_KEY);
+    seal_make((uint64_t)FAMILY_META, key, tally, seal);
+    const char *keys[] = {key.data};
+    const size_t key_sizes[] = {key.size};
+    const char *values[] = {tally.data != NULL ? tally.data : "", (const char *)seal};
+    const size_t value_sizes[] = {tally.size, SEAL_BYTES};
+    rocksdb_writebatch_putv_cf(store_batch_rocks(batch), store->families[FAMILY_META], 1, keys,
+                               key_sizes, 2, values, value_sizes);
+}
+
+enum error_class store_get_tally(struct store *store, struct text *ret_tally,
+                                 struct error *ret_error)
+{
+    struct text key = TEXT(TALLY_KEY);
+    char *message = NULL;
+    size_t size = 0;
+    char *sealed = rocksdb_get_cf(store->db, store->read, store->families[FAMILY_META], key.data,
+                                  key.size, &size, &message);
+    if (message != NULL)
+        return store_fail(store->path, "read", message, ret_error);
+    struct text tally = {0};
+    if (sealed != NULL &&
+        !seal_open(FAMILY_META, key, (struct text){sealed, (uint32_t)size}, &tally)) {
+        rocksdb_free(sealed);
+        return store_corrupt(store, "a tally that does not match its hash", ret_error);
+    }
+    assert(sealed == NULL || tally.data == sealed);
+    *ret_tally = tally;
+    return ERROR_OK;
+}

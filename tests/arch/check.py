@@ -1,0 +1,331 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks of the source tree that no compiler makes: layers, purity of the engine, sizes, layout.
+
+    tests/arch/check.py [--build BUILD] [--tally FILE] [CHECK ...]
+
+Each function decorated with @check is one test case; it yields findings (path, line, what), printed
+as `path:line: what`. BUILD is a folder with the built engine, whose symbols are checked. A line
+"PASSED FAILED SKIPPED" is appended to FILE.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LAYERS = ("engine", "schemas", "workflow", "statestore", "runtime", "services", "cli")
+FOLDERS = LAYERS + ("tests", "examples", "scripts", ".ci")
+
+# What each layer may include besides itself: only what is to its right in the design's picture.
+MAY_INCLUDE = {
+    "engine": set(),
+    "schemas": {"engine"},
+    "workflow": {"schemas", "engine"},
+    "statestore": {"engine"},
+    "runtime": {"statestore", "schemas", "workflow", "engine"},
+    "services": {"runtime", "statestore", "schemas", "workflow", "engine"},
+    "cli": {"services", "runtime", "statestore", "schemas", "workflow", "engine"},
+}
+
+# The engine's own diet of system headers.
+ENGINE_HEADERS = {
+    "assert.h", "ctype.h", "inttypes.h", "limits.h", "stdalign.h", "stdarg.h", "stdbool.h",
+    "stddef.h", "stdint.h", "stdio.h", "stdnoreturn.h", "string.h",
+}
+
+# A foreign library is known in one layer only; the others use that layer's interface.
+FOREIGN_HOMES = {
+    r"librdkafka/": {"runtime"},
+    r"rocksdb/": {"statestore"},
+    r"avro(/|\.h)": {"schemas"},
+    r"yaml\.h": {"workflow"},
+    r"microhttpd\.h": {"runtime"},
+}
+
+# String and format functions, and where an assert ends.
+ENGINE_SYMBOLS = {
+    "bcmp", "memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strcspn",
+    "strlen", "strncmp", "strnlen", "strrchr", "strspn", "strstr", "snprintf", "vsnprintf",
+    "__ctype_b_loc", "__assert_fail", "_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail",
+}
+
+BANNED = {
+    "strcpy": "use a bounded copy",
+    "strcat": "use a bounded copy",
+    "sprintf": "use snprintf",
+    "vsprintf": "use vsnprintf",
+    "gets": "use a bounded read",
+    "strtok": "use strspn and strcspn",
+    "atoi": "use a parser that reports errors",
+    "atol": "use a parser that reports errors",
+    "atof": "use a parser that reports errors",
+    "rand": "randomness is an argument",
+    "srand": "randomness is an argument",
+    "random": "randomness is an argument",
+    "drand48": "randomness is an argument",
+}
+CLOCK_HOME = "runtime/clock.c"
+CLOCK_CALLS = ("time", "gettimeofday", "clock_gettime", "localtime", "ftime")
+SLEEP_CALLS = ("sleep", "usleep", "nanosleep")
+ENDING_CALLS = ("exit", "_exit", "abort", "quick_exit")
+# Where an assert ends, and the crash that a failpoint asks for.
+ENDING_HOMES = {"engine/check.c", "runtime/failpoint.c"}
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_WARN = 600
+COLUMNS_MAX = 100
+
+checks = []
+
+
+def check(function):
+    checks.append(function)
+    return function
+
+
+# ---- reading the tree ----------------------------------------------------------------------------
+
+
+def files(*suffixes, folders=FOLDERS):
+    """(path relative to the root, text) of the files in the folders with one of the suffixes."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
+                yield str(path.relative_to(ROOT)), path.read_text(errors="replace")
+
+
+def c_files(folders=LAYERS + ("tests", "examples")):
+    return files(".c", ".h", folders=folders)
+
+
+def blank_out(match):
+    """Spaces of the same shape, so that line numbers stay."""
+    return re.sub(r"[^\n]", " ", match.group(0))
+
+
+def code_of(text):
+    """C source without what comments, strings and characters say."""
+    pattern = r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\''
+    return re.sub(pattern, blank_out, text, flags=re.S)
+
+
+def line_at(text, position):
+    return text.count("\n", 0, position) + 1
+
+
+def includes(text, pattern):
+    """(line, name) of the include directives that match the pattern's one group."""
+    without_comments = re.sub(r"/\*.*?\*/", blank_out, text, flags=re.S)
+    for match in re.finditer(r"^\s*#\s*include\s*" + pattern, without_comments, re.M):
+        yield line_at(text, match.start(1)), match.group(1)
+
+
+def calls(text, names):
+    """(line, name) of the calls of one of the names, members and longer names apart."""
+    code = code_of(text)
+    for match in re.finditer(r"(?<![\w.>])(" + "|".join(names) + r")\s*\(", code):
+        yield line_at(code, match.start()), match.group(1)
+
+
+# ---- layers --------------------------------------------------------------------------------------
+
+
+@check
+def layers_include_only_what_is_to_their_right():
+    for path, text in c_files(LAYERS):
+        layer = path.split("/")[0]
+        for line, name in includes(text, r'"([^"]+)"'):
+            target = name.split("/")[0]
+            if "/" not in name or target not in LAYERS:
+                yield path, line, f'"{name}" is not a path from the root of the tree'
+            elif target != layer and target not in MAY_INCLUDE[layer]:
+                yield path, line, f"{layer} must not include {target}: {name}"
+
+
+@check
+def services_do_not_include_each_other():
+    for path, text in c_files(("services",)):
+        own = path.split("/")[1]
+        for line, name in includes(text, r'"services/([^"]+)"'):
+            other = name.split("/")[0]
+            if "/" in name and other != own:
+                yield path, line, f"services/{own} must not include services/{other}"
+
+
+@check
+def foreign_libraries_stay_in_their_layer():
+    for path, text in c_files(LAYERS):
+        layer = path.split("/")[0]
+        for line, name in includes(text, r"<([^>]+)>"):
+            for pattern, homes in FOREIGN_HOMES.items():
+                if re.match(pattern, name) and layer not in homes:
+                    yield path, line, f"<{name}> belongs to {', '.join(sorted(homes))}"
+
+
+@check
+def engine_includes_only_pure_headers():
+    for path, text in c_files(("engine",)):
+        for line, name in includes(text, r"<([^>]+)>"):
+            if name not in ENGINE_HEADERS:
+                yield path, line, f"the engine must not include <{name}>"
+
+
+@check
+def engine_links_only_string_and_format_functions():
+    if args.build is None:
+        return
+    archive = args.build / "engine" / "libreeve-engine.a"
+    if (ROOT / "engine").exists() and not archive.exists():
+        yield str(archive), 0, "not built"
+    if not archive.exists():
+        return
+    listing = subprocess.run(
+        ["nm", "-A", archive], capture_output=True, text=True, check=True
+    ).stdout
+    symbols = re.findall(r"^\S*?:([^:]+):\S*\s+(\w) (\S+)$", listing, re.M)
+    defined = {name for _, kind, name in symbols if kind.isupper() and kind != "U"}
+    for member, kind, name in symbols:
+        if kind in "Uw" and name not in defined and name not in ENGINE_SYMBOLS:
+            source = member.removesuffix(".o")
+            yield f"engine/{source}", 0, f"the engine must not need {name}"
+
+
+# ---- calls ---------------------------------------------------------------------------------------
+
+
+@check
+def no_banned_call():
+    for path, text in c_files():
+        for line, name in calls(text, BANNED):
+            yield path, line, f"{name}(): {BANNED[name]}"
+
+
+@check
+def clock_is_read_in_its_one_home():
+    for path, text in c_files(LAYERS):
+        if path != CLOCK_HOME:
+            for line, name in calls(text, CLOCK_CALLS):
+                yield path, line, f"{name}(): only {CLOCK_HOME} reads the clock"
+
+
+@check
+def libraries_do_not_end_the_process():
+    for path, text in c_files(tuple(layer for layer in LAYERS if layer != "cli")):
+        for line, name in calls(text, ENDING_CALLS):
+            if path not in ENDING_HOMES:
+                yield path, line, f"{name}(): libraries return errors"
+
+
+@check
+def no_sleep():
+    for path, text in c_files():
+        for line, name in calls(text, SLEEP_CALLS):
+            yield path, line, f"{name}(): wait for a condition with a deadline"
+    for path, text in files(".py", folders=("tests",)):
+        if path.startswith(("tests/kafka/lib/", "tests/arch/")):
+            continue
+        for match in re.finditer(r"\btime\.sleep\(", text):
+            line = line_at(text, match.start())
+            yield path, line, "sleep(): wait for a condition with a deadline"
+
+
+# ---- sizes and layout ----------------------------------------------------------------------------
+
+
+def functions(text):
+    """(first line, number of lines, name) of the functions, whose braces stand in column one."""
+    lines = code_of(text).split("\n")
+    for at, line in enumerate(lines):
+        if line.rstrip() != "{" or at == 0:
+            continue
+        first = at
+        while first > 0 and re.match(r"\s*[^\s#}].*[^;{}\s]\s*$", lines[first - 1]):
+            first -= 1
+        ends = (i for i in range(at, len(lines)) if lines[i].startswith("}"))
+        last = next(ends, len(lines) - 1)
+        name = re.search(r"(\w+)\s*\(", " ".join(lines[first:at]))
+        yield first + 1, last - first + 1, name.group(1) if name else "?"
+
+
+@check
+def functions_fit_a_screen():
+    for path, text in c_files():
+        for line, length, name in functions(text):
+            if length > FUNCTION_LINES_MAX:
+                yield path, line, f"{name}() has {length} lines, more than {FUNCTION_LINES_MAX}"
+
+
+@check
+def lines_fit_100_columns():
+    for path, text in files(".c", ".h", ".py", ".sh", ".cmake", ""):
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line) > COLUMNS_MAX:
+                yield path, number, f"{len(line)} columns, more than {COLUMNS_MAX}"
+
+
+@check
+def layout_is_that_of_clang_format():
+    paths = [path for path, _ in c_files()]
+    if not paths:
+        return
+    result = subprocess.run(
+        ["clang-format", "--dry-run", "--style=file", *paths],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )
+    reported = set()
+    for path, line in re.findall(r"^(\S+?):(\d+):\d+: \w+: ", result.stderr, re.M):
+        if path not in reported:
+            reported.add(path)
+            yield path, int(line), "not as clang-format lays it out (first place)"
+    if result.returncode != 0 and not reported:
+        yield ".clang-format", 0, result.stderr.strip()
+
+
+@check
+def sources_name_their_licence():
+    for path, text in files(".c", ".h", ".py", ".sh", ".cmake", ""):
+        if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.split("\n")[:3]):
+            yield path, 1, "no SPDX-License-Identifier: Apache-2.0 in the first lines"
+
+
+def warnings():
+    """What a reviewer should look at; fails nothing."""
+    for path, text in c_files():
+        count = text.count("\n")
+        if count > FILE_LINES_WARN:
+            yield path, 1, f"{count} lines: does it still have one subject?"
+
+
+def main():
+    passed = failed = 0
+    for function in checks:
+        if args.checks and function.__name__ not in args.checks:
+            continue
+        findings = list(function())
+        for path, line, what in findings:
+            print(f"{path}:{line}: {what}" if line else f"{path}: {what}")
+        print(f"{'FAILED' if findings else 'ok':6} arch/{function.__name__}")
+        if findings:
+            failed += 1
+        else:
+            passed += 1
+    for path, line, what in warnings():
+        print(f"{path}:{line}: warning: {what}")
+    if args.tally:
+        with open(args.tally, "a", encoding="utf-8") as tally:
+            tally.write(f"{passed} {failed} 0\n")
+    else:
+        print(f"{passed} passed, {failed} failed")
+        sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path)
+    parser.add_argument("--tally")
+    parser.add_argument("checks", nargs="*", metavar="CHECK")
+    args = parser.parse_args()
+    main()

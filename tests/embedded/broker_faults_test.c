@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the broker does about errors that only librdkafka's mock cluster can be told to make. */
+#include "runtime/broker_kafka_internal.h"
+#include "tests/lib/broker_lab.h"
+
+#include <criterion/criterion.h>
+#include <librdkafka/rdkafka_mock.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { API_PRODUCE = 0, API_FETCH = 1, BROKER = 1 };
+
+static rd_kafka_mock_cluster_t *mock_of(const struct lab *lab)
+{
+    return embedded_mock_cluster(lab->embedded);
+}
+
+static void check_answered_once(const struct lab_appends *appends)
+{
+    for (uint32_t i = 0; i < appends->sent; i++)
+        cr_assert_eq(appends->answers[i].count, 1);
+}
+
+Test(broker_faults, passing_errors_are_not_seen)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    lab_open(&lab);
+    lab_appends_init(&appends, 100);
+    rd_kafka_mock_push_request_errors(
+        mock_of(&lab), API_PRODUCE, 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+        RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, RD_KAFKA_RESP_ERR_REQUEST_TIMED_OUT);
+    for (uint32_t i = 0; i < 100; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, 100));
+    cr_assert_eq(appends.acked, 100);
+    for (uint32_t i = 0; i < 100; i++)
+        cr_assert_eq(appends.answers[i].offset, i);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+static bool is_alone(void *ctx)
+{
+    return !broker_connected(ctx);
+}
+
+static bool in_trouble(void *ctx)
+{
+    char text[KAFKA_TROUBLE_SIZE];
+    return broker_trouble(ctx, text, sizeof(text));
+}
+
+static bool is_well(void *ctx)
+{
+    return !in_trouble(ctx);
+}
+
+/* The brokers answer questions, and their metadata is fine: only nothing is acknowledged. */
+Test(broker_faults, records_that_nobody_acknowledges_are_told)
+{
+    enum { ERRORS = 10000 };
+    struct lab lab;
+    struct lab_appends appends;
+    char text[KAFKA_TROUBLE_SIZE];
+    rd_kafka_resp_err_t *errors = calloc(ERRORS, sizeof(*errors));
+    cr_assert_not_null(errors);
+    for (int i = 0; i < ERRORS; i++)
+        errors[i] = RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS;
+    lab_open(&lab);
+    lab_appends_init(&appends, 2);
+    lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, 1));
+    cr_assert_not(in_trouble(lab.broker));
+    rd_kafka_mock_push_request_errors_array(mock_of(&lab), API_PRODUCE, ERRORS, errors);
+    lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait_until(&lab, in_trouble, lab.broker));
+    cr_assert(broker_connected(lab.broker));
+    cr_assert(broker_trouble(lab.broker, text, sizeof(text)));
+    cr_assert_eq(strncmp(text, "the brokers have acknowledged nothing for ", 42), 0, "%s", text);
+    cr_assert_not_null(strstr(text, " s while 1 wait for it: "), "%s", text);
+    rd_kafka_mock_clear_request_errors(mock_of(&lab), API_PRODUCE);
+    cr_assert(lab_wait(&lab, &appends.answered, 2));
+    cr_assert_eq(appends.acked, 2);
+    cr_assert(lab_wait_until(&lab, is_well, lab.broker));
+    free(errors);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+/* The broker has the batch, but does not remember where: design.md section 3 gives the claim up. */
+Test(broker_faults, duplicates_are_acknowledged_without_offset)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct broker_kafka_setting linger = {"linger.ms", "100"};
+    enum { COUNT = 1500 };
+    lab_open_with(&lab, (struct broker_kafka_options){.settings = &linger, .setting_count = 1});
+    lab_appends_init(&appends, COUNT + 1);
+    rd_kafka_mock_push_request_errors(mock_of(&lab), API_PRODUCE, 1,
+                                      RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER);
+    for (uint32_t i = 0; i < COUNT; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, COUNT));
+    cr_assert_eq(appends.without_offset, COUNT);
+    lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, COUNT + 1));
+    cr_assert_eq(appends.acked, COUNT + 1);
+    cr_assert_geq(appends.answers[COUNT].offset, 0);
+    check_answered_once(&appends);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker_faults, a_broken_sequence_kills_the_producer_or_loses_nothing_silently)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    enum { COUNT = 200 };
+    lab_open(&lab);
+    lab_appends_init(&appends, 2 * COUNT);
+    for (uint32_t i = 0; i < COUNT / 2; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, COUNT / 2));
+    rd_kafka_mock_push_request_errors(mock_of(&lab), API_PRODUCE, 1,
+                                      RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER);
+    for (uint32_t i = 0; i < COUNT / 2; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, COUNT));
+    check_answered_once(&appends);
+    uint32_t before = appends.acked;
+    lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.acked, before + 1));
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker_faults, a_broker_that_is_away_delays_and_loses_nothing)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    lab_open(&lab);
+    lab_appends_init(&appends, 300);
+    lab_read(&lab, &reader, 0, 0);
+    for (uint32_t i = 0; i < 100; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &reader.records, 100));
+    cr_assert(broker_connected(lab.broker));
+    cr_assert_eq(rd_kafka_mock_broker_set_down(mock_of(&lab), BROKER), 0);
+    for (uint32_t i = 0; i < 200; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait_until(&lab, is_alone, lab.broker));
+    cr_assert_eq(rd_kafka_mock_broker_set_up(mock_of(&lab), BROKER), 0);
+    cr_assert(lab_wait(&lab, &appends.answered, 300));
+    cr_assert_eq(appends.acked, 300);
+    cr_assert(lab_wait(&lab, &reader.records, 300));
+    cr_assert_eq(reader.disorder, 0);
+    cr_assert_eq(reader.fatal, 0);
+    cr_assert(broker_connected(lab.broker));
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker_faults, passing_fetch_errors_are_not_fatal)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    lab_open(&lab);
+    lab_appends_init(&appends, 10);
+    for (uint32_t i = 0; i < 10; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.acked, 10));
+    rd_kafka_mock_push_request_errors(
+        mock_of(&lab), API_FETCH, 3, RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION,
+        RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE, RD_KAFKA_RESP_ERR_BROKER_NOT_AVAILABLE);
+    lab_read(&lab, &reader, 0, 0);
+    cr_assert(lab_wait(&lab, &reader.records, 10));
+    cr_assert_eq(reader.fatal, 0);
+    cr_assert_eq(reader.disorder, 0);
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: bytes from strangers into the codec. The first byte chooses
+ *   0 .. kinds - 1   a body under one of our schemas: what decodes is written and read again
+ *   254              a record as it is, frame and all
+ *   255              the text of a schema, and after its first NUL a body under it
+ * Corpus to start with: tests/golden/. */
+#include "schemas/avro_schema.h"
+#include "schemas/codec.h"
+#include "schemas/memory.h"
+#include "schemas/plan.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void encode_frame(uint64_t fingerprint, struct buffer *ret_buffer)
+{
+    uint8_t frame[10] = {0xc3, 0x01};
+    for (int i = 0; i < 8; i++)
+        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    buffer_append(ret_buffer, frame, sizeof(frame));
+}
+
+static enum error_class decode(struct codec *codec, const struct buffer *buffer,
+                               struct memory *memory, struct record *ret_record)
+{
+    struct error error;
+    struct text bytes = {(const char *)buffer->data, (uint32_t)buffer->size};
+    enum error_class class = codec_decode(codec, bytes, true, &memory->arena, ret_record, &error);
+    /* Nobody pays much for a short record. */
+    assert(memory->arena.used <= 256 * 1024 + 400 * buffer->size);
+    return class;
+}
+
+static void fuzz_body(struct codec *codec, uint64_t fingerprint, struct text body)
+{
+    struct memory memory;
+    struct record record;
+    struct buffer bytes = {0};
+    memory_init(&memory);
+    encode_frame(fingerprint, &bytes);
+    buffer_append(&bytes, body.data, body.size);
+    if (decode(codec, &bytes, &memory, &record) == ERROR_OK) {
+        struct buffer once = {0};
+        struct buffer twice = {0};
+        struct memory other;
+        memory_init(&other);
+        codec_encode(codec, record.kind, &record.command, &once);
+        enum error_class class = decode(codec, &once, &other, &record);
+        assert(class == ERROR_OK);
+        codec_encode(codec, record.kind, &record.command, &twice);
+        assert(once.size == twice.size && memcmp(once.data, twice.data, once.size) == 0);
+        buffer_deinit(&once);
+        buffer_deinit(&twice);
+        memory_deinit(&other);
+    }
+    buffer_deinit(&bytes);
+    memory_deinit(&memory);
+}
+
+/* As codec_learn() and codec_decode() do it, without the codec: a new one each time is slow. */
+static void fuzz_schema(struct text input)
+{
+    const char *nul = input.size > 0 ? memchr(input.data, 0, input.size) : NULL;
+    uint32_t size = nul != NULL ? (uint32_t)(nul - input.data) : input.size;
+    struct memory memory;
+    struct error error;
+    const struct avro_type *type = NULL;
+    const struct plan *plan = NULL;
+    memory_init(&memory);
+    if (avro_schema_parse((struct text){input.data, size}, &memory.arena, &type, &error) !=
+        ERROR_OK)
+        goto out;
+    struct text canonical = avro_schema_canonical(type, &memory.arena);
+    const struct avro_type *again = NULL;
+    enum error_class class = avro_schema_parse(canonical, &memory.arena, &again, &error);
+    assert(class == ERROR_OK || canonical.size > AVRO_SCHEMA_BYTES_MAX);
+    enum record_kind kind = (enum record_kind)0;
+    if (type->kind == AVRO_KIND_RECORD)
+        kind = record_kind_of(avro_short_name(type->name));
+    if (kind == 0 || nul == NULL ||
+        plan_compile(type, record_kind_info(kind)->binding,
+                     record_kind_is_command(kind) ? offsetof(struct command, submit_order) : 0,
+                     &memory.arena, &plan, &error) != ERROR_OK)
+        goto out;
+    struct record record;
+    memset(&record, 0, sizeof(record));
+    const uint8_t *at = (const uint8_t *)nul + 1;
+    struct reader reader = {at, at + (input.size - size - 1), &memory.arena, &error};
+    size_t before = memory.arena.used;
+    (void)plan_decode(plan, &reader, (uint8_t *)&record.command);
+    assert(memory.arena.used - before <= 256 * 1024 + 400 * (size_t)input.size);
+out:
+    memory_deinit(&memory);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct codec *codec; /* never changes: what is learned is learned by others */
+    if (codec == NULL)
+        codec = codec_new();
+    if (size == 0 || size > 1 << 20)
+        return 0;
+    struct text rest = {(const char *)data + 1, (uint32_t)size - 1};
+    if (data[0] == 255) {
+        fuzz_schema(rest);
+    } else if (data[0] == 254) {
+        struct memory memory;
+        struct record record;
+        struct error error;
+        memory_init(&memory);
+        (void)codec_decode(codec, rest, false, &memory.arena, &record, &error);
+        memory_deinit(&memory);
+    } else {
+        enum record_kind kind = (enum record_kind)(1 + data[0] % (RECORD_KIND_COUNT - 1));
+        fuzz_body(codec, codec_fingerprint(codec, kind), rest);
+    }
+    return 0;
+}

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# fuzz-codec CORPUS: bytes and schemas from strangers.
+
+reeve_fuzz(codec SOURCES codec_fuzz.c LIBS reeve-schemas reeve-engine)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workflow file from a stranger: refused with problems that make sense, or compiled into what
+ * prints and compiles to the same. JSON when it begins with a brace. */
+#include "workflow/scratch.h"
+#include "workflow/workflow_file.h"
+#include "workflow/workflow_print.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_problems(const struct workflow_problems *problems)
+{
+    assert(problems->count <= WORKFLOW_PROBLEMS_MAX);
+    for (uint32_t i = 0; i < problems->count; i++) {
+        const struct workflow_problem *problem = &problems->items[i];
+        assert(problem->text[0] != '\0' && (problem->line == 0) == (problem->column == 0));
+        for (const char *at = problem->text; *at != '\0'; at++)
+            assert((unsigned char)*at >= ' ' && *at != 0x7F);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct workflow_problems problems;
+    if (size == 0 || size > WORKFLOW_BYTES_MAX)
+        return 0;
+    enum workflow_format format = data[0] == '{' ? WORKFLOW_JSON : WORKFLOW_YAML;
+    struct text source = {(const char *)data, (uint32_t)size};
+    struct scratch scratch;
+    struct workflow *workflow = NULL;
+    scratch_init(&scratch);
+    bool compiled = workflow_parse(source, format, &scratch.arena, &problems, &workflow);
+    check_problems(&problems);
+    assert(compiled == (problems.errors == 0));
+    if (compiled) {
+        struct text printed = workflow_print(workflow, &scratch.arena);
+        struct workflow *again = NULL;
+        bool same = workflow_parse(printed, WORKFLOW_JSON, &scratch.arena, &problems, &again);
+        assert(same);
+        assert(text_equal(workflow_print(again, &scratch.arena), printed));
+    }
+    scratch_deinit(&scratch);
+    return 0;
+}

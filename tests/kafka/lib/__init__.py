@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests on real Kafka share. It knows reeve from outside only: its command line, its
+topics, its schemas, its HTTP endpoints. See tests/README.md."""
+
+from .broker import Broker
+from .checker import check
+from .cluster import Cluster
+from .records import Record, read_topic
+from .service import Service
+from .waiting import TimedOut, wait_for
+
+__all__ = ["Broker", "Cluster", "Record", "Service", "TimedOut", "check", "read_topic", "wait_for"]

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A set of topics on a broker and the services that work on them."""
+
+import json
+import subprocess
+import uuid
+
+import confluent_kafka
+
+from . import paths, records
+from .service import Service, write_properties
+from .waiting import wait_for
+
+
+class Cluster:
+    """Topics under a prefix of their own, and reeve's processes on them.
+
+        with Cluster(Broker.shared(), partitions=2) as cluster:
+            cluster.topics_apply()
+            scheduler = cluster.add("scheduler")
+            cluster.wait_for_records("events", lambda records: len(records) == 3)
+
+    At the end of the block everything that still runs is killed.
+    """
+
+    def __init__(self, broker, partitions=4, properties=None):
+        self.broker, self.partitions = broker, partitions
+        self.prefix = f"t{uuid.uuid4().hex[:8]}"
+        self.properties = dict(properties or {})
+        self.services = {}
+        self.folder = paths.new_folder(f"cluster-{self.prefix}")
+        self.config = self.folder / "client.properties"
+        write_properties(self.config, {
+            "kafka.bootstrap.servers": broker.bootstrap, "topics.prefix": self.prefix,
+            "partitions": partitions, "replication.factor": min(broker.nodes, 3),
+            **self.properties,
+        })
+
+    # ---- the command line ----
+
+    def reeve(self, *arguments, check=True, seconds=60, stdin=None):
+        """Runs `reeve ARGUMENTS --config FILE`; returns the finished process with its output."""
+        done = subprocess.run(
+            [str(paths.reeve_binary()), *map(str, arguments), "--config", str(self.config)],
+            capture_output=True, text=True, check=False, timeout=seconds, input=stdin,
+        )
+        if check and done.returncode != 0:
+            raise AssertionError(
+                f"reeve {' '.join(map(str, arguments))}: exit code {done.returncode}\n"
+                f"{done.stdout}{done.stderr}"
+            )
+        return done
+
+    def reeve_json(self, *arguments, **options):
+        return json.loads(self.reeve(*arguments, "--output", "json", **options).stdout)
+
+    def topics_apply(self):
+        self.reeve("topics", "apply")
+
+    def workflow_deploy(self, path):
+        self.reeve("workflow", "deploy", path)
+
+    # ---- services ----
+
+    def add(self, role, name=None, properties=None, env=None, start=True, ready=True):
+        """A new service, started unless start=False. Names are unique within the cluster."""
+        count = sum(1 for service in self.services.values() if service.role == role)
+        name = name or f"{role}-{count + 1}"
+        assert name not in self.services, f"{name} exists"
+        service = Service(
+            role, self.broker.bootstrap, self.prefix, self.partitions, name=name, env=env,
+            folder=self.folder / name, properties={**self.properties, **(properties or {})},
+        )
+        self.services[name] = service
+        if start:
+            service.start(ready=False)
+            if ready:
+                service.wait_ready()
+        return service
+
+    def __getitem__(self, name):
+        return self.services[name]
+
+    # ---- topics ----
+
+    def topic(self, name):
+        """The full name: topic("events") is t1234abcd.events."""
+        return f"{self.prefix}.{name}"
+
+    def topic_create(self, name, partitions=1, config=None):
+        """A topic that `topics apply` does not know, such as an application's reply queue."""
+        from confluent_kafka.admin import AdminClient, NewTopic
+
+        admin = AdminClient({"bootstrap.servers": self.broker.bootstrap})
+        new = NewTopic(self.topic(name), partitions, -1, config={
+            "message.timestamp.type": "LogAppendTime", **(config or {})})
+        for future in admin.create_topics([new], operation_timeout=30).values():
+            future.result(30)
+
+    def read_topic(self, name, partitions=None):
+        """All records of a topic, decoded; see records.read_topic()."""
+        return records.read_topic(self.broker.bootstrap, self.topic(name), partitions=partitions)
+
+    def produce(self, name, messages, seconds=30):
+        """Appends (key, bytes[, headers]) by a stranger's client; returns (partition, offset)s."""
+        producer = confluent_kafka.Producer({
+            "bootstrap.servers": self.broker.bootstrap, "acks": "all",
+            "enable.idempotence": True, "partitioner": "murmur2_random",
+            "message.max.bytes": 8388608, "linger.ms": 1,
+        })
+        results = {}
+
+        def delivered(error, message, index):
+            results[index] = error or (message.partition(), message.offset())
+
+        for index, (key, value, *headers) in enumerate(messages):
+            producer.produce(
+                self.topic(name), value, key=key, headers=headers[0] if headers else None,
+                on_delivery=lambda e, m, index=index: delivered(e, m, index),
+            )
+            producer.poll(0)
+        producer.flush(seconds)
+        for index in range(len(messages)):
+            if not isinstance(results.get(index), tuple):
+                raise AssertionError(f"message {index} was not acknowledged: {results.get(index)}")
+        return [results[index] for index in range(len(messages))]
+
+    def wait_for_records(self, name, condition, seconds=30, what=None):
+        """Reads the topic until condition(records) is true; returns all records."""
+        seen = []
+
+        def attempt():
+            seen[:] = self.read_topic(name)
+            return condition(seen)
+
+        def describe():
+            last = "\n".join(f"  {r.partition}/{r.offset} {r.type} {r.value}" for r in seen[-20:])
+            return f"{what or 'records'} in {self.topic(name)}, which holds {len(seen)}:\n{last}"
+
+        wait_for(describe, attempt, seconds, poll_seconds=0.1)
+        return list(seen)
+
+    # ---- the end ----
+
+    def stop(self):
+        for service in self.services.values():
+            service.__exit__()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application that keeps submitting orders whatever the brokers do, and its journal: what it
+began, and what was acknowledged to it."""
+
+import threading
+
+import confluent_kafka
+
+from .records import local_schemas
+
+
+class Load(threading.Thread):
+    """From now until finish(), an order every 20 ms at most."""
+
+    def __init__(self, crowd):
+        super().__init__(daemon=True)
+        self.crowd, self.begun = crowd, []
+        self.acknowledged = set()
+        self.ends = threading.Event()
+        self.start()
+
+    def run(self):
+        producer = confluent_kafka.Producer({
+            "bootstrap.servers": self.crowd.broker.bootstrap, "acks": "all",
+            "enable.idempotence": True, "partitioner": "murmur2_random",
+            "message.timeout.ms": 0, "linger.ms": 1, "log_level": 0})
+        topic = self.crowd.cluster.topic("submissions")
+        while not self.ends.wait(0.02):
+            name = self.crowd.name_for()
+            self.begun.append(name)
+            producer.produce(
+                topic, local_schemas().encode("SubmitOrder", self.crowd.order(name)), key=name,
+                on_delivery=self._delivered)
+            producer.poll(0)
+        producer.flush(60)
+
+    def _delivered(self, error, message):
+        if error is None:
+            self.acknowledged.add(message.key().decode())
+
+    @property
+    def unanswered(self):
+        return len(self.begun) - len(self.acknowledged)
+
+    def finish(self):
+        """The ids of all orders."""
+        self.ends.set()
+        self.join(90)
+        return self.begun
+
+    def lost(self):
+        """Orders that were acknowledged and are not there. (Where exactly, an acknowledgement of
+        what the broker had already does not tell.)"""
+        return self.acknowledged - {record.key
+                                    for record in self.crowd.cluster.read_topic("submissions")}

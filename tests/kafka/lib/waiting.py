@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Conditions with deadlines, in place of sleeps."""
+
+import time
+
+POLL_SECONDS = 0.05
+
+
+class TimedOut(AssertionError):
+    """A condition did not come true in time."""
+
+
+def wait_for(what, condition, seconds=30, poll_seconds=POLL_SECONDS):
+    """Calls condition() until it returns something true, and returns that.
+
+    `what` says what is waited for; if it is a function, it is called when the time is over. An
+    AssertionError that the condition raises counts as "not yet" and is shown at the end.
+    """
+    deadline = time.monotonic() + seconds
+    while True:
+        reason = ""
+        try:
+            result = condition()
+            if result:
+                return result
+        except TimedOut:
+            raise
+        except AssertionError as error:
+            reason = f": {error}"
+        if time.monotonic() > deadline:
+            text = what() if callable(what) else what
+            raise TimedOut(f"not within {seconds:g} s: {text}{reason}")
+        time.sleep(poll_seconds)

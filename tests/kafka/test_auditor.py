@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The auditor: one among all supervisors. It moves when its supervisor is killed, expires finished
+orders, tells of orders that nobody looks after, and clears away agents that have vanished."""
+
+import json
+import unittest
+
+from lib import Broker, Cluster, wait_for
+
+ORDER = ('{"order_id": "%s", "customer": "c", "currency": "GBP", "workflow": "one-step", '
+         '"lines": [{"sku": "a", "quantity": 1, "unit_price": "1.50"}]}\n')
+QUICK = {"session.timeout.ms": 2000, "clock.skew.max.ms": 1000,
+         "leader.lease.ms": 1500, "leader.renew.ms": 300, "leader.progress.ms": 20000,
+         "auditor.interval.ms": 300, "orders.retention.ms": 1500}
+
+
+def workflow(timeout_seconds):
+    return {"Name": "one-step", "Version": 1, "Defaults": {"TimeoutSeconds": timeout_seconds},
+            "Steps": [{"Name": "Only", "Agent": "noop"}]}
+
+
+def events(records, name):
+    """(order, event) of the admitted Decisions' events of that name."""
+    return [(record.value["order_id"], event) for record in records if record.type == "Decision"
+            for event in record.value["events"] if event["_type"] == name]
+
+
+class AuditorTest(unittest.TestCase):
+    def start(self, cluster, timeout_seconds, agent, **supervisors):
+        cluster.topics_apply()
+        path = cluster.folder / "one-step.json"
+        path.write_text(json.dumps(workflow(timeout_seconds)))
+        cluster.workflow_deploy(path)
+        for role in ("submission", "scheduler"):
+            cluster.add(role, ready=False)
+        agent = {"agent.name": "noop", "agent.kind": "sim", **agent}
+        cluster.add("agent", properties=agent, ready=False)
+        for number in (1, 2):
+            cluster.add("supervisor", properties={"instance.id": f"supervisor-{number}"},
+                        ready=False, **supervisors)
+        for service in cluster.services.values():
+            service.wait_ready(60)
+
+    def submit(self, cluster, *orders):
+        cluster.reeve("submit", "-", stdin="".join(ORDER % order for order in orders))
+
+    def auditor(self, cluster, beyond=-1):
+        """(term, name) of the auditor, once there is one of a later term."""
+        def leads():
+            shown = [row for row in cluster.reeve_json("leader")
+                     if row["role"] == "auditor" and row["leads"] and row["term"] > beyond]
+            return shown and [(shown[0]["term"], shown[0]["leader"])]
+
+        return wait_for("there is an auditor", leads, 60)[0]
+
+    def wait_expired(self, cluster, orders):
+        records = cluster.wait_for_records(
+            "events", lambda all_of_it: {o for o, _ in events(all_of_it, "OrderExpired")} >= orders,
+            90, f"{orders} expire")
+        return {order: event["by"] for order, event in events(records, "OrderExpired")}
+
+    def test_finished_orders_expire_whoever_is_the_auditor(self):
+        with Cluster(Broker.shared(), partitions=2, properties=QUICK) as cluster:
+            self.start(cluster, 60, {})
+            self.submit(cluster, "a1", "a2", "a3")
+            first, name = self.auditor(cluster)
+            by = self.wait_expired(cluster, {"a1", "a2", "a3"})
+            self.assertRegex(by["a1"], r"^auditor, term \d+, supervisor-[12]$")
+            first, name = self.auditor(cluster)
+
+            cluster[name].sigkill()
+            second, other = self.auditor(cluster, beyond=first)
+            self.assertNotEqual(other, name)
+            self.submit(cluster, "a4")
+            by = self.wait_expired(cluster, {"a4"})
+            self.assertRegex(by["a4"], rf"^auditor, term \d+, {other}$")
+            self.assertEqual(cluster.read_topic("alerts"), [])
+
+            # A supervisor that leaves hands the role on at once: nobody waits for its lease.
+            cluster[name].start()
+            self.assertEqual(cluster[other].terminate(), 0)
+            self.assertEqual(self.auditor(cluster, beyond=second)[1], name)
+            self.assertIn("stopped", {record.value["reason"]
+                                      for record in cluster.read_topic("leadership")})
+
+            cluster["agent-1"].sigkill()
+            cluster.wait_for_records("agents", lambda records: any(
+                r.raw is None and r.key.endswith("/noop") for r in records), 120,
+                "a tombstone of the agent that vanished")
+
+    def test_an_order_that_nobody_looks_after(self):
+        with Cluster(Broker.shared(), partitions=1,
+                     properties={**QUICK, "auditor.grace.ms": 1000}) as cluster:
+            # The supervisors see the deadline and do not ask; nobody else ever will.
+            self.start(cluster, 0.5, {"agent.sim.silent.share": "1"},
+                       env={"REEVE_FAILPOINT": "supervisor.blind=error@1+"})
+            self.submit(cluster, "stuck")
+            alerts = cluster.wait_for_records("alerts", bool, 90, "an alert")
+            self.assertEqual(alerts[0].value["code"], "OrderStuck")
+            self.assertEqual(alerts[0].value["partition"], 0)
+            self.assertIn("order stuck (Processing)", alerts[0].value["message"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`reeve bench` measures something and leaves nothing behind. How fast it is: scripts/bench."""
+
+import json
+import os
+import subprocess
+import unittest
+
+from confluent_kafka.admin import AdminClient
+from lib import Broker, paths, wait_for
+
+
+class BenchTest(unittest.TestCase):
+    def setUp(self):
+        self.broker = Broker.shared()
+        self.addCleanup(self.broker.stop)
+        self.folder = paths.new_folder("bench")
+
+    def bench(self, *arguments):
+        return subprocess.run(
+            [str(paths.reeve_binary()), "bench", "--kafka-bootstrap-servers",
+             self.broker.bootstrap, "--partitions", "2", *arguments],
+            capture_output=True, text=True, check=False, timeout=120,
+            env={**os.environ, "TMPDIR": str(self.folder)})
+
+    def left_behind(self):
+        topics = AdminClient({"bootstrap.servers": self.broker.bootstrap}).list_topics(timeout=10)
+        return [name for name in topics.topics if name.startswith("bench-")]
+
+    def test_measures_all_parts_and_cleans_up(self):
+        done = self.bench("--orders", "300", "--in-flight", "50", "--alone", "5", "--warm-up", "20",
+                          "--fold", "--open", "200", "--broker-pid", str(os.getpid()), "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["load"]["orders"], 300)
+        self.assertEqual(
+            found["load"]["records"],
+            {"submissions": 300, "commands": 1200, "events": 1200, "requests.noop": 900,
+             "replies.bench": 1200, "alerts": 0, "dead-letters": 0})
+        self.assertEqual(found["alone"]["orders"], 5)
+        self.assertLessEqual(found["alone"]["p50_ms"], found["alone"]["max_ms"])
+        # Every order four Decisions, those of the warm-ups too, and two Claims.
+        records = 4 * (20 + 300 + 50 + 5) + 2
+        self.assertEqual(found["fold"]["scheduler"]["records"], records)
+        self.assertEqual(found["fold"]["supervisor"]["records"], records)
+        self.assertEqual(found["open"]["orders"], 200)
+        names = [process["name"] for process in found["open"]["processes"]]
+        self.assertEqual(names, ["submission", "scheduler-1", "supervisor-1", "agent",
+                                 "load (this process)", "broker"])
+        self.assertTrue(all(process["rss_bytes"] > 0 for process in found["open"]["processes"]))
+        wait_for("the deletion of its topics", lambda: not self.left_behind())
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_refuses_the_embedded_broker(self):
+        done = self.bench("--embedded")
+        self.assertEqual(done.returncode, 64)
+        self.assertIn("embedded", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

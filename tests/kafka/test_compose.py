@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""compose/ for real: a Docker engine of the test's own, the images built from compose/Dockerfile,
+`docker-compose up` until every health check passes, orders, a killed scheduler, `down`.
+
+Images cannot be pulled where the tests run: stand_ins/ says what takes their place. Where no engine
+can run, the tests are skipped and say why; REEVE_COMPOSE_TEST=no skips them in any case.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from lib.engine import GIB, CannotRun, Engine, available_memory, has_rights, tar_of_bash
+from lib.paths import KAFKA, ROOT, new_folder
+from lib.waiting import wait_for
+
+TIMEOUT_SECONDS = 2400
+OWN_BROKERS = True
+
+CACHE = pathlib.Path(os.environ.get("REEVE_CACHE") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "reeve")
+STAND_INS = ROOT / "tests" / "kafka" / "stand_ins"
+FILE = ROOT / "compose" / "docker-compose.yml"
+LONG = 600  # seconds that anything may take on a loaded machine
+
+# Runs within the engine's network; argument 1 is the URL, standard input a body to POST.
+FETCH = """
+import sys, urllib.request
+body = sys.stdin.buffer.read() or None
+print(urllib.request.urlopen(sys.argv[1], body, timeout=20).read().decode())
+"""
+
+
+def image_of(service):
+    """The image's name in docker-compose.yml."""
+    return re.search(rf"image: (\S*{service}:\S+)", FILE.read_text(encoding="utf-8")).group(1)
+
+
+def require(condition, reason):
+    if not condition:
+        raise unittest.SkipTest(reason)
+
+
+def say(text):
+    print(f"# {text}", file=sys.stderr, flush=True)
+
+
+# ---- stand-ins ---------------------------------------------------------------------------------
+
+
+def debian_tar():
+    """What debian:12-slim holds, made once by debootstrap from this machine's mirror."""
+    path = CACHE / "debian-12.tar"
+    if path.exists():
+        return path
+    folder = new_folder("debian")
+    targets = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages",
+         "Codename: bookworm", "Origin: Debian"], capture_output=True, text=True, check=False)
+    mirror = (targets.stdout.split() or ["http://deb.debian.org/debian"])[0]
+    done = subprocess.run(["debootstrap", "--variant=minbase", "bookworm", folder / "root", mirror],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise CannotRun(f"debootstrap: {done.stdout.strip()[-300:]}")
+    root = folder / "root"
+    for unneeded in ("var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc",
+                     "usr/share/man", "usr/share/locale"):
+        for entry in (root / unneeded).iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            else:
+                entry.unlink()
+    proxies = subprocess.run(["apt-config", "dump", "--format", '%f "%v";%n', "Acquire::http",
+                              "Acquire::https"], capture_output=True, text=True, check=False)
+    (root / "etc/apt/apt.conf.d/80-as-on-the-host").write_text(proxies.stdout)
+    subprocess.run(["tar", "-C", root, "-cf", f"{path}.new", "."], check=True)
+    os.replace(f"{path}.new", path)
+    shutil.rmtree(folder)
+    return path
+
+
+def build(engine, image, context, *options):
+    engine.run("docker", "build", "--network=host", "-t", image, *options, str(context),
+               timeout=900)
+    say(f"built {image}")
+
+
+@contextlib.contextmanager
+def context_of(name):
+    """A folder to build a stand-in in; more files can be put into it."""
+    folder = new_folder(name) / name
+    shutil.copytree(STAND_INS / name, folder)
+    yield folder
+    shutil.rmtree(folder.parent)
+
+
+def build_kafka(engine):
+    subprocess.run([KAFKA, "fetch"], check=True)
+    version = image_of("kafka").partition(":")[2]
+    java = pathlib.Path(shutil.which("java")).resolve().parent.parent
+    with context_of("kafka") as folder:
+        shutil.copytree(java, folder / "java", ignore_dangling_symlinks=True,
+                        ignore=shutil.ignore_patterns("jmods", "src.zip", "demo", "ct.sym"))
+        shutil.copytree(CACHE / f"kafka-{version}" / "libs", folder / "libs")
+        build(engine, image_of("kafka"), folder)
+
+
+def build_monitoring(engine):
+    import yaml  # pylint: disable=import-outside-toplevel
+    with context_of("prometheus") as folder:
+        for program in ("prometheus", "promtool"):
+            shutil.copy(CACHE / "prometheus" / program, folder)
+        shutil.copy(STAND_INS / "wget", folder)
+        build(engine, image_of("prometheus"), folder)
+    with context_of("grafana") as folder:
+        shutil.copytree(pathlib.Path(yaml.__file__).parent, folder / "yaml",
+                        ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        shutil.copy(STAND_INS / "wget", folder)
+        build(engine, image_of("grafana"), folder)
+
+
+def build_all(engine):
+    engine.run("docker", "import", str(debian_tar()), "debian:12-slim")
+    say("made debian:12-slim")
+    if engine.run("docker", "run", "--rm", "--network=host", "debian:12-slim", "apt-get", "update",
+                  check=False).returncode != 0:
+        raise CannotRun("containers reach no Debian mirror")
+    for target, image in (("reeve", "reeve:latest"), ("shop", "reeve-shop:latest")):
+        build(engine, image, ROOT, "-f", str(ROOT / "compose" / "Dockerfile"), "--target", target)
+    build_kafka(engine)
+    build_monitoring(engine)
+
+
+# ---- the tests ---------------------------------------------------------------------------------
+
+
+class ComposeTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        require(os.environ.get("REEVE_COMPOSE_TEST") != "no", "REEVE_COMPOSE_TEST=no")
+        require(has_rights(), "an engine needs root and the right to make namespaces")
+        require(available_memory() > 5 * GIB, "three brokers and the services need 5 GiB of memory")
+        require(shutil.which("dockerd") or not os.path.exists("/run/systemd/system"),
+                "to install Docker would start it on this machine: scripts/setup compose does that")
+        setup = subprocess.run([ROOT / "scripts" / "setup", "compose", "broker"],
+                               capture_output=True, text=True, check=False)
+        require(setup.returncode == 0, f"packages cannot be had: {setup.stderr.strip()}")
+        cls.folder = new_folder("engine")
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.engine = Engine(cls.folder)
+        need = cls.engine.disk_gib()
+        require(shutil.disk_usage(cls.folder).free > need * GIB, f"{need} GiB of disk are needed")
+        cls.addClassCleanup(cls.engine.close)
+        try:
+            cls.prepare(cls.engine)
+        except CannotRun as reason:
+            raise unittest.SkipTest(str(reason)) from None
+        cls.addClassCleanup(cls.down)
+        cls.up()
+        say("up")
+        wait_for(cls.describe, cls.all_healthy, LONG, poll_seconds=0.5)
+        say("healthy")
+
+    @classmethod
+    def prepare(cls, engine):
+        """Both ways to start the engine are tried out before anything long is begun."""
+        try:
+            tar_of_bash(cls.folder / "bash.tar")
+            for own_network in (True, False):
+                engine.start(own_network)
+                engine.try_out(cls.folder / "bash.tar", own_network)
+                if own_network:
+                    engine.stop()
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:
+            raise CannotRun(f"the engine does not work here: {error}") from None
+        say(f"an engine runs here, with {engine.storage} "
+            f"{'in memory' if engine.in_memory else 'on disk'}")
+        build_all(engine)
+        engine.stop()
+        engine.start(own_network=True)
+
+    # ---- what the tests do with it ----
+
+    @classmethod
+    def compose(cls, *arguments, **options):
+        return cls.engine.run("docker-compose", "--project-name", "reeve", "--file", str(FILE),
+                              *arguments, **options).stdout
+
+    @classmethod
+    def reeve(cls, *arguments, **options):
+        return cls.compose("exec", "-T", "console", "reeve", *arguments, **options)
+
+    @classmethod
+    def fetch(cls, url, body=""):
+        return cls.engine.run("/usr/bin/python3", "-c", FETCH, url, input=body).stdout
+
+    @classmethod
+    def up(cls):
+        """`up`; once more if a slow machine started a broker so late that the first one gave up."""
+        arguments = ("docker-compose", "--project-name", "reeve", "--file", str(FILE), "up", "-d",
+                     "--no-build")
+        first = cls.engine.run(*arguments, check=False, timeout=900)
+        if first.returncode != 0:
+            say(f"a second up, after: {first.stdout.strip()[-200:]}")
+            cls.engine.run(*arguments, timeout=900)
+
+    @classmethod
+    def down(cls):
+        cls.compose("--profile", "load", "down", "--volumes", check=False)
+        say("down")
+
+    @classmethod
+    def containers(cls):
+        """Of each container, what docker inspect says."""
+        ids = cls.engine.run("docker", "ps", "--all", "--quiet").stdout.split()
+        return json.loads(cls.engine.run("docker", "inspect", *ids).stdout)
+
+    @classmethod
+    def states(cls):
+        """Container -> healthy, starting, running, exited with 0 and so on."""
+        found = {}
+        for container in cls.containers():
+            state = container["State"]
+            word = state.get("Health", {}).get("Status") if state["Running"] else None
+            found[container["Name"].lstrip("/")] = word or (
+                f"{state['Status']} {state['ExitCode']}")
+        return found
+
+    @classmethod
+    def all_healthy(cls):
+        states = cls.states()
+        jobs = {"reeve_topics_1", "reeve_workflows_1"}
+        assert all(states[job] == "exited 0" for job in jobs), states
+        return all(state == "healthy" for name, state in states.items() if name not in jobs)
+
+    @classmethod
+    def describe(cls):
+        logs = cls.compose("logs", "--no-color", "--tail=5", check=False)
+        return f"all are healthy: {cls.states()}\n{logs}"
+
+    @classmethod
+    def counts(cls):
+        return json.loads(cls.fetch("http://127.0.0.1:8080/api/counts"))["by_state"]
+
+    def ended(self):
+        counts = self.counts()
+        return sum(counts.get(state, 0) for state in ("Processed", "Compensated", "Error"))
+
+    # ---- the tests ----
+
+    def test_containers_are_confined(self):
+        scaled = {"submission", "scheduler", "supervisor", "console", "agent-stock",
+                  "agent-payment", "agent-carrier"}
+        names = {container["Name"].lstrip("/") for container in self.containers()}
+        for service in scaled:
+            self.assertLessEqual({f"reeve_{service}_1", f"reeve_{service}_2"}, names)
+        for container in self.containers():
+            with self.subTest(container["Name"]):
+                host, config = container["HostConfig"], container["Config"]
+                self.assertNotIn(config["User"], ("", "0", "root"))
+                self.assertTrue(host["ReadonlyRootfs"])
+                self.assertEqual(host["CapDrop"], ["ALL"])
+                self.assertFalse(host["CapAdd"] or host["Privileged"])
+                self.assertIn("no-new-privileges:true", host["SecurityOpt"])
+                self.assertGreater(host["Memory"], 0)
+                self.assertGreater(host["NanoCpus"], 0)
+                self.assertGreater(host["PidsLimit"], 0)
+                for bindings in (host["PortBindings"] or {}).values():
+                    self.assertEqual({b["HostIp"] for b in bindings}, {"127.0.0.1"})
+                self.assertNotRegex(" ".join(config["Env"]), "trial")
+
+    def test_topics_have_three_replicas(self):
+        self.assertIn("all topics are as they should be",
+                      self.reeve("topics", "check", "--app", "web"))
+
+    def test_an_order_by_http(self):
+        order = json.loads((ROOT / "examples/stranger/order.json").read_text(encoding="utf-8"))
+        order.pop("reply_to", None)
+        answer = json.loads(self.fetch("http://127.0.0.1:8070/orders", json.dumps(order)))
+        self.assertEqual(answer["order_id"], order["order_id"])
+
+        def has_ended():
+            shown = json.loads(self.fetch(f"http://127.0.0.1:8081/api/orders/{order['order_id']}"))
+            return shown["state"] in ("Processed", "Compensated")
+
+        wait_for("the order ended", lambda: self.ended() > 0 and has_ended(), LONG)
+
+    def test_orders_end_though_a_scheduler_is_killed(self):
+        os.environ["LOAD_RATE"] = "8"  # a second; for docker-compose.yml
+        self.compose("--profile", "load", "up", "-d", "--no-build", "load")
+        wait_for("20 orders ended", lambda: self.ended() >= 20, LONG)
+        self.engine.run("docker", "kill", "--signal=KILL", "reeve_scheduler_1")
+        before = self.ended()
+        wait_for("80 more ended", lambda: self.ended() >= before + 80, LONG)
+        self.compose("--profile", "load", "rm", "--stop", "--force", "load")
+        self.assertEqual(self.states()["reeve_scheduler_1"], "exited 137")
+
+        def none_is_open():
+            counts = self.counts()
+            assert not any(counts.get(state) for state in
+                           ("Pending", "Processing", "Compensating")), counts
+            return True
+
+        wait_for("all orders ended", none_is_open, LONG)
+        self.assertIn("clean: 0 violations", self.reeve("verify"))
+        self.engine.run("docker", "start", "reeve_scheduler_1")
+        wait_for("the scheduler is back", lambda: self.states()["reeve_scheduler_1"] == "healthy",
+                 LONG)
+
+    def test_prometheus_sees_all_and_the_dashboard_finds_its_series(self):
+        def all_up():
+            targets = json.loads(self.fetch("http://127.0.0.1:9090/api/v1/targets"))
+            ups = [t["labels"].get("service") for t in targets["data"]["activeTargets"]
+                   if t["health"] == "up"]
+            return len(ups) >= 15 and len(set(ups)) == 8
+
+        wait_for("Prometheus sees 14 instances and itself", all_up, LONG)
+
+        def nothing_is_missing():
+            found = json.loads(self.fetch("http://127.0.0.1:3000/report"))
+            assert len(found) > 30, found
+            missing = [query for query, series in found.items() if series == 0]
+            assert not missing, missing
+            return True
+
+        wait_for("each query finds series", nothing_is_missing, LONG, poll_seconds=1)
+        rules = json.loads(self.fetch("http://127.0.0.1:9090/api/v1/rules"))
+        states = {rule["name"]: rule["health"] for group in rules["data"]["groups"]
+                  for rule in group["rules"]}
+        self.assertGreaterEqual(len(states), 5)
+        wait_for("rules are evaluated", lambda: set(states.values()) <= {"ok", "unknown"}, 1)
+
+    def test_up_again_changes_nothing(self):
+        before = {name for name, state in self.states().items() if state != "exited 0"}
+        self.up()
+        wait_for(self.describe, self.all_healthy, LONG, poll_seconds=0.5)
+        self.assertLessEqual(before, set(self.states()))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scheduler dies between any two steps of claim, fold, cycle and emission, under load, and is
+started again: every order ends, every status and request is there, and the log is as if nothing had
+been."""
+
+import unittest
+
+from lib import Broker, wait_for
+from lib.crowd import Crowd, failpoints_in
+
+TIMEOUT_SECONDS = 300
+
+# Where it dies -> what else it takes to come there.
+CLAIM = {"claim.begin": "", "claim.acknowledged": "", "claim.folded": "", "claim.running": "",
+         "follower.fold": "", "follower.commit": "",
+         # After a claim without a Decision the next owner writes an Attempt first.
+         "attempt.acknowledged": ""}
+CYCLE = {"cycle.decide": "", "cycle.append": "", "cycle.acknowledged": "", "cycle.stored": "",
+         "cycle.emitted": "",
+         # An error of the store: the claim is given up, the store dropped.
+         "cycle.store": "cycle.store=error@2,follower.drop=kill",
+         "owner.given_up": "cycle.store=error@2,owner.given_up=kill",
+         "follower.drop": "cycle.store=error@2,follower.drop=kill"}
+EMISSION = {"emit.begin": "", "emit.request": "", "emit.status": ""}
+
+
+class FailpointsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.broker = Broker.shared()
+        cls.addClassCleanup(cls.broker.stop)
+        cls.crowd = Crowd(cls.broker, partitions=2, properties={"session.timeout.ms": 1500})
+        cls.addClassCleanup(cls.crowd.stop)
+        cls.names = cls.crowd.submit(20)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.crowd.wait_for_end(cls.names)
+        wait_for("every status is there", lambda: not cls.crowd.missing_statuses(), 20, 0.3)
+        findings = cls.crowd.findings() + cls.crowd.missing_requests()
+        if findings:
+            raise AssertionError("\n".join(map(str, findings)))
+
+    def die_at(self, points, passes):
+        """The scheduler runs until it is killed at the point, then with the next point, and at last
+        without any. Orders keep coming, and those of the time before have not ended."""
+        scheduler = self.crowd["scheduler-1"]
+        if scheduler.is_running:
+            scheduler.sigkill()
+        for point, specification in points.items():
+            with self.subTest(point):
+                scheduler.start(ready=False, env={
+                    "REEVE_FAILPOINT": specification or f"{point}=kill@{passes}"})
+                self.names.extend(self.crowd.load_until_killed(scheduler))
+        scheduler.start()
+        self.crowd.wait_for_end(self.names)
+        self.assertEqual({self.crowd.state(name) for name in self.names}, {"Processed"})
+
+    def test_while_it_claims_and_folds(self):
+        self.die_at(CLAIM, 1)
+
+    def test_in_the_cycle(self):
+        self.die_at(CYCLE, 7)
+
+    def test_while_it_emits(self):
+        self.die_at(EMISSION, 11)
+
+    def test_no_failpoint_is_left_out(self):
+        sources = ("owner.c", "owner_cycle.c", "follower.c", "emitter.c")
+        self.assertEqual(failpoints_in(*(f"runtime/{name}" for name in sources)),
+                         {*CLAIM, *CYCLE, *EMISSION})
+
+
+if __name__ == "__main__":
+    unittest.main()

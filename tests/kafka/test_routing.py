@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps go to agents that are well and have room; the rest wait at the scheduler, by priority, for
+as long as it takes. Orders of events are looked at, not times; where two partitions are compared it
+is by the scheduler's clock, which is one for both."""
+
+import unittest
+
+from lib import Broker, wait_for
+from lib import records as codec
+from lib.crowd import Crowd
+
+TIMEOUT_SECONDS = 600
+
+HEARTBEAT_MS = 300
+FACTOR = 2  # routing.factor
+PROPERTIES = {"clock.skew.max.ms": 400, "routing.retry.ms": 300, "routing.retry.max.ms": 600,
+              "routing.alert.ms": 500, "agent.heartbeat.ms": HEARTBEAT_MS}
+
+
+def workflow(name, *agents, seconds=60):
+    # Whatever times out, or fails, would be seen as an order that did not end Processed.
+    return {"Name": name, "Version": 1, "Defaults": {"TimeoutSeconds": seconds},
+            "Steps": [{"Name": "Call", "Agents": list(agents)}]}
+
+
+class RoutingTest(unittest.TestCase):
+    """A class has its own services: what one agent is to another is all that matters here."""
+
+    workflows = ()
+    agents = {}
+    options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        if cls is RoutingTest:
+            raise unittest.SkipTest("for others to build on")
+        cls.broker = Broker.shared()
+        cls.addClassCleanup(cls.broker.stop)
+        cls.crowd = Crowd(cls.broker, partitions=4, workflows=cls.workflows, agents=cls.agents,
+                          properties=PROPERTIES, **cls.options)
+        cls.addClassCleanup(cls.crowd.stop)
+
+    @classmethod
+    def tearDownClass(cls):
+        findings = cls.crowd.findings()
+        if findings:
+            raise AssertionError("\n".join(findings))
+
+    # ---- the services ----
+
+    def gauge(self, name, agent, scheduler="scheduler-1"):
+        """A gauge of an agent, 0 if it is not there."""
+        _, body = self.crowd[scheduler].get("/metrics")
+        for line in body.splitlines():
+            if line.startswith(f'{name}{{agent="{agent}"}} '):
+                return float(line.rsplit(" ", 1)[1])
+        return 0
+
+    def wait_for_room(self, agent, room):
+        wait_for(lambda: f"room for {room} at {agent}",
+                 lambda: self.gauge("reeve_agent_room", agent) == room, 60)
+
+    def submit(self, count, workflow_name, priority="normal"):
+        crowd = self.crowd
+        names = [crowd.name_for() for _ in range(count)]
+        crowd.cluster.produce("submissions", [
+            (name, codec.local_schemas().encode("SubmitOrder", crowd.order(
+                name, workflow_name, priority=priority))) for name in names], seconds=60)
+        return names
+
+    # ---- what the log says ----
+
+    def events(self, names=None, kinds=None):
+        """(order, decided_at, event) of the admitted Decisions, of one partition in its order."""
+        names = set(names) if names is not None else None
+        return [(decision["order_id"], decision["decided_at"], event)
+                for _, _, decision in self.crowd.admitted()
+                if names is None or decision["order_id"] in names
+                for event in decision["events"] if kinds is None or event["_type"] in kinds]
+
+    def count(self, kind, names):
+        return len(self.events(names, {kind}))
+
+    def wait_for_all(self, kind, names, seconds=120):
+        wait_for(lambda: f"{kind} of {len(names)} orders, {self.count(kind, names)} so far",
+                 lambda: self.count(kind, names) >= len(names), seconds)
+
+    def wait_processed(self, names, seconds=180):
+        self.crowd.wait_for_end(names, seconds)
+        self.assertEqual({self.crowd.state(name) for name in names}, {"Processed"})
+
+    def alerts(self):
+        return [(record.value["raised"], record.value["by"], record.value["message"])
+                for record in self.crowd.tail("alerts")
+                if record.value["code"] == "AgentUnavailable"]
+
+    def most_at_once(self, names):
+        """Started and not ended, at the same time. Of one millisecond the ends come first, so it
+        may be a few more than is found."""
+        ends = {"StepSucceeded", "StepFailed", "StepTimedOut"}
+        changes = sorted((at, -1 if event["_type"] in ends else 1)
+                         for _, at, event in self.events(names, ends | {"StepStarted"}))
+        most = now = 0
+        for _, change in changes:
+            now += change
+            most = max(most, now)
+        return most
+
+
+class ChoiceTest(RoutingTest):
+    workflows = [workflow("either", "carrier-a", "carrier-b"), workflow("broken", "broken"),
+                 workflow("either-broken", "broken", "carrier-b")]
+    # Nothing listens there: each call fails without an effect.
+    agents = {"carrier-a": {}, "carrier-b": {},
+              "broken": {"agent.kind": "http", "agent.http.url": "http://127.0.0.1:9/",
+                         "agent.circuit.errors.min": 3, "agent.circuit.open.ms": 600000,
+                         "agent.circuit.open.max.ms": 600000}}
+
+    def test_all_go_to_the_one_that_is_well(self):
+        for agent in ("carrier-a", "carrier-b"):
+            self.wait_for_room(agent, 2000)
+        both = self.submit(40, "either")
+        self.wait_processed(both)
+        asked = {event["agent"] for _, _, event in self.events(both, {"StepStarted"})}
+        self.assertEqual(asked, {"carrier-a", "carrier-b"})
+        for _, _, event in self.events(both, {"StepStarted"}):
+            self.assertRegex(event["routing_reason"],
+                             r"^(carrier-[ab]: \d+ of 2000 free, p95 \d+ ms(; |$)){2}$")
+            self.assertTrue(event["routing_reason"].startswith(event["agent"]))
+
+        self.crowd["agent-carrier-a"].sigkill()
+        self.wait_for_room("carrier-a", 0)
+        one = self.submit(40, "either")
+        self.wait_processed(one)
+        for _, _, event in self.events(one, {"StepStarted"}):
+            self.assertEqual(event["agent"], "carrier-b")
+            self.assertRegex(event["routing_reason"], r"^carrier-b: \d+ of 2000 free, p95 \d+ ms; "
+                                                      r"carrier-a: no live instance$")
+
+    def test_an_open_circuit_is_no_choice(self):
+        self.wait_for_room("broken", 2000)
+        self.crowd.wait_for_end(self.submit(4, "broken"), 120)
+        self.wait_for_room("broken", 0)
+        names = self.submit(20, "either-broken")
+        self.wait_processed(names)
+        for _, _, event in self.events(names, {"StepStarted"}):
+            self.assertEqual(event["agent"], "carrier-b")
+            self.assertRegex(event["routing_reason"],
+                             r"^carrier-b: \d+ of 2000 free, p95 \d+ ms; broken: circuit open$")
+
+
+class AwayTest(RoutingTest):
+    SECONDS = 8  # a step's deadline: none is missed once the agent is back
+    workflows = [workflow("ship", "carrier", seconds=SECONDS)]
+    agents = {"carrier": {"agent.in.flight.max": 8}}
+    options = {"supervisors": 2}
+
+    def away_for_long(self, names):
+        """Each has waited for longer than a deadline, and was looked at again."""
+        first = {}
+        found = set()
+        for name, at, _ in self.events(names, {"StepQueued"}):
+            if at - first.setdefault(name, at) > 1200 * self.SECONDS:
+                found.add(name)
+        return len(found) == len(names)
+
+    def test_an_agent_that_is_away_undoes_nothing(self):
+        self.wait_for_room("carrier", 8 * FACTOR)
+        self.assertEqual(self.crowd["agent-carrier"].terminate(), 0)
+        self.wait_for_room("carrier", 0)
+        names = self.submit(100, "ship")
+        self.wait_for_all("StepQueued", names)
+        self.assertEqual(self.gauge("reeve_steps_queued", "carrier"), 100)
+        wait_for(lambda: f"an alert: {self.alerts()}",
+                 lambda: [alert for alert in self.alerts() if alert[0]], 60)
+        wait_for("they have waited for long", lambda: self.away_for_long(names), 120)
+
+        # Neither a crash of the scheduler nor the loss of its store changes anything.
+        scheduler = self.crowd["scheduler-1"]
+        scheduler.sigkill()
+        scheduler.start(ready=False)
+        more = self.submit(20, "ship")
+        scheduler.wait_ready(60)
+        self.wait_for_all("StepQueued", more)
+        scheduler.sigkill()
+        scheduler.drop_data()
+        scheduler.start(ready=False)
+        scheduler.wait_ready(60)
+        wait_for("all are known to wait",
+                 lambda: self.gauge("reeve_steps_queued", "carrier") == 120, 60)
+        self.assertEqual(self.count("StepStarted", [*names, *more]), 0)
+        for name, _, event in self.events([*names, *more], {"StepQueued"}):
+            self.assertEqual(event["reason"], "carrier: no live instance", name)
+            self.assertGreater(event["retry_at"], 0, name)
+
+        self.crowd["agent-carrier"].start(ready=False)
+        self.wait_processed([*names, *more])
+        self.assertEqual(self.count("StepStarted", [*names, *more]), 120)
+        self.assertLessEqual(self.most_at_once([*names, *more]), 8 * FACTOR)
+        self.assertEqual(self.gauge("reeve_steps_queued", "carrier"), 0)
+        # The one that raised the first alert was killed; another was raised, and closed.
+        wait_for(lambda: f"the alert is closed: {self.alerts()}",
+                 lambda: not self.alerts()[-1][0], 60)
+        self.assertEqual({by for _, by, _ in self.alerts()}, {"carrier"})
+
+
+class RoomTest(RoutingTest):
+    CALLS = 4
+    workflows = [workflow("pack", "packer", seconds=600)]
+    agents = {"packer": {"agent.in.flight.max": CALLS, "agent.sim.latency.ms": 20}}
+    options = {"schedulers": 2}
+
+    def test_no_more_are_started_than_there_is_room_for(self):
+        def both_have_half():
+            return [self.gauge("reeve_agent_room", "packer", f"scheduler-{number}")
+                    for number in (1, 2)] == [self.CALLS * FACTOR / 2] * 2
+
+        wait_for("both have their part of the room", both_have_half, 60)
+        names = self.submit(300, "pack")
+        self.wait_processed(names)
+        self.assertLessEqual(self.most_at_once(names), self.CALLS * FACTOR)
+        self.assertGreater(self.count("StepQueued", names), 100)
+        self.assertEqual(self.count("StepStarted", names), 300)
+
+
+class PriorityTest(RoutingTest):
+    CALLS = 4
+    LOW = 10000
+    workflows = [workflow("serve", "counter", seconds=3600)]
+    agents = {"counter": {"agent.in.flight.max": CALLS, "agent.sim.latency.ms": 60}}
+
+    def lows_between(self, low, begin, end):
+        low = set(low)
+        return sum(begin <= at <= end for name, at, _ in self.events(kinds={"StepStarted"})
+                   if name in low)
+
+    def started_at(self, name):
+        return self.events([name], {"StepStarted"})[0][1]
+
+    def test_a_high_one_does_not_wait_for_ten_thousand_low_ones(self):
+        limit = self.CALLS * FACTOR
+        self.wait_for_room("counter", limit)
+        low = self.submit(self.LOW, "serve", "low")
+        wait_for("most of the low ones wait",
+                 lambda: self.gauge("reeve_steps_queued", "counter") > self.LOW * 0.8, 180)
+
+        for high in [self.submit(1, "serve", "high")[0] for _ in range(3)]:
+            wait_for("it is started", lambda name=high: self.count("StepStarted", [name]), 60)
+            accepted = self.events([high], {"OrderAccepted"})[0][1]
+            # Those that were asked for when it came, and the share of the low ones.
+            passed = self.lows_between(low, accepted + 1, self.started_at(high) - 1)
+            self.assertLessEqual(passed, 2 * limit)
+        self.assertGreater(self.gauge("reeve_steps_queued", "counter"), self.LOW / 2)
+
+        # A stream of high ones does not starve the low ones: one in 17 is theirs.
+        high = self.submit(170, "serve", "high")
+        self.wait_for_all("StepStarted", high)
+        times = sorted(at for _, at, _ in self.events(high, {"StepStarted"}))
+        passed = self.lows_between(low, times[0], times[-1])
+        self.assertGreaterEqual(passed, 5)
+        self.assertLessEqual(passed, 10 + 2 * limit)
+
+        # The agent becomes quick, and all end.
+        self.crowd["agent-counter"].terminate()
+        self.crowd.add_agent("counter", "agent-quick",
+                             {"agent.sim.latency.ms": 0, "agent.in.flight.max": 500})
+        self.wait_processed([*low, *high], 300)
+        self.assertEqual(self.gauge("reeve_steps_queued", "counter"), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

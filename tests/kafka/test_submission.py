@@ -1,0 +1,519 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The front door on a real broker: what strangers write to the submissions topic, sound or not,
+what they send by HTTP, and crashes in between. Only the submission service runs: what comes out is
+commands, dead letters and `Rejected` statuses."""
+
+import contextlib
+import decimal
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import unittest
+import urllib.error
+import urllib.request
+
+import confluent_kafka
+
+from lib import Broker, Cluster, paths, wait_for
+from lib.records import Schemas, local_schemas, read_topic
+
+TIMEOUT_SECONDS = 600
+
+THREE_STEPS = paths.ROOT / "examples" / "workflows" / "three-steps.yaml"
+LINE = {"sku": "71053", "description": "LANTERN", "quantity": 2, "unit_price": "3.39"}
+
+
+def order(order_id, **fields):
+    """The fields of a SubmitOrder, as fastavro wants them."""
+    value = {"order_id": order_id, "customer": "c", "currency": "GBP",
+             "lines": [{**LINE, "unit_price": decimal.Decimal(LINE["unit_price"])}],
+             "attributes": {"country": "UK"}, "priority": "normal", "reply_to": "",
+             "workflow": "three-steps", "workflow_version": 0, "traceparent": "",
+             "content_hash": None}
+    return {**value, **fields}
+
+
+def submit(order_id, **fields):
+    """(key, bytes) of a record for the submissions topic."""
+    return order_id, local_schemas().encode("SubmitOrder", order(order_id, **fields))
+
+
+def cancel(order_id, **fields):
+    value = {"order_id": order_id, "by": "", "reason": "", "reply_to": "", **fields}
+    return order_id, local_schemas().encode("CancelOrder", value)
+
+
+def error_of(record):
+    """What the headers of a dead letter say."""
+    headers = {name.rsplit(".", 1)[-1]: value.decode() for name, value in record.headers.items()}
+    return (headers["topic"], int(headers["partition"]), int(headers["offset"]),
+            headers["exception"], headers["message"])
+
+
+class SubmissionCase(unittest.TestCase):
+    def setUp(self):
+        broker = Broker.shared()
+        self.addCleanup(broker.stop)
+        self.cluster = Cluster(broker)
+        self.addCleanup(self.cluster.stop)
+        self.cluster.topics_apply()
+        self.cluster.topic_create("replies.web", partitions=self.cluster.partitions)
+        self.cluster.workflow_deploy(THREE_STEPS)
+
+    def commands(self, at_least=0, seconds=30):
+        return self.cluster.wait_for_records(
+            "commands", lambda records: len(records) >= at_least, seconds)
+
+    def dead_letters(self, count):
+        """Not decoded: most of them cannot be."""
+        found = []
+
+        def enough():
+            found[:] = read_topic(self.cluster.broker.bootstrap, self.cluster.topic("dead-letters"),
+                                  schemas=Schemas())
+            return len(found) >= count
+
+        wait_for(lambda: f"{count} dead letters: {found}", enough)
+        self.assertEqual(len(found), count)
+        return found
+
+    def ids(self, records):
+        return sorted(record.key for record in records)
+
+
+class PoisonTest(SubmissionCase):
+    def test_bad_records_are_dead_letters_and_their_neighbours_go_on(self):
+        self.cluster.add("submission")
+        good = submit("x")[1]
+        foreign = b"\xc3\x01" + b"\x01\x02\x03\x04\x05\x06\x07\x08" + good[10:]
+        cases = [
+            ("garbage", b"\x00\xffgarbage", "NotAvro"),
+            ("empty", b"", "NotAvro"),
+            ("tombstone", None, "Empty"),
+            ("truncated", good[:-4], "Truncated"),
+            ("longer", good + b"\x00", "TrailingBytes"),
+            ("oversized", b"\xc3\x01" + bytes(1 << 20), "TooLong"),
+            ("foreign", foreign, "UnknownSchema"),
+            ("wrong-key", good, "WrongKey"),
+            ("a/b", submit("a/b")[1], "InvalidOrder"),
+            ("euro", submit("euro", currency="eur")[1], "InvalidOrder"),
+            ("long", submit("long", customer="x" * 5000)[1], "TooLong"),
+            ("unknown", submit("unknown", workflow="nothing")[1], "UnknownWorkflow"),
+            ("version", submit("version", workflow_version=9)[1], "UnknownWorkflow"),
+            ("elsewhere", submit("elsewhere", reply_to="other.replies.web")[1], "BadReplyTopic"),
+            ("events", submit("events", reply_to=self.cluster.topic("events"))[1],
+             "BadReplyTopic"),
+            ("nobody", submit("nobody", reply_to=self.cluster.topic("replies.nobody"))[1],
+             "UnknownReplyTopic"),
+        ]
+        messages, expected = [], {}
+        for number, (key, value, _) in enumerate(cases):
+            messages += [submit(f"before-{number}"), (key, value), submit(f"after-{number}")]
+        positions = self.cluster.produce("submissions", messages)
+        for number, (key, value, code) in enumerate(cases):
+            expected[positions[3 * number + 1]] = (key, value, code)
+        for letter in self.dead_letters(len(cases)):
+            topic, partition, offset, code, message = error_of(letter)
+            key, value, expected_code = expected.pop((partition, offset))
+            self.assertEqual((topic, code), (self.cluster.topic("submissions"), expected_code))
+            self.assertEqual((letter.key, letter.raw), (key, value))
+            self.assertNotEqual(message, "")
+        records = self.commands(at_least=2 * len(cases))
+        self.assertEqual(self.ids(records), sorted(
+            f"{side}-{number}" for number in range(len(cases)) for side in ("before", "after")))
+
+    def test_a_senders_headers_travel_with_the_dead_letter(self):
+        self.cluster.add("submission")
+        self.cluster.produce("submissions", [("k", b"garbage", [("mine", b"1")])])
+        (letter,) = self.dead_letters(1)
+        self.assertEqual(letter.headers["mine"], b"1")
+
+    def test_refusals_are_told_where_the_reply_topic_is_good(self):
+        self.cluster.add("submission")
+        web = self.cluster.topic("replies.web")
+        messages = [submit("told", reply_to=web, currency="eur"),
+                    ("other", submit("told-too", reply_to=web)[1]),
+                    submit("silent", currency="eur")]
+        positions = self.cluster.produce("submissions", messages)
+        self.dead_letters(3)
+        statuses = self.cluster.wait_for_records(
+            "replies.web", lambda records: len(records) >= 2)
+        for status in statuses:
+            self.assertEqual((status.type, status.value["kind"]), ("StatusUpdate", "Rejected"))
+            self.assertEqual(status.key, status.value["order_id"])
+            self.assertEqual(status.value["order_version"], 0)
+            self.assertNotEqual(status.value["message"], "")
+        told = {status.key: status.value for status in statuses}
+        self.assertIn("told", told)
+        self.assertIn("told-too", told)
+        self.assertNotIn("silent", told)
+        # A position of submissions is never mistaken for one of commands.
+        self.assertEqual(
+            (told["told"]["command_partition"], told["told"]["command_offset"]),
+            (-1 - positions[0][0], positions[0][1]))
+        self.assertEqual(told["told"]["code"], "InvalidOrder")
+        self.assertEqual(told["told-too"]["code"], "WrongKey")
+
+    def test_trusted_commands_are_not_taken(self):
+        self.cluster.add("submission")
+        value = {"order_id": "o", "by": "operator", "reason": "because"}
+        self.cluster.produce(
+            "submissions", [("o", local_schemas().encode("CompensateOrder", value)), submit("p")])
+        (letter,) = self.dead_letters(1)
+        self.assertEqual(error_of(letter)[3], "NotAccepted")
+        self.assertEqual(self.ids(self.commands(at_least=1)), ["p"])
+
+
+class WriterTest(SubmissionCase):
+    def newer_schema(self):
+        """SubmitOrder as a later version might write it: a new field in the middle."""
+        schema = json.loads((paths.SCHEMAS / "SubmitOrder.avsc").read_text())
+        schema["fields"].insert(2, {"name": "gift_wrap", "type": "boolean", "default": False})
+        return schema
+
+    def test_a_newer_writer_is_understood_once_its_schema_is_published(self):
+        self.cluster.add("submission")
+        text = json.dumps(self.newer_schema())
+        schemas = Schemas()
+        schemas.add(text)
+        _, fingerprint = schemas.by_name["SubmitOrder"]
+        key = f"{int.from_bytes(fingerprint, 'little'):016x}"
+        self.cluster.produce("schemas", [(key, text.encode())])
+        value = schemas.encode("SubmitOrder", {**order("new"), "gift_wrap": True})
+        self.cluster.produce("submissions", [("new", value)])
+        (command,) = self.commands(at_least=1)
+        self.assertEqual((command.key, command.value["workflow_version"]), ("new", 1))
+        self.assertEqual(command.value["attributes"], {"country": "UK"})
+
+    def test_commands_are_where_the_order_belongs(self):
+        self.cluster.add("submission")
+        ids = [f"order-{number}" for number in range(200)]
+        # Also by a client with another partitioner, and without keys.
+        producer = confluent_kafka.Producer({
+            "bootstrap.servers": self.cluster.broker.bootstrap, "partitioner": "random"})
+        for number, order_id in enumerate(ids):
+            key, value = submit(order_id)
+            producer.produce(self.cluster.topic("submissions"), value,
+                             key=key if number % 2 else None)
+        self.assertEqual(producer.flush(30), 0)
+        commands = self.commands(at_least=len(ids))
+        self.assertEqual(self.ids(commands), sorted(ids))
+        for command in commands:
+            self.assertEqual(command.type, "SubmitOrder")
+            self.assertEqual(command.value["workflow_version"], 1)
+            self.assertEqual(len(command.value["content_hash"]), 16)
+        # The same partition as the murmur2 partitioner of strangers' clients.
+        self.cluster.topic_create("probe", partitions=self.cluster.partitions)
+        probe = dict(zip(ids, self.cluster.produce("probe", [(i, b"x") for i in ids])))
+        for command in commands:
+            self.assertEqual(command.partition, probe[command.key][0])
+
+    def test_the_same_twice_has_one_identity(self):
+        self.cluster.add("submission")
+        self.cluster.produce("submissions", [
+            submit("same", attributes={"a": "1", "b": "2"}),
+            submit("same", attributes={"b": "2", "a": "1"}, content_hash=b"0" * 16),
+            submit("same", attributes={"a": "1", "b": "3"})])
+        first, second, third = self.commands(at_least=3)
+        self.assertEqual(first.value["content_hash"], second.value["content_hash"])
+        self.assertNotEqual(first.value["content_hash"], third.value["content_hash"])
+
+    def test_a_cancellation_follows_its_order(self):
+        self.cluster.add("submission")
+        self.cluster.produce("submissions", [
+            submit("o"), cancel("o", by="bob", reason="ordered twice")])
+        first, second = self.commands(at_least=2)
+        self.assertEqual((first.type, second.type), ("SubmitOrder", "CancelOrder"))
+        self.assertEqual(second.value["by"], "application:bob")
+        self.assertEqual(second.value["reason"], "ordered twice")
+
+
+class HttpTest(SubmissionCase):
+    def post(self, path, body, content_type="application/json"):
+        port = self.cluster["submission-1"].http_port()
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{port}{path}", data, {"Content-Type": content_type}, method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+    def body(self, order_id, **fields):
+        return {"order_id": order_id, "currency": "GBP", "workflow": "three-steps",
+                "lines": [LINE], **fields}
+
+    def test_an_order_is_acknowledged_with_its_position(self):
+        self.cluster.add("submission")
+        status, answer = self.post("/orders", self.body("http-1"))
+        self.assertEqual((status, answer["order_id"], answer["workflow_version"]),
+                         (202, "http-1", 1))
+        (command,) = self.commands(at_least=1)
+        self.assertEqual((command.partition, command.offset),
+                         (answer["partition"], answer["offset"]))
+        self.assertEqual(str(command.value["lines"][0]["unit_price"]), "3.3900")
+        status, answer = self.post("/orders/http-1/cancel", {"reason": "twice"})
+        self.assertEqual((status, answer["order_id"]), (202, "http-1"))
+        commands = self.commands(at_least=2)
+        self.assertEqual([c.type for c in commands], ["SubmitOrder", "CancelOrder"])
+        self.assertEqual(self.post("/orders/http-1/cancel", b"")[0], 202)
+
+    def test_the_same_order_by_both_doors_has_one_identity(self):
+        self.cluster.add("submission")
+        body = {**self.body("both"), "customer": "c", "attributes": {"country": "UK"}}
+        self.assertEqual(self.post("/orders", body)[0], 202)
+        self.cluster.produce("submissions", [submit("both")])
+        first, second = self.commands(at_least=2)
+        self.assertEqual(first.value["content_hash"], second.value["content_hash"])
+
+    def test_a_workflow_that_was_just_deployed(self):
+        self.cluster.add("submission")
+        text = THREE_STEPS.read_text().replace("Version: 1", "Version: 2")
+        path = paths.new_folder("workflow") / "three-steps.yaml"
+        path.write_text(text)
+        self.cluster.workflow_deploy(path)
+        status, answer = self.post("/orders", self.body("new", workflow_version=2))
+        self.assertEqual((status, answer["workflow_version"]), (202, 2))
+
+    def test_mistakes_are_explained(self):
+        self.cluster.add("submission")
+        cases = [
+            (b"hello", 400, "BadJson"),
+            (b"", 400, "BadJson"),
+            ({**self.body("x"), "oder_id": "y"}, 400, "UnknownField"),
+            (self.body("x", currency="euro"), 400, "InvalidOrder"),
+            (self.body("a/b"), 400, "InvalidOrder"),
+            (self.body("x", lines=[{**LINE, "quantity": 0}]), 400, "InvalidOrder"),
+            (self.body("x", workflow="nothing"), 400, "UnknownWorkflow"),
+            (self.body("x", reply_to="elsewhere"), 400, "BadReplyTopic"),
+            (self.body("x", reply_to=self.cluster.topic("replies.nobody")), 400,
+             "UnknownReplyTopic"),
+        ]
+        for body, status, code in cases:
+            answer = self.post("/orders", body)
+            self.assertEqual((answer[0], answer[1]["error"]), (status, code), body)
+            self.assertNotEqual(answer[1]["message"], "")
+        self.assertEqual(self.post("/orders", bytes((1 << 20) + 1))[0], 413)
+        self.assertEqual(self.post("/orders/x/cancel", {"why": "?"})[0], 400)
+        self.assertEqual(self.commands(), [])
+        self.dead_letters(0)
+
+
+class CrashTest(SubmissionCase):
+    """At-least-once, whatever dies; what was committed is not done again."""
+
+    def produce_many(self, name, count):
+        ids = [f"{name}-{number}" for number in range(count)]
+        self.cluster.produce("submissions", [submit(order_id) for order_id in ids])
+        return ids
+
+    def wait_for_all(self, ids, seconds=60):
+        wanted = set(ids)
+        return self.cluster.wait_for_records(
+            "commands", lambda records: wanted <= {r.key for r in records}, seconds)
+
+    def test_nothing_is_lost_when_it_is_killed_again_and_again(self):
+        service = self.cluster.add("submission", start=False)
+        ids = []
+        for number, failpoint in enumerate(
+                ("submission.acknowledged=kill@1", "submission.acknowledged=kill@300",
+                 "submission.commit=kill@1", "submission.commit=kill@3")):
+            ids += self.produce_many(f"crash{number}", 500)
+            service.start(ready=False, env={"REEVE_FAILPOINT": failpoint})
+            self.assertEqual(service.wait_end(60), -9)
+        service.start()
+        commands = self.wait_for_all(ids)
+        self.assertEqual({record.key for record in commands}, set(ids))
+
+    def test_what_is_committed_is_not_done_again(self):
+        service = self.cluster.add("submission")
+        ids = self.produce_many("once", 2000)
+        self.wait_for_all(ids)
+        self.assertEqual(service.terminate(), 0)
+        self.cluster.add("submission")
+        ids += self.produce_many("later", 10)
+        self.assertEqual(self.ids(self.wait_for_all(ids)), sorted(ids))
+
+    def test_another_instance_takes_over(self):
+        first = self.cluster.add("submission")
+        self.cluster.add("submission")
+        ids = self.produce_many("two", 1000)
+        first.sigkill()
+        ids += self.produce_many("alone", 1000)
+        commands = self.wait_for_all(ids)
+        self.assertEqual({record.key for record in commands}, set(ids))
+
+
+class CommandLineTest(SubmissionCase):
+    def test_submitting_files(self):
+        folder = paths.new_folder("orders")
+        one, many = folder / "one.json", folder / "many.jsonl"
+        value = {"order_id": "one", "currency": "GBP", "lines": [LINE]}
+        one.write_text(json.dumps(value, indent=2))
+        many.write_text("".join(
+            json.dumps({**value, "order_id": f"many-{n}", "workflow": "three-steps"}) + "\n"
+            for n in range(100)) + "{broken\n")
+        done = self.cluster.reeve("submit", one, check=False)
+        self.assertEqual(done.returncode, 65, done.stderr)
+        rows = self.cluster.reeve_json("submit", one, "--workflow", "three-steps")
+        self.assertEqual([row["order_id"] for row in rows], ["one"])
+        done = self.cluster.reeve("submit", many, check=False)
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("order 101: not JSON", done.stderr)
+        self.assertIn("100 submitted, 1 refused", done.stderr)
+        done = self.cluster.reeve(
+            "submit", "-", stdin=json.dumps([{**value, "order_id": "piped",
+                                              "workflow": "three-steps"}]))
+        self.assertIn("piped", done.stdout)
+        records = self.cluster.read_topic("submissions")
+        self.assertEqual(self.ids(records), sorted(
+            ["one", "piped", *(f"many-{n}" for n in range(100))]))
+        self.assertEqual({record.type for record in records}, {"SubmitOrder"})
+
+    def test_what_cannot_work_is_said_before_it_is_submitted(self):
+        path = paths.new_folder("orders") / "order.json"
+        for fields, message in (
+                ({"workflow": "nothing"}, "there is three-steps:1"),
+                ({"workflow": "three-steps", "reply_to": "x"}, "reply_to must be empty or"),
+                ({"workflow": "three-steps", "reply_to": self.cluster.topic("replies.no")},
+                 "there is no topic"),
+                ({"workflow": "three-steps", "currency": "euro"}, "currency")):
+            path.write_text(json.dumps(
+                {"order_id": "x", "currency": "GBP", "lines": [LINE], **fields}))
+            done = self.cluster.reeve("submit", path, check=False)
+            self.assertEqual(done.returncode, 65)
+            self.assertIn(message, done.stderr)
+        self.assertEqual(self.cluster.read_topic("submissions"), [])
+
+    def test_importing_a_real_day(self):
+        folder = paths.new_folder("import")
+        path = folder / "day.csv"
+        path.write_bytes(
+            (paths.ROOT / "examples/data/online-retail-2010-12-01.csv").read_bytes())
+        answer = self.cluster.reeve_json(
+            "import", path, "--preset", "online-retail", "--workflow", "three-steps",
+            "--prefix-id", "day1-")
+        self.assertEqual((answer["submitted"], answer["rejected"], answer["rejected_rows"]),
+                         (136, 7, 27))
+        rejects = (folder / "day.csv.rejects.csv").read_text().splitlines()
+        self.assertEqual(rejects[0], "line,order_id,reason")
+        self.assertEqual(rejects[1], "143,C536379,a cancellation names no earlier order")
+        self.assertEqual(len(rejects), 28)
+        records = {record.key: record for record in self.cluster.read_topic("submissions")}
+        self.assertEqual(len(records), 136)
+        self.assertEqual(len(records["day1-536592"].value["lines"]), 592)
+        first = records["day1-536365"].value
+        self.assertEqual((first["customer"], first["currency"]), ("17850", "GBP"))
+        self.assertEqual(first["attributes"]["country"], "United Kingdom")
+        total = sum(line["quantity"] * line["unit_price"]
+                    for record in records.values() for line in record.value["lines"])
+        self.assertEqual(str(total), "58960.7900")
+
+    def test_importing_at_a_pace_and_up_to_a_limit(self):
+        path = paths.new_folder("import") / "orders.jsonl"
+        path.write_text("".join(
+            json.dumps({"order_id": f"p-{n}", "currency": "GBP", "workflow": "three-steps"}) + "\n"
+            for n in range(1000)))
+        answer = self.cluster.reeve_json("import", path, "--rate", "40/s", "--limit", "60")
+        self.assertEqual(answer["submitted"], 60)
+        self.assertGreater(answer["seconds"], 1.2)
+        self.assertLess(answer["seconds"], 10)
+
+    def test_workflows_never_change_once_deployed(self):
+        rows = self.cluster.reeve_json("workflow", "deploy", THREE_STEPS)
+        self.assertEqual(rows[0]["result"], "already deployed")
+        folder = paths.new_folder("workflow")
+        path = folder / "other.yaml"
+        path.write_text(THREE_STEPS.read_text() + "# another comment\n")
+        done = self.cluster.reeve("workflow", "deploy", path, check=False)
+        self.assertEqual(done.returncode, 65)
+        self.assertIn("count its Version up", done.stderr)
+        (row,) = self.cluster.reeve_json("workflow", "list")
+        self.assertEqual((row["workflow"], row["version"], row["steps"]), ("three-steps", 1, 3))
+        self.assertEqual(self.cluster.reeve("workflow", "show", "three-steps:1").stdout,
+                         THREE_STEPS.read_text())
+        self.assertEqual(
+            self.cluster.reeve("workflow", "show", "three-steps:2", check=False).returncode, 1)
+        # Deploying made the topic of the workflow's agent.
+        self.assertEqual(self.cluster.read_topic("requests.noop"), [])
+
+    def test_cancelling(self):
+        self.cluster.reeve("cancel", "a", "b", "--reason", "twice", "--by", "carol")
+        records = self.cluster.read_topic("submissions")
+        self.assertEqual(self.ids(records), ["a", "b"])
+        self.assertEqual({r.value["by"] for r in records}, {"carol"})
+
+    def test_topics_are_checked(self):
+        self.assertEqual(self.cluster.reeve("topics", "check").stdout.strip(), "")
+        self.cluster.topic_create("requests.odd", config={"retention.ms": "1000"})
+        done = self.cluster.reeve("topics", "check", "--output", "json", check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("retention.ms", done.stdout)
+
+    def test_waiting_for_the_end(self):
+        """Without a scheduler there is none: the waiting ends in time, and says so."""
+        path = paths.new_folder("orders") / "order.json"
+        path.write_text(json.dumps(
+            {"order_id": "w", "currency": "GBP", "workflow": "three-steps"}))
+        web = self.cluster.topic("replies.web")
+        done = self.cluster.reeve("submit", path, "--reply-to", web, "--wait", "--timeout", "1",
+                                  check=False)
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertIn("have not ended in time", done.stderr)
+
+
+class DevTest(unittest.TestCase):
+    """`reeve dev` needs no broker; its own is embedded."""
+
+    def test_everything_is_ready_and_dies_with_its_parent(self):
+        process = subprocess.Popen(
+            [str(paths.reeve_binary()), "dev", str(THREE_STEPS)],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.kill)
+        lines, pids = [], []
+        for line in process.stdout:
+            lines.append(line)
+            with contextlib.suppress(ValueError):
+                if " pid " in line:
+                    pids.append(int(line.split(" pid ")[1].split()[0]))
+            if "Ctrl-C" in line:
+                break
+        self.assertIn("reeve dev is ready", lines[0], "".join(lines))
+        self.assertLess(float(lines[0].split("(")[1].split()[0]), 10)
+        self.assertGreaterEqual(len(pids), 4)
+        config = [line for line in lines if "client.properties" in line][0].split("=")[1].strip()
+        order_path = paths.new_folder("orders") / "order.json"
+        order_path.write_text(json.dumps(
+            {"order_id": "d", "currency": "GBP", "workflow": "three-steps"}))
+        done = subprocess.run(
+            [str(paths.reeve_binary()), "submit", str(order_path), "--config", config,
+             "--reply-to", "orders.replies.web", "--wait", "--timeout", "20", "--output", "jsonl"],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout.splitlines()[-1])["order_state"], "Processed")
+        wait_for("the console knows the order", lambda: "Processed" in subprocess.run(
+            [str(paths.reeve_binary()), "orders", "get", "d", "--config", config],
+            capture_output=True, text=True, check=False).stdout)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        for pid in pids:
+            wait_for(f"{pid} ends", lambda pid=pid: not self.runs(pid))
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(pathlib.Path(config).parent)
+        self.assertFalse(any(os.path.exists(f"/proc/{pid}/exe") for pid in pids))
+
+    def runs(self, pid):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+                return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+
+if __name__ == "__main__":
+    unittest.main()

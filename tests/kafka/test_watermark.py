@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Too little room on the disk of the stores: scheduler, supervisor and console pause before RocksDB
+would end them, say so, lose nothing, and go on by themselves once there is room. A large file, made
+and removed, takes the room and gives it back; no process is restarted."""
+
+import json
+import os
+import time
+import unittest
+
+from lib import Broker, Cluster, paths, wait_for
+
+TIMEOUT_SECONDS = 600
+WORKFLOW = paths.ROOT / "examples/workflows/three-steps.yaml"
+# Its agent is not there: only the supervisor ends such an order.
+SILENT = {"Name": "silent", "Version": 1, "TimeoutSeconds": 3600, "Steps": [
+    {"Name": "Wait", "Agent": "nobody", "TimeoutSeconds": 0.5, "OnExhausted": "error"}]}
+ROLES = ("scheduler", "supervisor", "console")
+ENDED = ("Processed", "Error")
+MB = 1 << 20
+
+
+class Disk:
+    """The disk that `folder` is on. The watermark is a margin below what is free now, fill() leaves
+    a margin less than the watermark: what others write or remove meanwhile is less than that."""
+
+    MARGIN_MIN, MARGIN_MEMORY, MARGIN_MAX = 128 * MB, 256 * MB, 2048 * MB
+
+    def __init__(self, folder):
+        self.path = folder / "takes-the-room"
+        self.folder = folder
+        free = self.free()
+        most = self.MARGIN_MEMORY if self.is_memory() else self.MARGIN_MAX
+        self.margin = min(free // 4, most)
+        assert self.margin >= self.MARGIN_MIN, f"only {free // MB} MB are free in {folder}"
+        self.limit_mb = (free - self.margin) // MB
+
+    def is_memory(self):
+        device = os.stat(self.folder).st_dev
+        name = f"{os.major(device)}:{os.minor(device)}"
+        with open("/proc/self/mountinfo", encoding="utf-8") as lines:
+            return any(line.split()[2] == name and " - tmpfs " in line for line in lines)
+
+    def free(self):
+        info = os.statvfs(self.folder)
+        return info.f_bavail * info.f_frsize
+
+    def fill(self):
+        """May be called again: others may have given room back."""
+        missing = self.free() - (self.limit_mb * MB - self.margin)
+        if missing > 0:
+            with open(self.path, "ab") as file:
+                os.posix_fallocate(file.fileno(), file.tell(), missing)
+
+    def empty(self):
+        self.path.unlink(missing_ok=True)
+
+    def __str__(self):
+        return f"{self.free() // MB} MB are free, the watermark is {self.limit_mb} MB"
+
+
+def ended(records, orders):
+    """Whether all of the orders have, by the Decisions among the records."""
+    states = {r.value["order_id"]: r.value["order_state"] for r in records if r.type == "Decision"}
+    return all(states.get(order) in ENDED for order in orders)
+
+
+class WatermarkTest(unittest.TestCase):
+    def setUp(self):
+        # Nobody must tell how "nobody" is doing.
+        self.cluster = Cluster(Broker.shared(), partitions=2,
+                               properties={"routing.enabled": "false"})
+        self.addCleanup(self.cluster.stop)
+        self.disk = Disk(self.cluster.folder)
+        self.addCleanup(self.disk.empty)
+        self.cluster.topics_apply()
+        self.cluster.workflow_deploy(WORKFLOW)
+        silent = self.cluster.folder / "silent.json"
+        silent.write_text(json.dumps(SILENT), encoding="utf-8")
+        self.cluster.workflow_deploy(silent)
+        self.cluster.add("submission")
+        self.cluster.add("agent", properties={"agent.name": "noop", "agent.kind": "sim"})
+        self.tight = [self.cluster.add(role, name=role, ready=False, properties={
+            "instance.id": f"tight-{role}", "disk.free.min.mb": self.disk.limit_mb})
+            for role in ROLES]
+        self.scheduler, self.supervisor, self.console = self.tight
+        for service in self.tight:
+            service.wait_ready(60)
+        self.processes = [service.process for service in self.tight]
+
+    def submit(self, name, count, workflow):
+        orders = [f"{name}-{number}" for number in range(count)]
+        self.cluster.reeve("submit", "-", stdin="".join(json.dumps({
+            "order_id": order, "customer": "c", "currency": "GBP", "workflow": workflow,
+            "lines": [{"sku": "a", "quantity": 1, "unit_price": "1.50"}]}) + "\n"
+            for order in orders))
+        return orders
+
+    def fill(self):
+        def all_are_low():
+            self.disk.fill()
+            return all(service.metric("reeve_disk_low") == 1 for service in self.tight)
+
+        wait_for(lambda: f"all have seen that {self.disk}", all_are_low, 60)
+        for service in self.tight:
+            status, reason = service.get("/readyz")
+            self.assertEqual(status, 503, service.name)
+            self.assertIn("disk.free.min.mb", reason, service.name)
+
+    def empty(self):
+        """Returns when, in milliseconds."""
+        now_ms = time.time() * 1000
+        self.disk.empty()
+        wait_for(lambda: f"all have seen that {self.disk}", lambda: all(
+            service.metric("reeve_disk_low") == 0 for service in self.tight), 60)
+        for service in self.tight:
+            service.wait_ready(60)
+        return now_ms
+
+    def decisions_of_the_tight_one(self, records):
+        claims = {str(r.value["claim_id"]) for r in records if r.type == "Claim"
+                  and r.value["instance"] == "tight-scheduler"}
+        return [r for r in records if r.type == "Decision" and str(r.value["claim_id"]) in claims]
+
+    def lags(self):
+        return [service.metric("reeve_fold_lag_records")
+                for service in (self.supervisor, self.console)]
+
+    def test_each_pauses_and_goes_on_by_itself(self):
+        before = self.submit("before", 10, "three-steps")
+        events = self.cluster.wait_for_records("events", lambda all: ended(all, before), 60)
+        wait_for("both have folded that", lambda: self.lags() == [0, 0] and
+                 self.console.get("/api/orders/before-9")[0] == 200, 60)
+        self.fill()
+
+        # The scheduler leaves commands alone.
+        processed, silent = self.submit("p", 20, "three-steps"), self.submit("s", 10, "silent")
+        self.cluster.wait_for_records(
+            "commands", lambda all: {*processed, *silent} <= {r.key for r in all}, 60)
+        # Another one has room, so the log grows: supervisor and console leave it alone.
+        roomy = self.cluster.add("scheduler", name="roomy", ready=False, properties={
+            "instance.id": "roomy", "disk.free.min.mb": 0})
+        roomy.wait_ready(60)
+        seen = self.cluster.wait_for_records("events", lambda all: any(
+            ended([r for r in all if r.partition == number], orders) for number in (0, 1)
+            for orders in [[r.key for r in all if r.partition == number and r.key in processed]]
+            if orders), 60)
+        grown = [r for r in seen if r.type == "Decision" and r.key not in before]
+        wait_for(lambda: f"{len(grown)} records wait: {self.lags()}",
+                 lambda: all((lag or 0) >= len(grown) for lag in self.lags()), 60)
+        status, body = self.console.get(f"/api/orders/{grown[0].key}")
+        self.assertEqual((status, "room on the disk" in body), (503, True), body)
+        # It goes, and the one without room gets its partition, which it has to fold first.
+        self.assertEqual(roomy.terminate(), 0)
+        wait_for("it is claimed", lambda: self.scheduler.metric("reeve_claims_total") >= 3, 60)
+        # Steps are overdue, and nobody asks.
+        started = max(r.timestamp_ms for r in grown)
+        wait_for("a step is overdue", lambda: time.time() * 1000 > started + 2500, 30)
+
+        emptied_ms = self.empty()
+        events = self.cluster.wait_for_records(
+            "events", lambda all: ended(all, processed + silent), 120)
+        wait_for(lambda: f"all is folded: {self.lags()}", lambda: self.lags() == [0, 0], 60)
+
+        paused = [r for r in events if r.key not in before]
+        self.assertEqual([r for r in self.decisions_of_the_tight_one(events) if r in paused
+                          and r.timestamp_ms < emptied_ms], [])
+        self.assertNotEqual([r for r in self.decisions_of_the_tight_one(events) if r in paused], [])
+        asked = [r for r in self.cluster.read_topic("commands") if r.type == "RecoverStep"]
+        self.assertEqual({r.key for r in asked}, set(silent))
+        self.assertGreaterEqual(min(r.timestamp_ms for r in asked), emptied_ms)
+        self.assertEqual([service.process for service in self.tight], self.processes)
+        for service in self.tight:
+            self.assertTrue(service.is_running, service.name)
+            self.assertEqual(service.stderr.count("paused: too little room"), 1, service.tail())
+            self.assertEqual(service.stderr.count("resumed: there is room"), 1, service.tail())
+            self.cluster.reeve("verify", "--live", service.data)
+
+
+if __name__ == "__main__":
+    unittest.main()

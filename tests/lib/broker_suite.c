@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runtime/broker.h promises, on whatever cluster the lab has: the embedded one in the suite
+ * embedded, a real one in the suite kafka. */
+#include "runtime/broker_kafka_internal.h"
+#include "tests/lib/broker_lab.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- appending ---- */
+
+Test(broker, appends_are_acknowledged_in_order_at_consecutive_offsets)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    enum { COUNT = 2000 };
+    lab_open(&lab);
+    lab_appends_init(&appends, COUNT);
+    for (uint32_t i = 0; i < COUNT; i++)
+        lab_append_number(&lab, &appends, (int32_t)(i % 2));
+    cr_assert_eq(appends.answered, 0, "no callback from within the call");
+    cr_assert_eq(broker_outstanding(lab.broker, BROKER_PRODUCER_LOG), COUNT);
+    cr_assert(lab_wait(&lab, &appends.answered, COUNT));
+    for (uint32_t i = 0; i < COUNT; i++) {
+        cr_assert_eq(appends.answers[i].class, ERROR_OK, "%s", appends.answers[i].code);
+        cr_assert_eq(appends.answers[i].offset, i / 2);
+        cr_assert_eq(appends.answers[i].count, 1);
+    }
+    cr_assert_eq(broker_outstanding(lab.broker, BROKER_PRODUCER_LOG), 0);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker, a_record_arrives_as_it_was_sent)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    struct broker_header headers[BROKER_HEADERS_MAX];
+    lab_open(&lab);
+    lab_appends_init(&appends, 2);
+    for (uint32_t i = 0; i < BROKER_HEADERS_MAX; i++)
+        headers[i] = (struct broker_header){TEXT("name"), TEXT("value")};
+    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
+                                   .topic = lab.topics.events,
+                                   .partition = 3,
+                                   .key = TEXT("order-1"),
+                                   .value = TEXT("v\0w"),
+                                   .headers = headers,
+                                   .header_count = BROKER_HEADERS_MAX,
+                                   .done = lab_appended,
+                                   .ctx = &appends};
+    cr_assert_eq(broker_append(lab.broker, &append, NULL), ERROR_OK);
+    append.value = (struct text){NULL, 0};
+    append.token = 1;
+    append.header_count = 0;
+    lab_read(&lab, &reader, 3, BROKER_EARLIEST);
+    cr_assert(lab_wait(&lab, &reader.records, 1));
+    cr_assert_str_eq(reader.key, "order-1");
+    cr_assert_eq(reader.value_size, 3);
+    cr_assert_eq(reader.header_count, BROKER_HEADERS_MAX);
+    cr_assert_not(reader.tombstone);
+    int64_t age_ms = clock_wall_ms(clock_real()) - reader.timestamp;
+    cr_assert(age_ms > -5000 && age_ms < 60000);
+    cr_assert_eq(broker_append(lab.broker, &append, NULL), ERROR_OK);
+    cr_assert(lab_wait(&lab, &reader.records, 2));
+    cr_assert(reader.tombstone);
+    cr_assert_eq(reader.header_count, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, 2));
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker, the_largest_record_fits_and_a_larger_one_is_rejected)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    lab_open(&lab);
+    lab_appends_init(&appends, 2);
+    char *value = malloc(RECORD_BYTES_MAX + 1024 * 1024);
+    cr_assert_not_null(value);
+    for (uint32_t i = 0; i < RECORD_BYTES_MAX + 1024 * 1024; i++)
+        value[i] = (char)(i * 2654435761u >> 24);
+    lab_append(&lab, &appends, BROKER_PRODUCER_LOG, lab.topics.events, 0,
+               (struct text){value, RECORD_BYTES_MAX});
+    lab_append(&lab, &appends, BROKER_PRODUCER_EFFECTS, lab.topics.events, 0,
+               (struct text){value, RECORD_BYTES_MAX + 1024 * 1024});
+    cr_assert(lab_wait(&lab, &appends.answered, 2));
+    cr_assert_eq(appends.answers[0].class, ERROR_OK, "%s", appends.answers[0].code);
+    cr_assert_eq(appends.answers[1].class, ERROR_REJECT);
+    cr_assert_str_eq(appends.answers[1].code, "RecordTooLarge");
+    lab_read(&lab, &reader, 0, 0);
+    cr_assert(lab_wait(&lab, &reader.records, 1));
+    cr_assert_eq(reader.value_size, RECORD_BYTES_MAX);
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.end_offset, 1);
+    lab_reader_close(&reader);
+    free(value);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker, a_partition_that_does_not_exist_rejects)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    lab_open(&lab);
+    lab_appends_init(&appends, 2);
+    lab_append_number(&lab, &appends, 0);
+    lab_append(&lab, &appends, BROKER_PRODUCER_EFFECTS, lab.topics.events, LAB_PARTITIONS,
+               TEXT("v"));
+    cr_assert(lab_wait(&lab, &appends.answered, 2));
+    cr_assert_eq(appends.answers[0].class, ERROR_OK);
+    cr_assert_eq(appends.answers[1].class, ERROR_REJECT);
+    cr_assert_str_eq(appends.answers[1].code, "UnknownTopic");
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+Test(broker, a_full_queue_says_retry_and_queues_nothing)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct error error;
+    lab_open_with(&lab, (struct broker_kafka_options){.append_queue_records = 100});
+    lab_appends_init(&appends, 200);
+    struct broker_append append = {
+        .topic = lab.topics.events, .value = TEXT("v"), .done = lab_appended, .ctx = &appends};
+    uint32_t taken = 0;
+    while (taken < 200 && broker_append(lab.broker, &append, &error) == ERROR_OK) {
+        append.token++;
+        taken++;
+    }
+    cr_assert_eq(taken, 100);
+    cr_assert_eq(error.class, ERROR_RETRY);
+    cr_assert_str_eq(error.code, "QueueFull");
+    cr_assert(lab_wait(&lab, &appends.answered, 100));
+    cr_assert_eq(broker_append(lab.broker, &append, &error), ERROR_OK);
+    cr_assert(lab_wait(&lab, &appends.answered, 101));
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+/* ---- a producer that dies ---- */
+
+Test(broker, a_dead_producer_fails_all_it_held_once_and_is_replaced)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    enum { COUNT = 1000 };
+    lab_open(&lab);
+    lab_appends_init(&appends, 3 * COUNT);
+    struct kafka_producer *producer = &((struct broker_kafka *)lab.broker)->producers[0];
+    for (uint32_t i = 0; i < COUNT; i++)
+        lab_append_number(&lab, &appends, 0);
+    (void)rd_kafka_test_fatal_error(producer->handle.rk,
+                                    RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "injected");
+    for (uint32_t i = 0; i < COUNT; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, 2 * COUNT));
+    cr_assert_geq(appends.fatal, COUNT);
+    cr_assert_eq(appends.acked + appends.fatal, 2 * COUNT);
+    cr_assert_eq(producer->renewals, 1);
+    for (uint32_t i = 0; i < COUNT; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.answered, 3 * COUNT));
+    for (uint32_t i = 0; i < 3 * COUNT; i++)
+        cr_assert_eq(appends.answers[i].count, 1);
+    cr_assert_eq(appends.answers[3 * COUNT - 1].class, ERROR_OK);
+    cr_assert_eq(broker_outstanding(lab.broker, BROKER_PRODUCER_LOG), 0);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+struct again {
+    struct lab *lab;
+    struct lab_appends appends;
+    uint32_t fatal;
+};
+
+static void append_again(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct again *again = ctx;
+    (void)token;
+    (void)offset;
+    if (error->class == ERROR_FATAL) {
+        again->fatal++;
+        lab_append_number(again->lab, &again->appends, 0);
+    }
+}
+
+Test(broker, a_new_producer_is_there_when_the_old_ones_answers_come)
+{
+    struct lab lab;
+    struct again again = {.lab = &lab};
+    lab_open(&lab);
+    lab_appends_init(&again.appends, 100);
+    struct kafka_producer *producer = &((struct broker_kafka *)lab.broker)->producers[0];
+    struct broker_append append = {
+        .topic = lab.topics.events, .value = TEXT("v"), .done = append_again, .ctx = &again};
+    (void)rd_kafka_test_fatal_error(producer->handle.rk,
+                                    RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "injected");
+    for (uint32_t i = 0; i < 100; i++)
+        cr_assert_eq(broker_append(lab.broker, &append, NULL), ERROR_OK);
+    cr_assert(lab_wait(&lab, &again.fatal, 100));
+    cr_assert(lab_wait(&lab, &again.appends.acked, 100));
+    lab_appends_deinit(&again.appends);
+    lab_close(&lab);
+}
+
+/* ---- reading ---- */
+
+static void fill(struct lab *lab, int32_t partition, uint32_t count)
+{
+    struct lab_appends appends;
+    lab_appends_init(&appends, count);
+    for (uint32_t i = 0; i < count; i++)
+        lab_append_number(lab, &appends, partition);
+    cr_assert(lab_wait(lab, &appends.acked, count));
+    lab_appends_deinit(&appends);
+}
+
+Test(broker, a_reader_starts_where_it_is_told_and_sees_each_end)
+{
+    struct lab lab;
+    struct lab_reader reader;
+    lab_open(&lab);
+    fill(&lab, 1, 100);
+    lab_read(&lab, &reader, 1, 40);
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.first_offset, 40);
+    cr_assert_eq(reader.records, 60);
+    cr_assert_eq(reader.end_offset, 100);
+    cr_assert_str_eq(reader.value, "99");
+    for (uint32_t i = 1; i <= 3; i++) {
+        fill(&lab, 1, 1);
+        cr_assert(lab_wait(&lab, &reader.ends, i + 1));
+        cr_assert_eq(reader.end_offset, 100 + i);
+    }
+    cr_assert_eq(reader.disorder, 0);
+    lab_reader_close(&reader);
+    lab_read(&lab, &reader, 1, 103);
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.records, 0);
+    lab_reader_close(&reader);
+    lab_close(&lab);
+}
+
+Test(broker, a_paused_reader_is_silent_and_loses_nothing)
+{
+    struct lab lab;
+    struct lab_reader reader;
+    enum { COUNT = 5000 };
+    lab_open(&lab);
+    fill(&lab, 0, COUNT);
+    lab_read(&lab, &reader, 0, 0);
+    for (uint32_t i = 0; reader.records < COUNT; i++) {
+        uint32_t before = reader.records;
+        broker_reader_pause(reader.reader, true);
+        broker_reader_pause(reader.reader, true);
+        lab_run(&lab, 5);
+        cr_assert_eq(reader.records, before);
+        cr_assert_eq(reader.ends, 0);
+        broker_reader_pause(reader.reader, false);
+        cr_assert(lab_wait(&lab, &reader.records, before + 1));
+        cr_assert_lt(i, COUNT);
+    }
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.disorder, 0);
+    cr_assert_eq(reader.first_offset, 0);
+    cr_assert_eq(reader.records, COUNT);
+    lab_reader_close(&reader);
+    lab_close(&lab);
+}
+
+Test(broker, positions_outside_the_log_are_fatal)
+{
+    struct lab lab;
+    struct lab_reader reader;
+    lab_open(&lab);
+    fill(&lab, 0, 10);
+    lab_read(&lab, &reader, 0, 11);
+    cr_assert(lab_wait(&lab, &reader.fatal, 1));
+    cr_assert_str_eq(reader.code, "OffsetOutOfRange");
+    cr_assert_eq(reader.records, 0);
+    lab_run(&lab, 300);
+    cr_assert_eq(reader.fatal, 1);
+    lab_reader_close(&reader);
+    lab_read(&lab, &reader, 0, 10);
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    lab_reader_close(&reader);
+    lab_close(&lab);
+}
+
+/* The old reader's records sit in the queue when the new one begins elsewhere. */
+Test(broker, a_reader_opened_again_gets_nothing_of_the_old_one)
+{
+    struct lab lab;
+    struct lab_reader reader;
+    enum { COUNT = 5000, ROUNDS = 100 };
+    lab_open_with(&lab, (struct broker_kafka_options){.events_per_turn = 7});
+    fill(&lab, 2, COUNT);
+    lab_read(&lab, &reader, 2, 0);
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        int64_t start = i * 7919 % COUNT;
+        cr_assert(lab_wait(&lab, &reader.records, i % 40));
+        lab_reader_close(&reader);
+        lab_read(&lab, &reader, 2, start);
+        cr_assert(lab_wait(&lab, &reader.records, 1));
+        cr_assert_eq(reader.first_offset, start, "round %u", i);
+        cr_assert_eq(reader.disorder, 0);
+    }
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.disorder, 0);
+    cr_assert_eq(reader.next_offset, COUNT);
+    lab_reader_close(&reader);
+    lab_close(&lab);
+}
+
+Test(broker, a_reader_may_be_closed_within_its_callback)
+{
+    struct lab lab;
+    struct lab_reader reader;
+    lab_open(&lab);
+    fill(&lab, 0, 100);
+    lab_read(&lab, &reader, 0, 0);
+    reader.close_after = 50;
+    cr_assert(lab_wait(&lab, &reader.records, 50));
+    lab_run(&lab, 100);
+    cr_assert_eq(reader.records, 50);
+    cr_assert_eq(reader.ends, 0);
+    lab_close(&lab);
+}
+
+Test(broker, partitions_are_read_side_by_side)
+{
+    struct lab lab;
+    struct lab_reader readers[LAB_PARTITIONS];
+    lab_open(&lab);
+    for (int32_t i = 0; i < LAB_PARTITIONS; i++)
+        fill(&lab, i, 500);
+    for (int32_t i = 0; i < LAB_PARTITIONS; i++)
+        lab_read(&lab, &readers[i], i, BROKER_EARLIEST);
+    for (int32_t i = 0; i < LAB_PARTITIONS; i++) {
+        /* The first end may lie before the last record that was acknowledged (Kafka 4.3). */
+        cr_assert(lab_wait(&lab, &readers[i].records, 500));
+        cr_assert(lab_wait(&lab, &readers[i].ends, 1));
+        cr_assert_eq(readers[i].disorder, 0);
+        lab_reader_close(&readers[i]);
+    }
+    lab_close(&lab);
+}
+
+/* ---- offsets and metadata ---- */
+
+struct offsets {
+    uint32_t answers;
+    int64_t low;
+    int64_t high;
+    enum error_class class;
+};
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct offsets *offsets = ctx;
+    offsets->low = low;
+    offsets->high = high;
+    offsets->class = error->class;
+    offsets->answers++;
+}
+
+Test(broker, offsets_and_metadata_are_told)
+{
+    struct lab lab;
+    struct offsets offsets = {.answers = 0};
+    lab_open(&lab);
+    fill(&lab, 1, 12);
+    broker_offsets(lab.broker, lab.topics.events, 1, on_offsets, &offsets);
+    cr_assert(lab_wait(&lab, &offsets.answers, 1));
+    cr_assert_eq(offsets.class, ERROR_OK);
+    cr_assert_eq(offsets.low, 0);
+    cr_assert_eq(offsets.high, 12);
+    cr_assert_eq(broker_partition_count(lab.broker, lab.topics.events, 5000), LAB_PARTITIONS);
+    cr_assert_eq(broker_partition_count(lab.broker, lab.topics.schemas, 5000), 1);
+    cr_assert_eq(broker_partition_count(lab.broker, "no-such-topic", 5000), 0);
+    cr_assert_not_null(broker_cluster_id(lab.broker, 5000));
+    cr_assert(broker_connected(lab.broker));
+    cr_assert_eq(broker_has_append_time(lab.broker), lab.embedded == NULL);
+    lab_close(&lab);
+}
+
+Test(broker, partitions_are_those_of_kafkas_own_partitioner)
+{
+    /* From Kafka's UtilsTest.testMurmur2. */
+    const struct {
+        struct text key;
+        int32_t hash;
+    } known[] = {
+        {TEXT("21"), -973932308},
+        {TEXT("foobar"), -790332482},
+        {TEXT("a-little-bit-long-string"), -985981536},
+        {TEXT("a-little-bit-longer-string"), -1486304829},
+        {TEXT("lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8"), -58897971},
+        {TEXT("abc"), 479470107},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        cr_assert_eq(broker_partition_of(known[i].key, 1000), (known[i].hash & 0x7fffffff) % 1000);
+    cr_assert_eq(broker_partition_of((struct text){NULL, 0}, 7), broker_partition_of(TEXT(""), 7));
+}
+
+/* ---- no broker at all ---- */
+
+Test(broker, without_a_broker_nothing_hangs_and_all_is_answered)
+{
+    struct lab lab = {.bootstrap = "127.0.0.1:1"};
+    struct lab_appends appends;
+    struct offsets offsets = {.answers = 0};
+    struct error error;
+    log_set_level(LOG_LEVEL_ERROR);
+    cr_assert_eq(topics_init(&lab.topics, "none", NULL), ERROR_OK);
+    cr_assert_eq(loop_new(clock_real(), &lab.loop, &error), ERROR_OK);
+    lab.broker = lab_connect(&lab, (struct broker_kafka_options){.client_id = "lab"});
+    lab_appends_init(&appends, 10);
+    for (int i = 0; i < 10; i++)
+        lab_append_number(&lab, &appends, 0);
+    broker_offsets(lab.broker, "none.events", 0, on_offsets, &offsets);
+    cr_assert_eq(broker_partition_count(lab.broker, "none.events", 100), -1);
+    cr_assert_null(broker_cluster_id(lab.broker, 100));
+    cr_assert_not(broker_connected(lab.broker));
+    cr_assert(lab_wait(&lab, &offsets.answers, 1));
+    cr_assert_eq(offsets.class, ERROR_RETRY);
+    cr_assert_eq(appends.answered, 0);
+    broker_free(lab.broker);
+    cr_assert_eq(appends.answered, 10);
+    cr_assert_eq(appends.answers[9].class, ERROR_RETRY);
+    cr_assert_str_eq(appends.answers[9].code, "Closed");
+    loop_free(lab.loop);
+    lab_appends_deinit(&appends);
+}
+
+Test(broker, a_wrong_setting_is_named)
+{
+    struct loop *loop;
+    struct broker *broker;
+    struct error error;
+    struct broker_kafka_setting setting = {"socket.nagle.disable", "perhaps"};
+    struct broker_kafka_options options = {
+        .bootstrap_servers = "127.0.0.1:1", .settings = &setting, .setting_count = 1};
+    cr_assert_eq(loop_new(clock_real(), &loop, &error), ERROR_OK);
+    cr_assert_eq(broker_kafka_new(loop, &options, &broker, &error), ERROR_REJECT);
+    cr_assert_str_eq(error.code, "Config");
+    cr_assert_not_null(strstr(error.message, "socket.nagle.disable"));
+    loop_free(loop);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/engine_equal.h"
+
+#define SAME(field)               \
+    do {                          \
+        if (a->field != b->field) \
+            return #field;        \
+    } while (0)
+#define SAME_TEXT(field)                     \
+    do {                                     \
+        if (!text_equal(a->field, b->field)) \
+            return #field;                   \
+    } while (0)
+
+static const char *details_difference(const struct order_details *a, const struct order_details *b)
+{
+    SAME_TEXT(order_id);
+    SAME_TEXT(customer);
+    SAME_TEXT(currency);
+    SAME(line_count);
+    SAME(attribute_count);
+    SAME(priority);
+    SAME_TEXT(reply_to);
+    SAME_TEXT(workflow);
+    SAME(workflow_version);
+    SAME_TEXT(traceparent);
+    if (memcmp(&a->content_hash, &b->content_hash, sizeof(a->content_hash)) != 0)
+        return "content_hash";
+    for (uint32_t i = 0; i < a->line_count; i++) {
+        SAME_TEXT(lines[i].sku);
+        SAME_TEXT(lines[i].description);
+        SAME(lines[i].quantity);
+        SAME(lines[i].unit_price.unscaled);
+    }
+    for (uint32_t i = 0; i < a->attribute_count; i++) {
+        SAME_TEXT(attributes[i].name);
+        SAME_TEXT(attributes[i].value);
+    }
+    return NULL;
+}
+
+static const char *step_difference(const struct step *a, const struct step *b)
+{
+    SAME_TEXT(name);
+    SAME_TEXT(agent);
+    SAME(direction);
+    SAME(state);
+    SAME(attempt);
+    SAME(failure_count);
+    SAME_TEXT(locked_by);
+    SAME(complete_by);
+    SAME(margin_ms);
+    SAME(retry_at);
+    SAME(queued_at);
+    SAME(effect);
+    SAME(undo_effect);
+    for (int i = 0; i < DIRECTION_COUNT; i++)
+        SAME(generation[i]);
+    for (int i = 0; i < RETRIERS_MAX; i++)
+        SAME(retries_used[i]);
+    SAME(started_version);
+    SAME(completed_version);
+    SAME(started_at);
+    SAME(ended_at);
+    SAME_TEXT(output);
+    SAME_TEXT(error_name);
+    SAME_TEXT(error_message);
+    return NULL;
+}
+
+const char *order_difference(const struct order *a, const struct order *b)
+{
+    const char *difference = details_difference(&a->details, &b->details);
+    if (difference != NULL)
+        return difference;
+    SAME(version);
+    SAME(state);
+    SAME(error_from);
+    SAME(accepted_at);
+    SAME(updated_at);
+    SAME(complete_by);
+    SAME(margin_ms);
+    SAME(ended_at);
+    SAME(step_count);
+    SAME(alert_open);
+    SAME(cancelled);
+    SAME_TEXT(reason_code);
+    SAME_TEXT(reason);
+    SAME_TEXT(reason_by);
+    for (uint32_t i = 0; i < a->step_count; i++) {
+        difference = step_difference(&a->steps[i], &b->steps[i]);
+        if (difference != NULL)
+            return difference;
+    }
+    return NULL;
+}

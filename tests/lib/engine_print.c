@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/engine_print.h"
+
+#include "engine/check.h"
+#include "engine/lifecycle.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void line_add(struct line *line, const char *format, ...)
+{
+    char piece[MESSAGE_BYTES_MAX * 2];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(piece, sizeof(piece), format, arguments);
+    va_end(arguments);
+    ENGINE_ASSERT(size >= 0 && (size_t)size < sizeof(piece));
+    line->text = realloc(line->text, line->size + (size_t)size + 1);
+    ENGINE_ASSERT(line->text != NULL);
+    memcpy(line->text + line->size, piece, (size_t)size + 1);
+    line->size += (size_t)size;
+}
+
+static void add_ref(struct line *line, const struct attempt_ref *ref)
+{
+    line_add(line, "%.*s %s %u", TEXT_ARG(ref->step), direction_name(ref->direction),
+             (unsigned)ref->attempt);
+}
+
+/* "room" or when it is looked at again; since when, unless since now. */
+static void add_queued(struct line *line, const struct step_queued *queued, int64_t decided_at)
+{
+    if (queued->retry_at == 0)
+        line_add(line, " room");
+    else
+        line_add(line, " +%lld", (long long)(queued->retry_at - decided_at));
+    if (queued->queued_at != decided_at)
+        line_add(line, " since%+lld", (long long)(queued->queued_at - decided_at));
+}
+
+static void add_step_event(struct line *line, const struct event *event, int64_t decided_at)
+{
+    add_ref(line, &event->step_marked.ref);
+    if (event->kind == EVENT_STEP_STARTED && event->step_started.generation > 0)
+        line_add(line, " g%u", (unsigned)event->step_started.generation);
+    if (event->kind == EVENT_STEP_STARTED && !text_equal(event->step_started.agent, TEXT("agent")))
+        line_add(line, " @%.*s", TEXT_ARG(event->step_started.agent));
+    if (event->kind == EVENT_STEP_QUEUED)
+        add_queued(line, &event->step_queued, decided_at);
+    if (event->kind == EVENT_STEP_EXTENDED)
+        line_add(line, " +%lld", (long long)(event->step_extended.complete_by - decided_at));
+    if (event->kind == EVENT_STEP_FAILED)
+        line_add(line, " %.*s %s x%u", TEXT_ARG(event->step_failed.error_name),
+                 effect_name(event->step_failed.effect),
+                 (unsigned)event->step_failed.failure_count);
+    if (event->kind == EVENT_STEP_TIMED_OUT)
+        line_add(line, " %s x%u", effect_name(event->step_timed_out.effect),
+                 (unsigned)event->step_timed_out.failure_count);
+    if (event->kind == EVENT_STEP_RETRY_SCHEDULED)
+        line_add(line, " +%lld", (long long)(event->step_retry_scheduled.retry_at - decided_at));
+    if (event->kind == EVENT_STEP_RESUBMITTED)
+        line_add(line, " g%u", (unsigned)event->step_resubmitted.generation);
+}
+
+static void add_event(struct line *line, const struct event *event, int64_t decided_at)
+{
+    line_add(line, "%s", event_kind_name(event->kind));
+    struct text code = {0};
+    if (event_is_of_step(event->kind)) {
+        line_add(line, "(");
+        add_step_event(line, event, decided_at);
+        line_add(line, ")");
+        return;
+    }
+    if (event->kind == EVENT_COMMAND_REJECTED)
+        code = event->command_rejected.code;
+    else if (event->kind == EVENT_REPORT_IGNORED)
+        code = event->report_ignored.code;
+    else if (event->kind >= EVENT_ORDER_CANCELLED && event->kind <= EVENT_ALERT_CLOSED)
+        code = event->order_marked.code;
+    if (!text_empty(code))
+        line_add(line, "(%.*s)", TEXT_ARG(code));
+}
+
+void line_add_decision(struct line *line, const struct decision *decision)
+{
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        if (i > 0)
+            line_add(line, " ");
+        add_event(line, &decision->events[i], decision->decided_at);
+    }
+}
+
+void line_add_order(struct line *line, const struct order *order)
+{
+    if (order->version == 0) {
+        line_add(line, "none");
+        return;
+    }
+    line_add(line, "%s", order_state_name(order->state));
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        line_add(line, " %.*s=%s", TEXT_ARG(step->name), step_state_name(step->state));
+        if (step->attempt > 0)
+            line_add(line, "(%s %u)", direction_name(step->direction), (unsigned)step->attempt);
+    }
+}
+
+void line_add_deadlines(struct line *line, const struct order *order, int64_t now)
+{
+    struct deadline deadlines[DEADLINES_MAX];
+    uint32_t count = deadlines_of(order, deadlines);
+    for (uint32_t i = 0; i < count; i++) {
+        line_add(line, "%s%s", i > 0 ? " " : "", deadline_kind_name(deadlines[i].kind));
+        if (deadlines[i].kind != DEADLINE_ORDER)
+            line_add(line, "(%.*s)", TEXT_ARG(order->steps[deadlines[i].step].name));
+        line_add(line, "%+lld", (long long)(deadlines[i].due_at - now));
+    }
+    if (count == 0)
+        line_add(line, "none");
+}
+
+void line_add_requests(struct line *line, const struct effects *effects)
+{
+    for (uint32_t i = 0; i < effects->request_count; i++) {
+        const struct step_request *request = &effects->requests[i];
+        line_add(line, "%s%.*s(%s %u %.*s", i > 0 ? " " : "", TEXT_ARG(request->ref.step),
+                 direction_name(request->ref.direction), (unsigned)request->ref.attempt,
+                 TEXT_ARG(request->idempotency_key));
+        if (!text_equal(request->agent, TEXT("agent")))
+            line_add(line, " @%.*s", TEXT_ARG(request->agent));
+        if (request->ref.direction == DIRECTION_UNDO)
+            line_add(line, " of %.*s", TEXT_ARG(request->do_key));
+        line_add(line, ")");
+    }
+    if (effects->request_count == 0)
+        line_add(line, "none");
+}
+
+void line_add_status(struct line *line, const struct effects *effects)
+{
+    const struct status_update *status = &effects->status;
+    if (!effects->has_status) {
+        line_add(line, "none");
+        return;
+    }
+    line_add(line, "%s", status_kind_name(status->kind));
+    if (!text_empty(status->code))
+        line_add(line, "(%.*s)", TEXT_ARG(status->code));
+    for (uint32_t i = 0; i < status->step_count; i++) {
+        const struct step_change *change = &status->steps[i];
+        line_add(line, " %.*s=%s(%s %u", TEXT_ARG(change->step), step_state_name(change->state),
+                 direction_name(change->direction), (unsigned)change->attempt);
+        if (!text_empty(change->error_name))
+            line_add(line, " %.*s", TEXT_ARG(change->error_name));
+        line_add(line, ")");
+    }
+}
+
+void line_add_alert(struct line *line, const struct effects *effects)
+{
+    const struct operator_alert *alert = &effects->alert;
+    if (!effects->has_alert) {
+        line_add(line, "none");
+        return;
+    }
+    line_add(line, "%s(%.*s", alert->raised ? "raised" : "closed", TEXT_ARG(alert->code));
+    if (!text_empty(alert->step))
+        line_add(line, " %.*s", TEXT_ARG(alert->step));
+    line_add(line, ")");
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/engine_story.h"
+
+#include "engine/check.h"
+#include "engine/decide.h"
+#include "tests/lib/engine_equal.h"
+#include "tests/lib/engine_memory.h"
+#include "tests/lib/engine_print.h"
+#include "tests/lib/engine_workflow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { STORY_DECISIONS_MAX = 200, WORDS_MAX = 8, RETRY_MS_MIN = 100, RETRY_MS_MAX = 5000 };
+
+struct story {
+    struct test_arena memory;
+    const struct workflow *workflow;
+    struct order order;
+    int64_t now;
+    int64_t retention_ms;
+    bool routed; /* by these: */
+    struct agent_room rooms[WORDS_MAX];
+    uint32_t room_count;
+    struct decision log[STORY_DECISIONS_MAX];
+    uint32_t decisions;
+    struct effects effects; /* of the last one */
+    struct line told;       /* everything so far */
+    bool failed;
+};
+
+struct words {
+    const char *at[WORDS_MAX]; /* "" beyond the last one */
+    char text[256];
+};
+
+static void split(const char *line, size_t size, struct words *ret_words)
+{
+    ENGINE_ASSERT(size < sizeof(ret_words->text));
+    memcpy(ret_words->text, line, size);
+    ret_words->text[size] = '\0';
+    char *at = ret_words->text;
+    for (int i = 0; i < WORDS_MAX; i++) {
+        at += strspn(at, " ");
+        ret_words->at[i] = at;
+        at += strcspn(at, " ");
+        if (*at != '\0')
+            *at++ = '\0';
+    }
+}
+
+static bool is(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+static bool has(const struct words *words, const char *word)
+{
+    for (int i = 1; i < WORDS_MAX; i++) {
+        if (is(words->at[i], word))
+            return true;
+    }
+    return false;
+}
+
+static struct text keep(struct story *story, const char *string)
+{
+    return arena_text(&story->memory.arena, text_of(string));
+}
+
+/* ---- commands ---- */
+
+static struct order_details details_of(struct story *story, const struct words *words)
+{
+    struct arena *arena = &story->memory.arena;
+    struct order_line *lines = ARENA_ARRAY(arena, struct order_line, 2);
+    lines[0] = (struct order_line){TEXT("85123A"), TEXT("LANTERN"), 6, {25500}};
+    lines[1] = (struct order_line){TEXT("71053"), TEXT(""), -1, {33900}};
+    struct attribute *attributes = ARENA_ARRAY(arena, struct attribute, 1);
+    attributes[0] = (struct attribute){TEXT("country"), TEXT("United Kingdom")};
+    struct order_details details = {.order_id = TEXT("o-1"),
+                                    .customer = TEXT("17850"),
+                                    .currency = TEXT("GBP"),
+                                    .lines = lines,
+                                    .line_count = 2,
+                                    .attribute_count = 1,
+                                    .attributes = attributes,
+                                    .priority = PRIORITY_NORMAL,
+                                    .reply_to = TEXT("orders.replies.shop"),
+                                    .workflow = TEXT("test")};
+    if (has(words, "other"))
+        details.content_hash.bytes[15] = 1;
+    if (has(words, "elsewhere"))
+        details.workflow = TEXT("elsewhere");
+    if (has(words, "other") || has(words, "elsewhere"))
+        details.reply_to = TEXT("orders.replies.other");
+    return details;
+}
+
+static const struct step *named_step(const struct story *story, const char *name)
+{
+    int index = order_find_step(&story->order, text_of(name));
+    return index >= 0 ? &story->order.steps[index] : NULL;
+}
+
+static struct report_step report_of(struct story *story, const struct words *words)
+{
+    struct report_step report = {.order_id = TEXT("o-1"),
+                                 .step = keep(story, words->at[1]),
+                                 .attempt = (uint32_t)strtoul(words->at[2], NULL, 10),
+                                 .direction = has(words, "undo") ? DIRECTION_UNDO : DIRECTION_DO,
+                                 .succeeded = is(words->at[0], "ok"),
+                                 .agent = TEXT("agent"),
+                                 .instance = TEXT("agent-1")};
+    if (report.succeeded) {
+        report.output = TEXT("{\"done\":true}");
+        return report;
+    }
+    if (!is(words->at[3], "-"))
+        report.error_name = keep(story, words->at[3]);
+    report.error_message = TEXT("said the service");
+    report.effect = has(words, "unknown")   ? EFFECT_UNKNOWN
+                    : has(words, "applied") ? EFFECT_APPLIED
+                                            : EFFECT_NONE;
+    return report;
+}
+
+/* What a supervisor asks of a step: by default what it sees now. */
+static void ask(struct story *story, const struct words *words, struct command *cmd)
+{
+    const struct step *step = named_step(story, words->at[1]);
+    uint32_t attempt = step != NULL ? step->attempt : 1;
+    enum direction direction = step != NULL ? step->direction : DIRECTION_DO;
+    int64_t complete_by = step != NULL ? step->complete_by : 1;
+    int64_t retry_at = step != NULL ? step->retry_at : 1;
+    if (is(words->at[2], "attempt"))
+        attempt = (uint32_t)strtoul(words->at[3], NULL, 10);
+    if (has(words, "undo"))
+        direction = DIRECTION_UNDO;
+    if (has(words, "stale")) {
+        complete_by++;
+        retry_at++;
+    }
+    struct text name = keep(story, words->at[1]);
+    struct text by = TEXT("supervisor-1");
+    if (cmd->kind == COMMAND_RECOVER_STEP)
+        cmd->recover_step =
+            (struct recover_step){TEXT("o-1"), name, direction, attempt, complete_by, by};
+    else
+        cmd->start_step = (struct start_step){TEXT("o-1"), name, direction, attempt, retry_at, by};
+}
+
+/* What an agent asks of an attempt. */
+static struct extend_step extension_of(struct story *story, const struct words *words)
+{
+    return (struct extend_step){.order_id = TEXT("o-1"),
+                                .step = keep(story, words->at[1]),
+                                .direction = has(words, "undo") ? DIRECTION_UNDO : DIRECTION_DO,
+                                .attempt = (uint32_t)strtoul(words->at[2], NULL, 10),
+                                .complete_by = story->now + strtoll(words->at[3], NULL, 10),
+                                .progress = TEXT("half done"),
+                                .agent = TEXT("agent"),
+                                .instance = TEXT("agent-1")};
+}
+
+static enum command_kind kind_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum command_kind kind;
+    } kinds[] = {
+        {"submit", COMMAND_SUBMIT_ORDER},    {"cancel", COMMAND_CANCEL_ORDER},
+        {"ok", COMMAND_REPORT_STEP},         {"fail", COMMAND_REPORT_STEP},
+        {"recover", COMMAND_RECOVER_STEP},   {"start", COMMAND_START_STEP},
+        {"timeout", COMMAND_TIME_OUT_ORDER}, {"compensate", COMMAND_COMPENSATE_ORDER},
+        {"resubmit", COMMAND_RESUBMIT_STEP}, {"garbage", COMMAND_UNDECODABLE},
+        {"quarantine", COMMAND_UNDECODABLE}, {"expire", COMMAND_EXPIRE_ORDER},
+        {"extend", COMMAND_EXTEND_STEP},
+    };
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (is(kinds[i].word, word))
+            return kinds[i].kind;
+    }
+    ENGINE_ASSERT(false && "a command of stories");
+    return COMMAND_KIND_COUNT;
+}
+
+/* The step, or all. */
+static struct text resubmitted(struct story *story, const struct words *words)
+{
+    return keep(story, is(words->at[1], "anew") ? "" : words->at[1]);
+}
+
+static struct command command_of(struct story *story, const struct words *words)
+{
+    struct text id = TEXT("o-1");
+    struct text why = TEXT("because");
+    struct command cmd = {.kind = kind_of(words->at[0]), .order_id = id};
+    switch (cmd.kind) {
+    case COMMAND_SUBMIT_ORDER:
+        cmd.submit_order = details_of(story, words);
+        if (has(words, "misplaced"))
+            cmd.order_id = TEXT("o-2");
+        break;
+    case COMMAND_CANCEL_ORDER:
+        cmd.cancel_order =
+            (struct cancel_order){id, TEXT("customer"), why, TEXT("orders.replies.canceller")};
+        break;
+    case COMMAND_REPORT_STEP:
+        cmd.report_step = report_of(story, words);
+        break;
+    case COMMAND_RECOVER_STEP:
+    case COMMAND_START_STEP:
+        ask(story, words, &cmd);
+        break;
+    case COMMAND_TIME_OUT_ORDER:
+        cmd.time_out_order = (struct time_out_order){
+            id, story->order.complete_by + (has(words, "stale") ? 1 : 0), TEXT("supervisor-1")};
+        break;
+    case COMMAND_COMPENSATE_ORDER:
+        cmd.compensate_order = (struct compensate_order){id, TEXT("anna"), why};
+        break;
+    case COMMAND_RESUBMIT_STEP:
+        cmd.resubmit_step = (struct resubmit_step){id, resubmitted(story, words), TEXT("anna"), why,
+                                                   has(words, "anew")};
+        break;
+    case COMMAND_EXPIRE_ORDER:
+        cmd.expire_order = (struct expire_order){
+            id, story->order.ended_at + (has(words, "stale") ? 1 : 0), TEXT("supervisor-1")};
+        break;
+    case COMMAND_EXTEND_STEP:
+        cmd.extend_step = extension_of(story, words);
+        break;
+    case COMMAND_UNDECODABLE:
+        cmd.undecodable = (struct undecodable){TEXT("\x01\x02"), TEXT("o-1"), TEXT("not Avro"),
+                                               is(words->at[0], "quarantine")};
+        break;
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    return cmd;
+}
+
+/* ---- telling ---- */
+
+static void fail(struct story *story, const char *what, const char *expected, const char *actual)
+{
+    line_add(&story->told, "  ^ %s\n    expected: %s\n    actual:   %s\n", what, expected, actual);
+    story->failed = true;
+}
+
+static void check_folds(struct story *story, const struct order *seen)
+{
+    struct order again = {0};
+    for (uint32_t i = 0; i < story->decisions; i++)
+        apply_decision(&again, &story->log[i], &story->memory.arena);
+    struct order copy = {0};
+    order_copy(&story->order, &story->memory.arena, &copy);
+    const char *difference = order_difference(&story->order, seen);
+    if (difference != NULL)
+        fail(story, "the fold is not what decide() saw", "no difference", difference);
+    difference = order_difference(&story->order, &again);
+    if (difference != NULL)
+        fail(story, "a fold from zero differs", "no difference", difference);
+    difference = order_difference(&story->order, &copy);
+    if (difference != NULL)
+        fail(story, "a copy differs", "no difference", difference);
+}
+
+static void command(struct story *story, const struct words *words, bool blind)
+{
+    struct command cmd = command_of(story, words);
+    bool known = !blind && !has(words, "elsewhere");
+    struct routing routing = {story->rooms, story->room_count, RETRY_MS_MIN, RETRY_MS_MAX};
+    struct decide_input input = {.now = story->now,
+                                 .margin_ms = 1000,
+                                 .instance = TEXT("scheduler-1"),
+                                 .workflow = known ? story->workflow : NULL,
+                                 .routing = story->routed ? &routing : NULL,
+                                 .retention_ms = story->retention_ms,
+                                 .command_offset = story->decisions,
+                                 .command_time = story->now - 1};
+    ENGINE_ASSERT(story->decisions < STORY_DECISIONS_MAX);
+    struct decision *decision = &story->log[story->decisions++];
+    struct order seen;
+    uint64_t version = story->order.version;
+    decide_seeing(version > 0 ? &story->order : NULL, &cmd, &input, &story->memory.arena, decision,
+                  &seen);
+    apply_decision(&story->order, decision, &story->memory.arena);
+    bool expired = decision->events[0].kind == EVENT_ORDER_EXPIRED;
+    if (decision->order_version != version + decision_changes_order(decision) ||
+        story->order.version != (expired ? 0 : decision->order_version))
+        fail(story, "the version is not dense", "one more if anything changed", "not so");
+    check_folds(story, &seen);
+    effects_of(decision, 3, 1000 + story->decisions,
+               story->order.version > 0 ? &story->order : NULL, &story->memory.arena,
+               &story->effects);
+}
+
+/* Part of what the last Decision says to people. */
+static void check_said(struct story *story, const char *expected)
+{
+    const struct decision *last = &story->log[story->decisions - 1];
+    struct line actual = {0};
+    line_add(&actual, " ");
+    for (uint32_t i = 0; i < last->event_count; i++) {
+        const struct event *event = &last->events[i];
+        if (event->kind == EVENT_COMMAND_REJECTED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->command_rejected.reason));
+        else if (event->kind == EVENT_REPORT_IGNORED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->report_ignored.reason));
+        else if (event->kind == EVENT_ALERT_RAISED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->order_marked.reason));
+        else if (event->kind == EVENT_STEP_QUEUED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->step_queued.reason));
+        else if (event->kind == EVENT_STEP_STARTED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->step_started.routing_reason));
+        else if (event->kind == EVENT_STEP_SKIPPED || event->kind == EVENT_STEP_EXHAUSTED)
+            line_add(&actual, "%.*s\n", TEXT_ARG(event->step_marked.reason));
+    }
+    bool nothing = is(expected, "nothing");
+    if (nothing ? strspn(actual.text, " \n") != strlen(actual.text)
+                : strstr(actual.text, expected) == NULL)
+        fail(story, "does not say", expected, actual.text);
+    free(actual.text);
+}
+
+static void add_queued_steps(struct line *actual, const struct order *order)
+{
+    line_add(actual, " ");
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (order_step_queued(order, &order->steps[i]))
+            line_add(actual, "%.*s ", TEXT_ARG(order->steps[i].name));
+    }
+}
+
+static bool add_actual(struct story *story, const char *what, struct line *actual)
+{
+    const struct order *order = &story->order;
+    const struct decision *last = &story->log[story->decisions - 1];
+    if (is(what, "order"))
+        line_add_order(actual, order);
+    else if (is(what, "deadlines"))
+        line_add_deadlines(actual, order, story->now);
+    else if (is(what, "requests"))
+        line_add_requests(actual, &story->effects);
+    else if (is(what, "status"))
+        line_add_status(actual, &story->effects);
+    else if (is(what, "alert"))
+        line_add_alert(actual, &story->effects);
+    else if (is(what, "reply"))
+        line_add(actual, "%.*s", TEXT_ARG(last->reply_to));
+    else if (is(what, "message"))
+        line_add(actual, "%.*s", TEXT_ARG(story->effects.status.message));
+    else if (is(what, "queued"))
+        add_queued_steps(actual, order);
+    else if (is(what, "reason"))
+        line_add(actual, "%.*s %.*s", TEXT_ARG(order->reason_code), TEXT_ARG(order->reason));
+    else
+        return false;
+    return true;
+}
+
+/* Spaces count once. */
+static bool same_words(const char *a, const char *b)
+{
+    for (;;) {
+        a += strspn(a, " ");
+        b += strspn(b, " ");
+        size_t size = strcspn(a, " ");
+        if (size != strcspn(b, " ") || strncmp(a, b, size) != 0)
+            return false;
+        if (size == 0)
+            return true;
+        a += size;
+        b += size;
+    }
+}
+
+/* "x=4 y=1@80 z=ill": free room, p95, or not well. */
+static void set_rooms(struct story *story, const struct words *words)
+{
+    story->routed = true;
+    story->room_count = 0;
+    for (int i = 1; i < WORDS_MAX && *words->at[i] != '\0'; i++) {
+        const char *word = words->at[i];
+        size_t size = strcspn(word, "=");
+        struct agent_room *room = &story->rooms[story->room_count];
+        *room = (struct agent_room){
+            .agent = arena_text(&story->memory.arena, (struct text){word, (uint32_t)size})};
+        if (word[size] == '\0') { /* "none": every agent is well and has room */
+            story->routed = false;
+            return;
+        }
+        story->room_count++;
+        char *end = NULL;
+        room->healthy = !is(word + size, "=ill");
+        room->free = strtoll(word + size + 1, &end, 10);
+        room->latency_p95_ms = *end == '@' ? strtoll(end + 1, NULL, 10) : 0;
+        room->why = !room->healthy   ? TEXT("circuit open")
+                    : room->free > 0 ? TEXT("some are free")
+                                     : TEXT("none is free");
+    }
+}
+
+static void tell_line(struct story *story, const char *line)
+{
+    struct line actual = {0};
+    struct words words;
+    const char *arrow = strstr(line, "=>");
+    line_add(&story->told, "%s\n", line);
+    if (arrow != NULL) {
+        bool blind = strncmp(line, "blind ", 6) == 0;
+        const char *begin = blind ? line + 6 : line;
+        split(begin, (size_t)(arrow - begin), &words);
+        command(story, &words, blind);
+        line_add_decision(&actual, &story->log[story->decisions - 1]);
+        if (!same_words(arrow + 2, actual.text))
+            fail(story, "other events followed", arrow + 2, actual.text);
+        free(actual.text);
+        return;
+    }
+    const char *rest = line + strcspn(line, " ");
+    split(line, strlen(line) < sizeof(words.text) ? strlen(line) : (size_t)(rest - line), &words);
+    if (is(words.at[0], "wait")) {
+        story->now += strtoll(rest, NULL, 10);
+    } else if (is(words.at[0], "retention")) {
+        story->retention_ms = strtoll(rest, NULL, 10);
+    } else if (is(words.at[0], "rooms")) {
+        set_rooms(story, &words);
+    } else if (is(words.at[0], "said")) {
+        check_said(story, rest + 1);
+    } else if (!add_actual(story, words.at[0], &actual)) {
+        fail(story, "is no line of a story", "", line);
+    } else if (!same_words(rest, actual.text)) {
+        fail(story, "is not so", rest, actual.text);
+    }
+    free(actual.text);
+}
+
+char *story_tell(const char *workflow, const char *lines)
+{
+    struct story *story = calloc(1, sizeof(*story));
+    ENGINE_ASSERT(story != NULL);
+    test_arena_init(&story->memory);
+    story->now = 1000000;
+    story->workflow = workflow_of(&story->memory.arena, workflow);
+    line_add(&story->told, "workflow %s\n", workflow);
+    while (*lines != '\0' && !story->failed) {
+        char line[512];
+        size_t size = strcspn(lines, "\n");
+        ENGINE_ASSERT(size > 0 && size < sizeof(line) && lines[size] == '\n');
+        memcpy(line, lines, size);
+        line[size] = '\0';
+        lines += size + 1;
+        tell_line(story, line);
+    }
+    char *told = story->failed ? story->told.text : NULL;
+    if (!story->failed)
+        free(story->told.text);
+    test_arena_deinit(&story->memory);
+    free(story);
+    return told;
+}

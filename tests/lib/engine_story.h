@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decisions told as text tables: a workflow, then commands and the events that must follow, line by
+ * line. After each command the fold is checked against what decide() saw, the log is folded again
+ * from zero, and versions must be dense.
+ *
+ *     TELL("A{c} B<-A{r1}",
+ *          "submit           => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+ *          "ok A 1           => StepSucceeded(A do 1) StepStarted(B do 1)\n"
+ *          "fail B 1 Busy    => StepFailed(B do 1 Busy none x1) StepRetryScheduled(B do 1 +1000)\n"
+ *          "wait 1000\n"
+ *          "start B          => StepStarted(B do 2)\n"
+ *          "order Processing A=Processed(do 1) B=Processing(do 2)\n");
+ *
+ * Commands: submit | submit other | submit elsewhere (unknown workflow) | submit misplaced (wrong
+ * key)
+ *     ok STEP ATTEMPT [undo] | fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
+ *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
+ *     cancel | compensate | resubmit [STEP] [anew] | garbage | quarantine
+ *     extend STEP ATTEMPT MS [undo] (from now) | expire [stale]
+ * with "blind " in front: the caller has lost the workflow. Checks, of the order or of the last
+ * command:
+ *     order ... | deadlines ... | requests ... | status ... | alert ... (see engine_print.h)
+ *     reply TOPIC | reason CODE TEXT | queued STEP... | message TEXT (of the status)
+ *     said TEXT (part of what the events of the last command say) | said nothing
+ * Also:
+ *     wait MS | retention MS
+ *     rooms AGENT=FREE[@P95] AGENT=ill ... (what is known of the agents; ill ones are looked at
+ *     again after 100 .. 5000 ms) | rooms none (no table) */
+#ifndef TESTS_LIB_ENGINE_STORY_H
+#define TESTS_LIB_ENGINE_STORY_H
+
+/* NULL when all came as told, else what did not, below the whole story; free it. */
+char *story_tell(const char *workflow, const char *lines);
+
+/* For Criterion. */
+#define TELL(workflow, lines)                                  \
+    do {                                                       \
+        char *tell_failure = story_tell((workflow), (lines));  \
+        cr_assert(tell_failure == NULL, "\n%s", tell_failure); \
+    } while (0)
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/lib/engine_workflow.h"
+
+#include "engine/check.h"
+
+#include <stdlib.h>
+
+struct parser {
+    struct arena *arena;
+    struct workflow *workflow;
+    struct workflow_step *steps;
+    const char *at;
+};
+
+static struct text word(struct parser *parser, const char *until)
+{
+    struct text text = {parser->at, (uint32_t)strcspn(parser->at, until)};
+    parser->at += text.size;
+    return arena_text(parser->arena, text);
+}
+
+static int step_index(const struct parser *parser, struct text name)
+{
+    for (uint32_t i = 0; i < parser->workflow->step_count; i++) {
+        if (text_equal(parser->steps[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* "2:Declined" after the letter */
+static struct retrier retrier_of(struct parser *parser, char letter)
+{
+    char *end = NULL;
+    struct retrier retrier = {.errors = {.names = {TEXT(ERROR_ALL)}, .count = 1},
+                              .interval_ms = letter == 'z' || letter == 'v' ? 0 : 1000,
+                              .backoff_rate_milli = 2000,
+                              .jitter = letter == 'j' ? JITTER_FULL : JITTER_NONE};
+    retrier.max_attempts = (uint32_t)strtoul(parser->at, &end, 10);
+    parser->at = end;
+    if (*parser->at == ':') {
+        parser->at++;
+        retrier.errors.names[0] = word(parser, ",}");
+    }
+    return retrier;
+}
+
+static void add_retrier(struct parser *parser, struct retry_policy *policy, char letter)
+{
+    struct retrier *retriers = ARENA_ARRAY(parser->arena, struct retrier, policy->count + 1);
+    if (policy->count > 0)
+        memcpy(retriers, policy->retriers, sizeof(*retriers) * policy->count);
+    retriers[policy->count++] = retrier_of(parser, letter);
+    policy->retriers = retriers;
+}
+
+static void add_catcher(struct parser *parser, struct workflow_step *step)
+{
+    struct catcher *catchers = ARENA_ARRAY(parser->arena, struct catcher, step->catcher_count + 1);
+    if (step->catcher_count > 0)
+        memcpy(catchers, step->catchers, sizeof(*catchers) * step->catcher_count);
+    struct catcher *catcher = &catchers[step->catcher_count++];
+    catcher->errors = (struct error_set){.names = {word(parser, ":")}, .count = 1};
+    ENGINE_ASSERT(parser->at[0] == ':' && (parser->at[1] == 'e' || parser->at[1] == 'c'));
+    catcher->next = parser->at[1] == 'e' ? OUTCOME_ERROR : OUTCOME_COMPENSATE;
+    parser->at += 2;
+    step->catchers = catchers;
+}
+
+/* "x+y" after the letter */
+static void set_agents(struct parser *parser, struct workflow_step *step)
+{
+    struct text *agents = ARENA_ARRAY(parser->arena, struct text, STEP_AGENTS_MAX);
+    agents[0] = word(parser, "+,}");
+    step->agent_count = 1;
+    while (*parser->at == '+') {
+        parser->at++;
+        ENGINE_ASSERT(step->agent_count < STEP_AGENTS_MAX);
+        agents[step->agent_count++] = word(parser, "+,}");
+    }
+    step->agents = agents;
+}
+
+static int64_t number(struct parser *parser)
+{
+    char *end = NULL;
+    int64_t value = strtoll(parser->at, &end, 10);
+    parser->at = end;
+    return value;
+}
+
+static void set_option(struct parser *parser, struct workflow_step *step)
+{
+    char letter = *parser->at++;
+    ENGINE_ASSERT(strchr("cperjzuvkamn", letter) != NULL);
+    if (letter == 'c' || letter == 'u' || letter == 'v')
+        step->has_compensate = true;
+    if (letter == 'p') {
+        step->pivot = true;
+        parser->workflow->pivot = (int)parser->workflow->step_count;
+    }
+    if (letter == 'e')
+        step->on_exhausted = OUTCOME_ERROR;
+    if (strchr("rjz", letter) != NULL)
+        add_retrier(parser, &step->retry, letter);
+    if (strchr("uv", letter) != NULL)
+        add_retrier(parser, &step->compensate.retry, letter);
+    if (letter == 'k')
+        add_catcher(parser, step);
+    if (letter == 'a')
+        set_agents(parser, step);
+    if (letter == 'm')
+        step->max_extension_ms = number(parser);
+    if (letter == 'n')
+        step->compensate.max_extension_ms = number(parser);
+}
+
+static void parse_step(struct parser *parser)
+{
+    ENGINE_ASSERT(parser->workflow->step_count < WORKFLOW_STEPS_MAX);
+    struct workflow_step *step = &parser->steps[parser->workflow->step_count];
+    step->name = word(parser, "<{ ");
+    struct text *agents = ARENA_ARRAY(parser->arena, struct text, STEP_AGENTS_MAX);
+    agents[0] = TEXT("agent");
+    step->agents = agents;
+    step->agent_count = 1;
+    step->timeout_ms = WORKFLOW_TIMEOUT_MS;
+    if (*parser->at == '<') {
+        parser->at++; /* '-' follows */
+        do {
+            parser->at++;
+            int before = step_index(parser, word(parser, ",{ "));
+            ENGINE_ASSERT(before >= 0);
+            step->after |= UINT64_C(1) << before;
+        } while (*parser->at == ',');
+    }
+    if (*parser->at == '{') {
+        do {
+            parser->at++;
+            set_option(parser, step);
+        } while (*parser->at == ',');
+        ENGINE_ASSERT(*parser->at == '}');
+        parser->at++;
+    }
+    char *action = arena_bytes(parser->arena, step->name.size + 4);
+    memcpy(action, "Undo", 4);
+    memcpy(action + 4, step->name.data, step->name.size);
+    step->compensate.action = (struct text){action, step->name.size + 4};
+    step->compensate.timeout_ms = WORKFLOW_UNDO_TIMEOUT_MS;
+    parser->workflow->step_count++;
+}
+
+struct workflow *workflow_of(struct arena *arena, const char *line)
+{
+    struct workflow *workflow = ARENA_NEW(arena, struct workflow);
+    struct parser parser = {
+        .arena = arena,
+        .workflow = workflow,
+        .steps = ARENA_ARRAY(arena, struct workflow_step, WORKFLOW_STEPS_MAX),
+        .at = line,
+    };
+    *workflow =
+        (struct workflow){.name = TEXT("test"), .version = 1, .steps = parser.steps, .pivot = -1};
+    while (*parser.at != '\0') {
+        if (*parser.at == ' ') {
+            parser.at++;
+        } else if (*parser.at == 'T' && parser.at[1] >= '0' && parser.at[1] <= '9') {
+            char *end = NULL;
+            workflow->timeout_ms = strtoll(parser.at + 1, &end, 10);
+            parser.at = end;
+        } else {
+            parse_step(&parser);
+        }
+    }
+    ENGINE_ASSERT(workflow->step_count > 0);
+    return workflow;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Never two leaders, tokens that rise, and somebody leads in the end: under random histories. */
+#include "tests/property/election_world.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+/* Two slices, because Criterion runs tests beside each other. */
+enum { CASES = 3000, SLICES = 2 };
+
+static uint64_t from_environment(const char *name, uint64_t fallback)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != '\0' ? strtoull(value, NULL, 0) : fallback;
+}
+
+static void met(const struct election_sometimes *sometimes)
+{
+    cr_assert_gt(sometimes->crashes, 0);
+    cr_assert_gt(sometimes->pauses, 0);
+    cr_assert_gt(sometimes->cuts, 0);
+    cr_assert_gt(sometimes->lapsed, 0);
+    cr_assert_gt(sometimes->hung, 0);
+    cr_assert_gt(sometimes->outranked, 0);
+    cr_assert_gt(sometimes->ended, 0);
+    cr_assert_gt(sometimes->stale_claims, 0);
+    cr_assert_gt(sometimes->early_claims, 0);
+    cr_assert_gt(sometimes->stale_renewals, 0);
+    cr_assert_gt(sometimes->acts_refused, 0);
+    cr_assert_gt(sometimes->clashes, 0);
+    cr_assert_gt(sometimes->truncated, 0);
+}
+
+static void run_slice(uint64_t slice)
+{
+    struct election_sometimes sometimes = {0};
+    uint64_t drawn = 0;
+    (void)!getrandom(&drawn, sizeof(drawn), 0);
+    uint64_t seed = from_environment("REEVE_SEED", drawn);
+    uint64_t all = from_environment("REEVE_PROPERTY_CASES", CASES);
+    uint64_t cases = all / SLICES + (slice < all % SLICES);
+    seed += slice * (all / SLICES + 1);
+    for (uint64_t i = 0; i < cases; i++) {
+        const char *failed = election_world_run(seed + i, &sometimes);
+        cr_assert_null(failed, "REEVE_SEED=%" PRIu64 " REEVE_PROPERTY_CASES=1: %s", seed + i,
+                       failed);
+    }
+    fprintf(stderr,
+            "%" PRIu64 " cases from seed %" PRIu64 ": %" PRIu64 " terms, %" PRIu64
+            " crashes, %" PRIu64 " pauses, %" PRIu64 " cuts, %" PRIu64 " lapsed, %" PRIu64
+            " superseded, %" PRIu64 " hung, %" PRIu64 " outranked, %" PRIu64 " ended, %" PRIu64
+            " stale and %" PRIu64 " early claims, %" PRIu64 " stale renewals, %" PRIu64
+            " of %" PRIu64 " acts refused, %" PRIu64 " clashes, %" PRIu64 " truncated\n",
+            cases, seed, sometimes.terms, sometimes.crashes, sometimes.pauses, sometimes.cuts,
+            sometimes.lapsed, sometimes.superseded, sometimes.hung, sometimes.outranked,
+            sometimes.ended, sometimes.stale_claims, sometimes.early_claims,
+            sometimes.stale_renewals, sometimes.acts_refused, sometimes.acts, sometimes.clashes,
+            sometimes.truncated);
+    if (cases >= 500)
+        met(&sometimes);
+}
+
+Test(election, never_two_lead_slice_1)
+{
+    run_slice(0);
+}
+
+Test(election, never_two_lead_slice_2)
+{
+    run_slice(1);
+}

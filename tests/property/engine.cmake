@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The engine under random histories.
+
+reeve_test(engine-property
+    SOURCES
+        engine_agents.c
+        engine_property.c
+        engine_random.c
+        engine_rules.c
+        engine_rules_route.c
+        engine_rules_step.c
+        engine_rules_verdict.c
+        engine_world.c
+    LIBS reeve-test-engine reeve-engine
+    TIMEOUT 600)

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random agents: who is well, who has room, and workflows whose steps name some of them. */
+#ifndef TESTS_PROPERTY_ENGINE_AGENTS_H
+#define TESTS_PROPERTY_ENGINE_AGENTS_H
+
+#include "engine/engine.h"
+#include "tests/property/engine_random.h"
+
+/* "a0" .. ; the last one is in no table as long as nothing is mended. */
+enum { AGENTS_COUNT = 5, AGENTS_KNOWN = AGENTS_COUNT - 1 };
+
+struct agents {
+    struct agent_room rooms[AGENTS_COUNT];
+    struct routing routing;
+    bool routed; /* else there is no table */
+};
+
+/* The workflow with agents for its steps, and with extensions; new in the arena. */
+const struct workflow *agents_of_workflow(struct dice *dice, struct arena *arena,
+                                          const struct workflow *workflow);
+void agents_init(struct agents *agents, struct dice *dice);
+/* One of them is another way from now on. */
+void agents_change(struct agents *agents, struct dice *dice);
+/* All are well and have room. */
+void agents_mend(struct agents *agents);
+/* For decide(); NULL where there is no table. */
+const struct routing *agents_routing(const struct agents *agents);
+uint32_t agents_index(struct text agent);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random numbers from a seed, and random workflows that lint would accept. */
+#ifndef TESTS_PROPERTY_ENGINE_RANDOM_H
+#define TESTS_PROPERTY_ENGINE_RANDOM_H
+
+#include "engine/arena.h"
+#include "engine/workflow.h"
+
+struct dice {
+    uint64_t state;
+};
+
+struct dice dice_of(uint64_t seed);
+uint64_t dice_next(struct dice *dice);
+/* from 0 to n - 1 */
+uint32_t dice_roll(struct dice *dice, uint32_t n);
+bool dice_percent(struct dice *dice, uint32_t percent);
+
+/* The errors that services of these tests report. */
+enum { RANDOM_ERRORS = 3 };
+struct text random_error(struct dice *dice);
+
+/* New in the arena. Every step comes before or after the pivot, none after it has a Compensate. */
+const struct workflow *random_workflow(struct dice *dice, struct arena *arena);
+
+#endif

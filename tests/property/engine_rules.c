@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/engine_rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const rare_names[] = {
+    [RARE_LATE_IGNORED] = "late report ignored",
+    [RARE_UNDONE_BEFORE_REPORT] = "report of a step that is being undone ignored",
+    [RARE_EARLY_RECOVERY] = "early recovery refused",
+    [RARE_TIMEOUT_EXHAUSTS] = "threshold reached by a timeout",
+    [RARE_CANCELLED_WHILE_UNDOING] = "cancel during an undo",
+    [RARE_CANCELLED_IN_ERROR] = "cancelled or compensated in Error",
+    [RARE_PAST_PIVOT] = "cancel past the pivot",
+    [RARE_PIVOT_TURNED_BACK] = "turned back after a pivot without effect",
+    [RARE_UNKNOWN_PIVOT_IN_ERROR] = "unknown pivot exhausted",
+    [RARE_ORDER_TIMED_OUT] = "order timed out",
+    [RARE_ORDER_TIMED_OUT_PAST_PIVOT] = "order timed out past the pivot",
+    [RARE_UNKNOWN_UNDONE] = "unknown effect undone",
+    [RARE_SUCCESS_WHILE_UNDOING] = "forward success after compensation began",
+    [RARE_SUCCESS_IN_ERROR] = "success while in Error",
+    [RARE_FAILURE_IN_ERROR] = "failure while in Error",
+    [RARE_UNDO_FAILED] = "undo exhausted",
+    [RARE_UNDO_RESUBMITTED] = "undo resubmitted",
+    [RARE_NEW_KEY] = "resubmitted with a new key",
+    [RARE_OLD_KEY_RESUBMITTED] = "resubmitted with the old key",
+    [RARE_NO_WAIT] = "retry without a wait",
+    [RARE_CAUGHT] = "error caught",
+    [RARE_QUEUED_FOR_ROOM] = "queued for want of room",
+    [RARE_QUEUED_ILL] = "queued as no agent is well",
+    [RARE_QUEUED_AGAIN] = "queued again",
+    [RARE_QUEUED_RETRY] = "a retry queued",
+    [RARE_QUEUED_UNDO] = "an undo queued",
+    [RARE_QUEUED_SKIPPED] = "skipped out of the queue",
+    [RARE_STUCK] = "waits for its agent while another has room",
+    [RARE_ELSEWHERE] = "tried again at another agent",
+    [RARE_LEFT_QUEUE] = "started out of the queue",
+    [RARE_NO_ROOM_YET] = "asked to start without room",
+    [RARE_EXTENDED] = "extended",
+    [RARE_EXTENSION_BOUNDED] = "extended by less than was asked for",
+    [RARE_EXTENSION_EXHAUSTED] = "extension exhausted",
+    [RARE_EXTENDED_OVERDUE] = "extended when it was overdue",
+    [RARE_VOUCHED] = "resubmitted with a new key that was vouched for",
+    [RARE_EXPIRED] = "expired",
+    [RARE_EXPIRY_TOO_EARLY] = "expiry refused: too early",
+    [RARE_SUBMITTED_ANEW] = "submitted anew after its expiry",
+};
+_Static_assert(sizeof(rare_names) / sizeof(rare_names[0]) == RARE_COUNT, "each has a name");
+
+const char *rare_name(enum rare rare)
+{
+    return rare_names[rare];
+}
+
+void rules_init(struct rules *rules, const struct workflow *workflow, uint64_t *rare)
+{
+    memset(rules, 0, sizeof(*rules));
+    rules->workflow = workflow;
+    rules->rare = rare;
+}
+
+void rules_say(struct rules *rules, const char *format, ...)
+{
+    if (rules->wrong[0] != '\0')
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(rules->wrong, sizeof(rules->wrong), format, arguments);
+    va_end(arguments);
+}
+
+int rules_index(const struct rules *rules, struct text step)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (text_equal(rules->workflow->steps[i].name, step))
+            return (int)i;
+    }
+    return -1;
+}
+
+struct event rules_peek(const struct rules *rules, uint32_t ahead)
+{
+    uint32_t at = rules->at + ahead;
+    return at < rules->decision->event_count ? rules->decision->events[at] : (struct event){0};
+}
+
+bool rules_way_back(const struct rules *rules)
+{
+    if (rules->workflow->pivot < 0)
+        return true;
+    const struct way *way = &rules->steps[rules->workflow->pivot].ways[DIRECTION_DO];
+    return way->state != WAY_RUNNING && way->effect == EFFECT_NONE;
+}
+
+bool rules_any_runs(const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        for (uint32_t d = 0; d < DIRECTION_COUNT; d++) {
+            if (rules->steps[i].ways[d].state == WAY_RUNNING)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool rules_to_undo(const struct rules *rules, uint32_t index)
+{
+    return rules->workflow->steps[index].has_compensate &&
+           rules->steps[index].ways[DIRECTION_DO].effect != EFFECT_NONE;
+}
+
+int rules_open_undo(const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        const struct way *way = &rules->steps[i].ways[DIRECTION_UNDO];
+        if (rules->steps[i].turned && way->state != WAY_DONE)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* ---- events of the order as a whole ---- */
+
+static void accepted(struct rules *rules, const struct order_accepted *event)
+{
+    RULE(rules, rules->phase == PHASE_NONE, "accepted twice");
+    RULE(rules, event->step_count == rules->workflow->step_count, "not the workflow's steps");
+    RULE(rules, event->details.workflow_version == rules->workflow->version, "not pinned");
+    int64_t timeout = rules->workflow->timeout_ms;
+    int64_t due = timeout > 0 ? rules->decision->decided_at + timeout : 0;
+    RULE(rules, event->complete_by == due, "not the order's timeout");
+    rules->complete_by = due;
+    rules->margin_ms = event->margin_ms;
+    rules->content_hash = event->details.content_hash;
+    rules->phase = PHASE_FORWARD;
+    rules->rare[RARE_SUBMITTED_ANEW] += rules->expired;
+    for (uint32_t i = 0; i < event->step_count; i++)
+        rules->steps[i].agent = event->steps[i].agent;
+    RULE(rules, rules_peek(rules, 1).kind == EVENT_ORDER_STARTED, "accepted, not started");
+}
+
+static void compensation_started(struct rules *rules)
+{
+    RULE(rules, rules->phase == PHASE_FORWARD, "compensation starts once, of an order under way");
+    RULE(rules, rules_way_back(rules), "there is no way back from the pivot");
+    if (rules->workflow->pivot >= 0 &&
+        rules->steps[rules->workflow->pivot].ways[DIRECTION_DO].attempt > 0)
+        rules->rare[RARE_PIVOT_TURNED_BACK]++;
+    if (rules->error)
+        rules->rare[RARE_CANCELLED_IN_ERROR]++;
+    rules->phase = PHASE_BACKWARD;
+    rules->error = false;
+    rules->complete_by = 0;
+}
+
+static void failed(struct rules *rules, const struct order_marked *event)
+{
+    RULE(rules, !rules->error, "failed twice");
+    RULE(rules, rules->phase == PHASE_FORWARD || rules->phase == PHASE_BACKWARD,
+         "failed at the end");
+    struct event next = rules_peek(rules, 1);
+    RULE(rules, next.kind == EVENT_ALERT_RAISED && text_equal(next.order_marked.code, event->code),
+         "failed without an alert of it");
+    rules->error = true;
+    rules->complete_by = 0;
+    if (rules->phase == PHASE_BACKWARD)
+        rules->rare[RARE_UNDO_FAILED]++;
+}
+
+static void processed(struct rules *rules)
+{
+    RULE(rules, rules->phase == PHASE_FORWARD && !rules->error, "processed out of turn");
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++)
+        RULE(rules, rules->steps[i].ways[DIRECTION_DO].state == WAY_DONE, "step %u is missing", i);
+    rules->phase = PHASE_PROCESSED;
+    rules->ended_at = rules->decision->decided_at;
+}
+
+/* I9: the undone set is exact. */
+static void compensated(struct rules *rules)
+{
+    RULE(rules, rules->phase == PHASE_BACKWARD && !rules->error, "compensated out of turn");
+    RULE(rules, !rules_any_runs(rules), "compensated while an attempt runs");
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        bool undone = rules->steps[i].ways[DIRECTION_UNDO].state == WAY_DONE;
+        RULE(rules, undone == rules_to_undo(rules, i), "step %u is %s", i,
+             undone ? "undone for nothing" : "not undone");
+    }
+    rules->phase = PHASE_COMPENSATED;
+    rules->ended_at = rules->decision->decided_at;
+}
+
+static void timed_out(struct rules *rules)
+{
+    RULE(rules, rules->cmd->kind == COMMAND_TIME_OUT_ORDER, "timed out, but nobody asked");
+    rules->complete_by = 0;
+    rules->rare[rules_way_back(rules) ? RARE_ORDER_TIMED_OUT : RARE_ORDER_TIMED_OUT_PAST_PIVOT]++;
+    struct event next = rules_peek(rules, 1);
+    RULE(rules,
+         next.kind == (rules_way_back(rules) ? EVENT_COMPENSATION_STARTED : EVENT_ORDER_FAILED),
+         "timed out, then %s", event_kind_name(next.kind));
+}
+
+static void order_event(struct rules *rules, const struct event *event)
+{
+    if (event->kind == EVENT_ORDER_ACCEPTED)
+        accepted(rules, &event->order_accepted);
+    else if (event->kind == EVENT_ORDER_STARTED)
+        RULE(rules, rules->at == 1, "started out of turn");
+    else if (event->kind == EVENT_ORDER_CANCELLED)
+        RULE(rules, rules->cmd->kind == COMMAND_CANCEL_ORDER, "cancelled by nobody");
+    else if (event->kind == EVENT_ORDER_TIMED_OUT)
+        timed_out(rules);
+    else if (event->kind == EVENT_COMPENSATION_STARTED)
+        compensation_started(rules);
+    else if (event->kind == EVENT_ORDER_PROCESSED)
+        processed(rules);
+    else if (event->kind == EVENT_ORDER_COMPENSATED)
+        compensated(rules);
+    else if (event->kind == EVENT_ORDER_FAILED)
+        failed(rules, &event->order_marked);
+    else if (event->kind == EVENT_ORDER_EXPIRED)
+        RULE(rules, rules->cmd->kind == COMMAND_EXPIRE_ORDER, "expired, but nobody asked");
+    else if (event->kind == EVENT_ORDER_RESUMED) {
+        RULE(rules, rules->error, "resumed, but not in Error");
+        rules->error = false;
+    } else if (event->kind == EVENT_ALERT_RAISED) {
+        RULE(rules, rules->alerts_open++ == 0, "a second alert");
+    } else if (event->kind == EVENT_ALERT_CLOSED) {
+        RULE(rules, rules->alerts_open-- == 1, "an alert closed that is not open");
+    } else {
+        rules_say(rules, "%s among events that change the order", event_kind_name(event->kind));
+    }
+}
+
+/* ---- what must not be left undone at the end of a Decision: nothing is ever stuck ---- */
+
+static bool predecessors_done(const struct rules *rules, uint32_t index)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if ((rules->workflow->steps[index].after >> i & 1) != 0 &&
+            rules->steps[i].ways[DIRECTION_DO].state != WAY_DONE)
+            return false;
+    }
+    return true;
+}
+
+/* In the queue of its agents, without any of them to be asked. */
+static bool queues(const struct rules *rules, uint32_t index, enum direction direction)
+{
+    return rules->steps[index].ways[direction].queued &&
+           rules_waits_rightly(rules, index, direction);
+}
+
+static bool could_start(const struct rules *rules, const struct way *way)
+{
+    return way->queued || way->state == WAY_FRESH || way->state == WAY_RESUBMITTED ||
+           (way->state == WAY_WAITING && way->retry_at <= rules->decision->decided_at);
+}
+
+static void check_forward(struct rules *rules)
+{
+    bool left = false;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        const struct way *way = &rules->steps[i].ways[DIRECTION_DO];
+        left = left || way->state != WAY_DONE;
+        RULE(rules, way->state != WAY_FAILED && way->state != WAY_EXHAUSTED,
+             "nothing follows the failure of step %u", i);
+        RULE(rules,
+             !could_start(rules, way) || !predecessors_done(rules, i) ||
+                 queues(rules, i, DIRECTION_DO),
+             "step %u could start and does not", i);
+    }
+    RULE(rules, left, "all steps are done and the order does not end");
+}
+
+static void check_backward(struct rules *rules)
+{
+    if (rules_any_runs(rules))
+        return;
+    int open = rules_open_undo(rules);
+    if (open >= 0) {
+        const struct way *way = &rules->steps[open].ways[DIRECTION_UNDO];
+        bool waits = way->queued
+                         ? rules_waits_rightly(rules, (uint32_t)open, DIRECTION_UNDO)
+                         : way->state == WAY_WAITING && way->retry_at > rules->decision->decided_at;
+        RULE(rules, waits, "the undo of step %d could start and does not", open);
+        return;
+    }
+    rules_say(rules, "nothing runs, no undo waits, and the order does not end");
+}
+
+static void check_rest(struct rules *rules)
+{
+    RULE(rules, rules->alerts_open == (rules->error ? 1 : 0), "%u alerts are open",
+         rules->alerts_open);
+    if (rules->error)
+        return;
+    if (rules->phase == PHASE_FORWARD)
+        check_forward(rules);
+    else if (rules->phase == PHASE_BACKWARD)
+        check_backward(rules);
+}
+
+static enum order_state state_of(const struct rules *rules)
+{
+    static const enum order_state states[] = {
+        [PHASE_NONE] = ORDER_PENDING,
+        [PHASE_FORWARD] = ORDER_PROCESSING,
+        [PHASE_BACKWARD] = ORDER_COMPENSATING,
+        [PHASE_PROCESSED] = ORDER_PROCESSED,
+        [PHASE_COMPENSATED] = ORDER_COMPENSATED,
+    };
+    return rules->error ? ORDER_ERROR : states[rules->phase];
+}
+
+/* ---- a Decision ---- */
+
+static struct text code_of(const struct event *event)
+{
+    if (event->kind == EVENT_COMMAND_REJECTED)
+        return event->command_rejected.code;
+    if (event->kind == EVENT_REPORT_IGNORED)
+        return event->report_ignored.code;
+    if (event->kind == EVENT_SUBMISSION_REPEATED)
+        return TEXT("repeat");
+    return event->kind == EVENT_COMMAND_DEAD_LETTERED ? TEXT("dead") : TEXT("carried out");
+}
+
+/* I7 among others: what is refused is refused with one event, which changes nothing. */
+static void check_refused(struct rules *rules, const char *verdict)
+{
+    struct text code = code_of(&rules->decision->events[0]);
+    RULE(rules, rules->decision->event_count == 1 && text_equal(code, text_of(verdict)),
+         "deserves %s, but is %.*s", verdict, TEXT_ARG(code));
+    RULE(rules, rules->decision->order_version == rules->version, "refused with another version");
+}
+
+/* What is carried out begins with what was asked. */
+static enum event_kind first_event(const struct rules *rules)
+{
+    switch (rules->cmd->kind) {
+    case COMMAND_SUBMIT_ORDER:
+        return EVENT_ORDER_ACCEPTED;
+    case COMMAND_CANCEL_ORDER:
+        return EVENT_ORDER_CANCELLED;
+    case COMMAND_REPORT_STEP:
+        return rules->cmd->report_step.succeeded ? EVENT_STEP_SUCCEEDED : EVENT_STEP_FAILED;
+    case COMMAND_RECOVER_STEP:
+        return EVENT_STEP_TIMED_OUT;
+    case COMMAND_START_STEP:
+        return rules->decision->events[0].kind == EVENT_STEP_QUEUED ? EVENT_STEP_QUEUED
+                                                                    : EVENT_STEP_STARTED;
+    case COMMAND_TIME_OUT_ORDER:
+        return EVENT_ORDER_TIMED_OUT;
+    case COMMAND_COMPENSATE_ORDER:
+        return EVENT_COMPENSATION_STARTED;
+    case COMMAND_RESUBMIT_STEP: /* the order, where no step is in Error */
+        return rules->decision->events[0].kind == EVENT_ORDER_RESUMED ? EVENT_ORDER_RESUMED
+                                                                      : EVENT_STEP_RESUBMITTED;
+    case COMMAND_EXPIRE_ORDER:
+        return EVENT_ORDER_EXPIRED;
+    case COMMAND_EXTEND_STEP:
+        return EVENT_STEP_EXTENDED;
+    case COMMAND_UNDECODABLE:
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    return EVENT_KIND_COUNT;
+}
+
+static void follow_events(struct rules *rules)
+{
+    enum event_kind first = first_event(rules);
+    RULE(rules, rules->decision->events[0].kind == first, "begins with %s, not with %s",
+         event_kind_name(rules->decision->events[0].kind), event_kind_name(first));
+    const struct decision *decision = rules->decision;
+    RULE(rules, decision->order_version == rules->version + 1, "the version is not dense"); /* I2 */
+    rules->version = decision->order_version;
+    for (rules->at = 0; rules->at < decision->event_count; rules->at++) {
+        const struct event *event = &decision->events[rules->at];
+        bool of_step =
+            (event->kind >= EVENT_STEP_STARTED && event->kind <= EVENT_STEP_RESUBMITTED) ||
+            event->kind == EVENT_STEP_QUEUED || event->kind == EVENT_STEP_EXTENDED;
+        if (of_step)
+            rules_step_event(rules, event);
+        else
+            order_event(rules, event);
+    }
+    /* Who asks for more time starts nothing. */
+    if (rules->cmd->kind != COMMAND_EXTEND_STEP)
+        check_rest(rules);
+    RULE(rules, rules->cmd->kind != COMMAND_EXTEND_STEP || decision->event_count == 1,
+         "more than an extension");
+}
+
+/* There is no such order any more; what comes next begins from nothing. */
+static void expire(struct rules *rules)
+{
+    struct rules fresh = {.workflow = rules->workflow,
+                          .rare = rules->rare,
+                          .decided_at = rules->decided_at,
+                          .expired = true};
+    RULE(rules, rules->decision->event_count == 1, "more than an expiry");
+    rules->rare[RARE_EXPIRED]++;
+    memcpy(fresh.wrong, rules->wrong, sizeof(fresh.wrong));
+    *rules = fresh;
+}
+
+const char *rules_follow(struct rules *rules, const struct command *cmd,
+                         const struct decision *decision, const struct routing *routing,
+                         int64_t retention_ms)
+{
+    rules->wrong[0] = '\0';
+    rules->cmd = cmd;
+    rules->decision = decision;
+    rules->routing = routing;
+    rules->retention_ms = retention_ms;
+    rules->at = 0;
+    RULE(rules, decision->decided_at >= rules->decided_at, "time runs backwards"); /* I8 */
+    rules->decided_at = decision->decided_at;
+    const char *verdict = rules_verdict(rules, cmd, decision->decided_at);
+    if (verdict != NULL)
+        check_refused(rules, verdict);
+    else
+        follow_events(rules);
+    RULE(rules, decision->order_state == state_of(rules), "the state is not %s",
+         order_state_name(state_of(rules)));
+    if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
+        expire(rules);
+    return rules->wrong[0] != '\0' ? rules->wrong : NULL;
+}

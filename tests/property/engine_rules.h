@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of an order's log, written from the design and not from the engine: a model of its
+ * own that reads commands and Decisions, knows what each command deserves, and follows every event.
+ *
+ * Numbers in comments (I4, I9 ...) are those of the list of invariants: dense versions, the order
+ * of steps, attempts, one outcome each, no late result applied, no early timeout, exact
+ * compensation, the threshold of failures. */
+#ifndef TESTS_PROPERTY_ENGINE_RULES_H
+#define TESTS_PROPERTY_ENGINE_RULES_H
+
+#include "engine/engine.h"
+
+enum way_state {
+    WAY_FRESH,
+    WAY_RUNNING,
+    WAY_FAILED, /* for the rest of the Decision, or, once compensation began, until it is undone */
+    WAY_WAITING,
+    WAY_EXHAUSTED,
+    WAY_RESUBMITTED,
+    WAY_DONE
+};
+
+/* One direction of a step. */
+struct way {
+    enum way_state state;
+    uint32_t attempt;
+    uint32_t starts;   /* since the last resubmission */
+    uint32_t failures; /* since the last resubmission */
+    uint32_t used[RETRIERS_MAX];
+    uint32_t generation;
+    enum effect effect;
+    int64_t complete_by;
+    int64_t margin_ms;
+    int64_t retry_at;
+    int64_t started_at;
+    bool queued; /* beside its state: for want of an agent, since: */
+    int64_t queued_at;
+};
+
+struct rules_step {
+    struct way ways[DIRECTION_COUNT];
+    struct text agent; /* that was asked last */
+    bool turned;       /* its undo has begun, if only to wait */
+    bool skipped;
+    uint64_t started_version;
+    uint64_t applied_version;
+};
+
+/* The phase stays while the order is in Error. */
+enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_PROCESSED, PHASE_COMPENSATED };
+
+/* Situations that random histories must come across. */
+enum rare {
+    RARE_LATE_IGNORED,
+    RARE_UNDONE_BEFORE_REPORT,
+    RARE_EARLY_RECOVERY,
+    RARE_TIMEOUT_EXHAUSTS,
+    RARE_CANCELLED_WHILE_UNDOING,
+    RARE_CANCELLED_IN_ERROR,
+    RARE_PAST_PIVOT,
+    RARE_PIVOT_TURNED_BACK,
+    RARE_UNKNOWN_PIVOT_IN_ERROR,
+    RARE_ORDER_TIMED_OUT,
+    RARE_ORDER_TIMED_OUT_PAST_PIVOT,
+    RARE_UNKNOWN_UNDONE,
+    RARE_SUCCESS_WHILE_UNDOING,
+    RARE_SUCCESS_IN_ERROR,
+    RARE_FAILURE_IN_ERROR,
+    RARE_UNDO_FAILED,
+    RARE_UNDO_RESUBMITTED,
+    RARE_NEW_KEY,
+    RARE_OLD_KEY_RESUBMITTED,
+    RARE_NO_WAIT,
+    RARE_CAUGHT,
+    RARE_QUEUED_FOR_ROOM,
+    RARE_QUEUED_ILL,
+    RARE_QUEUED_AGAIN,
+    RARE_QUEUED_RETRY,
+    RARE_QUEUED_UNDO,
+    RARE_QUEUED_SKIPPED,
+    RARE_STUCK,
+    RARE_ELSEWHERE,
+    RARE_LEFT_QUEUE,
+    RARE_NO_ROOM_YET,
+    RARE_EXTENDED,
+    RARE_EXTENSION_BOUNDED,
+    RARE_EXTENSION_EXHAUSTED,
+    RARE_EXTENDED_OVERDUE,
+    RARE_VOUCHED,
+    RARE_EXPIRED,
+    RARE_EXPIRY_TOO_EARLY,
+    RARE_SUBMITTED_ANEW,
+    RARE_COUNT
+};
+const char *rare_name(enum rare rare);
+
+struct rules {
+    const struct workflow *workflow;
+    struct rules_step steps[WORKFLOW_STEPS_MAX];
+    enum phase phase;
+    bool error;
+    uint64_t version;
+    int64_t decided_at;
+    int64_t complete_by; /* of the order; 0 = none (any more) */
+    int64_t margin_ms;
+    uint32_t alerts_open;
+    int64_t ended_at;
+    bool expired; /* an order of this id, once or more */
+    struct content_hash content_hash;
+    uint64_t *rare; /* RARE_COUNT counters, borrowed */
+
+    /* The Decision at hand. */
+    const struct command *cmd;
+    const struct decision *decision;
+    const struct routing *routing; /* what it was decided with; NULL: no table */
+    int64_t retention_ms;
+    uint32_t at; /* its event */
+    char wrong[400];
+};
+
+void rules_init(struct rules *rules, const struct workflow *workflow, uint64_t *rare);
+
+/* One more Decision, on this input. NULL, or what is wrong; borrowed until the next call. */
+const char *rules_follow(struct rules *rules, const struct command *cmd,
+                         const struct decision *decision, const struct routing *routing,
+                         int64_t retention_ms);
+
+/* ---- shared by the two halves ---- */
+
+/* Only the first thing that is wrong is kept. */
+void rules_say(struct rules *rules, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define RULE(rules, condition, ...)          \
+    do {                                     \
+        if (!(condition))                    \
+            rules_say((rules), __VA_ARGS__); \
+    } while (0)
+
+int rules_index(const struct rules *rules, struct text step);
+/* `ahead` events after the one at hand, or a zeroed one. */
+struct event rules_peek(const struct rules *rules, uint32_t ahead);
+bool rules_way_back(const struct rules *rules);
+bool rules_any_runs(const struct rules *rules);
+/* Whether compensation undoes this step (I9). */
+bool rules_to_undo(const struct rules *rules, uint32_t index);
+/* The step whose undo has begun and not ended, or -1. */
+int rules_open_undo(const struct rules *rules);
+/* engine_rules_step.c */
+void rules_step_event(struct rules *rules, const struct event *event);
+/* Whether a start out of its queue or its wait, or a place in the queue, is in order now. */
+void rules_check_turn(struct rules *rules, uint32_t index, enum direction direction);
+
+/* ---- engine_rules_route.c ---- */
+
+/* The agent that has to be asked after what the Decision's first `through` events have taken, or
+ * an empty text: none is well and has room. */
+struct text rules_choice(const struct rules *rules, uint32_t index, enum direction direction,
+                         uint32_t through);
+/* Whether any agent that may be asked is well. */
+bool rules_any_well(const struct rules *rules, uint32_t index, enum direction direction);
+void rules_check_choice(struct rules *rules, uint32_t index, const struct step_started *event);
+void rules_queued(struct rules *rules, uint32_t index, const struct step_queued *event);
+/* Whether the queued step may stay so at the end of the Decision. */
+bool rules_waits_rightly(const struct rules *rules, uint32_t index, enum direction direction);
+
+/* NULL when the command is to be carried out, else the code that it deserves ("repeat" for a
+ * repeated submission, "dead" for bytes); engine_rules_verdict.c */
+const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_t now);
+
+#endif

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of attempts: starts, outcomes, and what follows a failure. */
+#include "tests/property/engine_rules.h"
+
+static const struct retry_policy *policy_of(const struct rules *rules, uint32_t index,
+                                            enum direction direction)
+{
+    const struct workflow_step *step = &rules->workflow->steps[index];
+    return direction == DIRECTION_DO ? &step->retry : &step->compensate.retry;
+}
+
+/* ---- starts ---- */
+
+/* I9: the later one first; unknown ones rank by their start. */
+static uint64_t rank(const struct rules_step *step)
+{
+    return step->ways[DIRECTION_DO].effect == EFFECT_APPLIED ? step->applied_version
+                                                             : step->started_version;
+}
+
+static void check_undo_turn(struct rules *rules, uint32_t index)
+{
+    RULE(rules, rules_open_undo(rules) < 0, "two undos at a time");
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if (i == index || !rules_to_undo(rules, i) || rules->steps[i].turned)
+            continue;
+        uint64_t mine = rank(&rules->steps[index]);
+        uint64_t other = rank(&rules->steps[i]);
+        RULE(rules, mine > other || (mine == other && index > i),
+             "step %u is undone before step %u", index, i);
+    }
+}
+
+static void check_start_undo(struct rules *rules, uint32_t index)
+{
+    RULE(rules, rules->phase == PHASE_BACKWARD && !rules->error, "an undo out of turn");
+    RULE(rules, !rules_any_runs(rules), "an undo starts while an attempt may run");
+    RULE(rules, rules_to_undo(rules, index), "nothing of step %u is to be undone", index);
+    RULE(rules, !rules->steps[index].skipped, "step %u was skipped", index);
+    if (!rules->steps[index].turned)
+        check_undo_turn(rules, index);
+}
+
+static void check_start_do(struct rules *rules, uint32_t index)
+{
+    RULE(rules, rules->phase == PHASE_FORWARD && !rules->error, "a forward start out of turn");
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++)
+        RULE(rules,
+             (rules->workflow->steps[index].after >> i & 1) == 0 ||
+                 rules->steps[i].ways[DIRECTION_DO].state == WAY_DONE,
+             "step %u starts before step %u is done", index, i); /* I4 */
+}
+
+void rules_check_turn(struct rules *rules, uint32_t index, enum direction direction)
+{
+    const struct way *way = &rules->steps[index].ways[direction];
+    if (direction == DIRECTION_DO)
+        check_start_do(rules, index);
+    else
+        check_start_undo(rules, index);
+    RULE(rules,
+         way->queued || way->state == WAY_FRESH || way->state == WAY_RESUBMITTED ||
+             (way->state == WAY_WAITING && way->retry_at <= rules->decision->decided_at),
+         "step %u may not start", index);
+}
+
+/* I5, I10 */
+static void check_attempt(struct rules *rules, uint32_t index, const struct step_started *event)
+{
+    enum direction direction = event->ref.direction;
+    struct way *way = &rules->steps[index].ways[direction];
+    const struct workflow_step *plan = &rules->workflow->steps[index];
+    const struct retry_policy *policy = policy_of(rules, index, direction);
+    int64_t now = rules->decision->decided_at;
+    uint32_t most = 1;
+    for (uint32_t i = 0; i < policy->count; i++)
+        most += policy->retriers[i].max_attempts;
+    RULE(rules, event->ref.attempt == way->attempt + 1, "attempt %u follows %u", event->ref.attempt,
+         way->attempt);
+    RULE(rules, ++way->starts <= most, "step %u starts more often than its policy says", index);
+    int64_t timeout = direction == DIRECTION_DO ? plan->timeout_ms : plan->compensate.timeout_ms;
+    RULE(rules, event->complete_by == now + timeout, "not the timeout of step %u", index);
+    RULE(rules, event->generation == way->generation, "not the generation of step %u", index);
+}
+
+static void started(struct rules *rules, uint32_t index, const struct step_started *event)
+{
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[event->ref.direction];
+    rules_check_turn(rules, index, event->ref.direction);
+    rules_check_choice(rules, index, event);
+    check_attempt(rules, index, event);
+    if (event->ref.direction == DIRECTION_DO)
+        step->started_version = rules->version;
+    else
+        rules->rare[RARE_UNKNOWN_UNDONE] += step->ways[DIRECTION_DO].effect == EFFECT_UNKNOWN;
+    step->turned = event->ref.direction == DIRECTION_UNDO;
+    step->agent = event->agent;
+    rules->rare[RARE_LEFT_QUEUE] += way->queued;
+    way->queued = false;
+    way->started_at = rules->decision->decided_at;
+    way->state = WAY_RUNNING;
+    way->attempt = event->ref.attempt;
+    way->complete_by = event->complete_by;
+    way->margin_ms = event->margin_ms;
+}
+
+/* What was granted, and no more: the verdict said that there is something to grant. */
+static void extended(struct rules *rules, uint32_t index, const struct step_extended *event)
+{
+    struct way *way = &rules->steps[index].ways[event->ref.direction];
+    const struct workflow_step *plan = &rules->workflow->steps[index];
+    const struct extend_step *asked = &rules->cmd->extend_step;
+    bool undo = event->ref.direction == DIRECTION_UNDO;
+    int64_t latest = way->started_at + (undo ? plan->compensate.timeout_ms : plan->timeout_ms) +
+                     (undo ? plan->compensate.max_extension_ms : plan->max_extension_ms);
+    int64_t due = asked->complete_by < latest ? asked->complete_by : latest;
+    RULE(rules, way->state == WAY_RUNNING, "extended, but it does not run");
+    RULE(rules, event->complete_by == due, "not the time that is to be granted");
+    RULE(rules, text_equal(event->progress, asked->progress), "other progress than was told");
+    RULE(rules, text_equal(event->by, asked->instance), "by another one");
+    RULE(rules, text_equal(event->action, undo ? plan->compensate.action : plan->name),
+         "another action");
+    rules->rare[RARE_EXTENDED]++;
+    rules->rare[RARE_EXTENSION_BOUNDED] += due < asked->complete_by;
+    rules->rare[RARE_EXTENDED_OVERDUE] +=
+        rules->decision->decided_at >= way->complete_by + way->margin_ms;
+    way->complete_by = event->complete_by;
+}
+
+/* ---- outcomes ---- */
+
+/* I6: only a running attempt has an outcome, and then it runs no more. */
+static void end(struct rules *rules, uint32_t index, const struct attempt_ref *ref,
+                enum way_state state)
+{
+    struct way *way = &rules->steps[index].ways[ref->direction];
+    RULE(rules, way->state == WAY_RUNNING && way->attempt == ref->attempt,
+         "an outcome of attempt %u of step %u, which does not run", ref->attempt, index);
+    way->state = state;
+}
+
+static void succeeded(struct rules *rules, uint32_t index, const struct attempt_ref *ref)
+{
+    struct rules_step *step = &rules->steps[index];
+    end(rules, index, ref, WAY_DONE);
+    if (ref->direction == DIRECTION_DO) {
+        step->ways[DIRECTION_DO].effect = EFFECT_APPLIED;
+        step->applied_version = rules->version;
+        rules->rare[RARE_SUCCESS_WHILE_UNDOING] += rules->phase == PHASE_BACKWARD;
+        rules->rare[RARE_SUCCESS_IN_ERROR] += rules->error;
+        return;
+    }
+    struct event next = rules_peek(rules, 1);
+    RULE(rules,
+         next.kind == EVENT_STEP_COMPENSATED && text_equal(next.step_marked.ref.step, ref->step),
+         "undone, then %s", event_kind_name(next.kind));
+}
+
+static bool matches(const struct error_set *set, struct text error)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        struct text name = set->names[i];
+        if (text_equal(name, TEXT("States.ALL")) || text_equal(name, error) ||
+            (text_equal(name, TEXT("States.TaskFailed")) &&
+             !text_equal(error, TEXT("States.Timeout"))))
+            return true;
+    }
+    return false;
+}
+
+static void check_retry(struct rules *rules, const struct way *way,
+                        const struct retry_policy *policy, uint32_t number)
+{
+    struct event next = rules_peek(rules, 1);
+    const struct step_retry_scheduled *scheduled = &next.step_retry_scheduled;
+    RULE(rules, next.kind == EVENT_STEP_RETRY_SCHEDULED, "retries are left, but then %s",
+         event_kind_name(next.kind));
+    if (next.kind != EVENT_STEP_RETRY_SCHEDULED)
+        return;
+    RULE(rules, scheduled->retrier == number && scheduled->retry == way->used[number] + 1,
+         "not the first retrier with retries left");
+    const struct retrier *retrier = &policy->retriers[number];
+    long double full = (long double)retrier->interval_ms;
+    for (uint32_t i = 1; i < scheduled->retry; i++)
+        full = full * retrier->backoff_rate_milli / 1000;
+    if (retrier->max_delay_ms > 0 && full > (long double)retrier->max_delay_ms)
+        full = (long double)retrier->max_delay_ms;
+    long double wait = (long double)(scheduled->retry_at - rules->decision->decided_at);
+    RULE(rules, wait >= 0 && wait <= full, "waits %Lf, at most %Lf", wait, full);
+    RULE(rules, retrier->jitter == JITTER_FULL || wait > full - 1.1L, "waits %Lf, not %Lf", wait,
+         full);
+    rules->rare[RARE_NO_WAIT] += wait <= 0;
+}
+
+static void check_exhausted(struct rules *rules, uint32_t index, enum direction direction,
+                            struct text error)
+{
+    const struct workflow_step *plan = &rules->workflow->steps[index];
+    enum outcome outcome = plan->on_exhausted;
+    for (uint32_t i = plan->catcher_count; i > 0; i--) {
+        if (matches(&plan->catchers[i - 1].errors, error)) {
+            outcome = plan->catchers[i - 1].next;
+            rules->rare[RARE_CAUGHT]++;
+        }
+    }
+    bool back = direction == DIRECTION_DO && outcome == OUTCOME_COMPENSATE && rules_way_back(rules);
+    struct event next = rules_peek(rules, 1);
+    struct event then = rules_peek(rules, 2);
+    RULE(rules, next.kind == EVENT_STEP_EXHAUSTED, "no retry is left, but then %s",
+         event_kind_name(next.kind));
+    rules->rare[RARE_TIMEOUT_EXHAUSTS] += rules->cmd->kind == COMMAND_RECOVER_STEP;
+    rules->rare[RARE_UNKNOWN_PIVOT_IN_ERROR] +=
+        (int)index == rules->workflow->pivot && !rules_way_back(rules);
+    if (rules->error)
+        RULE(rules, then.kind == 0, "%s while in Error", event_kind_name(then.kind));
+    else
+        RULE(rules,
+             then.kind == (back ? EVENT_COMPENSATION_STARTED : EVENT_ORDER_FAILED) &&
+                 text_equal(then.order_marked.code, error),
+             "exhausted, then %s", event_kind_name(then.kind)); /* I10 */
+}
+
+static void check_what_follows(struct rules *rules, uint32_t index, enum direction direction,
+                               struct text error)
+{
+    const struct way *way = &rules->steps[index].ways[direction];
+    if (rules->phase == PHASE_BACKWARD && direction == DIRECTION_DO) {
+        struct event next = rules_peek(rules, 1);
+        RULE(rules, (next.kind == EVENT_STEP_SKIPPED) == !rules_to_undo(rules, index),
+             "step %u failed while undoing, then %s", index, event_kind_name(next.kind));
+        return;
+    }
+    const struct retry_policy *policy = policy_of(rules, index, direction);
+    for (uint32_t i = 0; i < policy->count; i++) {
+        if (matches(&policy->retriers[i].errors, error) &&
+            way->used[i] < policy->retriers[i].max_attempts) {
+            check_retry(rules, way, policy, i);
+            return;
+        }
+    }
+    check_exhausted(rules, index, direction, error);
+}
+
+/* Definite knowledge outranks doubt, doubt outranks "nothing". */
+static enum effect worse(enum effect a, enum effect b)
+{
+    static const int ranks[] = {[EFFECT_NONE] = 0, [EFFECT_UNKNOWN] = 1, [EFFECT_APPLIED] = 2};
+    return ranks[a] >= ranks[b] ? a : b;
+}
+
+static void failed(struct rules *rules, uint32_t index, const struct event *event)
+{
+    bool timeout = event->kind == EVENT_STEP_TIMED_OUT;
+    const struct attempt_ref *ref = &event->step_marked.ref;
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[ref->direction];
+    enum effect effect = timeout ? event->step_timed_out.effect : event->step_failed.effect;
+    uint32_t count =
+        timeout ? event->step_timed_out.failure_count : event->step_failed.failure_count;
+    enum effect reported = timeout ? EFFECT_UNKNOWN : rules->cmd->report_step.effect;
+    int64_t due = way->complete_by + way->margin_ms;
+    RULE(rules, !timeout || rules->decision->decided_at >= due, "timed out early"); /* I8 */
+    end(rules, index, ref, WAY_FAILED);
+    RULE(rules, count == ++way->failures, "failure_count %u is not %u", count, way->failures);
+    RULE(rules, effect == worse(way->effect, reported), "the effect is not %s",
+         effect_name(worse(way->effect, reported)));
+    if (ref->direction == DIRECTION_DO && effect == EFFECT_APPLIED && way->effect != effect)
+        step->applied_version = rules->version;
+    way->effect = effect;
+    rules->rare[RARE_FAILURE_IN_ERROR] += rules->error;
+    check_what_follows(rules, index, ref->direction,
+                       timeout ? TEXT("States.Timeout") : event->step_failed.error_name);
+}
+
+/* ---- marks ---- */
+
+static void retry_scheduled(struct rules *rules, uint32_t index,
+                            const struct step_retry_scheduled *event)
+{
+    struct way *way = &rules->steps[index].ways[event->ref.direction];
+    RULE(rules, way->state == WAY_FAILED, "a retry of what did not fail");
+    RULE(rules,
+         rules->phase == (event->ref.direction == DIRECTION_DO ? PHASE_FORWARD : PHASE_BACKWARD),
+         "a retry out of turn");
+    way->state = WAY_WAITING;
+    way->retry_at = event->retry_at;
+    way->used[event->retrier] = event->retry;
+}
+
+static void skipped(struct rules *rules, uint32_t index)
+{
+    struct rules_step *step = &rules->steps[index];
+    enum way_state state = step->ways[DIRECTION_DO].state;
+    RULE(rules, rules->phase == PHASE_BACKWARD, "skipped, but not undoing");
+    rules->rare[RARE_QUEUED_SKIPPED] += step->ways[DIRECTION_DO].queued;
+    RULE(rules,
+         state == WAY_FRESH || state == WAY_WAITING || state == WAY_FAILED ||
+             step->ways[DIRECTION_DO].queued,
+         "step %u is not to be skipped", index);
+    RULE(rules, !rules_to_undo(rules, index), "step %u is skipped, but it is to be undone", index);
+    RULE(rules, !step->skipped, "step %u is skipped twice", index);
+    step->skipped = true;
+}
+
+static void resubmitted(struct rules *rules, uint32_t index, const struct step_resubmitted *event)
+{
+    struct way *way = &rules->steps[index].ways[event->ref.direction];
+    enum direction direction = rules->phase == PHASE_FORWARD ? DIRECTION_DO : DIRECTION_UNDO;
+    RULE(rules, rules->cmd->kind == COMMAND_RESUBMIT_STEP, "resubmitted by nobody");
+    RULE(rules, way->state == WAY_EXHAUSTED && event->ref.direction == direction,
+         "step %u is not in Error", index);
+    const struct resubmit_step *asked = &rules->cmd->resubmit_step;
+    bool vouched =
+        asked->new_generation &&
+        (text_empty(asked->step) || text_equal(asked->step, rules->workflow->steps[index].name));
+    rules->rare[RARE_VOUCHED] += vouched && way->effect != EFFECT_NONE;
+    if (vouched)
+        way->effect = EFFECT_NONE;
+    way->generation += way->effect == EFFECT_NONE ? 1 : 0;
+    RULE(rules, event->generation == way->generation, "generation %u is not %u", event->generation,
+         way->generation);
+    rules->rare[way->effect == EFFECT_NONE ? RARE_NEW_KEY : RARE_OLD_KEY_RESUBMITTED]++;
+    rules->rare[RARE_UNDO_RESUBMITTED] += direction == DIRECTION_UNDO;
+    way->state = WAY_RESUBMITTED;
+    way->starts = 0;
+    way->failures = 0;
+    memset(way->used, 0, sizeof(way->used));
+}
+
+void rules_step_event(struct rules *rules, const struct event *event)
+{
+    const struct attempt_ref *ref = &event->step_marked.ref;
+    int index = rules_index(rules, ref->step);
+    RULE(rules, index >= 0, "no such step");
+    if (index < 0)
+        return;
+    uint32_t at = (uint32_t)index;
+    struct way *way = &rules->steps[at].ways[ref->direction];
+    RULE(rules, event->kind == EVENT_STEP_STARTED || way->attempt == ref->attempt,
+         "%s of attempt %u, not of %u", event_kind_name(event->kind), ref->attempt, way->attempt);
+    if (event->kind == EVENT_STEP_STARTED)
+        started(rules, at, &event->step_started);
+    else if (event->kind == EVENT_STEP_SUCCEEDED)
+        succeeded(rules, at, ref);
+    else if (event->kind == EVENT_STEP_FAILED || event->kind == EVENT_STEP_TIMED_OUT)
+        failed(rules, at, event);
+    else if (event->kind == EVENT_STEP_RETRY_SCHEDULED)
+        retry_scheduled(rules, at, &event->step_retry_scheduled);
+    else if (event->kind == EVENT_STEP_EXHAUSTED) {
+        RULE(rules, way->state == WAY_FAILED, "exhausted, but not failed");
+        way->state = WAY_EXHAUSTED;
+    } else if (event->kind == EVENT_STEP_SKIPPED)
+        skipped(rules, at);
+    else if (event->kind == EVENT_STEP_QUEUED)
+        rules_queued(rules, at, &event->step_queued);
+    else if (event->kind == EVENT_STEP_EXTENDED)
+        extended(rules, at, &event->step_extended);
+    else if (event->kind == EVENT_STEP_COMPENSATED)
+        RULE(rules, way->state == WAY_DONE && ref->direction == DIRECTION_UNDO, "not undone");
+    else
+        resubmitted(rules, at, &event->step_resubmitted);
+}

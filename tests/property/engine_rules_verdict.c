@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a command deserves, seen from the model. */
+#include "tests/property/engine_rules.h"
+
+/* The direction that the step is in: undo once an undo has begun, if only to wait. */
+static enum direction direction_of(const struct rules_step *step)
+{
+    return step->turned ? DIRECTION_UNDO : DIRECTION_DO;
+}
+
+static const char *submit(const struct rules *rules, const struct order_details *details)
+{
+    if (rules->phase == PHASE_NONE)
+        return NULL;
+    bool same =
+        memcmp(&details->content_hash, &rules->content_hash, sizeof(rules->content_hash)) == 0;
+    return same ? "repeat" : "ContentDiffers";
+}
+
+static const char *turn_back(struct rules *rules)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
+        return "AlreadyEnded";
+    if (rules->phase == PHASE_BACKWARD) {
+        rules->rare[RARE_CANCELLED_WHILE_UNDOING]++;
+        return "AlreadyCompensating";
+    }
+    if (rules_way_back(rules))
+        return NULL;
+    rules->rare[RARE_PAST_PIVOT]++;
+    return "PastPivot";
+}
+
+static const char *resubmit(const struct rules *rules, const struct resubmit_step *asked)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (!rules->error)
+        return "NotInError";
+    if (text_empty(asked->step))
+        return NULL;
+    int index = rules_index(rules, asked->step);
+    if (index < 0)
+        return "UnknownStep";
+    enum direction direction = rules->phase == PHASE_FORWARD ? DIRECTION_DO : DIRECTION_UNDO;
+    bool in_error = rules->steps[index].ways[direction].state == WAY_EXHAUSTED;
+    return in_error ? NULL : "StepNotInError";
+}
+
+/* A report counts if its attempt runs. Otherwise it comes late, or of what never was. */
+static const char *report(struct rules *rules, const struct report_step *report)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    int index = rules_index(rules, report->step);
+    if (index < 0)
+        return "UnknownStep";
+    const struct rules_step *step = &rules->steps[index];
+    const struct way *way = &step->ways[report->direction];
+    bool current = report->direction == direction_of(step) && report->attempt == way->attempt;
+    if (current && report->attempt > 0)
+        return way->state == WAY_RUNNING ? NULL : "AlreadyEnded";
+    if (report->direction == DIRECTION_DO && direction_of(step) == DIRECTION_UNDO) {
+        rules->rare[RARE_UNDONE_BEFORE_REPORT]++;
+        return "Superseded";
+    }
+    if (report->attempt == 0 || report->attempt > way->attempt)
+        return "UnknownAttempt";
+    rules->rare[RARE_LATE_IGNORED]++;
+    return "Superseded";
+}
+
+/* The way that a supervisor's request names, if it is the current one, or NULL with
+ * *ret_verdict. */
+static const struct way *asked_way(const struct rules *rules, struct text step,
+                                   enum direction direction, uint32_t attempt,
+                                   const char **ret_verdict)
+{
+    int index = rules_index(rules, step);
+    *ret_verdict = rules->phase == PHASE_NONE ? "UnknownOrder"
+                   : index < 0                ? "UnknownStep"
+                                              : "Stale";
+    if (rules->phase == PHASE_NONE || index < 0)
+        return NULL;
+    const struct way *way = &rules->steps[index].ways[direction];
+    bool current = direction_of(&rules->steps[index]) == direction && way->attempt == attempt;
+    return current ? way : NULL;
+}
+
+static const char *recover(struct rules *rules, const struct recover_step *asked, int64_t now)
+{
+    const char *verdict = NULL;
+    const struct way *way =
+        asked_way(rules, asked->step, asked->direction, asked->attempt, &verdict);
+    if (way == NULL)
+        return verdict;
+    if (way->state != WAY_RUNNING || way->complete_by != asked->complete_by)
+        return "Stale";
+    if (now >= way->complete_by + way->margin_ms)
+        return NULL;
+    rules->rare[RARE_EARLY_RECOVERY]++;
+    return "NotYetDue";
+}
+
+/* A queued step starts as soon as an agent of it is well and has room; without that it is looked at
+ * again when its time has come. */
+static const char *leave_queue(struct rules *rules, uint32_t index, enum direction direction,
+                               int64_t now)
+{
+    const struct way *way = &rules->steps[index].ways[direction];
+    bool over = way->retry_at != 0 && now >= way->retry_at;
+    if (over || !text_empty(rules_choice(rules, index, direction, 0)))
+        return NULL;
+    rules->rare[RARE_NO_ROOM_YET]++;
+    return "NotYetDue";
+}
+
+static const char *start(struct rules *rules, const struct start_step *asked, int64_t now)
+{
+    const char *verdict = NULL;
+    const struct way *way =
+        asked_way(rules, asked->step, asked->direction, asked->attempt, &verdict);
+    if (way == NULL)
+        return verdict;
+    enum phase phase = asked->direction == DIRECTION_DO ? PHASE_FORWARD : PHASE_BACKWARD;
+    if (rules->error || rules->phase != phase)
+        return "Stale";
+    if (way->queued)
+        return leave_queue(rules, (uint32_t)rules_index(rules, asked->step), asked->direction, now);
+    if (way->state != WAY_WAITING || way->retry_at != asked->retry_at)
+        return "Stale";
+    return now >= way->retry_at ? NULL : "NotYetDue";
+}
+
+static const char *extend(struct rules *rules, const struct extend_step *asked, int64_t now)
+{
+    const char *verdict = NULL;
+    const struct way *way =
+        asked_way(rules, asked->step, asked->direction, asked->attempt, &verdict);
+    if (way == NULL)
+        return verdict;
+    if (way->state != WAY_RUNNING)
+        return "Stale";
+    const struct workflow_step *plan = &rules->workflow->steps[rules_index(rules, asked->step)];
+    bool undo = asked->direction == DIRECTION_UNDO;
+    int64_t latest = way->started_at + (undo ? plan->compensate.timeout_ms : plan->timeout_ms) +
+                     (undo ? plan->compensate.max_extension_ms : plan->max_extension_ms);
+    int64_t due = asked->complete_by < latest ? asked->complete_by : latest;
+    if (due > way->complete_by && due > now)
+        return NULL;
+    rules->rare[RARE_EXTENSION_EXHAUSTED]++;
+    return "ExtensionExhausted";
+}
+
+static const char *expire(struct rules *rules, const struct expire_order *asked, int64_t now)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase != PHASE_PROCESSED && rules->phase != PHASE_COMPENSATED)
+        return "NotEnded";
+    if (rules->ended_at != asked->ended_at)
+        return "Stale";
+    if (now >= rules->ended_at + rules->retention_ms)
+        return NULL;
+    rules->rare[RARE_EXPIRY_TOO_EARLY]++;
+    return "NotYetDue";
+}
+
+static const char *time_out(const struct rules *rules, const struct time_out_order *asked,
+                            int64_t now)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase != PHASE_FORWARD || rules->error || rules->complete_by == 0 ||
+        rules->complete_by != asked->complete_by)
+        return "Stale";
+    return now >= rules->complete_by + rules->margin_ms ? NULL : "NotYetDue";
+}
+
+const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_t now)
+{
+    switch (cmd->kind) {
+    case COMMAND_SUBMIT_ORDER:
+        return submit(rules, &cmd->submit_order);
+    case COMMAND_CANCEL_ORDER:
+    case COMMAND_COMPENSATE_ORDER:
+        return turn_back(rules);
+    case COMMAND_RESUBMIT_STEP:
+        return resubmit(rules, &cmd->resubmit_step);
+    case COMMAND_REPORT_STEP:
+        return report(rules, &cmd->report_step);
+    case COMMAND_RECOVER_STEP:
+        return recover(rules, &cmd->recover_step, now);
+    case COMMAND_START_STEP:
+        return start(rules, &cmd->start_step, now);
+    case COMMAND_TIME_OUT_ORDER:
+        return time_out(rules, &cmd->time_out_order, now);
+    case COMMAND_EXPIRE_ORDER:
+        return expire(rules, &cmd->expire_order, now);
+    case COMMAND_EXTEND_STEP:
+        return extend(rules, &cmd->extend_step, now);
+    case COMMAND_UNDECODABLE:
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    return "dead";
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/engine_world.h"
+
+#include "engine/check.h"
+
+#include <stdlib.h>
+
+void services_request(struct services *services, uint32_t step, const struct step_request *request)
+{
+    ENGINE_ASSERT(services->call_count < CALLS_MAX);
+    const char *digits = request->do_key.data + request->do_key.size;
+    while (digits[-1] != '/')
+        digits--;
+    char number[12] = "";
+    memcpy(number, digits, (size_t)(request->do_key.data + request->do_key.size - digits));
+    uint32_t do_generation = (uint32_t)strtoul(number, NULL, 10);
+    ENGINE_ASSERT(do_generation < GENERATIONS_MAX);
+    for (uint32_t i = 0; i < services->call_count; i++) {
+        struct call *call = &services->calls[i];
+        if (call->step == step && call->direction == request->ref.direction &&
+            call->attempt == request->ref.attempt) {
+            ENGINE_ASSERT(call->agent == agents_index(request->agent));
+            call->complete_by = request->complete_by;
+            return;
+        }
+    }
+    services->calls[services->call_count++] = (struct call){.step = step,
+                                                            .agent = agents_index(request->agent),
+                                                            .direction = request->ref.direction,
+                                                            .attempt = request->ref.attempt,
+                                                            .do_generation = do_generation,
+                                                            .complete_by = request->complete_by};
+}
+
+static void answer(struct services *services, struct call *call, bool succeeded, enum effect effect)
+{
+    call->reports = true;
+    call->report = (struct report_step){.order_id = TEXT("order-7"),
+                                        .step = services->workflow->steps[call->step].name,
+                                        .direction = call->direction,
+                                        .attempt = call->attempt,
+                                        .succeeded = succeeded,
+                                        .agent = TEXT("agent"),
+                                        .instance = TEXT("agent-1")};
+    if (succeeded) {
+        call->report.output = TEXT("{\"done\":true}");
+        return;
+    }
+    call->report.error_name = random_error(services->dice);
+    call->report.error_message = TEXT("said the service");
+    call->report.effect = effect;
+}
+
+/* Done or not, and told or not. */
+static void land_do(struct services *services, struct call *call)
+{
+    struct ledger *ledger = &services->ledgers[call->step][call->agent];
+    bool *applied = &ledger->applied[call->do_generation];
+    bool refused = ledger->undone[call->do_generation];
+    uint32_t roll = services->healthy ? 0 : dice_roll(services->dice, 100);
+    if (refused) {
+        answer(services, call, false, EFFECT_NONE);
+    } else if (roll < 60) {
+        *applied = true;
+        answer(services, call, true, EFFECT_APPLIED);
+    } else if (roll < 75) {
+        /* A definite refusal, unless the key was applied before: then that is the answer. */
+        answer(services, call, *applied, EFFECT_NONE);
+    } else if (roll < 85) {
+        *applied = *applied || dice_percent(services->dice, 50);
+        answer(services, call, false, EFFECT_UNKNOWN);
+    } else if (roll < 90) {
+        *applied = true;
+        answer(services, call, false, EFFECT_APPLIED);
+    } else {
+        *applied = *applied || dice_percent(services->dice, 50);
+    }
+}
+
+static void land_undo(struct services *services, struct call *call)
+{
+    bool *undone = &services->ledgers[call->step][call->agent].undone[call->do_generation];
+    uint32_t roll = services->healthy ? 0 : dice_roll(services->dice, 100);
+    if (roll < 65) {
+        *undone = true;
+        answer(services, call, true, EFFECT_APPLIED);
+    } else if (roll < 80) {
+        answer(services, call, *undone, EFFECT_NONE);
+    } else if (roll < 90) {
+        *undone = *undone || dice_percent(services->dice, 50);
+        answer(services, call, false, EFFECT_UNKNOWN);
+    } else {
+        *undone = *undone || dice_percent(services->dice, 50);
+    }
+}
+
+static void land(struct services *services, struct call *call)
+{
+    call->landed = true;
+    if (call->direction == DIRECTION_DO)
+        land_do(services, call);
+    else
+        land_undo(services, call);
+}
+
+/* Mostly one of the latest: old ones have little left to say. */
+static struct call *pick(struct services *services)
+{
+    uint32_t recent = services->call_count < 8 ? services->call_count : 8;
+    uint32_t among = dice_percent(services->dice, 90) ? recent : services->call_count;
+    return &services->calls[services->call_count - 1 - dice_roll(services->dice, among)];
+}
+
+/* The first one that has anything left to do, or NULL. */
+static struct call *busy(struct services *services)
+{
+    for (uint32_t i = 0; i < services->call_count; i++) {
+        struct call *call = &services->calls[i];
+        if (!call->landed || call->reports)
+            return call;
+    }
+    return NULL;
+}
+
+bool services_idle(struct services *services)
+{
+    return busy(services) == NULL;
+}
+
+bool services_step(struct services *services, int64_t now, struct report_step *ret_report)
+{
+    if (services->call_count == 0)
+        return false;
+    struct call *call = services->healthy ? busy(services) : pick(services);
+    if (call == NULL)
+        return false;
+    if (!call->started && !call->landed) {
+        call->started = now <= call->complete_by; /* later it never will be */
+        call->landed = !call->started;
+        return false;
+    }
+    if (!call->landed) {
+        land(services, call);
+        return false;
+    }
+    if (!call->reports)
+        return false;
+    call->reports = !services->healthy && dice_percent(services->dice, 15); /* it may come again */
+    *ret_report = call->report;
+    return true;
+}
+
+void services_drain(struct services *services)
+{
+    for (uint32_t i = 0; i < services->call_count; i++) {
+        if (services->calls[i].started && !services->calls[i].landed)
+            land(services, &services->calls[i]);
+    }
+}
+
+bool services_nothing_applied(const struct services *services, uint32_t step)
+{
+    for (uint32_t i = 0; i < services->call_count; i++) {
+        if (services->calls[i].step == step && !services->calls[i].landed)
+            return false;
+    }
+    return services_net(services, step) == 0;
+}
+
+uint32_t services_net(const struct services *services, uint32_t step)
+{
+    uint32_t net = 0;
+    for (uint32_t agent = 0; agent < AGENTS_COUNT; agent++) {
+        const struct ledger *ledger = &services->ledgers[step][agent];
+        for (uint32_t i = 0; i < GENERATIONS_MAX; i++)
+            net += ledger->applied[i] && !ledger->undone[i];
+    }
+    return net;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Remote services and their agents, as one order sees them: calls that land late or never, answers
+ * that are lost, honest reports of what is known, and a ledger of what was really done.
+ *
+ * A service remembers keys: a repeated do is answered as the first one, a do after its undo is
+ * refused. Each agent has a service of its own, which knows nothing of the others' keys. */
+#ifndef TESTS_PROPERTY_ENGINE_WORLD_H
+#define TESTS_PROPERTY_ENGINE_WORLD_H
+
+#include "engine/engine.h"
+#include "tests/property/engine_agents.h"
+
+enum { GENERATIONS_MAX = 64, CALLS_MAX = 4096 };
+
+struct ledger { /* of one step at one agent, by the generation of the do's key */
+    bool applied[GENERATIONS_MAX];
+    bool undone[GENERATIONS_MAX];
+};
+
+struct call {
+    uint32_t step;
+    uint32_t agent;
+    enum direction direction;
+    uint32_t attempt;
+    uint32_t do_generation;
+    int64_t complete_by;
+    bool started; /* the agent has called the service */
+    bool landed;  /* the service has done what it will do */
+    bool reports; /* the report is on its way */
+    struct report_step report;
+};
+
+struct services {
+    struct dice *dice;
+    const struct workflow *workflow;
+    bool healthy; /* everything succeeds from now on */
+    struct ledger ledgers[WORKFLOW_STEPS_MAX][AGENTS_COUNT];
+    struct call calls[CALLS_MAX];
+    uint32_t call_count;
+};
+
+/* A request reaches its agent. If it knows the attempt, that has more time. */
+void services_request(struct services *services, uint32_t step, const struct step_request *request);
+/* Something happens to one of the calls; true with a report that is now delivered. */
+bool services_step(struct services *services, int64_t now, struct report_step *ret_report);
+/* Whether no call has anything left to do. */
+bool services_idle(struct services *services);
+/* What is under way lands, nothing is reported. */
+void services_drain(struct services *services);
+/* Whether the step left nothing behind, and nothing is under way for it any more. */
+bool services_nothing_applied(const struct services *services, uint32_t step);
+/* Keys of the step that were applied and not undone. */
+uint32_t services_net(const struct services *services, uint32_t step);
+
+#endif

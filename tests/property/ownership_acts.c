@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/ownership_acts.h"
+
+#include "tests/property/ownership_fold.h"
+#include "tests/property/ownership_instance.h"
+#include "tests/property/ownership_route.h"
+
+#include <stdio.h>
+
+enum { ORDERS_MAX = 6 };
+
+/* ---- operators ---- */
+
+static void operate(struct world *world)
+{
+    struct command cmd = {.order_id = order_name(world, dice_roll(&world->dice, ORDERS_MAX))};
+    switch (dice_roll(&world->dice, 4)) {
+    case 0:
+        cmd.kind = COMMAND_CANCEL_ORDER;
+        cmd.cancel_order = (struct cancel_order){cmd.order_id, TEXT("app"), TEXT("mind"), {0}};
+        break;
+    case 1:
+        cmd.kind = COMMAND_COMPENSATE_ORDER;
+        cmd.compensate_order = (struct compensate_order){cmd.order_id, TEXT("ann"), TEXT("so")};
+        break;
+    default:
+        cmd.kind = COMMAND_RESUBMIT_STEP;
+        cmd.resubmit_step = (struct resubmit_step){
+            .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("mended")};
+        break;
+    }
+    (void)send_command(world, &cmd);
+}
+
+/* ---- the agent ---- */
+
+static void take_request(struct world *world, const struct step_request *asked)
+{
+    struct request *request = &world->requests[world->request_count++ % REQUESTS_MAX];
+    *request = (struct request){.direction = asked->ref.direction, .attempt = asked->ref.attempt};
+    (void)snprintf(request->order_id, sizeof(request->order_id), "%.*s", TEXT_ARG(asked->order_id));
+    (void)snprintf(request->step, sizeof(request->step), "%.*s", TEXT_ARG(asked->ref.step));
+}
+
+void agent_read_requests(struct world *world)
+{
+    for (int32_t p = 0; p < world->partitions; p++) {
+        int64_t end = log_end(world, "p.requests.agent", p);
+        for (; world->requests_read[p] < end; world->requests_read[p]++) {
+            struct record record;
+            heap_arena_reset(&world->scratch);
+            if (read_log(world, "p.requests.agent", p, world->requests_read[p], &record) == NULL)
+                take_request(world, &record.step_request);
+        }
+    }
+}
+
+static void report(struct world *world, const struct request *request, bool succeeded)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(request->order_id)};
+    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                           .step = text_of(request->step),
+                                           .direction = request->direction,
+                                           .attempt = request->attempt,
+                                           .succeeded = succeeded,
+                                           .agent = TEXT("agent"),
+                                           .instance = TEXT("agent-1")};
+    if (succeeded) {
+        cmd.report_step.output = TEXT("{}");
+    } else {
+        cmd.report_step.error_name = random_error(&world->dice);
+        cmd.report_step.error_message = TEXT("no");
+        cmd.report_step.effect = (enum effect)dice_roll(&world->dice, EFFECT_COUNT);
+    }
+    (void)send_command(world, &cmd);
+}
+
+void agent_answer(struct world *world, uint32_t success_percent)
+{
+    uint32_t known = world->request_count < REQUESTS_MAX ? world->request_count : REQUESTS_MAX;
+    if (known == 0)
+        return;
+    struct request *request = &world->requests[dice_roll(&world->dice, known)];
+    if (request->answered && !dice_percent(&world->dice, 10))
+        return;
+    request->answered = true;
+    report(world, request, dice_percent(&world->dice, success_percent));
+}
+
+/* ---- the supervisor ---- */
+
+void supervise(struct world *world, bool early)
+{
+    static struct fold fold;
+    struct deadline deadlines[DEADLINES_MAX];
+    for (int32_t p = 0; p < world->partitions; p++) {
+        if (fold_log(world, p, log_end(world, "p.events", p), NULL, &fold) != NULL)
+            continue; /* whoever compares will tell */
+        for (uint32_t i = 0; i < fold.order_count; i++) {
+            uint32_t count = deadlines_of(&fold.orders[i], deadlines);
+            for (uint32_t k = 0; k < count; k++) {
+                struct command cmd;
+                if (!early && deadlines[k].due_at > world->clock.now_wall_ms)
+                    continue;
+                deadline_command(&fold.orders[i], &deadlines[k], TEXT("supervisor"), &cmd);
+                (void)send_command(world, &cmd);
+            }
+        }
+    }
+}
+
+/* ---- faults ---- */
+
+static void crash_or_restart(struct world *world)
+{
+    struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
+    if (instance->node != NULL && dice_percent(&world->dice, 50)) {
+        world_count(world, SOMETIMES_CRASHED);
+        instance_shut(world, instance);
+        if (dice_percent(&world->dice, 20)) {
+            instance_lose_stores(world, instance);
+            world_count(world, SOMETIMES_STORE_LOST);
+        }
+    }
+    if (instance->node == NULL)
+        instance_boot(world, instance);
+}
+
+static int32_t some_partition(struct world *world)
+{
+    return (int32_t)dice_roll(&world->dice, (uint32_t)world->partitions);
+}
+
+static void disturb(struct world *world)
+{
+    struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
+    if (instance->node == NULL)
+        return;
+    switch (dice_roll(&world->dice, 8)) {
+    case 7:
+    case 6:
+        route_disturb(world, instance);
+        break;
+    case 0:
+        broker_memory_pause(instance->broker);
+        break;
+    case 1:
+        broker_memory_fail_producer(instance->broker,
+                                    (enum broker_producer)dice_roll(&world->dice, 2));
+        break;
+    case 2:
+        broker_memory_disconnect(instance->broker);
+        break;
+    case 3:
+        instance_release(instance, some_partition(world));
+        break;
+    default:
+        broker_memory_continue(instance->broker);
+        broker_memory_connect(instance->broker);
+        break;
+    }
+}
+
+static void own_somewhere(struct world *world)
+{
+    struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
+    if (instance->node == NULL)
+        return;
+    if (dice_percent(&world->dice, 40))
+        instance_stand_by(world, instance, some_partition(world));
+    else
+        instance_take(world, instance, some_partition(world));
+}
+
+static void submit_garbage(struct world *world)
+{
+    (void)broker_memory_append(world->cluster, "p.commands", some_partition(world), TEXT("x"),
+                               TEXT("garbage"));
+}
+
+void act(struct world *world)
+{
+    uint32_t roll = dice_roll(&world->dice, 100);
+    heap_arena_reset(&world->scratch);
+    if (roll < 20)
+        (void)submit_order(world, world->orders < ORDERS_MAX ? world->orders++
+                                                             : dice_roll(&world->dice, ORDERS_MAX));
+    else if (roll < 55)
+        agent_answer(world, 60);
+    else if (roll < 65)
+        supervise(world, dice_percent(&world->dice, 15));
+    else if (roll < 72)
+        operate(world);
+    else if (roll < 74)
+        submit_garbage(world);
+    else if (roll < 82)
+        clock_manual_advance(&world->clock, dice_roll(&world->dice, 6000));
+    else if (roll < 86)
+        crash_or_restart(world);
+    else if (roll < 90)
+        disturb(world);
+    else
+        own_somewhere(world);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/ownership_fold.h"
+
+#include "tests/property/ownership_route.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static struct order *find_order(struct fold *fold, struct text id)
+{
+    for (uint32_t i = 0; i < fold->order_count; i++)
+        if (text_equal(fold->orders[i].details.order_id, id))
+            return &fold->orders[i];
+    return NULL;
+}
+
+static struct order *find_or_add_order(struct fold *fold, struct text id)
+{
+    struct order *order = find_order(fold, id);
+    if (order != NULL)
+        return order;
+    assert(fold->order_count < FOLD_ORDERS_MAX);
+    return &fold->orders[fold->order_count++];
+}
+
+/* ---- rare situations ---- */
+
+static void count_timeout(const struct fold *fold, const struct decision *decision, uint32_t index,
+                          uint64_t *counts)
+{
+    const struct step_timed_out *timed_out = &decision->events[index].step_timed_out;
+    counts[SOMETIMES_OVERDUE_AT_CLAIM] += timed_out->complete_by + MARGIN_MS < fold->claimed_at;
+    counts[SOMETIMES_TIMEOUT_EXHAUSTED] += index + 1 < decision->event_count &&
+                                           decision->events[index + 1].kind == EVENT_STEP_EXHAUSTED;
+}
+
+static void count_start(const struct order *before, const struct step_started *started,
+                        uint64_t *counts)
+{
+    if (started->ref.direction != DIRECTION_UNDO)
+        return;
+    counts[SOMETIMES_UNDO]++;
+    int step = before != NULL ? order_find_step(before, started->ref.step) : -1;
+    counts[SOMETIMES_UNKNOWN_UNDONE] += step >= 0 && before->steps[step].effect == EFFECT_UNKNOWN;
+}
+
+static void count_rejection(const struct order *before, const struct command_rejected *rejected,
+                            uint64_t *counts)
+{
+    counts[SOMETIMES_NOT_YET_DUE] += rejected->due_at != 0;
+    counts[SOMETIMES_CONTENT_DIFFERS] += text_equal(rejected->code, TEXT("ContentDiffers"));
+    counts[SOMETIMES_CANCEL_IN_UNDO] += rejected->command == COMMAND_CANCEL_ORDER &&
+                                        before != NULL && before->state == ORDER_COMPENSATING;
+}
+
+/* `before`: the order before this Decision, NULL if there was none. */
+static void count_rarities(const struct fold *fold, const struct order *before,
+                           const struct decision *decision, uint64_t *counts)
+{
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        const struct event *event = &decision->events[i];
+        counts[SOMETIMES_DEAD_LETTER] += event->kind == EVENT_COMMAND_DEAD_LETTERED;
+        counts[SOMETIMES_SUBMITTED_AGAIN] += event->kind == EVENT_SUBMISSION_REPEATED;
+        counts[SOMETIMES_REPORT_IGNORED] += event->kind == EVENT_REPORT_IGNORED;
+        counts[SOMETIMES_CANCELLED] += event->kind == EVENT_ORDER_CANCELLED;
+        counts[SOMETIMES_RESUBMITTED] += event->kind == EVENT_STEP_RESUBMITTED;
+        if (event->kind == EVENT_STEP_TIMED_OUT)
+            count_timeout(fold, decision, i, counts);
+        if (event->kind == EVENT_STEP_STARTED)
+            count_start(before, &event->step_started, counts);
+        if (event->kind == EVENT_COMMAND_REJECTED)
+            count_rejection(before, &event->command_rejected, counts);
+    }
+}
+
+/* ---- folding ---- */
+
+static const char *fold_decision(struct world *world, struct fold *fold, int64_t offset,
+                                 const struct decision *decision,
+                                 struct ownership_sometimes *sometimes)
+{
+    int64_t next = fold->checkpoint.next_command_offset;
+    if (admission_decision(&fold->checkpoint, decision) != ADMITTED) {
+        fold->checkpoint.skipped++;
+        return NULL;
+    }
+    if (decision->command_offset != next)
+        return wrong("events@%lld decides command %lld, next was %lld", (long long)offset,
+                     (long long)decision->command_offset, (long long)next);
+    if (sometimes != NULL)
+        count_rarities(fold, find_order(fold, decision->order_id), decision, sometimes->counts);
+    if (decision_changes_order(decision))
+        apply_decision(find_or_add_order(fold, decision->order_id), decision,
+                       &world->scratch.arena);
+    return NULL;
+}
+
+const char *fold_log(struct world *world, int32_t partition, int64_t end,
+                     struct ownership_sometimes *sometimes, struct fold *ret_fold)
+{
+    const char *failed = NULL;
+    *ret_fold = (struct fold){.checkpoint = {.last_command_offset = -1,
+                                             .emitted_through = -1,
+                                             .attempt_offset = -1,
+                                             .previous_claim_decisions = -1}};
+    heap_arena_reset(&world->scratch);
+    for (int64_t offset = 0; offset < end && failed == NULL; offset++) {
+        struct record record;
+        failed = read_log(world, "p.events", partition, offset, &record);
+        if (failed != NULL)
+            break;
+        if (record.kind == RECORD_CLAIM) {
+            (void)admission_claim(&ret_fold->checkpoint, &record.claim);
+            ret_fold->claimed_at = record.claim.claimed_at;
+        } else if (record.kind == RECORD_ATTEMPT) {
+            (void)admission_attempt(&ret_fold->checkpoint, &record.attempt);
+            if (sometimes != NULL)
+                sometimes->counts[SOMETIMES_CAREFUL]++;
+        } else {
+            failed = fold_decision(world, ret_fold, offset, &record.decision, sometimes);
+        }
+    }
+    if (sometimes != NULL)
+        sometimes->counts[SOMETIMES_RECORD_SKIPPED] += (uint64_t)ret_fold->checkpoint.skipped;
+    return failed;
+}
+
+/* ---- stores ---- */
+
+struct comparison {
+    struct world *world;
+    struct fold *fold;
+    uint32_t rows;
+    const char *failed;
+};
+
+static bool compare_row(void *ctx, struct text order_id, struct text row)
+{
+    struct comparison *comparison = ctx;
+    struct world *world = comparison->world;
+    struct order *order = find_order(comparison->fold, order_id);
+    comparison->rows++;
+    if (order == NULL) {
+        comparison->failed = wrong("the store has %.*s, the log has not", TEXT_ARG(order_id));
+        return false;
+    }
+    world->bytes.size = 0;
+    codec_encode(world->run->codec, RECORD_ORDER_ROW, order, &world->bytes);
+    struct text expected = {(const char *)world->bytes.data, (uint32_t)world->bytes.size};
+    if (!text_equal(row, expected))
+        comparison->failed = wrong("the row of %.*s differs from the fold", TEXT_ARG(order_id));
+    return comparison->failed == NULL;
+}
+
+static const char *compare_store(struct world *world, int32_t partition, struct instance *instance)
+{
+    struct ownership *ownership = &instance->partitions[partition];
+    static struct fold fold;
+    struct error error;
+    struct view *view = owner_view(ownership->owner);
+    int64_t next = view_committed(view)->next_event_offset;
+    if (next == ownership->compared)
+        return NULL;
+    ownership->compared = next;
+    const char *failed = fold_log(world, partition, next, NULL, &fold);
+    if (failed != NULL)
+        return failed;
+    struct comparison comparison = {.world = world, .fold = &fold};
+    if (store_scan_orders(view_store(view), (struct text){0}, compare_row, &comparison, &error) !=
+        ERROR_OK)
+        return wrong("scanning: %s", error.message);
+    if (comparison.failed == NULL && comparison.rows != fold.order_count)
+        return wrong("the store has %u orders at %lld, the log %u", comparison.rows,
+                     (long long)next, fold.order_count);
+    world_count(world, SOMETIMES_COMPARED);
+    if (comparison.failed == NULL)
+        comparison.failed = route_compare(world, instance, view_store(view), &fold);
+    return comparison.failed;
+}
+
+const char *compare_stores(struct world *world)
+{
+    const char *failed = NULL;
+    for (uint32_t i = 0; i < INSTANCES && failed == NULL; i++) {
+        struct instance *instance = &world->instances[i];
+        for (int32_t p = 0; p < world->partitions && failed == NULL; p++)
+            if (instance->node != NULL && instance->partitions[p].owner != NULL)
+                failed = compare_store(world, p, instance);
+    }
+    return failed;
+}
+
+/* ---- statuses ---- */
+
+/* `versions`: of the status of each command, -1 = none was sent. */
+static const char *check_status(struct world *world, const struct decision *decision,
+                                int64_t offset, const int64_t *versions)
+{
+    struct effects effects;
+    effects_of(decision, 0, offset, NULL, &world->scratch.arena, &effects);
+    int64_t version = versions[decision->command_offset];
+    long long command = (long long)decision->command_offset;
+    if (effects.has_status && version < 0)
+        return wrong("the status of command %lld was never sent", command);
+    if (effects.has_status && version != (int64_t)decision->order_version)
+        return wrong("the status of command %lld is another Decision's", command);
+    if (!effects.has_status && version >= 0)
+        return wrong("no Decision explains the status of command %lld", command);
+    return NULL;
+}
+
+static const char *read_statuses(struct world *world, int32_t partition, int64_t *versions)
+{
+    int64_t end = log_end(world, "p.replies.app", partition);
+    for (int64_t at = 0; at < end; at++) {
+        struct record record;
+        const char *failed = read_log(world, "p.replies.app", partition, at, &record);
+        if (failed != NULL)
+            return failed;
+        if (record.status_update.command_partition != partition)
+            return wrong("a status of partition %d among those of %d",
+                         record.status_update.command_partition, partition);
+        int64_t *version = &versions[record.status_update.command_offset];
+        if (*version >= 0)
+            world_count(world, SOMETIMES_STATUS_AGAIN);
+        *version = (int64_t)record.status_update.order_version;
+    }
+    return NULL;
+}
+
+const char *check_statuses(struct world *world, int32_t partition)
+{
+    int64_t commands = log_end(world, "p.commands", partition);
+    int64_t *versions = malloc((size_t)(commands + 1) * sizeof(*versions));
+    assert(versions != NULL);
+    memset(versions, -1, (size_t)(commands + 1) * sizeof(*versions));
+    heap_arena_reset(&world->scratch);
+    const char *failed = read_statuses(world, partition, versions);
+    struct checkpoint checkpoint = {.last_command_offset = -1};
+    int64_t end = log_end(world, "p.events", partition);
+    for (int64_t at = 0; at < end && failed == NULL; at++) {
+        struct record record;
+        failed = read_log(world, "p.events", partition, at, &record);
+        if (failed == NULL && record.kind == RECORD_CLAIM)
+            (void)admission_claim(&checkpoint, &record.claim);
+        if (failed == NULL && record.kind == RECORD_DECISION &&
+            admission_decision(&checkpoint, &record.decision) == ADMITTED)
+            failed = check_status(world, &record.decision, at, versions);
+    }
+    free(versions);
+    return failed;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The log of a partition folded from zero, without stores, and what has to agree with it: the live
+ * stores row by row, and the statuses that applications got. */
+#ifndef TESTS_PROPERTY_OWNERSHIP_FOLD_H
+#define TESTS_PROPERTY_OWNERSHIP_FOLD_H
+
+#include "tests/property/ownership_world.h"
+
+enum { FOLD_ORDERS_MAX = 64 };
+
+struct fold {
+    struct checkpoint checkpoint;
+    struct order orders[FOLD_ORDERS_MAX];
+    uint32_t order_count;
+    int64_t claimed_at; /* of the latest claim */
+};
+
+/* Folds [0, end) into *ret_fold, whose orders live in the world's scratch arena. `sometimes` (may
+ * be NULL) counts the rare situations in it. NULL, or what went wrong. */
+const char *fold_log(struct world *world, int32_t partition, int64_t end,
+                     struct ownership_sometimes *sometimes, struct fold *ret_fold);
+/* Every live store at its checkpoint: all its rows, and no others, are those of a fold. One that
+ * has committed nothing since the last time is left out. */
+const char *compare_stores(struct world *world);
+/* At rest: every StatusUpdate that an admitted Decision implies is there, and none that no Decision
+ * explains. */
+const char *check_statuses(struct world *world, int32_t partition);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/ownership_route.h"
+
+#include "runtime/router_internal.h"
+
+#include <assert.h>
+
+enum { ROUTED_PERCENT = 40, CALLS_MAX = 3 };
+
+static struct router *new_router(const struct instance *instance)
+{
+    struct router_options options = {.loop = instance->service.loop,
+                                     .workflows = instance->node->workflows,
+                                     .factor = 1,
+                                     .retry_ms_min = 500,
+                                     .retry_ms_max = 2000,
+                                     .weights = {4, 2, 1}};
+    return router_new(&options);
+}
+
+static void set_agent(struct router *router, bool well, int64_t calls)
+{
+    struct router_health health = {
+        .well = well, .calls = calls, .latency_p95_ms = 3, .why = "no live instance"};
+    router_set_agent(router, TEXT("agent"), &health);
+}
+
+void route_boot(struct world *world, struct instance *instance)
+{
+    if (!world->routed)
+        return;
+    instance->router = new_router(instance);
+    set_agent(instance->router, true, 1 + dice_roll(&world->dice, CALLS_MAX));
+}
+
+void route_shut(struct instance *instance)
+{
+    router_free(instance->router);
+    instance->router = NULL;
+}
+
+void route_tick(struct instance *instance)
+{
+    if (instance->router != NULL)
+        (void)router_pick(instance->router, true);
+}
+
+void route_disturb(struct world *world, struct instance *instance)
+{
+    if (instance->router != NULL)
+        set_agent(instance->router, dice_percent(&world->dice, 60),
+                  dice_roll(&world->dice, CALLS_MAX + 1));
+}
+
+void route_make_peace(struct instance *instance)
+{
+    if (instance->router != NULL)
+        set_agent(instance->router, true, 2);
+}
+
+bool route_drawn(struct dice *dice)
+{
+    return dice_percent(dice, ROUTED_PERCENT);
+}
+
+/* ---- comparing ---- */
+
+struct sums {
+    int64_t running;
+    int64_t waiting;
+};
+
+static struct sums sums_of_fold(struct world *world, const struct fold *fold)
+{
+    struct sums sums = {0};
+    for (uint32_t i = 0; i < fold->order_count; i++) {
+        const struct order *order = &fold->orders[i];
+        for (uint32_t s = 0; s < order->step_count; s++) {
+            sums.running += order->steps[s].state == STEP_PROCESSING;
+            sums.waiting += order_step_queued(order, &order->steps[s]);
+        }
+    }
+    world->run->sometimes.counts[SOMETIMES_QUEUED] += sums.waiting > 0;
+    return sums;
+}
+
+static bool count_row(void *ctx, const struct waiting_row *row)
+{
+    (void)row;
+    ++*(int64_t *)ctx;
+    return true;
+}
+
+/* Rows of the lanes that the tally names. */
+static int64_t count_rows(struct store *store, const struct work *work)
+{
+    int64_t rows = 0;
+    struct error error;
+    for (const struct work_lane *lane = work->lanes; lane != NULL; lane = lane->hh.next) {
+        struct text key = {lane->lane->key, lane->lane->key_size};
+        for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+            if (store_scan_waiting(store, key, (enum priority)priority, INT64_MIN, count_row, &rows,
+                                   &error) != ERROR_OK)
+                return -1;
+    }
+    return rows;
+}
+
+static const char *compare(const struct router *router, struct store *store,
+                           const struct work *work, struct sums sums)
+{
+    int64_t running = 0;
+    for (const struct work_agent *agent = work->agents; agent != NULL; agent = agent->hh.next)
+        running += agent->running;
+    if (running != sums.running || router->waiting != sums.waiting)
+        return wrong("the tally has %lld running, %lld waiting, the log %lld and %lld",
+                     (long long)running, (long long)router->waiting, (long long)sums.running,
+                     (long long)sums.waiting);
+    int64_t rows = count_rows(store, work);
+    if (rows != sums.waiting)
+        return wrong("the store has %lld rows of steps that wait, the log %lld", (long long)rows,
+                     (long long)sums.waiting);
+    return NULL;
+}
+
+const char *route_compare(struct world *world, const struct instance *instance, struct store *store,
+                          const struct fold *fold)
+{
+    struct error error;
+    struct text tally = {0};
+    if (instance->router == NULL)
+        return NULL;
+    if (store_get_tally(store, &tally, &error) != ERROR_OK)
+        return wrong("the tally: %s", error.message);
+    if (tally.data == NULL)
+        return fold->order_count == 0 ? NULL : wrong("there is no tally");
+    struct router *router = new_router(instance);
+    struct work *work = work_new(router);
+    const char *failed = work_decode(work, tally)
+                             ? compare(router, store, work, sums_of_fold(world, fold))
+                             : wrong("the tally is none");
+    store_row_free(tally);
+    work_free(work);
+    router_free(router);
+    return failed;
+}

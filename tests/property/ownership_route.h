@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Routing in a world: in some of them schedulers start steps only where an agent is well and has
+ * room, which comes and goes. */
+#ifndef TESTS_PROPERTY_OWNERSHIP_ROUTE_H
+#define TESTS_PROPERTY_OWNERSHIP_ROUTE_H
+
+#include "tests/property/ownership_fold.h"
+
+/* Whether a new world is one with routing. */
+bool route_drawn(struct dice *dice);
+/* With the instance's process; nothing in worlds without routing. */
+void route_boot(struct world *world, struct instance *instance);
+void route_shut(struct instance *instance);
+/* What a scheduler's timer does. */
+void route_tick(struct instance *instance);
+
+/* The agent is another one for an instance now. */
+void route_disturb(struct world *world, struct instance *instance);
+/* It is well, and has a little room. */
+void route_make_peace(struct instance *instance);
+
+/* The tally and the rows of a store against a fold that goes as far as it; NULL, or what is
+ * wrong. */
+const char *route_compare(struct world *world, const struct instance *instance, struct store *store,
+                          const struct fold *fold);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/ownership_sometimes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+    [SOMETIMES_COMPARED] = "stores compared",
+    [SOMETIMES_CRASHED] = "crashes",
+    [SOMETIMES_STORE_LOST] = "stores lost",
+    [SOMETIMES_STORE_FAILED] = "stores failed",
+    [SOMETIMES_STORE_BORN] = "stores born",
+    [SOMETIMES_PROMOTED] = "standbys promoted",
+    [SOMETIMES_CLAIM_GIVEN_UP] = "claims given up",
+    [SOMETIMES_RECORD_SKIPPED] = "records skipped",
+    [SOMETIMES_CAREFUL] = "attempts",
+    [SOMETIMES_DEAD_LETTER] = "dead letters",
+    [SOMETIMES_SUBMITTED_AGAIN] = "submitted again",
+    [SOMETIMES_CONTENT_DIFFERS] = "with other content",
+    [SOMETIMES_REPORT_IGNORED] = "reports ignored",
+    [SOMETIMES_NOT_YET_DUE] = "early recoveries",
+    [SOMETIMES_OVERDUE_AT_CLAIM] = "overdue at a claim",
+    [SOMETIMES_TIMEOUT_EXHAUSTED] = "exhausted by a timeout",
+    [SOMETIMES_UNDO] = "undos",
+    [SOMETIMES_UNKNOWN_UNDONE] = "of an unknown effect",
+    [SOMETIMES_CANCELLED] = "cancelled",
+    [SOMETIMES_CANCEL_IN_UNDO] = "cancelled during an undo",
+    [SOMETIMES_RESUBMITTED] = "resubmitted",
+    [SOMETIMES_STATUS_AGAIN] = "statuses again",
+    [SOMETIMES_QUEUED] = "with steps that wait for room",
+    [SOMETIMES_PROCESSED] = "processed",
+    [SOMETIMES_COMPENSATED] = "compensated",
+    [SOMETIMES_ERROR] = "in error",
+};
+_Static_assert(sizeof(names) / sizeof(names[0]) == SOMETIMES_COUNT, "every situation has a name");
+
+/* Places that are passed rarely get more than their share, lest no crash ever falls on them. */
+static const struct {
+    const char *failpoint;
+    uint32_t weight;
+} crash_points[] = {
+    {"claim.begin", 4},     {"claim.acknowledged", 4}, {"claim.folded", 4},
+    {"claim.running", 5},   {"follower.fold", 1},      {"follower.commit", 10},
+    {"follower.drop", 100}, {"owner.given_up", 5},     {"cycle.decide", 1},
+    {"cycle.append", 1},    {"cycle.acknowledged", 2}, {"cycle.store", 2},
+    {"cycle.stored", 2},    {"cycle.emitted", 1},      {"attempt.acknowledged", 20},
+    {"emit.begin", 1},      {"emit.status", 1},        {"emit.request", 2},
+    {"owner.pick", 5},
+};
+_Static_assert(sizeof(crash_points) / sizeof(crash_points[0]) == CRASH_POINTS, "all are here");
+
+static int find_point(const char *failpoint)
+{
+    for (int i = 0; i < CRASH_POINTS; i++)
+        if (strcmp(crash_points[i].failpoint, failpoint) == 0)
+            return i;
+    return -1;
+}
+
+uint32_t sometimes_crash_weight(const char *failpoint)
+{
+    int point = find_point(failpoint);
+    return point >= 0 ? crash_points[point].weight : 1;
+}
+
+void sometimes_crashed_at(struct ownership_sometimes *sometimes, const char *failpoint)
+{
+    int point = find_point(failpoint);
+    if (point >= 0)
+        sometimes->crashes[point]++;
+}
+
+void sometimes_print(const struct ownership_sometimes *sometimes)
+{
+    for (int i = 0; i < SOMETIMES_COUNT; i++)
+        fprintf(stderr, "%s%" PRIu64 " %s", i > 0 ? ", " : "    ", sometimes->counts[i], names[i]);
+    fprintf(stderr, "\n    crashed at ");
+    for (int i = 0; i < CRASH_POINTS; i++)
+        fprintf(stderr, "%s%s %" PRIu64, i > 0 ? ", " : "", crash_points[i].failpoint,
+                sometimes->crashes[i]);
+    fprintf(stderr, "\n");
+}
+
+const char *sometimes_never(const struct ownership_sometimes *sometimes)
+{
+    for (int i = 0; i < SOMETIMES_COUNT; i++)
+        if (sometimes->counts[i] == 0)
+            return names[i];
+    for (int i = 0; i < CRASH_POINTS; i++)
+        if (sometimes->crashes[i] == 0)
+            return crash_points[i].failpoint;
+    return NULL;
+}

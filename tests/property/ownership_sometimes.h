@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rare situations that the histories claim to cover. Each is counted when it is met; a whole run
+ * that never met one of them proves little, and fails. */
+#ifndef TESTS_PROPERTY_OWNERSHIP_SOMETIMES_H
+#define TESTS_PROPERTY_OWNERSHIP_SOMETIMES_H
+
+#include <stdint.h>
+
+enum sometimes {
+    SOMETIMES_COMPARED, /* a store with a fold of the log */
+    SOMETIMES_CRASHED,
+    SOMETIMES_STORE_LOST,     /* a directory is gone when its process comes back */
+    SOMETIMES_STORE_FAILED,   /* an error while writing: dropped and folded again */
+    SOMETIMES_STORE_BORN,     /* made by RocksDB, not copied from an empty one */
+    SOMETIMES_PROMOTED,       /* a standby became the owner */
+    SOMETIMES_CLAIM_GIVEN_UP, /* after a surprise */
+    SOMETIMES_RECORD_SKIPPED, /* of a zombie */
+    SOMETIMES_CAREFUL,        /* an Attempt before a Decision */
+    SOMETIMES_DEAD_LETTER,
+    SOMETIMES_SUBMITTED_AGAIN,
+    SOMETIMES_CONTENT_DIFFERS,   /* and with other content */
+    SOMETIMES_REPORT_IGNORED,    /* it came too late */
+    SOMETIMES_NOT_YET_DUE,       /* a recovery asked for too early */
+    SOMETIMES_OVERDUE_AT_CLAIM,  /* timed out, and was so before the owner claimed */
+    SOMETIMES_TIMEOUT_EXHAUSTED, /* the threshold reached by a timeout */
+    SOMETIMES_UNDO,
+    SOMETIMES_UNKNOWN_UNDONE, /* an undo of a step whose effect nobody knows */
+    SOMETIMES_CANCELLED,
+    SOMETIMES_CANCEL_IN_UNDO, /* a cancellation comes while undos run */
+    SOMETIMES_RESUBMITTED,
+    SOMETIMES_STATUS_AGAIN, /* emitted more than once */
+    SOMETIMES_QUEUED,       /* a step waits for room in a store that is compared */
+    SOMETIMES_PROCESSED,
+    SOMETIMES_COMPENSATED,
+    SOMETIMES_ERROR,
+    SOMETIMES_COUNT
+};
+
+/* Where a process died: a failpoint between two steps of claim, fold, cycle or emission. */
+enum { CRASH_POINTS = 19 };
+
+struct ownership_sometimes {
+    uint64_t counts[SOMETIMES_COUNT];
+    uint64_t crashes[CRASH_POINTS];
+};
+
+/* How much likelier than elsewhere a process dies there. */
+uint32_t sometimes_crash_weight(const char *failpoint);
+/* A crash at that failpoint. */
+void sometimes_crashed_at(struct ownership_sometimes *sometimes, const char *failpoint);
+/* The counters in a few lines on stderr. */
+void sometimes_print(const struct ownership_sometimes *sometimes);
+/* The name of one that was never met, NULL if all were. */
+const char *sometimes_never(const struct ownership_sometimes *sometimes);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/ownership_workflow.h"
+
+static bool names(const struct error_set *set, struct text name)
+{
+    for (uint32_t i = 0; i < set->count; i++)
+        if (text_equal(set->names[i], name))
+            return true;
+    return false;
+}
+
+/* Each name once, and States.ALL alone. */
+static struct error_set mend_errors(const struct error_set *errors)
+{
+    struct error_set mended = {0};
+    if (names(errors, TEXT(ERROR_ALL))) {
+        mended.names[mended.count++] = TEXT(ERROR_ALL);
+        return mended;
+    }
+    for (uint32_t i = 0; i < errors->count; i++)
+        if (!names(&mended, errors->names[i]))
+            mended.names[mended.count++] = errors->names[i];
+    return mended;
+}
+
+/* Nothing stands behind the one that matches all. */
+static struct retry_policy mend_retry(const struct retry_policy *retry, struct arena *arena)
+{
+    struct retrier *retriers = ARENA_ARRAY(arena, struct retrier, retry->count + 1);
+    struct retry_policy mended = {.retriers = retriers};
+    while (mended.count < retry->count) {
+        struct retrier *retrier = &retriers[mended.count];
+        *retrier = retry->retriers[mended.count];
+        retrier->errors = mend_errors(&retrier->errors);
+        if (retrier->interval_ms == 0)
+            retrier->interval_ms = 1;
+        if (retrier->max_delay_ms != 0 && retrier->max_delay_ms < retrier->interval_ms)
+            retrier->max_delay_ms = retrier->interval_ms;
+        mended.count++;
+        if (names(&retrier->errors, TEXT(ERROR_ALL)))
+            break;
+    }
+    return mended;
+}
+
+static void mend_catchers(struct workflow_step *step, bool no_way_back, struct arena *arena)
+{
+    struct catcher *catchers = ARENA_ARRAY(arena, struct catcher, step->catcher_count + 1);
+    uint32_t count = 0;
+    while (count < step->catcher_count) {
+        struct catcher *catcher = &catchers[count];
+        *catcher = step->catchers[count];
+        catcher->errors = mend_errors(&catcher->errors);
+        if (no_way_back)
+            catcher->next = OUTCOME_ERROR;
+        count++;
+        if (names(&catcher->errors, TEXT(ERROR_ALL)))
+            break;
+    }
+    step->catchers = catchers;
+    step->catcher_count = count;
+}
+
+const struct workflow *random_sound_workflow(struct dice *dice, struct arena *arena)
+{
+    const struct workflow *random = random_workflow(dice, arena);
+    struct workflow *workflow = ARENA_NEW(arena, struct workflow);
+    struct workflow_step *steps = ARENA_ARRAY(arena, struct workflow_step, random->step_count);
+    *workflow = *random;
+    workflow->steps = steps;
+    /* That all retries fit into an order's time is seldom so by chance. */
+    if (workflow->step_count > 1 || dice_percent(dice, 50))
+        workflow->timeout_ms = workflow->timeout_ms > 0 ? 600000 : 0;
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        struct workflow_step *step = &steps[i];
+        bool no_way_back = workflow->pivot >= 0 && i > (uint32_t)workflow->pivot;
+        *step = random->steps[i];
+        step->retry = mend_retry(&step->retry, arena);
+        mend_catchers(step, no_way_back, arena);
+        if (no_way_back)
+            step->on_exhausted = OUTCOME_ERROR;
+        if (step->has_compensate)
+            step->compensate.retry = mend_retry(&step->compensate.retry, arena);
+    }
+    return workflow;
+}

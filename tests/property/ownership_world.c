@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/ownership_world.h"
+#include "tests/property/ownership_route.h"
+
+#include "runtime/failpoint.h"
+#include "runtime/files.h"
+#include "tests/property/ownership_instance.h"
+#include "tests/property/ownership_workflow.h"
+#include "tests/property/ownership_yaml.h"
+#include "workflow/workflow_file.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { YAML_MAX = 64 * 1024 };
+
+const char *wrong(const char *format, ...)
+{
+    static char message[400];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    return message;
+}
+
+/* ---- a run ---- */
+
+static struct store_env *new_stores(void)
+{
+    struct store_options options = {.cache_bytes = 1 << 20, .write_buffer_bytes = 1 << 20};
+    return store_env_new(&options);
+}
+
+/* RocksDB takes ten times as long to make a store as to open one, and would take most of the time
+ * of a run. */
+static void make_empty_store(const struct ownership_run *run)
+{
+    struct store *store = NULL;
+    struct error error;
+    struct store_env *stores = new_stores();
+    enum error_class class = store_open(stores, run->empty_store, &store, &error);
+    assert(class == ERROR_OK);
+    store_close(store);
+    store_env_free(stores);
+}
+
+void ownership_run_begin(struct ownership_run *run, const char *folder)
+{
+    *run = (struct ownership_run){.folder = folder, .codec = codec_new()};
+    (void)snprintf(run->empty_store, sizeof(run->empty_store), "%s/empty", folder);
+    make_empty_store(run);
+}
+
+void ownership_run_end(struct ownership_run *run)
+{
+    codec_free(run->codec);
+    run->codec = NULL;
+}
+
+/* ---- records into the topics and from them ---- */
+
+static int64_t send(struct world *world, const char *topic, int32_t partition, struct text key,
+                    enum record_kind kind, const void *record)
+{
+    world->bytes.size = 0;
+    codec_encode(world->run->codec, kind, record, &world->bytes);
+    return broker_memory_append(
+        world->cluster, topic, partition, key,
+        (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
+}
+
+int32_t partition_of(const struct world *world, struct text order_id)
+{
+    return broker_partition_of(order_id, world->partitions);
+}
+
+int64_t send_command(struct world *world, const struct command *cmd)
+{
+    return send(world, "p.commands", partition_of(world, cmd->order_id), cmd->order_id,
+                (enum record_kind)cmd->kind, cmd);
+}
+
+struct text order_name(struct world *world, uint32_t number)
+{
+    char *name = arena_bytes(&world->scratch.arena, 16);
+    int size = snprintf(name, 16, "order-%u", number);
+    return (struct text){name, (uint32_t)size};
+}
+
+int64_t submit_order(struct world *world, uint32_t number)
+{
+    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_name(world, number)};
+    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
+                                              .customer = TEXT("c"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = &line,
+                                              .line_count = 1,
+                                              .reply_to = TEXT("p.replies.app"),
+                                              .workflow = world->workflow->name,
+                                              .workflow_version = world->workflow->version};
+    /* Now and then the same id with other content. */
+    cmd.submit_order.content_hash.bytes[0] = dice_percent(&world->dice, 5) ? 2 : 1;
+    return send_command(world, &cmd);
+}
+
+int64_t log_end(const struct world *world, const char *topic, int32_t partition)
+{
+    int64_t low;
+    int64_t high;
+    broker_memory_bounds(world->cluster, topic, partition, &low, &high);
+    return high;
+}
+
+const char *read_log(struct world *world, const char *topic, int32_t partition, int64_t offset,
+                     struct record *ret_record)
+{
+    struct broker_record record;
+    struct error error;
+    if (!broker_memory_record(world->cluster, topic, partition, offset, &record))
+        return wrong("%s[%d]@%lld is missing", topic, partition, (long long)offset);
+    if (codec_decode(world->run->codec, record.value, true, &world->scratch.arena, ret_record,
+                     &error) != ERROR_OK)
+        return wrong("%s[%d]@%lld: %s", topic, partition, (long long)offset, error.message);
+    return NULL;
+}
+
+/* ---- a world ---- */
+
+static void make_topics(struct world *world)
+{
+    static const char *const of_orders[] = {"p.commands", "p.events", "p.requests.agent",
+                                            "p.replies.app"};
+    static const char *const others[] = {"p.schemas", "p.workflows", "p.alerts", "p.dead-letters",
+                                         "p.agents"};
+    for (size_t i = 0; i < sizeof(of_orders) / sizeof(of_orders[0]); i++)
+        broker_memory_topic(world->cluster, of_orders[i], world->partitions);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        broker_memory_topic(world->cluster, others[i], 1);
+}
+
+/* What lint still refuses (retries that cannot fit) is thrown again. */
+static void deploy(struct world *world)
+{
+    static char yaml[YAML_MAX];
+    static struct workflow_problems problems;
+    struct workflow *compiled = NULL;
+    size_t size;
+    do {
+        world->workflow = random_sound_workflow(&world->dice, &world->arena.arena);
+        size = workflow_to_yaml(world->workflow, yaml, sizeof(yaml));
+    } while (!workflow_parse((struct text){yaml, (uint32_t)size}, WORKFLOW_YAML,
+                             &world->arena.arena, &problems, &compiled));
+    struct workflow_definition definition = {.name = world->workflow->name,
+                                             .version = world->workflow->version,
+                                             .source = {yaml, (uint32_t)size},
+                                             .format = TEXT("yaml"),
+                                             .deployed_by = TEXT("test")};
+    (void)send(world, "p.workflows", 0, TEXT("random"), RECORD_WORKFLOW_DEFINITION, &definition);
+}
+
+struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partitions)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    assert(world != NULL && partitions <= PARTITIONS_MAX);
+    world->run = run;
+    world->dice = dice_of(seed);
+    world->partitions = partitions;
+    world->routed = route_drawn(&world->dice);
+    clock_manual_init(&world->clock, 1700000000000);
+    world->cluster = broker_memory_cluster_new(seed, &world->clock.clock);
+    world->stores = new_stores();
+    heap_arena_init(&world->arena, 64 * 1024);
+    heap_arena_init(&world->scratch, 256 * 1024);
+    make_topics(world);
+    deploy(world);
+    for (uint32_t i = 0; i < INSTANCES; i++)
+        instance_init(world, &world->instances[i], i);
+    failpoint_on_pass(instance_at_failpoint, world);
+    return world;
+}
+
+void world_free(struct world *world)
+{
+    failpoint_on_pass(NULL, NULL);
+    for (uint32_t i = 0; i < INSTANCES; i++)
+        instance_shut(world, &world->instances[i]);
+    broker_memory_cluster_free(world->cluster);
+    store_env_free(world->stores);
+    buffer_deinit(&world->bytes);
+    heap_arena_deinit(&world->arena);
+    heap_arena_deinit(&world->scratch);
+    free(world);
+}

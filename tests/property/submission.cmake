@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# services/submission under random crashes, rebalances and failing appends.
+
+reeve_test(submission-random
+    SOURCES submission_random_test.c ../unit/submission_stage.c
+    LIBS reeve-submission
+    TIMEOUT 600)

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The front door under random inputs and faults: appends that fail or are not known to have failed,
+ * dead producers, crashes, rebalances, zombies that were paused. Whatever happens, at the end each
+ * good input has its command on the right partition, each bad one its dead letter with its own
+ * bytes, and what was committed is not done again.
+ *
+ * REEVE_SEED repeats one case, REEVE_PROPERTY_CASES says how many. */
+#include "tests/unit/submission_stage.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CASES = 150, INPUTS = 60, ACTIONS = 250 };
+
+enum input_kind {
+    INPUT_GOOD,
+    INPUT_CANCEL,
+    INPUT_GARBAGE,
+    INPUT_CUT,
+    INPUT_UNKNOWN_SCHEMA,
+    INPUT_WRONG_KEY,
+    INPUT_NO_WORKFLOW,
+    INPUT_NO_REPLY,
+    INPUT_KIND_COUNT
+};
+
+struct input {
+    enum input_kind kind;
+    int32_t partition;
+    int64_t offset;
+    char id[16];
+    char bytes[512];
+    uint32_t size;
+};
+
+static struct stage stage;
+static struct input inputs[INPUTS];
+static uint32_t input_count;
+static uint64_t seed;
+
+static uint64_t chance(uint64_t bound)
+{
+    return broker_memory_random(stage.cluster, bound);
+}
+
+static bool is_good(const struct input *input)
+{
+    return input->kind == INPUT_GOOD || input->kind == INPUT_CANCEL;
+}
+
+static struct text make_value(const struct input *input)
+{
+    switch (input->kind) {
+    case INPUT_GOOD:
+    case INPUT_CUT:
+    case INPUT_UNKNOWN_SCHEMA:
+    case INPUT_WRONG_KEY:
+        return stage_order(&stage, input->id, "w", chance(2) == 0 ? "" : "p.replies.web");
+    case INPUT_NO_WORKFLOW:
+        return stage_order(&stage, input->id, "none", "p.replies.web");
+    case INPUT_NO_REPLY:
+        return stage_order(&stage, input->id, "w", "p.replies.nobody");
+    case INPUT_CANCEL:
+        return stage_cancel(&stage, input->id);
+    case INPUT_GARBAGE:
+    case INPUT_KIND_COUNT:
+        break;
+    }
+    return TEXT("garbage");
+}
+
+static void submit_something(void)
+{
+    if (input_count == INPUTS)
+        return;
+    struct input *input = &inputs[input_count];
+    *input = (struct input){.kind = (enum input_kind)chance(INPUT_KIND_COUNT),
+                            .partition = (int32_t)chance(STAGE_PARTITIONS)};
+    (void)snprintf(input->id, sizeof(input->id), "i%u", input_count);
+    heap_arena_reset(&stage.heap);
+    struct text value = make_value(input);
+    cr_assert(value.size <= sizeof(input->bytes));
+    memcpy(input->bytes, value.data, value.size);
+    input->size = value.size - (input->kind == INPUT_CUT ? 1 + (uint32_t)chance(10) : 0);
+    if (input->kind == INPUT_UNKNOWN_SCHEMA)
+        input->bytes[2 + chance(8)] ^= (char)(1 + chance(255));
+    const char *key = input->kind == INPUT_WRONG_KEY ? "other" : input->id;
+    input->offset =
+        stage_submit(&stage, input->partition, key, (struct text){input->bytes, input->size});
+    input_count++;
+}
+
+static void set_random_faults(void)
+{
+    struct broker_memory_faults faults = {
+        .ack_without_offset = (uint32_t)chance(100),
+        .append_lost = (uint32_t)chance(100),
+        .append_unknown = (uint32_t)chance(100),
+        .reply_failed = (uint32_t)chance(100),
+    };
+    if (chance(2) == 0)
+        faults = (struct broker_memory_faults){0};
+    broker_memory_set_faults(stage.cluster, &faults);
+}
+
+static void disturb(size_t index)
+{
+    struct broker *broker = stage.brokers[index];
+    if (broker == NULL) {
+        stage_start(&stage, index);
+        return;
+    }
+    switch (chance(7)) {
+    case 0:
+        stage_end(&stage, index, true);
+        break;
+    case 1:
+        stage_end(&stage, index, false);
+        break;
+    case 2:
+        broker_memory_fail_producer(broker, (enum broker_producer)chance(BROKER_PRODUCER_COUNT));
+        break;
+    case 3:
+        broker_memory_pause(broker);
+        break;
+    case 4:
+        broker_memory_continue(broker);
+        broker_memory_connect(broker);
+        break;
+    case 5:
+        broker_memory_disconnect(broker);
+        break;
+    default:
+        broker_memory_expire(broker, "p.submission");
+        break;
+    }
+}
+
+static void act(void)
+{
+    uint64_t what = chance(100);
+    if (what < 25)
+        submit_something();
+    else if (what < 30)
+        set_random_faults();
+    else if (what < 40)
+        disturb(chance(STAGE_INSTANCES_MAX));
+    else if (what < 48)
+        stage_rebalance(&stage);
+    else
+        stage_turn(&stage, (uint32_t)chance(40), (int64_t)chance(200));
+}
+
+static void end_all(bool crash)
+{
+    for (size_t i = 0; i < STAGE_INSTANCES_MAX; i++) {
+        if (stage.instances[i] != NULL)
+            stage_end(&stage, i, crash);
+    }
+}
+
+/* Faults stop. Those that are there must recover by themselves, or (every other time) a new one
+ * takes over. */
+static void calm_down(void)
+{
+    bool keep = chance(2) == 0;
+    size_t alive = 0;
+    broker_memory_set_faults(stage.cluster, &(struct broker_memory_faults){0});
+    for (size_t i = 0; i < STAGE_INSTANCES_MAX; i++) {
+        if (stage.instances[i] == NULL)
+            continue;
+        broker_memory_continue(stage.brokers[i]);
+        broker_memory_connect(stage.brokers[i]);
+        alive++;
+    }
+    if (!keep)
+        end_all(false);
+    if (!keep || alive == 0)
+        stage_start(&stage, 0);
+    stage_settle(&stage);
+    stage_rebalance(&stage);
+    stage_settle(&stage);
+}
+
+static void check_input(const struct input *input)
+{
+    struct text value = {input->bytes, input->size};
+    uint32_t commands =
+        stage_commands(&stage, input->id,
+                       input->kind == INPUT_CANCEL ? COMMAND_CANCEL_ORDER : COMMAND_SUBMIT_ORDER);
+    uint32_t letters = stage_dead_letters(&stage, input->partition, input->offset, value, NULL);
+    cr_assert((commands > 0) == is_good(input), "seed %" PRIu64 ": %s of kind %d: %u commands",
+              seed, input->id, (int)input->kind, commands);
+    cr_assert((letters > 0) == !is_good(input), "seed %" PRIu64 ": %s of kind %d: %u dead letters",
+              seed, input->id, (int)input->kind, letters);
+    bool told = input->kind == INPUT_NO_WORKFLOW;
+    uint32_t rejections = stage_rejections(&stage, input->partition, input->offset);
+    cr_assert(!told || rejections > 0, "seed %" PRIu64 ": nobody was told of %s", seed, input->id);
+    cr_assert(!is_good(input) || rejections == 0, "seed %" PRIu64 ": %s was rejected", seed,
+              input->id);
+}
+
+static int64_t records_of(const char *topic)
+{
+    int64_t low, high, total = 0;
+    for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
+        broker_memory_bounds(stage.cluster, topic, p, &low, &high);
+        total += high;
+    }
+    return total;
+}
+
+static void check_committed(void)
+{
+    int64_t commands = records_of("p.commands"), letters = records_of("p.dead-letters");
+    end_all(true);
+    stage_start(&stage, 1);
+    stage_settle(&stage);
+    stage_rebalance(&stage);
+    stage_settle(&stage);
+    cr_assert(records_of("p.commands") == commands && records_of("p.dead-letters") == letters,
+              "seed %" PRIu64 ": done again though it was committed", seed);
+}
+
+static void run_case(void)
+{
+    input_count = 0;
+    stage_open(&stage, seed);
+    for (size_t i = 0; i < 2; i++)
+        stage_start(&stage, i);
+    for (int i = 0; i < ACTIONS; i++)
+        act();
+    calm_down();
+    for (uint32_t i = 0; i < input_count; i++)
+        check_input(&inputs[i]);
+    check_committed();
+    stage_close(&stage);
+}
+
+static uint64_t from_environment(const char *name, uint64_t fallback)
+{
+    const char *value = getenv(name);
+    return value != NULL && *value != '\0' ? strtoull(value, NULL, 10) : fallback;
+}
+
+Test(submission_random, every_input_has_its_outcome)
+{
+    uint64_t first = from_environment("REEVE_SEED", 0);
+    uint64_t cases = first > 0 ? 1 : from_environment("REEVE_PROPERTY_CASES", 100000);
+    cases = cases < CASES ? cases : CASES;
+    for (uint64_t i = 0; i < cases; i++) {
+        seed = first > 0 ? first : 1 + i;
+        run_case();
+    }
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of commands: parsing, help, mistakes, exit codes. */
+#include "cli/cli.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *out_text, *err_text;
+static char *const no_environment[] = {NULL};
+
+/* Runs a command line of at most 15 words. */
+static int reeve(const char *line)
+{
+    static char words[1024];
+    char *argv[16] = {NULL};
+    int argc = 0;
+    size_t out_size = 0, err_size = 0;
+    free(out_text);
+    free(err_text);
+    out_text = err_text = NULL;
+    FILE *out = open_memstream(&out_text, &out_size);
+    FILE *err = open_memstream(&err_text, &err_size);
+    (void)snprintf(words, sizeof(words), "%s", line);
+    char *rest = words;
+    for (char *word; (word = strsep(&rest, " ")) != NULL;) {
+        if (*word != '\0' && argc < 15)
+            argv[argc++] = word;
+    }
+    int code = cli_main_to(argc, argv, no_environment, out, err);
+    (void)fclose(out);
+    (void)fclose(err);
+    return code;
+}
+
+static void tear_down(void)
+{
+    free(out_text);
+    free(err_text);
+}
+
+TestSuite(cli_table, .fini = tear_down);
+
+/* Help breaks lines: the beginning will do. */
+static bool shows(const char *text, const char *summary)
+{
+    char beginning[25];
+    (void)snprintf(beginning, sizeof(beginning), "%s", summary);
+    return strstr(text, beginning) != NULL;
+}
+
+static bool is_lower(const char *name)
+{
+    return strspn(name, "abcdefghijklmnopqrstuvwxyz-") == strlen(name) && *name != '\0';
+}
+
+static void check_verb(const struct cli_noun *noun, const struct cli_verb *verb)
+{
+    const char *name = verb->name != NULL ? verb->name : "";
+    cr_assert(verb->name == NULL || is_lower(verb->name), "%s %s", noun->name, name);
+    cr_assert(verb->run != NULL && verb->summary != NULL && verb->examples != NULL, "%s %s",
+              noun->name, name);
+    cr_assert(strstr(verb->examples, "reeve ") != NULL, "%s %s: examples are whole command lines",
+              noun->name, name);
+    cr_assert((verb->arguments_max != 0) == (verb->arguments != NULL), "%s %s", noun->name, name);
+    cr_assert(verb->arguments_max < 0 || verb->arguments_min <= verb->arguments_max, "%s %s",
+              noun->name, name);
+    for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
+        cr_assert(is_lower(flag->name) && flag->doc != NULL, "%s %s --%s", noun->name, name,
+                  flag->name);
+        cr_assert(strcmp(flag->name, "output") != 0 && strcmp(flag->name, "help") != 0 &&
+                      strcmp(flag->name, "set") != 0 && strcmp(flag->name, "config") != 0,
+                  "%s %s --%s is everybody's", noun->name, name, flag->name);
+        for (const struct cli_flag *other = flag + 1; other->name != NULL; other++)
+            cr_assert(strcmp(flag->name, other->name) != 0, "%s %s --%s twice", noun->name, name,
+                      flag->name);
+    }
+}
+
+Test(cli_table, every_row_is_whole)
+{
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        const struct cli_noun *noun = cli_nouns[n];
+        cr_assert(is_lower(noun->name) && noun->summary != NULL && noun->verb_count > 0, "%s",
+                  noun->name);
+        cr_assert(cli_find_noun(noun->name) == noun, "%s twice", noun->name);
+        for (size_t i = 0; i < noun->verb_count; i++) {
+            const struct cli_verb *verb = &noun->verbs[i];
+            check_verb(noun, verb);
+            cr_assert(verb->name != NULL || noun->verb_count == 1,
+                      "%s: a verb without a name stands alone", noun->name);
+            cr_assert(cli_find_verb(noun, verb->name) == verb, "%s", noun->name);
+        }
+    }
+}
+
+Test(cli_table, help_is_made_of_the_table)
+{
+    cr_assert(reeve("--help") == EXIT_CODE_OK);
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        for (size_t i = 0; i < cli_nouns[n]->verb_count; i++)
+            cr_assert(shows(out_text, cli_nouns[n]->verbs[i].summary), "%s", cli_nouns[n]->name);
+    }
+    char *all = strdup(out_text);
+    cr_assert(reeve("help") == EXIT_CODE_OK);
+    cr_assert_str_eq(out_text, all);
+    cr_assert(reeve("") == EXIT_CODE_USAGE);
+    cr_assert_str_eq(err_text, all);
+    free(all);
+}
+
+Test(cli_table, help_of_every_command_begins_with_examples)
+{
+    char line[128];
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        const struct cli_noun *noun = cli_nouns[n];
+        for (size_t i = 0; i < noun->verb_count; i++) {
+            const struct cli_verb *verb = &noun->verbs[i];
+            (void)snprintf(line, sizeof(line), "%s %s --help", noun->name,
+                           verb->name != NULL ? verb->name : "");
+            cr_assert(reeve(line) == EXIT_CODE_OK, "%s", line);
+            cr_assert(strncmp(out_text, "Examples:\n  ", 12) == 0, "%s", line);
+            cr_assert(shows(out_text, verb->summary), "%s", line);
+            for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL;
+                 flag++)
+                cr_assert(strstr(out_text, flag->name) != NULL, "%s --%s", line, flag->name);
+            char *text = strdup(out_text);
+            (void)snprintf(line, sizeof(line), "help %s %s", noun->name,
+                           verb->name != NULL ? verb->name : "");
+            cr_assert(reeve(line) == EXIT_CODE_OK);
+            cr_assert_str_eq(out_text, text);
+            free(text);
+        }
+    }
+}
+
+Test(cli_table, help_wins_over_everything_else)
+{
+    cr_assert(reeve("import --no-such-flag --help") == EXIT_CODE_OK);
+    cr_assert(reeve("workflow deploy -h") == EXIT_CODE_OK);
+    cr_assert(reeve("workflow --help") == EXIT_CODE_OK);
+    cr_assert(strstr(out_text, "workflow show") != NULL);
+    cr_assert(reeve("workflow") == EXIT_CODE_USAGE);
+}
+
+Test(cli_table, no_line_of_help_is_too_wide)
+{
+    char line[128];
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        (void)snprintf(line, sizeof(line), "help %s %s", cli_nouns[n]->name,
+                       cli_nouns[n]->verbs[0].name != NULL ? cli_nouns[n]->verbs[0].name : "");
+        cr_assert(reeve(line) == EXIT_CODE_OK);
+        for (const char *at = out_text; *at != '\0'; at += strcspn(at, "\n") + 1)
+            cr_assert(strcspn(at, "\n") <= 100, "%s: %.*s", line, (int)strcspn(at, "\n"), at);
+    }
+}
+
+Test(cli_table, mistakes_are_explained)
+{
+    static const struct {
+        const char *line;
+        const char *message;
+    } cases[] = {
+        {"worfklow lint x", "there is no command \"worfklow\": did you mean \"workflow\"?"},
+        {"frobnicate", "there is no command \"frobnicate\"\n"},
+        {"workflow deplyo x", "there is no command \"workflow deplyo\": did you mean \"deploy\"?"},
+        {"import", "an argument is missing: FILE"},
+        {"import a b", "unexpected argument \"b\""},
+        {"import a --limt 5", "unknown flag --limt: did you mean --limit?"},
+        {"import a --topic-prefix x", "unknown flag --topic-prefix: did you mean --topics.prefix?"},
+        {"import a --limit", "--limit needs a value"},
+        {"import a.csv --preset online-retail --workflow w", "cannot read a.csv"},
+        {"import a.csv --preset online-retail", "which workflow do the orders go through?"},
+        {"submit x --wait=yes", "--wait takes no value"},
+        {"submit x --output xml", "--output xml: expected table, json or jsonl"},
+        {"submit x -q", "unknown flag -q"},
+        {"config --log-level loud", "log.level"},
+        {"run schedular", "there is no service \"schedular\": did you mean \"scheduler\"?"},
+        {"topics apply --agent a/b", "--agent a/b: expected"},
+        {"cancel", "an argument is missing: ORDER"},
+        {"cancel 1", "--reason: say why"},
+        {"import x.csv", "which column is what?"},
+        {"import x.csv --preset nope", "--preset nope"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        int code = reeve(cases[i].line);
+        cr_assert(code == EXIT_CODE_USAGE || code == EXIT_CODE_CONFIG || code == EXIT_CODE_DATA,
+                  "%s: %d", cases[i].line, code);
+        cr_assert(strstr(err_text, cases[i].message) != NULL, "%s: %s", cases[i].line, err_text);
+        cr_assert(*out_text == '\0', "%s: %s", cases[i].line, out_text);
+    }
+}
+
+Test(cli_table, exit_codes)
+{
+    cr_assert(reeve("version") == EXIT_CODE_OK);
+    cr_assert(reeve("--version") == EXIT_CODE_OK);
+    cr_assert(reeve("frobnicate") == EXIT_CODE_USAGE);
+    cr_assert(reeve("config --set nonsense=1") == EXIT_CODE_CONFIG);
+    cr_assert(reeve("workflow lint /does/not/exist.yaml") == EXIT_CODE_DATA);
+    cr_assert(reeve("submit /does/not/exist.json") == EXIT_CODE_DATA);
+    cr_assert(reeve("topics check --kafka-bootstrap-servers 127.0.0.1:1 "
+                    "--set kafka.socket.timeout.ms=1000") == EXIT_CODE_UNAVAILABLE,
+              "%s", err_text);
+}
+
+Test(cli_table, version_for_programs)
+{
+    cr_assert(reeve("version --output json") == EXIT_CODE_OK);
+    cr_assert(strncmp(out_text, "{\"name\":\"reeve\",\"version\":\"", 27) == 0, "%s", out_text);
+    cr_assert(reeve("version --schemas --output=jsonl") == EXIT_CODE_OK);
+    cr_assert(strncmp(out_text, "{\"record\":\"SubmitOrder\",\"fingerprint\":\"", 39) == 0, "%s",
+              out_text);
+}
+
+Test(cli_table, configuration_flags_stand_anywhere)
+{
+    cr_assert(reeve("config --topics-prefix shop --set log.level=debug") == EXIT_CODE_OK);
+    cr_assert(strstr(out_text, "shop") != NULL && strstr(out_text, "debug") != NULL, "%s",
+              out_text);
+}
+
+/* The documentation is made of the same table. */
+Test(cli_table, markdown_names_every_command)
+{
+    cr_assert(reeve("help --markdown") == EXIT_CODE_OK);
+    for (size_t n = 0; n < cli_nouns_count; n++) {
+        char heading[64];
+        (void)snprintf(heading, sizeof(heading), "### `reeve %s", cli_nouns[n]->name);
+        cr_assert(strstr(out_text, heading) != NULL, "%s", heading);
+    }
+}

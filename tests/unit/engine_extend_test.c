@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* More time for a running attempt, and orders that leave the stores. */
+#include "engine/engine.h"
+#include "tests/lib/engine_memory.h"
+#include "tests/lib/engine_story.h"
+#include "tests/lib/engine_workflow.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(engine_extend);
+
+#define STARTED "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+
+/* An attempt has 10000 ms, an undo 20000. */
+Test(engine_extend, an_attempt_gets_the_time_that_it_asks_for)
+{
+    TELL("A{m60000}", STARTED "wait 5000\n"
+                              "extend A 1 30000 => StepExtended(A do 1 +30000)\n"
+                              "order Processing A=Processing(do 1)\n"
+                              "deadlines recover(A)+31000\n"
+                              "requests A(do 1 o-1/A/do/0)\n"
+                              "status StepChanged A=Processing(do 1)\n"
+                              "message half done\n"
+                              "alert none\n"
+                              "wait 30999\n"
+                              "recover A => CommandRejected(NotYetDue)\n"
+                              "wait 1\n"
+                              "recover A => StepTimedOut(A do 1 unknown x1) StepExhausted(A do 1)"
+                              " CompensationStarted(States.Timeout)"
+                              " OrderCompensated(States.Timeout)\n");
+}
+
+Test(engine_extend, the_workflow_bounds_what_all_extensions_add_up_to)
+{
+    TELL("A{m7000}", STARTED "extend A 1 12000 => StepExtended(A do 1 +12000)\n"
+                             "wait 2000\n"
+                             "extend A 1 99999 => StepExtended(A do 1 +15000)\n"
+                             "extend A 1 99999 => CommandRejected(ExtensionExhausted)\n"
+                             "said attempt 1 of step A has until 1017000 and may have until "
+                             "1017000\n"
+                             "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n");
+    TELL("A", STARTED "extend A 1 99999 => CommandRejected(ExtensionExhausted)\n"
+                      "status none\n"
+                      "requests none\n");
+}
+
+Test(engine_extend, each_attempt_has_its_own)
+{
+    TELL("A{m5000,z1}", STARTED "extend A 1 99999 => StepExtended(A do 1 +15000)\n"
+                                "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
+                                " StepRetryScheduled(A do 1 +0) StepStarted(A do 2)\n"
+                                "deadlines recover(A)+11000\n"
+                                "extend A 2 99999 => StepExtended(A do 2 +15000)\n");
+}
+
+Test(engine_extend, what_is_no_more_than_there_is_changes_nothing)
+{
+    TELL("A{m5000}", STARTED "extend A 1 10000 => CommandRejected(ExtensionExhausted)\n"
+                             "extend A 1 9000 => CommandRejected(ExtensionExhausted)\n"
+                             "extend A 1 -5 => CommandRejected(ExtensionExhausted)\n");
+}
+
+Test(engine_extend, log_order_says_whether_it_is_too_late)
+{
+    TELL("A{m60000}", STARTED "wait 12000\n"
+                              "extend A 1 5000 => StepExtended(A do 1 +5000)\n"
+                              "recover A => CommandRejected(NotYetDue)\n"
+                              "wait 6000\n"
+                              "extend A 1 0 => CommandRejected(ExtensionExhausted)\n"
+                              "recover A => StepTimedOut(A do 1 unknown x1) StepExhausted(A do 1)"
+                              " CompensationStarted(States.Timeout)"
+                              " OrderCompensated(States.Timeout)\n"
+                              "extend A 1 5000 => CommandRejected(Stale)\n");
+}
+
+Test(engine_extend, what_saw_another_deadline_is_stale)
+{
+    TELL("A{m60000}", STARTED "wait 11000\n"
+                              "extend A 1 5000 => StepExtended(A do 1 +5000)\n"
+                              "recover A stale => CommandRejected(Stale)\n");
+}
+
+Test(engine_extend, only_the_running_attempt_is_extended)
+{
+    TELL("A{m60000,r1} B<-A",
+         "extend A 1 99999 => CommandRejected(UnknownOrder)\n" STARTED
+         "extend A 2 99999 => CommandRejected(Stale)\n"
+         "extend A 1 99999 undo => CommandRejected(Stale)\n"
+         "extend B 0 99999 => CommandRejected(Stale)\n"
+         "extend C 1 99999 => CommandRejected(UnknownStep)\n"
+         "blind extend A 1 99999 => CommandRejected(UnknownWorkflow)\n"
+         "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +1000)\n"
+         "extend A 1 99999 => CommandRejected(Stale)\n"
+         "said the attempt has ended: step A is Pending\n"
+         "wait 1000\n"
+         "start A => StepStarted(A do 2)\n"
+         "extend A 1 99999 => CommandRejected(Stale)\n");
+}
+
+Test(engine_extend, an_undo_has_a_bound_of_its_own)
+{
+    TELL("A{m60000,n3000,c} B<-A",
+         STARTED "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1)\n"
+                 "fail B 1 Busy => StepFailed(B do 1 Busy none x1) StepExhausted(B do 1)"
+                 " CompensationStarted(Busy) StepStarted(A undo 1)\n"
+                 "extend A 1 99999 undo => StepExtended(A undo 1 +23000)\n"
+                 "requests A(undo 1 o-1/A/undo/0 of o-1/A/do/0)\n"
+                 "deadlines recover(A)+24000\n");
+}
+
+Test(engine_extend, what_runs_may_go_on_in_error_and_while_the_order_turns_back)
+{
+    TELL("A{m60000,c} B{e}",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+         "fail B 1 Busy => StepFailed(B do 1 Busy none x1) StepExhausted(B do 1) OrderFailed(Busy)"
+         " AlertRaised(Busy)\n"
+         "extend A 1 20000 => StepExtended(A do 1 +20000)\n"
+         "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
+         " AlertClosed(Cancelled)\n"
+         "extend A 1 30000 => StepExtended(A do 1 +30000)\n"
+         "ok A 1 => StepSucceeded(A do 1) StepStarted(A undo 1)\n");
+}
+
+/* ---- expiry ---- */
+
+#define ENDED STARTED "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n"
+
+Test(engine_expire, an_order_that_ended_leaves)
+{
+    TELL("A", ENDED "expire => OrderExpired\n"
+                    "order none\n"
+                    "status none\n"
+                    "alert none\n"
+                    "requests none\n"
+                    "reply \n"
+                    "expire => CommandRejected(UnknownOrder)\n"
+                    "ok A 1 => ReportIgnored(UnknownOrder)\n"
+                    "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                    "order Processing A=Processing(do 1)\n");
+}
+
+Test(engine_expire, a_compensated_one_too)
+{
+    TELL("A", STARTED "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1)"
+                      " CompensationStarted(Busy) OrderCompensated(Busy)\n"
+                      "expire => OrderExpired\n");
+}
+
+Test(engine_expire, it_needs_no_workflow)
+{
+    TELL("A", ENDED "blind expire => OrderExpired\n");
+}
+
+Test(engine_expire, what_has_not_ended_stays)
+{
+    TELL("A{e}",
+         "expire => CommandRejected(UnknownOrder)\n" STARTED "expire => CommandRejected(NotEnded)\n"
+         "said the order is Processing\n"
+         "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1)"
+         " OrderFailed(Busy) AlertRaised(Busy)\n"
+         "expire => CommandRejected(NotEnded)\n");
+}
+
+Test(engine_expire, who_saw_another_end_is_refused)
+{
+    TELL("A", ENDED "expire stale => CommandRejected(Stale)\n"
+                    "status none\n");
+}
+
+Test(engine_expire, nothing_goes_before_its_retention_is_over)
+{
+    TELL("A", ENDED "retention 60000\n"
+                    "wait 59999\n"
+                    "expire => CommandRejected(NotYetDue)\n"
+                    "said not due for another 1 ms\n"
+                    "wait 1\n"
+                    "expire => OrderExpired\n");
+}
+
+/* A Decision whose effects are emitted late, when another order has its id. */
+Test(engine_expire, effects_of_one_that_is_gone_ask_nobody)
+{
+    struct test_arena memory;
+    test_arena_init(&memory);
+    struct decide_input input = {.now = 1000, .workflow = workflow_of(&memory.arena, "A")};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("o-1")};
+    cmd.submit_order.order_id = TEXT("o-1");
+    cmd.submit_order.reply_to = TEXT("r");
+    struct decision first;
+    struct decision second;
+    struct order order = {0};
+    struct effects effects;
+    decide(NULL, &cmd, &input, &memory.arena, &first);
+    input.now = 2000;
+    decide(NULL, &cmd, &input, &memory.arena, &second);
+    apply_decision(&order, &second, &memory.arena);
+    effects_of(&second, 0, 9, &order, &memory.arena, &effects);
+    cr_expect_eq(effects.request_count, 1);
+    effects_of(&first, 0, 2, &order, &memory.arena, &effects);
+    cr_expect_eq(effects.request_count, 0);
+    cr_expect(effects.has_status);
+    first.order_version = 7;
+    effects_of(&first, 0, 2, &order, &memory.arena, &effects);
+    cr_expect_eq(effects.request_count, 0);
+    test_arena_deinit(&memory);
+}

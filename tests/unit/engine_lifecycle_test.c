@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The lifecycle tables, the whole matrix; names; and what apply() refuses. */
+#include "engine/engine.h"
+#include "engine/lifecycle.h"
+#include "tests/lib/engine_memory.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+
+TestSuite(engine_lifecycle);
+
+/* Rows: from; columns: to, both in the order of the enum. x = may follow. */
+static const char *const order_matrix[ORDER_STATE_COUNT] = {
+    [ORDER_PENDING] = ".x....",      [ORDER_PROCESSING] = "..xx.x",  [ORDER_PROCESSED] = "......",
+    [ORDER_COMPENSATING] = "....xx", [ORDER_COMPENSATED] = "......", [ORDER_ERROR] = ".x.x..",
+};
+
+static const char *const step_matrix[STEP_STATE_COUNT] = {
+    [STEP_PENDING] = ".x.x.x", [STEP_PROCESSING] = "x.x.x.",  [STEP_PROCESSED] = "xx....",
+    [STEP_ERROR] = "xx....",   [STEP_COMPENSATED] = "......", [STEP_SKIPPED] = "......",
+};
+
+Test(engine_lifecycle, orders_follow_the_matrix)
+{
+    for (unsigned from = 0; from < ORDER_STATE_COUNT; from++) {
+        for (unsigned to = 0; to < ORDER_STATE_COUNT; to++)
+            cr_assert_eq(order_state_may_follow(from, to), order_matrix[from][to] == 'x',
+                         "%s -> %s", order_state_name(from), order_state_name(to));
+    }
+}
+
+Test(engine_lifecycle, steps_follow_the_matrix)
+{
+    for (unsigned from = 0; from < STEP_STATE_COUNT; from++) {
+        for (unsigned to = 0; to < STEP_STATE_COUNT; to++)
+            cr_assert_eq(step_state_may_follow(from, to), step_matrix[from][to] == 'x', "%s -> %s",
+                         step_state_name(from), step_state_name(to));
+    }
+}
+
+Test(engine_lifecycle, a_state_out_of_range_is_a_bug, .signal = SIGABRT)
+{
+    order_state_may_follow(ORDER_STATE_COUNT, ORDER_PENDING);
+}
+
+/* ---- names ---- */
+
+#define EVERY_NAME(name_of, first, count)                          \
+    do {                                                           \
+        for (unsigned i = (first); i < (count); i++)               \
+            cr_assert_str_neq(name_of(i), "?", #name_of " %u", i); \
+        cr_assert_str_eq(name_of(count), "?");                     \
+    } while (0)
+
+Test(engine_lifecycle, everything_has_a_name)
+{
+    EVERY_NAME(order_state_name, 0, ORDER_STATE_COUNT);
+    EVERY_NAME(step_state_name, 0, STEP_STATE_COUNT);
+    EVERY_NAME(direction_name, 0, DIRECTION_COUNT);
+    EVERY_NAME(effect_name, 0, EFFECT_COUNT);
+    EVERY_NAME(priority_name, 0, PRIORITY_COUNT);
+    EVERY_NAME(command_kind_name, 0, COMMAND_KIND_COUNT);
+    EVERY_NAME(event_kind_name, EVENT_ORDER_ACCEPTED, EVENT_KIND_COUNT);
+    EVERY_NAME(status_kind_name, 0, STATUS_KIND_COUNT);
+    EVERY_NAME(deadline_kind_name, 0, DEADLINE_KIND_COUNT);
+    cr_assert_str_eq(event_kind_name(0), "?");
+}
+
+Test(engine_lifecycle, four_events_change_nothing)
+{
+    for (unsigned kind = EVENT_ORDER_ACCEPTED; kind < EVENT_KIND_COUNT; kind++)
+        cr_assert_eq(event_changes_order(kind),
+                     kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED);
+}
+
+/* ---- what apply() refuses: one event each on an order in a state that does not allow it ---- */
+
+struct fixture {
+    struct test_arena memory;
+    struct order order;
+};
+
+/* An order in Processing with the steps A and B; attempt 1 of A runs. */
+static struct fixture *started(void)
+{
+    static struct fixture fixture;
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent")}, {TEXT("B"), TEXT("agent")}};
+    test_arena_init(&fixture.memory);
+    struct event accepted = {
+        .kind = EVENT_ORDER_ACCEPTED,
+        .order_accepted = {.details = {.order_id = TEXT("o-1")}, .steps = plans, .step_count = 2}};
+    struct event processing = {.kind = EVENT_ORDER_STARTED};
+    struct event step = {.kind = EVENT_STEP_STARTED,
+                         .step_started = {.ref = {TEXT("A"), DIRECTION_DO, 1}, .complete_by = 99}};
+    apply(&fixture.order, &accepted, 1, 5, &fixture.memory.arena);
+    apply(&fixture.order, &processing, 1, 5, &fixture.memory.arena);
+    apply(&fixture.order, &step, 1, 5, &fixture.memory.arena);
+    return &fixture;
+}
+
+static void apply_next(struct fixture *fixture, const struct event *event)
+{
+    apply(&fixture->order, event, fixture->order.version + 1, 6, &fixture->memory.arena);
+}
+
+static void apply_step_event(struct fixture *fixture, enum event_kind kind, const char *step,
+                             enum direction direction, uint32_t attempt)
+{
+    struct event event = {.kind = kind, .step_marked.ref = {text_of(step), direction, attempt}};
+    if (kind == EVENT_STEP_STARTED)
+        event.step_started.complete_by = 99;
+    apply_next(fixture, &event);
+}
+
+Test(engine_lifecycle, the_fixture_goes_on_legally)
+{
+    struct fixture *fixture = started();
+    apply_step_event(fixture, EVENT_STEP_SUCCEEDED, "A", DIRECTION_DO, 1);
+    cr_assert_eq(fixture->order.steps[0].state, STEP_PROCESSED);
+    cr_assert_eq(fixture->order.version, 2);
+    apply_step_event(fixture, EVENT_STEP_STARTED, "B", DIRECTION_DO, 1);
+    apply_next(fixture, &(struct event){.kind = EVENT_COMMAND_REJECTED});
+    cr_assert_eq(fixture->order.version, 3);
+    test_arena_deinit(&fixture->memory);
+}
+
+Test(engine_lifecycle, a_step_that_runs_is_not_started_again, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_STARTED, "A", DIRECTION_DO, 2);
+}
+
+Test(engine_lifecycle, an_attempt_that_does_not_run_does_not_end, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_SUCCEEDED, "B", DIRECTION_DO, 0);
+}
+
+Test(engine_lifecycle, another_attempt_s_outcome_is_refused, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_SUCCEEDED, "A", DIRECTION_DO, 2);
+}
+
+Test(engine_lifecycle, another_direction_s_outcome_is_refused, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_SUCCEEDED, "A", DIRECTION_UNDO, 1);
+}
+
+Test(engine_lifecycle, a_running_step_is_not_skipped, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_SKIPPED, "A", DIRECTION_DO, 1);
+}
+
+Test(engine_lifecycle, an_unknown_step_is_refused, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_STARTED, "C", DIRECTION_DO, 1);
+}
+
+Test(engine_lifecycle, a_pending_step_is_not_resubmitted, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_RESUBMITTED, "B", DIRECTION_DO, 0);
+}
+
+Test(engine_lifecycle, a_running_step_is_not_queued, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_QUEUED, "A", DIRECTION_DO, 1);
+}
+
+Test(engine_lifecycle, what_does_not_run_has_no_more_time, .signal = SIGABRT)
+{
+    apply_step_event(started(), EVENT_STEP_EXTENDED, "B", DIRECTION_DO, 0);
+}
+
+Test(engine_lifecycle, an_extension_is_no_cut, .signal = SIGABRT)
+{
+    apply_next(started(), &(struct event){.kind = EVENT_STEP_EXTENDED,
+                                          .step_extended = {.ref = {TEXT("A"), DIRECTION_DO, 1},
+                                                            .complete_by = 99}});
+}
+
+Test(engine_lifecycle, an_order_under_way_does_not_expire, .signal = SIGABRT)
+{
+    apply_next(started(), &(struct event){.kind = EVENT_ORDER_EXPIRED});
+}
+
+Test(engine_lifecycle, queueing_leaves_marks_that_the_start_takes_away)
+{
+    struct fixture *fixture = started();
+    const struct step *b = &fixture->order.steps[1];
+    apply_next(fixture, &(struct event){.kind = EVENT_STEP_QUEUED,
+                                        .step_queued = {.ref = {TEXT("B"), DIRECTION_DO, 0},
+                                                        .queued_at = 6,
+                                                        .retry_at = 9}});
+    cr_assert_eq(b->state, STEP_PENDING);
+    cr_assert_eq(b->queued_at, 6);
+    cr_assert_eq(b->retry_at, 9);
+    cr_assert_eq(b->attempt, 0);
+    cr_assert(order_step_queued(&fixture->order, b));
+    apply_next(fixture, &(struct event){.kind = EVENT_STEP_STARTED,
+                                        .step_started = {.ref = {TEXT("B"), DIRECTION_DO, 1},
+                                                         .agent = TEXT("other"),
+                                                         .complete_by = 99}});
+    cr_assert_eq(b->queued_at, 0);
+    cr_assert_eq(b->retry_at, 0);
+    cr_assert(text_equal(b->agent, TEXT("other")));
+    cr_assert_not(order_step_queued(&fixture->order, b));
+    test_arena_deinit(&fixture->memory);
+}
+
+Test(engine_lifecycle, a_processed_step_that_is_queued_is_to_be_undone)
+{
+    struct fixture *fixture = started();
+    const struct step *a = &fixture->order.steps[0];
+    apply_step_event(fixture, EVENT_STEP_SUCCEEDED, "A", DIRECTION_DO, 1);
+    apply_next(fixture, &(struct event){.kind = EVENT_COMPENSATION_STARTED});
+    apply_next(fixture, &(struct event){.kind = EVENT_STEP_QUEUED,
+                                        .step_queued = {.ref = {TEXT("A"), DIRECTION_UNDO, 0},
+                                                        .queued_at = 6}});
+    cr_assert_eq(a->state, STEP_PENDING);
+    cr_assert_eq(a->direction, DIRECTION_UNDO);
+    cr_assert_eq(a->attempt, 0);
+    cr_assert_eq(a->effect, EFFECT_APPLIED);
+    cr_assert(order_step_queued(&fixture->order, a));
+    test_arena_deinit(&fixture->memory);
+}
+
+Test(engine_lifecycle, an_order_is_not_accepted_twice, .signal = SIGABRT)
+{
+    struct step_plan plan = {TEXT("A"), TEXT("agent")};
+    apply_next(started(), &(struct event){.kind = EVENT_ORDER_ACCEPTED,
+                                          .order_accepted = {.steps = &plan, .step_count = 1}});
+}
+
+Test(engine_lifecycle, an_order_under_way_is_not_compensated_at_once, .signal = SIGABRT)
+{
+    apply_next(started(), &(struct event){.kind = EVENT_ORDER_COMPENSATED});
+}
+
+Test(engine_lifecycle, an_alert_that_is_not_open_is_not_closed, .signal = SIGABRT)
+{
+    apply_next(started(), &(struct event){.kind = EVENT_ALERT_CLOSED});
+}
+
+Test(engine_lifecycle, an_alert_is_raised_once, .signal = SIGABRT)
+{
+    struct fixture *fixture = started();
+    apply_next(fixture, &(struct event){.kind = EVENT_ALERT_RAISED});
+    apply_next(fixture, &(struct event){.kind = EVENT_ALERT_RAISED});
+}
+
+Test(engine_lifecycle, a_version_is_not_left_out, .signal = SIGABRT)
+{
+    struct fixture *fixture = started();
+    apply(&fixture->order, &(struct event){.kind = EVENT_ORDER_CANCELLED},
+          fixture->order.version + 2, 6, &fixture->memory.arena);
+}
+
+Test(engine_lifecycle, a_kind_that_nobody_knows_is_refused, .signal = SIGABRT)
+{
+    apply_next(started(), &(struct event){.kind = EVENT_KIND_COUNT});
+}
+
+Test(engine_lifecycle, a_decision_on_another_version_is_refused, .signal = SIGABRT)
+{
+    struct fixture *fixture = started();
+    struct event event = {.kind = EVENT_ORDER_CANCELLED};
+    struct decision decision = {.order_version = 3, .events = &event, .event_count = 1};
+    apply_decision(&fixture->order, &decision, &fixture->memory.arena);
+}

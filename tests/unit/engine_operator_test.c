@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* People decide: cancel, compensate, resubmit. */
+#include "tests/lib/engine_story.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(engine_operator);
+
+Test(engine_operator, cancelling_undoes_what_was_done)
+{
+    TELL("A{c} B<-A{c} C<-B",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1)\n"
+         "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled) StepSkipped(C do 0)\n"
+         "status Compensating(Cancelled) C=Skipped(do 0)\n"
+         "reason Cancelled because\n"
+         "cancel => CommandRejected(AlreadyCompensating)\n"
+         "compensate => CommandRejected(AlreadyCompensating)\n"
+         "resubmit => CommandRejected(NotInError)\n"
+         "ok B 1 => StepSucceeded(B do 1) StepStarted(B undo 1)\n"
+         "cancel => CommandRejected(AlreadyCompensating)\n"
+         "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
+         " StepStarted(A undo 1)\n"
+         "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
+         " OrderCompensated(Cancelled)\n"
+         "status Compensated(Cancelled) A=Compensated(undo 1)\n"
+         "cancel => CommandRejected(AlreadyEnded)\n"
+         "status Rejected(AlreadyEnded)\n"
+         "compensate => CommandRejected(AlreadyEnded)\n"
+         "resubmit => CommandRejected(NotInError)\n"
+         "reason Cancelled because\n");
+}
+
+Test(engine_operator, what_is_processed_cannot_be_cancelled)
+{
+    TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                 "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n"
+                 "cancel => CommandRejected(AlreadyEnded)\n"
+                 "said the order is Processed\n"
+                 "compensate => CommandRejected(AlreadyEnded)\n");
+}
+
+Test(engine_operator, whoever_names_an_unknown_order_hears_so)
+{
+    TELL("A", "cancel => CommandRejected(UnknownOrder)\n"
+              "status Rejected(UnknownOrder)\n"
+              "reply orders.replies.canceller\n"
+              "compensate => CommandRejected(UnknownOrder)\n"
+              "status none\n"
+              "reply \n"
+              "resubmit => CommandRejected(UnknownOrder)\n"
+              "resubmit A => CommandRejected(UnknownOrder)\n");
+}
+
+Test(engine_operator, an_order_in_error_is_cancelled_and_its_alert_closed)
+{
+    TELL("A{c} B<-A{e} C<-A",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1) StepStarted(C do 1)\n"
+         "fail B 1 No => StepFailed(B do 1 No none x1) StepExhausted(B do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
+         " AlertClosed(Cancelled)\n"
+         "alert closed(Cancelled)\n"
+         "status Compensating(Cancelled)\n"
+         "order Compensating A=Processed(do 1) B=Error(do 1) C=Processing(do 1)\n"
+         "fail C 1 No => StepFailed(C do 1 No none x1) StepSkipped(C do 1) StepStarted(A undo 1)\n"
+         "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
+         " OrderCompensated(Cancelled)\n");
+}
+
+Test(engine_operator, an_order_in_error_is_undone_when_an_operator_says_so)
+{
+    TELL("A{c,e}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+                   "wait 11000\n"
+                   "recover A => StepTimedOut(A do 1 unknown x1) StepExhausted(A do 1)"
+                   " OrderFailed(States.Timeout) AlertRaised(States.Timeout)\n"
+                   "said Order o-1 waits for an operator: step A failed: States.Timeout\n"
+                   "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
+                   " StepStarted(A undo 1)\n"
+                   "reason Operator because\n"
+                   "alert closed(Operator)\n"
+                   "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
+                   " OrderCompensated(Operator)\n");
+}
+
+Test(engine_operator, an_order_under_way_is_undone_when_an_operator_says_so)
+{
+    TELL("A{c} B", "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+                   "ok A 1 => StepSucceeded(A do 1)\n"
+                   "compensate => CompensationStarted(Operator)\n"
+                   "alert none\n"
+                   "ok B 1 => StepSucceeded(B do 1) StepStarted(A undo 1)\n"
+                   "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
+                   " OrderCompensated(Operator)\n"
+                   "order Compensated A=Compensated(undo 1) B=Processed(do 1)\n");
+}
+
+Test(engine_operator, resubmitting_gives_fresh_attempts_and_counts)
+{
+    TELL("A{z1,e} B<-A",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "resubmit A => CommandRejected(NotInError)\n"
+         "fail A 1 No => StepFailed(A do 1 No none x1) StepRetryScheduled(A do 1 +0)"
+         " StepStarted(A do 2)\n"
+         "fail A 2 No => StepFailed(A do 2 No none x2) StepExhausted(A do 2) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "resubmit C => CommandRejected(UnknownStep)\n"
+         "resubmit B => CommandRejected(StepNotInError)\n"
+         "resubmit A => StepResubmitted(A do 2 g1) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A do 3 g1)\n"
+         "alert closed(Resubmitted A)\n"
+         "reason \n"
+         "fail A 3 No unknown => StepFailed(A do 3 No unknown x1) StepRetryScheduled(A do 3 +0)"
+         " StepStarted(A do 4 g1)\n"
+         "fail A 4 No => StepFailed(A do 4 No unknown x2) StepExhausted(A do 4) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "resubmit => StepResubmitted(A do 4 g1) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A do 5 g1)\n"
+         "requests A(do 5 o-1/A/do/1)\n"
+         "ok A 5 => StepSucceeded(A do 5) StepStarted(B do 1)\n");
+}
+
+Test(engine_operator, resubmitting_covers_all_steps_in_error)
+{
+    TELL("A{e} B{e} C{r1} D<-C E",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
+         " StepStarted(C do 1) StepStarted(E do 1)\n"
+         "fail A 1 No => StepFailed(A do 1 No none x1) StepExhausted(A do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepExhausted(B do 1)\n"
+         "ok E 1 => StepSucceeded(E do 1)\n"
+         "fail C 1 Busy => StepFailed(C do 1 Busy none x1) StepRetryScheduled(C do 1 +1000)\n"
+         "wait 500\n"
+         "resubmit A => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
+         " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
+         " StepStarted(B do 2)\n"
+         "deadlines recover(A)+11000 recover(B)+11000 start(C)+500\n"
+         "wait 500\n"
+         "start C => StepStarted(C do 2)\n"
+         "ok C 2 => StepSucceeded(C do 2) StepStarted(D do 1)\n");
+}
+
+/* An unknown attempt, then a refusal that the service remembers under the same key: without a new
+ * one it would answer for ever. */
+Test(engine_operator, who_knows_that_nothing_was_applied_may_ask_for_a_new_key)
+{
+    TELL("A{p,z1} B<-A",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1) StepRetryScheduled(A do 1 +0)"
+         " StepStarted(A do 2)\n"
+         "fail A 2 No none => StepFailed(A do 2 No unknown x2) StepExhausted(A do 2)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "compensate => CommandRejected(PastPivot)\n"
+         "resubmit A anew => StepResubmitted(A do 2 g1) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A do 3 g1)\n"
+         "requests A(do 3 o-1/A/do/1)\n"
+         "fail A 3 No none => StepFailed(A do 3 No none x1) StepRetryScheduled(A do 3 +0)"
+         " StepStarted(A do 4 g1)\n"
+         "fail A 4 No none => StepFailed(A do 4 No none x2) StepExhausted(A do 4)"
+         " CompensationStarted(No) StepSkipped(B do 0) OrderCompensated(No)\n");
+}
+
+Test(engine_operator, one_vouches_for_the_named_step_only)
+{
+    TELL("A{e} B{e}",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+         "fail A 1 No unknown => StepFailed(A do 1 No unknown x1) StepExhausted(A do 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepExhausted(B do 1)\n"
+         "resubmit A anew => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g0)"
+         " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
+         " StepStarted(B do 2)\n");
+    TELL("A{e} B{e}",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+         "fail A 1 No unknown => StepFailed(A do 1 No unknown x1) StepExhausted(A do 1)"
+         " OrderFailed(No) AlertRaised(No)\n"
+         "fail B 1 No unknown => StepFailed(B do 1 No unknown x1) StepExhausted(B do 1)\n"
+         "resubmit anew => StepResubmitted(A do 1 g1) StepResubmitted(B do 1 g1)"
+         " OrderResumed(Resubmitted) AlertClosed(Resubmitted) StepStarted(A do 2 g1)"
+         " StepStarted(B do 2 g1)\n");
+}
+
+Test(engine_operator, steps_that_became_ready_in_error_start_on_resuming)
+{
+    TELL("A{e} B C<-B",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+         "fail A 1 No => StepFailed(A do 1 No none x1) StepExhausted(A do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "ok B 1 => StepSucceeded(B do 1)\n"
+         "resubmit => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A do 2 g1) StepStarted(C do 1)\n");
+}
+
+Test(engine_operator, a_second_error_raises_a_second_alert)
+{
+    TELL("A{e}",
+         "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
+         "fail A 1 No => StepFailed(A do 1 No none x1) StepExhausted(A do 1) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "resubmit => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
+         " AlertClosed(Resubmitted) StepStarted(A do 2 g1)\n"
+         "fail A 2 No => StepFailed(A do 2 No none x1) StepExhausted(A do 2) OrderFailed(No)"
+         " AlertRaised(No)\n"
+         "alert raised(No A)\n"
+         "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
+         " OrderCompensated(Operator)\n"
+         "status Compensated(Operator)\n"
+         "alert closed(Operator)\n"
+         "order Compensated A=Error(do 2)\n");
+}

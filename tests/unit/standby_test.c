@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who stands by for which partition: each scheduler computes it by itself, all agree. */
+#include "services/scheduler/standby.h"
+
+#include <criterion/criterion.h>
+
+enum { MEMBERS = 4, PARTITIONS = 64 };
+
+static const char *const names[MEMBERS] = {"one", "two", "three", "four"};
+
+static void make_members(struct broker_member members[MEMBERS])
+{
+    for (int i = 0; i < MEMBERS; i++)
+        members[i] = (struct broker_member){.client_id = names[i]};
+}
+
+static int standbys(const struct broker_member *members, int32_t partition, int owner,
+                    int64_t count)
+{
+    int found = 0;
+    for (int i = 0; i < MEMBERS; i++)
+        found += i != owner &&
+                 standby_is_chosen(members, MEMBERS, names[i], partition, &members[owner], count);
+    return found;
+}
+
+Test(standby, as_many_as_asked_for_but_never_the_owner)
+{
+    struct broker_member members[MEMBERS];
+    make_members(members);
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        for (int owner = 0; owner < MEMBERS; owner++) {
+            cr_assert_eq(standbys(members, p, owner, 1), 1);
+            cr_assert_eq(standbys(members, p, owner, 2), 2);
+            cr_assert_eq(standbys(members, p, owner, 9), 3);
+            cr_assert_not(standby_is_chosen(members, MEMBERS, names[owner], p, &members[owner], 9));
+        }
+    }
+}
+
+Test(standby, the_work_is_spread)
+{
+    struct broker_member members[MEMBERS];
+    make_members(members);
+    for (int i = 1; i < MEMBERS; i++) {
+        int count = 0;
+        for (int32_t p = 0; p < PARTITIONS; p++)
+            count += standby_is_chosen(members, MEMBERS, names[i], p, &members[0], 1);
+        cr_assert(count > PARTITIONS / 8 && count < PARTITIONS * 5 / 8, "%s: %d", names[i], count);
+    }
+}
+
+Test(standby, who_comes_moves_only_what_it_takes)
+{
+    struct broker_member members[MEMBERS];
+    make_members(members);
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        bool before = standby_is_chosen(members, MEMBERS - 1, names[1], p, &members[0], 1);
+        bool after = standby_is_chosen(members, MEMBERS, names[1], p, &members[0], 1);
+        cr_assert(before || !after, "partition %d", p);
+    }
+}
+
+Test(standby, who_is_not_in_the_group_stands_by_for_nothing)
+{
+    struct broker_member members[MEMBERS];
+    make_members(members);
+    cr_assert_not(standby_is_chosen(members, MEMBERS, "stranger", 0, &members[0], 9));
+}

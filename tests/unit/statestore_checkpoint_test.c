@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The checkpoint as bytes: a layout that does not drift, and that notices every change. */
+#include "statestore/checkpoint.h"
+
+#include <criterion/criterion.h>
+
+static struct checkpoint sample(void)
+{
+    struct checkpoint checkpoint = {
+        .cluster_id = "MkU3OEVBNTcwNTJENDM2Qk",
+        .has_first_claim = true,
+        .has_claim = true,
+        .next_event_offset = 1,
+        .last_record_hash = UINT64_C(0xfedcba9876543210),
+        .next_sequence = 3,
+        .next_command_offset = 4,
+        .last_command_offset = -1,
+        .last_command_time = 6,
+        .newest_decided_at = 7,
+        .emitted_through = INT64_MIN,
+        .previous_claim_decisions = INT64_MAX,
+        .attempt_offset = 10,
+        .attempts = 11,
+        .skipped = 12,
+    };
+    memset(checkpoint.first_claim_id.bytes, 0xAA, 16);
+    memset(checkpoint.claim_id.bytes, 0xBB, 16);
+    return checkpoint;
+}
+
+static struct text bytes_text(const uint8_t *bytes, uint32_t size)
+{
+    return (struct text){(const char *)bytes, size};
+}
+
+Test(statestore_checkpoint, every_field_survives)
+{
+    struct checkpoint before = sample();
+    struct checkpoint after;
+    uint8_t bytes[CHECKPOINT_BYTES];
+    uint8_t again[CHECKPOINT_BYTES];
+    checkpoint_encode(&before, bytes);
+    cr_assert(checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &after, NULL) == ERROR_OK);
+    cr_assert_str_eq(after.cluster_id, before.cluster_id);
+    cr_assert(after.has_first_claim && after.has_claim);
+    cr_assert(after.next_event_offset == 1 && after.next_sequence == 3);
+    cr_assert(after.last_record_hash == UINT64_C(0xfedcba9876543210));
+    cr_assert(after.last_command_offset == -1 && after.emitted_through == INT64_MIN);
+    cr_assert(after.previous_claim_decisions == INT64_MAX && after.skipped == 12);
+    checkpoint_encode(&after, again);
+    cr_assert(memcmp(bytes, again, sizeof(bytes)) == 0);
+}
+
+Test(statestore_checkpoint, layout_is_fixed)
+{
+    struct checkpoint checkpoint = sample();
+    uint8_t bytes[CHECKPOINT_BYTES];
+    checkpoint_encode(&checkpoint, bytes);
+    static const uint8_t head[] = {1, 0, 0, 0, 3, 0, 0, 0, 'M', 'k'};
+    cr_assert(memcmp(bytes, head, sizeof(head)) == 0);
+    cr_assert(bytes[72] == 0xAA && bytes[88] == 0xBB);
+    static const uint8_t numbers[] = {1,    0,    0,    0,    0,    0,    0,    0,
+                                      0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe};
+    cr_assert(memcmp(bytes + 104, numbers, sizeof(numbers)) == 0);
+    cr_assert(CHECKPOINT_BYTES == 208);
+}
+
+Test(statestore_checkpoint, each_flipped_bit_is_noticed)
+{
+    struct checkpoint checkpoint = sample();
+    struct checkpoint decoded;
+    uint8_t bytes[CHECKPOINT_BYTES];
+    checkpoint_encode(&checkpoint, bytes);
+    for (int bit = 0; bit < CHECKPOINT_BYTES * 8; bit++) {
+        struct error error = {0};
+        bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+        cr_assert(checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &decoded, &error) ==
+                  ERROR_FATAL);
+        cr_assert_str_eq(error.code, "StoreCorrupt");
+        bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+    }
+}
+
+Test(statestore_checkpoint, other_sizes_are_refused)
+{
+    struct checkpoint checkpoint = sample();
+    struct checkpoint decoded;
+    uint8_t bytes[CHECKPOINT_BYTES + 1] = {0};
+    checkpoint_encode(&checkpoint, bytes);
+    for (uint32_t size = 0; size <= CHECKPOINT_BYTES + 1; size++) {
+        enum error_class class = checkpoint_decode(bytes_text(bytes, size), &decoded, NULL);
+        cr_assert((class == ERROR_OK) == (size == CHECKPOINT_BYTES));
+    }
+}

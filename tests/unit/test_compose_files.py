@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The files of compose/ without an engine: what Compose, Prometheus and Grafana would read, and
+what has to agree with the rest of the tree. tests/kafka/test_compose.py starts it all."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import yaml
+
+ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
+COMPOSE = ROOT / "compose"
+CACHE = pathlib.Path(os.environ.get("REEVE_CACHE") or pathlib.Path(
+    os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "reeve")
+JOBS = {"topics", "workflows"}
+PAIRS = {"submission", "scheduler", "supervisor", "console", "agent-stock", "agent-payment",
+         "agent-carrier"}
+
+
+def text(path):
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def services():
+    return yaml.safe_load(text("compose/docker-compose.yml"))["services"]
+
+
+def expressions():
+    """All queries of the dashboard and of the alert rules."""
+    for panel in json.loads(text("compose/grafana/dashboards/reeve.json"))["panels"]:
+        yield from (target["expr"] for target in panel.get("targets", []))
+    for group in yaml.safe_load(text("compose/prometheus/alerts.yml"))["groups"]:
+        yield from (rule["expr"] for rule in group["rules"])
+
+
+class ComposeFilesTest(unittest.TestCase):
+    def test_every_container_is_confined(self):
+        for name, service in services().items():
+            with self.subTest(name):
+                self.assertIs(service["read_only"], True)
+                self.assertEqual(service["cap_drop"], ["ALL"])
+                self.assertEqual(service["security_opt"], ["no-new-privileges:true"])
+                for limit in ("mem_limit", "cpus", "pids_limit"):
+                    self.assertTrue(service[limit])
+                for port in service.get("ports", []):
+                    self.assertTrue(port.startswith("127.0.0.1:"), port)
+                if name not in JOBS | {"load"}:
+                    self.assertIn("healthcheck", service)
+
+    def test_services_have_two_instances(self):
+        self.assertEqual({name for name, s in services().items() if s.get("scale") == 2}, PAIRS)
+
+    def test_kafka_is_that_of_the_tests(self):
+        version = re.search(r"^default_version=(\S+)", text("scripts/kafka"), re.M).group(1)
+        images = {s["image"] for s in services().values() if "kafka" in s["image"]}
+        self.assertEqual(images, {f"apache/kafka:{version}"})
+
+    def test_prometheus_asks_for_every_service(self):
+        scrape = yaml.safe_load(text("compose/prometheus/prometheus.yml"))["scrape_configs"]
+        self.assertEqual(set(scrape[0]["dns_sd_configs"][0]["names"]), PAIRS)
+
+    def test_queries_ask_for_metrics_that_exist(self):
+        named = set()
+        for folder in ("runtime", "services"):
+            for path in (ROOT / folder).rglob("*.c"):
+                named |= set(re.findall(r'"(reeve_[a-z_]+)', path.read_text(encoding="utf-8")))
+        asked = {re.sub("_bucket$", "", metric) for expr in expressions()
+                 for metric in re.findall(r"\breeve_[a-z_]+", expr)}
+        self.assertGreater(len(asked), 20)
+        self.assertEqual(sorted(asked - named), [])
+
+    def test_panels_do_not_overlap(self):
+        taken = {}
+        for panel in json.loads(text("compose/grafana/dashboards/reeve.json"))["panels"]:
+            at = panel["gridPos"]
+            for x in range(at["x"], at["x"] + at["w"]):
+                for y in range(at["y"], at["y"] + at["h"]):
+                    self.assertLess(x, 24)
+                    self.assertIsNone(taken.get((x, y)), panel["title"])
+                    taken[x, y] = panel["title"]
+
+    def test_alerts_know_the_number_of_partitions(self):
+        count = re.search(r"^partitions\s*= (\d+)", text("compose/reeve/reeve.properties"), re.M)
+        self.assertIn(f"< {count.group(1)}\n", text("compose/prometheus/alerts.yml"))
+
+    def test_secrets_agree(self):
+        password = text("compose/secrets/kafka-password").strip()
+        self.assertIn(f'user_reeve="{password}"', text("compose/secrets/kafka-jaas.conf"))
+
+    def test_reeve_reads_its_configuration(self):
+        build = os.environ.get("REEVE_BUILD_DIR")
+        if not build:
+            self.skipTest("no build")
+        done = subprocess.run(
+            [pathlib.Path(build) / "bin/reeve", "config", "--config",
+             COMPOSE / "reeve/reeve.properties"], capture_output=True, text=True, check=False,
+            env=dict(os.environ, REEVE_KAFKA_SASL_PASSWORD_FILE=COMPOSE / "secrets/kafka-password"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_compose_reads_it(self):
+        if not shutil.which("docker-compose"):
+            self.skipTest("no docker-compose: scripts/setup compose")
+        done = subprocess.run(
+            ["docker-compose", "--file", COMPOSE / "docker-compose.yml", "--profile", "load",
+             "config"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(set(yaml.safe_load(done.stdout)["services"]), set(services()))
+
+    def test_prometheus_reads_it(self):
+        promtool = CACHE / "prometheus" / "promtool"
+        if not promtool.exists():
+            self.skipTest("no promtool: scripts/setup compose")
+        done = subprocess.run([promtool, "check", "config", COMPOSE / "prometheus/prometheus.yml"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the tests of workflow/ share. */
+#ifndef TESTS_UNIT_WORKFLOW_KIT_H
+#define TESTS_UNIT_WORKFLOW_KIT_H
+
+#include "workflow/workflow_file.h"
+
+/* An arena that lives as long as the test's process. */
+struct arena *kit_arena(void);
+
+struct parsed {
+    struct workflow *workflow; /* NULL: errors */
+    const char *problems;      /* "3:7: error: what\n" for each */
+};
+struct parsed kit_parse(struct text source, enum workflow_format format);
+struct parsed kit_yaml(const char *source);
+
+/* Asserts that the text compiles without any problem. */
+struct workflow *kit_workflow(const char *source);
+
+struct lint_case {
+    const char *source;
+    const char *problems; /* all of them, as kit_parse() prints them */
+};
+/* Asserts each case's problems, and that errors yield no workflow. */
+void kit_lint(const struct lint_case *cases, size_t count);
+
+#define LINT(...)                                               \
+    do {                                                        \
+        static const struct lint_case cases_[] = {__VA_ARGS__}; \
+        kit_lint(cases_, sizeof(cases_) / sizeof(cases_[0]));   \
+    } while (0)
+
+/* The beginning of most cases: three lines. */
+#define HEAD "Name: w\nVersion: 1\nSteps:\n"
+
+#endif

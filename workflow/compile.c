@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workflow file as a whole. See workflow_file.h. */
+#include "workflow/compile.h"
+#include "workflow/scratch.h"
+
+#include <assert.h>
+
+/* ---- Defaults ---- */
+
+static void read_default_compensate(struct compiler *compiler, const struct node *node)
+{
+    struct fields fields;
+    struct defaults *defaults = &compiler->defaults;
+    if (!fields_take(node, PLACE_DEFAULTS_COMPENSATE, compiler->values.problems, &fields))
+        return;
+    if (fields.of[FIELD_COMMENT] != NULL)
+        (void)value_text(&compiler->values, fields.of[FIELD_COMMENT], "Comment");
+    if (fields.of[FIELD_TIMEOUT_SECONDS] != NULL)
+        (void)value_duration(&compiler->values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
+                             &defaults->compensate_timeout_ms);
+    if (fields.of[FIELD_RETRY] != NULL)
+        (void)compile_retry(&compiler->values, fields.of[FIELD_RETRY], &defaults->compensate_retry);
+}
+
+static void read_defaults(struct compiler *compiler, const struct node *node)
+{
+    struct fields fields;
+    const struct values *values = &compiler->values;
+    struct defaults *defaults = &compiler->defaults;
+    *defaults = (struct defaults){
+        .timeout_ms = DEFAULT_TIMEOUT_MS,
+        .on_exhausted = OUTCOME_COMPENSATE,
+        .compensate_retry = default_undo_policy(values->arena),
+    };
+    if (node == NULL || !fields_take(node, PLACE_DEFAULTS, values->problems, &fields))
+        return;
+    if (fields.of[FIELD_COMMENT] != NULL)
+        (void)value_text(values, fields.of[FIELD_COMMENT], "Comment");
+    if (fields.of[FIELD_TIMEOUT_SECONDS] != NULL)
+        (void)value_duration(values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
+                             &defaults->timeout_ms);
+    if (fields.of[FIELD_RETRY] != NULL)
+        (void)compile_retry(values, fields.of[FIELD_RETRY], &defaults->retry);
+    if (fields.of[FIELD_CATCH] != NULL)
+        (void)compile_catch(values, fields.of[FIELD_CATCH], &defaults->catchers,
+                            &defaults->catcher_count);
+    if (fields.of[FIELD_ON_EXHAUSTED] != NULL)
+        (void)compile_on_exhausted(values, fields.of[FIELD_ON_EXHAUSTED], &defaults->on_exhausted);
+    if (fields.of[FIELD_COMPENSATE] != NULL)
+        read_default_compensate(compiler, fields.of[FIELD_COMPENSATE]);
+}
+
+/* ---- the whole ---- */
+
+static void read_head(struct compiler *compiler, const struct fields *fields,
+                      struct workflow *workflow)
+{
+    const struct values *values = &compiler->values;
+    if (fields->of[FIELD_COMMENT] != NULL)
+        (void)value_text(values, fields->of[FIELD_COMMENT], "Comment");
+    if (fields->of[FIELD_NAME] != NULL)
+        (void)value_name(values, fields->of[FIELD_NAME], "Name", &workflow->name);
+    int64_t version = 0;
+    if (fields->of[FIELD_VERSION] != NULL &&
+        value_whole(values, fields->of[FIELD_VERSION], "Version", 1, INT32_MAX, &version))
+        workflow->version = (uint32_t)version;
+    const struct node *timeout = fields->of[FIELD_TIMEOUT_SECONDS];
+    if (timeout != NULL &&
+        value_duration(values, timeout, "TimeoutSeconds", &workflow->timeout_ms)) {
+        compiler->timeout_ms = workflow->timeout_ms;
+        compiler->timeout_mark = timeout->mark;
+    }
+}
+
+static void compile(struct compiler *compiler, const struct node *root, struct arena *scratch,
+                    struct workflow *workflow)
+{
+    struct fields fields;
+    if (!fields_take(root, PLACE_WORKFLOW, compiler->values.problems, &fields))
+        return;
+    read_head(compiler, &fields, workflow);
+    read_defaults(compiler, fields.of[FIELD_DEFAULTS]);
+    if (fields.of[FIELD_STEPS] == NULL)
+        return;
+    compile_steps(compiler, fields.of[FIELD_STEPS], scratch);
+    check_graph(compiler);
+
+    struct workflow_step *steps =
+        ARENA_ARRAY(compiler->values.arena, struct workflow_step, compiler->draft_count);
+    for (uint32_t i = 0; i < compiler->draft_count; i++)
+        steps[i] = compiler->drafts[i].step;
+    workflow->steps = steps;
+    workflow->step_count = compiler->draft_count;
+    workflow->pivot = compiler->pivot;
+}
+
+bool workflow_parse(struct text source, enum workflow_format format, struct arena *arena,
+                    struct workflow_problems *ret_problems, struct workflow **ret_workflow)
+{
+    ret_problems->count = 0;
+    ret_problems->errors = 0;
+    struct scratch scratch;
+    scratch_init(&scratch);
+    struct workflow *workflow = ARENA_NEW(arena, struct workflow);
+    const struct node *root = NULL;
+    if (format != WORKFLOW_JSON || source.size > WORKFLOW_BYTES_MAX ||
+        check_json(source, ret_problems))
+        root = tree_parse(source, &scratch.arena, ret_problems);
+    if (root != NULL) {
+        struct compiler compiler = {.values = {arena, ret_problems}, .pivot = -1};
+        compile(&compiler, root, &scratch.arena, workflow);
+    }
+    scratch_deinit(&scratch);
+    problems_sort(ret_problems);
+    if (ret_problems->errors > 0)
+        return false;
+    assert(workflow->step_count > 0 && workflow->version > 0 && !text_empty(workflow->name));
+    *ret_workflow = workflow;
+    return true;
+}
+
+/* ---- formats ---- */
+
+static const char *const format_names[] = {[WORKFLOW_YAML] = "yaml", [WORKFLOW_JSON] = "json"};
+_Static_assert(sizeof(format_names) / sizeof(format_names[0]) == WORKFLOW_FORMAT_COUNT,
+               "every format has a name");
+
+const char *workflow_format_name(enum workflow_format format)
+{
+    return (unsigned)format < WORKFLOW_FORMAT_COUNT ? format_names[format] : "?";
+}
+
+enum workflow_format workflow_format_of(const char *path)
+{
+    size_t size = strlen(path);
+    return size >= 5 && strcmp(path + size - 5, ".json") == 0 ? WORKFLOW_JSON : WORKFLOW_YAML;
+}

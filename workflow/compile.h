@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the compiler share; nobody outside workflow/ includes this. */
+#ifndef WORKFLOW_COMPILE_H
+#define WORKFLOW_COMPILE_H
+
+#include "workflow/fields.h"
+#include "workflow/values.h"
+
+/* What steps that say nothing get. */
+struct defaults {
+    int64_t timeout_ms;
+    struct retry_policy retry;
+    const struct catcher *catchers;
+    uint32_t catcher_count;
+    enum outcome on_exhausted;
+    int64_t compensate_timeout_ms; /* 0: that of the step */
+    struct retry_policy compensate_retry;
+};
+
+/* A step on its way. */
+struct draft {
+    struct fields fields;
+    struct mark mark; /* of its name, or of the step where it has none */
+    struct workflow_step step;
+    bool own_catch;
+    bool own_on_exhausted;
+};
+
+struct compiler {
+    struct values values; /* the arena that the workflow lives in, the problems */
+    struct defaults defaults;
+    struct draft *drafts; /* in scratch memory */
+    uint32_t draft_count;
+    int64_t timeout_ms; /* of the order */
+    struct mark timeout_mark;
+    int pivot;
+};
+
+/* ---- compile_policy.c ---- */
+/* ASL's defaults; an absent Retry means no retries. */
+#define DEFAULT_INTERVAL_MS 1000
+#define DEFAULT_BACKOFF_RATE_MILLI 2000
+#define DEFAULT_MAX_ATTEMPTS 3
+/* An undo must not give up quickly. */
+#define DEFAULT_UNDO_MAX_ATTEMPTS 5
+#define DEFAULT_TIMEOUT_MS 60000
+
+bool compile_retry(const struct values *values, const struct node *node,
+                   struct retry_policy *ret_policy);
+bool compile_catch(const struct values *values, const struct node *node,
+                   const struct catcher **ret_catchers, uint32_t *ret_count);
+bool compile_on_exhausted(const struct values *values, const struct node *node,
+                          enum outcome *ret_outcome);
+struct retry_policy default_undo_policy(struct arena *arena);
+
+/* ---- compile_steps.c ---- */
+/* Drafts of all steps; After refers to them. */
+void compile_steps(struct compiler *compiler, const struct node *node, struct arena *scratch);
+
+/* ---- graph.c ---- */
+/* After is known for all drafts: cycles; what comes before and after the pivot. */
+void check_graph(struct compiler *compiler);
+
+/* ---- schedule.c ---- */
+/* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */
+void check_schedule(struct compiler *compiler);
+
+/* ---- json_file.c ---- */
+/* Whether the text is JSON at all; false: a problem tells where it is not. */
+bool check_json(struct text source, struct workflow_problems *problems);
+
+#endif

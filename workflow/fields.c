@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Known fields. See fields.h. */
+#include "workflow/fields.h"
+
+#include "workflow/suggest.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+static const struct text field_names[FIELD_COUNT] = {
+    [FIELD_COMMENT] = WORD("Comment"),
+    [FIELD_NAME] = WORD("Name"),
+    [FIELD_VERSION] = WORD("Version"),
+    [FIELD_TIMEOUT_SECONDS] = WORD("TimeoutSeconds"),
+    [FIELD_MAX_EXTENSION_SECONDS] = WORD("MaxExtensionSeconds"),
+    [FIELD_DEFAULTS] = WORD("Defaults"),
+    [FIELD_STEPS] = WORD("Steps"),
+    [FIELD_RETRY] = WORD("Retry"),
+    [FIELD_CATCH] = WORD("Catch"),
+    [FIELD_ON_EXHAUSTED] = WORD("OnExhausted"),
+    [FIELD_COMPENSATE] = WORD("Compensate"),
+    [FIELD_AGENT] = WORD("Agent"),
+    [FIELD_AGENTS] = WORD("Agents"),
+    [FIELD_AFTER] = WORD("After"),
+    [FIELD_PIVOT] = WORD("Pivot"),
+    [FIELD_ACTION] = WORD("Action"),
+    [FIELD_ERROR_EQUALS] = WORD("ErrorEquals"),
+    [FIELD_NEXT] = WORD("Next"),
+    [FIELD_INTERVAL_SECONDS] = WORD("IntervalSeconds"),
+    [FIELD_BACKOFF_RATE] = WORD("BackoffRate"),
+    [FIELD_MAX_ATTEMPTS] = WORD("MaxAttempts"),
+    [FIELD_MAX_DELAY_SECONDS] = WORD("MaxDelaySeconds"),
+    [FIELD_JITTER_STRATEGY] = WORD("JitterStrategy"),
+};
+
+#define BIT(field) (UINT32_C(1) << (field))
+_Static_assert(FIELD_COUNT <= 32, "a set of fields fits a uint32_t");
+
+static const struct {
+    const char *phrase; /* "an unknown field of ..." */
+    uint32_t known;
+    uint32_t required;
+} places[PLACE_COUNT] = {
+    [PLACE_WORKFLOW] = {"the workflow",
+                        BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_VERSION) |
+                            BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_DEFAULTS) | BIT(FIELD_STEPS),
+                        BIT(FIELD_NAME) | BIT(FIELD_VERSION) | BIT(FIELD_STEPS)},
+    [PLACE_DEFAULTS] = {"Defaults",
+                        BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) | BIT(FIELD_RETRY) |
+                            BIT(FIELD_CATCH) | BIT(FIELD_ON_EXHAUSTED) | BIT(FIELD_COMPENSATE),
+                        0},
+    [PLACE_DEFAULTS_COMPENSATE] = {"Compensate of Defaults",
+                                   BIT(FIELD_COMMENT) | BIT(FIELD_TIMEOUT_SECONDS) |
+                                       BIT(FIELD_RETRY),
+                                   0},
+    [PLACE_STEP] = {"a step",
+                    BIT(FIELD_COMMENT) | BIT(FIELD_NAME) | BIT(FIELD_AGENT) | BIT(FIELD_AGENTS) |
+                        BIT(FIELD_AFTER) | BIT(FIELD_TIMEOUT_SECONDS) |
+                        BIT(FIELD_MAX_EXTENSION_SECONDS) | BIT(FIELD_RETRY) | BIT(FIELD_CATCH) |
+                        BIT(FIELD_COMPENSATE) | BIT(FIELD_PIVOT) | BIT(FIELD_ON_EXHAUSTED),
+                    BIT(FIELD_NAME)},
+    [PLACE_COMPENSATE] = {"Compensate of a step",
+                          BIT(FIELD_COMMENT) | BIT(FIELD_ACTION) | BIT(FIELD_TIMEOUT_SECONDS) |
+                              BIT(FIELD_MAX_EXTENSION_SECONDS) | BIT(FIELD_RETRY),
+                          BIT(FIELD_ACTION)},
+    [PLACE_RETRIER] = {"a retrier",
+                       BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_INTERVAL_SECONDS) |
+                           BIT(FIELD_BACKOFF_RATE) | BIT(FIELD_MAX_ATTEMPTS) |
+                           BIT(FIELD_MAX_DELAY_SECONDS) | BIT(FIELD_JITTER_STRATEGY),
+                       BIT(FIELD_ERROR_EQUALS)},
+    [PLACE_CATCHER] = {"a catcher", BIT(FIELD_COMMENT) | BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT),
+                       BIT(FIELD_ERROR_EQUALS) | BIT(FIELD_NEXT)},
+};
+
+/* Any one of these; the first is the one that is missed. */
+static const uint32_t required_one[PLACE_COUNT] = {
+    [PLACE_STEP] = BIT(FIELD_AGENT) | BIT(FIELD_AGENTS),
+};
+
+/* Fields of Amazon States Language that people will try, and what there is instead. */
+static const struct {
+    struct text name;
+    const char *instead;
+} foreign[] = {
+    {WORD("StartAt"), "a step with After: [] starts at once"},
+    {WORD("States"), "the steps are listed in Steps"},
+    {WORD("Type"), "every step is a task"},
+    {WORD("Resource"), "Agent names who does the step"},
+    {WORD("Parameters"), "a request has the order and the outputs of earlier steps"},
+    {WORD("Next"), "After names the steps that come before"},
+    {WORD("End"), "an order ends when all steps are done"},
+    {WORD("HeartbeatSeconds"),
+     "TimeoutSeconds bounds an attempt, MaxExtensionSeconds what it may ask "
+     "for on top"},
+    {WORD("TimeoutSecondsPath"), "TimeoutSeconds is a number"},
+    {WORD("ResultPath"), "an output is kept under its step's name"},
+    {WORD("<<"), "merge keys are not allowed, what steps share belongs into Defaults"},
+};
+
+static bool report_foreign(struct text name, struct mark mark, struct workflow_problems *problems)
+{
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+        if (text_equal(name, foreign[i].name)) {
+            problem_error(problems, mark, "there is no field %.*s here: %s", TEXT_ARG(name),
+                          foreign[i].instead);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool report_misplaced(struct text name, struct mark mark, struct workflow_problems *problems)
+{
+    char where[128];
+    size_t size = 0;
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        if (!text_equal(name, field_names[field]))
+            continue;
+        for (int place = 0; place < PLACE_COUNT && size < sizeof(where); place++) {
+            if ((places[place].known & BIT(field)) != 0)
+                size += (size_t)snprintf(where + size, sizeof(where) - size, "%s%s",
+                                         size > 0 ? " or " : "", places[place].phrase);
+        }
+        problem_error(problems, mark, "%.*s does not belong here but to %s", TEXT_ARG(name), where);
+        return true;
+    }
+    return false;
+}
+
+static void report_unknown(const struct node *key, enum place place,
+                           struct workflow_problems *problems)
+{
+    struct text candidates[FIELD_COUNT] = {0};
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        if ((places[place].known & BIT(field)) != 0)
+            candidates[field] = field_names[field];
+    }
+    if (report_foreign(key->text, key->mark, problems) ||
+        report_misplaced(key->text, key->mark, problems))
+        return;
+    const struct text *near = suggest(key->text, candidates, FIELD_COUNT);
+    if (near != NULL)
+        problem_error(problems, key->mark, "%.*s is an unknown field of %s, did you mean %.*s?",
+                      QUOTE_ARG(key->text), places[place].phrase, TEXT_ARG(*near));
+    else
+        problem_error(problems, key->mark, "%.*s is an unknown field of %s", QUOTE_ARG(key->text),
+                      places[place].phrase);
+}
+
+static int find_field(struct text name, enum place place)
+{
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        if ((places[place].known & BIT(field)) != 0 && text_equal(name, field_names[field]))
+            return field;
+    }
+    return -1;
+}
+
+static void report_missing(uint32_t given, enum place place, struct mark mark,
+                           struct workflow_problems *problems)
+{
+    uint32_t missing = places[place].required & ~given;
+    uint32_t any = required_one[place];
+    if ((any & given) == 0)
+        missing |= any & (~any + 1); /* the first one of them */
+    for (int field = 0; field < FIELD_COUNT; field++) {
+        if ((missing & BIT(field)) != 0)
+            problem_error(problems, mark, "%s has no %.*s", places[place].phrase,
+                          TEXT_ARG(field_names[field]));
+    }
+}
+
+bool fields_take(const struct node *node, enum place place, struct workflow_problems *problems,
+                 struct fields *ret_fields)
+{
+    assert((unsigned)place < PLACE_COUNT);
+    *ret_fields = (struct fields){.mark = node->mark};
+    if (node->kind != NODE_MAPPING) {
+        problem_error(problems, node->mark, "%s must be a mapping of fields, not %s",
+                      places[place].phrase, node_kind_phrase(node));
+        return false;
+    }
+    uint32_t given = 0;
+    for (const struct node *child = node->first; child != NULL; child = child->next) {
+        int field = find_field(child->key->text, place);
+        if (field < 0) {
+            report_unknown(child->key, place, problems);
+            continue;
+        }
+        given |= BIT(field);
+        if (node_is_null(child))
+            problem_error(problems, child->key->mark,
+                          "%.*s has no value: give it one or leave it out",
+                          TEXT_ARG(field_names[field]));
+        else if (ret_fields->of[field] == NULL)
+            ret_fields->of[field] = child;
+    }
+    report_missing(given, place, node->mark, problems);
+    return true;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The mappings of a workflow file and their fields: one table that says what is known where. */
+#ifndef WORKFLOW_FIELDS_H
+#define WORKFLOW_FIELDS_H
+
+#include "workflow/tree.h"
+
+enum place {
+    PLACE_WORKFLOW,
+    PLACE_DEFAULTS,
+    PLACE_DEFAULTS_COMPENSATE,
+    PLACE_STEP,
+    PLACE_COMPENSATE,
+    PLACE_RETRIER,
+    PLACE_CATCHER,
+    PLACE_COUNT
+};
+
+enum field {
+    FIELD_COMMENT,
+    FIELD_NAME,
+    FIELD_VERSION,
+    FIELD_TIMEOUT_SECONDS,
+    FIELD_MAX_EXTENSION_SECONDS,
+    FIELD_DEFAULTS,
+    FIELD_STEPS,
+    FIELD_RETRY,
+    FIELD_CATCH,
+    FIELD_ON_EXHAUSTED,
+    FIELD_COMPENSATE,
+    FIELD_AGENT,
+    FIELD_AGENTS,
+    FIELD_AFTER,
+    FIELD_PIVOT,
+    FIELD_ACTION,
+    FIELD_ERROR_EQUALS,
+    FIELD_NEXT,
+    FIELD_INTERVAL_SECONDS,
+    FIELD_BACKOFF_RATE,
+    FIELD_MAX_ATTEMPTS,
+    FIELD_MAX_DELAY_SECONDS,
+    FIELD_JITTER_STRATEGY,
+    FIELD_COUNT
+};
+
+/* The values of a mapping by field; NULL: not given. */
+struct fields {
+    struct mark mark; /* of the mapping */
+    const struct node *of[FIELD_COUNT];
+};
+
+/* Sorts out the fields of `node`, which stands at `place`, and tells what is unknown, missing or
+ * empty. False: it is no mapping at all. */
+bool fields_take(const struct node *node, enum place place, struct workflow_problems *problems,
+                 struct fields *ret_fields);
+
+#endif

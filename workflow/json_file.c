@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A .json file must be JSON, not only YAML; jansson decides. */
+#include "workflow/compile.h"
+
+#include <jansson.h>
+
+bool check_json(struct text source, struct workflow_problems *problems)
+{
+    json_error_t error;
+    json_t *json = json_loadb(source.data != NULL ? source.data : "", source.size,
+                              JSON_REJECT_DUPLICATES, &error);
+    if (json == NULL) {
+        struct mark mark = {error.line > 0 ? (uint32_t)error.line : 1,
+                            error.column > 0 ? (uint32_t)error.column : 1};
+        problem_error(problems, mark, "no JSON: %s", error.text);
+        return false;
+    }
+    json_decref(json);
+    return true;
+}

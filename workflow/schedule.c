@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Do the timeouts add up? The order's own is compared with what its steps may take at worst: each
+ * attempt its whole timeout and extension, each retry its whole wait. */
+#include "workflow/compile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { DURATION_TEXT_SIZE = 32 };
+
+static int64_t add(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* "1.5 s" */
+static const char *duration_text(int64_t ms, char ret_text[DURATION_TEXT_SIZE])
+{
+    int size =
+        snprintf(ret_text, DURATION_TEXT_SIZE, "%" PRId64 ".%03d", ms / 1000, (int)(ms % 1000));
+    while (ret_text[size - 1] == '0')
+        size--;
+    if (ret_text[size - 1] == '.')
+        size--;
+    (void)snprintf(ret_text + size, (size_t)(DURATION_TEXT_SIZE - size), " s");
+    return ret_text;
+}
+
+/* From the first request to the last report that may come. */
+static int64_t longest_ms(const struct workflow_step *step)
+{
+    int64_t attempt = step->timeout_ms + step->max_extension_ms;
+    int64_t total = attempt;
+    for (uint32_t i = 0; i < step->retry.count; i++) {
+        struct retrier retrier = step->retry.retriers[i];
+        retrier.jitter = JITTER_NONE;
+        for (uint32_t retry = 1; retry <= retrier.max_attempts; retry++)
+            total = add(total, add(retry_wait_ms(&retrier, retry, 0), attempt));
+    }
+    return total;
+}
+
+/* The steps in an order in which each comes after its predecessors. There is no cycle. */
+static void sort_steps(const struct compiler *compiler, uint32_t ret_order[WORKFLOW_STEPS_MAX])
+{
+    uint64_t done = 0;
+    for (uint32_t count = 0; count < compiler->draft_count;) {
+        for (uint32_t i = 0; i < compiler->draft_count; i++) {
+            uint64_t bit = UINT64_C(1) << i;
+            if ((done & bit) == 0 && (compiler->drafts[i].step.after & ~done) == 0) {
+                done |= bit;
+                ret_order[count++] = i;
+            }
+        }
+    }
+}
+
+static int64_t longest_path_ms(const struct compiler *compiler,
+                               const int64_t durations[WORKFLOW_STEPS_MAX])
+{
+    uint32_t order[WORKFLOW_STEPS_MAX];
+    int64_t ends[WORKFLOW_STEPS_MAX] = {0};
+    int64_t longest = 0;
+    sort_steps(compiler, order);
+    for (uint32_t n = 0; n < compiler->draft_count; n++) {
+        uint32_t i = order[n];
+        int64_t start = 0;
+        for (uint32_t j = 0; j < compiler->draft_count; j++) {
+            bool before = (compiler->drafts[i].step.after & (UINT64_C(1) << j)) != 0;
+            if (before && ends[j] > start)
+                start = ends[j];
+        }
+        ends[i] = add(start, durations[i]);
+        longest = ends[i] > longest ? ends[i] : longest;
+    }
+    return longest;
+}
+
+/* True: something was told. */
+static bool check_steps(struct compiler *compiler, int64_t ret_longest[WORKFLOW_STEPS_MAX])
+{
+    char own[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
+    struct workflow_problems *problems = compiler->values.problems;
+    bool told = false;
+    (void)duration_text(compiler->timeout_ms, whole);
+    for (uint32_t i = 0; i < compiler->draft_count; i++) {
+        const struct draft *draft = &compiler->drafts[i];
+        ret_longest[i] = longest_ms(&draft->step);
+        if (draft->step.timeout_ms > compiler->timeout_ms) {
+            problem_error(problems, draft->mark,
+                          "one attempt of step %.*s may take %s, longer than the whole order (%s)",
+                          TEXT_ARG(draft->step.name), duration_text(draft->step.timeout_ms, own),
+                          whole);
+            told = true;
+        } else if (ret_longest[i] > compiler->timeout_ms) {
+            problem_warning(problems, draft->mark,
+                            "step %.*s with all its retries%s may take %s, longer than the whole "
+                            "order (%s)",
+                            TEXT_ARG(draft->step.name),
+                            draft->step.max_extension_ms > 0 ? " and extensions" : "",
+                            duration_text(ret_longest[i], own), whole);
+            told = true;
+        }
+    }
+    return told;
+}
+
+void check_schedule(struct compiler *compiler)
+{
+    int64_t durations[WORKFLOW_STEPS_MAX] = {0};
+    char path[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
+    if (compiler->timeout_ms == 0 || check_steps(compiler, durations))
+        return;
+    (void)duration_text(compiler->timeout_ms, whole);
+    int64_t longest = longest_path_ms(compiler, durations);
+    if (longest > compiler->timeout_ms)
+        problem_warning(compiler->values.problems, compiler->timeout_mark,
+                        "the steps one after the other may take %s with all their retries, longer "
+                        "than the whole order (%s)",
+                        duration_text(longest, path), whole);
+}

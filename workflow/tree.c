@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libyaml's events -> nodes. See tree.h. */
+#include "workflow/tree.h"
+
+#include "workflow/values.h"
+
+#include <assert.h>
+#include <yaml.h>
+
+struct builder {
+    struct arena *arena;
+    struct workflow_problems *problems;
+    struct node *open[TREE_DEPTH_MAX]; /* sequences and mappings that have not ended */
+    struct node *keys[TREE_DEPTH_MAX]; /* of the mapping at that depth, waiting for its value */
+    uint32_t depth;
+    uint32_t nodes;
+    uint32_t documents;
+    struct node *root;
+};
+
+static struct mark mark_of(yaml_mark_t mark)
+{
+    return (struct mark){(uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
+}
+
+/* ---- before YAML: is it text at all ---- */
+
+/* Size of the UTF-8 character at `at`, 0 when it is none or one that no text has. */
+static uint32_t character_size(const unsigned char *at, size_t left)
+{
+    if (at[0] < 0x80)
+        return (at[0] >= ' ' && at[0] != 0x7F) || at[0] == '\t' || at[0] == '\n' || at[0] == '\r';
+    uint32_t size = at[0] >= 0xF0 ? 4 : at[0] >= 0xE0 ? 3 : 2;
+    if (at[0] < 0xC2 || at[0] > 0xF4 || size > left)
+        return 0;
+    for (uint32_t i = 1; i < size; i++) {
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    bool overlong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xED && at[1] >= 0xA0;
+    bool too_large = at[0] == 0xF4 && at[1] >= 0x90;
+    bool control = at[0] == 0xC2 && at[1] < 0xA0 && at[1] != 0x85;
+    return overlong || surrogate || too_large || control ? 0 : size;
+}
+
+static bool check_text(struct text source, struct workflow_problems *problems)
+{
+    struct mark mark = {1, 1};
+    const unsigned char *bytes = (const unsigned char *)source.data;
+    for (uint32_t at = 0; at < source.size;) {
+        uint32_t size = character_size(bytes + at, source.size - at);
+        if (size == 0) {
+            problem_error(problems, mark, "byte 0x%02x is %s", bytes[at],
+                          bytes[at] < 0x80 ? "a control character" : "not UTF-8");
+            return false;
+        }
+        mark.column++;
+        if (bytes[at] == '\n')
+            mark = (struct mark){mark.line + 1, 1};
+        at += size;
+    }
+    return true;
+}
+
+/* ---- building ---- */
+
+static bool refuse(struct builder *builder, struct mark mark, const char *what)
+{
+    problem_error(builder->problems, mark, "%s", what);
+    return false;
+}
+
+static struct node *new_node(struct builder *builder, enum node_kind kind, yaml_mark_t mark)
+{
+    struct node *node = ARENA_NEW(builder->arena, struct node);
+    node->kind = kind;
+    node->mark = mark_of(mark);
+    builder->nodes++;
+    return node;
+}
+
+static void report_duplicate(struct builder *builder, const struct node *mapping,
+                             const struct node *key)
+{
+    for (const struct node *child = mapping->first; child != NULL; child = child->next) {
+        if (text_equal(child->key->text, key->text)) {
+            problem_error(builder->problems, key->mark, "%.*s is given twice, first in line %u",
+                          QUOTE_ARG(key->text), child->key->mark.line);
+            return;
+        }
+    }
+}
+
+/* Hangs the node below the innermost open one. */
+static bool attach(struct builder *builder, struct node *node)
+{
+    if (builder->depth == 0) {
+        builder->root = node;
+        return true;
+    }
+    struct node *parent = builder->open[builder->depth - 1];
+    struct node **key = &builder->keys[builder->depth - 1];
+    if (parent->kind == NODE_MAPPING && *key == NULL) {
+        if (node->kind != NODE_SCALAR)
+            return refuse(builder, node->mark, "a list or a mapping cannot be the name of a field");
+        if (parent->count == TREE_FIELDS_MAX)
+            return refuse(builder, node->mark, "there are too many fields here");
+        report_duplicate(builder, parent, node);
+        *key = node;
+        return true;
+    }
+    node->key = *key;
+    *key = NULL;
+    if (parent->last != NULL)
+        parent->last->next = node;
+    else
+        parent->first = node;
+    parent->last = node;
+    parent->count++;
+    return true;
+}
+
+static bool open_node(struct builder *builder, enum node_kind kind, const yaml_event_t *event)
+{
+    struct node *node = new_node(builder, kind, event->start_mark);
+    if (!attach(builder, node))
+        return false;
+    if (builder->depth == TREE_DEPTH_MAX)
+        return refuse(builder, node->mark, "this is nested too deeply for a workflow");
+    builder->open[builder->depth] = node;
+    builder->keys[builder->depth] = NULL;
+    builder->depth++;
+    return true;
+}
+
+static bool add_scalar(struct builder *builder, const yaml_event_t *event)
+{
+    struct node *node = new_node(builder, NODE_SCALAR, event->start_mark);
+    struct text text = {(const char *)event->data.scalar.value,
+                        (uint32_t)event->data.scalar.length};
+    node->text = arena_text(builder->arena, text);
+    node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    return attach(builder, node);
+}
+
+/* What an event says beside its content. */
+static bool check_properties(struct builder *builder, const yaml_event_t *event,
+                             const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+    struct mark mark = mark_of(event->start_mark);
+    if (anchor != NULL)
+        return refuse(builder, mark,
+                      "anchors (&) are not allowed: what steps share belongs into Defaults");
+    if (tag != NULL)
+        return refuse(builder, mark, "tags (!) are not allowed");
+    if (builder->nodes >= TREE_NODES_MAX)
+        return refuse(builder, mark, "this is too much for a workflow");
+    return true;
+}
+
+/* False: stop, a problem was told. */
+static bool take_event(struct builder *builder, const yaml_event_t *event)
+{
+    switch (event->type) {
+    case YAML_NO_EVENT:
+    case YAML_STREAM_START_EVENT:
+    case YAML_STREAM_END_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+        return true;
+    case YAML_DOCUMENT_START_EVENT:
+        if (builder->documents++ == 0)
+            return true;
+        return refuse(builder, mark_of(event->start_mark),
+                      "a second document begins here: one file is one workflow");
+    case YAML_ALIAS_EVENT:
+        return refuse(builder, mark_of(event->start_mark),
+                      "aliases (*) are not allowed: what steps share belongs into Defaults");
+    case YAML_SCALAR_EVENT:
+        return check_properties(builder, event, event->data.scalar.anchor,
+                                event->data.scalar.tag) &&
+               add_scalar(builder, event);
+    case YAML_SEQUENCE_START_EVENT:
+        return check_properties(builder, event, event->data.sequence_start.anchor,
+                                event->data.sequence_start.tag) &&
+               open_node(builder, NODE_SEQUENCE, event);
+    case YAML_MAPPING_START_EVENT:
+        return check_properties(builder, event, event->data.mapping_start.anchor,
+                                event->data.mapping_start.tag) &&
+               open_node(builder, NODE_MAPPING, event);
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+        assert(builder->depth > 0);
+        builder->depth--;
+        return true;
+    }
+    return true;
+}
+
+static void report_syntax(const yaml_parser_t *parser, struct workflow_problems *problems)
+{
+    struct mark mark = mark_of(parser->problem_mark);
+    if (parser->context != NULL && parser->context_mark.line + 1 < mark.line)
+        problem_error(problems, mark, "%s %s that begins in line %u", parser->problem,
+                      parser->context, (uint32_t)parser->context_mark.line + 1);
+    else if (parser->context != NULL)
+        problem_error(problems, mark, "%s %s", parser->problem, parser->context);
+    else
+        problem_error(problems, mark, "%s", parser->problem != NULL ? parser->problem : "no YAML");
+}
+
+static bool build(struct builder *builder, yaml_parser_t *parser)
+{
+    for (bool ended = false; !ended;) {
+        yaml_event_t event;
+        if (yaml_parser_parse(parser, &event) == 0) {
+            report_syntax(parser, builder->problems);
+            return false;
+        }
+        ended = event.type == YAML_STREAM_END_EVENT;
+        bool go_on = take_event(builder, &event);
+        yaml_event_delete(&event);
+        if (!go_on)
+            return false;
+    }
+    return true;
+}
+
+const struct node *tree_parse(struct text source, struct arena *arena,
+                              struct workflow_problems *problems)
+{
+    if (source.size > WORKFLOW_BYTES_MAX) {
+        problem_error(problems, (struct mark){0}, "the file has %u bytes, at most %d are allowed",
+                      source.size, WORKFLOW_BYTES_MAX);
+        return NULL;
+    }
+    if (!check_text(source, problems))
+        return NULL;
+    if (source.size >= 3 && memcmp(source.data, "\xef\xbb\xbf", 3) == 0)
+        source = (struct text){source.data + 3, source.size - 3}; /* a byte order mark */
+    yaml_parser_t parser;
+    int initialized = yaml_parser_initialize(&parser);
+    assert(initialized == 1);
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)source.data, source.size);
+    struct builder builder = {.arena = arena, .problems = problems};
+    bool built = build(&builder, &parser);
+    yaml_parser_delete(&parser);
+    if (built && (builder.root == NULL || node_is_null(builder.root))) {
+        problem_error(problems, (struct mark){0}, "the file is empty");
+        return NULL;
+    }
+    return built ? builder.root : NULL;
+}
+
+/* ---- nodes ---- */
+
+bool node_is_null(const struct node *node)
+{
+    if (node->kind != NODE_SCALAR || !node->plain)
+        return false;
+    return text_empty(node->text) || text_equal(node->text, TEXT("~")) ||
+           text_equal(node->text, TEXT("null")) || text_equal(node->text, TEXT("Null")) ||
+           text_equal(node->text, TEXT("NULL"));
+}
+
+const char *node_kind_phrase(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_SEQUENCE:
+        return "a list";
+    case NODE_MAPPING:
+        return "a mapping";
+    case NODE_SCALAR:
+        break;
+    }
+    if (node_is_null(node))
+        return "nothing";
+    if (node->plain && value_looks_like_number(node->text))
+        return "a number";
+    if (node->plain && value_looks_like_boolean(node->text))
+        return "true or false";
+    return "a text";
+}

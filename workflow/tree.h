@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* YAML text (thus JSON too) -> a tree of nodes that know where they stand.
+ *
+ * The text is hostile until proven otherwise. Bounded: size, number of nodes, depth, fields of a
+ * mapping. Refused: what is not UTF-8, control characters, anchors and aliases (a few lines of
+ * them expand to gigabytes), tags, a second document, keys that are no plain words, keys given
+ * twice. */
+#ifndef WORKFLOW_TREE_H
+#define WORKFLOW_TREE_H
+
+#include "workflow/problems.h"
+
+enum { TREE_DEPTH_MAX = 16, TREE_NODES_MAX = 50000, TREE_FIELDS_MAX = 64 };
+
+enum node_kind { NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING };
+
+struct node {
+    enum node_kind kind;
+    struct mark mark;
+    bool plain;             /* a scalar without quotes: a number, true, false, null or a text */
+    struct text text;       /* of a scalar */
+    const struct node *key; /* within a mapping: the key that this is the value of, a scalar */
+    struct node *first;     /* of a sequence or mapping */
+    struct node *last;
+    struct node *next; /* in its parent */
+    uint32_t count;    /* children */
+};
+
+/* NULL: the problems tell why. The tree lives in `arena`, its texts too. */
+const struct node *tree_parse(struct text source, struct arena *arena,
+                              struct workflow_problems *problems);
+
+/* A plain scalar that says nothing: `Field:`, `~` or `null`. */
+bool node_is_null(const struct node *node);
+/* "a text", "a number", "a list" ... for messages. */
+const char *node_kind_phrase(const struct node *node);
+
+#endif

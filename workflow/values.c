@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading values. See values.h. */
+#include "workflow/values.h"
+
+#include "workflow/suggest.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum { DIGITS_MAX = 18 };
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static uint32_t count_digits(struct text text, uint32_t from)
+{
+    uint32_t at = from;
+    while (at < text.size && is_digit(text.data[at]))
+        at++;
+    return at - from;
+}
+
+/* ---- forms of plain scalars ---- */
+
+bool value_looks_like_number(struct text text)
+{
+    uint32_t at = text.size > 0 && (text.data[0] == '-' || text.data[0] == '+');
+    uint32_t digits = count_digits(text, at);
+    at += digits;
+    if (at < text.size && text.data[at] == '.') {
+        uint32_t fraction = count_digits(text, at + 1);
+        digits += fraction;
+        at += 1 + fraction;
+    }
+    if (digits == 0)
+        return false;
+    if (at < text.size && (text.data[at] == 'e' || text.data[at] == 'E')) {
+        at++;
+        at += at < text.size && (text.data[at] == '-' || text.data[at] == '+');
+        digits = count_digits(text, at);
+        at += digits;
+    }
+    return at == text.size && digits > 0;
+}
+
+bool value_looks_like_boolean(struct text text)
+{
+    static const char *const words[] = {"true", "True", "TRUE", "false", "False", "FALSE",
+                                        "yes",  "Yes",  "YES",  "no",    "No",    "NO",
+                                        "on",   "On",   "ON",   "off",   "Off",   "OFF"};
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (text_equal(text, text_of(words[i])))
+            return true;
+    }
+    return false;
+}
+
+static bool wrong_type(const struct values *values, const struct node *node, const char *what,
+                       const char *wanted)
+{
+    if (node->kind == NODE_SCALAR && !node_is_null(node))
+        problem_error(values->problems, node->mark, "%s must be %s, not %s (%.*s)", what, wanted,
+                      node_kind_phrase(node), QUOTE_ARG(node->text));
+    else
+        problem_error(values->problems, node->mark, "%s must be %s, not %s", what, wanted,
+                      node_kind_phrase(node));
+    return false;
+}
+
+/* ---- texts ---- */
+
+static bool is_text(const struct node *node)
+{
+    if (node->kind != NODE_SCALAR || node_is_null(node))
+        return false;
+    return !node->plain ||
+           (!value_looks_like_number(node->text) && !value_looks_like_boolean(node->text));
+}
+
+/* As other YAML readers would see it: 1.0 and true are texts only in quotes. */
+static bool check_text(const struct values *values, const struct node *node, const char *what,
+                       const char *wanted)
+{
+    if (is_text(node))
+        return true;
+    if (node->kind != NODE_SCALAR || node_is_null(node))
+        return wrong_type(values, node, what, wanted);
+    problem_error(values->problems, node->mark, "%s must be %s: put %.*s in quotes", what, wanted,
+                  QUOTE_ARG(node->text));
+    return false;
+}
+
+bool value_text(const struct values *values, const struct node *node, const char *what)
+{
+    return check_text(values, node, what, "a text");
+}
+
+static bool is_name_byte(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' ||
+           c == '_' || c == '-';
+}
+
+bool value_name(const struct values *values, const struct node *node, const char *what,
+                struct text *ret_value)
+{
+    if (!check_text(values, node, what, "a name"))
+        return false;
+    if (node->text.size == 0 || node->text.size > NAME_BYTES_MAX) {
+        problem_error(values->problems, node->mark, "%s has %u characters, 1 to %d are allowed",
+                      what, node->text.size, NAME_BYTES_MAX);
+        return false;
+    }
+    for (uint32_t i = 0; i < node->text.size; i++) {
+        if (!is_name_byte(node->text.data[i])) {
+            problem_error(
+                values->problems, node->mark,
+                "%s \"%.*s\" has a character that is not a letter, a digit or one of . _ -", what,
+                QUOTE_ARG(node->text));
+            return false;
+        }
+    }
+    *ret_value = arena_text(values->arena, node->text);
+    return true;
+}
+
+/* ---- numbers ---- */
+
+struct number {
+    bool negative;
+    bool whole; /* no fraction but zeros */
+    bool finer; /* than thousandths */
+    bool huge;  /* beyond DIGITS_MAX digits */
+    int64_t milli;
+};
+
+/* False: no plain decimal number. */
+static bool parse_number(const struct node *node, struct number *ret_number)
+{
+    if (node->kind != NODE_SCALAR || !node->plain || !value_looks_like_number(node->text))
+        return false;
+    struct text text = node->text;
+    struct number number = {.whole = true};
+    uint32_t at = text.data[0] == '-' || text.data[0] == '+';
+    number.negative = text.data[0] == '-';
+    uint32_t significant = 0;
+    for (; at < text.size && is_digit(text.data[at]); at++) {
+        significant += significant > 0 || text.data[at] != '0';
+        number.huge = number.huge || significant > DIGITS_MAX - 3;
+        if (!number.huge)
+            number.milli = number.milli * 10 + (text.data[at] - '0');
+    }
+    number.milli *= 1000;
+    if (at < text.size && text.data[at] == '.')
+        at++;
+    for (int64_t weight = 100; at < text.size && is_digit(text.data[at]); at++, weight /= 10) {
+        number.whole = number.whole && text.data[at] == '0';
+        number.finer = number.finer || (weight == 0 && text.data[at] != '0');
+        number.milli += weight * (text.data[at] - '0');
+    }
+    if (at < text.size)
+        return false; /* an exponent */
+    *ret_number = number;
+    return true;
+}
+
+bool value_whole(const struct values *values, const struct node *node, const char *what,
+                 int64_t least, int64_t most, int64_t *ret_value)
+{
+    struct number number;
+    if (!parse_number(node, &number) || !number.whole)
+        return wrong_type(values, node, what, "a whole number");
+    int64_t value = number.negative ? -(number.milli / 1000) : number.milli / 1000;
+    if (number.huge || value < least || value > most) {
+        problem_error(values->problems, node->mark, "%s must be %lld to %lld, not %.*s", what,
+                      (long long)least, (long long)most, QUOTE_ARG(node->text));
+        return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+/* Thousandths between `least` and `most`. */
+static bool read_milli(const struct values *values, const struct node *node, const char *what,
+                       const char *wanted, int64_t least, int64_t most, int64_t *ret_milli)
+{
+    struct number number;
+    if (!parse_number(node, &number))
+        return wrong_type(values, node, what, wanted);
+    if (number.finer) {
+        problem_error(values->problems, node->mark,
+                      "%s has more than three digits behind the point: %.*s", what,
+                      QUOTE_ARG(node->text));
+        return false;
+    }
+    int64_t milli = number.negative ? -number.milli : number.milli;
+    if (number.huge || milli < least || milli > most) {
+        problem_error(values->problems, node->mark, "%s must be %s from %lld%s to %lld, not %.*s",
+                      what, wanted, (long long)(least / 1000), least % 1000 != 0 ? ".001" : "",
+                      (long long)(most / 1000), QUOTE_ARG(node->text));
+        return false;
+    }
+    *ret_milli = milli;
+    return true;
+}
+
+bool value_duration(const struct values *values, const struct node *node, const char *what,
+                    int64_t *ret_ms)
+{
+    return read_milli(values, node, what, "a number of seconds", 1, DURATION_MS_MAX, ret_ms);
+}
+
+bool value_duration_or_0(const struct values *values, const struct node *node, const char *what,
+                         int64_t *ret_ms)
+{
+    return read_milli(values, node, what, "a number of seconds", 0, DURATION_MS_MAX, ret_ms);
+}
+
+bool value_rate(const struct values *values, const struct node *node, const char *what,
+                uint32_t *ret_milli)
+{
+    int64_t milli = 0;
+    if (!read_milli(values, node, what, "a number", 1000, BACKOFF_RATE_MAX * 1000, &milli))
+        return false;
+    *ret_milli = (uint32_t)milli;
+    return true;
+}
+
+/* ---- words ---- */
+
+/* Of the words of value_looks_like_boolean(). */
+static bool means_true(struct text word)
+{
+    return strchr("tTyY", word.data[0]) != NULL || (word.size == 2 && (word.data[1] | 0x20) == 'n');
+}
+
+bool value_boolean(const struct values *values, const struct node *node, const char *what,
+                   bool *ret_value)
+{
+    if (node->kind != NODE_SCALAR || !value_looks_like_boolean(node->text))
+        return wrong_type(values, node, what, "true or false");
+    bool value = means_true(node->text);
+    if (!node->plain || !text_equal(node->text, value ? TEXT("true") : TEXT("false"))) {
+        problem_error(values->problems, node->mark, "%s must be true or false: write %s%s", what,
+                      value ? "true" : "false", node->plain ? "" : " without quotes");
+        return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool value_word(const struct values *values, const struct node *node, const char *what,
+                const struct text *words, uint32_t count, uint32_t *ret_index)
+{
+    assert(count == 2); /* the messages say "a or b" */
+    if (node->kind == NODE_SCALAR) {
+        for (uint32_t i = 0; i < count; i++) {
+            if (text_equal(node->text, words[i])) {
+                *ret_index = i;
+                return true;
+            }
+        }
+        const struct text *near = suggest(node->text, words, count);
+        if (near != NULL) {
+            problem_error(values->problems, node->mark,
+                          "%s \"%.*s\" is unknown, did you mean %.*s?", what, QUOTE_ARG(node->text),
+                          TEXT_ARG(*near));
+            return false;
+        }
+    }
+    char wanted[2 * NAME_BYTES_MAX];
+    (void)snprintf(wanted, sizeof(wanted), "%.*s or %.*s", TEXT_ARG(words[0]), TEXT_ARG(words[1]));
+    return wrong_type(values, node, what, wanted);
+}

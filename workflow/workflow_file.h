@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Workflow files: YAML or JSON text -> a compiled workflow, with every mistake explained by line
+ * and column. docs/workflows.md is the users' reference. */
+#ifndef WORKFLOW_WORKFLOW_FILE_H
+#define WORKFLOW_WORKFLOW_FILE_H
+
+#include "engine/arena.h"
+#include "engine/workflow.h"
+
+enum workflow_format { WORKFLOW_YAML, WORKFLOW_JSON, WORKFLOW_FORMAT_COUNT };
+enum workflow_severity { WORKFLOW_ERROR, WORKFLOW_WARNING, WORKFLOW_SEVERITY_COUNT };
+
+enum { WORKFLOW_PROBLEMS_MAX = 100, WORKFLOW_PROBLEM_TEXT_SIZE = 256 };
+
+struct workflow_problem {
+    enum workflow_severity severity;
+    uint32_t line;   /* from 1; 0 = about the whole file */
+    uint32_t column; /* from 1 */
+    char text[WORKFLOW_PROBLEM_TEXT_SIZE];
+};
+
+struct workflow_problems {
+    struct workflow_problem items[WORKFLOW_PROBLEMS_MAX]; /* in order of line and column */
+    uint32_t count;
+    uint32_t errors; /* of them; what did not fit is counted too */
+};
+
+/* Compiles the text into *ret_workflow, wholly in `arena`. False when there are errors (then
+ * nothing is returned); warnings may be there either way. Never reads files. */
+bool workflow_parse(struct text source, enum workflow_format format, struct arena *arena,
+                    struct workflow_problems *ret_problems, struct workflow **ret_workflow);
+
+const char *workflow_format_name(enum workflow_format format); /* "yaml", "json" */
+/* By a file's name: ".json" or else YAML. */
+enum workflow_format workflow_format_of(const char *path);
+
+#endif
