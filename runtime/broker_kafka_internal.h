@@ -134,6 +134,7 @@ struct kafka_jobs {
     struct kafka_job *finished_last;
     pthread_t threads[KAFKA_JOB_THREADS_MAX];
     uint32_t thread_count;
+    uint32_t queued_count; /* from first to last */
     uint32_t idle_count;
     uint32_t pending; /* waiting, running or not yet given to done */
     bool stopping;

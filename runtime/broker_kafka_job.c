@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A few worker threads for librdkafka's calls that block. A thread is started when a job finds
- * none idle; they end with the broker. What a job's `run` touches is the job's alone. And a thread
- * for each client that ends, which may take long. */
+ * none idle that another does not want; they end with the broker. What a job's `run` touches is the
+ * job's alone. And a thread for each client that ends, which may take long. */
 #include "runtime/broker_kafka_internal.h"
 
 #include <assert.h>
@@ -32,6 +32,7 @@ static void *work(void *arg)
         if (job == NULL)
             break;
         jobs->first = job->next;
+        jobs->queued_count--;
         if (jobs->first == NULL)
             jobs->last = NULL;
         pthread_mutex_unlock(&jobs->lock);
@@ -86,7 +87,9 @@ void kafka_jobs_submit(struct kafka_jobs *jobs, struct kafka_job *job)
     jobs->pending++; /* of the loop's thread alone */
     pthread_mutex_lock(&jobs->lock);
     push(&jobs->first, &jobs->last, job);
-    if (jobs->idle_count > 0) {
+    jobs->queued_count++;
+    /* Who was woken for an earlier job counts as idle until it has taken it. */
+    if (jobs->idle_count >= jobs->queued_count) {
         pthread_cond_signal(&jobs->wanted);
     } else if (jobs->thread_count < KAFKA_JOB_THREADS_MAX) {
         int rc = pthread_create(&jobs->threads[jobs->thread_count], NULL, work, jobs);

@@ -13,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OFFSETS_MS = 2000,
-};
+enum { OFFSETS_MS = 2000 };
 
 rd_kafka_conf_t *kafka_reader_conf(const struct broker_kafka *kafka, struct error *ret_error)
 {
@@ -161,11 +159,28 @@ struct offsets_job {
     char topic[];
 };
 
+/* rd_kafka_query_watermark_offsets() asks a leader that has died until that one is back, whatever
+ * its timeout (librdkafka before 2.3), and the jobs' threads are few. */
+static rd_kafka_resp_err_t ask_offset(const struct offsets_job *ask, int64_t logical,
+                                      int64_t *ret_offset)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, ask->topic, ask->partition)->offset = logical;
+    rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(ask->rk, list, OFFSETS_MS);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        code = list->elems[0].err;
+    *ret_offset = list->elems[0].offset;
+    rd_kafka_topic_partition_list_destroy(list);
+    return code;
+}
+
 static void offsets_run(struct kafka_job *job)
 {
     struct offsets_job *ask = (struct offsets_job *)job;
-    ask->code = rd_kafka_query_watermark_offsets(ask->rk, ask->topic, ask->partition, &ask->low,
-                                                 &ask->high, OFFSETS_MS);
+    if (ask->done != NULL)
+        ask->code = ask_offset(ask, RD_KAFKA_OFFSET_BEGINNING, &ask->low);
+    if (ask->code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        ask->code = ask_offset(ask, RD_KAFKA_OFFSET_END, &ask->high);
 }
 
 static void offsets_done(struct kafka_job *job)

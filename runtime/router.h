@@ -65,6 +65,9 @@ struct route_agent {
     int64_t waiting[PRIORITY_COUNT]; /* steps that it could do */
     int64_t stuck;                   /* of them, those that no other could do now either */
     bool paused; /* a pick was refused: nothing more is picked until somebody looks again */
+    /* Steps waited for it when a partition joined: whoever had that one may have told that it was
+     * not well. For the user to reset. */
+    bool inherited;
     struct shares shares;
     char why[96]; /* the text of a well one */
     int64_t why_free;

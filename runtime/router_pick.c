@@ -59,8 +59,11 @@ static void drop_asked(struct route_source *source, struct route_asked *asked)
 
 void router_join(struct router *router, struct route_source *source)
 {
+    struct route_agent *agent;
     assert(source->asked == NULL && view_work(source->view) != NULL);
     DL_APPEND(router->sources, source);
+    for (agent = router->agents; agent != NULL; agent = agent->hh.next)
+        agent->inherited = agent->inherited || route_agent_waiting(agent) > 0;
     router_pick_soon(router);
 }
 

@@ -18,10 +18,9 @@ enum {
 /* What is told of one agent. */
 struct told {
     UT_hash_handle hh;
-    const struct route_agent *agent;
+    struct route_agent *agent;
     int64_t stuck_since_ms; /* monotonic; 0: nothing waits because it is not well */
     bool alerted;
-    bool closed; /* its alert, for certain: nobody knows what a scheduler before this one raised */
     struct metrics_gauge *waiting;
     struct metrics_gauge *running;
     struct metrics_gauge *room;
@@ -107,7 +106,7 @@ static const struct agent_table_ops table_ops = {on_changed, on_gone};
 
 /* ---- what is told of it ---- */
 
-static struct told *told_of(struct routing_service *routing, const struct route_agent *agent)
+static struct told *told_of(struct routing_service *routing, struct route_agent *agent)
 {
     struct told *told = NULL;
     struct metrics *metrics = routing->node->service->metrics;
@@ -135,7 +134,7 @@ static struct told *told_of(struct routing_service *routing, const struct route_
 static void refresh_gauges(void *ctx)
 {
     struct routing_service *routing = ctx;
-    const struct route_agent *agent;
+    struct route_agent *agent;
     for (agent = router_agents(routing->router); agent != NULL; agent = agent->hh.next) {
         const struct told *told = told_of(routing, agent);
         metrics_set(told->waiting, (double)route_agent_waiting(agent));
@@ -156,7 +155,6 @@ static void tell_stuck(struct routing_service *routing, struct told *told, int64
     if (told->alerted || now_ms - told->stuck_since_ms < routing->alert_ms)
         return;
     told->alerted = true;
-    told->closed = false;
     (void)snprintf(message, sizeof(message),
                    "%" PRId64 " steps wait for agent %s: %s. They go on by themselves when an "
                    "instance of it is well; `reeve agents get %s` shows what there is.",
@@ -164,20 +162,23 @@ static void tell_stuck(struct routing_service *routing, struct told *told, int64
     node_agent_alert(routing->node, true, agent->name, "AgentUnavailable", message);
 }
 
+/* What a scheduler raised that is gone is closed by whoever has the partition now, once the agent is
+ * well: nobody knows whether there is such an alert, and to close one that is not there does no
+ * harm. */
 static void tell_over(struct routing_service *routing, struct told *told, int64_t now_ms)
 {
     char message[256];
-    const struct route_agent *agent = told->agent;
-    if (told->stuck_since_ms == 0)
-        return;
-    int64_t waited_ms = now_ms - told->stuck_since_ms;
-    log_info("no step waits for want of a well agent any more", LOG_STR("agent", agent->name),
-             LOG_I64("after_ms", waited_ms), LOG_I64("waiting", route_agent_waiting(agent)));
-    told->stuck_since_ms = 0;
-    if (told->closed)
+    struct route_agent *agent = told->agent;
+    if (told->stuck_since_ms != 0) {
+        int64_t waited_ms = now_ms - told->stuck_since_ms;
+        log_info("no step waits for want of a well agent any more", LOG_STR("agent", agent->name),
+                 LOG_I64("after_ms", waited_ms), LOG_I64("waiting", route_agent_waiting(agent)));
+        told->stuck_since_ms = 0;
+    }
+    if (!told->alerted && !(agent->inherited && agent->health.well))
         return;
     told->alerted = false;
-    told->closed = true;
+    agent->inherited = agent->inherited && !agent->health.well;
     (void)snprintf(message, sizeof(message), "agent %s: %s", agent->name,
                    agent->health.well ? "an instance of it is well" : "no step waits for it");
     node_agent_alert(routing->node, false, agent->name, "AgentUnavailable", message);
@@ -200,7 +201,7 @@ static bool find_out(struct routing_service *routing, int64_t now_ms)
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct routing_service *routing = userdata;
-    const struct route_agent *agent;
+    struct route_agent *agent;
     int64_t now_ms = clock_mono_ms(routing->node->service->clock);
     if (!routing->known && !find_out(routing, now_ms)) {
         loop_timer_after(loop, timer, KNOWN_TICK_MS);

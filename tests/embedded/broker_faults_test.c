@@ -184,3 +184,92 @@ Test(broker_faults, passing_fetch_errors_are_not_fatal)
     lab_appends_deinit(&appends);
     lab_close(&lab);
 }
+
+struct offsets {
+    uint32_t answers;
+    uint32_t failures;
+    int64_t low;
+    int64_t high;
+};
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct offsets *offsets = ctx;
+    offsets->answers++;
+    offsets->low = low;
+    offsets->high = high;
+    if (error->class != ERROR_OK) {
+        cr_assert_eq(error->class, ERROR_RETRY);
+        offsets->failures++;
+    }
+}
+
+/* More of them than there are threads to ask: nothing else could be asked until it is back. */
+Test(broker_faults, offsets_of_a_leader_that_is_away_are_not_waited_for)
+{
+    enum { QUESTIONS = 2 * KAFKA_JOB_THREADS_MAX };
+    struct lab lab;
+    struct lab_appends appends;
+    struct offsets offsets = {0};
+    lab_open(&lab);
+    lab_appends_init(&appends, 1);
+    lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.acked, 1));
+    broker_offsets(lab.broker, lab.topics.events, 0, on_offsets, &offsets);
+    cr_assert(lab_wait(&lab, &offsets.answers, 1));
+    cr_assert(offsets.failures == 0 && offsets.low == 0 && offsets.high == 1);
+    cr_assert_eq(rd_kafka_mock_broker_set_down(mock_of(&lab), BROKER), 0);
+    for (uint32_t i = 0; i < QUESTIONS; i++)
+        broker_offsets(lab.broker, lab.topics.events, 0, on_offsets, &offsets);
+    cr_assert(lab_wait(&lab, &offsets.answers, 1 + QUESTIONS));
+    cr_assert_eq(offsets.failures, QUESTIONS);
+    cr_assert_eq(rd_kafka_mock_broker_set_up(mock_of(&lab), BROKER), 0);
+    cr_assert(lab_wait_until(&lab, is_well, lab.broker));
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+/* ---- the threads that ask ---- */
+
+enum { BURST = 4 };
+
+struct meeting {
+    struct kafka_job job;
+    pthread_barrier_t *barrier; /* NULL: nobody to meet */
+    uint32_t *ended;
+};
+
+static void meet(struct kafka_job *job)
+{
+    struct meeting *meeting = (struct meeting *)job;
+    if (meeting->barrier != NULL)
+        (void)pthread_barrier_wait(meeting->barrier);
+}
+
+static void has_met(struct kafka_job *job)
+{
+    struct meeting *meeting = (struct meeting *)job;
+    (*meeting->ended)++;
+}
+
+/* One thread is idle and several jobs come at once, none of which ends before all of them run. */
+Test(broker_faults, jobs_that_come_at_once_run_at_once, .timeout = 30)
+{
+    struct lab lab;
+    struct broker_kafka *kafka;
+    struct meeting meetings[1 + BURST];
+    pthread_barrier_t barrier;
+    uint32_t ended = 0;
+    cr_assert_eq(pthread_barrier_init(&barrier, NULL, BURST), 0);
+    lab_open(&lab);
+    kafka = kafka_of(lab.broker);
+    for (uint32_t i = 0; i <= BURST; i++) {
+        meetings[i] = (struct meeting){{meet, has_met, NULL}, i > 0 ? &barrier : NULL, &ended};
+        kafka_jobs_submit(&kafka->jobs, &meetings[i].job);
+        if (i == 0)
+            cr_assert(lab_wait(&lab, &ended, 1));
+    }
+    cr_assert(lab_wait(&lab, &ended, 1 + BURST));
+    cr_assert_eq(pthread_barrier_destroy(&barrier), 0);
+    lab_close(&lab);
+}

@@ -198,10 +198,28 @@ class AwayTest(RoutingTest):
         self.assertEqual(self.count("StepStarted", [*names, *more]), 120)
         self.assertLessEqual(self.most_at_once([*names, *more]), 8 * FACTOR)
         self.assertEqual(self.gauge("reeve_steps_queued", "carrier"), 0)
-        # The one that raised the first alert was killed; another was raised, and closed.
+        self.wait_for_closed_alert()
+        self.assertEqual({by for _, by, _ in self.alerts()}, {"carrier"})
+
+    def wait_for_closed_alert(self):
         wait_for(lambda: f"the alert is closed: {self.alerts()}",
                  lambda: not self.alerts()[-1][0], 60)
-        self.assertEqual({by for _, by, _ in self.alerts()}, {"carrier"})
+
+    def test_who_comes_next_closes_the_alert(self):
+        self.wait_for_room("carrier", 8 * FACTOR)
+        self.assertEqual(self.crowd["agent-carrier"].terminate(), 0)
+        self.wait_for_room("carrier", 0)
+        names = self.submit(10, "ship")
+        raised = len(self.alerts())
+        wait_for("an alert", lambda: [alert for alert in self.alerts()[raised:] if alert[0]], 60)
+        # Its scheduler is gone when the agent comes back: the next one never saw that it was away.
+        scheduler = self.crowd["scheduler-1"]
+        scheduler.sigkill()
+        self.crowd["agent-carrier"].start(ready=False)
+        self.crowd["agent-carrier"].wait_ready(60)
+        scheduler.start(ready=False)
+        self.wait_processed(names)
+        self.wait_for_closed_alert()
 
 
 class RoomTest(RoutingTest):

@@ -10,6 +10,7 @@ import confluent_kafka
 from lib import Broker, wait_for
 from lib.crowd import Crowd
 from lib.load import Load
+from lib.records import watermarks
 
 TIMEOUT_SECONDS = 600
 PARTITIONS = 8
@@ -80,9 +81,8 @@ class ScalingTest(unittest.TestCase):
                                              "group.id": "reader"})
         try:
             topic = self.crowd.cluster.topic("events")
-            return [consumer.get_watermark_offsets(
-                confluent_kafka.TopicPartition(topic, number), timeout=30)[1]
-                for number in range(PARTITIONS)]
+            return [watermarks(consumer, confluent_kafka.TopicPartition(topic, number), 30)[1]
+                    for number in range(PARTITIONS)]
         finally:
             consumer.close()
 

@@ -218,8 +218,8 @@ class TakeoverTest(unittest.TestCase):
                  lambda: self.decided(*services) >= count, self.patience)
 
     def end_of_log(self, consumer):
-        return consumer.get_watermark_offsets(
-            confluent_kafka.TopicPartition(self.cluster.topic("events"), 0), timeout=30)[1]
+        return records.watermarks(consumer, confluent_kafka.TopicPartition(
+            self.cluster.topic("events"), 0), 30)[1]
 
     def read_log(self, start):
         """Of events[0], from that offset to its present end."""

@@ -116,17 +116,33 @@ PASSING = {confluent_kafka.KafkaError.NOT_LEADER_FOR_PARTITION,
            confluent_kafka.KafkaError._ALL_BROKERS_DOWN}
 
 
+ANSWER_SECONDS = 2
+
+
 def watermarks(consumer, partition, seconds):
-    """A topic that was just made has no leader for a moment."""
-    def attempt():
+    """(low, high), as the partition's leader has them.
+
+    Not by get_watermark_offsets(): in librdkafka before 2.3 it waits for a leader that has died
+    until that one is back, whatever its timeout. A topic that was just made has no leader for a
+    moment.
+    """
+    def ask(logical):
+        asked = confluent_kafka.TopicPartition(partition.topic, partition.partition, logical)
         try:
-            return consumer.get_watermark_offsets(partition, timeout=seconds)
+            (answer,) = consumer.offsets_for_times([asked], timeout=ANSWER_SECONDS)
         except confluent_kafka.KafkaException as error:
             if error.args[0].code() in PASSING:
                 return None
             raise
+        if answer.error is not None and answer.error.code() not in PASSING:
+            raise confluent_kafka.KafkaException(answer.error)
+        return answer if answer.error is None else None
 
-    return wait_for(f"a leader of {partition.topic}/{partition.partition}", attempt, seconds)
+    name = f"{partition.topic}/{partition.partition}"
+    low, high = (wait_for(f"an answer of the leader of {name}", lambda logical=logical: ask(logical),
+                          seconds).offset
+                 for logical in (confluent_kafka.OFFSET_BEGINNING, confluent_kafka.OFFSET_END))
+    return low, high
 
 
 def read_topic(bootstrap, topic, schemas=None, partitions=None, seconds=30):
