@@ -27,7 +27,7 @@ from .shop import Shop, check_books
 from .waiting import wait_for
 
 MARGIN_MS = 400  # clock.skew.max.ms: what a timeout waits beyond complete_by
-ENDS = ("Processed", "Compensated", "Error")
+ENDS = ("Processed", "Compensated")  # for good: an operator may still go on from Error
 
 
 class Tail:
@@ -240,7 +240,8 @@ class Stage:
         return events[-1].decision["order_state"] if events else None
 
     def wait_for_end(self, order_id, state, seconds=60):
-        """The order's events, once it is in that state (one in which nothing happens by itself)."""
+        """The order's events, once it is in that state (one in which nothing happens by itself).
+        Of an order in Error it waits for what was asked for and is not decided yet."""
         def ended():
             now = self.state(order_id)
             if now in ENDS and now != state:
