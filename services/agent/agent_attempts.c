@@ -3,14 +3,10 @@
 #include "services/agent/agent_attempts.h"
 
 #include "services/agent/agent_lanes.h"
+#include "services/agent/agent_shelf.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-enum {
-    ATTEMPT_MEMORY_BYTES = 4096, /* a small order's request; bigger ones get a bigger block */
-    SHELVED_MAX = 4096           /* blank attempts kept for reuse */
-};
 
 struct attempts {
     struct attempts_options options;
@@ -18,8 +14,7 @@ struct attempts {
     void *ctx;
     struct lanes lanes;
     struct agent_attempt *first; /* all in hand */
-    struct agent_attempt *shelf; /* blank ones */
-    uint32_t shelved;
+    struct shelf shelf;
     uint32_t in_hand;
     uint32_t running;
     size_t bytes;
@@ -44,12 +39,6 @@ struct attempts *attempts_new(const struct attempts_options *options,
     return attempts;
 }
 
-static void attempt_free(struct agent_attempt *attempt)
-{
-    heap_arena_deinit(&attempt->memory);
-    free(attempt);
-}
-
 void attempts_free(struct attempts *attempts)
 {
     if (attempts == NULL)
@@ -61,11 +50,7 @@ void attempts_free(struct attempts *attempts)
         attempt_free(attempt);
         attempt = next;
     }
-    for (struct agent_attempt *attempt = attempts->shelf; attempt != NULL;) {
-        struct agent_attempt *next = attempt->next;
-        attempt_free(attempt);
-        attempt = next;
-    }
+    shelf_deinit(&attempts->shelf);
     lanes_deinit(&attempts->lanes);
     free(attempts->owned);
     free(attempts);
@@ -73,48 +58,13 @@ void attempts_free(struct attempts *attempts)
 
 struct agent_attempt *attempts_take(struct attempts *attempts)
 {
-    struct agent_attempt *attempt = attempts->shelf;
-    if (attempt != NULL) {
-        attempts->shelf = attempt->next;
-        attempts->shelved--;
-        attempt->next = NULL;
-        return attempt;
-    }
-    attempt = calloc(1, sizeof(*attempt));
-    assert(attempt != NULL);
-    attempt->owner = attempts;
-    heap_arena_init(&attempt->memory, ATTEMPT_MEMORY_BYTES);
-    return attempt;
+    return shelf_take(&attempts->shelf, attempts);
 }
 
 void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt)
 {
-    assert(attempt->state == ATTEMPT_BLANK && attempt->owner == attempts);
-    if (attempts->shelved >= SHELVED_MAX) {
-        attempt_free(attempt);
-        return;
-    }
-    heap_arena_reset(&attempt->memory);
-    attempt->next = attempts->shelf;
-    attempts->shelf = attempt;
-    attempts->shelved++;
-}
-
-static void blank(struct attempts *attempts, struct agent_attempt *attempt)
-{
-    struct heap_arena *memory = &attempt->memory;
-    attempt->call = (struct agent_call){.request = NULL};
-    attempt->state = ATTEMPT_BLANK;
-    attempt->request = (struct step_request){.generation = 0};
-    attempt->lane = NULL;
-    attempt->origin = (struct request_origin){.next = NULL};
-    attempt->wait_over = false;
-    attempt->effect = EFFECT_NONE;
-    attempt->accepted = attempt->remembered = attempt->succeeded = false;
-    attempt->output = attempt->error_name = attempt->error_message = TEXT("");
-    attempt->prev = attempt->next = NULL;
-    assert(memory->block_size == ATTEMPT_MEMORY_BYTES);
-    attempts_put_back(attempts, attempt);
+    assert(attempt->owner == attempts);
+    shelf_put(&attempts->shelf, attempt);
 }
 
 static void link_in(struct attempts *attempts, struct agent_attempt *attempt)
@@ -148,7 +98,7 @@ static void let_go(struct attempts *attempts, struct agent_attempt *attempt, boo
     attempts->in_hand--;
     attempts->bytes -= attempt->bytes;
     lanes_release(&attempts->lanes, lane);
-    blank(attempts, attempt);
+    shelf_put_used(&attempts->shelf, attempt);
 }
 
 static void end_in_silence(struct attempts *attempts, struct agent_attempt *attempt)
@@ -289,7 +239,7 @@ static enum attempts_verdict settle_at_once(struct attempts *attempts,
                                             enum attempts_verdict verdict)
 {
     attempts->ops->settled(attempts->ctx, origin);
-    blank(attempts, attempt);
+    shelf_put_used(&attempts->shelf, attempt);
     return verdict;
 }
 
@@ -301,7 +251,7 @@ static enum attempts_verdict merge(struct attempts *attempts, struct agent_attem
     *more = *origin;
     more->next = into->origin.next;
     into->origin.next = more;
-    blank(attempts, attempt);
+    shelf_put_used(&attempts->shelf, attempt);
     return OFFER_MERGED;
 }
 
@@ -343,7 +293,6 @@ static enum attempts_verdict remembered(struct attempts *attempts, struct agent_
     struct lane *lane = lanes_get(&attempts->lanes, request->order_id, request->ref.step);
     attempt->origin = *origin;
     attempt->origin.next = NULL;
-    attempt->remembered = true;
     attempt->lane = lane;
     lanes_hold(&attempts->lanes, lane);
     link_in(attempts, attempt);

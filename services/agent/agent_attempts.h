@@ -60,8 +60,8 @@ struct agent_attempt {
     bool wait_over;         /* in BACKOFF: the wait ended while the partition was not ours */
     enum effect effect;     /* the worst of the tries so far */
     /* the report; the error is also kept between tries */
-    bool accepted;   /* there is none from here: the remote service calls back */
-    bool remembered; /* the outcome is that of an earlier life */
+    bool accepted; /* there is none from here: the remote service calls back */
+    bool noted;    /* the outcome is in the memory already */
     bool succeeded;
     struct text output;
     struct text error_name;

@@ -76,7 +76,7 @@ void agent_drain(struct agent *agent, void (*drained)(void *ctx), void *ctx);
 void agent_free(struct agent *agent);
 const char *agent_phase_name(enum agent_phase phase);
 
-/* ---- agent_intake.c ---- */
+/* ---- agent_intake.c, agent_partitions.c ---- */
 
 struct agent_intake *intake_new(struct agent *agent);
 void intake_free(struct agent_intake *intake);

@@ -1,81 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Partitions of <p>.requests.<agent>: where reading begins, each request to the attempts, and what
- * may be committed.
+/* Requests of <p>.requests.<agent>: each to the attempts, and what may be committed. Where reading
+ * begins is agent_partitions.c's.
  *
  * What finds no place for its call waits in the queue, in memory, so that an urgent request is
- * found behind many others: reading goes on until agent.queue.max of them or BYTES_MAX wait.
- *
- * A partition that comes back right after it was revoked goes on where it was; one that others may
- * have had meanwhile begins anew at the committed offset. Notes of an earlier life (its epoch) are
- * not looked at any more. */
+ * found behind many others: reading goes on until agent.queue.max of them or BYTES_MAX wait. */
 #include "runtime/failpoint.h"
 #include "runtime/logger.h"
 #include "services/agent/agent_breaker.h"
-#include "services/agent/agent_core.h"
-#include "services/agent/agent_letters.h"
-#include "services/agent/agent_offsets.h"
-#include "services/agent/agent_queue.h"
+#include "services/agent/agent_intake_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 enum {
-    COMMIT_MS = 100,             /* commits are at most so far behind, and so frequent */
-    LOCATE_MS = 1000,            /* before the committed offset is asked for again */
     LETTERS_MAX = 1000,          /* dead letters on their way; more of them and reading waits */
     BYTES_MAX = 64 * 1024 * 1024 /* of requests in hand: a hundred of the largest, at least */
 };
 
-enum partition_state {
-    PARTITION_CLOSED,
-    PARTITION_LOCATING, /* the committed offset is asked for */
-    PARTITION_READING
-};
-
-struct agent_partition {
-    struct agent_intake *intake;
-    int32_t number;
-    enum partition_state state;
-    uint32_t epoch; /* counts its lives */
-    bool asked;     /* the committed offset, and no answer yet */
-    struct broker_reader *reader;
-    bool paused;
-    bool parked; /* a record waits for its writer's schema */
-    struct offsets offsets;
-    int64_t committed; /* the last position given to the group, -1 = none */
-    int64_t end;       /* the partition ended here when we looked last; -1 = unknown */
-};
-
-struct agent_intake {
-    struct agent *agent;
-    struct agent_partition **partitions; /* each stays put: readers point to it */
-    size_t partition_count;
-    bool suspended; /* revoked: nothing is read until the next assignment */
-    bool draining;
-    bool halted;    /* nothing is read or begun until it has left and comes back */
-    bool held_back; /* some reader is paused */
-    uint32_t in_hand_max;
-    uint32_t queue_max;
-    struct agent_queue queue; /* read, not begun */
-    uint32_t commits;         /* on their way */
-    struct agent_letters *letters;
-    struct loop_work flow;
-    struct loop_timer commit_timer;
-    struct loop_timer locate_timer;
-    struct loop_timer disk_timer; /* while there is no room for answers */
-};
-
 static void on_flow(struct loop *loop, struct loop_work *work, void *userdata);
 static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_locate_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_letter(void *ctx, const struct request_origin *origin);
 static void on_schemas(void *ctx);
-
-static struct loop *loop_of(const struct agent_intake *intake)
-{
-    return intake->agent->service->loop;
-}
 
 struct agent_intake *intake_new(struct agent *agent)
 {
@@ -88,7 +34,7 @@ struct agent_intake *intake_new(struct agent *agent)
     intake->letters = letters_new(agent, on_letter, on_schemas, intake);
     loop_work_init(&intake->flow, on_flow, intake);
     loop_timer_init(&intake->commit_timer, on_commit_timer, intake);
-    loop_timer_init(&intake->locate_timer, on_locate_timer, intake);
+    loop_timer_init(&intake->locate_timer, intake_on_locate_timer, intake);
     loop_timer_init(&intake->disk_timer, on_disk_timer, intake);
     return intake;
 }
@@ -98,30 +44,15 @@ void intake_free(struct agent_intake *intake)
     if (intake == NULL)
         return;
     intake_close(intake);
-    loop_defer_cancel(loop_of(intake), &intake->flow);
-    loop_timer_cancel(loop_of(intake), &intake->commit_timer);
-    loop_timer_cancel(loop_of(intake), &intake->locate_timer);
-    loop_timer_cancel(loop_of(intake), &intake->disk_timer);
+    loop_defer_cancel(intake_loop(intake), &intake->flow);
+    loop_timer_cancel(intake_loop(intake), &intake->commit_timer);
+    loop_timer_cancel(intake_loop(intake), &intake->locate_timer);
+    loop_timer_cancel(intake_loop(intake), &intake->disk_timer);
     for (size_t i = 0; i < intake->partition_count; i++)
         free(intake->partitions[i]);
     free(intake->partitions);
     letters_free(intake->letters);
     free(intake);
-}
-
-static struct agent_partition *get_partition(struct agent_intake *intake, int32_t number)
-{
-    assert(number >= 0);
-    while (intake->partition_count <= (size_t)number) {
-        struct agent_partition *partition = calloc(1, sizeof(*partition));
-        size_t count = intake->partition_count + 1;
-        intake->partitions = realloc(intake->partitions, count * sizeof(struct agent_partition *));
-        assert(partition != NULL && intake->partitions != NULL);
-        partition->intake = intake;
-        partition->number = (int32_t)intake->partition_count;
-        intake->partitions[intake->partition_count++] = partition;
-    }
-    return intake->partitions[number];
 }
 
 /* ---- commits ---- */
@@ -139,12 +70,12 @@ static void on_committed(void *ctx, int32_t number, int64_t offset, const struct
     assert(intake->commits > 0);
     intake->commits--;
     if (error != NULL && error_is(error)) {
-        struct agent_partition *partition = get_partition(intake, number);
+        struct agent_partition *partition = intake_partition(intake, number);
         log_warning_limited("a commit failed, trying again", LOG_STR("topic", intake->agent->topic),
                             LOG_I64("partition", number), LOG_ERR(error));
         partition->committed = -1;
         if (!loop_timer_armed(&intake->commit_timer))
-            loop_timer_after(loop_of(intake), &intake->commit_timer, LOCATE_MS);
+            loop_timer_after(intake_loop(intake), &intake->commit_timer, INTAKE_LOCATE_MS);
     }
     agent_progress(intake->agent);
 }
@@ -186,14 +117,14 @@ bool intake_idle(const struct agent_intake *intake)
 
 void intake_settled(struct agent_intake *intake, const struct request_origin *origin)
 {
-    struct agent_partition *partition = get_partition(intake, origin->partition);
+    struct agent_partition *partition = intake_partition(intake, origin->partition);
     if (intake->held_back || intake->queue.count > 0)
-        loop_defer(loop_of(intake), &intake->flow);
+        loop_defer(intake_loop(intake), &intake->flow);
     if (partition->epoch != origin->epoch || partition->state != PARTITION_READING)
         return;
     offsets_settle(&partition->offsets, origin->place);
     if (may_commit(partition) && !loop_timer_armed(&intake->commit_timer))
-        loop_timer_after(loop_of(intake), &intake->commit_timer, COMMIT_MS);
+        loop_timer_after(intake_loop(intake), &intake->commit_timer, INTAKE_COMMIT_MS);
 }
 
 /* ---- requests ---- */
@@ -294,7 +225,7 @@ static void take_in(struct agent_intake *intake, struct agent_attempt *attempt, 
     }
     queue_push(&intake->queue, attempt->request.order->priority, origin, value);
     attempts_put_back(attempts, attempt);
-    loop_defer(loop_of(intake), &intake->flow);
+    loop_defer(intake_loop(intake), &intake->flow);
 }
 
 /* A request in its place. False: its writer's schema is not known. */
@@ -321,7 +252,7 @@ static bool handle(struct agent_partition *partition, const struct broker_record
     return true;
 }
 
-static void update_flow(struct agent_intake *intake, struct agent_partition *partition, bool full)
+void intake_update_flow(struct agent_intake *intake, struct agent_partition *partition, bool full)
 {
     bool pause = full || partition->parked || offsets_full(&partition->offsets);
     if (partition->reader != NULL && pause != partition->paused) {
@@ -355,22 +286,22 @@ static void on_flow(struct loop *loop, struct loop_work *work, void *userdata)
     bool full = is_full(intake, most > 4 ? most / 4 * 3 : most, BYTES_MAX / 4 * 3);
     intake->held_back = false;
     for (size_t i = 0; i < intake->partition_count; i++)
-        update_flow(intake, intake->partitions[i], full);
+        intake_update_flow(intake, intake->partitions[i], full);
 }
 
 static void hold_back_if_full(struct agent_intake *intake, struct agent_partition *partition)
 {
     if (disk_is_low(intake))
-        loop_defer(loop_of(intake), &intake->flow);
+        loop_defer(intake_loop(intake), &intake->flow);
     if (is_full(intake, intake->queue_max, BYTES_MAX)) {
         for (size_t i = 0; i < intake->partition_count; i++)
-            update_flow(intake, intake->partitions[i], true);
+            intake_update_flow(intake, intake->partitions[i], true);
     } else if (partition->parked || offsets_full(&partition->offsets)) {
-        update_flow(intake, partition, false);
+        intake_update_flow(intake, partition, false);
     }
 }
 
-static void on_record(void *ctx, const struct broker_record *record)
+void intake_on_record(void *ctx, const struct broker_record *record)
 {
     struct agent_partition *partition = ctx;
     struct agent_intake *intake = partition->intake;
@@ -387,7 +318,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     hold_back_if_full(intake, partition);
 }
 
-static void on_end(void *ctx, int64_t next_offset)
+void intake_on_end(void *ctx, int64_t next_offset)
 {
     struct agent_partition *partition = ctx;
     partition->end = next_offset;
@@ -408,7 +339,7 @@ static void on_schemas(void *ctx)
     struct letter *letter;
     while ((letter = letters_next_parked(intake->letters)) != NULL) {
         const struct request_origin *origin = letter_origin(letter);
-        struct agent_partition *partition = get_partition(intake, origin->partition);
+        struct agent_partition *partition = intake_partition(intake, origin->partition);
         bool alive = partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
                      partition->parked && !intake->suspended && !intake->draining &&
                      !intake->halted;
@@ -418,175 +349,7 @@ static void on_schemas(void *ctx)
         }
         letter_free(letter);
     }
-    loop_defer(loop_of(intake), &intake->flow);
-}
-
-/* ---- partitions come and go ---- */
-
-static void close_partition(struct agent_partition *partition)
-{
-    if (partition->state == PARTITION_CLOSED)
-        return;
-    broker_reader_close(partition->reader);
-    partition->reader = NULL;
-    partition->state = PARTITION_CLOSED;
-    partition->epoch++;
-    partition->paused = false;
-    partition->parked = false;
-    offsets_deinit(&partition->offsets);
-}
-
-static bool is_open(void *ctx, const struct request_origin *origin)
-{
-    const struct agent_partition *partition = get_partition(ctx, origin->partition);
-    return partition->state == PARTITION_READING && partition->epoch == origin->epoch;
-}
-
-/* After partitions were closed: whoever reads them next reads what waits. */
-static void purge(struct agent_intake *intake)
-{
-    queue_purge(&intake->queue, is_open, intake);
-}
-
-static void on_error(void *ctx, const struct error *error);
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
-
-static void read_from(struct agent_partition *partition, int64_t offset)
-{
-    struct agent *agent = partition->intake->agent;
-    partition->state = PARTITION_READING;
-    partition->end = -1;
-    partition->committed = offset >= 0 ? offset : -1;
-    partition->reader = broker_read(agent->node->broker, agent->topic, partition->number,
-                                    offset >= 0 ? offset : BROKER_EARLIEST, &reader_ops, partition);
-    loop_defer(loop_of(partition->intake), &partition->intake->flow);
-}
-
-/* The log starts after, or ends before, where we wanted to read: requests were removed by
- * retention, or the topic was made anew. What there is is read; steps whose requests are gone will
- * time out and be asked for again. */
-static void on_error(void *ctx, const struct error *error)
-{
-    struct agent_partition *partition = ctx;
-    log_warning_limited("reading requests", LOG_STR("topic", partition->intake->agent->topic),
-                        LOG_I64("partition", partition->number), LOG_ERR(error));
-    if (error->class != ERROR_FATAL)
-        return;
-    close_partition(partition);
-    purge(partition->intake);
-    if (strcmp(error->code, "OffsetOutOfRange") == 0) {
-        offsets_init(&partition->offsets);
-        read_from(partition, BROKER_EARLIEST);
-        return;
-    }
-    partition->state = PARTITION_LOCATING;
-    offsets_init(&partition->offsets);
-    loop_timer_after(loop_of(partition->intake), &partition->intake->locate_timer, LOCATE_MS);
-}
-
-static void on_located(void *ctx, int32_t number, int64_t offset, const struct error *error)
-{
-    struct agent_intake *intake = ctx;
-    struct agent_partition *partition = get_partition(intake, number);
-    partition->asked = false;
-    if (partition->state != PARTITION_LOCATING)
-        return;
-    if (error != NULL && error_is(error)) {
-        log_warning_limited("where to read from", LOG_STR("topic", intake->agent->topic),
-                            LOG_I64("partition", number), LOG_ERR(error));
-        loop_timer_after(loop_of(intake), &intake->locate_timer, LOCATE_MS);
-        return;
-    }
-    read_from(partition, offset);
-}
-
-static void locate(struct agent_intake *intake)
-{
-    for (size_t i = 0; i < intake->partition_count; i++) {
-        struct agent_partition *partition = intake->partitions[i];
-        if (partition->state != PARTITION_LOCATING || partition->asked)
-            continue;
-        partition->asked = true;
-        broker_group_committed(intake->agent->group, partition->number, on_located, intake);
-    }
-}
-
-static void on_locate_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    struct agent_intake *intake = userdata;
-    (void)loop;
-    (void)timer;
-    if (intake->agent->group != NULL && !intake->suspended)
-        locate(intake);
-}
-
-static bool contains(const int32_t *partitions, uint32_t count, int32_t number)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (partitions[i] == number)
-            return true;
-    return false;
-}
-
-void intake_assign(struct agent_intake *intake, const int32_t *partitions, uint32_t count)
-{
-    intake->suspended = false;
-    intake->halted = false;
-    for (size_t i = 0; i < intake->partition_count; i++)
-        if (!contains(partitions, count, intake->partitions[i]->number))
-            close_partition(intake->partitions[i]);
-    purge(intake);
-    for (uint32_t i = 0; i < count && !intake->draining; i++) {
-        struct agent_partition *partition = get_partition(intake, partitions[i]);
-        if (partition->state != PARTITION_CLOSED)
-            continue;
-        partition->state = PARTITION_LOCATING;
-        offsets_init(&partition->offsets);
-    }
-    locate(intake);
-    loop_defer(loop_of(intake), &intake->flow);
-    loop_timer_after(loop_of(intake), &intake->commit_timer, COMMIT_MS);
-}
-
-void intake_revoke(struct agent_intake *intake, bool lost)
-{
-    /* Whoever gets a partition next must not be asked again for what is settled. */
-    if (!lost)
-        intake_commit(intake);
-    intake->suspended = true;
-    for (size_t i = 0; i < intake->partition_count; i++) {
-        struct agent_partition *partition = intake->partitions[i];
-        if (lost || partition->state == PARTITION_LOCATING)
-            close_partition(partition);
-        else
-            update_flow(intake, partition, true);
-    }
-    purge(intake);
-}
-
-void intake_drain(struct agent_intake *intake)
-{
-    intake->draining = true;
-    intake_halt(intake);
-}
-
-void intake_halt(struct agent_intake *intake)
-{
-    intake->halted = true;
-    queue_clear(&intake->queue); /* not committed: it is read again, here or elsewhere */
-    for (size_t i = 0; i < intake->partition_count; i++)
-        update_flow(intake, intake->partitions[i], true);
-}
-
-void intake_close(struct agent_intake *intake)
-{
-    for (size_t i = 0; i < intake->partition_count; i++) {
-        close_partition(intake->partitions[i]);
-        intake->partitions[i]->asked = false;
-    }
-    queue_clear(&intake->queue);
-    intake->commits = 0; /* the group is left: no answers come any more */
-    intake->suspended = true;
+    loop_defer(intake_loop(intake), &intake->flow);
 }
 
 /* ---- figures ---- */

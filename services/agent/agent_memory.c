@@ -213,6 +213,7 @@ static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_k
     for (int i = 0; i < TEXTS; i++)
         if (!take_text(&rest, arena, &texts[i]))
             return false;
+    attempt->noted = true;
     attempt->accepted = head.accepted != 0;
     attempt->succeeded = head.succeeded != 0;
     attempt->effect = (enum effect)head.effect;

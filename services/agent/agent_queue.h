@@ -2,7 +2,7 @@
 /* Requests that were read and not begun, because all places for calls are taken. What is next is
  * said by the shares of the priorities (runtime/shares.h), within a priority by age. Requests are
  * kept as the bytes that they came in, so that many of them need little memory. Pure; only
- * agent_intake.c calls this.
+ * agent_intake.c and agent_partitions.c call this.
  *
  * All requests of one order have its priority, so those of one lane stay in their order. */
 #ifndef SERVICES_AGENT_AGENT_QUEUE_H

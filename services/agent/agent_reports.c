@@ -148,7 +148,7 @@ static bool remember_all(struct agent_reports *reports)
         bool some = false;
         for (const struct agent_attempt *attempt = reports->fresh; attempt != NULL;
              attempt = attempt->next_unsent) {
-            if (attempt->remembered)
+            if (attempt->noted)
                 continue;
             agent_memory_note(memory, attempt);
             some = true;
