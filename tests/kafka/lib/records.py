@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import io
 import json
+import time
 import typing
 
 import confluent_kafka
@@ -145,6 +146,17 @@ def watermarks(consumer, partition, seconds):
     return low, high
 
 
+def poll(consumer, seconds):
+    """The next record, whatever passes meanwhile; None after so many seconds without one."""
+    deadline = time.monotonic() + seconds
+    while True:
+        message = consumer.poll(max(0, deadline - time.monotonic()))
+        if message is None or not message.error():
+            return message
+        if message.error().code() not in PASSING:
+            raise AssertionError(f"{message.topic()}: {message.error()}")
+
+
 def read_topic(bootstrap, topic, schemas=None, partitions=None, seconds=30):
     """All records that the topic holds at the moment of the call, ordered by partition and offset.
 
@@ -172,7 +184,7 @@ def read_topic(bootstrap, topic, schemas=None, partitions=None, seconds=30):
         records = []
         while ends:
             # consume() waits for its whole timeout unless the batch is full.
-            first = consumer.poll(seconds)
+            first = poll(consumer, seconds)
             if first is None:
                 raise AssertionError(f"{topic}: the end was not reached within {seconds} s: {ends}")
             for message in [first, *consumer.consume(num_messages=10000, timeout=0)]:

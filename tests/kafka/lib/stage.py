@@ -51,12 +51,9 @@ class Tail:
     def look(self):
         ends = {number: self._range(self._topic, number)[1] for number in self._next}
         while any(self._next[number] < end for number, end in ends.items()):
-            message = self._consumer.poll(30)
-            if message is not None and message.error() and (
-                    message.error().code() in records.PASSING):
-                continue
-            if message is None or message.error():
-                raise AssertionError(f"{self._topic}: {message and message.error()}")
+            message = records.poll(self._consumer, 30)
+            if message is None:
+                raise AssertionError(f"{self._topic}: nothing more before {ends}")
             self.records.append(records.to_record(message, records.local_schemas()))
             self._next[message.partition()] = message.offset() + 1
         return self.records
