@@ -1,66 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/view.h"
+/* Hot orders above the store, folding, committing. What a commit writes of an order: view_rows.c */
+#include "runtime/view_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 #include <xxhash.h>
 
 enum {
     ENTRY_ARENA_BYTES = 2048,
     SCRATCH_BYTES = 64 * 1024,
-    INDEX_ROWS_MAX = WORKFLOW_STEPS_MAX + STORE_INDEX_COUNT,
     /* An order whose arena holds this many bytes more than a fresh copy needs is copied afresh. */
     ENTRY_GARBAGE_BYTES = 32 * 1024
-};
-
-struct index_row {
-    enum store_index index;
-    struct text value;
-    int64_t updated_at;
-};
-
-/* A hot order. In `clean` (least recently used first) or in `dirty`, never in both. One that
- * expired is zeroed: there is no such order, whatever the store says until the next commit. */
-struct view_entry {
-    UT_hash_handle hh;
-    struct view_entry *prev;
-    struct view_entry *next;
-    struct heap_arena heap;
-    size_t heap_fresh; /* heap.arena.used right after the order was decoded or copied */
-    struct order order;
-    bool dirty;
-    /* What the store's indexes say of it now, to be deleted by the next commit. */
-    struct deadline *deadlines;
-    uint32_t deadline_count;
-    struct index_row *rows;
-    uint32_t row_count;
-    struct work_row *waiting;
-    uint32_t waiting_count;
-    uint32_t id_size;
-    char id[];
-};
-
-struct view {
-    struct view_options options;
-    char *path;
-    struct store *store;
-    struct store_batch *batch;
-    struct view_entry *entries; /* uthash by id */
-    struct view_entry *clean;
-    struct view_entry *dirty;
-    uint32_t entry_count;
-    uint32_t dirty_count;
-    uint32_t untidy; /* committed since the last tidying: the last ones of `clean` */
-    uint32_t folded; /* records since the last commit */
-    bool held;
-    struct checkpoint checkpoint;
-    struct checkpoint committed;
-    struct work *work; /* NULL without a router */
-    struct heap_arena scratch;
-    struct record record;
-    struct buffer row;
 };
 
 /* ---- entries ---- */
@@ -108,74 +59,6 @@ static void forget_all(struct view *view)
     view->entry_count = view->dirty_count = view->untidy = view->folded = 0;
 }
 
-static uint32_t index_rows_of(const struct order *order, struct index_row rows[INDEX_ROWS_MAX])
-{
-    uint32_t count = 0;
-    int64_t at = order->updated_at;
-    rows[count++] = (struct index_row){INDEX_STATE, text_of(order_state_name(order->state)), at};
-    rows[count++] = (struct index_row){INDEX_TIME, {0}, at};
-    rows[count++] = (struct index_row){INDEX_WORKFLOW, order->details.workflow, at};
-    if (!text_empty(order->reason_code))
-        rows[count++] = (struct index_row){INDEX_ERROR, order->reason_code, at};
-    if (order->alert_open)
-        rows[count++] = (struct index_row){INDEX_ALERT, TEXT("open"), at};
-    for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
-        const struct step *step = &order->steps[i];
-        if (step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
-            step->queued_at != 0)
-            rows[count++] = (struct index_row){INDEX_STEP, step->name, at};
-    }
-    assert(count <= INDEX_ROWS_MAX);
-    return count;
-}
-
-static bool is_expired(const struct view_entry *entry)
-{
-    return entry->order.version == 0;
-}
-
-/* Hardly ever there is any. */
-static void entry_remember_waiting(struct view_entry *entry)
-{
-    struct work_row rows[WORKFLOW_STEPS_MAX];
-    struct arena *arena = &entry->heap.arena;
-    entry->waiting_count = work_rows_of(&entry->order, rows);
-    if (entry->waiting_count == 0)
-        return;
-    entry->waiting = ARENA_ARRAY(arena, struct work_row, entry->waiting_count);
-    for (uint32_t i = 0; i < entry->waiting_count; i++) {
-        entry->waiting[i].queued_at = rows[i].queued_at;
-        entry->waiting[i].lane = arena_text(arena, rows[i].lane);
-    }
-}
-
-/* Remembers what the store's indexes hold for the order as it is now. */
-static void entry_remember_indexes(struct view *view, struct view_entry *entry)
-{
-    struct arena *arena = &entry->heap.arena;
-    if (is_expired(entry)) {
-        entry->deadline_count = entry->row_count = entry->waiting_count = 0;
-        return;
-    }
-    if (view->options.deadlines) {
-        struct deadline deadlines[DEADLINES_MAX];
-        entry->deadline_count = deadlines_of(&entry->order, deadlines);
-        entry->deadlines = ARENA_ARRAY(arena, struct deadline, entry->deadline_count);
-        memcpy(entry->deadlines, deadlines, entry->deadline_count * sizeof(deadlines[0]));
-    }
-    if (view->options.history) {
-        struct index_row rows[INDEX_ROWS_MAX];
-        entry->row_count = index_rows_of(&entry->order, rows);
-        entry->rows = ARENA_ARRAY(arena, struct index_row, entry->row_count);
-        for (uint32_t i = 0; i < entry->row_count; i++) {
-            entry->rows[i] = rows[i];
-            entry->rows[i].value = arena_text(arena, rows[i].value);
-        }
-    }
-    if (view->work != NULL)
-        entry_remember_waiting(entry);
-}
-
 /* Superseded texts pile up in a long-lived order's arena: now and then it moves to a fresh one. */
 static void entry_compact(struct view *view, struct view_entry *entry)
 {
@@ -186,7 +69,7 @@ static void entry_compact(struct view *view, struct view_entry *entry)
     order_copy(&entry->order, &view->scratch.arena, &copy);
     heap_arena_reset(&entry->heap);
     order_copy(&copy, &entry->heap.arena, &entry->order);
-    entry_remember_indexes(view, entry);
+    view_rows_remember(view, entry);
     entry->heap_fresh = entry->heap.arena.used;
 }
 
@@ -229,7 +112,7 @@ static enum error_class entry_load(struct view *view, struct text order_id,
                          TEXT_ARG(order_id));
     }
     entry->order = record.order_row;
-    entry_remember_indexes(view, entry);
+    view_rows_remember(view, entry);
     entry->heap_fresh = entry->heap.arena.used;
     *ret_entry = entry;
     return ERROR_OK;
@@ -269,24 +152,25 @@ static enum error_class load_work(struct view *view, struct error *ret_error)
                      view->path);
 }
 
-static enum error_class open_store(struct view *view, struct error *ret_error)
+/* Back to the last commit. */
+static enum error_class load_checkpoint(struct view *view, struct error *ret_error)
 {
-    enum error_class class = store_open(view->options.env, view->path, &view->store, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    class = store_checkpoint(view->store, &view->committed, ret_error);
-    if (class != ERROR_OK) {
-        store_close(view->store);
-        view->store = NULL;
-        return class;
-    }
-    if (view->committed.cluster_id[0] == '\0')
+    enum error_class class = store_checkpoint(view->store, &view->committed, ret_error);
+    if (class == ERROR_OK && view->committed.cluster_id[0] == '\0')
         view->committed = (struct checkpoint){.last_command_offset = -1,
                                               .emitted_through = -1,
                                               .attempt_offset = -1,
                                               .previous_claim_decisions = -1};
     view->checkpoint = view->committed;
-    class = load_work(view, ret_error);
+    return class == ERROR_OK ? load_work(view, ret_error) : class;
+}
+
+static enum error_class open_store(struct view *view, struct error *ret_error)
+{
+    enum error_class class = store_open(view->options.env, view->path, &view->store, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    class = load_checkpoint(view, ret_error);
     if (class != ERROR_OK) {
         store_close(view->store);
         view->store = NULL;
@@ -404,7 +288,7 @@ enum error_class view_order(struct view *view, struct text order_id, const struc
     struct view_entry *entry = NULL;
     enum error_class class = entry_load(view, order_id, &entry, ret_error);
     if (class == ERROR_OK)
-        *ret_order = entry != NULL && !is_expired(entry) ? &entry->order : NULL;
+        *ret_order = entry != NULL && !view_entry_is_expired(entry) ? &entry->order : NULL;
     return class;
 }
 
@@ -436,7 +320,7 @@ static enum error_class apply_admitted(struct view *view, const struct decision 
         if (class != ERROR_OK)
             return class;
     }
-    folded->existed = entry != NULL && !is_expired(entry);
+    folded->existed = entry != NULL && !view_entry_is_expired(entry);
     if (folded->existed) {
         folded->state_before = entry->order.state;
         folded->workflow_before = entry->order.details.workflow;
@@ -447,11 +331,11 @@ static enum error_class apply_admitted(struct view *view, const struct decision 
         if (view->work != NULL && folded->existed)
             work_count(view->work, &entry->order, -1);
         apply_decision(&entry->order, decision, &entry->heap.arena);
-        if (view->work != NULL && !is_expired(entry))
+        if (view->work != NULL && !view_entry_is_expired(entry))
             work_count(view->work, &entry->order, 1);
         entry_mark_dirty(view, entry);
     }
-    bool exists = entry != NULL && !is_expired(entry);
+    bool exists = entry != NULL && !view_entry_is_expired(entry);
     if (view->options.history && folded->existed && !exists)
         store_batch_delete_history(view->batch, decision->order_id, offset);
     else if (view->options.history)
@@ -542,58 +426,6 @@ uint32_t view_dirty(const struct view *view)
     return view->folded > view->dirty_count ? view->folded : view->dirty_count;
 }
 
-static bool has_deadline(const struct deadline *deadlines, uint32_t count,
-                         const struct deadline *wanted)
-{
-    bool has = false;
-    for (uint32_t i = 0; i < count && !has; i++)
-        has = deadlines[i].due_at == wanted->due_at && deadlines[i].step == wanted->step &&
-              deadlines[i].kind == wanted->kind;
-    return has;
-}
-
-/* Only what changes: a row of the index costs as much as the order's own. */
-static void put_deadlines(struct view *view, const struct view_entry *entry,
-                          const struct deadline *before, uint32_t before_count)
-{
-    struct text id = {entry->id, entry->id_size};
-    for (uint32_t i = 0; i < before_count; i++) {
-        if (!has_deadline(entry->deadlines, entry->deadline_count, &before[i]))
-            store_batch_delete_deadline(view->batch, id, &before[i]);
-    }
-    for (uint32_t i = 0; i < entry->deadline_count; i++) {
-        if (!has_deadline(before, before_count, &entry->deadlines[i]))
-            store_batch_put_deadline(view->batch, id, &entry->deadlines[i]);
-    }
-}
-
-static bool waits_likewise(const struct work_row *rows, uint32_t count, const struct work_row *row)
-{
-    bool same = false;
-    for (uint32_t i = 0; i < count && !same; i++)
-        same = rows[i].queued_at == row->queued_at && text_equal(rows[i].lane, row->lane);
-    return same;
-}
-
-/* Only what changes, as above. */
-static void put_waiting(struct view *view, const struct view_entry *entry, enum priority priority,
-                        const struct work_row *before, uint32_t before_count)
-{
-    struct waiting_row row = {.priority = priority, .order_id = {entry->id, entry->id_size}};
-    for (uint32_t i = 0; i < before_count; i++) {
-        row.lane = before[i].lane;
-        row.queued_at = before[i].queued_at;
-        if (!waits_likewise(entry->waiting, entry->waiting_count, &before[i]))
-            store_batch_delete_waiting(view->store, view->batch, &row);
-    }
-    for (uint32_t i = 0; i < entry->waiting_count; i++) {
-        row.lane = entry->waiting[i].lane;
-        row.queued_at = entry->waiting[i].queued_at;
-        if (!waits_likewise(before, before_count, &entry->waiting[i]))
-            store_batch_put_waiting(view->store, view->batch, &row);
-    }
-}
-
 static void put_tally(struct view *view)
 {
     if (view->work == NULL)
@@ -604,47 +436,13 @@ static void put_tally(struct view *view)
                           (struct text){(const char *)view->row.data, (uint32_t)view->row.size});
 }
 
-static void put_row(struct view *view, const struct view_entry *entry)
-{
-    struct text id = {entry->id, entry->id_size};
-    if (is_expired(entry)) {
-        store_batch_delete_order(view->batch, id);
-        return;
-    }
-    view->row.size = 0;
-    codec_encode(view->options.codec, RECORD_ORDER_ROW, &entry->order, &view->row);
-    store_batch_put_order(view->batch, id,
-                          (struct text){(const char *)view->row.data, (uint32_t)view->row.size});
-}
-
-static void put_entry(struct view *view, struct view_entry *entry)
-{
-    struct text id = {entry->id, entry->id_size};
-    /* In the entry's arena, which only grows. */
-    const struct deadline *deadlines = entry->deadlines;
-    uint32_t deadline_count = entry->deadline_count;
-    const struct work_row *waiting = entry->waiting;
-    uint32_t waiting_count = entry->waiting_count;
-    enum priority priority = entry->order.details.priority;
-    put_row(view, entry);
-    for (uint32_t i = 0; i < entry->row_count; i++)
-        store_batch_delete_index(view->batch, entry->rows[i].index, entry->rows[i].value,
-                                 entry->rows[i].updated_at, id);
-    entry_remember_indexes(view, entry);
-    put_deadlines(view, entry, deadlines, deadline_count);
-    put_waiting(view, entry, priority, waiting, waiting_count);
-    for (uint32_t i = 0; i < entry->row_count; i++)
-        store_batch_put_index(view->batch, entry->rows[i].index, entry->rows[i].value,
-                              entry->rows[i].updated_at, id);
-}
-
 enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error)
 {
     struct view_entry *entry;
     struct view_entry *next;
     assert(view->checkpoint.cluster_id[0] != '\0');
     DL_FOREACH(view->dirty, entry)
-        put_entry(view, entry);
+        view_rows_put(view, entry);
     put_tally(view);
     enum error_class class =
         store_commit(view->store, view->batch, &view->checkpoint, bulk, ret_error);
@@ -675,7 +473,7 @@ void view_tidy(struct view *view)
     for (uint32_t i = 0; i < view->untidy && entry != NULL; i++) {
         struct view_entry *before = entry == view->clean ? NULL : entry->prev;
         /* Hardly anybody asks for an order that has ended: its memory serves the next one. */
-        if (is_expired(entry) || order_ended(&entry->order))
+        if (view_entry_is_expired(entry) || order_ended(&entry->order))
             entry_forget(view, entry);
         else
             entry_compact(view, entry);
@@ -696,12 +494,5 @@ enum error_class view_rollback(struct view *view, struct error *ret_error)
 {
     forget_all(view);
     store_batch_clear(view->batch);
-    enum error_class class = store_checkpoint(view->store, &view->committed, ret_error);
-    if (class == ERROR_OK && view->committed.cluster_id[0] == '\0')
-        view->committed = (struct checkpoint){.last_command_offset = -1,
-                                              .emitted_through = -1,
-                                              .attempt_offset = -1,
-                                              .previous_claim_decisions = -1};
-    view->checkpoint = view->committed;
-    return class == ERROR_OK ? load_work(view, ret_error) : class;
+    return load_checkpoint(view, ret_error);
 }
