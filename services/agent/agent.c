@@ -6,6 +6,7 @@
 #include "services/agent/agent_callbacks.h"
 #include "services/agent/agent_core.h"
 #include "services/agent/agent_health.h"
+#include "services/agent/agent_history.h"
 #include "services/agent/agent_memory.h"
 #include "services/agent/agent_texts.h"
 
@@ -185,7 +186,7 @@ static void on_settled(void *ctx, const struct request_origin *origin)
 static bool on_recall(void *ctx, struct agent_attempt *attempt)
 {
     struct agent *agent = ctx;
-    return agent_memory_recall(agent->memory, attempt);
+    return agent_memory_recall(agent->memory, attempt) || history_recall(agent->history, attempt);
 }
 
 static void on_extended(void *ctx, struct agent_attempt *attempt)
@@ -435,6 +436,7 @@ static void make_parts(struct agent *agent)
     agent->metrics = agent_metrics_new(agent);
     agent->reports = reports_new(agent);
     agent->callbacks = callbacks_new(agent);
+    agent->history = history_new(agent);
     agent->intake = intake_new(agent);
     agent->breaker = breaker_new(agent);
     agent->health = health_new(agent);
@@ -501,6 +503,7 @@ void agent_free(struct agent *agent)
     intake_free(agent->intake);
     breaker_free(agent->breaker);
     health_free(agent->health);
+    history_free(agent->history);
     agent_memory_free(agent->memory);
     callbacks_free(agent->callbacks);
     agent_metrics_free(agent->metrics);

@@ -358,6 +358,25 @@ bool attempts_has(const struct attempts *attempts, const struct step_request *re
     return relation == LANE_SAME || relation == LANE_EXTENDED;
 }
 
+bool attempts_would_call(const struct attempts *attempts, const struct step_request *request)
+{
+    const struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
+    if (request->extension || wall_now(attempts) >= request->complete_by)
+        return false;
+    if (lane == NULL)
+        return true;
+    switch (lane_compare(lane, request)) {
+    case LANE_SAME:
+    case LANE_EXTENDED:
+        return lane->newest == NULL && !lane->settled;
+    case LANE_OLDER:
+        return false;
+    case LANE_NEWER:
+        break;
+    }
+    return true;
+}
+
 enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
                                      const struct request_origin *origin)
 {

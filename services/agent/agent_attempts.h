@@ -81,8 +81,8 @@ struct attempts_ops {
     /* Send the report until it is acknowledged; then call attempts_reported, not from inside. */
     void (*report)(void *ctx, struct agent_attempt *attempt);
     void (*settled)(void *ctx, const struct request_origin *origin);
-    /* Whether the outcome of this attempt, blank but for its request, is known from earlier: then
-     * it is filled in. NULL = nothing is remembered. */
+    /* Whether the outcome of this attempt, blank but for its request, is known from earlier, or
+     * from elsewhere: then it is filled in. NULL = nothing is remembered. */
     bool (*recall)(void *ctx, struct agent_attempt *attempt);
     /* complete_by of a running call is later now, in call->request. NULL = nobody wants to know. */
     void (*extended)(void *ctx, struct agent_attempt *attempt);
@@ -134,6 +134,8 @@ struct agent_attempt *attempts_take(struct attempts *attempts);
 void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt);
 /* The very attempt that is asked for is in hand. */
 bool attempts_has(const struct attempts *attempts, const struct step_request *request);
+/* What is asked for would be called, now or later, if it is not remembered (ops->recall). */
+bool attempts_would_call(const struct attempts *attempts, const struct step_request *request);
 /* Steals the attempt: it may be gone when this returns. Its partition must be owned. */
 enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
                                      const struct request_origin *origin);

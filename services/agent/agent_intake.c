@@ -7,6 +7,7 @@
 #include "runtime/failpoint.h"
 #include "runtime/logger.h"
 #include "services/agent/agent_breaker.h"
+#include "services/agent/agent_history.h"
 #include "services/agent/agent_intake_internal.h"
 
 #include <assert.h>
@@ -228,9 +229,34 @@ static void take_in(struct agent_intake *intake, struct agent_attempt *attempt, 
     loop_defer(intake_loop(intake), &intake->flow);
 }
 
-/* A request in its place. False: its writer's schema is not known. */
-static bool handle(struct agent_partition *partition, const struct broker_record *record,
-                   uint64_t place, bool may_wait)
+/* Another instance may have answered it: then its partition waits until the log was looked at. */
+static void take_in_or_look(struct agent_partition *partition, struct agent_attempt *attempt,
+                            const struct broker_record *record, const struct request_origin *origin)
+{
+    struct agent_intake *intake = partition->intake;
+    struct agent *agent = intake->agent;
+    if (!history_wants(agent->history, partition->number, &attempt->request)) {
+        take_in(intake, attempt, record->value, origin);
+        return;
+    }
+    assert(!partition->parked && partition->looked == NULL);
+    partition->parked = true;
+    partition->looked = letter_new(intake->letters, record, origin);
+    history_look(agent->history, partition->number, &attempt->request);
+    attempts_put_back(agent->attempts, attempt);
+}
+
+static void wait_for_schema(struct agent_partition *partition, const struct broker_record *record,
+                            const struct request_origin *origin)
+{
+    assert(!partition->parked);
+    partition->parked = true;
+    letters_park(partition->intake->letters, record, origin);
+}
+
+/* A request in its place. `fresh`: all schemas that there are have been read. */
+static void handle(struct agent_partition *partition, const struct broker_record *record,
+                   uint64_t place, bool fresh)
 {
     struct agent_intake *intake = partition->intake;
     struct agent *agent = intake->agent;
@@ -238,18 +264,19 @@ static bool handle(struct agent_partition *partition, const struct broker_record
     struct agent_attempt *attempt = attempts_take(agent->attempts);
     struct error error = {.class = ERROR_OK};
     if (decode(agent, attempt, record->value, &error)) {
-        take_in(intake, attempt, record->value, &origin);
-        return true;
+        take_in_or_look(partition, attempt, record, &origin);
+        return;
     }
     attempts_put_back(agent->attempts, attempt);
-    if (may_wait && strcmp(error.code, "UnknownSchema") == 0)
-        return false;
+    if (!fresh && strcmp(error.code, "UnknownSchema") == 0) {
+        wait_for_schema(partition, record, &origin);
+        return;
+    }
     log_warning_limited("a request is not usable: dead letter", LOG_STR("topic", record->topic),
                         LOG_I64("partition", record->partition), LOG_I64("offset", record->offset),
                         LOG_TEXT("key", record->key), LOG_ERR(&error));
     agent_metrics_dead_letter(agent->metrics);
     letters_send(intake->letters, record, &origin, &error);
-    return true;
 }
 
 void intake_update_flow(struct agent_intake *intake, struct agent_partition *partition, bool full)
@@ -309,12 +336,7 @@ void intake_on_record(void *ctx, const struct broker_record *record)
     assert(partition->state == PARTITION_READING && !partition->paused);
     if (!agent_clock_is_right(intake->agent, record->timestamp, fresh))
         return; /* the partition is closed now */
-    uint64_t place = offsets_add(&partition->offsets, record->offset);
-    if (!handle(partition, record, place, true)) {
-        struct request_origin origin = origin_of(partition, place);
-        partition->parked = true;
-        letters_park(intake->letters, record, &origin);
-    }
+    handle(partition, record, offsets_add(&partition->offsets, record->offset), false);
     hold_back_if_full(intake, partition);
 }
 
@@ -332,24 +354,37 @@ static void on_letter(void *ctx, const struct request_origin *origin)
     agent_progress(intake->agent);
 }
 
+/* A record that waited for something is handled in its place, if that is still ours. */
+static void handle_parked(struct agent_intake *intake, struct letter *letter, bool fresh)
+{
+    const struct request_origin *origin = letter_origin(letter);
+    struct agent_partition *partition = intake_partition(intake, origin->partition);
+    if (partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
+        !intake->draining && !intake->halted) {
+        assert(partition->parked && !intake->suspended);
+        partition->parked = false;
+        handle(partition, letter_record(letter), origin->place, fresh);
+    }
+    letter_free(letter);
+    loop_defer(intake_loop(intake), &intake->flow);
+}
+
 /* All schemas that there are have been read: what waited for one is handled, or a dead letter. */
 static void on_schemas(void *ctx)
 {
     struct agent_intake *intake = ctx;
     struct letter *letter;
-    while ((letter = letters_next_parked(intake->letters)) != NULL) {
-        const struct request_origin *origin = letter_origin(letter);
-        struct agent_partition *partition = intake_partition(intake, origin->partition);
-        bool alive = partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
-                     partition->parked && !intake->suspended && !intake->draining &&
-                     !intake->halted;
-        if (alive) {
-            partition->parked = false;
-            (void)handle(partition, letter_record(letter), origin->place, false);
-        }
-        letter_free(letter);
-    }
-    loop_defer(intake_loop(intake), &intake->flow);
+    while ((letter = letters_next_parked(intake->letters)) != NULL)
+        handle_parked(intake, letter, true);
+}
+
+void intake_looked(struct agent_intake *intake, int32_t number)
+{
+    struct agent_partition *partition = intake_partition(intake, number);
+    struct letter *letter = partition->looked;
+    assert(letter != NULL);
+    partition->looked = NULL;
+    handle_parked(intake, letter, true); /* it was decoded before */
 }
 
 /* ---- figures ---- */

@@ -15,7 +15,7 @@ enum {
 
 enum partition_state {
     PARTITION_CLOSED,
-    PARTITION_LOCATING, /* the committed offset is asked for */
+    PARTITION_LOCATING, /* it is asked where to read from */
     PARTITION_READING
 };
 
@@ -25,9 +25,12 @@ struct agent_partition {
     enum partition_state state;
     uint32_t epoch; /* counts its lives */
     bool asked;     /* the committed offset, and no answer yet */
+    bool located;   /* `start` is known */
+    int64_t start;  /* where reading begins; -1 = there is no committed offset */
     struct broker_reader *reader;
     bool paused;
-    bool parked; /* a record waits for its writer's schema */
+    bool parked;           /* a record waits: for its writer's schema, or for a look at the log */
+    struct letter *looked; /* that one, when it waits for a look */
     struct offsets offsets;
     int64_t committed; /* the last position given to the group, -1 = none */
     int64_t end;       /* the partition ended here when we looked last; -1 = unknown */

@@ -65,8 +65,8 @@ void letters_free(struct agent_letters *letters)
     free(letters);
 }
 
-static struct letter *letter_new(struct agent_letters *letters, const struct broker_record *record,
-                                 const struct request_origin *origin)
+struct letter *letter_new(struct agent_letters *letters, const struct broker_record *record,
+                          const struct request_origin *origin)
 {
     struct letter *letter = calloc(1, sizeof(*letter));
     assert(letter != NULL);
@@ -91,6 +91,8 @@ static struct letter *letter_new(struct agent_letters *letters, const struct bro
 
 void letter_free(struct letter *letter)
 {
+    if (letter == NULL)
+        return;
     heap_arena_deinit(&letter->memory);
     free(letter);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records that are kept for a while: dead letters until they are delivered, and requests of a
- * writer whose schema is not known yet (parked) until the schemas have been read anew. */
+/* Records that are kept for a while: dead letters until they are delivered, and requests that wait
+ * (parked) until the schemas have been read anew, as their writer's is not known yet. */
 #ifndef SERVICES_AGENT_AGENT_LETTERS_H
 #define SERVICES_AGENT_AGENT_LETTERS_H
 
@@ -16,6 +16,14 @@ struct agent_letters *letters_new(struct agent *agent,
                                   void (*schemas)(void *ctx), void *ctx);
 void letters_free(struct agent_letters *letters);
 
+/* New: a copy of the record. */
+struct letter *letter_new(struct agent_letters *letters, const struct broker_record *record,
+                          const struct request_origin *origin);
+const struct broker_record *letter_record(const struct letter *letter);
+const struct request_origin *letter_origin(const struct letter *letter);
+/* NULL is fine. */
+void letter_free(struct letter *letter);
+
 /* Copies the record; sends it until it is delivered. */
 void letters_send(struct agent_letters *letters, const struct broker_record *record,
                   const struct request_origin *origin, const struct error *why);
@@ -27,8 +35,5 @@ void letters_park(struct agent_letters *letters, const struct broker_record *rec
                   const struct request_origin *origin);
 /* One that was parked before the schemas were read, or NULL; the caller's to free. */
 struct letter *letters_next_parked(struct agent_letters *letters);
-const struct broker_record *letter_record(const struct letter *letter);
-const struct request_origin *letter_origin(const struct letter *letter);
-void letter_free(struct letter *letter);
 
 #endif

@@ -157,13 +157,18 @@ void agent_memory_free(struct agent_memory *memory)
 
 /* ---- rows ---- */
 
-static struct text key_of(const struct step_request *request, char ret_key[ANSWERS_KEY_BYTES_MAX])
+struct text agent_memory_key(struct text order_id, const struct attempt_ref *ref,
+                             char ret_key[ANSWERS_KEY_BYTES_MAX])
 {
-    int size = snprintf(ret_key, ANSWERS_KEY_BYTES_MAX, "%.*s/%.*s/%s/%" PRIu32,
-                        TEXT_ARG(request->order_id), TEXT_ARG(request->ref.step),
-                        direction_name(request->ref.direction), request->ref.attempt);
+    int size = snprintf(ret_key, ANSWERS_KEY_BYTES_MAX, "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(order_id),
+                        TEXT_ARG(ref->step), direction_name(ref->direction), ref->attempt);
     assert(size > 0 && size < ANSWERS_KEY_BYTES_MAX); /* the codec's limits */
     return (struct text){ret_key, (uint32_t)size};
+}
+
+static struct text key_of(const struct step_request *request, char ret_key[ANSWERS_KEY_BYTES_MAX])
+{
+    return agent_memory_key(request->order_id, &request->ref, ret_key);
 }
 
 static void put_text(char **at, struct text text)
@@ -192,10 +197,10 @@ static bool take_text(struct text *rest, struct arena *arena, struct text *ret_t
 }
 
 /* False: no row of ours. *ret_known: of this very attempt. */
-static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_known)
+static bool read_head(struct text row, const struct step_request *request,
+                      struct row_head *ret_head, bool *ret_known)
 {
     struct row_head head;
-    struct arena *arena = &attempt->memory.arena;
     if (row.size < sizeof(head))
         return false;
     memcpy(&head, row.data, sizeof(head));
@@ -205,7 +210,17 @@ static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_k
                                 .order_version = head.order_version,
                                 .complete_by = head.complete_by};
     memcpy(&mark.claim_id, head.claim_id, sizeof(head.claim_id));
-    *ret_known = request_mark_compare(&mark, &attempt->request) != MARK_OTHER;
+    *ret_known = request_mark_compare(&mark, request) != MARK_OTHER;
+    *ret_head = head;
+    return true;
+}
+
+static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_known)
+{
+    struct row_head head;
+    struct arena *arena = &attempt->memory.arena;
+    if (!read_head(row, &attempt->request, &head, ret_known))
+        return false;
     if (!*ret_known)
         return true;
     struct text rest = {row.data + sizeof(head), row.size - (uint32_t)sizeof(head)};
@@ -221,6 +236,22 @@ static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_k
     attempt->error_name = texts[1];
     attempt->error_message = texts[2];
     return true;
+}
+
+bool agent_memory_knows(struct agent_memory *memory, const struct step_request *request)
+{
+    char key[ANSWERS_KEY_BYTES_MAX];
+    struct row_head head;
+    struct text row;
+    struct error error;
+    bool known = false;
+    if (memory == NULL || memory->answers == NULL ||
+        answers_get(memory->answers, key_of(request, key), &row, &error) != ERROR_OK)
+        return false; /* who recalls it next says what is wrong */
+    if (row.data != NULL && !read_head(row, request, &head, &known))
+        known = false;
+    answers_value_free(row);
+    return known;
 }
 
 bool agent_memory_recall(struct agent_memory *memory, struct agent_attempt *attempt)

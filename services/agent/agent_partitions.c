@@ -5,6 +5,7 @@
  * have had meanwhile begins anew at the committed offset. Notes of an earlier life (its epoch) are
  * not looked at any more. */
 #include "runtime/logger.h"
+#include "services/agent/agent_history.h"
 #include "services/agent/agent_intake_internal.h"
 
 #include <assert.h>
@@ -35,7 +36,19 @@ static void close_partition(struct agent_partition *partition)
     partition->epoch++;
     partition->paused = false;
     partition->parked = false;
+    letter_free(partition->looked);
+    partition->looked = NULL;
     offsets_deinit(&partition->offsets);
+    history_close(partition->intake->agent->history, partition->number);
+}
+
+static void open_partition(struct agent_partition *partition)
+{
+    assert(partition->state == PARTITION_CLOSED);
+    partition->state = PARTITION_LOCATING;
+    partition->located = false;
+    offsets_init(&partition->offsets);
+    history_open(partition->intake->agent->history, partition->number);
 }
 
 static bool is_open(void *ctx, const struct request_origin *origin)
@@ -53,15 +66,31 @@ static void purge(struct agent_intake *intake)
 static void on_error(void *ctx, const struct error *error);
 static const struct broker_reader_ops reader_ops = {intake_on_record, intake_on_end, on_error};
 
-static void read_from(struct agent_partition *partition, int64_t offset)
+static void read_if_located(struct agent_partition *partition)
 {
     struct agent *agent = partition->intake->agent;
+    int64_t start = partition->start;
+    if (partition->state != PARTITION_LOCATING || !partition->located ||
+        !history_is_open(agent->history, partition->number))
+        return;
     partition->state = PARTITION_READING;
     partition->end = -1;
-    partition->committed = offset >= 0 ? offset : -1;
+    partition->committed = start >= 0 ? start : -1;
     partition->reader = broker_read(agent->node->broker, agent->topic, partition->number,
-                                    offset >= 0 ? offset : BROKER_EARLIEST, &reader_ops, partition);
+                                    start >= 0 ? start : BROKER_EARLIEST, &reader_ops, partition);
     loop_defer(intake_loop(partition->intake), &partition->intake->flow);
+}
+
+static void locate_at(struct agent_partition *partition, int64_t start)
+{
+    partition->located = true;
+    partition->start = start;
+    read_if_located(partition);
+}
+
+void intake_opened(struct agent_intake *intake, int32_t number)
+{
+    read_if_located(intake_partition(intake, number));
 }
 
 /* The log starts after, or ends before, where we wanted to read: requests were removed by
@@ -76,13 +105,11 @@ static void on_error(void *ctx, const struct error *error)
         return;
     close_partition(partition);
     purge(partition->intake);
+    open_partition(partition);
     if (strcmp(error->code, "OffsetOutOfRange") == 0) {
-        offsets_init(&partition->offsets);
-        read_from(partition, BROKER_EARLIEST);
+        locate_at(partition, -1);
         return;
     }
-    partition->state = PARTITION_LOCATING;
-    offsets_init(&partition->offsets);
     loop_timer_after(intake_loop(partition->intake), &partition->intake->locate_timer,
                      INTAKE_LOCATE_MS);
 }
@@ -92,7 +119,7 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const struct e
     struct agent_intake *intake = ctx;
     struct agent_partition *partition = intake_partition(intake, number);
     partition->asked = false;
-    if (partition->state != PARTITION_LOCATING)
+    if (partition->state != PARTITION_LOCATING || partition->located)
         return;
     if (error != NULL && error_is(error)) {
         log_warning_limited("where to read from", LOG_STR("topic", intake->agent->topic),
@@ -100,14 +127,14 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const struct e
         loop_timer_after(intake_loop(intake), &intake->locate_timer, INTAKE_LOCATE_MS);
         return;
     }
-    read_from(partition, offset);
+    locate_at(partition, offset);
 }
 
 static void locate(struct agent_intake *intake)
 {
     for (size_t i = 0; i < intake->partition_count; i++) {
         struct agent_partition *partition = intake->partitions[i];
-        if (partition->state != PARTITION_LOCATING || partition->asked)
+        if (partition->state != PARTITION_LOCATING || partition->asked || partition->located)
             continue;
         partition->asked = true;
         broker_group_committed(intake->agent->group, partition->number, on_located, intake);
@@ -141,10 +168,8 @@ void intake_assign(struct agent_intake *intake, const int32_t *partitions, uint3
     purge(intake);
     for (uint32_t i = 0; i < count && !intake->draining; i++) {
         struct agent_partition *partition = intake_partition(intake, partitions[i]);
-        if (partition->state != PARTITION_CLOSED)
-            continue;
-        partition->state = PARTITION_LOCATING;
-        offsets_init(&partition->offsets);
+        if (partition->state == PARTITION_CLOSED)
+            open_partition(partition);
     }
     locate(intake);
     loop_defer(intake_loop(intake), &intake->flow);
@@ -159,7 +184,8 @@ void intake_revoke(struct agent_intake *intake, bool lost)
     intake->suspended = true;
     for (size_t i = 0; i < intake->partition_count; i++) {
         struct agent_partition *partition = intake->partitions[i];
-        if (lost || partition->state == PARTITION_LOCATING)
+        /* What waits there waits in vain while nothing is read. */
+        if (lost || partition->state == PARTITION_LOCATING || partition->parked)
             close_partition(partition);
         else
             intake_update_flow(intake, partition, true);

@@ -12,6 +12,7 @@ reeve_test(agent
         agent_core_random_test.c
         agent_core_test.c
         agent_exec_test.c
+        agent_history_test.c
         agent_http_test.c
         agent_memory_test.c
         agent_offsets_test.c
