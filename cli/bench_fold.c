@@ -4,6 +4,7 @@
 
 #include "runtime/files.h"
 #include "runtime/follower.h"
+#include "runtime/stores.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -91,10 +92,7 @@ enum error_class bench_fold(struct bench_stage *stage, bool deadlines,
     const struct clock *clock = stage->session.context.clock;
     int32_t count = stage->session.node->partition_count;
     struct fold fold = {.count = count, .waiting = count};
-    struct store_options options = {
-        .cache_bytes = (uint64_t)config_int(config, "rocksdb.cache.mb") << 20,
-        .write_buffer_bytes = (uint64_t)config_int(config, "rocksdb.write.buffer.mb") << 20};
-    struct store_env *stores = store_env_new(&options);
+    struct store_env *stores = stores_new(config);
     fold.parts = calloc((size_t)count, sizeof(*fold.parts));
     assert(fold.parts != NULL);
     int64_t began_us = clock_mono_us(clock);

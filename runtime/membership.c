@@ -4,6 +4,7 @@
 #include "runtime/logger.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { TICK_MS = 5000 };
@@ -104,9 +105,10 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     loop_timer_after(loop, timer, TICK_MS);
 }
 
-struct membership *membership_join(struct node *node, const char *group, const char *topic,
+struct membership *membership_join(struct node *node, const char *topic,
                                    const struct membership_ops *ops, void *ctx)
 {
+    char group[TOPIC_BYTES_MAX + 1];
     struct membership *membership = calloc(1, sizeof(*membership));
     assert(membership != NULL && node->partition_count > 0);
     membership->node = node;
@@ -114,6 +116,8 @@ struct membership *membership_join(struct node *node, const char *group, const c
     membership->ctx = ctx;
     membership->places = calloc((size_t)node->partition_count, sizeof(struct place));
     assert(membership->places != NULL);
+    (void)snprintf(group, sizeof(group), "%s.%s",
+                   config_string(node->service->config, "topics.prefix"), node->service->name);
     membership->group = broker_join(node->broker, group, topic, &group_ops, membership);
     loop_timer_init(&membership->timer, on_tick, membership);
     loop_timer_after(node->service->loop, &membership->timer, TICK_MS);
@@ -146,6 +150,8 @@ void membership_leave(struct membership *membership, void (*left)(void *ctx), vo
 void membership_each(struct membership *membership, void (*visit)(void *ctx, void *thing),
                      void *ctx)
 {
+    if (membership == NULL)
+        return;
     for (int32_t p = 0; p < membership->node->partition_count; p++)
         if (membership->places[p].thing != NULL)
             visit(ctx, membership->places[p].thing);
@@ -158,14 +164,40 @@ void *membership_find(struct membership *membership, int32_t partition)
                : NULL;
 }
 
-bool membership_is_assigned(const struct membership *membership)
-{
-    return membership->assigned;
-}
-
 uint32_t membership_count(const struct membership *membership)
 {
-    return membership->count;
+    return membership != NULL ? membership->count : 0;
+}
+
+static bool all_work(const struct membership *membership, char *ret_reason, size_t reason_size)
+{
+    char trouble[ERROR_MESSAGE_SIZE + 64] = "";
+    uint32_t beginning = 0;
+    for (int32_t p = 0; p < membership->node->partition_count && trouble[0] == '\0'; p++) {
+        void *thing = membership->places[p].thing;
+        if (thing != NULL && !membership->ops->works(thing, trouble, sizeof(trouble)))
+            beginning++;
+    }
+    if (trouble[0] != '\0')
+        (void)snprintf(ret_reason, reason_size, "%s", trouble);
+    else if (beginning > 0)
+        (void)snprintf(ret_reason, reason_size, "%u partitions are being %s", beginning,
+                       membership->ops->until_then);
+    return beginning == 0;
+}
+
+bool membership_is_ready(const struct membership *membership, const struct node *node,
+                         char *ret_reason, size_t reason_size)
+{
+    const char *reason = NULL;
+    if (!broker_connected(node->broker))
+        reason = "no broker is connected";
+    else if (membership == NULL || !membership->assigned)
+        reason = "waits for its partitions";
+    if (reason == NULL)
+        return all_work(membership, ret_reason, reason_size);
+    (void)snprintf(ret_reason, reason_size, "%s", reason);
+    return false;
 }
 
 bool membership_members(struct membership *membership, broker_members_done done, void *ctx)

@@ -3,6 +3,7 @@
 #include "services/console/console.h"
 
 #include "runtime/logger.h"
+#include "runtime/stores.h"
 #include "runtime/view_report.h"
 #include "services/services.h"
 
@@ -156,11 +157,7 @@ enum error_class console_new(struct service_context *service, struct broker *bro
         free(console);
         return class;
     }
-    struct store_options options = {
-        .cache_bytes = (uint64_t)config_int(service->config, "rocksdb.cache.mb") << 20,
-        .write_buffer_bytes = (uint64_t)config_int(service->config, "rocksdb.write.buffer.mb")
-                              << 20};
-    console->stores = store_env_new(&options);
+    console->stores = stores_new(service->config);
     console->history_max = (uint32_t)config_int(service->config, "console.history.max");
     heap_arena_init(&console->scratch, 64 * 1024);
     register_metrics(console);

@@ -4,6 +4,7 @@
 #include "runtime/logger.h"
 #include "runtime/membership.h"
 #include "runtime/owner.h"
+#include "runtime/stores.h"
 #include "runtime/view_report.h"
 #include "services/scheduler/routing.h"
 #include "services/scheduler/standby.h"
@@ -27,7 +28,6 @@ struct scheduler {
     struct metrics_gauge *owned;
     struct metrics_gauge *running;
     bool leaving;
-    char group[TOPIC_BYTES_MAX + 1];
     struct loop_timer drain_timer;
     uint32_t drain_ticks;
     uint32_t counting;
@@ -95,10 +95,17 @@ static int64_t committable(void *thing)
     return owner_next_command(thing);
 }
 
+static bool works(void *thing, char *ret_trouble, size_t size)
+{
+    return !owner_trouble(thing, ret_trouble, size) && owner_is_running(thing);
+}
+
 static const struct membership_ops membership_ops = {.open = open_partition,
                                                      .suspend = suspend_partition,
                                                      .close = close_partition,
-                                                     .committable = committable};
+                                                     .committable = committable,
+                                                     .works = works,
+                                                     .until_then = "claimed and folded"};
 
 /* ---- the service ---- */
 
@@ -107,16 +114,15 @@ static void join(void *ctx)
     struct scheduler *scheduler = ctx;
     if (scheduler->leaving)
         return;
-    scheduler->membership =
-        membership_join(scheduler->node, scheduler->group, scheduler->node->topics.commands,
-                        &membership_ops, scheduler);
+    scheduler->membership = membership_join(scheduler->node, scheduler->node->topics.commands,
+                                            &membership_ops, scheduler);
     standby_begin(scheduler->standby, scheduler->membership);
 }
 
 static uint32_t own_partitions(void *ctx)
 {
     const struct scheduler *scheduler = ctx;
-    return scheduler->membership != NULL ? membership_count(scheduler->membership) : 0;
+    return membership_count(scheduler->membership);
 }
 
 static const struct routing_ops routing_ops = {.known = join, .own = own_partitions};
@@ -158,8 +164,7 @@ static void report_owner(void *ctx, void *thing)
 static void report_stores(void *ctx, struct view_report *report)
 {
     struct scheduler *scheduler = ctx;
-    if (scheduler->membership != NULL)
-        membership_each(scheduler->membership, report_owner, report);
+    membership_each(scheduler->membership, report_owner, report);
     standby_each(scheduler->standby, report_owner, report);
 }
 
@@ -207,11 +212,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
         free(scheduler);
         return class;
     }
-    struct store_options options = {
-        .cache_bytes = (uint64_t)config_int(service->config, "rocksdb.cache.mb") << 20,
-        .write_buffer_bytes = (uint64_t)config_int(service->config, "rocksdb.write.buffer.mb")
-                              << 20};
-    scheduler->stores = store_env_new(&options);
+    scheduler->stores = stores_new(service->config);
     scheduler->metrics = owner_metrics_new(service->metrics);
     scheduler->routing = routing_new(scheduler->node);
     scheduler->standby = standby_new(scheduler->node, &standby_ops, scheduler);
@@ -222,49 +223,14 @@ static enum error_class start(struct service_context *service, void **ret_state,
                       "Partitions claimed, folded and deciding.", METRICS_NO_LABELS);
     metrics_on_render(service->metrics, refresh_gauges, scheduler);
     view_report_route(service->http, false, report_stores, scheduler);
-    (void)snprintf(scheduler->group, sizeof(scheduler->group), "%s.scheduler",
-                   config_string(service->config, "topics.prefix"));
     *ret_state = scheduler;
     return ERROR_OK;
 }
 
-struct readiness {
-    char *reason;
-    size_t size;
-    uint32_t not_ready;
-    bool trouble;
-};
-
-static void look_at_owner(void *ctx, void *thing)
-{
-    struct readiness *readiness = ctx;
-    char text[ERROR_MESSAGE_SIZE + 64];
-    bool trouble = owner_trouble(thing, text, sizeof(text));
-    if (owner_is_running(thing) && !trouble)
-        return;
-    readiness->not_ready++;
-    if (trouble && !readiness->trouble)
-        (void)snprintf(readiness->reason, readiness->size, "%s", text);
-    readiness->trouble = readiness->trouble || trouble;
-}
-
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
-    struct scheduler *scheduler = state;
-    struct readiness readiness = {.reason = ret_reason, .size = reason_size};
-    if (!broker_connected(scheduler->node->broker)) {
-        (void)snprintf(ret_reason, reason_size, "no broker is connected");
-        return false;
-    }
-    if (scheduler->membership == NULL || !membership_is_assigned(scheduler->membership)) {
-        (void)snprintf(ret_reason, reason_size, "waits for its partitions");
-        return false;
-    }
-    membership_each(scheduler->membership, look_at_owner, &readiness);
-    if (readiness.not_ready > 0 && !readiness.trouble)
-        (void)snprintf(ret_reason, reason_size, "%u partitions are being claimed and folded",
-                       readiness.not_ready);
-    return readiness.not_ready == 0;
+    const struct scheduler *scheduler = state;
+    return membership_is_ready(scheduler->membership, scheduler->node, ret_reason, reason_size);
 }
 
 /* ---- leaving ---- */

@@ -4,6 +4,7 @@
  * auditor, too. */
 #include "runtime/leader.h"
 #include "runtime/membership.h"
+#include "runtime/stores.h"
 #include "runtime/view_report.h"
 #include "services/services.h"
 #include "services/supervisor/auditor.h"
@@ -27,7 +28,6 @@ struct supervisor {
     struct metrics_gauge *watched;
     struct metrics_gauge *lag;
     int64_t lag_sum;
-    char group[TOPIC_BYTES_MAX + 1];
 };
 
 static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_count,
@@ -63,10 +63,20 @@ static int64_t committable(void *thing)
     return watch_next_offset(thing);
 }
 
+static bool works(void *thing, char *ret_trouble, size_t size)
+{
+    bool ready = watch_is_ready(thing);
+    if (!ready)
+        (void)watch_trouble(thing, ret_trouble, size);
+    return ready;
+}
+
 static const struct membership_ops membership_ops = {.open = open_partition,
                                                      .suspend = suspend_partition,
                                                      .close = close_partition,
-                                                     .committable = committable};
+                                                     .committable = committable,
+                                                     .works = works,
+                                                     .until_then = "folded"};
 
 static void on_node_ready(void *ctx)
 {
@@ -77,9 +87,8 @@ static void on_node_ready(void *ctx)
         service_fail(supervisor->service, &error);
         return;
     }
-    supervisor->membership =
-        membership_join(supervisor->node, supervisor->group, supervisor->node->topics.events,
-                        &membership_ops, supervisor);
+    supervisor->membership = membership_join(supervisor->node, supervisor->node->topics.events,
+                                             &membership_ops, supervisor);
 }
 
 static const struct node_ops node_ops = {.ready = on_node_ready};
@@ -109,8 +118,7 @@ static void report_watch(void *ctx, void *thing)
 static void report_stores(void *ctx, struct view_report *report)
 {
     struct supervisor *supervisor = ctx;
-    if (supervisor->membership != NULL)
-        membership_each(supervisor->membership, report_watch, report);
+    membership_each(supervisor->membership, report_watch, report);
 }
 
 static void register_metrics(struct supervisor *supervisor)
@@ -152,52 +160,17 @@ static enum error_class start(struct service_context *service, void **ret_state,
         free(supervisor);
         return class;
     }
-    struct store_options options = {
-        .cache_bytes = (uint64_t)config_int(service->config, "rocksdb.cache.mb") << 20,
-        .write_buffer_bytes = (uint64_t)config_int(service->config, "rocksdb.write.buffer.mb")
-                              << 20};
-    supervisor->stores = store_env_new(&options);
+    supervisor->stores = stores_new(service->config);
     register_metrics(supervisor);
     view_report_route(service->http, true, report_stores, supervisor);
-    (void)snprintf(supervisor->group, sizeof(supervisor->group), "%s.supervisor",
-                   config_string(service->config, "topics.prefix"));
     *ret_state = supervisor;
     return ERROR_OK;
 }
 
-struct readiness {
-    char *reason;
-    size_t size;
-    uint32_t behind;
-    bool trouble;
-};
-
-static void look_at_watch(void *ctx, void *thing)
-{
-    struct readiness *readiness = ctx;
-    if (watch_is_ready(thing))
-        return;
-    readiness->behind++;
-    if (!readiness->trouble)
-        readiness->trouble = watch_trouble(thing, readiness->reason, readiness->size);
-}
-
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
-    struct supervisor *supervisor = state;
-    struct readiness readiness = {.reason = ret_reason, .size = reason_size};
-    if (!broker_connected(supervisor->node->broker)) {
-        (void)snprintf(ret_reason, reason_size, "no broker is connected");
-        return false;
-    }
-    if (supervisor->membership == NULL || !membership_is_assigned(supervisor->membership)) {
-        (void)snprintf(ret_reason, reason_size, "waits for its partitions");
-        return false;
-    }
-    membership_each(supervisor->membership, look_at_watch, &readiness);
-    if (readiness.behind > 0 && !readiness.trouble)
-        (void)snprintf(ret_reason, reason_size, "%u partitions are being folded", readiness.behind);
-    return readiness.behind == 0;
+    const struct supervisor *supervisor = state;
+    return membership_is_ready(supervisor->membership, supervisor->node, ret_reason, reason_size);
 }
 
 static void on_left(void *ctx)
