@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents that remember, on a real broker: no second call for a request that comes again, callbacks
-to any instance, programs, several agents in one process, steps that ask for more time. The remote
-service counts the calls of each request id."""
+"""Agents that remember, on a real broker: no second call for a request that comes again, be it to
+another instance, callbacks to any instance, programs, several agents in one process, steps that ask
+for more time. The remote service counts the calls of each request id."""
 
 import collections
 import decimal
@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 
 from lib import Broker, Cluster, wait_for
+from lib.crowd import Crowd
 from lib.records import local_schemas
 from lib.stage import StageTest
 
@@ -314,6 +315,48 @@ print(json.dumps({{"env": sorted(os.environ), "fds": len(os.listdir("/proc/self/
             agent = self.agent(ready=False, properties=properties)
             agent.wait_end(60)
             self.assertIn(what, agent.stderr)
+
+
+class TakenOverTest(unittest.TestCase):
+    """Who takes over from a dead instance finds in the log what that one had answered."""
+
+    workflow = {"Name": "pack", "Version": 1, "TimeoutSeconds": 600, "Steps": [
+        {"Name": "Pack", "Agent": "packer", "TimeoutSeconds": 120},
+        {"Name": "Label", "Agent": "packer", "TimeoutSeconds": 120}]}
+
+    def calls(self):
+        """{request id: calls}"""
+        lines = self.ledger.read_text(encoding="utf-8").splitlines()
+        return collections.Counter(json.loads(line)["request"] for line in lines)
+
+    def answered_by(self, instance):
+        return ["{order_id}/{step}/{direction}/{attempt}".format(**record.value)
+                for record in self.crowd.tail("commands")
+                if record.type == "ReportStep" and record.value["instance"] == instance]
+
+    def test_what_a_dead_instance_answered_is_not_called_again(self):
+        broker = Broker.shared()
+        self.addCleanup(broker.stop)
+        self.crowd = Crowd(broker, partitions=2, workflows=[self.workflow], agents={"packer": {}})
+        self.addCleanup(self.crowd.stop)
+        self.ledger = self.crowd.cluster.folder / "ledger"
+        self.crowd["agent-packer"].terminate()
+        # Reported and acknowledged, and not committed.
+        first = self.crowd.add_agent("packer", "first", {"agent.sim.ledger": self.ledger},
+                                     ready=False, env={"REEVE_FAILPOINT": "agent.commit=kill@20"})
+        second = self.crowd.add_agent("packer", "second", {"agent.sim.ledger": self.ledger},
+                                      ready=False)
+        names = self.crowd.load_until_killed(first, workflow="pack")
+        names += self.crowd.submit(24, workflow="pack")
+        self.crowd.wait_for_end(names)
+        answered = self.answered_by("first")
+        self.assertGreater(len(answered), 0)
+        calls = self.calls()
+        self.assertEqual({request: calls[request] for request in answered if calls[request] != 1},
+                         {})
+        self.assertGreater(second.metric("reeve_agent_memory_found_total"), 0)
+        self.assertEqual(second.metric("reeve_agent_memory_looks_failed_total"), 0)
+        self.assertEqual(self.crowd.findings(), [])
 
 
 class MoreTimeTest(StageTest):
