@@ -220,6 +220,10 @@ struct kafka_reader {
     void *ctx;
     int32_t partition;
     int64_t next_offset;     /* lowest offset that may still be handed over */
+    int64_t last_offset;     /* handed over; -1: none */
+    int64_t end_told;        /* before librdkafka told it; -1: none */
+    bool end_seen;           /* at least once */
+    bool tries_zero;         /* the earliest is wanted, and may not be at 0 */
     rd_kafka_queue_t *queue; /* the partition's own; NULL: not reading */
     struct loop_wakeup wakeup;
     struct loop_work more;

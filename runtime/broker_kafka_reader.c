@@ -61,6 +61,7 @@ static void hand_over(struct kafka_reader *reader, const rd_kafka_message_t *mes
     if (message->offset < reader->next_offset)
         return;
     reader->next_offset = message->offset + 1;
+    reader->last_offset = message->offset;
     reader->bytes_since_wake += message->len + message->key_len;
     record.topic = reader->topic;
     record.partition = reader->partition;
@@ -147,13 +148,23 @@ static void on_unknown_timer(struct loop *loop, struct loop_timer *timer, void *
 
 /* ---- watermarks ---- */
 
-struct offsets_job {
+struct offsets_ask;
+
+/* One of the two watermarks. */
+struct offset_job {
     struct kafka_job job;
+    struct offsets_ask *ask;
+    int64_t logical;
+    int64_t offset;
+    rd_kafka_resp_err_t code;
+};
+
+struct offsets_ask {
+    struct offset_job low;
+    struct offset_job high;
+    uint32_t left; /* jobs without an answer */
     rd_kafka_t *rk;
     int32_t partition;
-    rd_kafka_resp_err_t code;
-    int64_t low;
-    int64_t high;
     broker_offsets_done done;
     void *ctx;
     char topic[];
@@ -161,54 +172,59 @@ struct offsets_job {
 
 /* rd_kafka_query_watermark_offsets() asks a leader that has died until that one is back, whatever
  * its timeout (librdkafka before 2.3), and the jobs' threads are few. */
-static rd_kafka_resp_err_t ask_offset(const struct offsets_job *ask, int64_t logical,
-                                      int64_t *ret_offset)
+static void offset_run(struct kafka_job *base)
 {
+    struct offset_job *job = (struct offset_job *)base;
+    const struct offsets_ask *ask = job->ask;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, ask->topic, ask->partition)->offset = logical;
-    rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(ask->rk, list, OFFSETS_MS);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        code = list->elems[0].err;
-    *ret_offset = list->elems[0].offset;
+    rd_kafka_topic_partition_list_add(list, ask->topic, ask->partition)->offset = job->logical;
+    job->code = rd_kafka_offsets_for_times(ask->rk, list, OFFSETS_MS);
+    if (job->code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        job->code = list->elems[0].err;
+    job->offset = list->elems[0].offset;
     rd_kafka_topic_partition_list_destroy(list);
-    return code;
 }
 
-static void offsets_run(struct kafka_job *job)
+static void offset_done(struct kafka_job *base)
 {
-    struct offsets_job *ask = (struct offsets_job *)job;
-    if (ask->done != NULL)
-        ask->code = ask_offset(ask, RD_KAFKA_OFFSET_BEGINNING, &ask->low);
-    if (ask->code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        ask->code = ask_offset(ask, RD_KAFKA_OFFSET_END, &ask->high);
-}
-
-static void offsets_done(struct kafka_job *job)
-{
-    struct offsets_job *ask = (struct offsets_job *)job;
+    struct offsets_ask *ask = ((struct offset_job *)base)->ask;
     struct error error = {.class = ERROR_OK};
-    if (ask->code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        (void)kafka_error_set(&error, ask->code, "offsets of", ask->topic, ask->partition);
+    if (--ask->left > 0)
+        return;
+    rd_kafka_resp_err_t code =
+        ask->low.code != RD_KAFKA_RESP_ERR_NO_ERROR ? ask->low.code : ask->high.code;
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        (void)kafka_error_set(&error, code, "offsets of", ask->topic, ask->partition);
     if (ask->done != NULL)
-        ask->done(ask->ctx, ask->low, ask->high, &error);
+        ask->done(ask->ctx, ask->low.offset, ask->high.offset, &error);
     free(ask);
 }
 
+static void submit_offset(struct broker_kafka *kafka, struct offsets_ask *ask,
+                          struct offset_job *job, int64_t logical)
+{
+    *job = (struct offset_job){
+        .job = {offset_run, offset_done, NULL}, .ask = ask, .logical = logical, .offset = -1};
+    ask->left++;
+    kafka_jobs_submit(&kafka->jobs, &job->job);
+}
+
+/* Both at once: the leader answers after the fetch that waits there, one after the other would wait
+ * for two fetches. */
 static void ask_offsets(struct broker_kafka *kafka, const char *topic, int32_t partition,
                         broker_offsets_done done, void *ctx)
 {
     size_t size = strlen(topic) + 1;
-    struct offsets_job *ask = calloc(1, sizeof(*ask) + size);
+    struct offsets_ask *ask = calloc(1, sizeof(*ask) + size);
     assert(ask != NULL);
-    ask->job = (struct kafka_job){offsets_run, offsets_done, NULL};
     ask->rk = kafka->reader_handle.rk;
     ask->partition = partition;
-    ask->low = -1;
-    ask->high = -1;
     ask->done = done;
     ask->ctx = ctx;
     memcpy(ask->topic, topic, size);
-    kafka_jobs_submit(&kafka->jobs, &ask->job);
+    if (done != NULL)
+        submit_offset(kafka, ask, &ask->low, RD_KAFKA_OFFSET_BEGINNING);
+    submit_offset(kafka, ask, &ask->high, RD_KAFKA_OFFSET_END);
 }
 
 void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
@@ -237,17 +253,43 @@ static void take_end(struct kafka_reader *reader, rd_kafka_event_t *event)
     assert(place != NULL);
     int64_t offset = place->offset;
     rd_kafka_topic_partition_destroy(place);
-    if (offset < reader->next_offset)
+    if (offset < reader->next_offset || offset == reader->end_told)
         return;
+    reader->end_seen = true;
     reader->bytes_since_wake = 0;
     reader->ops->end(reader->ctx, offset);
 }
+
+/* librdkafka tells the end after a fetch that found nothing, and the broker lets that one wait. The
+ * first end is told as soon as the last record is taken: somebody may be waiting for it to begin. */
+static void tell_first_end(struct kafka_reader *reader)
+{
+    int64_t low;
+    int64_t high;
+    if (reader->end_seen || reader->last_offset < 0 ||
+        rd_kafka_get_watermark_offsets(reader->kafka->reader_handle.rk, reader->topic,
+                                       reader->partition, &low,
+                                       &high) != RD_KAFKA_RESP_ERR_NO_ERROR ||
+        high != reader->last_offset + 1)
+        return;
+    reader->end_seen = true;
+    reader->end_told = high;
+    reader->ops->end(reader->ctx, high);
+}
+
+static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset);
 
 /* Not by rd_kafka_consume_queue: it only logs that a topic is missing. */
 static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
 {
     bool record = rd_kafka_event_type(event) == RD_KAFKA_EVENT_FETCH;
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    if (code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && reader->tries_zero) {
+        reader->tries_zero = false;
+        stop_reading(reader);
+        reader->open_error = start_reading(reader, RD_KAFKA_OFFSET_BEGINNING);
+        return;
+    }
     if (!record && code != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
             report(reader, code);
@@ -275,8 +317,10 @@ static void drain_reader(struct kafka_reader *reader)
     }
     while (left > 0 && reader->queue != NULL && !reader->paused) {
         rd_kafka_event_t *event = rd_kafka_queue_poll(reader->queue, 0);
-        if (event == NULL)
+        if (event == NULL) {
+            tell_first_end(reader);
             break;
+        }
         left--;
         take(reader, event);
         rd_kafka_event_destroy(event);
@@ -343,14 +387,16 @@ static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t of
     rd_kafka_queue_io_event_enable(queue, reader->wakeup.fd, &one, sizeof(one));
     reader->queue = queue;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition)->offset =
-        offset == BROKER_EARLIEST ? RD_KAFKA_OFFSET_BEGINNING : offset;
+    rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition)->offset = offset;
     rd_kafka_error_t *assign_error = rd_kafka_incremental_assign(rk, list);
     rd_kafka_topic_partition_list_destroy(list);
     assert(assign_error == NULL);
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
+/* The earliest record of most partitions is at offset 0. Asking where it is costs a round trip, and
+ * librdkafka waits for half a second if it does not know the leader yet: so it is asked only where
+ * there is nothing at 0 any more. */
 struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32_t partition,
                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx)
 {
@@ -358,8 +404,11 @@ struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32
     struct kafka_reader *reader = new_reader(kafka, topic, partition);
     reader->ops = ops;
     reader->ctx = ctx;
-    reader->next_offset = offset == BROKER_EARLIEST ? 0 : offset;
-    reader->open_error = start_reading(reader, offset);
+    reader->tries_zero = offset == BROKER_EARLIEST;
+    reader->next_offset = reader->tries_zero ? 0 : offset;
+    reader->last_offset = -1;
+    reader->end_told = -1;
+    reader->open_error = start_reading(reader, reader->next_offset);
     loop_defer(kafka->loop, &reader->more);
     return &reader->base;
 }

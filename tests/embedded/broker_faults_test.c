@@ -229,6 +229,36 @@ Test(broker_faults, offsets_of_a_leader_that_is_away_are_not_waited_for)
     lab_close(&lab);
 }
 
+/* ---- a log whose beginning is gone ---- */
+
+/* The mock cluster keeps 5 MiB of a partition. */
+Test(broker_faults, the_earliest_record_is_found_where_the_first_ones_are_gone)
+{
+    enum { RECORDS = 16, BYTES = 500 * 1000 };
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    char *value = calloc(1, BYTES);
+    cr_assert_not_null(value);
+    lab_open(&lab);
+    lab_appends_init(&appends, RECORDS);
+    for (uint32_t i = 0; i < RECORDS; i++) {
+        lab_append(&lab, &appends, BROKER_PRODUCER_LOG, lab.topics.events, 0,
+                   (struct text){value, BYTES});
+        cr_assert(lab_wait(&lab, &appends.acked, i + 1));
+    }
+    lab_read(&lab, &reader, 0, BROKER_EARLIEST);
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.fatal, 0, "%s", reader.code);
+    cr_assert_eq(reader.end_offset, RECORDS);
+    cr_assert_gt(reader.first_offset, 0);
+    cr_assert_eq(reader.records, RECORDS - (uint32_t)reader.first_offset);
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
+    free(value);
+    lab_close(&lab);
+}
+
 /* ---- the threads that ask ---- */
 
 enum { BURST = 4 };
