@@ -134,6 +134,8 @@ bool require_order(struct decide_ctx *ctx)
 const struct step *require_attempt(struct decide_ctx *ctx, struct text name,
                                    enum direction direction, uint32_t attempt, uint32_t *ret_index)
 {
+    if (!require_order(ctx))
+        return NULL;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
         reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));

@@ -37,7 +37,8 @@ void reject_early(struct decide_ctx *ctx, int64_t due_at);
 void reject_unknown_order(struct decide_ctx *ctx);
 /* False after it rejected a command for an order that is unknown, or without its workflow. */
 bool require_order(struct decide_ctx *ctx);
-/* The step that the command names, or NULL after it rejected: that attempt is not current. */
+/* The step that the command names, or NULL after it rejected, as above or because that attempt is
+ * not current. */
 const struct step *require_attempt(struct decide_ctx *ctx, struct text name,
                                    enum direction direction, uint32_t attempt, uint32_t *ret_index);
 

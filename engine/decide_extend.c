@@ -22,8 +22,6 @@ void decide_extend(struct decide_ctx *ctx)
     uint32_t index = 0;
     ENGINE_ASSERT(asked->progress.size <= MESSAGE_BYTES_MAX);
     ENGINE_ASSERT(asked->instance.size <= WHO_BYTES_MAX);
-    if (!require_order(ctx))
-        return;
     const struct step *step =
         require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
     if (step == NULL)

@@ -10,8 +10,6 @@ void decide_recover(struct decide_ctx *ctx)
 {
     const struct recover_step *asked = &ctx->cmd->recover_step;
     uint32_t index = 0;
-    if (!require_order(ctx))
-        return;
     const struct step *step =
         require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
     if (step == NULL)
@@ -52,8 +50,6 @@ void decide_start(struct decide_ctx *ctx)
 {
     const struct start_step *asked = &ctx->cmd->start_step;
     uint32_t index = 0;
-    if (!require_order(ctx))
-        return;
     const struct step *step =
         require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
     if (step == NULL)
