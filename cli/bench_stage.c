@@ -96,15 +96,6 @@ enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *
 
 /* ---- topics and workflow ---- */
 
-static void ignore_finding(void *ctx, enum topics_finding finding, const char *topic,
-                           const char *line)
-{
-    (void)ctx;
-    (void)finding;
-    (void)topic;
-    (void)line;
-}
-
 /* The sources of the invocation's, and the prefix. */
 static enum error_class make_config(struct bench_stage *stage, int number, struct error *ret_error)
 {
@@ -145,7 +136,7 @@ static enum error_class make_topics(struct bench_stage *stage, struct error *ret
         .app_count = 1,
     };
     stage->topics_made = true;
-    return topics_apply(&plan, ignore_finding, NULL, ret_error);
+    return topics_apply(&plan, NULL, NULL, ret_error);
 }
 
 static enum error_class deploy(struct bench_stage *stage, struct error *ret_error)

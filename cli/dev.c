@@ -150,8 +150,8 @@ static enum error_class make_directory(struct dev *dev, struct error *ret_error)
 
 /* ---- broker and topics ---- */
 
-static void ignore_finding(void *ctx, enum topics_finding finding, const char *topic,
-                           const char *line)
+static void warn_of_difference(void *ctx, enum topics_finding finding, const char *topic,
+                               const char *line)
 {
     struct dev *dev = ctx;
     (void)topic;
@@ -179,7 +179,7 @@ static enum error_class make_topics(struct dev *dev, struct error *ret_error)
     if (dev->embedded != NULL)
         return topics_embed(&plan, dev->embedded, ret_error);
     enum error_class class = cli_kafka_options(config, &kafka, ret_error);
-    return class == ERROR_OK ? topics_apply(&plan, ignore_finding, dev, ret_error) : class;
+    return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
 }
 
 static enum error_class start_broker(struct dev *dev, struct error *ret_error)

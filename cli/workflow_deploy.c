@@ -159,15 +159,6 @@ enum error_class workflow_deploy(struct cli_session *session, const struct workf
 
 /* ---- the agents' topics ---- */
 
-static void ignore_finding(void *ctx, enum topics_finding finding, const char *topic,
-                           const char *line)
-{
-    (void)ctx;
-    (void)finding;
-    (void)topic;
-    (void)line;
-}
-
 static enum error_class make_topic(struct cli_session *session, const char *agent,
                                    struct error *ret_error)
 {
@@ -182,7 +173,7 @@ static enum error_class make_topic(struct cli_session *session, const char *agen
         .agent_count = 1,
     };
     enum error_class class = cli_kafka_options(config, &kafka, ret_error);
-    return class == ERROR_OK ? topics_apply(&plan, ignore_finding, NULL, ret_error) : class;
+    return class == ERROR_OK ? topics_apply(&plan, NULL, NULL, ret_error) : class;
 }
 
 enum error_class workflow_make_topics(struct cli_session *session, const struct workflow *workflow,

@@ -89,7 +89,7 @@ typedef void (*topics_report)(void *ctx, enum topics_finding finding, const char
 /* Creates what is missing and corrects settings; requests and replies topics that exist beside the
  * plan's are corrected too. Never changes a number of partitions or replicas: that is reported as
  * a difference. OK even with differences; RETRY if the brokers do not answer; REJECT for embedded
- * brokers, whose host makes the topics. */
+ * brokers, whose host makes the topics. `report` may be NULL. */
 enum error_class topics_apply(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);
 /* Only reports. */

@@ -26,22 +26,30 @@ struct admin {
 
 /* ---- the client ---- */
 
-static enum error_class open_admin(struct admin *admin, struct error *ret_error)
+rd_kafka_t *topics_client_new(const struct broker_kafka_options *kafka, struct error *ret_error)
 {
     struct broker_kafka options = {.loop = NULL};
     char reason[REASON_SIZE] = "";
-    kafka_options_copy(&options, admin->plan->kafka);
+    kafka_options_copy(&options, kafka);
     rd_kafka_conf_t *conf = kafka_conf_new(&options, "admin", ret_error);
     kafka_options_free(&options);
     if (conf == NULL)
-        return ERROR_REJECT;
+        return NULL;
     kafka_conf_set(conf, "log.queue", "false");
     rd_kafka_conf_set_log_cb(conf, NULL); /* what matters is in the errors returned */
-    admin->rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
-    if (admin->rk == NULL) {
+    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
+    if (rk == NULL) {
         rd_kafka_conf_destroy(conf);
-        return error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
+        (void)error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
     }
+    return rk;
+}
+
+static enum error_class open_admin(struct admin *admin, struct error *ret_error)
+{
+    admin->rk = topics_client_new(admin->plan->kafka, ret_error);
+    if (admin->rk == NULL)
+        return ERROR_REJECT;
     admin->queue = rd_kafka_queue_new(admin->rk);
     admin->timeout_ms = admin->plan->timeout_ms > 0 ? admin->plan->timeout_ms : TIMEOUT_MS;
     return ERROR_OK;
@@ -141,7 +149,8 @@ static void report(struct admin *admin, enum topics_finding finding, const char 
     (void)vsnprintf(rest, sizeof(rest), format, arguments);
     va_end(arguments);
     (void)snprintf(line, sizeof(line), "%s: %s", topic, rest);
-    admin->report(admin->ctx, finding, topic, line);
+    if (admin->report != NULL)
+        admin->report(admin->ctx, finding, topic, line);
 }
 
 /* N: what commands has decides, once it exists. 0 = nobody knows. */

@@ -7,26 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMEOUT_MS = 15000, REASON_SIZE = 256 };
-
-static rd_kafka_t *open_client(const struct broker_kafka_options *kafka, struct error *ret_error)
-{
-    struct broker_kafka options = {.loop = NULL};
-    char reason[REASON_SIZE] = "";
-    kafka_options_copy(&options, kafka);
-    rd_kafka_conf_t *conf = kafka_conf_new(&options, "admin", ret_error);
-    kafka_options_free(&options);
-    if (conf == NULL)
-        return NULL;
-    kafka_conf_set(conf, "log.queue", "false");
-    rd_kafka_conf_set_log_cb(conf, NULL); /* what matters is in the errors returned */
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
-    if (rk == NULL) {
-        rd_kafka_conf_destroy(conf);
-        (void)error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
-    }
-    return rk;
-}
+enum { TIMEOUT_MS = 15000 };
 
 static enum error_class delete_all(rd_kafka_t *rk, rd_kafka_DeleteTopic_t **names, size_t count,
                                    struct error *ret_error)
@@ -49,7 +30,7 @@ enum error_class topics_delete(const struct broker_kafka_options *kafka,
 {
     const struct rd_kafka_metadata *metadata = NULL;
     size_t prefix_size = strlen(topics->prefix);
-    rd_kafka_t *rk = open_client(kafka, ret_error);
+    rd_kafka_t *rk = topics_client_new(kafka, ret_error);
     if (rk == NULL)
         return ERROR_REJECT;
     rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &metadata, TIMEOUT_MS);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What topics.c (names, what each must be like) and topics_admin.c (asking and telling the
- * brokers) share. */
+/* What topics.c (names, what each must be like), topics_admin.c (asking and telling the brokers)
+ * and topics_delete.c share. */
 #ifndef RUNTIME_TOPICS_INTERNAL_H
 #define RUNTIME_TOPICS_INTERNAL_H
 
 #include "runtime/topics.h"
+
+#include <librdkafka/rdkafka.h>
 
 enum { TOPICS_SETTINGS = 7, TOPICS_VALUE_SIZE = 24 };
 
@@ -28,5 +30,8 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
 void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
 /* New array: of commands and events what no service can do without. */
 struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count);
+
+/* topics_admin.c: new, a client that only asks and tells. NULL: its settings are wrong. */
+rd_kafka_t *topics_client_new(const struct broker_kafka_options *kafka, struct error *ret_error);
 
 #endif
