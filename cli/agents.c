@@ -3,7 +3,6 @@
 #include "cli/console_client.h"
 #include "cli/output.h"
 #include "cli/people.h"
-#include "runtime/clock.h"
 
 #include <stdio.h>
 
@@ -54,10 +53,7 @@ static int show(struct cli *cli, const char *name)
 {
     struct console_path path = {.size = 0};
     struct console_answer answer;
-    size_t i;
-    json_t *agent;
     int code = EXIT_CODE_OK;
-    int64_t now = clock_wall_ms(clock_real());
     console_path_add(&path, "/api/agents");
     console_path_add_query(&path, "agent", name);
     if (!console_get(cli, &path, &answer, &code))
@@ -70,13 +66,9 @@ static int show(struct cli *cli, const char *name)
     }
     if (json_is_false(json_object_get(answer.json, "complete")))
         (void)fprintf(cli->err, "reeve: the console is still reading: some may be missing\n");
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-    json_array_foreach(list, i, agent)
-        output_row(output,
-                   cli->output == CLI_OUTPUT_TABLE ? row_of(agent, now) : json_incref(agent));
+    code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
     console_answer_deinit(&answer);
-    return output_finish(output) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return code;
 }
 
 static int list(struct cli *cli)

@@ -2,6 +2,8 @@
 /* Tables, JSON, JSON lines. See output.h. */
 #include "cli/output.h"
 
+#include "runtime/clock.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,4 +270,16 @@ bool output_finish(struct output *output)
     free(output->widths);
     free(output);
     return written;
+}
+
+int output_list(const struct cli *cli, const struct output_column *columns, size_t column_count,
+                const json_t *list, json_t *(*row_of)(const json_t *item, int64_t now))
+{
+    size_t i;
+    json_t *item;
+    int64_t now = clock_wall_ms(clock_real());
+    struct output *output = output_new(cli->out, cli->output, columns, column_count);
+    json_array_foreach(list, i, item)
+        output_row(output, cli->output == CLI_OUTPUT_TABLE ? row_of(item, now) : json_incref(item));
+    return output_finish(output) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }

@@ -29,6 +29,11 @@ void output_flush(struct output *output);
 /* Frees. False: not everything could be written. */
 bool output_finish(struct output *output);
 
+/* All of a JSON list: its items as they are, or in a table the rows that are made of them now.
+ * The exit code. */
+int output_list(const struct cli *cli, const struct output_column *columns, size_t column_count,
+                const json_t *list, json_t *(*row_of)(const json_t *item, int64_t now));
+
 /* Texts from elsewhere, safe on a terminal: control characters as '?'. Writes at most `width`
  * columns (0 = all), with "..." where it was cut. */
 void output_text(FILE *out, const char *text, size_t width);

@@ -3,9 +3,6 @@
 #include "cli/console_client.h"
 #include "cli/output.h"
 #include "cli/people.h"
-#include "runtime/clock.h"
-
-#include <stdio.h>
 
 static const struct output_column columns[] = {
     {"partition", "PARTITION", true}, {"owner", "OWNER", false},      {"claimed", "CLAIMED", true},
@@ -54,20 +51,14 @@ static int run(struct cli *cli)
 {
     struct console_path path = {.size = 0};
     struct console_answer answer;
-    size_t i;
-    json_t *owner;
     int code = EXIT_CODE_OK;
-    int64_t now = clock_wall_ms(clock_real());
     console_path_add(&path, "/api/owners");
     if (!console_get(cli, &path, &answer, &code))
         return code;
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-    json_array_foreach(json_object_get(answer.json, "owners"), i, owner)
-        output_row(output,
-                   cli->output == CLI_OUTPUT_TABLE ? row_of(owner, now) : json_incref(owner));
+    code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]),
+                       json_object_get(answer.json, "owners"), row_of);
     console_answer_deinit(&answer);
-    return output_finish(output) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return code;
 }
 
 static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
