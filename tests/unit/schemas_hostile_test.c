@@ -250,6 +250,16 @@ Test(schemas_hostile, blocks_are_as_long_as_they_say)
     kit_deinit(&kit);
 }
 
+/* An order's bytes before its lines. */
+static void put_order_head(const struct kit *kit, struct buffer *buffer)
+{
+    put_marker(buffer, codec_fingerprint(kit->codec, RECORD_SUBMIT_ORDER));
+    put_string(buffer, "1");
+    put_string(buffer, "");
+    put_string(buffer, "EUR");
+}
+
+/* And behind them. */
 static void put_order_tail(struct buffer *buffer)
 {
     put_long(buffer, 0); /* attributes */
@@ -267,10 +277,7 @@ Test(schemas_hostile, blocks_add_up)
     struct kit kit;
     kit_init(&kit);
     struct buffer bytes = {0};
-    put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_SUBMIT_ORDER));
-    put_string(&bytes, "1");
-    put_string(&bytes, "");
-    put_string(&bytes, "EUR");
+    put_order_head(&kit, &bytes);
     for (int i = 0; i < 100; i++) {
         put_long(&bytes, i % 2 == 0 ? 3 : -3);
         if (i % 2 == 1)
@@ -299,10 +306,7 @@ static enum error_class price_of(const char *raw, size_t size, int64_t *ret_unsc
     struct kit kit;
     kit_init(&kit);
     struct buffer bytes = {0};
-    put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_SUBMIT_ORDER));
-    put_string(&bytes, "1");
-    put_string(&bytes, "");
-    put_string(&bytes, "EUR");
+    put_order_head(&kit, &bytes);
     put_long(&bytes, 1);
     put_string(&bytes, "sku");
     put_string(&bytes, "");

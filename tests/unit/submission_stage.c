@@ -213,15 +213,21 @@ struct search {
     uint32_t found;
 };
 
-static void count_command(void *ctx, const struct broker_record *record)
+static struct record decoded_of(struct search *search, const struct broker_record *record)
 {
-    struct search *search = ctx;
     struct record decoded;
     struct error error;
     heap_arena_reset(&search->stage->heap);
     enum error_class class = codec_decode(search->stage->codec, record->value, true,
                                           &search->stage->heap.arena, &decoded, &error);
     assert(class == ERROR_OK);
+    return decoded;
+}
+
+static void count_command(void *ctx, const struct broker_record *record)
+{
+    struct search *search = ctx;
+    struct record decoded = decoded_of(search, record);
     assert(text_equal(decoded.command.order_id, record->key));
     assert(record->partition == broker_partition_of(record->key, STAGE_COMMAND_PARTITIONS));
     if (decoded.kind == RECORD_SUBMIT_ORDER)
@@ -277,12 +283,8 @@ uint32_t stage_dead_letters(struct stage *stage, int32_t partition, int64_t offs
 static void count_rejection(void *ctx, const struct broker_record *record)
 {
     struct search *search = ctx;
-    struct record decoded;
-    struct error error;
-    heap_arena_reset(&search->stage->heap);
-    enum error_class class = codec_decode(search->stage->codec, record->value, true,
-                                          &search->stage->heap.arena, &decoded, &error);
-    assert(class == ERROR_OK && decoded.kind == RECORD_STATUS_UPDATE);
+    struct record decoded = decoded_of(search, record);
+    assert(decoded.kind == RECORD_STATUS_UPDATE);
     const struct status_update *status = &decoded.status_update;
     assert(status->kind == STATUS_REJECTED && status->order_version == 0);
     assert(!text_empty(status->code) && !text_empty(status->message));

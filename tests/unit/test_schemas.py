@@ -82,16 +82,20 @@ def rewrite(schema, change):
     return schema
 
 
+def named_types(schema):
+    """The definitions of the schema's named types, by name."""
+    definitions = {}
+    if isinstance(schema, dict) and "name" in schema:
+        definitions[schema["name"]] = schema
+    for child in children(schema):
+        definitions.update(named_types(child))
+    return definitions
+
+
 def respelled(schema, original):
     """The schema with every named type written out where it is used first, and only there: fields
     may have moved or gone, and with them the definition of what others use."""
-    definitions = {}
-
-    def collect(node):
-        if isinstance(node, dict) and "name" in node:
-            definitions[node["name"]] = node
-        for child in children(node):
-            collect(child)
+    definitions = {**named_types(original), **named_types(schema)}
 
     def spell(node, seen):
         if isinstance(node, list):
@@ -112,23 +116,12 @@ def respelled(schema, original):
             node["fields"] = [{**f, "type": spell(f["type"], seen)} for f in node["fields"]]
         return node
 
-    collect(original)
-    collect(schema)
     return spell(schema, set())
 
 
 def types_alone(schema):
     """Each named type in the schema, with all that it uses written out in it."""
-    definitions = {}
-
-    def collect(node):
-        if isinstance(node, dict) and "name" in node:
-            definitions[node["name"]] = node
-        for child in children(node):
-            collect(child)
-
-    collect(schema)
-    return [respelled(node, schema) for node in definitions.values()]
+    return [respelled(node, schema) for node in named_types(schema).values()]
 
 
 def newer(schema):
