@@ -5,9 +5,9 @@ everybody who reads it agrees. Supervisors and agents are taken over in the same
 import json
 import unittest
 
-from lib import Broker, wait_for
+from lib import wait_for
 from lib.checker import partition_of
-from lib.crowd import WORKFLOW, Crowd
+from lib.crowd import WORKFLOW, CrowdTest
 
 # A step whose agent never answers: three attempts, then what was done is undone.
 SILENCE = {
@@ -22,21 +22,12 @@ SILENCE = {
 }
 
 
-class OwnershipTest(unittest.TestCase):
+class OwnershipTest(CrowdTest):
     @classmethod
     def setUpClass(cls):
-        cls.broker = Broker.shared()
-        cls.addClassCleanup(cls.broker.stop)
-        cls.crowd = Crowd(cls.broker, schedulers=3, supervisors=2, workflows=[WORKFLOW, SILENCE],
-                          agents={"stock": {}, "bank": {}, "mute": {"agent.sim.silent.share": 1}},
-                          properties={"clock.skew.max.ms": 400})
-        cls.addClassCleanup(cls.crowd.stop)
-
-    @classmethod
-    def tearDownClass(cls):
-        findings = cls.crowd.findings()
-        if findings:
-            raise AssertionError("\n".join(findings))
+        cls.start_crowd(schedulers=3, supervisors=2, workflows=[WORKFLOW, SILENCE],
+                        agents={"stock": {}, "bank": {}, "mute": {"agent.sim.silent.share": 1}},
+                        properties={"clock.skew.max.ms": 400})
 
     def wait_for_owners(self, wanted):
         """Each partition's latest claim is of one of them, and it runs."""

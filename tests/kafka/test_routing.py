@@ -5,9 +5,9 @@ is by the scheduler's clock, which is one for both."""
 
 import unittest
 
-from lib import Broker, wait_for
+from lib import wait_for
 from lib import records as codec
-from lib.crowd import Crowd
+from lib.crowd import CrowdTest
 
 TIMEOUT_SECONDS = 600
 
@@ -23,7 +23,7 @@ def workflow(name, *agents, seconds=60):
             "Steps": [{"Name": "Call", "Agents": list(agents)}]}
 
 
-class RoutingTest(unittest.TestCase):
+class RoutingTest(CrowdTest):
     """A class has its own services: what one agent is to another is all that matters here."""
 
     workflows = ()
@@ -34,17 +34,8 @@ class RoutingTest(unittest.TestCase):
     def setUpClass(cls):
         if cls is RoutingTest:
             raise unittest.SkipTest("for others to build on")
-        cls.broker = Broker.shared()
-        cls.addClassCleanup(cls.broker.stop)
-        cls.crowd = Crowd(cls.broker, partitions=4, workflows=cls.workflows, agents=cls.agents,
-                          properties=PROPERTIES, **cls.options)
-        cls.addClassCleanup(cls.crowd.stop)
-
-    @classmethod
-    def tearDownClass(cls):
-        findings = cls.crowd.findings()
-        if findings:
-            raise AssertionError("\n".join(findings))
+        cls.start_crowd(partitions=4, workflows=cls.workflows, agents=cls.agents,
+                        properties=PROPERTIES, **cls.options)
 
     # ---- the services ----
 

@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from lib import Broker, check, wait_for
 from lib.checker import Checker, partition_of
-from lib.crowd import WORKFLOW, Crowd, flip_bit
+from lib.crowd import WORKFLOW, Crowd, CrowdTest, flip_bit
 from lib.records import local_schemas
 
 # Waits for an agent that is not there until the end: orders under way, with deadlines.
@@ -20,15 +20,12 @@ OPEN = {"Name": "open", "Version": 1, "TimeoutSeconds": 3600,
 ROLES = ("scheduler-1", "supervisor-1", "console")
 
 
-class StoresTest(unittest.TestCase):
+class StoresTest(CrowdTest):
     @classmethod
     def setUpClass(cls):
-        cls.broker = Broker.shared()
-        cls.addClassCleanup(cls.broker.stop)
         # Steps are started whether or not their agent is there.
-        cls.crowd = Crowd(cls.broker, partitions=2, workflows=[WORKFLOW, OPEN],
-                          properties={"routing.enabled": "false"})
-        cls.addClassCleanup(cls.crowd.stop)
+        cls.start_crowd(partitions=2, workflows=[WORKFLOW, OPEN],
+                        properties={"routing.enabled": "false"})
         cls.crowd.add("console", "console")
         cls.crowd.cluster.reeve("topics", "apply", "--agent", "later")
         cls.closed = cls.crowd.submit(60)
@@ -42,9 +39,7 @@ class StoresTest(unittest.TestCase):
         cls.crowd.agents["later"] = {}
         cls.crowd.add_agent("later")
         cls.crowd.wait_for_end(cls.open)
-        findings = cls.crowd.findings()
-        if findings:
-            raise AssertionError("\n".join(findings))
+        super().tearDownClass()
 
     def all_digests(self):
         def caught_up():

@@ -13,10 +13,12 @@ import decimal
 import json
 import os
 import pathlib
+import unittest
 
 from confluent_kafka.admin import AdminClient
 
 from . import records
+from .broker import Broker
 from .checker import ENDED, Checker, check, partition_of
 from .cluster import Cluster
 from .stage import Tail
@@ -305,3 +307,20 @@ def flip_bit(path, share=0.5):
         file.seek(at)
         file.write(bytes([byte ^ 0x10]))
     return at
+
+
+class CrowdTest(unittest.TestCase):
+    """Tests that share one crowd. After the last one all that came of it is checked."""
+
+    @classmethod
+    def start_crowd(cls, **options):
+        cls.broker = Broker.shared()
+        cls.addClassCleanup(cls.broker.stop)
+        cls.crowd = Crowd(cls.broker, **options)
+        cls.addClassCleanup(cls.crowd.stop)
+
+    @classmethod
+    def tearDownClass(cls):
+        findings = cls.crowd.findings()
+        if findings:
+            raise AssertionError("\n".join(findings))
