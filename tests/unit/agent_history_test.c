@@ -100,6 +100,7 @@ Test(agent_history, what_another_instance_answered_is_answered_so_again)
     cr_assert_eq(world->calls_started, 2);
     cr_assert_eq(looks(instance), 0, "its own memory has them now");
     cr_assert_eq(metric(instance, "reeve_agent_memory_recalled_total"), 2);
+    cr_assert_eq(metric(instance, "reeve_agent_memory_written_total"), 0, "and once is enough");
     world_advance(world, 1000);
     cr_assert_eq(world_committed(instance, "A"),
                  1 + (world_partition("A") == world_partition("B")));
@@ -242,6 +243,64 @@ Test(agent_history, what_retention_took_is_not_there)
     world_free(world);
 }
 
+/* In partition 0, as if by an instance of some agent. */
+static void append_report(struct world *world, const char *order, const char *agent,
+                          const char *output)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(order)};
+    cmd.report_step = (struct report_step){.order_id = text_of(order),
+                                           .step = TEXT("Pay"),
+                                           .attempt = 1,
+                                           .succeeded = true,
+                                           .effect = EFFECT_APPLIED,
+                                           .output = text_of(output),
+                                           .agent = text_of(agent),
+                                           .instance = TEXT("x")};
+    struct buffer bytes = {.size = 0};
+    codec_encode(world->codec, RECORD_REPORT_STEP, &cmd, &bytes);
+    (void)broker_memory_append(world->cluster, "t.commands", 0, text_of(order),
+                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
+}
+
+Test(agent_history, what_another_agent_says_is_no_answer)
+{
+    struct world *world = world_with_folder();
+    char order[16];
+    int at = 0;
+    int64_t decided = world_decide(world, order_of_partition_0(order, &at));
+    (void)broker_memory_append(world->cluster, "t.commands", 0, TEXT("x"), TEXT("not a record"));
+    append_report(world, order, "bank", "{}");
+    world_request_of(world, order, decided, SOON);
+    struct instance *instance = alone(world);
+    cr_assert_eq(looks(instance), 1);
+    cr_assert_eq(instance->call_count, 1);
+    world_free(world);
+}
+
+Test(agent_history, what_is_beyond_its_bounds_is_called_again)
+{
+    struct world *world = world_with_folder();
+    char a[16], b[16], other[16];
+    int at = 0;
+    static char output[8001];
+    int64_t decided = world_decide(world, order_of_partition_0(a, &at));
+    append_report(world, a, "pay", "{}");
+    memset(output, ' ', sizeof(output) - 1);
+    memcpy(output, "{}", 2);
+    for (int i = 0; i < HISTORY_BYTES_MAX / 8000 + 1; i++)
+        append_report(world, order_of_partition_0(other, &at), "pay", output);
+    append_report(world, order_of_partition_0(b, &at), "pay", "{}");
+    world_request_of(world, a, decided, SOON);
+    world_request_of(world, b, decided, SOON);
+    struct instance *instance = alone(world);
+    cr_assert_eq(looks(instance), 1);
+    cr_assert_eq(found(instance), 1);
+    cr_assert_eq(instance->call_count, 1);
+    cr_assert(text_equal(instance->calls[0]->request->order_id, text_of(b)));
+    world_free(world);
+}
+
 Test(agent_history, what_begins_no_call_needs_no_look)
 {
     struct world *world = world_with_folder();
@@ -338,6 +397,105 @@ Test(agent_history, drained_or_killed_at_any_moment)
         cr_assert_eq(world_committed(instance, "A"), 1);
         world_free(world);
     }
+}
+
+/* ---- random histories ---- */
+
+enum { CASES = 40, TURNS = 120 };
+
+struct orders {
+    struct world *world;
+    char names[TURNS][16];
+    int64_t decided[TURNS];
+    int count;
+    uint64_t found; /* by instances that are gone */
+};
+
+static int draw(const struct orders *orders, uint64_t below)
+{
+    return (int)broker_memory_random(orders->world->cluster, below);
+}
+
+/* The property: nothing is called that the log has an answer of. */
+static void on_call(struct instance *instance, struct agent_call *call)
+{
+    char order[16];
+    (void)snprintf(order, sizeof(order), "%.*s", TEXT_ARG(call->request->order_id));
+    cr_assert_eq(world_count_reports(instance->world, order), 0, "%s was answered", order);
+    cr_assert_lt(instance->call_count, WORLD_CALLS_MAX);
+    instance->calls[instance->call_count++] = call;
+}
+
+static void ask_for_one(struct orders *orders)
+{
+    int at = orders->count++;
+    (void)snprintf(orders->names[at], sizeof(orders->names[at]), "O%d", at);
+    orders->decided[at] = world_decide(orders->world, orders->names[at]);
+    world_request_of(orders->world, orders->names[at], orders->decided[at], SOON * 1000LL);
+}
+
+static void kill_one(struct orders *orders, struct instance *instance)
+{
+    orders->found += found(instance);
+    world_kill(instance);
+}
+
+static void turn(struct orders *orders)
+{
+    struct world *world = orders->world;
+    struct instance *instance = &world->instances[draw(orders, world->instance_count)];
+    int kind = draw(orders, 20);
+    if (kind < 6) {
+        ask_for_one(orders);
+    } else if (kind < 9 && orders->count > 0) {
+        int at = draw(orders, (uint64_t)orders->count);
+        world_request_of(world, orders->names[at], orders->decided[at], SOON * 1000LL);
+    } else if (kind == 9) {
+        broker_memory_rebalance(world->cluster, WORLD_GROUP);
+        step(world, draw(orders, 40));
+        world_rebalance(world);
+    } else if (kind == 10 && world->instance_count < WORLD_INSTANCES_MAX) {
+        use_new_folder(world);
+        (void)alone(world);
+    } else if (kind == 11) {
+        world_advance(world, 200);
+    } else if (instance->agent == NULL) {
+        return;
+    } else if (kind == 12 && draw(orders, 3) == 0) {
+        kill_one(orders, instance);
+    } else if (kind == 13) {
+        broker_memory_revoke(instance->broker, WORLD_GROUP, true);
+        step(world, draw(orders, 40));
+    } else if (instance->call_count > 0 && draw(orders, 3) > 0) {
+        world_succeed(instance, "{\"n\":1}");
+    } else if (instance->call_count > 0) {
+        world_fail(instance, EFFECT_UNKNOWN, false);
+    }
+}
+
+Test(agent_history, nothing_is_called_that_the_log_has_an_answer_of)
+{
+    const char *text = getenv("REEVE_SEED");
+    uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : 1;
+    uint64_t found_in_all = 0;
+    for (uint64_t i = 0; i < CASES; i++) {
+        static struct orders orders;
+        (void)fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
+        orders = (struct orders){.world = world_new(seed + i)};
+        struct world *world = orders.world;
+        memset(&world->claim_id, 7, sizeof(world->claim_id));
+        world->on_call = on_call;
+        use_new_folder(world);
+        (void)alone(world);
+        for (int at = 0; at < TURNS; at++)
+            turn(&orders);
+        for (uint32_t at = 0; at < world->instance_count; at++)
+            if (world->instances[at].agent != NULL)
+                kill_one(&orders, &world->instances[at]);
+        found_in_all += orders.found;
+        world_free(world);
+    }
+    cr_assert_gt(found_in_all, CASES);
 }
 
 /* ---- what is kept ---- */
