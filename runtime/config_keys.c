@@ -73,7 +73,7 @@ const struct config_key config_keys[] = {
      "Block cache, shared by all partitions of the process."},
     {"rocksdb.write.buffer.mb", CONFIG_INT, "8", 1, 4096, "MB", NO_CHOICES,
      CONFIG_SCHEDULER | CONFIG_SUPERVISOR | CONFIG_CONSOLE | CONFIG_CLI,
-     "Write buffer of each partition's column families."},
+     "Write buffers of all partitions of the process together; each has 2 MB at least."},
 
     /* ---- elections: the auditor among supervisors, programs of your own ---- */
     {"leader.lease.ms", CONFIG_DURATION_MS, "10000", 100, 3600000, "ms", NO_CHOICES,
