@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long orders wait when their scheduler is killed: restarts and takeovers, as a line of JSON.
+
+    takeovers.py [--restarts N] [--takeovers N] [--orders N]
+
+restart:  of two static members one is killed and started again at once; ms from the SIGKILL until
+          the first order of one of its partitions is Processed, at each of the restarts.
+takeover: the owner of one partition that has so many open orders is killed, and its standby takes
+          over; ms from its last Decision until the Claim and until the first Decision of the other.
+
+scripts/bench runs it, with PYTHONPATH (tests/kafka), REEVE (the executable) and REEVE_BOOTSTRAP."""
+
+import argparse
+import json
+
+from lib import Broker, wait_for
+from lib.crowd import Crowd
+from lib.takeover import Takeover, restart
+
+
+def restarts(broker, count):
+    crowd = Crowd(broker, schedulers=2, properties={
+        "group.static": "true", "session.timeout.ms": 30000})
+    try:
+        found = []
+        # The first one does not count: the broker's JVM compiles what is hot.
+        for _ in range(count + 1):
+            for number in (1, 2):
+                wait_for("each scheduler runs three partitions", lambda number=number: crowd[
+                    f"scheduler-{number}"].metric("reeve_partitions_running") == 3, 60)
+            found.append(restart(crowd, crowd["scheduler-2"]))
+        return {"first_order_ms": found[1:]}
+    finally:
+        crowd.stop()
+
+
+def takeovers(broker, count, orders):
+    stage = Takeover(broker, orders)
+    try:
+        owner = stage.scheduler("owner-1", 1)
+        stage.open_orders(owner)
+        heir = stage.scheduler("owner-2", 1)
+        found = []
+        for _ in range(count):
+            owner, heir = stage.owner_and_standby(owner, heir)
+            found.append(stage.take_over(owner, heir))
+            owner.start(ready=False)
+        return {"open_orders": orders, "session_ms": stage.session_ms,
+                **{name: [each[name] for each in found] for name in found[0]}}
+    finally:
+        stage.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--restarts", type=int, default=9)
+    parser.add_argument("--takeovers", type=int, default=3)
+    parser.add_argument("--orders", type=int, default=50000)
+    arguments = parser.parse_args()
+    broker = Broker.shared()
+    try:
+        print(json.dumps({
+            "restart": restarts(broker, arguments.restarts),
+            "takeover": takeovers(broker, arguments.takeovers, arguments.orders)}))
+    finally:
+        broker.stop()
+
+
+if __name__ == "__main__":
+    main()

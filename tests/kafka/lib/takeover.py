@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the death of a scheduler costs: for test_standby.py and for tests/bench/takeovers.py."""
+
+import decimal
+import json
+import threading
+import time
+
+import confluent_kafka
+
+from . import records
+from .cluster import Cluster
+from .waiting import wait_for
+
+
+def restart(crowd, service):
+    """Kills a scheduler and starts it again at once, while orders come in. After how many ms the
+    first order of one of its partitions was Processed, by the broker's append time."""
+    crowd.look()
+    owned = {p for p, name in crowd.owners().items() if name == service.name}
+    begun_ms = time.time() * 1000
+    service.sigkill()
+    service.start(ready=False)
+    names = crowd.submit(30)
+    crowd.wait_for_end(names)
+    return round(min(
+        record.timestamp_ms for record in crowd.look()
+        if record.type == "Decision" and record.partition in owned and
+        record.value["order_state"] == "Processed" and record.value["order_id"] in names
+    ) - begun_ms)
+
+
+LONG = {"Name": "long", "Version": 1, "TimeoutSeconds": 864000,
+        "Steps": [{"Name": "Wait", "Agent": "mute", "TimeoutSeconds": 777600}]}
+
+
+class Orders(threading.Thread):
+    """SubmitOrder commands as the submission service writes them, one encoded for all: a million
+    takes seconds. As a thread, one order every 10 ms."""
+
+    def __init__(self, cluster):
+        super().__init__(daemon=True)
+        self.topic, self.count, self.ends = cluster.topic("commands"), 0, threading.Event()
+        self.producer = confluent_kafka.Producer({
+            "bootstrap.servers": cluster.broker.bootstrap, "acks": "all",
+            "enable.idempotence": True, "linger.ms": 5, "compression.type": "lz4",
+            "queue.buffering.max.messages": 1000000})
+        self.template = records.local_schemas().encode("SubmitOrder", {
+            "order_id": "order-########", "customer": "17850", "currency": "GBP",
+            "lines": [{"sku": "85123A", "description": "WHITE HANGING HEART", "quantity": 6,
+                       "unit_price": decimal.Decimal("2.5500")}] * 2,
+            "attributes": {}, "priority": "normal", "reply_to": "", "workflow": "long",
+            "workflow_version": 1, "traceparent": "", "content_hash": bytes(16)})
+
+    def submit(self, count=1):
+        for _ in range(count):
+            self.count += 1
+            name = b"order-%08d" % self.count
+            while True:
+                try:
+                    self.producer.produce(
+                        self.topic, self.template.replace(b"order-########", name), key=name)
+                    break
+                except BufferError:
+                    self.producer.poll(0.1)
+            self.producer.poll(0)
+
+    def run(self):
+        while not self.ends.wait(0.01):
+            self.submit()
+
+    def finish(self):
+        self.ends.set()
+        if self.ident is not None:
+            self.join(30)
+        self.producer.flush(60)
+
+
+def lines_of(service, message):
+    """The service's log lines with that message, as dicts."""
+    found = []
+    for line in service.stderr.splitlines():
+        if line.startswith("{") and message in line:
+            entry = json.loads(line)
+            if entry.get("message") == message:
+                found.append(entry)
+    return found
+
+
+class Takeover:
+    """Schedulers of one partition. Opens `count` orders that stay open, kills the owner while more
+    come in, and measures until the heir goes on."""
+
+    def __init__(self, broker, count, session_ms=2000):
+        self.broker, self.count, self.session_ms = broker, count, session_ms
+        self.patience = 300 + count // 1000
+        self.next_order = 0
+        self.cluster = Cluster(broker, partitions=1, properties={
+            "session.timeout.ms": session_ms, "routing.enabled": "false"})
+        self.cluster.reeve("topics", "apply", "--agent", "mute")
+        path = self.cluster.folder / "long.json"
+        path.write_text(json.dumps(LONG), encoding="utf-8")
+        self.cluster.workflow_deploy(path)
+
+    def stop(self):
+        self.cluster.stop()
+
+    def scheduler(self, name, standby):
+        return self.cluster.add("scheduler", name, {
+            "instance.id": name, "scheduler.standby": standby}, ready=False)
+
+    def decided(self, *services):
+        return sum(service.metric("reeve_decisions_total") or 0 for service in services)
+
+    def open_orders(self, scheduler):
+        orders = Orders(self.cluster)
+        begun = time.monotonic()
+        orders.submit(self.count)
+        orders.finish()
+        self.next_order = orders.count
+        wait_for(lambda: f"{self.count} decided, {self.decided(scheduler)} are: {scheduler.tail()}",
+                 lambda: self.decided(scheduler) >= self.count, self.patience)
+        return time.monotonic() - begun
+
+    def owner_and_standby(self, first, second):
+        """The two schedulers in that order, once one owns the partition and one stands by."""
+        wait_for(lambda: f"one owns and one stands by:\n{first.tail()}\n{second.tail()}",
+                 lambda: sorted((s.metric("reeve_partitions_running") or 0,
+                                 s.metric("reeve_partitions_warm") or 0)
+                                for s in (first, second)) == [(0, 1), (1, 0)], self.patience)
+        return (second, first) if second.metric("reeve_partitions_running") == 1 else (first,
+                                                                                       second)
+
+    def end_of_log(self, consumer):
+        return records.watermarks(consumer, confluent_kafka.TopicPartition(
+            self.cluster.topic("events"), 0), 30)[1]
+
+    def read_log(self, start):
+        """Of events[0], from that offset to its present end."""
+        consumer = confluent_kafka.Consumer({
+            "bootstrap.servers": self.broker.bootstrap, "group.id": "reader",
+            "enable.auto.commit": False, "auto.offset.reset": "error"})
+        try:
+            end, found = self.end_of_log(consumer), []
+            consumer.assign([confluent_kafka.TopicPartition(
+                self.cluster.topic("events"), 0, start)])
+            while not found or found[-1].offset + 1 < end:
+                message = consumer.poll(30)
+                assert message is not None, "the log cannot be read"
+                if not message.error():
+                    found.append(records.to_record(message, records.local_schemas()))
+            return found
+        finally:
+            consumer.close()
+
+    def take_over(self, victim, heir):
+        """Kills the owner while orders come in. How many records the heir folded, and the pause in
+        the log, in ms after the last Decision of the old owner: until the Claim, until the first
+        Decision."""
+        claims = len(lines_of(heir, "partition claimed"))
+        load = Orders(self.cluster)
+        load.count = self.next_order
+        before, begun = self.decided(victim), self.decided(heir)
+        load.start()
+        try:
+            wait_for("orders come in", lambda: self.decided(victim) > before + 20, 60)
+            mark = lines_of(victim, "partition claimed")[-1]["claim_offset"]
+            victim.sigkill()
+            wait_for(lambda: f"{heir.name} takes over:\n{heir.tail()}", lambda: (
+                len(lines_of(heir, "partition claimed")) > claims and
+                self.decided(heir) > begun), self.patience, 0.05)
+        finally:
+            load.finish()
+        self.next_order = load.count
+        line = lines_of(heir, "partition claimed")[-1]
+        claim = line["claim_offset"]
+        log = self.read_log(max(mark, claim - 50))
+        last = max(r.timestamp_ms for r in log if r.type == "Decision" and r.offset < claim)
+        claimed = next(r.timestamp_ms for r in log if r.offset == claim)
+        first = next(r.timestamp_ms for r in log
+                     if r.type == "Decision" and r.offset > claim)
+        return {"folded": line["folded"], "claim_ms": claimed - last, "decision_ms": first - last}
