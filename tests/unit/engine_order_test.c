@@ -102,6 +102,19 @@ struct world {
     const struct workflow *workflow;
 };
 
+static void world_init(struct world *world, const char *workflow)
+{
+    test_arena_init(&world->memory);
+    test_arena_init(&world->live);
+    world->workflow = workflow_of(&world->memory.arena, workflow);
+}
+
+static void world_deinit(struct world *world)
+{
+    test_arena_deinit(&world->live);
+    test_arena_deinit(&world->memory);
+}
+
 static struct decision decide_at(struct world *world, int64_t now, const struct command *cmd)
 {
     struct decide_input input = {
@@ -159,8 +172,7 @@ Test(engine_order, the_largest_order_fits)
     cr_assert_null(order_difference(&copy, &again), "%s", order_difference(&copy, &again));
     cr_assert(text_equal(again.details.lines[1999].sku, submit.submit_order.lines[1999].sku));
     test_arena_deinit(&other);
-    test_arena_deinit(&world.live);
-    test_arena_deinit(&world.memory);
+    world_deinit(&world);
 }
 
 /* The live order owns what it needs: the bytes of the command and the Decision may go. */
@@ -211,9 +223,7 @@ static struct command report_of(const char *step, enum direction direction, uint
 Test(engine_order, a_step_along_its_life)
 {
     static struct world world;
-    test_arena_init(&world.memory);
-    test_arena_init(&world.live);
-    world.workflow = workflow_of(&world.memory.arena, "T90000 A{c,z1} B<-A");
+    world_init(&world, "T90000 A{c,z1} B<-A");
     struct command cmd = large_submission(&world.memory.arena);
     decide_at(&world, 1000, &cmd);
     const struct order *order = &world.order;
@@ -269,8 +279,7 @@ Test(engine_order, a_step_along_its_life)
     cr_assert_eq(order->ended_at, 6000);
     cr_assert_eq(order->updated_at, 6000);
     cr_assert_eq(order->version, 6);
-    test_arena_deinit(&world.live);
-    test_arena_deinit(&world.memory);
+    world_deinit(&world);
 }
 
 /* ---- effects ---- */
@@ -278,9 +287,7 @@ Test(engine_order, a_step_along_its_life)
 Test(engine_order, an_attempt_that_was_superseded_asks_nobody)
 {
     static struct world world;
-    test_arena_init(&world.memory);
-    test_arena_init(&world.live);
-    world.workflow = workflow_of(&world.memory.arena, "A{z1}");
+    world_init(&world, "A{z1}");
     struct command cmd = large_submission(&world.memory.arena);
     struct decision first = decide_next(&world, &cmd);
     cmd = report_of("A", DIRECTION_DO, 1, false);
@@ -290,16 +297,13 @@ Test(engine_order, an_attempt_that_was_superseded_asks_nobody)
     cr_assert_eq(effects.request_count, 0);
     effects_of(&second, 0, 2, &world.order, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 1);
-    test_arena_deinit(&world.live);
-    test_arena_deinit(&world.memory);
+    world_deinit(&world);
 }
 
 Test(engine_order, requests_of_an_older_decision_are_only_those_still_current)
 {
     static struct world world;
-    test_arena_init(&world.memory);
-    test_arena_init(&world.live);
-    world.workflow = workflow_of(&world.memory.arena, "A B C<-A,B");
+    world_init(&world, "A B C<-A,B");
     struct command submit = large_submission(&world.memory.arena);
     struct decision accepted = decide_next(&world, &submit);
     accepted.claim_id.bytes[3] = 7;
@@ -330,16 +334,13 @@ Test(engine_order, requests_of_an_older_decision_are_only_those_still_current)
     effects_of(&second, 5, 71, NULL, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 0);
     cr_assert(effects.has_status);
-    test_arena_deinit(&world.live);
-    test_arena_deinit(&world.memory);
+    world_deinit(&world);
 }
 
 Test(engine_order, an_undo_is_told_what_its_step_put_out)
 {
     static struct world world;
-    test_arena_init(&world.memory);
-    test_arena_init(&world.live);
-    world.workflow = workflow_of(&world.memory.arena, "A{c} B<-A");
+    world_init(&world, "A{c} B<-A");
     struct command cmd = large_submission(&world.memory.arena);
     decide_next(&world, &cmd);
     cmd = (struct command){.kind = COMMAND_REPORT_STEP, .order_id = TEXT("o-1")};
@@ -356,16 +357,13 @@ Test(engine_order, an_undo_is_told_what_its_step_put_out)
     cr_assert_eq(effects.requests[0].complete_by, 1000 + WORKFLOW_UNDO_TIMEOUT_MS);
     cr_assert_eq(effects.requests[0].output_count, 1);
     cr_assert(text_equal(effects.requests[0].outputs[0].output, TEXT("{\"payment\":9}")));
-    test_arena_deinit(&world.live);
-    test_arena_deinit(&world.memory);
+    world_deinit(&world);
 }
 
 Test(engine_order, nobody_is_told_who_did_not_ask)
 {
     static struct world world;
-    test_arena_init(&world.memory);
-    test_arena_init(&world.live);
-    world.workflow = workflow_of(&world.memory.arena, "A");
+    world_init(&world, "A");
     struct command cmd = large_submission(&world.memory.arena);
     cmd.submit_order.reply_to = (struct text){0};
     struct decision decision = decide_next(&world, &cmd);
@@ -373,8 +371,7 @@ Test(engine_order, nobody_is_told_who_did_not_ask)
     effects_of(&decision, 0, 9, &world.order, &world.memory.arena, &effects);
     cr_assert_not(effects.has_status);
     cr_assert_eq(effects.request_count, 1);
-    test_arena_deinit(&world.live);
-    test_arena_deinit(&world.memory);
+    world_deinit(&world);
 }
 
 /* ---- arenas ---- */
