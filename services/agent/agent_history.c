@@ -48,7 +48,7 @@ struct tenure {
     size_t bytes;       /* found so far */
     struct error error; /* the latest that may pass by itself */
     struct broker_reader *reader;
-    struct loop_timer timer;
+    struct loop_timer timer; /* of the question where events end, then of looks */
 };
 
 struct agent_history {
@@ -149,21 +149,31 @@ static int64_t now_of(const struct tenure *tenure)
 
 static void ask(struct tenure *tenure);
 
+/* INT64_MAX: unknown, so all that is asked for may have been answered before. */
+static void set_end(struct tenure *tenure, int64_t events_end)
+{
+    bool known = tenure->known;
+    tenure->known = true;
+    tenure->events_end = events_end;
+    if (known)
+        return; /* it came late: the timer is a look's now */
+    loop_timer_cancel(loop_of(tenure), &tenure->timer);
+    intake_opened(tenure->history->agent->intake, tenure->partition);
+}
+
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
     struct tenure *tenure = ctx;
     (void)low;
     tenure->asked = false;
-    if (!tenure->open || tenure->known)
+    if (!tenure->open)
         return;
-    if (tenure->asked_in != tenure->epoch) {
+    if (tenure->asked_in != tenure->epoch)
         ask(tenure); /* others may have had it since */
-        return;
-    }
-    tenure->known = true;
-    /* Without an answer all that is asked for may have been answered before. */
-    tenure->events_end = error != NULL && error_is(error) ? INT64_MAX : high;
-    intake_opened(tenure->history->agent->intake, tenure->partition);
+    else if (error == NULL || !error_is(error))
+        set_end(tenure, high);
+    else if (!tenure->known)
+        set_end(tenure, INT64_MAX);
 }
 
 static void ask(struct tenure *tenure)
@@ -188,6 +198,7 @@ void history_open(struct agent_history *history, int32_t partition)
     tenure->looked_from = tenure->read_from = INT64_MAX;
     tenure->claim_count = 0;
     tenure->blind_until = INT64_MIN;
+    loop_timer_after(loop_of(tenure), &tenure->timer, HISTORY_OPEN_MS);
     ask(tenure);
 }
 
@@ -434,6 +445,10 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     struct tenure *tenure = userdata;
     (void)loop;
     (void)timer;
+    if (!tenure->known) {
+        set_end(tenure, INT64_MAX); /* requests do not wait for that */
+        return;
+    }
     assert(tenure->state != LOOK_NONE);
     if (tenure->records > 0)
         finish_reading(tenure, true);

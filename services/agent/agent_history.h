@@ -25,6 +25,7 @@
 #include "services/agent/agent_core.h"
 
 enum {
+    HISTORY_OPEN_MS = 2000, /* to learn where events end */
     HISTORY_LOOK_MS = 10000,
     HISTORY_AGAIN_MS = 30000, /* after a look that failed: so long nobody waits for another one */
     HISTORY_RECORDS_MAX = 250000,
@@ -41,7 +42,7 @@ void history_free(struct agent_history *history);
 
 /* The partition is ours from now on; intake_opened follows, unless it is closed before. */
 void history_open(struct agent_history *history, int32_t partition);
-/* The end of its events is known: requests may be read. */
+/* The end of its events is known, or did not become known in time: requests may be read. */
 bool history_is_open(const struct agent_history *history, int32_t partition);
 /* It is not ours any more: what was found is forgotten, a look ends. Closed already is fine. */
 void history_close(struct agent_history *history, int32_t partition);

@@ -225,6 +225,31 @@ Test(agent_history, it_does_not_wait_for_ever)
     world_free(world);
 }
 
+Test(agent_history, it_begins_without_knowing_where_events_end)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    world_request_of(world, "A", world_decide(world, "A"), SOON);
+    world_succeed(instance, "{}");
+    world_kill(instance);
+    use_new_folder(world);
+    instance = world_add(world, NULL);
+    broker_memory_rebalance(world->cluster, WORLD_GROUP);
+    while (intake_partitions(instance->agent->intake) == 0)
+        cr_assert(broker_memory_step(world->cluster));
+    struct agent_history *history = instance->agent->history;
+    cr_assert_not(history_is_open(history, world_partition("A")));
+    clock_manual_advance(&world->clock, HISTORY_OPEN_MS);
+    while (loop_once(world->loop, 0) > 0)
+        continue;
+    cr_assert(history_is_open(history, world_partition("A")));
+    world_settle(world);
+    cr_assert_eq(found(instance), 1);
+    world_request_of(world, "B", world_decide(world, "B"), SOON);
+    cr_assert_eq(looks(instance), 1, "it learned that later");
+    world_free(world);
+}
+
 Test(agent_history, what_retention_took_is_not_there)
 {
     struct world *world = world_with_folder();
