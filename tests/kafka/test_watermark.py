@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Too little room on the disk of the stores: scheduler, supervisor and console pause before RocksDB
-would end them, say so, lose nothing, and go on by themselves once there is room. A large file, made
-and removed, takes the room and gives it back; no process is restarted."""
+"""Too little room on the disk of the stores: scheduler (owner or standby), supervisor and console
+pause before RocksDB would end them, say so, lose nothing, and go on by themselves once there is
+room. A large file, made and removed, takes the room and gives it back; no process is restarted."""
 
 import json
 import os
@@ -9,6 +9,7 @@ import time
 import unittest
 
 from lib import Broker, Cluster, paths, wait_for
+from lib.checker import partition_of
 
 TIMEOUT_SECONDS = 600
 WORKFLOW = paths.ROOT / "examples/workflows/three-steps.yaml"
@@ -65,11 +66,13 @@ def ended(records, orders):
     return all(states.get(order) in ENDED for order in orders)
 
 
-class WatermarkTest(unittest.TestCase):
+class DiskTest(unittest.TestCase):
+    """Services with too little room (`tight`) once the disk is filled."""
+
     def setUp(self):
         # Nobody must tell how "nobody" is doing.
-        self.cluster = Cluster(Broker.shared(), partitions=2,
-                               properties={"routing.enabled": "false"})
+        self.cluster = Cluster(Broker.shared(), partitions=2, properties={
+            "routing.enabled": "false", "session.timeout.ms": 2000})
         self.addCleanup(self.cluster.stop)
         self.disk = Disk(self.cluster.folder)
         self.addCleanup(self.disk.empty)
@@ -80,13 +83,17 @@ class WatermarkTest(unittest.TestCase):
         self.cluster.workflow_deploy(silent)
         self.cluster.add("submission")
         self.cluster.add("agent", properties={"agent.name": "noop", "agent.kind": "sim"})
-        self.tight = [self.cluster.add(role, name=role, ready=False, properties={
-            "instance.id": f"tight-{role}", "disk.free.min.mb": self.disk.limit_mb})
-            for role in ROLES]
-        self.scheduler, self.supervisor, self.console = self.tight
-        for service in self.tight:
-            service.wait_ready(60)
-        self.processes = [service.process for service in self.tight]
+        self.tight = []
+
+    def add_tight(self, role, **properties):
+        service = self.cluster.add(role, name=f"tight-{role}", ready=False, properties={
+            "instance.id": f"tight-{role}", "disk.free.min.mb": self.disk.limit_mb, **properties})
+        self.tight.append(service)
+        return service
+
+    def add_roomy(self, name, **properties):
+        return self.cluster.add("scheduler", name=name, properties={
+            "instance.id": name, "disk.free.min.mb": 0, **properties})
 
     def submit(self, name, count, workflow):
         orders = [f"{name}-{number}" for number in range(count)]
@@ -122,6 +129,15 @@ class WatermarkTest(unittest.TestCase):
                   and r.value["instance"] == "tight-scheduler"}
         return [r for r in records if r.type == "Decision" and str(r.value["claim_id"]) in claims]
 
+
+class WatermarkTest(DiskTest):
+    def setUp(self):
+        super().setUp()
+        self.scheduler, self.supervisor, self.console = [self.add_tight(role) for role in ROLES]
+        for service in self.tight:
+            service.wait_ready(60)
+        self.processes = [service.process for service in self.tight]
+
     def lags(self):
         return [service.metric("reeve_fold_lag_records")
                 for service in (self.supervisor, self.console)]
@@ -138,9 +154,7 @@ class WatermarkTest(unittest.TestCase):
         self.cluster.wait_for_records(
             "commands", lambda all: {*processed, *silent} <= {r.key for r in all}, 60)
         # Another one has room, so the log grows: supervisor and console leave it alone.
-        roomy = self.cluster.add("scheduler", name="roomy", ready=False, properties={
-            "instance.id": "roomy", "disk.free.min.mb": 0})
-        roomy.wait_ready(60)
+        roomy = self.add_roomy("roomy")
         seen = self.cluster.wait_for_records("events", lambda all: any(
             ended([r for r in all if r.partition == number], orders) for number in (0, 1)
             for orders in [[r.key for r in all if r.partition == number and r.key in processed]]
@@ -175,6 +189,80 @@ class WatermarkTest(unittest.TestCase):
             self.assertEqual(service.stderr.count("paused: too little room"), 1, service.tail())
             self.assertEqual(service.stderr.count("resumed: there is room"), 1, service.tail())
             self.cluster.reeve("verify", "--live", service.data)
+
+
+class StandbyTest(DiskTest):
+    """Two schedulers, each owns a partition and stands by for the other one; one has no room."""
+
+    def setUp(self):
+        super().setUp()
+        self.scheduler = self.add_tight("scheduler", **{"scheduler.standby": 1})
+        self.roomy = self.add_roomy("roomy", **{"scheduler.standby": 1})
+        self.wait_for_standby()
+
+    def wait_for_standby(self):
+        wait_for(lambda: f"one owned, one stood by for:\n{self.scheduler.tail()}", lambda: [
+            self.scheduler.metric(f"reeve_partitions_{what}")
+            for what in ("running", "standby", "warm")] == [1, 1, 1], 60)
+
+    def owned_by(self, name):
+        """The partitions whose latest Claim is of that scheduler."""
+        owners = {r.partition: r.value["instance"] for r in self.cluster.read_topic("events")
+                  if r.type == "Claim"}
+        return [number for number, owner in owners.items() if owner == name]
+
+    def orders_of(self, name, orders):
+        """Those of that scheduler's partitions."""
+        owned = self.owned_by(name)
+        return [order for order in orders if partition_of(order, 2) in owned]
+
+    def wait_ended(self, orders):
+        return self.cluster.wait_for_records("events", lambda all: ended(all, orders), 120)
+
+    def fill_and_submit(self, name):
+        """The disk is full; orders came, those of the roomy scheduler's partition ended. When it
+        was seen to be full, and the orders."""
+        self.fill()
+        filled_ms = time.time() * 1000
+        orders = self.submit(name, 20, "three-steps")
+        self.wait_ended(self.orders_of("roomy", orders))
+        wait_for("the standby folds no more", lambda: (
+            self.scheduler.metric("reeve_partitions_warm") == 0 and
+            self.scheduler.metric("reeve_partitions_standby") == 1 and
+            self.scheduler.metric("reeve_standby_lag_records") > 0), 60)
+        return filled_ms, orders
+
+    def test_a_standby_pauses_and_its_partition_is_not_lost(self):
+        self.wait_ended(self.submit("before", 10, "three-steps"))
+
+        # It goes on by itself, as a standby.
+        first_ms, orders = self.fill_and_submit("paused")
+        first_end_ms = self.empty()
+        self.wait_for_standby()
+        self.wait_ended(orders)
+
+        # The owner dies. Whoever has no room claims the partition and leaves its orders alone;
+        # whoever comes and has room goes on.
+        second_ms, orders = self.fill_and_submit("killed")
+        self.roomy.sigkill()
+        orders += self.submit("orphaned", 20, "three-steps")
+        wait_for(lambda: f"it takes over:\n{self.scheduler.tail()}",
+                 lambda: len(self.owned_by("tight-scheduler")) == 2, 60)
+        self.add_roomy("third", **{"scheduler.standby": 1})
+        self.wait_ended(self.orders_of("third", orders))
+        second_end_ms = self.empty()
+        events = self.wait_ended(orders)
+        self.wait_for_standby()
+
+        for since_ms, until_ms in ((first_ms, first_end_ms), (second_ms, second_end_ms)):
+            self.assertEqual([r for r in self.decisions_of_the_tight_one(events)
+                              if since_ms < r.timestamp_ms < until_ms], [])
+        self.assertEqual(self.scheduler.stderr.count("paused: too little room"), 2,
+                         self.scheduler.tail())
+        self.assertEqual(self.scheduler.stderr.count("resumed: there is room"), 2,
+                         self.scheduler.tail())
+        self.assertNotIn("partition stopped", self.scheduler.stderr)
+        self.cluster.reeve("verify", "--live", self.scheduler.data)
 
 
 if __name__ == "__main__":
