@@ -508,6 +508,11 @@ Test(agent_history, nothing_is_called_that_the_log_has_an_answer_of)
         (void)fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
         orders = (struct orders){.world = world_new(seed + i)};
         struct world *world = orders.world;
+        struct broker_memory_faults faults = {.ack_without_offset = (uint32_t)draw(&orders, 100),
+                                              .append_unknown = (uint32_t)draw(&orders, 200),
+                                              .reply_failed = (uint32_t)draw(&orders, 100)};
+        if (i % 2 == 1)
+            broker_memory_set_faults(world->cluster, &faults);
         memset(&world->claim_id, 7, sizeof(world->claim_id));
         world->on_call = on_call;
         use_new_folder(world);
