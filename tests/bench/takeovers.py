@@ -55,7 +55,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--restarts", type=int, default=9)
     parser.add_argument("--takeovers", type=int, default=3)
-    parser.add_argument("--orders", type=int, default=50000)
+    parser.add_argument("--orders", type=int, default=100000)
     arguments = parser.parse_args()
     broker = Broker.shared()
     try:
