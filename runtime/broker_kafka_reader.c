@@ -260,8 +260,8 @@ static void take_end(struct kafka_reader *reader, rd_kafka_event_t *event)
     reader->ops->end(reader->ctx, offset);
 }
 
-/* librdkafka tells the end after a fetch that found nothing, and the broker lets that one wait. The
- * first end is told as soon as the last record is taken: somebody may be waiting for it to begin. */
+/* librdkafka tells the end after a fetch that found nothing, and the broker lets that one wait.
+ * The first end is told as soon as the last record is taken: somebody may wait for it to begin. */
 static void tell_first_end(struct kafka_reader *reader)
 {
     int64_t low;

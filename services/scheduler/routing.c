@@ -162,8 +162,8 @@ static void tell_stuck(struct routing_service *routing, struct told *told, int64
     node_agent_alert(routing->node, true, agent->name, "AgentUnavailable", message);
 }
 
-/* What a scheduler raised that is gone is closed by whoever has the partition now, once the agent is
- * well: nobody knows whether there is such an alert, and to close one that is not there does no
+/* What a scheduler raised that is gone is closed by whoever has the partition now, once the agent
+ * is well: nobody knows whether there is such an alert, and to close one that is not there does no
  * harm. */
 static void tell_over(struct routing_service *routing, struct told *told, int64_t now_ms)
 {

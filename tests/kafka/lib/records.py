@@ -139,11 +139,11 @@ def watermarks(consumer, partition, seconds):
             raise confluent_kafka.KafkaException(answer.error)
         return answer if answer.error is None else None
 
-    name = f"{partition.topic}/{partition.partition}"
-    low, high = (wait_for(f"an answer of the leader of {name}", lambda logical=logical: ask(logical),
-                          seconds).offset
-                 for logical in (confluent_kafka.OFFSET_BEGINNING, confluent_kafka.OFFSET_END))
-    return low, high
+    def answer(logical):
+        return wait_for(f"an answer of the leader of {partition.topic}/{partition.partition}",
+                        lambda: ask(logical), seconds).offset
+
+    return answer(confluent_kafka.OFFSET_BEGINNING), answer(confluent_kafka.OFFSET_END)
 
 
 def poll(consumer, seconds):
