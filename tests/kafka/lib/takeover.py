@@ -16,12 +16,24 @@ from .waiting import wait_for
 def restart(crowd, service):
     """Kills a scheduler and starts it again at once, while orders come in. After how many ms the
     first order of one of its partitions was Processed, by the broker's append time."""
-    crowd.look()
+    producer = confluent_kafka.Producer({
+        "bootstrap.servers": crowd.broker.bootstrap, "acks": "all", "enable.idempotence": True,
+        "partitioner": "murmur2_random"})
+
+    def submit(count):
+        names = [crowd.name_for() for _ in range(count)]
+        for name in names:
+            producer.produce(crowd.cluster.topic("submissions"), key=name,
+                             value=records.local_schemas().encode("SubmitOrder", crowd.order(name)))
+        assert producer.flush(60) == 0, "orders cannot be submitted"
+        return names
+
+    crowd.wait_for_end(submit(1))  # a new client may need half a second before its first record
     owned = {p for p, name in crowd.owners().items() if name == service.name}
     begun_ms = time.time() * 1000
     service.sigkill()
     service.start(ready=False)
-    names = crowd.submit(30)
+    names = submit(30)
     crowd.wait_for_end(names)
     return round(min(
         record.timestamp_ms for record in crowd.look()
