@@ -43,6 +43,13 @@ struct output *output_new(FILE *out, enum cli_output format, const struct output
     return output;
 }
 
+void output_width(struct output *output, const char *key, size_t width)
+{
+    for (size_t at = 0; at < output->column_count; at++)
+        if (strcmp(output->columns[at].key, key) == 0)
+            output->widths[at] = width;
+}
+
 void output_single(struct output *output)
 {
     output->single = true;

@@ -18,6 +18,8 @@ struct output;
 /* New. `columns` are what a table shows (borrowed); JSON shows the whole rows. */
 struct output *output_new(FILE *out, enum cli_output format, const struct output_column *columns,
                           size_t column_count);
+/* The column is at least so wide: for rows that come one by one, as none sees the next. */
+void output_width(struct output *output, const char *key, size_t width);
 /* There will be one row: JSON is that object rather than a list, a table has its fields one below
  * the other. */
 void output_single(struct output *output);

@@ -181,6 +181,8 @@ static int submit_file(struct cli *cli, FILE *in)
     if (waits) {
         submit.watch = reply_watch_new(&submit.session, on_status, &submit);
         submit.output = output_new(cli->out, cli->output, status_columns, 6);
+        output_width(submit.output, "kind", strlen("StepChanged"));
+        output_width(submit.output, "order_state", strlen("Compensating"));
     } else {
         submit.output = output_new(cli->out, cli->output, columns, 3);
     }

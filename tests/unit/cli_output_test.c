@@ -51,6 +51,18 @@ Test(cli_output, an_empty_table_has_its_titles)
     expect(output_new(out, CLI_OUTPUT_TABLE, columns, 3), "ORDER  COUNT  STEP\n");
 }
 
+Test(cli_output, rows_that_are_shown_one_by_one_stand_below_each_other)
+{
+    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    output_width(output, "id", 7);
+    add(output, "1", 7, "ReserveStock");
+    output_flush(output);
+    add(output, "order-2", 12, "");
+    expect(output, "ORDER    COUNT  STEP\n"
+                   "1            7  ReserveStock\n"
+                   "order-2     12  \n");
+}
+
 Test(cli_output, one_row)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
