@@ -4,7 +4,9 @@
 
 reeve_test(agent
     SOURCES
+        agent_attempts_kept_test.c
         agent_attempts_test.c
+        agent_bench.c
         agent_attempts_random_test.c
         agent_breaker_test.c
         agent_circuit_test.c
