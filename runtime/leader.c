@@ -32,6 +32,8 @@ struct reeve_leader {
     struct loop_timer stop_timer; /* the broker does not answer: leave without its answer */
     struct heap_arena scratch;
     int64_t told_term; /* of the last line about who leads */
+    struct metrics_gauge *leads;
+    struct metrics_counter *terms;
     bool told_released;
     uint32_t outstanding; /* answers that still name this struct */
     bool freed;
@@ -110,6 +112,8 @@ static void begin(struct reeve_leader *leader, int64_t token)
     atomic_store(&leader->progress_mono, 0);
     atomic_store(&leader->token, token);
     atomic_store(&leader->trusted_until, leader->election.trusted_until);
+    metrics_set(leader->leads, 1);
+    metrics_add(leader->terms, 1);
     leader->ops->begin(leader->ctx, token);
 }
 
@@ -118,6 +122,7 @@ static void cancel(struct reeve_leader *leader, const struct election_step *what
     atomic_store(&leader->trusted_until, 0);
     log_warning("the lead is given up", LOG_TEXT("role", leader->election.options.role),
                 LOG_I64("term", what->term), LOG_STR("reason", election_reason_name(what->reason)));
+    metrics_set(leader->leads, 0);
     leader->ops->cancel(leader->ctx, what->reason);
 }
 
@@ -352,6 +357,17 @@ enum error_class reeve_leader_configure(const struct config *config,
     return election_options_check(&check, ret_error);
 }
 
+static void add_metrics(struct reeve_leader *leader, const char *role)
+{
+    struct metrics *all = leader->node->service->metrics;
+    leader->leads = metrics_gauge(all, "reeve_leader_leads",
+                                  "1 while this instance leads, and its task may act.",
+                                  METRICS_LABEL("role", role));
+    leader->terms =
+        metrics_counter(all, "reeve_leader_terms_total", "Times that this instance began to lead.",
+                        METRICS_LABEL("role", role));
+}
+
 enum error_class reeve_leader_new(struct node *node, const struct reeve_leader_options *options,
                                   const struct reeve_leader_ops *ops, void *ctx,
                                   struct reeve_leader **ret_leader, struct error *ret_error)
@@ -379,6 +395,7 @@ enum error_class reeve_leader_new(struct node *node, const struct reeve_leader_o
     ssize_t random = getrandom(election.candidate_id.bytes, sizeof(election.candidate_id.bytes), 0);
     assert(random == (ssize_t)sizeof(election.candidate_id.bytes));
     election_init(&leader->election, &election);
+    add_metrics(leader, configured.role);
     heap_arena_init(&leader->scratch, 4096);
     loop_timer_init(&leader->timer, on_timer, leader);
     loop_timer_init(&leader->read_timer, on_read_timer, leader);
@@ -391,6 +408,7 @@ enum error_class reeve_leader_new(struct node *node, const struct reeve_leader_o
 void reeve_leader_ended(struct reeve_leader *leader)
 {
     atomic_store(&leader->trusted_until, 0);
+    metrics_set(leader->leads, 0);
     election_task_ended(&leader->election, mono(leader));
     /* Not from inside the caller's callback. */
     loop_timer_after(leader->node->service->loop, &leader->timer, 0);

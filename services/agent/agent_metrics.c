@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an agent shows at /metrics. Counts that the attempts keep anyway are copied when they are
  * looked at. */
-#include "services/agent/agent_core.h"
+#include "services/agent/agent_breaker.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@ struct agent_metrics {
     struct agent *agent;
     struct metrics_gauge *running;
     struct metrics_gauge *in_hand;
+    struct metrics_gauge *circuit_open;
     struct metrics_counter *calls[AGENT_CALL_ENDS];
     struct metrics_histogram *call_seconds;
     struct metrics_counter *requests[OFFER_COUNT];
@@ -36,6 +37,8 @@ static void refresh(void *ctx)
     const struct attempts_counts *counts = attempts_counts(attempts);
     metrics_set(metrics->running, attempts_running(attempts));
     metrics_set(metrics->in_hand, attempts_in_hand(attempts));
+    metrics_set(metrics->circuit_open,
+                breaker_state(metrics->agent->breaker) == AGENT_CIRCUIT_OPEN);
     for (int i = 0; i < OFFER_COUNT; i++)
         metrics->requests[i]->value = counts->offers[i];
     metrics->tries->value = counts->tries;
@@ -57,6 +60,10 @@ static void add_requests(struct agent_metrics *metrics, struct metrics *all)
                                      "Requests in hand: waiting, running, between tries or being "
                                      "reported.",
                                      METRICS_LABEL("agent", name));
+    metrics->circuit_open = metrics_gauge(all, "reeve_agent_circuit_open",
+                                          "1 while the circuit is open: the remote service is ill "
+                                          "and nothing is asked of it.",
+                                          METRICS_LABEL("agent", name));
     for (int i = 0; i < OFFER_COUNT; i++)
         metrics->requests[i] = metrics_counter(
             all, "reeve_agent_requests_total", "Requests read, by what became of them.",

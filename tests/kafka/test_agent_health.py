@@ -144,6 +144,7 @@ class AgentHealthTest(unittest.TestCase):
         self.assertTrue(found["sick"]["last_error"])
         self.assertEqual(found["sick"]["capacity"], 0)
         self.assertIn("circuit", agent.get("/readyz")[1])
+        self.assertEqual(agent.metric("reeve_agent_circuit_open"), 1)
         self.reports(200)
         sick.ill = False
         self.wait_listed("half of them came back", lambda rows: sorted(
@@ -154,6 +155,7 @@ class AgentHealthTest(unittest.TestCase):
         reports = self.reports(400)
         self.wait_listed("the circuit is closed",
                          lambda rows: rows["sick"]["circuit"] == "closed")
+        self.assertEqual(agent.metric("reeve_agent_circuit_open"), 0)
         self.assertGreater(sick.posts, before)
         # What was told of the ill service is that nobody knows what it did: never that it did
         # nothing.

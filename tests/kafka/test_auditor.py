@@ -71,6 +71,8 @@ class AuditorTest(unittest.TestCase):
             cluster[name].sigkill()
             second, other = self.auditor(cluster, beyond=first)
             self.assertNotEqual(other, name)
+            wait_for("it shows that it leads",
+                     lambda: cluster[other].metric("reeve_leader_leads") == 1, 60)
             self.submit(cluster, "a4")
             by = self.wait_expired(cluster, {"a4"})
             self.assertRegex(by["a4"], rf"^auditor, term \d+, {other}$")
