@@ -363,6 +363,7 @@ static void add_metrics(struct reeve_leader *leader, const char *role)
     leader->leads = metrics_gauge(all, "reeve_leader_leads",
                                   "1 while this instance leads, and its task may act.",
                                   METRICS_LABEL("role", role));
+    metrics_set(leader->leads, 0);
     leader->terms =
         metrics_counter(all, "reeve_leader_terms_total", "Times that this instance began to lead.",
                         METRICS_LABEL("role", role));

@@ -2,7 +2,8 @@
 /* Counters, gauges and histograms in Prometheus text format. Loop thread only.
  *
  * Names: reeve_<noun>_<unit>[_total], base units (seconds, bytes). At most two labels, fixed
- * when registered, with few values: service, topic, partition, agent, reason; never an order id.
+ * when registered, with few values: service, topic, partition, agent, reason, role; never an order
+ * id.
  * Registering the same name and labels again returns the same metric; METRICS_MAX bounds them
  * all (over it: asserts). */
 #ifndef RUNTIME_METRICS_H
