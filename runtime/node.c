@@ -351,7 +351,8 @@ static enum error_class check_topics(struct node *node, struct error *ret_error)
             config_string(node->service->config, "kafka.bootstrap.servers"));
     if (commands == 0 || events == 0)
         return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
-                         "topic %s does not exist: create the topics with `reeve topics apply`",
+                         "topic %s does not exist, or this user may not Describe it: create the "
+                         "topics with `reeve topics apply`, or grant the right",
                          commands == 0 ? node->topics.commands : node->topics.events);
     if (commands != events)
         return error_set(ret_error, ERROR_REJECT, "PartitionsDiffer",

@@ -2,6 +2,7 @@
 """Real brokers, through scripts/kafka."""
 
 import os
+import pathlib
 import subprocess
 
 from . import paths
@@ -14,15 +15,20 @@ class Broker:
     Broker.shared() is the one that the runner started for this test program. A test that kills
     brokers, or that wants three, starts its own: `with Broker(nodes=3) as broker:`; its file then
     says OWN_BROKERS = True, so that the runner starts none. `controller`: the cluster's metadata is
-    kept by one more node, so that brokers may die without it.
+    kept by one more node, so that brokers may die without it. `properties`: lines for the brokers'
+    server.properties, as `scripts/kafka --properties` takes them.
     """
 
-    def __init__(self, nodes=None, folder=None, controller=False):
+    def __init__(self, nodes=None, folder=None, controller=False, properties=None):
         self.folder = str(folder or paths.new_folder("kafka"))
         self.nodes = nodes or int(os.environ.get("REEVE_TEST_NODES", "1"))
         self._shared = False
-        self.bootstrap = self._kafka("start", "--nodes", str(self.nodes),
-                                     *(["--controller"] if controller else []))
+        options = ["--controller"] if controller else []
+        if properties is not None:
+            file = pathlib.Path(self.folder) / "more.properties"
+            file.write_text(properties, encoding="utf-8")
+            options += ["--properties", str(file)]
+        self.bootstrap = self._kafka("start", "--nodes", str(self.nodes), *options)
 
     @classmethod
     def shared(cls):

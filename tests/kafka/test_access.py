@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""README's table of Kafka rights, taken at its word: a broker that refuses all that is not granted,
+a user for each row with exactly the rights of that row, and every service at work with its own."""
+
+import contextlib
+import json
+import pathlib
+import re
+import socket
+import struct
+import subprocess
+import unittest
+
+import confluent_kafka
+
+from lib import Broker, paths, wait_for
+from lib.crowd import Crowd
+from lib.records import local_schemas
+from lib.service import write_properties
+
+OWN_BROKERS = True
+TIMEOUT_SECONDS = 600
+
+APP = "web"
+SERVICES = ("submission", "scheduler", "supervisor", "agent stock", "agent bank", "console")
+# User -> how its row begins.
+ROWS = {**{name: name for name in SERVICES}, "agent stock": "agent NAME",
+        "agent bank": "agent NAME", "leader": "`reeve leader`", "app": "an application",
+        "submitter": "`reeve submit`", "admin": "`topics apply`"}
+# How Kafka numbers them.
+TOPIC, GROUP = 2, 3
+LITERAL, PREFIXED = 3, 4
+ALLOW = 3
+OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "Delete": 6, "Alter": 7, "Describe": 8,
+              "DescribeConfigs": 10, "AlterConfigs": 11}
+CREATE_ACLS = 30
+
+# Whoever is not asked for a password is who starts the broker and looks into its topics; all of
+# reeve, and applications, come by the other listener.
+BROKER = """
+listeners+=SASL_PLAINTEXT://127.0.0.1:@PORT@
+advertised.listeners+=SASL_PLAINTEXT://127.0.0.1:@PORT@
+listener.security.protocol.map+=SASL_PLAINTEXT:SASL_PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
+allow.everyone.if.no.acl.found=false
+super.users=User:ANONYMOUS
+listener.name.sasl_plaintext.plain.sasl.jaas.config=\
+org.apache.kafka.common.security.plain.PlainLoginModule required """ + " ".join(
+    f'user_{user.replace(" ", "-")}="of {user}"' for user in ROWS) + ";\n"
+
+# One ends well; the other one's second step always fails, and an operator is told.
+WORKFLOWS = (
+    {"Name": "crowd", "Version": 1, "TimeoutSeconds": 600, "Defaults": {"TimeoutSeconds": 60},
+     "Steps": [{"Name": "Reserve", "Agent": "stock"}, {"Name": "Ship", "Agent": "stock"}]},
+    {"Name": "declined", "Version": 1, "TimeoutSeconds": 600, "Defaults": {"TimeoutSeconds": 60},
+     "Steps": [{"Name": "Reserve", "Agent": "stock", "Compensate": {"Action": "Release"}},
+               {"Name": "Pay", "Agent": "bank", "OnExhausted": "error", "Retry": [
+                   {"ErrorEquals": ["States.ALL"], "IntervalSeconds": 0.1, "MaxAttempts": 1}]}]},
+)
+
+
+def table():
+    """{how the row begins: {column: cell}} of the table below "**Access.**"."""
+    text = (paths.ROOT / "README.md").read_text(encoding="utf-8").split("**Access.**")[1]
+    lines = [[cell.strip() for cell in line.strip("|").split("|")]
+             for line in re.search(r"(?m)(^\|.*\n)+", text).group(0).splitlines()]
+    columns = lines[0]
+    return {cells[0]: dict(zip(columns, cells)) for cells in lines[2:]}
+
+
+def row_of(rows, start):
+    (found,) = [row for who, row in rows.items() if who.startswith(start)]
+    return found
+
+
+def resource_of(name, user, prefix):
+    """(name, kind of pattern); the table has the prefix `orders`, and leaves it away at topics."""
+    name = f"{prefix}.{name.removeprefix('orders.')}"
+    name = name.replace("NAME", user.split(" ")[-1]).replace("APP", APP)
+    return (name[:-1], PREFIXED) if name.endswith("*") else (name, LITERAL)
+
+
+def rights_of(row, user, prefix):
+    """[(TOPIC or GROUP, name, kind of pattern, operation)] that one row grants."""
+    found = []
+    for operation in ("Read", "Write", "Describe"):
+        # Words that stand outside of the names are further operations on the same topics.
+        cell = row[operation]
+        more = [word for word in re.findall(r"[A-Z]\w+", re.sub(r"`[^`]*`", "", cell))]
+        for name in re.findall(r"`([^`]+)`", cell):
+            name, kind = resource_of(name, user, prefix)
+            found += [(TOPIC, name, kind, word) for word in (operation, *more)]
+    groups = row["groups (Read)"]
+    if groups == "its own":
+        return [*found, (GROUP, f"{APP}-group", LITERAL, "Read")]
+    for name, operation in re.findall(r"`([^`]+)`(?: \((\w+)\))?", groups):
+        group = resource_of(name, user, prefix) if "." in name else (name, LITERAL)
+        found.append((GROUP, *group, operation or "Read"))
+    return found
+
+
+def text(value):
+    return struct.pack(">h", len(value)) + value.encode()
+
+
+def grant(bootstrap, rights):
+    """CreateAcls, version 1: Debian's client library cannot ask for it. [(user, right)]"""
+    body = struct.pack(">i", len(rights))
+    for user, (resource, name, kind, operation) in rights:
+        body += struct.pack(">b", resource) + text(name) + struct.pack(">b", kind)
+        body += text(f"User:{user.replace(' ', '-')}") + text("*")
+        body += struct.pack(">bb", OPERATIONS[operation], ALLOW)
+    head = struct.pack(">hhi", CREATE_ACLS, 1, 7) + text("grant")
+    host, port = bootstrap.split(":")
+    with contextlib.closing(socket.create_connection((host, int(port)), timeout=30)) as conn:
+        conn.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
+        answers = conn.makefile("rb")
+        size, _, _, count = struct.unpack(">iiii", answers.read(16))
+        rest = answers.read(size - 12)
+    if count != len(rights) or any(rest):  # each answer: an error of two bytes, and no text
+        raise AssertionError(f"the rights were not granted: {count} {rest}")
+
+
+class Users:
+    """The listener with passwords, and the properties of each user for reeve or a client."""
+
+    def __init__(self, broker):
+        properties = (pathlib.Path(broker.folder) / "node-1.properties").read_text("utf-8")
+        self.bootstrap = re.search(r"SASL_PLAINTEXT://(127[^,\s]+)", properties).group(1)
+
+    def client(self, user):
+        return {"bootstrap.servers": self.bootstrap, "security.protocol": "SASL_PLAINTEXT",
+                "sasl.mechanism": "PLAIN", "sasl.username": user.replace(" ", "-"),
+                "sasl.password": f"of {user}"}
+
+    def properties(self, user):
+        return {f"kafka.{key}": value for key, value in self.client(user).items()}
+
+
+class OwnUsers(Crowd):
+    """A crowd whose services have each their own user, and whose orders come from an application
+    with one."""
+
+    def __init__(self, broker, **options):
+        self.users = Users(broker)
+        super().__init__(broker, properties=self.users.properties("admin"), **options)
+
+    def _start(self, *arguments):
+        rows = table()
+        rights = [(user, right) for user, start in ROWS.items()
+                  for right in rights_of(row_of(rows, start), user, self.cluster.prefix)]
+        rights += [(user, right) for user in ROWS if user != "app" for right in
+                   rights_of(rows["every program of reeve"], user, self.cluster.prefix)]
+        grant(self.broker.bootstrap, rights)
+        self.producer = confluent_kafka.Producer({
+            **self.users.client("app"), "enable.idempotence": True,
+            "partitioner": "murmur2_random", "log_level": 0})
+        super()._start(*arguments)
+
+    def add(self, role, name=None, properties=None, **options):
+        user = role if role != "agent" else f"agent {properties['agent.name']}"
+        return super().add(role, name, {
+            "scheduler.standby": 1, "auditor.interval.ms": 500, "leader.lease.ms": 2000, "leader.renew.ms": 500,
+            "agent.heartbeat.ms": 500, **(properties or {}), **self.users.properties(user)},
+            **options)
+
+    def reeve(self, user, *arguments, code=0, stdin=None):
+        """What `reeve ARGUMENTS` of that user prints."""
+        config = self.cluster.folder / f"{user.replace(' ', '-')}.properties"
+        write_properties(config, {"topics.prefix": self.cluster.prefix,
+                                  **self.users.properties(user)})
+        done = subprocess.run([str(paths.reeve_binary()), *map(str, arguments), "--config", config],
+                              capture_output=True, text=True, check=False, timeout=90, input=stdin)
+        if done.returncode != code or "uthoriz" in done.stderr:
+            raise AssertionError(f"reeve {arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def produce(self, topic, key, value):
+        """By the application; the error, or None."""
+        said = []
+        self.producer.produce(self.cluster.topic(topic), value, key=key,
+                              on_delivery=lambda error, _: said.append(error))
+        self.producer.flush(60)
+        return said[0] if said else "no answer"
+
+    def submit(self, count=1, workflow="crowd", partition=None):
+        names = [self.name_for(partition) for _ in range(count)]
+        for name in names:
+            self.producer.produce(self.cluster.topic("submissions"), local_schemas().encode(
+                "SubmitOrder", self.order(name, workflow)), key=name)
+        left = self.producer.flush(60)
+        if left:
+            raise AssertionError(f"{left} orders were not taken")
+        return names
+
+    def verify(self):
+        self.reeve("console", "verify", "--live", self.live)
+        return []
+
+
+class AccessTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.broker = Broker(nodes=1, properties=BROKER)
+        cls.addClassCleanup(cls.broker.stop)
+
+    def operator(self, *arguments, code=0):
+        """Through the console, which is asked by HTTP."""
+        port = self.crowd["console"].http_port()
+        return self.crowd.reeve("console", *arguments, "--console", f"http://127.0.0.1:{port}",
+                                "--output", "json", code=code)
+
+    def open_alerts(self, name):
+        return [alert for alert in json.loads(self.operator("alerts")) if name in str(alert)]
+
+    def statuses(self, names):
+        """What the application reads, in a group of its own, until all of them have ended."""
+        consumer = confluent_kafka.Consumer({
+            **self.crowd.users.client("app"), "group.id": f"{APP}-group",
+            "auto.offset.reset": "earliest"})
+        self.addCleanup(consumer.close)
+        consumer.subscribe([self.crowd.cluster.topic(f"replies.{APP}")])
+        ended = {}
+
+        def look():
+            for message in consumer.consume(500, 0.2):
+                self.assertIsNone(message.error())
+                kind, value = local_schemas().decode(message.value())
+                if kind == "StatusUpdate" and value["kind"] in (
+                        "Processed", "Compensated", "Rejected"):
+                    ended[value["order_id"]] = value["kind"]
+            return set(names) <= set(ended)
+
+        wait_for(lambda: f"the application is told of all, not of {set(names) - set(ended)}",
+                 look, 60)
+        return ended
+
+    def refusals(self):
+        """What the brokers' authorizer refused."""
+        log = (pathlib.Path(self.broker.folder) / "node-1.log").read_text("utf-8")
+        return [line for line in log.splitlines() if "Denied" in line]
+
+    def test_each_with_the_rights_of_its_row_and_no_others(self):
+        self.crowd = crowd = OwnUsers(
+            self.broker, partitions=2, schedulers=2, supervisors=2, workflows=WORKFLOWS,
+            agents={"bank": {"agent.sim.fail.share": 1}, "stock": {}})
+        self.addCleanup(crowd.stop)
+        crowd.add("console", ready=False)
+        crowd.wait_ready()
+        names = crowd.submit(20)
+        (declined,), (unknown,) = crowd.submit(1, "declined"), crowd.submit(1, "none-such")
+        # What nobody can read, for each who puts such things aside.
+        self.assertIsNone(crowd.produce("submissions", "junk", b"junk"))
+        for topic in ("commands", "requests.stock"):
+            crowd.cluster.produce(topic, [("junk", b"junk")])
+        self.wait_in_error(declined)
+        self.operator("resubmit", declined, "--by", "ann", "--reason", "once more")
+        wait_for("it fails once more", lambda: self.failures(declined) > 2, 60)
+        self.wait_in_error(declined)
+        self.operator("compensate", declined, "--by", "ann", "--reason", "no money")
+
+        # Who takes over from a dead instance looks into the log for what that one had answered.
+        doomed = crowd.add_agent("stock", "doomed", ready=False,
+                                 env={"REEVE_FAILPOINT": "agent.commit=kill@20"})
+        names += crowd.load_until_killed(doomed)
+        names += crowd.submit(20)
+        crowd.wait_for_end([*names, declined])
+        self.assertEqual({crowd.state(name) for name in names}, {"Processed"})
+        self.assertGreater(crowd["agent-stock"].metric("reeve_agent_memory_found_total"), 0)
+        ended = self.statuses([*names, declined, unknown])
+        self.assertEqual((ended[declined], ended[unknown]), ("Compensated", "Rejected"))
+
+        self.check_tools()
+        aside = {crowd.cluster.topic(name) for name in ("submissions", "commands", "requests.stock")}
+        crowd.cluster.wait_for_records("dead-letters", lambda found: {
+            r.headers["__streams.errors.topic"].decode() for r in found} == aside, 60)
+        crowd.cluster.wait_for_records(
+            "agents", lambda found: any(r.raw is None and "doomed" in r.key for r in found), 60)
+        self.assertEqual(crowd["agent-stock"].metric("reeve_agent_memory_looks_failed_total"), 0)
+        self.assertEqual(crowd.verify(), [])
+        for service in crowd.cluster.services.values():
+            if service.is_running:
+                self.assertEqual(service.terminate(60), 0)
+        for service in crowd.cluster.services.values():
+            self.assertNotRegex(service.stderr, "(?i)authoriz")
+        self.assertEqual(self.refusals(), [])
+
+        # Here trust begins.
+        for topic in ("events", "commands"):
+            error = crowd.produce(topic, "order-1", b"forged")
+            self.assertEqual(error.code(),
+                             confluent_kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED, error)
+        self.assertNotEqual(self.refusals(), [])
+
+    def failures(self, name):
+        return sum(event["_type"] == "StepFailed" for _, _, decision in self.crowd.admitted()
+                   for event in decision["events"] if decision["order_id"] == name)
+
+    def wait_in_error(self, name):
+        wait_for(f"{name} is in Error, and an operator is told",
+                 lambda: self.crowd.ended([name]) and self.open_alerts(name), 60)
+
+    def check_tools(self):
+        crowd = self.crowd
+        leaders = wait_for("there is an auditor", lambda: [
+            row for row in json.loads(crowd.reeve("leader", "leader", "--output", "json"))
+            if row["role"] == "auditor" and row["leads"]], 60)
+        leader = crowd[leaders[0]["leader"]]
+        wait_for("it leads", lambda: leader.metric("reeve_leader_leads") == 1, 60)
+        self.assertIn("stock", self.operator("agents", "list"))
+        order = {"order_id": "by-hand", "currency": "GBP", "workflow": "crowd", "lines": [
+            {"sku": "1", "description": "one", "quantity": 1, "unit_price": "1.00"}]}
+        crowd.reeve("submitter", "submit", "-", "--wait", "--reply-to",
+                    crowd.cluster.topic(f"replies.{APP}"), stdin=json.dumps(order))
+        crowd.reeve("admin", "topics", "check")
+
+
+if __name__ == "__main__":
+    unittest.main()
