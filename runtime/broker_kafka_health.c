@@ -21,11 +21,16 @@ enum {
     STALL_MS = 10000,
 };
 
+/* Of a topic that an access rule hides librdkafka's consumer says nothing, ever. */
+#define MAY_NOT "this user may not Describe topic "
+
 /* ---- too few replicas in sync ---- */
 
 void kafka_shortfall_add(struct kafka_shortfall *shortfall,
                          const struct rd_kafka_metadata_topic *topic)
 {
+    if (topic->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && shortfall->hidden[0] == '\0')
+        (void)snprintf(shortfall->hidden, sizeof(shortfall->hidden), "%.80s", topic->topic);
     for (int i = 0; i < topic->partition_cnt; i++) {
         const struct rd_kafka_metadata_partition *partition = &topic->partitions[i];
         int needed = topics_min_insync(partition->replica_cnt);
@@ -49,6 +54,10 @@ void kafka_shortfall_add(struct kafka_shortfall *shortfall,
 bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_count, char *ret_text,
                           size_t size)
 {
+    if (shortfall->hidden[0] != '\0') {
+        (void)snprintf(ret_text, size, MAY_NOT "%s: grant it Read there", shortfall->hidden);
+        return true;
+    }
     if (shortfall->missing == 0)
         return false;
     (void)snprintf(ret_text, size,
@@ -116,11 +125,13 @@ static void tell(struct broker_kafka *kafka)
     if (!kafka->health.connected)
         return; /* told when it happened */
     bool trouble = kafka_trouble(&kafka->base, text, sizeof(text));
-    bool was_shortfall = strstr(told, "in sync") != NULL || strstr(told, "no leader") != NULL;
+    bool was_shortfall = strstr(told, "in sync") != NULL || strstr(told, "no leader") != NULL ||
+                         strstr(told, MAY_NOT) != NULL;
     if (trouble == (told[0] != '\0') && was_shortfall == (kafka->health.shortfall[0] != '\0'))
         return;
     if (trouble)
-        log_warning("kafka takes no records", LOG_STR("reason", text));
+        log_warning(strstr(text, MAY_NOT) != NULL ? "a right is missing" : "kafka takes no records",
+                    LOG_STR("reason", text));
     else
         log_info("kafka takes records again");
     memcpy(told, text, sizeof(text));

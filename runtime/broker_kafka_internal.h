@@ -87,7 +87,7 @@ struct kafka_health {
     /* Of the producer of the log: since when nothing was acknowledged while something waited. */
     uint64_t answered;
     int64_t stalled_since_ms;
-    char shortfall[KAFKA_TROUBLE_SIZE]; /* of replicas in sync; "" = none */
+    char shortfall[KAFKA_TROUBLE_SIZE]; /* of replicas in sync, or of rights; "" = none */
     char told[KAFKA_TROUBLE_SIZE];      /* the trouble that the log has; "" = none */
 };
 
@@ -109,6 +109,7 @@ struct kafka_shortfall {
     uint32_t partitions;                  /* looked at */
     uint32_t missing;                     /* without a leader, or with too few replicas in sync */
     char first[KAFKA_TROUBLE_SIZE - 120]; /* in words */
+    char hidden[81];                      /* the first topic that we may not see; "" = none */
 };
 void kafka_shortfall_add(struct kafka_shortfall *shortfall,
                          const struct rd_kafka_metadata_topic *topic);

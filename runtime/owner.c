@@ -165,6 +165,10 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
     if (!owner_answered(owner, token) || owner->state != OWNER_CLAIMING)
         return;
     loop_timer_cancel(loop_of(owner), &owner->timer);
+    if (error != NULL && error->class == ERROR_REJECT) {
+        owner_give_up(owner, error->code, error->message); /* we may not write there, for one */
+        return;
+    }
     if ((error != NULL && error_is(error)) || offset < 0) {
         owner_give_up(owner, "ClaimUnknown", "nobody knows where the claim is in the log");
         return;

@@ -63,6 +63,18 @@ Test(kafka_shortfall, a_partition_without_a_leader)
                            "2 brokers are up");
 }
 
+Test(kafka_shortfall, a_topic_that_we_may_not_see)
+{
+    char text[KAFKA_TROUBLE_SIZE];
+    struct kafka_shortfall shortfall = {0};
+    struct rd_kafka_metadata_topic hidden = {.topic = "orders.workflows",
+                                             .err = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED};
+    kafka_shortfall_add(&shortfall, &hidden);
+    cr_assert(kafka_shortfall_text(&shortfall, 1, text, sizeof(text)));
+    cr_assert_str_eq(text,
+                     "this user may not Describe topic orders.workflows: grant it Read there");
+}
+
 Test(kafka_shortfall, the_longest_name_fits)
 {
     char name[TOPIC_NAME_SIZE];
