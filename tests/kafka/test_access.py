@@ -126,7 +126,8 @@ class Users:
     """The listener with passwords, and the properties of each user for reeve or a client."""
 
     def __init__(self, broker):
-        properties = (pathlib.Path(broker.folder) / "node-1.properties").read_text("utf-8")
+        file = pathlib.Path(broker.folder) / "node-1.properties"
+        properties = file.read_text(encoding="utf-8")
         self.bootstrap = re.search(r"SASL_PLAINTEXT://(127[^,\s]+)", properties).group(1)
 
     def client(self, user):
@@ -161,9 +162,9 @@ class OwnUsers(Crowd):
     def add(self, role, name=None, properties=None, **options):
         user = role if role != "agent" else f"agent {properties['agent.name']}"
         return super().add(role, name, {
-            "scheduler.standby": 1, "auditor.interval.ms": 500, "leader.lease.ms": 2000, "leader.renew.ms": 500,
-            "agent.heartbeat.ms": 500, **(properties or {}), **self.users.properties(user)},
-            **options)
+            "scheduler.standby": 1, "auditor.interval.ms": 500, "leader.lease.ms": 2000,
+            "leader.renew.ms": 500, "agent.heartbeat.ms": 500, **(properties or {}),
+            **self.users.properties(user)}, **options)
 
     def reeve(self, user, *arguments, code=0, stdin=None):
         """What `reeve ARGUMENTS` of that user prints."""
@@ -173,7 +174,8 @@ class OwnUsers(Crowd):
         done = subprocess.run([str(paths.reeve_binary()), *map(str, arguments), "--config", config],
                               capture_output=True, text=True, check=False, timeout=90, input=stdin)
         if done.returncode != code or "uthoriz" in done.stderr:
-            raise AssertionError(f"reeve {arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
+            raise AssertionError(
+                f"reeve {arguments}: {done.returncode}\n{done.stdout}{done.stderr}")
         return done.stdout
 
     def produce(self, topic, key, value):
@@ -272,7 +274,8 @@ class AccessTest(unittest.TestCase):
         self.assertEqual((ended[declined], ended[unknown]), ("Compensated", "Rejected"))
 
         self.check_tools()
-        aside = {crowd.cluster.topic(name) for name in ("submissions", "commands", "requests.stock")}
+        aside = {crowd.cluster.topic(name)
+                 for name in ("submissions", "commands", "requests.stock")}
         crowd.cluster.wait_for_records("dead-letters", lambda found: {
             r.headers["__streams.errors.topic"].decode() for r in found} == aside, 60)
         crowd.cluster.wait_for_records(
