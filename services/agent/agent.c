@@ -275,7 +275,7 @@ static void look_for_topic(struct agent *agent)
     }
     agent->phase = AGENT_NO_TOPIC;
     log_warning_limited("the topic of this agent's requests is not there yet: `reeve topics apply` "
-                        "makes it",
+                        "makes it; or this user may not Read it",
                         LOG_STR("topic", agent->topic));
     loop_timer_after(agent->service->loop, &agent->timer, TOPIC_AGAIN_MS);
 }

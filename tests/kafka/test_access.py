@@ -285,6 +285,7 @@ class AccessTest(unittest.TestCase):
         for service in crowd.cluster.services.values():
             if service.is_running:
                 self.assertEqual(service.terminate(60), 0)
+        crowd.reeve("console", "replay", "console", "--data-dir", crowd["console"].data)
         for service in crowd.cluster.services.values():
             self.assertNotRegex(service.stderr, "(?i)authoriz")
         self.assertEqual(self.refusals(), [])
@@ -312,10 +313,12 @@ class AccessTest(unittest.TestCase):
         leader = crowd[leaders[0]["leader"]]
         wait_for("it leads", lambda: leader.metric("reeve_leader_leads") == 1, 60)
         self.assertIn("stock", self.operator("agents", "list"))
+        self.assertIn("scheduler-", self.operator("owners"))
         order = {"order_id": "by-hand", "currency": "GBP", "workflow": "crowd", "lines": [
             {"sku": "1", "description": "one", "quantity": 1, "unit_price": "1.00"}]}
         crowd.reeve("submitter", "submit", "-", "--wait", "--reply-to",
                     crowd.cluster.topic(f"replies.{APP}"), stdin=json.dumps(order))
+        crowd.reeve("submitter", "cancel", "by-hand", "--by", "ann", "--reason", "too late")
         crowd.reeve("admin", "topics", "check")
 
 
