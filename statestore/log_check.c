@@ -2,11 +2,14 @@
 /* A strict reader of RocksDB's logs. See log_check.h. */
 #include "statestore/log_check.h"
 
+#include "statestore/manifest_edit.h"
+
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +17,7 @@
 #include <unistd.h>
 
 enum {
+    EDIT_BYTES_MAX = 64 * 1024 * 1024, /* of a larger one nothing is learned */
     BLOCK_BYTES = 32 * 1024,
     HEADER_BYTES = 4 + 2 + 1,
     BATCH_HEADER_BYTES = 8 + 4,
@@ -30,7 +34,10 @@ struct reader {
     uint8_t batch_header[BATCH_HEADER_BYTES]; /* of the record being read */
     size_t record_size;                       /* of its fragments so far */
     bool within_record;
-    uint64_t *next_sequence;
+    uint64_t *next_sequence; /* of a write-ahead log; 0 = unknown yet */
+    uint64_t *oldest_log;    /* of a MANIFEST */
+    uint8_t *edit;           /* the MANIFEST's record so far */
+    size_t edit_bytes;       /* allocated */
     const char *what;
 };
 
@@ -88,11 +95,27 @@ static enum log_state flaw(struct reader *reader, enum log_state state, const ch
     return state;
 }
 
+static void keep_of_edit(struct reader *reader, const uint8_t *payload, size_t size)
+{
+    size_t used = reader->record_size;
+    if (used + size > EDIT_BYTES_MAX)
+        return;
+    if (used + size > reader->edit_bytes) {
+        reader->edit_bytes = 2 * (used + size);
+        reader->edit = realloc(reader->edit, reader->edit_bytes);
+        assert(reader->edit != NULL);
+    }
+    memcpy(reader->edit + used, payload, size);
+}
+
 static enum log_state end_record(struct reader *reader)
 {
     reader->within_record = false;
-    if (reader->next_sequence == NULL)
+    if (reader->oldest_log != NULL) {
+        if (reader->record_size <= EDIT_BYTES_MAX)
+            manifest_edit_oldest_log(reader->edit, reader->record_size, reader->oldest_log);
         return LOG_WHOLE;
+    }
     if (reader->record_size < BATCH_HEADER_BYTES)
         return flaw(reader, LOG_DAMAGED, "a record that is no batch");
     uint64_t sequence = little_endian(reader->batch_header, 8);
@@ -116,6 +139,8 @@ static enum log_state take_fragment(struct reader *reader, enum fragment type,
         memcpy(reader->batch_header + reader->record_size, payload,
                size < missing ? size : missing);
     }
+    if (reader->oldest_log != NULL && size > 0)
+        keep_of_edit(reader, payload, size);
     reader->record_size += size;
     reader->within_record = true;
     if (type == FRAGMENT_FULL || type == FRAGMENT_LAST)
@@ -196,7 +221,10 @@ static enum log_state check_blocks(struct reader *reader, int fd)
     return LOG_WHOLE;
 }
 
-enum log_state log_check_file(const char *path, uint64_t *next_sequence, const char **ret_what)
+/* One of the two is not NULL: what kind of log it is. The first record of a write-ahead log must go
+ * on with *next_sequence, unless that is 0; both are updated. */
+static enum log_state check_file(const char *path, uint64_t *next_sequence, uint64_t *oldest_log,
+                                 const char **ret_what)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -207,9 +235,11 @@ enum log_state log_check_file(const char *path, uint64_t *next_sequence, const c
     assert(reader != NULL);
     crc_init(reader);
     reader->next_sequence = next_sequence;
+    reader->oldest_log = oldest_log;
     enum log_state state = check_blocks(reader, fd);
     if (state != LOG_WHOLE)
         *ret_what = reader->what;
+    free(reader->edit);
     free(reader);
     (void)close(fd);
     return state;
@@ -243,25 +273,33 @@ static int is_write_ahead_log(const struct dirent *entry)
     return digits > 0 && strcmp(entry->d_name + digits, ".log") == 0;
 }
 
+static uint64_t number_of(const struct dirent *entry)
+{
+    return strtoull(entry->d_name, NULL, 10);
+}
+
 static int by_number(const struct dirent **a, const struct dirent **b)
 {
-    unsigned long long first = strtoull((*a)->d_name, NULL, 10);
-    unsigned long long second = strtoull((*b)->d_name, NULL, 10);
+    uint64_t first = number_of(*a), second = number_of(*b);
     return (first > second) - (first < second);
 }
 
+/* RocksDB removes logs that it does not need any more, the newest of them first: a crash meanwhile
+ * leaves a gap that means nothing. */
 static enum log_state check_write_ahead_logs(const char *path, struct dirent **logs, int count,
-                                             const char **ret_what)
+                                             uint64_t oldest_log, const char **ret_what)
 {
     enum log_state state = LOG_WHOLE;
     uint64_t next_sequence = 0;
     for (int i = 0; i < count && state == LOG_WHOLE; i++) {
         char log_path[PATH_MAX];
+        if (number_of(logs[i]) < oldest_log)
+            continue;
         if (snprintf(log_path, sizeof(log_path), "%s/%s", path, logs[i]->d_name) >= PATH_MAX) {
             *ret_what = "too long a path";
             return LOG_DAMAGED;
         }
-        state = log_check_file(log_path, &next_sequence, ret_what);
+        state = check_file(log_path, &next_sequence, NULL, ret_what);
         /* Only the newest one was being written. */
         if (state == LOG_TORN && i + 1 < count)
             state = LOG_DAMAGED;
@@ -272,10 +310,11 @@ static enum log_state check_write_ahead_logs(const char *path, struct dirent **l
 enum log_state log_check_store(const char *path, const char **ret_what)
 {
     char manifest[PATH_MAX];
+    uint64_t oldest_log = 0;
     if (!manifest_path(path, manifest))
         return LOG_WHOLE;
     /* RocksDB syncs each record of it, so a cut off end is no everyday matter. */
-    if (log_check_file(manifest, NULL, ret_what) != LOG_WHOLE)
+    if (check_file(manifest, NULL, &oldest_log, ret_what) != LOG_WHOLE)
         return LOG_DAMAGED;
 
     struct dirent **logs = NULL;
@@ -284,7 +323,7 @@ enum log_state log_check_store(const char *path, const char **ret_what)
         *ret_what = "a directory that cannot be read";
         return LOG_DAMAGED;
     }
-    enum log_state state = check_write_ahead_logs(path, logs, count, ret_what);
+    enum log_state state = check_write_ahead_logs(path, logs, count, oldest_log, ret_what);
     for (int i = 0; i < count; i++)
         free(logs[i]);
     free(logs);

@@ -9,13 +9,10 @@
  * (type: 1 full, 2 first, 3 middle, 4 last) and fewer than 7 zeros at the end of a block. A
  * write-ahead log's record begins with
  *     sequence of its first row LE8 | number of rows LE4
- * and the next record goes on with the next sequence. */
+ * and the next record goes on with the next sequence, in the next log as well. Logs older than the
+ * MANIFEST says are needed (manifest_edit.h) are not looked at: RocksDB does not read them. */
 #ifndef STATESTORE_LOG_CHECK_H
 #define STATESTORE_LOG_CHECK_H
-
-#include "engine/error.h"
-
-#include <stdint.h>
 
 enum log_state {
     LOG_WHOLE,
@@ -27,8 +24,5 @@ enum log_state {
 /* The logs of the closed store in directory `path`; a store that does not exist is whole.
  * *ret_what says what is wrong (static text), unless it is whole. */
 enum log_state log_check_store(const char *path, const char **ret_what);
-/* One file. `next_sequence` NULL: not a write-ahead log. Else 0 = unknown yet; the first record
- * must go on with it; updated. */
-enum log_state log_check_file(const char *path, uint64_t *next_sequence, const char **ret_what);
 
 #endif

@@ -8,6 +8,7 @@ reeve_test(statestore
         statestore_checkpoint_test.c
         statestore_keys_test.c
         statestore_kit.c
+        statestore_manifest_test.c
         statestore_scan_test.c
         statestore_store_test.c
     LIBS reeve-statestore)
