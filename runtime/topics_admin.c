@@ -360,10 +360,13 @@ static enum error_class alter(struct admin *admin, rd_kafka_ConfigResource_t **c
     return class;
 }
 
-/* Compares all settings; `correct`: and makes them right. */
-static enum error_class check_settings(struct admin *admin, bool correct, struct error *ret_error)
+/* Compares all settings; `correct`: and makes them right. *ret_count: of how many topics some
+ * differed. */
+static enum error_class check_settings(struct admin *admin, bool correct, size_t *ret_count,
+                                       struct error *ret_error)
 {
     struct error error;
+    *ret_count = 0;
     rd_kafka_event_t *event = describe(admin, &error);
     if (event == NULL && error.class != ERROR_OK)
         *ret_error = error;
@@ -389,6 +392,7 @@ static enum error_class check_settings(struct admin *admin, bool correct, struct
     }
     if (class == ERROR_OK && correct)
         class = alter(admin, changes, change_count, ret_error);
+    *ret_count = change_count;
     rd_kafka_ConfigResource_destroy_array(changes, change_count);
     free(changes);
     rd_kafka_event_destroy(event);
@@ -453,7 +457,6 @@ static enum error_class refuse_embedded(const struct topics_plan *plan, struct e
                      "the embedded broker makes its topics when it starts");
 }
 
-/* Brokers learn of a new topic one after the other. */
 static bool all_exist(const struct admin *admin)
 {
     for (size_t i = 0; i < admin->spec_count; i++) {
@@ -463,18 +466,37 @@ static bool all_exist(const struct admin *admin)
     return true;
 }
 
+/* Brokers learn of a new topic, and of a setting, some time after the controller has said yes. */
+static enum error_class look_for_effect(struct admin *admin, bool changed, bool *ret_there,
+                                        struct error *ret_error)
+{
+    size_t differing = 0;
+    enum error_class class = read_metadata(admin, ret_error);
+    *ret_there = class == ERROR_OK && all_exist(admin);
+    if (!*ret_there || !changed)
+        return class;
+    topics_report told = admin->report;
+    admin->report = NULL;
+    class = check_settings(admin, false, &differing, ret_error);
+    admin->report = told;
+    *ret_there = differing == 0;
+    return class;
+}
+
 static enum error_class apply(struct admin *admin, struct error *ret_error)
 {
+    size_t changed;
+    bool there = false;
     enum error_class class = read_metadata(admin, ret_error);
     if (class != ERROR_OK)
         return class;
     read_specs(admin);
-    class = check_settings(admin, true, ret_error);
+    class = check_settings(admin, true, &changed, ret_error);
     if (class == ERROR_OK)
         class = create_missing(admin, ret_error);
     for (int tries = 0; class == ERROR_OK && tries < SETTLE_TRIES; tries++) {
-        class = read_metadata(admin, ret_error);
-        if (class != ERROR_OK || all_exist(admin))
+        class = look_for_effect(admin, changed > 0, &there, ret_error);
+        if (class != ERROR_OK || there)
             break;
         rd_kafka_event_destroy(rd_kafka_queue_poll(admin->queue, SETTLE_MS));
     }
@@ -505,7 +527,7 @@ static enum error_class check(struct admin *admin, struct error *ret_error)
     read_specs(admin);
     check_insync(admin);
     check_shapes(admin);
-    return check_settings(admin, false, ret_error);
+    return check_settings(admin, false, &(size_t){0}, ret_error);
 }
 
 enum error_class topics_check(const struct topics_plan *plan, topics_report report_line, void *ctx,
@@ -546,7 +568,7 @@ enum error_class topics_check_start(const struct topics_plan *plan, struct error
         admin.specs = topics_essentials(plan, &admin.spec_count);
         check_shapes(&admin);
         if (first[0] == '\0' && !plan->kafka->embedded)
-            class = check_settings(&admin, false, ret_error);
+            class = check_settings(&admin, false, &(size_t){0}, ret_error);
     }
     close_admin(&admin);
     if (class != ERROR_OK || first[0] == '\0')

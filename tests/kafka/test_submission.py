@@ -59,8 +59,7 @@ class SubmissionCase(unittest.TestCase):
         self.addCleanup(broker.stop)
         self.cluster = Cluster(broker)
         self.addCleanup(self.cluster.stop)
-        self.cluster.topics_apply()
-        self.cluster.topic_create("replies.web", partitions=self.cluster.partitions)
+        self.cluster.topics_apply("web")
         self.cluster.workflow_deploy(THREE_STEPS)
 
     def commands(self, at_least=0, seconds=30):

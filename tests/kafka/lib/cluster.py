@@ -54,8 +54,8 @@ class Cluster:
     def reeve_json(self, *arguments, **options):
         return json.loads(self.reeve(*arguments, "--output", "json", **options).stdout)
 
-    def topics_apply(self):
-        self.reeve("topics", "apply")
+    def topics_apply(self, *applications):
+        self.reeve("topics", "apply", *(word for name in applications for word in ("--app", name)))
 
     def workflow_deploy(self, path):
         self.reeve("workflow", "deploy", path)
