@@ -2,7 +2,7 @@
 /* Finds the verb, parses its flags, runs it. See cli.h. */
 #include "cli/cli.h"
 
-#include "runtime/logger.h"
+#include "platform/logger.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -7,9 +7,9 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
-#include "engine/error.h"
-#include "runtime/config.h"
-#include "runtime/exit_code.h"
+#include "base/error.h"
+#include "platform/config/config.h"
+#include "platform/exit_code.h"
 
 #include <stdbool.h>
 #include <stddef.h>

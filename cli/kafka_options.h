@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration's kafka.* settings for functions that connect by themselves
- * (runtime/topics.h). */
+ * (kafka/topics/topics.h). */
 #ifndef CLI_KAFKA_OPTIONS_H
 #define CLI_KAFKA_OPTIONS_H
 
-#include "runtime/broker_kafka.h"
-#include "runtime/config.h"
+#include "kafka/client.h"
+#include "platform/config/config.h"
 
 enum { CLI_KAFKA_SETTINGS_MAX = 256 };
 

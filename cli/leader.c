@@ -3,8 +3,8 @@
 #include "cli/output.h"
 #include "cli/people.h"
 #include "cli/session.h"
-#include "runtime/clock.h"
-#include "runtime/election.h"
+#include "leader/election.h"
+#include "platform/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Tables, JSON, JSON lines. See output.h. */
 #include "cli/output.h"
 
-#include "runtime/clock.h"
+#include "platform/clock.h"
 
 #include <assert.h>
 #include <stdlib.h>

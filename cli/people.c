@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/people.h"
 
-#include "runtime/clock.h"
+#include "platform/clock.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
-#include "runtime/clock.h"
+#include "platform/clock.h"
 
 #include <stdbool.h>
 #include <stdio.h>

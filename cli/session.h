@@ -5,7 +5,7 @@
 #define CLI_SESSION_H
 
 #include "cli/cli.h"
-#include "runtime/node.h"
+#include "replica/node.h"
 
 struct cli_session {
     struct service_context context;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve topics`: makes and checks the topics of a prefix. */
-#include "runtime/topics.h"
+#include "kafka/topics/topics.h"
 #include "cli/cli.h"
 #include "cli/kafka_options.h"
 #include "cli/output.h"

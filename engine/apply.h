@@ -4,7 +4,7 @@
 #ifndef ENGINE_APPLY_H
 #define ENGINE_APPLY_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/event.h"
 
 struct apply_ctx {

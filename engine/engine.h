@@ -9,7 +9,7 @@
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/event.h"
 #include "engine/workflow.h"
 

@@ -3,7 +3,7 @@
 #ifndef ENGINE_MESSAGE_H
 #define ENGINE_MESSAGE_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 
 #include <stdarg.h>
 

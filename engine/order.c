@@ -2,7 +2,7 @@
 /* The order as data: finding a step, deep copies, idempotency keys. */
 #include "engine/order.h"
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/check.h"
 
 int order_find_step(const struct order *order, struct text name)

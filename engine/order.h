@@ -5,8 +5,8 @@
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 
+#include "base/text.h"
 #include "engine/limits.h"
-#include "engine/text.h"
 
 enum order_state {
     ORDER_PENDING, /* accepted, no step started yet */

@@ -4,8 +4,8 @@
 #ifndef ENGINE_WORKFLOW_H
 #define ENGINE_WORKFLOW_H
 
+#include "base/text.h"
 #include "engine/limits.h"
-#include "engine/text.h"
 
 enum jitter { JITTER_FULL, JITTER_NONE, JITTER_COUNT };
 

@@ -2,7 +2,7 @@
 /* Framing, and which plan belongs to which fingerprint. The interface is codec.h.
  *
  * How it works. When a codec is made, and when it learns a writer's schema, the schema is parsed
- * once (avro_schema.c; avro-c has to accept it too), joined by field names with the tables that say
+ * once (schema.c; avro-c has to accept it too), joined by field names with the tables that say
  * where each value lives in our structs (binding_*.c), and compiled to a plan, a flat list of
  * operations in the writer's order (plan.c). A record is decoded by one walk that executes the plan
  * over the bytes straight into the structs (decode.c), and encoded by the same walk the other way
@@ -20,8 +20,8 @@
  * recursive schemas are refused. */
 #include "schemas/codec.h"
 
-#include "schemas/memory.h"
-#include "schemas/plan.h"
+#include "schemas/avro/memory.h"
+#include "schemas/avro/plan.h"
 #include "schemas/schema_texts.h"
 
 #include <assert.h>

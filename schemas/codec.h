@@ -10,7 +10,7 @@
 #ifndef SCHEMAS_CODEC_H
 #define SCHEMAS_CODEC_H
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "schemas/records.h"
 
 struct codec;

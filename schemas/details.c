@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a submission must look like, and its identity. See codec.h. */
+#include "base/utf8.h"
 #include "schemas/codec.h"
-#include "schemas/utf8.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef SCHEMAS_SCHEMA_TEXTS_H
 #define SCHEMAS_SCHEMA_TEXTS_H
 
-#include "engine/text.h"
+#include "base/text.h"
 
 struct schema_text {
     const char *name; /* the file's name without .avsc = the record's short name */

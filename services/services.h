@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The mains of the services, as `reeve run SERVICE` calls them: argv begins after the service's
- * name. Each returns an exit code of runtime/exit_code.h. */
+ * name. Each returns an exit code of platform/exit_code.h. */
 #ifndef SERVICES_SERVICES_H
 #define SERVICES_SERVICES_H
 

@@ -14,8 +14,8 @@
 #ifndef STATESTORE_ANSWERS_H
 #define STATESTORE_ANSWERS_H
 
-#include "engine/error.h"
-#include "engine/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 #ifndef STATESTORE_CHECKPOINT_H
 #define STATESTORE_CHECKPOINT_H
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/event.h"
 
 enum { CLUSTER_ID_BYTES_MAX = 64 };

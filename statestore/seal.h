@@ -6,7 +6,7 @@
 #ifndef STATESTORE_SEAL_H
 #define STATESTORE_SEAL_H
 
-#include "engine/text.h"
+#include "base/text.h"
 
 enum { SEAL_BYTES = 8 };
 

@@ -7,8 +7,8 @@
 #ifndef STATESTORE_STORE_H
 #define STATESTORE_STORE_H
 
+#include "base/error.h"
 #include "engine/engine.h"
-#include "engine/error.h"
 #include "statestore/checkpoint.h"
 
 struct store_env; /* shared by all stores of the process: block cache, memtable bound, threads */

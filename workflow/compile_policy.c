@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Retry, Catch and OnExhausted. */
+#include "base/suggest.h"
 #include "workflow/compile.h"
-#include "workflow/suggest.h"
 
 static const struct text reserved[] = {WORD(ERROR_ALL), WORD(ERROR_TIMEOUT),
                                        WORD(ERROR_TASK_FAILED)};

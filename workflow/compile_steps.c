@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Steps, and what they take from Defaults. */
+#include "base/suggest.h"
 #include "workflow/compile.h"
-#include "workflow/suggest.h"
 
 /* ---- names ---- */
 

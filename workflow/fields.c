@@ -2,7 +2,7 @@
 /* Known fields. See fields.h. */
 #include "workflow/fields.h"
 
-#include "workflow/suggest.h"
+#include "base/suggest.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef WORKFLOW_REGISTRY_H
 #define WORKFLOW_REGISTRY_H
 
-#include "engine/error.h"
+#include "base/error.h"
 #include "engine/workflow.h"
 #include "schemas/records.h"
 

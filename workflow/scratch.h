@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An arena over malloc'ed blocks (runtime/heap_arena.h is out of this layer's reach). */
+/* An arena over malloc'ed blocks (base/heap_arena.h is out of this layer's reach). */
 #ifndef WORKFLOW_SCRATCH_H
 #define WORKFLOW_SCRATCH_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 
 struct scratch_block;
 

@@ -2,7 +2,7 @@
 /* Reading values. See values.h. */
 #include "workflow/values.h"
 
-#include "workflow/suggest.h"
+#include "base/suggest.h"
 
 #include <assert.h>
 #include <stdio.h>

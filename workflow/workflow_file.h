@@ -4,7 +4,7 @@
 #ifndef WORKFLOW_WORKFLOW_FILE_H
 #define WORKFLOW_WORKFLOW_FILE_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/workflow.h"
 
 enum workflow_format { WORKFLOW_YAML, WORKFLOW_JSON, WORKFLOW_FORMAT_COUNT };

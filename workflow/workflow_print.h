@@ -4,7 +4,7 @@
 #ifndef WORKFLOW_WORKFLOW_PRINT_H
 #define WORKFLOW_WORKFLOW_PRINT_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/order.h"
 #include "engine/workflow.h"
 

@@ -3,9 +3,9 @@
  *
  * The "remote service" is a function here, so each call is finished from inside execute(). An agent
  * that really waits for something keeps the call and finishes it later, in a callback of the loop
- * (runtime/loop.h). */
+ * (platform/loop.h). */
 #include "schemas/codec.h"
-#include "services/agent/agent.h"
+#include "services/agent/sdk/agent.h"
 
 #include <assert.h>
 #include <stdio.h>

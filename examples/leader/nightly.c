@@ -4,7 +4,7 @@
  *
  * The "store" is a file whose name holds the fencing token's newest value: writing under an older
  * token is refused, as a database would with UPDATE ... WHERE token <= :token. */
-#include "runtime/leader.h"
+#include "leader/leader.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 #ifndef SERVICES_CONSOLE_AGENTS_H
 #define SERVICES_CONSOLE_AGENTS_H
 
-#include "runtime/agent_table.h"
+#include "replica/agent_table.h"
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/alerts.h"
 
-#include "runtime/logger.h"
+#include "platform/logger.h"
 #include "services/console/render.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
 #ifndef SERVICES_CONSOLE_ALERTS_H
 #define SERVICES_CONSOLE_ALERTS_H
 
-#include "runtime/node.h"
+#include "replica/node.h"
 
 #include <jansson.h>
 

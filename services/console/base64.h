@@ -3,7 +3,7 @@
 #ifndef SERVICES_CONSOLE_BASE64_H
 #define SERVICES_CONSOLE_BASE64_H
 
-#include "engine/text.h"
+#include "base/text.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/changes.h"
 
+#include "services/console/event_text.h"
 #include "services/console/params.h"
 #include "services/console/render.h"
-#include "services/console/words.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #ifndef SERVICES_CONSOLE_CHANGES_H
 #define SERVICES_CONSOLE_CHANGES_H
 
-#include "runtime/http_server.h"
-#include "runtime/node.h"
+#include "platform/http/server.h"
+#include "replica/node.h"
 
 struct changes;
 

@@ -2,9 +2,9 @@
 /* The console service: its life and its metrics. See console.h. */
 #include "services/console/console.h"
 
-#include "runtime/logger.h"
-#include "runtime/stores.h"
-#include "runtime/view_report.h"
+#include "platform/logger.h"
+#include "replica/stores.h"
+#include "replica/view_report.h"
 #include "services/services.h"
 
 #include <assert.h>

@@ -6,10 +6,10 @@
 #ifndef SERVICES_CONSOLE_CONSOLE_H
 #define SERVICES_CONSOLE_CONSOLE_H
 
-#include "runtime/agent_table.h"
-#include "services/console/acts.h"
+#include "replica/agent_table.h"
 #include "services/console/alerts.h"
 #include "services/console/changes.h"
+#include "services/console/operator_commands.h"
 #include "services/console/owners.h"
 #include "services/console/partition.h"
 

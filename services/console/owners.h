@@ -3,7 +3,7 @@
 #ifndef SERVICES_CONSOLE_OWNERS_H
 #define SERVICES_CONSOLE_OWNERS_H
 
-#include "runtime/http_server.h"
+#include "platform/http/server.h"
 #include "services/console/alerts.h"
 #include "services/console/partition.h"
 

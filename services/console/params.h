@@ -5,7 +5,7 @@
 #define SERVICES_CONSOLE_PARAMS_H
 
 #include "engine/order.h"
-#include "runtime/http_server.h"
+#include "platform/http/server.h"
 
 /* "Error", in any case. */
 bool params_state(struct http_exchange *exchange, const char *text, enum order_state *ret_state);

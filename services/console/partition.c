@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/partition.h"
 
-#include "runtime/logger.h"
+#include "platform/logger.h"
 
 #include <assert.h>
 #include <malloc.h>

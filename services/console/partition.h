@@ -4,7 +4,7 @@
 #ifndef SERVICES_CONSOLE_PARTITION_H
 #define SERVICES_CONSOLE_PARTITION_H
 
-#include "runtime/follower.h"
+#include "replica/follower.h"
 #include "services/console/counts.h"
 
 struct partition;
@@ -41,7 +41,7 @@ bool partition_was_ready(const struct partition *partition);
 bool partition_is_live(const struct partition *partition);
 /* Whether answers about the partition are complete now; else why not, in one line. */
 bool partition_is_current(const struct partition *partition, char *ret_reason, size_t size);
-/* FATAL when an operator has to act: see runtime/follower.h. */
+/* FATAL when an operator has to act: see replica/follower.h. */
 bool partition_is_stopped(const struct partition *partition, const struct error **ret_error);
 
 /* Makes the store tell what is folded, before scans. False: the store was dropped just now. */

@@ -7,7 +7,7 @@
 #ifndef SERVICES_CONSOLE_RENDER_H
 #define SERVICES_CONSOLE_RENDER_H
 
-#include "runtime/http_server.h"
+#include "platform/http/server.h"
 #include "schemas/records.h"
 #include "workflow/registry.h"
 

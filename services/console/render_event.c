@@ -2,8 +2,8 @@
 /* Events and Decisions: each event with its words and its data, under the names of Decision.avsc.
  * */
 #include "services/console/base64.h"
+#include "services/console/event_text.h"
 #include "services/console/render.h"
-#include "services/console/words.h"
 
 #include <assert.h>
 #include <stdlib.h>

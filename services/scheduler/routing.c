@@ -2,7 +2,7 @@
 /* See routing.h. */
 #include "services/scheduler/routing.h"
 
-#include "runtime/logger.h"
+#include "platform/logger.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #ifndef SERVICES_SCHEDULER_ROUTING_H
 #define SERVICES_SCHEDULER_ROUTING_H
 
-#include "runtime/agent_table.h"
-#include "runtime/router.h"
+#include "replica/agent_table.h"
+#include "services/scheduler/router.h"
 
 struct routing_service;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler: owns partitions and runs the steps of their orders. All of its rules are in
- * engine/, all of the ownership is in runtime/owner.h; here the two meet the consumer group. */
-#include "runtime/logger.h"
-#include "runtime/membership.h"
-#include "runtime/owner.h"
-#include "runtime/stores.h"
-#include "runtime/view_report.h"
+ * engine/, all of the ownership is in owner.h; here the two meet the consumer group. */
+#include "platform/logger.h"
+#include "replica/membership.h"
+#include "replica/stores.h"
+#include "replica/view_report.h"
+#include "services/scheduler/owner.h"
 #include "services/scheduler/routing.h"
 #include "services/scheduler/standby.h"
 #include "services/services.h"

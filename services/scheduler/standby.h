@@ -10,8 +10,8 @@
 #ifndef SCHEDULER_STANDBY_H
 #define SCHEDULER_STANDBY_H
 
-#include "runtime/membership.h"
-#include "runtime/owner.h"
+#include "replica/membership.h"
+#include "services/scheduler/owner.h"
 
 struct standby;
 

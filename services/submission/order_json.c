@@ -2,7 +2,7 @@
 /* Orders from JSON. See order_json.h. */
 #include "services/submission/order_json.h"
 
-#include "runtime/config.h"
+#include "platform/config/config.h"
 #include "schemas/codec.h"
 
 #include <math.h>

@@ -13,8 +13,8 @@
 #ifndef SERVICES_SUBMISSION_ORDER_JSON_H
 #define SERVICES_SUBMISSION_ORDER_JSON_H
 
-#include "engine/arena.h"
-#include "engine/error.h"
+#include "base/arena.h"
+#include "base/error.h"
 #include "engine/order.h"
 
 #include <jansson.h>

@@ -5,9 +5,9 @@
 #ifndef SERVICES_SUBMISSION_REPLIES_H
 #define SERVICES_SUBMISSION_REPLIES_H
 
-#include "engine/text.h"
-#include "runtime/broker.h"
-#include "runtime/loop.h"
+#include "base/text.h"
+#include "kafka/broker.h"
+#include "platform/loop.h"
 
 enum reply_state { REPLY_ASKING, REPLY_EXISTS, REPLY_MISSING, REPLY_STATE_COUNT };
 

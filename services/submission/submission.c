@@ -2,8 +2,8 @@
 /* The submission service: group membership, commits, draining. See submission.h. */
 #include "services/submission/submission.h"
 
-#include "runtime/failpoint.h"
-#include "runtime/logger.h"
+#include "platform/failpoint.h"
+#include "platform/logger.h"
 #include "services/services.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service: the front door for untrusted input. Reads <p>.submissions and takes HTTP
- * requests, judges each input (judge.h), and appends what is good to <p>.commands on the order's
+ * requests, judges each input (validate.h), and appends what is good to <p>.commands on the order's
  * partition. What it refuses goes to the dead letters and, where the sender can be trusted to have
  * asked for it, back as a `Rejected` status.
  *
@@ -16,9 +16,9 @@
 #ifndef SERVICES_SUBMISSION_SUBMISSION_H
 #define SERVICES_SUBMISSION_SUBMISSION_H
 
-#include "runtime/clock_guard.h"
-#include "runtime/node.h"
-#include "services/submission/judge.h"
+#include "kafka/clock_guard.h"
+#include "replica/node.h"
+#include "services/submission/validate.h"
 
 /* Reading <p>.schemas or <p>.workflows to its end: one at a time, for all that wait for it. */
 struct refresh {
@@ -96,7 +96,7 @@ int32_t submission_partition_of(const struct submission *submission, struct text
 /* Something that inputs wait for may have come. */
 void submission_wake(struct submission *submission);
 
-/* ---- one partition of submissions (source.c) ---- */
+/* ---- one partition of submissions (partition.c) ---- */
 
 /* New. Asks for the committed offset and reads on from there, from the start if there is none. */
 struct source *source_new(struct submission *submission, int32_t partition);
@@ -116,7 +116,7 @@ void source_commit_failed(struct source *source);
 uint32_t source_in_flight(const struct source *source);
 uint32_t source_parked(const struct source *source);
 
-/* ---- HTTP (door.c) ---- */
+/* ---- HTTP (http_api.c) ---- */
 
 struct door *door_new(struct submission *submission);
 void door_wake(struct door *door);

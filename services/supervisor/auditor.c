@@ -4,10 +4,10 @@
  * folds in large batches; then a rest until auditor.interval.ms after the walk's beginning. */
 #include "services/supervisor/auditor.h"
 
-#include "runtime/agent_table.h"
-#include "runtime/follower.h"
-#include "runtime/leader.h"
-#include "runtime/logger.h"
+#include "leader/leader.h"
+#include "platform/logger.h"
+#include "replica/agent_table.h"
+#include "replica/follower.h"
 #include "services/supervisor/audit.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ enum {
     OLD_NEWS_MS = 10000,     /* folding what was appended before that: the view is behind */
     ALERT_AGAIN_MS = 3600000 /* while orders of a partition are stuck */
 };
-#define SUBMISSIONS_KEPT_MS (INT64_C(7) * 86400000) /* runtime/topics.c */
+#define SUBMISSIONS_KEPT_MS (INT64_C(7) * 86400000) /* kafka/topics/topics.c */
 
 struct audited {
     struct auditor *auditor;

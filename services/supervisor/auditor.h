@@ -19,7 +19,7 @@
 #ifndef SERVICES_SUPERVISOR_AUDITOR_H
 #define SERVICES_SUPERVISOR_AUDITOR_H
 
-#include "runtime/node.h"
+#include "replica/node.h"
 #include "statestore/store.h"
 
 struct auditor;

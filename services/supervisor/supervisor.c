@@ -2,13 +2,13 @@
 /* The supervisor: finds what timed out or waits for its next try and asks the scheduler to act. Its
  * own consumer group over <p>.events gives each partition one supervisor. One of them all is the
  * auditor, too. */
-#include "runtime/leader.h"
-#include "runtime/membership.h"
-#include "runtime/stores.h"
-#include "runtime/view_report.h"
+#include "leader/leader.h"
+#include "replica/membership.h"
+#include "replica/stores.h"
+#include "replica/view_report.h"
 #include "services/services.h"
 #include "services/supervisor/auditor.h"
-#include "services/supervisor/watch.h"
+#include "services/supervisor/partition.h"
 
 #include <assert.h>
 #include <limits.h>

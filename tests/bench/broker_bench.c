@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast records go through runtime/broker.h: appended until acknowledged, read to the end by
+/* How fast records go through kafka/broker.h: appended until acknowledged, read to the end by
  * readers that do nothing and by readers that work, one record in flight from append to its
  * acknowledgement and to its reader.
  *

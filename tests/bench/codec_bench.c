@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long the codec takes: nanoseconds and bytes of each sample record. Best of several rounds. */
-#include "engine/arena.h"
-#include "schemas_samples.h"
+#include "base/arena.h"
+#include "tests/unit/schemas/samples.h"
 
 #include <assert.h>
 #include <stdio.h>

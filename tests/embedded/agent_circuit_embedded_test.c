@@ -2,12 +2,12 @@
 /* Two instances of an HTTP agent on the embedded broker, one with a service that refuses: its
  * partitions move to the other one, work goes on, and they come back when the service is well. What
  * the instances say of themselves is read as a router reads it. */
-#include "runtime/agent_table.h"
-#include "runtime/embedded.h"
-#include "runtime/logger.h"
-#include "services/agent/agent_breaker.h"
-#include "services/agent/agent_core.h"
-#include "services/agent/http_agent.h"
+#include "kafka/embedded.h"
+#include "platform/logger.h"
+#include "replica/agent_table.h"
+#include "services/agent/core/core.h"
+#include "services/agent/health/breaker.h"
+#include "services/agent/kinds/http_agent.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

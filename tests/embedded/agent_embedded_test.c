@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents on the embedded broker and real sockets: an HTTP service in this process answers in all
  * the ways that services do, and what the agent reports is read back from the commands. */
-#include "runtime/embedded.h"
-#include "runtime/logger.h"
-#include "services/agent/agent_core.h"
-#include "services/agent/http_agent.h"
-#include "services/agent/sim_agent.h"
+#include "kafka/embedded.h"
+#include "platform/logger.h"
+#include "services/agent/core/core.h"
+#include "services/agent/kinds/http_agent.h"
+#include "services/agent/kinds/sim_agent.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -7,4 +7,4 @@ reeve_test(broker-embedded
         broker_faults_test.c
         ../lib/broker_suite.c
         ../lib/broker_suite_group.c
-    LIBS reeve-test-broker reeve-runtime)
+    LIBS reeve-test-broker)

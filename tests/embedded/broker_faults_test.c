@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the broker does about errors that only librdkafka's mock cluster can be told to make. */
-#include "runtime/broker_kafka_internal.h"
+#include "kafka/client_internal.h"
 #include "tests/lib/broker_lab.h"
 
 #include <criterion/criterion.h>

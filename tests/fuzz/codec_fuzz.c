@@ -4,10 +4,10 @@
  *   254              a record as it is, frame and all
  *   255              the text of a schema, and after its first NUL a body under it
  * Corpus to start with: tests/golden/. */
-#include "schemas/avro_schema.h"
+#include "schemas/avro/memory.h"
+#include "schemas/avro/plan.h"
+#include "schemas/avro/schema.h"
 #include "schemas/codec.h"
-#include "schemas/memory.h"
-#include "schemas/plan.h"
 
 #include <assert.h>
 #include <stdlib.h>

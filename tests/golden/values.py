@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of tests/unit/schemas_samples.c as Python values, for another Avro implementation."""
+"""The records of tests/unit/schemas/samples.c as Python values, for another Avro implementation."""
 
 import decimal
 

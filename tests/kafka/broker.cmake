@@ -8,5 +8,5 @@ reeve_test(broker-kafka
         broker_topics_test.c
         ../lib/broker_suite.c
         ../lib/broker_suite_group.c
-    LIBS reeve-test-broker reeve-runtime)
-reeve_test(broker-crash SOURCES broker_crash_test.c LIBS reeve-test-broker reeve-runtime)
+    LIBS reeve-test-broker)
+reeve_test(broker-crash SOURCES broker_crash_test.c LIBS reeve-test-broker)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Topics on a real broker: made, checked, corrected; and what a missing one does to appends. */
-#include "runtime/broker_kafka_internal.h"
-#include "runtime/topics_internal.h"
+#include "kafka/client_internal.h"
+#include "kafka/topics/internal.h"
 #include "tests/lib/broker_lab.h"
 
 #include <criterion/criterion.h>

@@ -66,8 +66,9 @@ class FailpointsTest(unittest.TestCase):
         self.die_at(EMISSION, 11)
 
     def test_no_failpoint_is_left_out(self):
-        sources = ("owner.c", "owner_cycle.c", "follower.c", "emitter.c")
-        self.assertEqual(failpoints_in(*(f"runtime/{name}" for name in sources)),
+        sources = ("services/scheduler/owner.c", "services/scheduler/owner_cycle.c",
+                   "services/scheduler/emitter.c", "replica/follower.c")
+        self.assertEqual(failpoints_in(*sources),
                          {*CLAIM, *CYCLE, *EMISSION})
 
 

@@ -4,9 +4,9 @@
 #ifndef TESTS_LIB_BROKER_LAB_H
 #define TESTS_LIB_BROKER_LAB_H
 
-#include "runtime/broker.h"
-#include "runtime/broker_kafka.h"
-#include "runtime/topics.h"
+#include "kafka/broker.h"
+#include "kafka/client.h"
+#include "kafka/topics/topics.h"
 
 #include <stdbool.h>
 #include <stdint.h>

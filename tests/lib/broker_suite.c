@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What runtime/broker.h promises, on whatever cluster the lab has: the embedded one in the suite
+/* What kafka/broker.h promises, on whatever cluster the lab has: the embedded one in the suite
  * embedded, a real one in the suite kafka. */
-#include "runtime/broker_kafka_internal.h"
+#include "kafka/client_internal.h"
 #include "tests/lib/broker_lab.h"
 
 #include <criterion/criterion.h>

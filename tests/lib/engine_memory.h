@@ -3,7 +3,7 @@
 #ifndef TESTS_LIB_ENGINE_MEMORY_H
 #define TESTS_LIB_ENGINE_MEMORY_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 
 struct test_arena {
     struct arena arena; /* hand out &memory->arena; stays put: do not copy the struct */

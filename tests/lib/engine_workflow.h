@@ -21,7 +21,7 @@
 #ifndef TESTS_LIB_ENGINE_WORKFLOW_H
 #define TESTS_LIB_ENGINE_WORKFLOW_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/workflow.h"
 
 enum { WORKFLOW_TIMEOUT_MS = 10000, WORKFLOW_UNDO_TIMEOUT_MS = 20000 };

@@ -4,6 +4,6 @@
 # machine is compiled in, linked to the engine alone: it is pure.
 
 reeve_test(election-property
-    SOURCES election_property.c election_world.c ../../runtime/election.c
-        ../../runtime/election_log.c
+    SOURCES election_property.c election_world.c ../../leader/election.c
+        ../../leader/election_log.c
     LIBS reeve-engine)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/election_world.h"
 
-#include "runtime/election.h"
+#include "leader/election.h"
 
 #include <assert.h>
 #include <inttypes.h>

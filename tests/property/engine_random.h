@@ -3,7 +3,7 @@
 #ifndef TESTS_PROPERTY_ENGINE_RANDOM_H
 #define TESTS_PROPERTY_ENGINE_RANDOM_H
 
-#include "engine/arena.h"
+#include "base/arena.h"
 #include "engine/workflow.h"
 
 struct dice {

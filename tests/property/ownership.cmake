@@ -6,5 +6,5 @@ reeve_test(ownership-property
     SOURCES ownership_property.c ownership_world.c ownership_instance.c ownership_fold.c
         ownership_acts.c ownership_history.c ownership_poison.c ownership_sometimes.c
         ownership_route.c ownership_workflow.c ownership_yaml.c engine_random.c
-    LIBS reeve-runtime reeve-workflow reeve-statestore reeve-schemas reeve-engine
+    LIBS reeve-scheduler reeve-simulation
     TIMEOUT 1500)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_instance.h"
 
-#include "runtime/failpoint.h"
-#include "runtime/files.h"
+#include "platform/failpoint.h"
+#include "platform/files.h"
 #include "tests/property/ownership_route.h"
 
 #include <assert.h>

@@ -4,7 +4,7 @@
  * allowed to, the innocent would collect Attempts too. */
 #include "tests/property/ownership_history.h"
 
-#include "runtime/failpoint.h"
+#include "platform/failpoint.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_instance.h"
 

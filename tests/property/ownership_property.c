@@ -2,8 +2,8 @@
 /* Ownership, fencing and emission under random histories: schedulers crash between any two steps,
  * pause, come back as zombies, lose acknowledgements; after each step every live store equals a
  * fold of the log. And: a command that kills leaves no innocent ones under suspicion. */
-#include "runtime/files.h"
-#include "runtime/logger.h"
+#include "platform/files.h"
+#include "platform/logger.h"
 #include "tests/property/ownership_history.h"
 
 #include <criterion/criterion.h>

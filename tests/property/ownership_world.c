@@ -2,8 +2,8 @@
 #include "tests/property/ownership_world.h"
 #include "tests/property/ownership_route.h"
 
-#include "runtime/failpoint.h"
-#include "runtime/files.h"
+#include "platform/failpoint.h"
+#include "platform/files.h"
 #include "tests/property/ownership_instance.h"
 #include "tests/property/ownership_workflow.h"
 #include "tests/property/ownership_yaml.h"

@@ -13,11 +13,11 @@
 #ifndef TESTS_PROPERTY_OWNERSHIP_WORLD_H
 #define TESTS_PROPERTY_OWNERSHIP_WORLD_H
 
-#include "runtime/broker_memory.h"
-#include "runtime/node.h"
-#include "runtime/owner.h"
+#include "replica/node.h"
+#include "services/scheduler/owner.h"
 #include "tests/property/engine_random.h"
 #include "tests/property/ownership_sometimes.h"
+#include "tests/simulation/broker_memory.h"
 
 #include <limits.h>
 #include <setjmp.h>

@@ -3,6 +3,6 @@
 # services/submission under random crashes, rebalances and failing appends.
 
 reeve_test(submission-random
-    SOURCES submission_random_test.c ../unit/submission_stage.c
-    LIBS reeve-submission
+    SOURCES submission_random_test.c ../unit/submission/stage.c
+    LIBS reeve-submission reeve-simulation
     TIMEOUT 600)

@@ -5,7 +5,7 @@
  * bytes, and what was committed is not done again.
  *
  * REEVE_SEED repeats one case, REEVE_PROPERTY_CASES says how many. */
-#include "tests/unit/submission_stage.h"
+#include "tests/unit/submission/stage.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>

@@ -66,7 +66,7 @@ class ComposeFilesTest(unittest.TestCase):
 
     def test_queries_ask_for_metrics_that_exist(self):
         named = set()
-        for folder in ("runtime", "services"):
+        for folder in ("platform", "kafka", "replica", "leader", "services"):
             for path in (ROOT / folder).rglob("*.c"):
                 named |= set(re.findall(r'"(reeve_[a-z_]+)', path.read_text(encoding="utf-8")))
         asked = {re.sub("_bucket$", "", metric) for expr in expressions()

@@ -33,7 +33,7 @@ class OperationsDocTest(unittest.TestCase):
 
     def test_metrics_are_those_of_the_sources(self):
         named = set()
-        for folder in ("runtime", "services"):
+        for folder in ("platform", "kafka", "replica", "leader", "services"):
             for path in (ROOT / folder).rglob("*.c"):
                 named |= set(re.findall(r'"(reeve_[a-z_]+)"', path.read_text(encoding="utf-8")))
         told = set(re.findall(r"`(reeve_[a-z_]+)", self.page)) - {"reeve_process_"}

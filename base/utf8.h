@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing beyond U+10FFFF. */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include "base/arena.h"
+
+bool utf8_valid(struct text text);
+/* Valid, and without control characters (U+0000..1F, U+007F..9F). */
+bool utf8_printable(struct text text);
+/* `text` made fit for a record: invalid bytes and NULs become '?', and at most `max` bytes of whole
+ * characters are kept. Borrows `text` where nothing is to be changed, else new in `arena`. For
+ * texts that come from elsewhere (an HTTP answer, an exception's message); codec_encode() asserts
+ * what this makes sure of. */
+struct text utf8_clean(struct text text, uint32_t max, struct arena *arena);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve compensate`: an operator has what was done for an order undone. */
+#include "cli/console/console_client.h"
+#include "cli/console/operator.h"
+
+static int run(struct cli *cli)
+{
+    return operator_run(cli, "compensate", false);
+}
+
+static const struct cli_flag flags[] = {OPERATOR_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL}};
+
+static const struct cli_verb verbs[] = {
+    {
+        .arguments = "ORDER...",
+        .arguments_min = 1,
+        .arguments_max = -1,
+        .summary = "Undoes what was done for orders. Exit code 1: the scheduler refused.",
+        .examples = "reeve compensate 536365 --reason 'cannot be delivered'",
+        .flags = flags,
+        .config_services = CONFIG_CLI,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_compensate = {"compensate", "Undoing orders.", verbs,
+                                        sizeof(verbs) / sizeof(verbs[0])};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/console/console_client.h"
+
+#include "cli/console/http_ask.h"
+#include "cli/output.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- where it is ---- */
+
+static bool read_port(const char *directory, const char *below, char *ret_base, size_t size)
+{
+    char path[PATH_MAX];
+    int port = 0;
+    int path_size = snprintf(path, sizeof(path), "%s%s/http.port", directory, below);
+    FILE *file = path_size > 0 && path_size < (int)sizeof(path) ? fopen(path, "re") : NULL;
+    if (file == NULL)
+        return false;
+    bool read = fscanf(file, "%d", &port) == 1 && port > 0 && port <= 65535;
+    (void)fclose(file);
+    if (read)
+        (void)snprintf(ret_base, size, "http://127.0.0.1:%d", port);
+    return read;
+}
+
+static bool find_port(const char *directory, char *ret_base, size_t size)
+{
+    return read_port(directory, "/console", ret_base, size) ||
+           read_port(directory, "/dev/console", ret_base, size) ||
+           read_port(directory, "", ret_base, size);
+}
+
+enum error_class console_client_init(struct cli *cli, struct console_client *ret_client,
+                                     struct error *ret_error)
+{
+    const char *given = cli_flag_value(cli, "console");
+    const char *directory = config_string(cli->config, "data.dir");
+    char *base = ret_client->base;
+    if (given == NULL && config_is_set(cli->config, "console.url"))
+        given = config_string(cli->config, "console.url");
+    if (given == NULL) {
+        if (!find_port(directory[0] != '\0' ? directory : "reeve-data", base,
+                       sizeof(ret_client->base)))
+            (void)snprintf(base, sizeof(ret_client->base), "http://127.0.0.1:8080");
+        return ERROR_OK;
+    }
+    size_t size = strlen(given);
+    while (size > 0 && given[size - 1] == '/')
+        size--;
+    if (size >= sizeof(ret_client->base) ||
+        (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--console %.100s: expected a URL, as http://127.0.0.1:8080", given);
+    (void)snprintf(base, sizeof(ret_client->base), "%.*s", (int)size, given);
+    return ERROR_OK;
+}
+
+/* ---- paths ---- */
+
+void console_path_add(struct console_path *path, const char *literal)
+{
+    size_t size = strlen(literal);
+    path->is_too_long = path->is_too_long || size >= sizeof(path->text) - path->size;
+    if (path->is_too_long)
+        return;
+    memcpy(path->text + path->size, literal, size + 1);
+    path->size += size;
+}
+
+void console_path_add_segment(struct console_path *path, const char *segment)
+{
+    char escaped[4];
+    for (; *segment != '\0'; segment++) {
+        unsigned char c = (unsigned char)*segment;
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     strchr("-_.~", c) != NULL;
+        (void)snprintf(escaped, sizeof(escaped), plain ? "%c" : "%%%02X", c);
+        console_path_add(path, escaped);
+    }
+}
+
+void console_path_add_query(struct console_path *path, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    console_path_add(path, path->has_query ? "&" : "?");
+    console_path_add(path, name);
+    console_path_add(path, "=");
+    console_path_add_segment(path, value);
+    path->has_query = true;
+}
+
+/* ---- asking ---- */
+
+static enum error_class understand(const struct console_client *client,
+                                   const struct http_reply *reply,
+                                   struct console_answer *ret_answer, struct error *ret_error)
+{
+    json_t *json = json_loadb(reply->body, reply->size, 0, NULL);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        return error_set(ret_error, ERROR_FATAL, "NotAConsole",
+                         "what answers at %.200s (status %d) is no console: --console names "
+                         "another address",
+                         client->base, reply->status);
+    }
+    *ret_answer = (struct console_answer){reply->status, json};
+    return ERROR_OK;
+}
+
+enum error_class console_ask(const struct console_client *client, const struct console_path *path,
+                             const json_t *body, struct console_answer *ret_answer,
+                             struct error *ret_error)
+{
+    char url[CONSOLE_URL_SIZE];
+    struct http_reply reply;
+    struct error why;
+    if (path->is_too_long)
+        return error_set(ret_error, ERROR_REJECT, "Usage", "an argument is too long");
+    (void)snprintf(url, sizeof(url), "%s%s", client->base, path->text);
+    char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
+    assert(body == NULL || text != NULL);
+    enum error_class class = http_ask(url, text, CONSOLE_WAIT_SECONDS, &reply, &why);
+    free(text);
+    if (class != ERROR_OK)
+        return error_set(ret_error, ERROR_RETRY, "NoConsole",
+                         "no console answers at %.200s (%s): is it running (`reeve run console`)? "
+                         "--console names another address",
+                         client->base, why.message);
+    class = understand(client, &reply, ret_answer, ret_error);
+    http_reply_deinit(&reply);
+    return class;
+}
+
+void console_answer_deinit(struct console_answer *answer)
+{
+    json_decref(answer->json);
+    *answer = (struct console_answer){0};
+}
+
+/* ---- for people ---- */
+
+static int code_of_status(int status)
+{
+    switch (status) {
+    case 404:
+    case 409:
+        return EXIT_CODE_NEGATIVE;
+    case 400:
+        return EXIT_CODE_USAGE;
+    case 503:
+    case 504:
+        return EXIT_CODE_UNAVAILABLE;
+    default:
+        return EXIT_CODE_INTERNAL;
+    }
+}
+
+int console_refused(const struct cli *cli, const struct console_answer *answer, const char *subject)
+{
+    const char *code = json_string_value(json_object_get(answer->json, "error"));
+    const char *message = json_string_value(json_object_get(answer->json, "message"));
+    (void)fputs("reeve: ", cli->err);
+    if (subject != NULL) {
+        output_text(cli->err, subject, 0);
+        (void)fputs(": ", cli->err);
+    }
+    output_text(cli->err, message != NULL ? message : "the console does not say why", 0);
+    (void)fputs(" (", cli->err);
+    output_text(cli->err, code != NULL ? code : "?", 0);
+    (void)fputs(")\n", cli->err);
+    return code_of_status(answer->status);
+}
+
+void console_warn_incomplete(const struct cli *cli, const json_t *body)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(json_object_get(body, "incomplete"), i, row) {
+        const char *reason = json_string_value(json_object_get(row, "reason"));
+        (void)fputs("reeve: orders may be missing here: ", cli->err);
+        output_text(cli->err, reason != NULL ? reason : "", 0);
+        (void)fputc('\n', cli->err);
+    }
+}
+
+bool console_get(struct cli *cli, const struct console_path *path,
+                 struct console_answer *ret_answer, int *ret_code)
+{
+    struct error error;
+    struct console_client client;
+    if (console_client_init(cli, &client, &error) != ERROR_OK ||
+        console_ask(&client, path, NULL, ret_answer, &error) != ERROR_OK) {
+        *ret_code = cli_fail(cli, &error);
+        return false;
+    }
+    if (ret_answer->status == 200)
+        return true;
+    *ret_code = console_refused(cli, ret_answer, NULL);
+    console_answer_deinit(ret_answer);
+    return false;
+}

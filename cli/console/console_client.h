@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asks the console's API (docs/console-api.md). Blocking: a command waits for its answer. */
+#ifndef CLI_CONSOLE_CONSOLE_CLIENT_H
+#define CLI_CONSOLE_CONSOLE_CLIENT_H
+
+#include "cli/cli.h"
+
+#include <jansson.h>
+
+enum { CONSOLE_URL_SIZE = 4096, CONSOLE_WAIT_SECONDS = 40 };
+
+/* For a verb's table of flags. */
+#define CONSOLE_FLAG                                                          \
+    {                                                                         \
+        "console", "URL", "Where the console is; else what console.url says." \
+    }
+
+/* Where the console is: --console, console.url, the port that one wrote to DIR/http.port,
+ * DIR/console or DIR/dev/console with DIR = data.dir or reeve-data, else http://127.0.0.1:8080. */
+struct console_client {
+    char base[CONSOLE_URL_SIZE / 2]; /* without a slash at its end */
+};
+enum error_class console_client_init(struct cli *cli, struct console_client *ret_client,
+                                     struct error *ret_error);
+
+/* A path with its query. */
+struct console_path {
+    char text[CONSOLE_URL_SIZE / 2];
+    size_t size;
+    bool has_query;
+    bool is_too_long;
+};
+void console_path_add(struct console_path *path, const char *literal);
+/* One segment, percent-encoded. */
+void console_path_add_segment(struct console_path *path, const char *segment);
+/* ?name=value; nothing if `value` is NULL. */
+void console_path_add_query(struct console_path *path, const char *name, const char *value);
+
+struct console_answer {
+    int status;
+    json_t *json; /* an object */
+};
+void console_answer_deinit(struct console_answer *answer);
+
+/* `body` NULL: GET, else POST. RETRY "NoConsole" when nothing answers, FATAL "NotAConsole" when
+ * what answers is none. Statuses of refusals are answers: see console_refused(). */
+enum error_class console_ask(const struct console_client *client, const struct console_path *path,
+                             const json_t *body, struct console_answer *ret_answer,
+                             struct error *ret_error);
+
+/* Of an answer that is not 200: says why on stderr, of `subject` (may be NULL), and returns the
+ * exit code: 1 for 404 and 409, 64 for 400, 69 for 503 and 504, else 70. */
+int console_refused(const struct cli *cli, const struct console_answer *answer,
+                    const char *subject);
+
+/* Says on stderr which partitions an answer lacks, if it lacks some. */
+void console_warn_incomplete(const struct cli *cli, const json_t *body);
+
+/* All of it: asks, and says what went wrong. False: *ret_code is the exit code. */
+bool console_get(struct cli *cli, const struct console_path *path,
+                 struct console_answer *ret_answer, int *ret_code);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve orders watch`: asks for changes again and again; the console answers when there are some.
+ * */
+#include "cli/console/orders.h"
+#include "cli/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct watch {
+    struct cli *cli;
+    struct console_client client;
+    const char *order_id; /* NULL: all */
+    bool until_ended;
+    json_t *cursor;
+    struct output *output; /* NULL: lines for people */
+    bool is_over;
+    int code;
+};
+
+/* The order's state may be the last one that is waited for. */
+static void look_at_state(struct watch *watch, const json_t *state)
+{
+    const char *name = json_string_value(state);
+    if (!watch->until_ended || name == NULL)
+        return;
+    bool processed = strcmp(name, "Processed") == 0;
+    watch->is_over = processed || strcmp(name, "Compensated") == 0 || strcmp(name, "Error") == 0;
+    watch->code = watch->is_over && !processed ? EXIT_CODE_NEGATIVE : EXIT_CODE_OK;
+}
+
+/* False: it went wrong, or the console refused; watch->code is set. */
+static bool ask(struct watch *watch, const struct console_path *path,
+                struct console_answer *ret_answer)
+{
+    struct error error;
+    if (console_ask(&watch->client, path, NULL, ret_answer, &error) != ERROR_OK) {
+        watch->code = cli_fail(watch->cli, &error);
+        return false;
+    }
+    if (ret_answer->status == 200)
+        return true;
+    watch->code = console_refused(watch->cli, ret_answer, NULL);
+    console_answer_deinit(ret_answer);
+    return false;
+}
+
+/* The order as it is now: what happened before the first cursor, or was missed. */
+static bool look_at_order(struct watch *watch)
+{
+    struct console_path path;
+    struct console_answer answer;
+    struct error error;
+    orders_path(&path, watch->order_id, "");
+    if (console_ask(&watch->client, &path, NULL, &answer, &error) != ERROR_OK) {
+        watch->code = cli_fail(watch->cli, &error);
+        return false;
+    }
+    bool known = answer.status == 200 || answer.status == 404; /* may be submitted yet */
+    if (answer.status == 200)
+        look_at_state(watch, json_object_get(answer.json, "state"));
+    else if (!known)
+        watch->code = console_refused(watch->cli, &answer, NULL);
+    console_answer_deinit(&answer);
+    return known;
+}
+
+static void show(struct watch *watch, json_t *change)
+{
+    if (watch->output != NULL)
+        output_row(watch->output, json_incref(change));
+    else
+        orders_print_events(watch->cli, change, watch->order_id == NULL);
+    if (watch->order_id != NULL && json_is_true(json_object_get(change, "changed")))
+        look_at_state(watch, json_object_get(change, "state"));
+}
+
+static bool watch_more(struct watch *watch)
+{
+    struct console_path path = {.size = 0};
+    struct console_answer answer;
+    size_t i;
+    json_t *change;
+    bool began = watch->cursor != NULL;
+    console_path_add(&path, "/api/watch");
+    console_path_add_query(&path, "after", json_string_value(watch->cursor));
+    console_path_add_query(&path, "order", watch->order_id);
+    console_path_add_query(&path, "state", cli_flag_value(watch->cli, "state"));
+    console_path_add_query(&path, "workflow", cli_flag_value(watch->cli, "workflow"));
+    if (!ask(watch, &path, &answer))
+        return false;
+    json_decref(watch->cursor);
+    watch->cursor = json_incref(json_object_get(answer.json, "cursor"));
+    json_array_foreach(json_object_get(answer.json, "changes"), i, change) {
+        if (!watch->is_over)
+            show(watch, change);
+    }
+    bool missed = json_is_true(json_object_get(answer.json, "reset"));
+    console_answer_deinit(&answer);
+    if (watch->output != NULL)
+        output_flush(watch->output);
+    (void)fflush(watch->cli->out);
+    if (missed)
+        (void)fputs("reeve: some changes were missed (too many at once, or the console was "
+                    "started anew)\n",
+                    watch->cli->err);
+    return (began && !missed) || watch->order_id == NULL || look_at_order(watch);
+}
+
+int orders_run_watch(struct cli *cli)
+{
+    static const struct output_column columns[] = {{"offset", "OFFSET", true}};
+    struct error error;
+    struct watch watch = {.cli = cli,
+                          .order_id = cli->argument_count > 0 ? cli->arguments[0] : NULL,
+                          .until_ended = cli_flag_given(cli, "until-ended")};
+    if (watch.until_ended && watch.order_id == NULL)
+        return cli_usage(cli, "--until-ended needs an ORDER");
+    if (console_client_init(cli, &watch.client, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    if (cli->output != CLI_OUTPUT_TABLE)
+        watch.output = output_new(cli->out, cli->output, columns, 1);
+    while (!watch.is_over && ferror(cli->out) == 0) {
+        if (!watch_more(&watch))
+            break;
+    }
+    if (watch.output != NULL)
+        (void)output_finish(watch.output);
+    json_decref(watch.cursor);
+    return watch.code;
+}

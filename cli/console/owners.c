@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve owners`: who owns each partition, and how far it is. */
+#include "cli/console/console_client.h"
+#include "cli/output.h"
+#include "cli/people.h"
+
+static const struct output_column columns[] = {
+    {"partition", "PARTITION", true}, {"owner", "OWNER", false},      {"claimed", "CLAIMED", true},
+    {"decisions", "DECISIONS", true}, {"next_command", "NEXT", true}, {"lag", "LAG", true},
+    {"decided", "DECIDED", true},     {"skipped", "SKIPPED", true},   {"status", "STATUS", false},
+};
+
+/* "ok", or what is wrong in one or two words and a sentence. */
+static json_t *status_of(const json_t *owner)
+{
+    const char *stopped = json_string_value(json_object_get(owner, "stopped"));
+    const json_t *alert = json_object_get(owner, "alert");
+    const char *reason = json_string_value(json_object_get(owner, "stopped_reason"));
+    if (stopped != NULL)
+        return json_sprintf("stopped: %s: %s", stopped, reason != NULL ? reason : "");
+    if (json_is_object(alert))
+        return json_sprintf("alert: %s: %s", json_string_value(json_object_get(alert, "code")),
+                            json_string_value(json_object_get(alert, "message")));
+    if (!json_is_object(json_object_get(owner, "claim")))
+        return json_string("no owner yet");
+    if (json_integer_value(json_object_get(owner, "fold_lag")) > 1000)
+        return json_sprintf("the console is %lld records behind",
+                            (long long)json_integer_value(json_object_get(owner, "fold_lag")));
+    return json_string("ok");
+}
+
+static json_t *row_of(const json_t *owner, int64_t now)
+{
+    const json_t *claim = json_object_get(owner, "claim");
+    json_t *row = json_object();
+    (void)json_object_set(row, "partition", json_object_get(owner, "partition"));
+    (void)json_object_set(row, "owner", json_object_get(claim, "instance"));
+    (void)json_object_set(row, "decisions", json_object_get(claim, "decisions"));
+    (void)json_object_set(row, "next_command", json_object_get(owner, "next_command"));
+    (void)json_object_set(row, "lag", json_object_get(owner, "lag"));
+    (void)json_object_set(row, "skipped", json_object_get(owner, "skipped"));
+    (void)json_object_set_new(row, "claimed",
+                              people_age(json_object_get(claim, "claimed_at"), now));
+    (void)json_object_set_new(row, "decided",
+                              people_age(json_object_get(owner, "last_decided_at"), now));
+    (void)json_object_set_new(row, "status", status_of(owner));
+    return row;
+}
+
+static int run(struct cli *cli)
+{
+    struct console_path path = {.size = 0};
+    struct console_answer answer;
+    int code = EXIT_CODE_OK;
+    console_path_add(&path, "/api/owners");
+    if (!console_get(cli, &path, &answer, &code))
+        return code;
+    code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]),
+                       json_object_get(answer.json, "owners"), row_of);
+    console_answer_deinit(&answer);
+    return code;
+}
+
+static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
+
+static const struct cli_verb verbs[] = {
+    {
+        .summary = "Shows who owns each partition, how far it is, and what is wrong.",
+        .examples = "reeve owners\nreeve owners --output json",
+        .flags = flags,
+        .config_services = CONFIG_CLI,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_owners = {"owners", "Owners of partitions.", verbs,
+                                    sizeof(verbs) / sizeof(verbs[0])};

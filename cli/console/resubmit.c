@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve resubmit`: an operator lets an order in Error go on. */
+#include "cli/console/console_client.h"
+#include "cli/console/operator.h"
+
+static int run(struct cli *cli)
+{
+    return operator_run(cli, "resubmit", true);
+}
+
+static const struct cli_flag flags[] = {
+    {"step", "NAME", "A step that is in Error; all of them are tried again in any case."},
+    {"nothing-applied", NULL,
+     "You made sure that no attempt of the step (of all of them without --step) did anything: it "
+     "gets a new idempotency key."},
+    OPERATOR_FLAGS,
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_verb verbs[] = {
+    {
+        .arguments = "ORDER...",
+        .arguments_min = 1,
+        .arguments_max = -1,
+        .summary = "Tries the failed steps of orders in Error again. Exit code 1: the scheduler "
+                   "refused.",
+        .examples = "reeve resubmit 536365 --reason 'the bank is back'",
+        .flags = flags,
+        .config_services = CONFIG_CLI,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_resubmit = {"resubmit", "Trying again what failed.", verbs,
+                                      sizeof(verbs) / sizeof(verbs[0])};

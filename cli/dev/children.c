@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See children.h. */
+#include "cli/dev/children.h"
+
+#include "platform/files.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+enum { ASK_MS = 100, ASK_TIMEOUT_MS = 2000, EXEC_FAILED = 127 };
+
+struct child {
+    struct child *prev;
+    struct child *next;
+    struct children *children;
+    char *name;
+    char *directory;
+    pid_t pid;
+    int pidfd; /* -1: it has ended */
+    bool is_task;
+    bool ready;
+    bool asking;
+    char url[64];
+    char reason[200];
+};
+
+struct children {
+    struct loop *loop;
+    child_ended ended;
+    void *ctx;
+    struct child *list;
+    struct http_client *http;
+    struct loop_timer ask_timer;
+    struct loop_timer kill_timer;
+    void (*stopped)(void *ctx); /* not NULL: stopping */
+};
+
+static void on_ask(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_kill(struct loop *loop, struct loop_timer *timer, void *userdata);
+
+struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
+{
+    struct children *children = calloc(1, sizeof(*children));
+    assert(children != NULL);
+    *children = (struct children){.loop = loop, .ended = ended, .ctx = ctx};
+    loop_timer_init(&children->ask_timer, on_ask, children);
+    loop_timer_init(&children->kill_timer, on_kill, children);
+    return children;
+}
+
+static void child_free(struct child *child)
+{
+    if (child->pidfd >= 0) {
+        loop_fd_remove(child->children->loop, child->pidfd);
+        (void)close(child->pidfd);
+    }
+    free(child->name);
+    free(child->directory);
+    free(child);
+}
+
+void children_free(struct children *children)
+{
+    struct child *child;
+    struct child *next;
+    if (children == NULL)
+        return;
+    DL_FOREACH_SAFE(children->list, child, next) {
+        if (child->pidfd >= 0) {
+            (void)kill(child->pid, SIGKILL);
+            (void)waitpid(child->pid, NULL, 0);
+        }
+        child_free(child);
+    }
+    loop_timer_cancel(children->loop, &children->ask_timer);
+    loop_timer_cancel(children->loop, &children->kill_timer);
+    http_client_free(children->http);
+    free(children);
+}
+
+/* ---- ends ---- */
+
+static bool any_runs(const struct children *children)
+{
+    const struct child *child;
+    DL_FOREACH(children->list, child) {
+        if (child->pidfd >= 0)
+            return true;
+    }
+    return false;
+}
+
+static void stopped(struct children *children)
+{
+    void (*done)(void *ctx) = children->stopped;
+    loop_timer_cancel(children->loop, &children->kill_timer);
+    done(children->ctx);
+}
+
+static void on_end(struct loop *loop, int fd, unsigned events, void *userdata)
+{
+    struct child *child = userdata;
+    struct children *children = child->children;
+    int status = 0;
+    (void)events;
+    if (waitpid(child->pid, &status, WNOHANG) != child->pid)
+        return;
+    loop_fd_remove(loop, fd);
+    (void)close(fd);
+    child->pidfd = -1;
+    child->ready = child->is_task && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (WIFEXITED(status))
+        (void)snprintf(child->reason, sizeof(child->reason), "ended with exit code %d",
+                       WEXITSTATUS(status));
+    else
+        (void)snprintf(child->reason, sizeof(child->reason), "was ended by signal %d",
+                       WTERMSIG(status));
+    if (children->stopped == NULL)
+        children->ended(children->ctx, child, status);
+    else if (!any_runs(children))
+        stopped(children);
+}
+
+static void on_kill(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct children *children = userdata;
+    struct child *child;
+    (void)loop;
+    (void)timer;
+    DL_FOREACH(children->list, child) {
+        if (child->pidfd >= 0)
+            (void)kill(child->pid, SIGKILL);
+    }
+}
+
+void children_stop(struct children *children, void (*done)(void *ctx))
+{
+    struct child *child;
+    if (children->stopped != NULL)
+        return;
+    children->stopped = done;
+    loop_timer_cancel(children->loop, &children->ask_timer);
+    DL_FOREACH(children->list, child) {
+        if (child->pidfd >= 0)
+            (void)kill(child->pid, SIGTERM);
+    }
+    if (any_runs(children))
+        loop_timer_after(children->loop, &children->kill_timer, CHILD_STOP_MS);
+    else
+        stopped(children);
+}
+
+/* ---- beginnings ---- */
+
+/* Between fork and exec, beside other threads: nothing but system calls. */
+static void become(char *const arguments[], int log, pid_t parent)
+{
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    /* Ctrl-C is for the parent, who stops all in order. */
+    (void)setpgid(0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXEC_FAILED); /* it died before the line above */
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)dup2(nothing, STDIN_FILENO);
+    (void)dup2(log, STDOUT_FILENO);
+    (void)dup2(log, STDERR_FILENO);
+    (void)execv("/proc/self/exe", arguments);
+    _exit(EXEC_FAILED);
+}
+
+static int open_log(const char *directory, bool to_stderr)
+{
+    char path[PATH_MAX];
+    if (to_stderr)
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    (void)snprintf(path, sizeof(path), "%s/log", directory);
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+}
+
+static enum error_class spawn(struct child *child, char *const arguments[], bool to_stderr,
+                              struct error *ret_error)
+{
+    char *argv[CHILD_ARGUMENTS_MAX + 2] = {(char[]){"reeve"}};
+    size_t count = 0;
+    for (; arguments[count] != NULL; count++) {
+        assert(count < CHILD_ARGUMENTS_MAX);
+        argv[count + 1] = arguments[count];
+    }
+    int log = open_log(child->directory, to_stderr);
+    if (log < 0)
+        return error_set(ret_error, ERROR_FATAL, "NoLog", "cannot open the log of %s in %s: %s",
+                         child->name, child->directory, strerror(errno));
+    pid_t parent = getpid();
+    child->pid = fork();
+    if (child->pid == 0)
+        become(argv, log, parent);
+    (void)close(log);
+    if (child->pid < 0)
+        return error_set(ret_error, ERROR_FATAL, "NoProcess", "cannot start %s: %s", child->name,
+                         strerror(errno));
+    child->pidfd = pidfd_open(child->pid, 0);
+    assert(child->pidfd >= 0); /* it is ours and not waited for */
+    return loop_fd_add(child->children->loop, child->pidfd, LOOP_READ, on_end, child, ret_error);
+}
+
+enum error_class children_start(struct children *children, const char *name, const char *directory,
+                                char *const arguments[], bool to_stderr, struct child **ret_child,
+                                struct error *ret_error)
+{
+    char port_file[PATH_MAX];
+    struct child *child = calloc(1, sizeof(*child));
+    assert(child != NULL);
+    child->children = children;
+    child->name = strdup(name);
+    child->directory = strdup(directory);
+    child->pidfd = -1;
+    assert(child->name != NULL && child->directory != NULL);
+    (void)snprintf(child->reason, sizeof(child->reason), "starting");
+    /* An earlier process's: nobody must take it for this one's. */
+    (void)snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
+    (void)unlink(port_file);
+    enum error_class class = spawn(child, arguments, to_stderr, ret_error);
+    if (class != ERROR_OK) {
+        child_free(child);
+        return class;
+    }
+    DL_APPEND(children->list, child);
+    *ret_child = child;
+    return ERROR_OK;
+}
+
+void child_is_task(struct child *child)
+{
+    child->is_task = true;
+}
+
+/* ---- readiness ---- */
+
+static void on_answer(const struct http_result *result, void *userdata)
+{
+    struct child *child = userdata;
+    child->asking = false;
+    if (child->pidfd < 0 || result->outcome != HTTP_ANSWERED)
+        return;
+    child->ready = result->status == 200;
+    (void)snprintf(child->reason, sizeof(child->reason), "%.*s",
+                   (int)strcspn(result->body.data != NULL ? result->body.data : "", "\n"),
+                   result->body.data != NULL ? result->body.data : "");
+}
+
+static bool find_url(struct child *child)
+{
+    char path[PATH_MAX];
+    char *content = NULL;
+    size_t size = 0;
+    if (child->url[0] != '\0')
+        return true;
+    (void)snprintf(path, sizeof(path), "%s/http.port", child->directory);
+    if (files_read(path, sizeof("65535\n"), &content, &size, NULL) != ERROR_OK)
+        return false;
+    (void)snprintf(child->url, sizeof(child->url), "http://127.0.0.1:%.*s",
+                   (int)strspn(content, "0123456789"), content);
+    free(content);
+    return true;
+}
+
+static void ask(struct child *child)
+{
+    char url[80];
+    if (!find_url(child))
+        return;
+    (void)snprintf(url, sizeof(url), "%s/readyz", child->url);
+    struct http_request request = {.method = "GET", .url = url, .timeout_ms = ASK_TIMEOUT_MS};
+    child->asking =
+        http_client_send(child->children->http, &request, on_answer, child, NULL, NULL) == ERROR_OK;
+}
+
+static void on_ask(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct children *children = userdata;
+    struct child *child;
+    DL_FOREACH(children->list, child) {
+        if (!child->is_task && !child->ready && !child->asking && child->pidfd >= 0)
+            ask(child);
+    }
+    loop_timer_after(loop, timer, ASK_MS);
+}
+
+enum error_class children_watch(struct children *children, struct error *ret_error)
+{
+    static const struct http_client_options options = {.response_max = 256};
+    enum error_class class = http_client_new(children->loop, &options, &children->http, ret_error);
+    if (class == ERROR_OK)
+        loop_timer_after(children->loop, &children->ask_timer, ASK_MS);
+    return class;
+}
+
+const char *child_name(const struct child *child)
+{
+    return child->name;
+}
+
+const char *child_directory(const struct child *child)
+{
+    return child->directory;
+}
+
+pid_t child_pid(const struct child *child)
+{
+    return child->pid;
+}
+
+bool child_is_ready(const struct child *child)
+{
+    return child->ready;
+}
+
+const char *child_url(const struct child *child)
+{
+    return child->url;
+}
+
+const char *child_reason(const struct child *child)
+{
+    return child->reason;
+}
+
+struct child *children_next(const struct children *children, const struct child *after)
+{
+    return after == NULL ? children->list : after->next;
+}
+
+bool children_are_ready(const struct children *children)
+{
+    const struct child *child;
+    DL_FOREACH(children->list, child) {
+        if (!child->ready)
+            return false;
+    }
+    return true;
+}

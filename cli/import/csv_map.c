@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Columns to fields. See csv_map.h. */
+#include "cli/import/csv_map.h"
+
+#include "base/utf8.h"
+#include "platform/config/config.h"
+#include "schemas/codec.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static const char *const target_names[] = {
+    "order_id",   "customer", "currency", "sku",      "description", "quantity",
+    "unit_price", "priority", "workflow", "reply_to", "attributes.",
+};
+_Static_assert(sizeof(target_names) / sizeof(target_names[0]) == CSV_TARGET_COUNT,
+               "every field has a name");
+
+#define ONLINE_RETAIL                                                               \
+    "order_id=InvoiceNo,customer=CustomerID,sku=StockCode,description=Description," \
+    "quantity=Quantity,unit_price=UnitPrice,attributes.country=Country,"            \
+    "attributes.invoice_date=InvoiceDate"
+
+static struct text trim(struct text text)
+{
+    while (text.size > 0 && (*text.data == ' ' || *text.data == '\t'))
+        text = (struct text){text.data + 1, text.size - 1};
+    while (text.size > 0 && strchr(" \t", text.data[text.size - 1]) != NULL)
+        text.size--;
+    return text;
+}
+
+void csv_map_deinit(struct csv_map *map)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        free(map->columns[i].attribute);
+        free(map->columns[i].column);
+    }
+    *map = (struct csv_map){0};
+}
+
+/* ---- the specification ---- */
+
+static char *new_string(const char *data, size_t size)
+{
+    char *string = strndup(data, size);
+    assert(string != NULL);
+    return string;
+}
+
+static bool is_taken(const struct csv_map *map, enum csv_target target, const char *attribute)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        const struct csv_map_column *column = &map->columns[i];
+        if (column->target == target &&
+            (target != CSV_ATTRIBUTE || strcmp(column->attribute, attribute) == 0))
+            return true;
+    }
+    return false;
+}
+
+static enum error_class add_pair(struct csv_map *map, const char *field, const char *column,
+                                 size_t column_size, struct error *ret_error)
+{
+    size_t prefix = strlen(target_names[CSV_ATTRIBUTE]);
+    enum csv_target target = 0;
+    const char *attribute = NULL;
+    if (strncmp(field, target_names[CSV_ATTRIBUTE], prefix) == 0 && field[prefix] != '\0') {
+        target = CSV_ATTRIBUTE;
+        attribute = field + prefix;
+    } else {
+        while (target < CSV_ATTRIBUTE && strcmp(field, target_names[target]) != 0)
+            target++;
+        if (target == CSV_ATTRIBUTE) {
+            const char *nearest = config_nearest(field, target_names, CSV_TARGET_COUNT);
+            return error_set(
+                ret_error, ERROR_REJECT, "Usage", "--map: an order has no field \"%.60s\"%s%s%s",
+                field, nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
+                nearest == target_names[CSV_ATTRIBUTE] ? "NAME" : "");
+        }
+    }
+    if (is_taken(map, target, attribute))
+        return error_set(ret_error, ERROR_REJECT, "Usage", "--map: %.60s is given twice", field);
+    if (map->count == CSV_MAP_COLUMNS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Usage", "--map: too many fields");
+    map->columns[map->count++] = (struct csv_map_column){
+        .target = target,
+        .attribute = attribute != NULL ? new_string(attribute, strlen(attribute)) : NULL,
+        .column = new_string(column, column_size),
+    };
+    return ERROR_OK;
+}
+
+enum error_class csv_map_add(struct csv_map *map, const char *specification,
+                             struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    while (class == ERROR_OK && *specification != '\0') {
+        size_t size = strcspn(specification, ",");
+        size_t equals = strcspn(specification, "=");
+        if (equals == 0 || equals + 1 >= size)
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--map \"%.*s\": expected FIELD=COLUMN", (int)size, specification);
+        char *field = new_string(specification, equals);
+        class = add_pair(map, field, specification + equals + 1, size - equals - 1, ret_error);
+        free(field);
+        specification += size + (specification[size] == ',');
+    }
+    return class;
+}
+
+enum error_class csv_map_add_preset(struct csv_map *map, const char *name, struct error *ret_error)
+{
+    if (strcmp(name, "online-retail") != 0)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--preset %.60s: there is only online-retail", name);
+    map->online_retail = true;
+    return csv_map_add(map, ONLINE_RETAIL, ret_error);
+}
+
+/* ---- the header ---- */
+
+static bool find_column(const struct csv_row *header, const char *name, size_t *ret_index)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        if (text_equal(trim(header->fields[i]), text_of(name))) {
+            *ret_index = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum error_class no_column(const struct csv_row *header, const char *name,
+                                  struct error *ret_error)
+{
+    char columns[256];
+    size_t used = 0;
+    for (size_t i = 0; i < header->count && used < sizeof(columns); i++)
+        used += (size_t)snprintf(columns + used, sizeof(columns) - used, "%s%.*s",
+                                 i > 0 ? ", " : "", TEXT_ARG(header->fields[i]));
+    return error_set(ret_error, ERROR_REJECT, "Usage",
+                     "the file has no column \"%.60s\"; its columns are %s%s", name,
+                     header->count > 0 ? columns : "none", used >= sizeof(columns) ? "..." : "");
+}
+
+enum error_class csv_map_bind(struct csv_map *map, const struct csv_row *header,
+                              struct error *ret_error)
+{
+    bool has[CSV_TARGET_COUNT] = {false};
+    for (size_t i = 0; i < map->count; i++) {
+        struct csv_map_column *column = &map->columns[i];
+        has[column->target] = true;
+        if (!find_column(header, column->column, &column->index))
+            return no_column(header, column->column, ret_error);
+    }
+    if (!has[CSV_ORDER_ID])
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "which column is the order's id? Say --map order_id=COLUMN,...");
+    bool any_line =
+        has[CSV_SKU] || has[CSV_UNIT_PRICE] || has[CSV_QUANTITY] || has[CSV_DESCRIPTION];
+    if (any_line && !(has[CSV_SKU] && has[CSV_UNIT_PRICE]))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "a line of an order needs sku and unit_price: map both, or neither");
+    map->field_count = header->count;
+    return ERROR_OK;
+}
+
+/* ---- rows ---- */
+
+struct text csv_map_order_id(const struct csv_map *map, const struct csv_row *row)
+{
+    for (size_t i = 0; i < map->count; i++) {
+        if (map->columns[i].target == CSV_ORDER_ID && map->columns[i].index < row->count)
+            return trim(row->fields[map->columns[i].index]);
+    }
+    return (struct text){0};
+}
+
+static bool parse_quantity(struct text text, int64_t *ret_quantity)
+{
+    char digits[24];
+    char *end = NULL;
+    if (text.size == 0 || text.size >= sizeof(digits))
+        return false;
+    memcpy(digits, text.data, text.size);
+    digits[text.size] = '\0';
+    errno = 0;
+    int64_t quantity = strtoll(digits, &end, 10);
+    if (*end != '\0' || errno != 0 || strchr(" \t\n\v\f\r", digits[0]) != NULL)
+        return false;
+    *ret_quantity = quantity;
+    return true;
+}
+
+static bool starts_with(struct text text, char c)
+{
+    return text.size > 0 && text.data[0] == c;
+}
+
+/* What the shop wrote down that is no order, and why. */
+static const char *no_order(const struct csv_map *map, const struct csv_order_row *row)
+{
+    struct text id = row->texts[CSV_ORDER_ID];
+    if (starts_with(id, 'C') && (map->online_retail || row->line.quantity < 0))
+        return "a cancellation names no earlier order";
+    if (starts_with(id, 'A') && (map->online_retail || row->line.unit_price.unscaled < 0))
+        return "an adjustment of bad debt is no order";
+    return NULL;
+}
+
+static enum error_class read_line(const struct csv_map *map, struct csv_order_row *row,
+                                  struct error *ret_error)
+{
+    struct order_line *line = &row->line;
+    struct text quantity = row->texts[CSV_QUANTITY], price = row->texts[CSV_UNIT_PRICE];
+    *line = (struct order_line){row->texts[CSV_SKU], row->texts[CSV_DESCRIPTION], 1, {0}};
+    if (quantity.data != NULL && !parse_quantity(quantity, &line->quantity))
+        return error_set(ret_error, ERROR_REJECT, "BadRow", "quantity \"%.*s\" is no whole number",
+                         TEXT_ARG(quantity));
+    if (!decimal_parse(price, &line->unit_price))
+        return error_set(ret_error, ERROR_REJECT, "BadRow",
+                         "unit price \"%.*s\" is no price of at most 4 decimals", TEXT_ARG(price));
+    const char *reason = no_order(map, row);
+    if (reason != NULL)
+        return error_set(ret_error, ERROR_REJECT, "NoOrder", "%s", reason);
+    if (line->quantity < 1)
+        return error_set(ret_error, ERROR_REJECT, "BadRow",
+                         "quantity %" PRId64 ": an order asks for at least 1", line->quantity);
+    if (line->unit_price.unscaled < 0)
+        return error_set(ret_error, ERROR_REJECT, "BadRow", "unit price %.*s is negative",
+                         TEXT_ARG(price));
+    return ERROR_OK;
+}
+
+static enum error_class read_priority(struct csv_order_row *row, struct error *ret_error)
+{
+    struct text text = row->texts[CSV_PRIORITY];
+    row->priority = PRIORITY_NORMAL;
+    if (text_empty(text))
+        return ERROR_OK;
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+        if (text_equal(text, text_of(priority_name((enum priority)priority)))) {
+            row->priority = (enum priority)priority;
+            return ERROR_OK;
+        }
+    }
+    return error_set(ret_error, ERROR_REJECT, "BadRow",
+                     "priority \"%.*s\" is not high, normal or low", TEXT_ARG(text));
+}
+
+static bool is_utf8(const struct csv_row *row)
+{
+    bool valid = true;
+    for (size_t i = 0; i < row->count && valid; i++)
+        valid = utf8_valid(row->fields[i]);
+    return valid;
+}
+
+enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *row,
+                             struct csv_order_row *ret_row, struct error *ret_error)
+{
+    if (row->count != map->field_count)
+        return error_set(ret_error, ERROR_REJECT, "BadRow", "%zu fields, but the header has %zu",
+                         row->count, map->field_count);
+    if (!is_utf8(row))
+        return error_set(ret_error, ERROR_REJECT, "BadRow", "the text is not UTF-8");
+    struct csv_order_row order_row = {0};
+    for (size_t i = 0; i < map->count; i++) {
+        const struct csv_map_column *column = &map->columns[i];
+        if (column->target != CSV_ATTRIBUTE)
+            order_row.texts[column->target] = trim(row->fields[column->index]);
+        order_row.has_line |= column->target == CSV_SKU;
+    }
+    struct text *customer = &order_row.texts[CSV_CUSTOMER];
+    /* A number that once was a column of floating point: 17850.0 */
+    if (map->online_retail && customer->size > 2 &&
+        memcmp(customer->data + customer->size - 2, ".0", 2) == 0)
+        customer->size -= 2;
+    if (text_empty(order_row.texts[CSV_ORDER_ID]))
+        return error_set(ret_error, ERROR_REJECT, "BadRow", "no order id");
+    enum error_class class = read_priority(&order_row, ret_error);
+    if (class == ERROR_OK && order_row.has_line)
+        class = read_line(map, &order_row, ret_error);
+    if (class == ERROR_OK)
+        *ret_row = order_row;
+    return class;
+}

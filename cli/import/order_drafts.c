@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Orders from rows. See order_drafts.h. */
+#include "cli/import/order_drafts.h"
+
+#include "base/heap_arena.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+enum { DRAFT_BLOCK_SIZE = 4096, LINES_FIRST = 8 };
+
+struct order_draft {
+    struct order_details details; /* in the arena; line_count may be less than its capacity */
+    uint32_t line_capacity;
+    uint64_t rows;
+    int64_t first_line;
+    bool spoilt;
+    bool complete; /* out of the table */
+    struct heap_arena heap;
+    UT_hash_handle hh;
+    char id[]; /* as in the file */
+};
+
+struct order_drafts {
+    const struct csv_map *map;
+    const struct row_counts *counts;
+    const struct order_defaults *defaults;
+    struct order_draft *open; /* by id */
+    uint64_t lines;           /* of all open ones */
+};
+
+struct order_drafts *order_drafts_new(const struct csv_map *map, const struct row_counts *counts,
+                                      const struct order_defaults *defaults)
+{
+    struct order_drafts *drafts = calloc(1, sizeof(*drafts));
+    assert(drafts != NULL);
+    *drafts = (struct order_drafts){map, counts, defaults, NULL, 0};
+    return drafts;
+}
+
+void order_drafts_free(struct order_drafts *drafts)
+{
+    if (drafts == NULL)
+        return;
+    for (struct order_draft *draft; (draft = order_drafts_take(drafts)) != NULL;)
+        order_draft_free(drafts, draft);
+    free(drafts);
+}
+
+static struct text prefixed(struct order_draft *draft, struct text prefix, struct text id)
+{
+    char *bytes = arena_bytes(&draft->heap.arena, prefix.size + id.size + 1);
+    if (prefix.size > 0)
+        memcpy(bytes, prefix.data, prefix.size);
+    memcpy(bytes + prefix.size, id.data, id.size);
+    return (struct text){bytes, prefix.size + id.size};
+}
+
+static struct order_draft *draft_of(struct order_drafts *drafts, struct text id, int64_t line)
+{
+    struct order_draft *draft = NULL;
+    HASH_FIND(hh, drafts->open, id.data, id.size, draft);
+    if (draft != NULL)
+        return draft;
+    draft = calloc(1, sizeof(*draft) + id.size);
+    assert(draft != NULL);
+    memcpy(draft->id, id.data, id.size);
+    heap_arena_init(&draft->heap, DRAFT_BLOCK_SIZE);
+    draft->first_line = line;
+    draft->details = (struct order_details){
+        .order_id = prefixed(draft, drafts->defaults->id_prefix, id),
+        .currency = drafts->defaults->currency,
+        .priority = PRIORITY_NORMAL,
+        .reply_to = drafts->defaults->reply_to,
+        .workflow = drafts->defaults->workflow,
+        .workflow_version = drafts->defaults->workflow_version,
+    };
+    HASH_ADD(hh, drafts->open, id, id.size, draft);
+    return draft;
+}
+
+/* The order's own fields: the first row that has one decides. */
+static void take_text(struct order_draft *draft, struct text *to, struct text from)
+{
+    if (text_empty(*to) && !text_empty(from))
+        *to = arena_text(&draft->heap.arena, from);
+}
+
+static void take_attributes(struct order_drafts *drafts, struct order_draft *draft,
+                            const struct csv_row *row)
+{
+    struct order_details *details = &draft->details;
+    if (details->attributes == NULL)
+        details->attributes =
+            ARENA_ARRAY(&draft->heap.arena, struct attribute, ORDER_ATTRIBUTES_MAX);
+    for (size_t i = 0; i < drafts->map->count; i++) {
+        const struct csv_map_column *column = &drafts->map->columns[i];
+        if (column->target != CSV_ATTRIBUTE || text_empty(row->fields[column->index]))
+            continue;
+        struct text name = text_of(column->attribute);
+        bool has = false;
+        for (uint32_t a = 0; a < details->attribute_count && !has; a++)
+            has = text_equal(details->attributes[a].name, name);
+        if (!has)
+            details->attributes[details->attribute_count++] = (struct attribute){
+                name, arena_text(&draft->heap.arena, row->fields[column->index])};
+    }
+}
+
+static void take_line(struct order_drafts *drafts, struct order_draft *draft,
+                      const struct order_line *line)
+{
+    struct order_details *details = &draft->details;
+    struct arena *arena = &draft->heap.arena;
+    if (details->line_count == draft->line_capacity) {
+        uint32_t capacity = draft->line_capacity > 0 ? 2 * draft->line_capacity : LINES_FIRST;
+        struct order_line *lines = ARENA_ARRAY(arena, struct order_line, capacity);
+        if (details->line_count > 0)
+            memcpy(lines, details->lines, details->line_count * sizeof(*lines));
+        details->lines = lines;
+        draft->line_capacity = capacity;
+    }
+    details->lines[details->line_count++] =
+        (struct order_line){arena_text(arena, line->sku), arena_text(arena, line->description),
+                            line->quantity, line->unit_price};
+    drafts->lines++;
+}
+
+static void take_row(struct order_drafts *drafts, struct order_draft *draft,
+                     const struct csv_row *row, const struct csv_order_row *order_row)
+{
+    struct order_details *details = &draft->details;
+    const struct text *texts = order_row->texts;
+    /* Columns are stronger than the defaults. */
+    if (draft->rows == 1) {
+        struct {
+            struct text *to;
+            struct text from;
+        } columns[] = {{&details->currency, texts[CSV_CURRENCY]},
+                       {&details->workflow, texts[CSV_WORKFLOW]},
+                       {&details->reply_to, texts[CSV_REPLY_TO]}};
+        for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+            if (!text_empty(columns[i].from))
+                *columns[i].to = arena_text(&draft->heap.arena, columns[i].from);
+        }
+        details->priority = order_row->priority;
+    }
+    take_text(draft, &details->customer, texts[CSV_CUSTOMER]);
+    take_attributes(drafts, draft, row);
+    if (order_row->has_line)
+        take_line(drafts, draft, &order_row->line);
+}
+
+/* A spoilt order keeps its place until its last row, but no lines. */
+static void spoil(struct order_drafts *drafts, struct order_draft *draft)
+{
+    draft->spoilt = true;
+    drafts->lines -= draft->details.line_count;
+    draft->details.line_count = 0;
+}
+
+enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_row *row,
+                                  struct order_draft **ret_complete, struct error *ret_error)
+{
+    struct csv_order_row order_row;
+    struct text id = csv_map_order_id(drafts->map, row);
+    enum error_class class = csv_map_row(drafts->map, row, &order_row, ret_error);
+    *ret_complete = NULL;
+    if (text_empty(id))
+        return class;
+    struct order_draft *draft = draft_of(drafts, id, row->line);
+    draft->rows++;
+    if (class == ERROR_OK && !draft->spoilt && draft->details.line_count == ORDER_LINES_MAX)
+        class = error_set(ret_error, ERROR_REJECT, "BadRow", "an order has at most %d lines",
+                          ORDER_LINES_MAX);
+    if (class != ERROR_OK && !draft->spoilt)
+        spoil(drafts, draft);
+    if (!draft->spoilt)
+        take_row(drafts, draft, row, &order_row);
+    if (draft->rows == row_counts_of(drafts->counts, id)) {
+        HASH_DELETE(hh, drafts->open, draft);
+        draft->complete = true;
+        *ret_complete = draft;
+    }
+    if (drafts->lines > DRAFT_LINES_MAX)
+        return error_set(ret_error, ERROR_FATAL, "TooManyOpen",
+                         "line %" PRId64 ": more than %d rows wait for the rest of their orders: "
+                         "sort the file by order id",
+                         row->line, DRAFT_LINES_MAX);
+    return class;
+}
+
+struct order_draft *order_drafts_take(struct order_drafts *drafts)
+{
+    struct order_draft *draft = drafts->open;
+    if (draft != NULL) {
+        HASH_DELETE(hh, drafts->open, draft);
+        draft->complete = true;
+    }
+    return draft;
+}
+
+bool order_draft_is_spoilt(const struct order_draft *draft)
+{
+    return draft->spoilt;
+}
+
+int64_t order_draft_line(const struct order_draft *draft)
+{
+    return draft->first_line;
+}
+
+uint64_t order_draft_rows(const struct order_draft *draft)
+{
+    return draft->rows;
+}
+
+struct order_details *order_draft_details(struct order_draft *draft)
+{
+    return &draft->details;
+}
+
+void order_draft_free(struct order_drafts *drafts, struct order_draft *draft)
+{
+    assert(draft->complete);
+    drafts->lines -= draft->details.line_count;
+    heap_arena_deinit(&draft->heap);
+    free(draft);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See pace.h. */
+#include "cli/import/pace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_MAX 1e7
+
+enum error_class pace_parse(const char *text, struct pace *ret_pace, struct error *ret_error)
+{
+    *ret_pace = (struct pace){.began_us = -1};
+    if (text == NULL)
+        return ERROR_OK;
+    char *end = NULL;
+    double rate = strtod(text, &end);
+    bool number = end != text && text[0] >= '0' && text[0] <= '9';
+    double seconds = strcmp(end, "/m") == 0 ? 60 : 1;
+    bool unit = *end == '\0' || strcmp(end, "/s") == 0 || strcmp(end, "/m") == 0;
+    if (!number || !unit || !(rate > 0) || rate > RATE_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--rate %.40s: expected a rate as 50/s, 0.5/s or 600/m", text);
+    ret_pace->per_second = rate / seconds;
+    return ERROR_OK;
+}
+
+int64_t pace_wait_us(struct pace *pace, int64_t now_us)
+{
+    if (pace->per_second <= 0)
+        return 0;
+    if (pace->began_us < 0)
+        pace->began_us = now_us;
+    double allowed = (double)(now_us - pace->began_us) / 1e6 * pace->per_second;
+    /* Far behind: begin anew, with at most a second's worth at once. */
+    if (allowed - pace->done > pace->per_second + 1) {
+        pace->began_us = now_us - 1000000;
+        pace->done = 0;
+        return 0;
+    }
+    if (pace->done <= allowed)
+        return 0;
+    return (int64_t)((pace->done - allowed) / pace->per_second * 1e6) + 1;
+}
+
+void pace_pass(struct pace *pace)
+{
+    pace->done += 1;
+}

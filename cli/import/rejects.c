@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See rejects.h. */
+#include "cli/import/rejects.h"
+
+#include "cli/import/csv.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum error_class rejects_init(struct rejects *rejects, const char *file, struct error *ret_error)
+{
+    *rejects = (struct rejects){0};
+    int size = asprintf(&rejects->path, "%s.rejects.csv", file);
+    assert(size > 0);
+    if (unlink(rejects->path) == 0 || errno == ENOENT)
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_FATAL, "Rejects", "cannot replace %s: %s", rejects->path,
+                     strerror(errno));
+}
+
+enum error_class rejects_add(struct rejects *rejects, int64_t line, struct text order_id,
+                             const char *reason, struct error *ret_error)
+{
+    if (rejects->out == NULL) {
+        rejects->out = fopen(rejects->path, "wxe");
+        if (rejects->out == NULL)
+            return error_set(ret_error, ERROR_FATAL, "Rejects", "cannot write %s: %s",
+                             rejects->path, strerror(errno));
+        (void)fputs("line,order_id,reason\n", rejects->out);
+    }
+    (void)fprintf(rejects->out, "%" PRId64 ",", line);
+    csv_write_field(rejects->out, order_id);
+    (void)fputc(',', rejects->out);
+    csv_write_field(rejects->out, text_of(reason));
+    (void)fputc('\n', rejects->out);
+    rejects->rows++;
+    return ERROR_OK;
+}
+
+enum error_class rejects_close(struct rejects *rejects, struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    if (rejects->out != NULL && (ferror(rejects->out) != 0 || fflush(rejects->out) != 0))
+        class = error_set(ret_error, ERROR_FATAL, "Rejects", "cannot write %s: %s", rejects->path,
+                          strerror(errno));
+    if (rejects->out != NULL)
+        (void)fclose(rejects->out);
+    free(rejects->path);
+    *rejects = (struct rejects){0};
+    return class;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See order_checks.h. */
+#include "cli/submit/order_checks.h"
+
+#include <stdio.h>
+
+enum { METADATA_MS = 5000 };
+
+void order_checks_init(struct order_checks *checks, struct node *node)
+{
+    *checks = (struct order_checks){.node = node};
+}
+
+static enum error_class unknown_workflow(const struct order_checks *checks,
+                                         const struct order_details *details,
+                                         struct error *ret_error)
+{
+    char names[200];
+    size_t used = 0;
+    const struct workflow_registry *registry = checks->node->workflows;
+    names[0] = '\0';
+    for (uint32_t i = 0; i < workflow_registry_count(registry) && used < sizeof(names); i++) {
+        const struct workflow *workflow = workflow_registry_at(registry, i)->workflow;
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.*s:%u",
+                                 used > 0 ? ", " : "", TEXT_ARG(workflow->name), workflow->version);
+    }
+    if (used == 0)
+        return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+                         "no workflow is deployed: `reeve workflow deploy FILE` comes first");
+    return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+                     "workflow \"%.*s\" version %u is not deployed; there is %s%s",
+                     TEXT_ARG(details->workflow), details->workflow_version, names,
+                     used >= sizeof(names) ? "..." : "");
+}
+
+static bool is_last(const char *last, struct text text)
+{
+    return text_equal(text_of(last), text);
+}
+
+static enum error_class check_reply(struct order_checks *checks, struct text topic,
+                                    struct error *ret_error)
+{
+    char name[TOPIC_NAME_SIZE];
+    if (text_empty(topic) || is_last(checks->reply_to, topic))
+        return ERROR_OK;
+    if (!topics_is_reply(&checks->node->topics, topic))
+        return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
+                         "reply_to must be empty or %s.replies.APPLICATION",
+                         checks->node->topics.prefix);
+    (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
+    if (broker_partition_count(checks->node->broker, name, METADATA_MS) == 0)
+        return error_set(ret_error, ERROR_REJECT, "UnknownReplyTopic",
+                         "there is no topic %s: make it with `reeve topics apply --app NAME`",
+                         name);
+    memcpy(checks->reply_to, name, sizeof(name));
+    return ERROR_OK;
+}
+
+enum error_class order_checks_pass(struct order_checks *checks, const struct order_details *details,
+                                   struct error *ret_error)
+{
+    bool known = is_last(checks->workflow, details->workflow) &&
+                 checks->workflow_version == details->workflow_version;
+    if (!known && workflow_registry_find(checks->node->workflows, details->workflow,
+                                         details->workflow_version) == NULL)
+        return unknown_workflow(checks, details, ret_error);
+    (void)snprintf(checks->workflow, sizeof(checks->workflow), "%.*s", TEXT_ARG(details->workflow));
+    checks->workflow_version = details->workflow_version;
+    return check_reply(checks, details->reply_to, ret_error);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a client can tell before it submits: the workflow is deployed, the reply topic is there. The
+ * submission service checks all of it again; here it spares a detour. */
+#ifndef CLI_SUBMIT_ORDER_CHECKS_H
+#define CLI_SUBMIT_ORDER_CHECKS_H
+
+#include "replica/node.h"
+
+struct order_checks {
+    struct node *node;
+    /* The last ones that were found: most orders of a file agree. */
+    char workflow[NAME_BYTES_MAX + 1];
+    uint32_t workflow_version;
+    char reply_to[TOPIC_NAME_SIZE];
+};
+
+/* The node follows workflows. */
+void order_checks_init(struct order_checks *checks, struct node *node);
+/* REJECT: UnknownWorkflow (names those that are deployed), BadReplyTopic, UnknownReplyTopic. */
+enum error_class order_checks_pass(struct order_checks *checks, const struct order_details *details,
+                                   struct error *ret_error);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See orders_file.h. */
+#include "cli/submit/orders_file.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct orders_file {
+    FILE *in;
+    bool lines;
+    bool began;
+    char *line; /* getdelim's */
+    size_t capacity;
+    ssize_t size; /* of the line that waits, -1 = none */
+    int64_t number;
+    int64_t bytes;
+    json_t *current;  /* of a line */
+    json_t *document; /* the whole file, unless it is JSON lines */
+    size_t next;      /* in the document */
+};
+
+struct orders_file *orders_file_new(FILE *in, bool lines)
+{
+    struct orders_file *file = calloc(1, sizeof(*file));
+    assert(file != NULL);
+    file->in = in;
+    file->lines = lines;
+    return file;
+}
+
+void orders_file_free(struct orders_file *file)
+{
+    if (file == NULL)
+        return;
+    json_decref(file->current);
+    json_decref(file->document);
+    free(file->line);
+    free(file);
+}
+
+int64_t orders_file_bytes(const struct orders_file *file)
+{
+    return file->bytes;
+}
+
+/* Reads up to a line end, bounded. False at the end of the file; *ret_error is set if it is
+ * none. */
+static bool read_line(struct orders_file *file, struct error *ret_error)
+{
+    errno = 0;
+    file->size = 0;
+    for (int c; (c = getc_unlocked(file->in)) != EOF;) {
+        if ((size_t)file->size + 1 >= file->capacity) {
+            file->capacity = file->capacity > 0 ? 2 * file->capacity : 4096;
+            file->line = realloc(file->line, file->capacity);
+            assert(file->line != NULL);
+        }
+        if (file->size < ORDERS_FILE_LINE_MAX)
+            file->line[file->size++] = (char)c;
+        file->bytes++;
+        if (c == '\n')
+            break;
+    }
+    if (ferror(file->in))
+        (void)error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s",
+                        strerror(errno));
+    if (file->size == 0)
+        return false;
+    file->number++;
+    return true;
+}
+
+static bool is_blank(const struct orders_file *file)
+{
+    bool blank = true;
+    for (ssize_t i = 0; i < file->size && blank; i++)
+        blank = strchr(" \t\r\n", file->line[i]) != NULL && file->line[i] != '\0';
+    return blank;
+}
+
+static enum orders_file_result parse_line(struct orders_file *file, const json_t **ret_order,
+                                          struct error *ret_error)
+{
+    json_error_t at;
+    json_decref(file->current);
+    file->current = NULL;
+    if (file->size >= ORDERS_FILE_LINE_MAX) {
+        (void)error_set(ret_error, ERROR_REJECT, "BadJson", "a line of more than %d bytes",
+                        ORDERS_FILE_LINE_MAX);
+        return ORDERS_FILE_BAD;
+    }
+    file->current = json_loadb(file->line, (size_t)file->size, JSON_REJECT_DUPLICATES, &at);
+    if (file->current == NULL) {
+        (void)error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at column %d",
+                        at.text, at.column);
+        return ORDERS_FILE_BAD;
+    }
+    *ret_order = file->current;
+    return ORDERS_FILE_ORDER;
+}
+
+static enum orders_file_result next_line(struct orders_file *file, const json_t **ret_order,
+                                         int64_t *ret_line, struct error *ret_error)
+{
+    struct error error = {0};
+    do {
+        if (!read_line(file, &error)) {
+            *ret_line = file->number;
+            *ret_error = error;
+            return error.class == ERROR_OK ? ORDERS_FILE_END : ORDERS_FILE_UNREADABLE;
+        }
+    } while (is_blank(file));
+    *ret_line = file->number;
+    return parse_line(file, ret_order, ret_error);
+}
+
+/* ---- one document ---- */
+
+static bool append_rest(struct orders_file *file, char **text, size_t *size)
+{
+    char piece[64 * 1024];
+    size_t got;
+    while ((got = fread(piece, 1, sizeof(piece), file->in)) > 0) {
+        if (*size + got > ORDERS_FILE_DOCUMENT_MAX)
+            return false;
+        *text = realloc(*text, *size + got);
+        assert(*text != NULL);
+        memcpy(*text + *size, piece, got);
+        *size += got;
+        file->bytes += (int64_t)got;
+    }
+    return true;
+}
+
+/* The first line was no JSON by itself: it is the beginning of something larger. */
+static enum orders_file_result read_document(struct orders_file *file, struct error *ret_error)
+{
+    json_error_t at;
+    size_t size = (size_t)file->size;
+    char *text = malloc(size + 1);
+    assert(text != NULL);
+    memcpy(text, file->line, size);
+    if (!append_rest(file, &text, &size)) {
+        (void)error_set(ret_error, ERROR_REJECT, "BadJson",
+                        "a document of more than %d MiB: write one order a line instead",
+                        ORDERS_FILE_DOCUMENT_MAX >> 20);
+        free(text);
+        return ORDERS_FILE_BAD;
+    }
+    file->document = json_loadb(text, size, JSON_REJECT_DUPLICATES, &at);
+    free(text);
+    if (file->document != NULL)
+        return ORDERS_FILE_ORDER;
+    (void)error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at line %d, column %d",
+                    at.text, at.line, at.column);
+    return ORDERS_FILE_BAD;
+}
+
+static enum orders_file_result next_of_document(struct orders_file *file, const json_t **ret_order,
+                                                int64_t *ret_line)
+{
+    size_t count = json_is_array(file->document) ? json_array_size(file->document) : 1;
+    if (file->next == count)
+        return ORDERS_FILE_END;
+    *ret_order =
+        json_is_array(file->document) ? json_array_get(file->document, file->next) : file->document;
+    *ret_line = (int64_t)++file->next;
+    return ORDERS_FILE_ORDER;
+}
+
+/* Looks at the first line: an object of its own begins JSON lines. */
+static enum orders_file_result begin(struct orders_file *file, const json_t **ret_order,
+                                     int64_t *ret_line, struct error *ret_error)
+{
+    enum orders_file_result result = next_line(file, ret_order, ret_line, ret_error);
+    file->began = true;
+    if (file->lines || result == ORDERS_FILE_END || result == ORDERS_FILE_UNREADABLE)
+        return result;
+    if (result == ORDERS_FILE_ORDER && json_is_object(*ret_order)) {
+        file->lines = true;
+        return result;
+    }
+    if (result == ORDERS_FILE_ORDER) {
+        file->document = json_incref(file->current);
+    } else {
+        result = read_document(file, ret_error);
+        if (result != ORDERS_FILE_ORDER)
+            return result;
+    }
+    return next_of_document(file, ret_order, ret_line);
+}
+
+enum orders_file_result orders_file_next(struct orders_file *file, const json_t **ret_order,
+                                         int64_t *ret_line, struct error *ret_error)
+{
+    if (!file->began)
+        return begin(file, ret_order, ret_line, ret_error);
+    if (file->document != NULL)
+        return next_of_document(file, ret_order, ret_line);
+    return next_line(file, ret_order, ret_line, ret_error);
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See reply_watch.h. */
+#include "cli/submit/reply_watch.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <uthash.h>
+#include <utlist.h>
+
+enum { METADATA_MS = 5000, OFFSETS_MS = 15000 };
+
+struct partition_reader {
+    struct partition_reader *next;
+    struct reply_watch *watch;
+    struct broker_reader *reader;
+    bool asked; /* the answer has come */
+    int64_t high;
+    struct error error;
+};
+
+struct reply_topic {
+    struct reply_topic *next;
+    char name[TOPIC_NAME_SIZE];
+};
+
+struct awaited {
+    bool ended;
+    uint64_t version; /* the newest seen */
+    int64_t command_offset;
+    UT_hash_handle hh;
+    uint32_t size;
+    char order_id[];
+};
+
+struct reply_watch {
+    struct cli_session *session;
+    reply_watch_status status;
+    void *ctx;
+    struct reply_topic *topics;
+    struct partition_reader *readers;
+    struct awaited *orders; /* by id */
+    uint64_t open;
+    uint64_t processed;
+    uint64_t others;
+    struct heap_arena heap;
+};
+
+struct reply_watch *reply_watch_new(struct cli_session *session, reply_watch_status status,
+                                    void *ctx)
+{
+    struct reply_watch *watch = calloc(1, sizeof(*watch));
+    assert(watch != NULL);
+    watch->session = session;
+    watch->status = status;
+    watch->ctx = ctx;
+    heap_arena_init(&watch->heap, 16 * 1024);
+    return watch;
+}
+
+void reply_watch_free(struct reply_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    while (watch->readers != NULL) {
+        struct partition_reader *reader = watch->readers;
+        broker_reader_close(reader->reader);
+        LL_DELETE(watch->readers, reader);
+        free(reader);
+    }
+    while (watch->topics != NULL) {
+        struct reply_topic *topic = watch->topics;
+        LL_DELETE(watch->topics, topic);
+        free(topic);
+    }
+    struct awaited *order;
+    struct awaited *next;
+    HASH_ITER(hh, watch->orders, order, next) {
+        HASH_DEL(watch->orders, order);
+        free(order);
+    }
+    heap_arena_deinit(&watch->heap);
+    free(watch);
+}
+
+/* ---- statuses ---- */
+
+static bool ends(const struct status_update *status)
+{
+    return status->order_state == ORDER_PROCESSED || status->order_state == ORDER_COMPENSATED ||
+           status->order_state == ORDER_ERROR || status->kind == STATUS_REJECTED;
+}
+
+/* Deliveries are repeated after crashes: what is not newer is known. */
+static bool is_repeated(struct awaited *order, const struct status_update *status)
+{
+    bool repeated = order->version > 0 && status->order_version <= order->version &&
+                    status->command_offset <= order->command_offset;
+    if (!repeated) {
+        order->version = status->order_version;
+        order->command_offset = status->command_offset;
+    }
+    return repeated;
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct partition_reader *reader = ctx;
+    struct reply_watch *watch = reader->watch;
+    struct record decoded;
+    struct awaited *order = NULL;
+    heap_arena_reset(&watch->heap);
+    if (codec_decode(watch->session->node->codec, record->value, true, &watch->heap.arena, &decoded,
+                     NULL) != ERROR_OK ||
+        decoded.kind != RECORD_STATUS_UPDATE)
+        return;
+    const struct status_update *status = &decoded.status_update;
+    HASH_FIND(hh, watch->orders, status->order_id.data, status->order_id.size, order);
+    if (order == NULL || order->ended || is_repeated(order, status))
+        return;
+    watch->status(watch->ctx, status);
+    if (!ends(status))
+        return;
+    order->ended = true;
+    watch->open--;
+    if (status->order_state == ORDER_PROCESSED && status->kind != STATUS_REJECTED)
+        watch->processed++;
+    else
+        watch->others++;
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    (void)ctx;
+    (void)next_offset;
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    (void)ctx;
+    (void)error; /* reading goes on; a topic that is gone ends in the timeout */
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+/* ---- topics ---- */
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct partition_reader *reader = ctx;
+    (void)low;
+    reader->asked = true;
+    reader->high = high;
+    reader->error = *error;
+}
+
+static bool is_asked(void *ctx)
+{
+    const struct partition_reader *reader = ctx;
+    return reader->asked;
+}
+
+static enum error_class open_reader(struct reply_watch *watch, const char *topic, int32_t partition,
+                                    struct error *ret_error)
+{
+    struct broker *broker = watch->session->node->broker;
+    struct partition_reader *reader = calloc(1, sizeof(*reader));
+    assert(reader != NULL);
+    reader->watch = watch;
+    LL_PREPEND(watch->readers, reader);
+    broker_offsets(broker, topic, partition, on_offsets, reader);
+    /* The broker answers, if only to say that it timed out. */
+    while (!cli_session_wait(watch->session, is_asked, reader, OFFSETS_MS))
+        ;
+    if (reader->error.class != ERROR_OK) {
+        *ret_error = reader->error;
+        return reader->error.class;
+    }
+    reader->reader = broker_read(broker, topic, partition, reader->high, &reader_ops, reader);
+    return ERROR_OK;
+}
+
+enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
+                                   struct error *ret_error)
+{
+    struct reply_topic *known;
+    LL_FOREACH(watch->topics, known) {
+        if (text_equal(text_of(known->name), topic))
+            return ERROR_OK;
+    }
+    if (!topics_is_reply(&watch->session->node->topics, topic))
+        return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
+                         "reply_to must be %s.replies.APPLICATION, not \"%.*s\"",
+                         watch->session->node->topics.prefix, TEXT_ARG(topic));
+    known = calloc(1, sizeof(*known));
+    assert(known != NULL);
+    memcpy(known->name, topic.data, topic.size);
+    LL_PREPEND(watch->topics, known);
+    int32_t count = broker_partition_count(watch->session->node->broker, known->name, METADATA_MS);
+    if (count <= 0)
+        return error_set(ret_error, count < 0 ? ERROR_RETRY : ERROR_REJECT, "UnknownReplyTopic",
+                         count < 0 ? "the broker does not say whether there is a topic %s"
+                                   : "there is no topic %s: make it with `reeve topics apply "
+                                     "--app NAME`",
+                         known->name);
+    enum error_class class = ERROR_OK;
+    for (int32_t p = 0; p < count && class == ERROR_OK; p++)
+        class = open_reader(watch, known->name, p, ret_error);
+    return class;
+}
+
+void reply_watch_order(struct reply_watch *watch, struct text order_id)
+{
+    struct awaited *order = NULL;
+    HASH_FIND(hh, watch->orders, order_id.data, order_id.size, order);
+    if (order != NULL)
+        return;
+    order = calloc(1, sizeof(*order) + order_id.size);
+    assert(order != NULL);
+    memcpy(order->order_id, order_id.data, order_id.size);
+    order->size = order_id.size;
+    HASH_ADD(hh, watch->orders, order_id, order_id.size, order);
+    watch->open++;
+}
+
+static bool is_over(void *ctx)
+{
+    const struct reply_watch *watch = ctx;
+    return watch->open == 0;
+}
+
+enum error_class reply_watch_wait(struct reply_watch *watch, int64_t timeout_ms,
+                                  struct error *ret_error)
+{
+    if (cli_session_wait(watch->session, is_over, watch, timeout_ms))
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_RETRY, "NotEnded",
+                     "%" PRIu64 " orders have not ended in time", watch->open);
+}
+
+uint64_t reply_watch_processed(const struct reply_watch *watch)
+{
+    return watch->processed;
+}
+
+uint64_t reply_watch_others(const struct reply_watch *watch)
+{
+    return watch->others;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve submit`: orders from JSON to the submissions topic, as any Kafka client would do it. */
+#include "cli/output.h"
+#include "cli/submit/order_checks.h"
+#include "cli/submit/orders_file.h"
+#include "cli/submit/reply_watch.h"
+#include "cli/submit/sender.h"
+#include "services/submission/order_json.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+
+enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600 };
+
+struct submit {
+    struct cli *cli;
+    struct cli_session session;
+    struct sender *sender;
+    struct reply_watch *watch; /* NULL unless --wait */
+    struct output *output;
+    struct order_checks checks;
+    struct heap_arena heap;
+    uint64_t submitted;
+    uint64_t bad;
+};
+
+static const struct output_column columns[] = {
+    {"order_id", "ORDER", false}, {"partition", "PARTITION", true}, {"offset", "OFFSET", true}};
+static const struct output_column status_columns[] = {
+    {"order_id", "ORDER", false}, {"order_version", "VERSION", true},
+    {"kind", "WHAT", false},      {"order_state", "STATE", false},
+    {"code", "CODE", false},      {"message", "MESSAGE", false}};
+
+/* ---- what is shown ---- */
+
+static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offset)
+{
+    struct submit *submit = ctx;
+    if (submit->watch == NULL)
+        output_row(submit->output,
+                   json_pack("{s:s%, s:i, s:I}", "order_id", key.data, (size_t)key.size,
+                             "partition", (int)partition, "offset", (json_int_t)offset));
+}
+
+static json_t *text_json(struct text text)
+{
+    return json_stringn(text.data != NULL ? text.data : "", text.size);
+}
+
+static json_t *steps_json(const struct status_update *status)
+{
+    json_t *steps = json_array();
+    for (uint32_t i = 0; i < status->step_count; i++) {
+        const struct step_change *step = &status->steps[i];
+        (void)json_array_append_new(
+            steps,
+            json_pack("{s:o, s:s, s:i, s:s, s:o}", "step", text_json(step->step), "direction",
+                      direction_name(step->direction), "attempt", (int)step->attempt, "state",
+                      step_state_name(step->state), "error_name", text_json(step->error_name)));
+    }
+    return steps;
+}
+
+static void on_status(void *ctx, const struct status_update *status)
+{
+    struct submit *submit = ctx;
+    output_row(submit->output,
+               json_pack("{s:o, s:s, s:s, s:I, s:o, s:o, s:o}", "order_id",
+                         text_json(status->order_id), "kind", status_kind_name(status->kind),
+                         "order_state", order_state_name(status->order_state), "order_version",
+                         (json_int_t)status->order_version, "code", text_json(status->code),
+                         "message", text_json(status->message), "steps", steps_json(status)));
+    output_flush(submit->output);
+}
+
+/* ---- orders ---- */
+
+static enum error_class read_order(struct submit *submit, const json_t *value,
+                                   struct order_details *ret_details, struct error *ret_error)
+{
+    heap_arena_reset(&submit->heap);
+    enum error_class class =
+        order_json_read_value(value, &submit->heap.arena, ret_details, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    const char *workflow = cli_flag_value(submit->cli, "workflow");
+    const char *reply_to = cli_flag_value(submit->cli, "reply-to");
+    if (workflow != NULL && text_empty(ret_details->workflow))
+        ret_details->workflow = text_of(workflow);
+    if (reply_to != NULL && text_empty(ret_details->reply_to))
+        ret_details->reply_to = text_of(reply_to);
+    class = details_validate(ret_details, ret_error);
+    if (class == ERROR_OK)
+        class = order_checks_pass(&submit->checks, ret_details, ret_error);
+    if (class == ERROR_OK && submit->watch != NULL && text_empty(ret_details->reply_to))
+        class = error_set(ret_error, ERROR_REJECT, "Usage",
+                          "--wait needs a reply topic: give --reply-to, or reply_to in the order");
+    return class;
+}
+
+static enum error_class send_order(struct submit *submit, const struct order_details *details,
+                                   struct error *ret_error)
+{
+    struct command cmd = {
+        .kind = COMMAND_SUBMIT_ORDER, .order_id = details->order_id, .submit_order = *details};
+    enum error_class class = ERROR_OK;
+    if (submit->watch != NULL) {
+        class = reply_watch_topic(submit->watch, details->reply_to, ret_error);
+        if (class != ERROR_OK)
+            return class;
+        reply_watch_order(submit->watch, details->order_id);
+    }
+    class =
+        sender_send(submit->sender, -1, details->order_id, RECORD_SUBMIT_ORDER, &cmd, ret_error);
+    submit->submitted += class == ERROR_OK;
+    return class;
+}
+
+/* One bad order does not keep the others back. */
+static enum error_class submit_all(struct submit *submit, struct orders_file *file,
+                                   struct error *ret_error)
+{
+    const json_t *value = NULL;
+    int64_t line = 0;
+    enum error_class class = ERROR_OK;
+    while (class == ERROR_OK) {
+        struct order_details details;
+        struct error error = {0};
+        enum orders_file_result result = orders_file_next(file, &value, &line, &error);
+        if (result == ORDERS_FILE_END)
+            break;
+        if (result == ORDERS_FILE_UNREADABLE) {
+            *ret_error = error;
+            return ERROR_FATAL;
+        }
+        if (result == ORDERS_FILE_BAD || read_order(submit, value, &details, &error) != ERROR_OK) {
+            (void)fprintf(submit->cli->err, "reeve: order %" PRId64 ": %s\n", line, error.message);
+            submit->bad++;
+        } else {
+            class = send_order(submit, &details, ret_error);
+        }
+    }
+    enum error_class flushed = sender_flush(submit->sender, class == ERROR_OK ? ret_error : NULL);
+    return class == ERROR_OK ? flushed : class;
+}
+
+static enum error_class wait_for_ends(struct submit *submit, struct error *ret_error)
+{
+    int64_t seconds = 0;
+    enum error_class class = cli_flag_int(submit->cli, "timeout", WAIT_SECONDS, 1, WAIT_SECONDS_MAX,
+                                          &seconds, ret_error);
+    return class == ERROR_OK ? reply_watch_wait(submit->watch, seconds * 1000, ret_error) : class;
+}
+
+static int finish(struct submit *submit, enum error_class class, const struct error *error)
+{
+    struct cli *cli = submit->cli;
+    if (cli->output == CLI_OUTPUT_TABLE)
+        (void)fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n",
+                      sender_acknowledged(submit->sender), submit->bad);
+    if (class != ERROR_OK)
+        return cli_fail(cli, error);
+    if (submit->bad > 0)
+        return EXIT_CODE_DATA;
+    return submit->watch != NULL && reply_watch_others(submit->watch) > 0 ? EXIT_CODE_NEGATIVE
+                                                                          : EXIT_CODE_OK;
+}
+
+static int submit_file(struct cli *cli, FILE *in)
+{
+    struct error error = {0};
+    struct submit submit = {.cli = cli};
+    if (cli_session_open(cli, NODE_FOLLOWS_WORKFLOWS, &submit.session, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    bool waits = cli_flag_given(cli, "wait");
+    heap_arena_init(&submit.heap, 64 * 1024);
+    order_checks_init(&submit.checks, submit.session.node);
+    submit.sender =
+        sender_new(&submit.session, submit.session.node->topics.submissions, on_acked, &submit);
+    if (waits) {
+        submit.watch = reply_watch_new(&submit.session, on_status, &submit);
+        submit.output = output_new(cli->out, cli->output, status_columns, 6);
+        output_width(submit.output, "kind", strlen("StepChanged"));
+        output_width(submit.output, "order_state", strlen("Compensating"));
+    } else {
+        submit.output = output_new(cli->out, cli->output, columns, 3);
+    }
+    struct orders_file *file = orders_file_new(in, false);
+    enum error_class class = submit_all(&submit, file, &error);
+    if (class == ERROR_OK && waits)
+        class = wait_for_ends(&submit, &error);
+    (void)output_finish(submit.output);
+    int code = finish(&submit, class, &error);
+    orders_file_free(file);
+    sender_free(submit.sender);
+    reply_watch_free(submit.watch);
+    cli_session_close(&submit.session);
+    heap_arena_deinit(&submit.heap);
+    return code;
+}
+
+static int run(struct cli *cli)
+{
+    const char *path = cli->arguments[0];
+    if (strcmp(path, "-") == 0)
+        return submit_file(cli, stdin);
+    FILE *in = fopen(path, "re");
+    if (in == NULL) {
+        (void)fprintf(cli->err, "reeve: cannot read %s: %s\n", path, strerror(errno));
+        return EXIT_CODE_DATA;
+    }
+    int code = submit_file(cli, in);
+    (void)fclose(in);
+    return code;
+}
+
+static const struct cli_flag flags[] = {
+    {"workflow", "NAME", "For orders that name none."},
+    {"reply-to", "TOPIC", "For orders that name none: where their StatusUpdates go."},
+    {"wait", NULL,
+     "Shows what becomes of the orders, by their reply topics, until all have ended. "
+     "Exit code 1 unless all are Processed."},
+    {"timeout", "SECONDS", "How long --wait waits; 600 by default. Over it: exit code 69."},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_verb verbs[] = {
+    {
+        .arguments = "FILE|-",
+        .arguments_min = 1,
+        .arguments_max = 1,
+        .summary = "Submits orders: one as JSON, a list of them, or JSON lines.",
+        .examples = "reeve submit order.json\n"
+                    "reeve submit orders.jsonl --workflow order-fulfilment --output jsonl\n"
+                    "# see what becomes of it\n"
+                    "reeve topics apply --app web\n"
+                    "reeve submit order.json --reply-to orders.replies.web --wait\n"
+                    "echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": "
+                    "\"three-steps\"}' | reeve submit -",
+        .flags = flags,
+        .config_services = CONFIG_CLI,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_submit = {"submit", "Submitting orders.", verbs,
+                                    sizeof(verbs) / sizeof(verbs[0])};

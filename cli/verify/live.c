@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verify/live.h"
+
+#include "cli/console/http_ask.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ANSWER_SECONDS = 120 };
+
+/* The parsed answer, new, or NULL. */
+static json_t *get_json(const char *url)
+{
+    struct error error;
+    struct http_reply reply;
+    if (http_ask(url, NULL, ANSWER_SECONDS, &reply, &error) != ERROR_OK)
+        return NULL;
+    json_t *json = reply.status == 200 ? json_loadb(reply.body, reply.size, 0, NULL) : NULL;
+    http_reply_deinit(&reply);
+    return json;
+}
+
+static void add_store(struct verify_live *live, const char *url, bool deadlines, const json_t *row)
+{
+    const char *digest = json_string_value(json_object_get(row, "digest"));
+    if (digest == NULL)
+        return;
+    live->stores = realloc(live->stores, (live->count + 1) * sizeof(live->stores[0]));
+    assert(live->stores != NULL);
+    struct verify_live_store *store = &live->stores[live->count++];
+    *store = (struct verify_live_store){
+        .partition = (int32_t)json_integer_value(json_object_get(row, "partition")),
+        .deadlines = deadlines,
+        .next_event_offset = json_integer_value(json_object_get(row, "next_event_offset")),
+        .orders = (uint64_t)json_integer_value(json_object_get(row, "orders"))};
+    (void)snprintf(store->url, sizeof(store->url), "%s", url);
+    (void)snprintf(store->digest, sizeof(store->digest), "%s", digest);
+}
+
+static bool ask(struct verify_live *live, const char *port_file)
+{
+    int port = 0;
+    char url[64];
+    char stores_url[80];
+    FILE *file = fopen(port_file, "re");
+    if (file == NULL)
+        return false;
+    int read = fscanf(file, "%d", &port);
+    (void)fclose(file);
+    if (read != 1 || port <= 0 || port > 65535)
+        return false;
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
+    (void)snprintf(stores_url, sizeof(stores_url), "%s/stores", url);
+    json_t *json = get_json(stores_url);
+    if (json == NULL)
+        return false;
+    bool deadlines = json_is_true(json_object_get(json, "deadlines"));
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(json, "partitions"), i, row)
+        add_store(live, url, deadlines, row);
+    json_decref(json);
+    return true;
+}
+
+enum error_class verify_live_read(const char *directory, struct verify_live *live,
+                                  struct error *ret_error)
+{
+    char path[PATH_MAX];
+    uint32_t answered = 0;
+    DIR *dir = opendir(directory);
+    if (dir == NULL)
+        return error_set(ret_error, ERROR_REJECT, "NoDirectory", "cannot read %s: %s", directory,
+                         strerror(errno));
+    (void)snprintf(path, sizeof(path), "%s/http.port", directory);
+    answered += ask(live, path);
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        if (entry->d_name[0] == '.')
+            continue;
+        int size = snprintf(path, sizeof(path), "%s/%s/http.port", directory, entry->d_name);
+        if (size > 0 && size < (int)sizeof(path))
+            answered += ask(live, path);
+    }
+    (void)closedir(dir);
+    if (answered == 0)
+        return error_set(ret_error, ERROR_RETRY, "NoService",
+                         "no service with stores answers below %s: do they run?", directory);
+    return ERROR_OK;
+}
+
+void verify_live_free(struct verify_live *live)
+{
+    free(live->stores);
+    *live = (struct verify_live){0};
+}

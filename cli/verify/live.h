@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds running services by the http.port files of their data directories and asks them for their
+ * stores' digests. */
+#ifndef CLI_VERIFY_LIVE_H
+#define CLI_VERIFY_LIVE_H
+
+#include "base/error.h"
+
+#include <stdint.h>
+
+struct verify_live_store {
+    char url[64]; /* of the service */
+    int32_t partition;
+    bool deadlines; /* its digest covers the deadline index */
+    int64_t next_event_offset;
+    uint64_t orders;
+    char digest[40];
+};
+
+struct verify_live {
+    struct verify_live_store *stores;
+    uint32_t count;
+};
+
+/* Services that have no stores (or do not run any more) are passed over. RETRY when none answers.
+ */
+enum error_class verify_live_read(const char *directory, struct verify_live *live,
+                                  struct error *ret_error);
+void verify_live_free(struct verify_live *live);
+
+#endif

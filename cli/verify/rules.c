@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verify/rules.h"
+
+#include "kafka/broker.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <uthash.h>
+
+/* One direction of one step, as its events tell. */
+struct attempt_track {
+    uint32_t attempt;
+    bool running;
+    int64_t complete_by;
+    int64_t margin_ms;
+};
+
+struct step_track {
+    char name[NAME_BYTES_MAX + 1];
+    struct attempt_track directions[DIRECTION_COUNT];
+};
+
+struct order_track {
+    UT_hash_handle hh;
+    uint64_t version;
+    enum order_state state;
+    bool alert_open;
+    struct step_track *steps;
+    uint32_t step_count;
+    uint32_t id_size;
+    char id[];
+};
+
+struct verify_rules {
+    int32_t partition;
+    int32_t partition_count;
+    void (*found)(void *ctx, const char *finding);
+    void *ctx;
+    struct order_track *orders;
+    int64_t next_command; /* -1: unknown (start, or after a reset) */
+    int64_t decided_at;
+    struct verify_counts counts;
+};
+
+static void __attribute__((format(printf, 4, 5)))
+find_fault(struct verify_rules *rules, int64_t offset, struct text order_id, const char *format,
+           ...)
+{
+    char text[VERIFY_FINDING_SIZE];
+    int size = snprintf(text, sizeof(text),
+                        "partition %d, offset %" PRId64 ", order %.*s: ", rules->partition, offset,
+                        TEXT_ARG(order_id));
+    va_list arguments;
+    va_start(arguments, format);
+    if (size > 0 && size < (int)sizeof(text))
+        (void)vsnprintf(text + size, sizeof(text) - (size_t)size, format, arguments);
+    va_end(arguments);
+    rules->counts.findings++;
+    rules->found(rules->ctx, text);
+}
+
+static struct order_track *find_order(struct verify_rules *rules, struct text order_id, bool create)
+{
+    struct order_track *order = NULL;
+    HASH_FIND(hh, rules->orders, order_id.data, order_id.size, order);
+    if (order != NULL || !create)
+        return order;
+    order = calloc(1, sizeof(*order) + order_id.size);
+    assert(order != NULL);
+    memcpy(order->id, order_id.data, order_id.size);
+    order->id_size = order_id.size;
+    HASH_ADD_KEYPTR(hh, rules->orders, order->id, order->id_size, order);
+    rules->counts.orders++;
+    return order;
+}
+
+static void forget_order(struct verify_rules *rules, struct order_track *order)
+{
+    HASH_DEL(rules->orders, order);
+    free(order->steps);
+    free(order);
+}
+
+static struct attempt_track *find_attempt(struct order_track *order, const struct attempt_ref *ref)
+{
+    char name[NAME_BYTES_MAX + 1];
+    (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(ref->step));
+    for (uint32_t i = 0; i < order->step_count; i++)
+        if (strcmp(order->steps[i].name, name) == 0)
+            return &order->steps[i].directions[ref->direction];
+    order->steps = realloc(order->steps, (order->step_count + 1) * sizeof(order->steps[0]));
+    assert(order->steps != NULL);
+    struct step_track *step = &order->steps[order->step_count++];
+    *step = (struct step_track){0};
+    memcpy(step->name, name, sizeof(name));
+    return &step->directions[ref->direction];
+}
+
+struct verify_rules *verify_rules_new(int32_t partition, int32_t partition_count,
+                                      void (*found)(void *ctx, const char *finding), void *ctx)
+{
+    struct verify_rules *rules = calloc(1, sizeof(*rules));
+    assert(rules != NULL);
+    *rules = (struct verify_rules){.partition = partition,
+                                   .partition_count = partition_count,
+                                   .found = found,
+                                   .ctx = ctx,
+                                   .next_command = -1};
+    return rules;
+}
+
+void verify_rules_free(struct verify_rules *rules)
+{
+    struct order_track *order;
+    struct order_track *next;
+    if (rules == NULL)
+        return;
+    HASH_ITER(hh, rules->orders, order, next) {
+        forget_order(rules, order);
+    }
+    free(rules);
+}
+
+void verify_rules_claim(struct verify_rules *rules, const struct claim *claim)
+{
+    if (claim->has_reset)
+        rules->next_command = claim->reset.next_command_offset;
+}
+
+/* ---- attempts: started once, 1 2 3 ..., one outcome, no early timeout ---- */
+
+static void check_started(struct verify_rules *rules, struct order_track *order,
+                          const struct step_started *started, struct text id, int64_t offset)
+{
+    struct attempt_track *track = find_attempt(order, &started->ref);
+    if (started->ref.attempt != track->attempt + 1)
+        find_fault(rules, offset, id, "%.*s starts attempt %u after attempt %u",
+                   TEXT_ARG(started->ref.step), started->ref.attempt, track->attempt);
+    if (track->running)
+        find_fault(rules, offset, id, "%.*s starts while attempt %u is running",
+                   TEXT_ARG(started->ref.step), track->attempt);
+    for (uint32_t i = 0; i < order->step_count && started->ref.direction == DIRECTION_UNDO; i++)
+        if (order->steps[i].directions[DIRECTION_DO].running)
+            find_fault(rules, offset, id, "an undo starts while %s may still run",
+                       order->steps[i].name);
+    track->attempt = started->ref.attempt;
+    track->running = true;
+    track->complete_by = started->complete_by;
+    track->margin_ms = started->margin_ms;
+}
+
+static void check_extended(struct verify_rules *rules, struct order_track *order,
+                           const struct step_extended *extended, struct text id, int64_t offset)
+{
+    struct attempt_track *track = find_attempt(order, &extended->ref);
+    if (!track->running || track->attempt != extended->ref.attempt)
+        find_fault(rules, offset, id, "attempt %u of %.*s has more time, but it is not running",
+                   extended->ref.attempt, TEXT_ARG(extended->ref.step));
+    if (extended->complete_by <= track->complete_by)
+        find_fault(rules, offset, id, "attempt %u of %.*s has less time than before",
+                   extended->ref.attempt, TEXT_ARG(extended->ref.step));
+    track->complete_by = extended->complete_by;
+}
+
+static void check_queued(struct verify_rules *rules, struct order_track *order,
+                         const struct attempt_ref *ref, struct text id, int64_t offset)
+{
+    const struct attempt_track *track = find_attempt(order, ref);
+    if (track->running || track->attempt != ref->attempt)
+        find_fault(rules, offset, id, "%.*s is queued after attempt %u, but attempt %u %s",
+                   TEXT_ARG(ref->step), ref->attempt, track->attempt,
+                   track->running ? "is running" : "was the last one");
+}
+
+static void check_ended(struct verify_rules *rules, struct order_track *order,
+                        const struct attempt_ref *ref, struct text id, int64_t offset)
+{
+    struct attempt_track *track = find_attempt(order, ref);
+    if (!track->running || track->attempt != ref->attempt)
+        find_fault(rules, offset, id, "attempt %u of %.*s ends, but it is not running",
+                   ref->attempt, TEXT_ARG(ref->step));
+    track->running = false;
+}
+
+static void check_event(struct verify_rules *rules, struct order_track *order,
+                        const struct decision *decision, const struct event *event, int64_t offset)
+{
+    struct text id = decision->order_id;
+    if (event->kind == EVENT_STEP_STARTED) {
+        check_started(rules, order, &event->step_started, id, offset);
+    } else if (event->kind == EVENT_STEP_SUCCEEDED) {
+        check_ended(rules, order, &event->step_succeeded.ref, id, offset);
+    } else if (event->kind == EVENT_STEP_FAILED) {
+        check_ended(rules, order, &event->step_failed.ref, id, offset);
+    } else if (event->kind == EVENT_STEP_TIMED_OUT) {
+        const struct attempt_ref *ref = &event->step_timed_out.ref;
+        const struct attempt_track *track = find_attempt(order, ref);
+        if (decision->decided_at < track->complete_by + track->margin_ms)
+            find_fault(rules, offset, id, "attempt %u of %.*s is timed out too early", ref->attempt,
+                       TEXT_ARG(ref->step));
+        check_ended(rules, order, ref, id, offset);
+    } else if (event->kind == EVENT_STEP_EXTENDED) {
+        check_extended(rules, order, &event->step_extended, id, offset);
+    } else if (event->kind == EVENT_STEP_QUEUED) {
+        check_queued(rules, order, &event->step_queued.ref, id, offset);
+    } else if (event->kind == EVENT_ALERT_RAISED) {
+        if (order->alert_open)
+            find_fault(rules, offset, id, "a second alert is raised");
+        order->alert_open = true;
+    } else if (event->kind == EVENT_ALERT_CLOSED) {
+        if (!order->alert_open)
+            find_fault(rules, offset, id, "an alert is closed that was not open");
+        order->alert_open = false;
+    }
+}
+
+static void check_order(struct verify_rules *rules, const struct decision *decision, int64_t offset)
+{
+    struct text id = decision->order_id;
+    bool changes = decision_changes_order(decision);
+    struct order_track *order = find_order(rules, id, changes);
+    if (order == NULL)
+        return;
+    if (broker_partition_of(id, rules->partition_count) != rules->partition)
+        find_fault(rules, offset, id, "the order does not belong to this partition");
+    if (decision->order_version != order->version + (changes ? 1 : 0))
+        find_fault(rules, offset, id, "version %" PRIu64 " follows version %" PRIu64,
+                   decision->order_version, order->version);
+    bool ended = order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
+    bool expires = decision->events[0].kind == EVENT_ORDER_EXPIRED;
+    if (changes && ended && !expires)
+        find_fault(rules, offset, id, "it ended %s and changes nevertheless",
+                   order_state_name(order->state));
+    if (expires && !ended)
+        find_fault(rules, offset, id, "it expires, but it is %s", order_state_name(order->state));
+    if (expires) {
+        forget_order(rules, order); /* what comes now under this id is another order */
+        return;
+    }
+    for (uint32_t i = 0; i < decision->event_count; i++)
+        check_event(rules, order, decision, &decision->events[i], offset);
+    if (!changes)
+        return;
+    order->version = decision->order_version;
+    order->state = decision->order_state;
+    if ((order->state == ORDER_ERROR) != order->alert_open)
+        find_fault(rules, offset, id, "it is %s with %s alert", order_state_name(order->state),
+                   order->alert_open ? "an open" : "no open");
+}
+
+void verify_rules_decision(struct verify_rules *rules, const struct decision *decision,
+                           int64_t offset)
+{
+    rules->counts.decisions++;
+    if (rules->next_command >= 0 && decision->command_offset != rules->next_command)
+        find_fault(rules, offset, decision->order_id,
+                   "command %" PRId64 " is decided where %" PRId64 " was next",
+                   decision->command_offset, rules->next_command);
+    rules->next_command = decision->command_offset + 1;
+    if (decision->decided_at < rules->decided_at)
+        find_fault(rules, offset, decision->order_id, "decided_at runs backwards");
+    rules->decided_at = decision->decided_at;
+    if (!text_empty(decision->order_id))
+        check_order(rules, decision, offset);
+}
+
+void verify_rules_end(struct verify_rules *rules, struct verify_counts *ret_counts)
+{
+    struct order_track *order;
+    struct order_track *next;
+    HASH_ITER(hh, rules->orders, order, next) {
+        struct text id = {order->id, order->id_size};
+        bool ended = order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
+        rules->counts.by_state[order->state]++;
+        for (uint32_t i = 0; i < order->step_count && ended; i++)
+            if (order->steps[i].directions[DIRECTION_DO].running ||
+                order->steps[i].directions[DIRECTION_UNDO].running)
+                find_fault(rules, -1, id, "it ended, but %s is still running",
+                           order->steps[i].name);
+    }
+    *ret_counts = rules->counts;
+}

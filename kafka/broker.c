@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatches broker.h to the implementation behind a broker. See broker_ops.h. */
+#include "kafka/broker.h"
+
+#include "kafka/broker_ops.h"
+
+#include <assert.h>
+#include <librdkafka/rdkafka.h>
+
+enum error_class broker_append(struct broker *broker, const struct broker_append *append,
+                               struct error *ret_error)
+{
+    assert((unsigned)append->producer < BROKER_PRODUCER_COUNT);
+    assert(append->partition >= BROKER_BY_KEY && append->done != NULL);
+    assert(append->header_count <= BROKER_HEADERS_MAX);
+    return broker->ops->append(broker, append, ret_error);
+}
+
+uint32_t broker_outstanding(const struct broker *broker, enum broker_producer producer)
+{
+    assert((unsigned)producer < BROKER_PRODUCER_COUNT);
+    return broker->ops->outstanding(broker, producer);
+}
+
+struct broker_reader *broker_read(struct broker *broker, const char *topic, int32_t partition,
+                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx)
+{
+    assert(partition >= 0 && (offset >= 0 || offset == BROKER_EARLIEST));
+    assert(ops->record != NULL && ops->end != NULL && ops->error != NULL);
+    return broker->ops->read(broker, topic, partition, offset, ops, ctx);
+}
+
+void broker_reader_pause(struct broker_reader *reader, bool paused)
+{
+    reader->broker->ops->reader_pause(reader, paused);
+}
+
+void broker_reader_close(struct broker_reader *reader)
+{
+    if (reader != NULL)
+        reader->broker->ops->reader_close(reader);
+}
+
+void broker_offsets(struct broker *broker, const char *topic, int32_t partition,
+                    broker_offsets_done done, void *ctx)
+{
+    assert(partition >= 0 && done != NULL);
+    broker->ops->offsets(broker, topic, partition, done, ctx);
+}
+
+struct broker_group *broker_join(struct broker *broker, const char *group, const char *topic,
+                                 const struct broker_group_ops *ops, void *ctx)
+{
+    assert(ops->assigned != NULL && ops->revoked != NULL && ops->error != NULL);
+    return broker->ops->join(broker, group, topic, ops, ctx);
+}
+
+void broker_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
+                         broker_committed_done done, void *ctx)
+{
+    assert(partition >= 0 && offset >= 0);
+    group->broker->ops->group_commit(group, partition, offset, done, ctx);
+}
+
+void broker_group_committed(struct broker_group *group, int32_t partition,
+                            broker_committed_done done, void *ctx)
+{
+    assert(partition >= 0 && done != NULL);
+    group->broker->ops->group_committed(group, partition, done, ctx);
+}
+
+bool broker_group_members(struct broker_group *group, broker_members_done done, void *ctx)
+{
+    return group->broker->ops->group_members != NULL &&
+           group->broker->ops->group_members(group, done, ctx);
+}
+
+void broker_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx)
+{
+    group->broker->ops->leave(group, left, ctx);
+}
+
+int32_t broker_partition_count(struct broker *broker, const char *topic, int timeout_ms)
+{
+    return broker->ops->partition_count(broker, topic, timeout_ms);
+}
+
+const char *broker_cluster_id(struct broker *broker, int timeout_ms)
+{
+    return broker->ops->cluster_id(broker, timeout_ms);
+}
+
+bool broker_has_append_time(const struct broker *broker)
+{
+    return broker->ops->has_append_time(broker);
+}
+
+bool broker_connected(const struct broker *broker)
+{
+    return broker->ops->connected(broker);
+}
+
+bool broker_trouble(const struct broker *broker, char *ret_text, size_t size)
+{
+    return broker->ops->trouble != NULL && broker->ops->trouble(broker, ret_text, size);
+}
+
+int32_t broker_partition_of(struct text key, int32_t partition_count)
+{
+    assert(partition_count > 0);
+    /* Needs no topic; a NULL key would be taken for "any partition". */
+    return rd_kafka_msg_partitioner_murmur2(NULL, key.data != NULL ? key.data : "", key.size,
+                                            partition_count, NULL, NULL);
+}
+
+void broker_free(struct broker *broker)
+{
+    if (broker != NULL)
+        broker->ops->free(broker);
+}

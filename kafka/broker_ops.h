@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an implementation of kafka/broker.h provides. broker.c dispatches to it, so that the very
+ * same runtime works on librdkafka (client.c) and in memory (broker_memory.c).
+ *
+ * An implementation's structs begin with the ones below. The contracts are those of the functions
+ * of the same name in broker.h. */
+#ifndef KAFKA_BROKER_OPS_H
+#define KAFKA_BROKER_OPS_H
+
+#include "kafka/broker.h"
+
+struct broker_ops {
+    enum error_class (*append)(struct broker *broker, const struct broker_append *append,
+                               struct error *ret_error);
+    uint32_t (*outstanding)(const struct broker *broker, enum broker_producer producer);
+
+    struct broker_reader *(*read)(struct broker *broker, const char *topic, int32_t partition,
+                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx);
+    void (*reader_pause)(struct broker_reader *reader, bool paused);
+    void (*reader_close)(struct broker_reader *reader);
+    void (*offsets)(struct broker *broker, const char *topic, int32_t partition,
+                    broker_offsets_done done, void *ctx);
+
+    struct broker_group *(*join)(struct broker *broker, const char *group, const char *topic,
+                                 const struct broker_group_ops *ops, void *ctx);
+    void (*group_commit)(struct broker_group *group, int32_t partition, int64_t offset,
+                         broker_committed_done done, void *ctx);
+    void (*group_committed)(struct broker_group *group, int32_t partition,
+                            broker_committed_done done, void *ctx);
+    /* NULL: never. */
+    bool (*group_members)(struct broker_group *group, broker_members_done done, void *ctx);
+    void (*leave)(struct broker_group *group, void (*left)(void *ctx), void *ctx);
+
+    int32_t (*partition_count)(struct broker *broker, const char *topic, int timeout_ms);
+    const char *(*cluster_id)(struct broker *broker, int timeout_ms);
+    bool (*has_append_time)(const struct broker *broker);
+    bool (*connected)(const struct broker *broker);
+    /* NULL: there is never any. */
+    bool (*trouble)(const struct broker *broker, char *ret_text, size_t size);
+    void (*free)(struct broker *broker);
+};
+
+struct broker {
+    const struct broker_ops *ops;
+};
+
+struct broker_reader {
+    struct broker *broker;
+};
+
+struct broker_group {
+    struct broker *broker;
+};
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Kafka implementation of broker.h: its handles, their place in the loop, their configuration,
+ * errors and logs, metadata. See client.h.
+ *
+ * The loop's thread drains each handle's queue: an eventfd that librdkafka writes when the queue
+ * becomes non-empty wakes it, and a turn takes a bounded number of events. */
+#include "kafka/client_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    METADATA_FRESH_MS = 200,
+    CLOSE_WAIT_MS = 5000,
+    DESTROY_WAIT_MS = 3000,
+    REASON_SIZE = 256,
+};
+
+/* ---- handles ---- */
+
+bool kafka_handle_drain(struct kafka_handle *handle, uint32_t max)
+{
+    for (uint32_t count = 0; !handle->stopped; count++) {
+        if (count == max)
+            return true;
+        rd_kafka_event_t *event = rd_kafka_queue_poll(handle->queue, 0);
+        if (event == NULL && handle->close_queue != NULL)
+            event = rd_kafka_queue_poll(handle->close_queue, 0);
+        if (event == NULL)
+            break;
+        if (!kafka_common_event(handle, event))
+            handle->on_event(handle, event);
+        rd_kafka_event_destroy(event);
+    }
+    return false;
+}
+
+void kafka_handle_turn(struct kafka_handle *handle)
+{
+    struct broker_kafka *kafka = handle->kafka;
+    if (kafka_handle_drain(handle, kafka->events_per_turn))
+        loop_defer(kafka->loop, &handle->more);
+}
+
+static void on_handle_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+{
+    (void)loop;
+    (void)wakeup;
+    kafka_handle_turn(userdata);
+}
+
+static void on_handle_more(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    (void)loop;
+    (void)work;
+    kafka_handle_turn(userdata);
+}
+
+enum error_class kafka_handle_open(struct kafka_handle *handle, struct broker_kafka *kafka,
+                                   rd_kafka_type_t type, rd_kafka_conf_t *conf, const char *role,
+                                   kafka_event_callback on_event, void *ctx,
+                                   struct error *ret_error)
+{
+    static const uint64_t one = 1;
+    char reason[REASON_SIZE] = "";
+    rd_kafka_resp_err_t code;
+    *handle = (struct kafka_handle){
+        .kafka = kafka, .role = role, .on_event = on_event, .ctx = ctx, .wakeup.fd = -1};
+    rd_kafka_t *rk = rd_kafka_new(type, conf, reason, sizeof(reason));
+    if (rk == NULL) {
+        rd_kafka_conf_destroy(conf);
+        return error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
+    }
+    enum error_class class =
+        loop_wakeup_open(kafka->loop, &handle->wakeup, on_handle_wakeup, handle, ret_error);
+    if (class != ERROR_OK) {
+        rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+        return class;
+    }
+    loop_work_init(&handle->more, on_handle_more, handle);
+    handle->rk = rk;
+    if (type == RD_KAFKA_CONSUMER) {
+        code = rd_kafka_poll_set_consumer(rk);
+        assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
+        handle->queue = rd_kafka_queue_get_consumer(rk);
+    } else {
+        handle->queue = rd_kafka_queue_get_main(rk);
+    }
+    assert(handle->queue != NULL);
+    rd_kafka_queue_io_event_enable(handle->queue, handle->wakeup.fd, &one, sizeof(one));
+    code = rd_kafka_set_log_queue(rk, handle->queue);
+    assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
+    loop_defer(kafka->loop, &handle->more); /* what came before the eventfd was known */
+    return ERROR_OK;
+}
+
+static void drop_queue(rd_kafka_queue_t **queue)
+{
+    if (*queue == NULL)
+        return;
+    rd_kafka_queue_io_event_enable(*queue, -1, NULL, 0);
+    rd_kafka_queue_destroy(*queue);
+    *queue = NULL;
+}
+
+void kafka_handle_close(struct kafka_handle *handle)
+{
+    if (handle->rk == NULL)
+        return;
+    handle->stopped = true;
+    loop_defer_cancel(handle->kafka->loop, &handle->more);
+    drop_queue(&handle->queue);
+    drop_queue(&handle->close_queue);
+    loop_wakeup_close(&handle->wakeup);
+    kafka_destroy_later(&handle->kafka->ends, handle->rk);
+    handle->rk = NULL;
+}
+
+/* ---- logs and errors ---- */
+
+static enum log_level level_of(int syslog_level)
+{
+    /* librdkafka calls a refused connection an error; it passes. */
+    return syslog_level <= 2   ? LOG_LEVEL_ERROR
+           : syslog_level <= 4 ? LOG_LEVEL_WARNING
+           : syslog_level <= 6 ? LOG_LEVEL_INFO
+                               : LOG_LEVEL_DEBUG;
+}
+
+/* A dead broker fails many times a second: each kind of line has its own limit. */
+static void write_log(struct kafka_handle *handle, enum log_level level, const char *facility,
+                      const char *message)
+{
+    uint32_t hash = 5381;
+    for (const char *at = facility; *at != '\0'; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    struct log_limit *limit = &handle->kafka->log_limits[hash % KAFKA_LOG_LIMITS];
+    if (level < log_get_level() || !log_limit_pass(limit))
+        return;
+    const struct log_field fields[] = {LOG_STR("handle", handle->role),
+                                       LOG_STR("facility", facility), LOG_STR("detail", message),
+                                       LOG_U64("suppressed", limit->suppressed), LOG_END};
+    log_write(level, "kafka client", fields);
+}
+
+static void on_log(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    const char *facility;
+    const char *message;
+    int level;
+    if (rd_kafka_event_log(event, &facility, &message, &level) != 0)
+        return;
+    /* CONFWARN: a setting for producers in a consumer or the other way round; all handles get all.
+     * AUTOCREATE: what the mock cluster always does. */
+    if (strcmp(facility, "CONFWARN") != 0 && strcmp(facility, "AUTOCREATE") != 0)
+        write_log(handle, level_of(level), facility, message);
+}
+
+bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    rd_kafka_event_type_t type = rd_kafka_event_type(event);
+    if (type == RD_KAFKA_EVENT_LOG) {
+        on_log(handle, event);
+        return true;
+    }
+    if (type != RD_KAFKA_EVENT_ERROR)
+        return false;
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
+        kafka_all_down(handle->kafka);
+    /* Connections that fail were logged with more detail. */
+    if (code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
+        code == RD_KAFKA_RESP_ERR__RESOLVE)
+        return true;
+    write_log(handle, LOG_LEVEL_WARNING, rd_kafka_err2name(code),
+              rd_kafka_event_error_string(event));
+    return false;
+}
+
+/* ---- metadata ---- */
+
+static int32_t count_in(const struct rd_kafka_metadata *metadata, const char *topic)
+{
+    for (int i = 0; i < metadata->topic_cnt; i++) {
+        const struct rd_kafka_metadata_topic *found = &metadata->topics[i];
+        if (strcmp(found->topic, topic) != 0)
+            continue;
+        if (found->err == RD_KAFKA_RESP_ERR_NO_ERROR || found->partition_cnt > 0)
+            return found->partition_cnt;
+        return kafka_error_class(found->err) == ERROR_REJECT ? 0 : -1;
+    }
+    return 0;
+}
+
+/* Asks for all topics, and not twice at once: librdkafka keeps every name that it was asked for,
+ * and names may come from strangers; the mock cluster would even make them. */
+static bool refresh_metadata(struct broker_kafka *kafka, int timeout_ms)
+{
+    const struct rd_kafka_metadata *metadata = NULL;
+    int64_t now_ms = clock_mono_ms(loop_clock(kafka->loop));
+    if (kafka->metadata != NULL && now_ms < kafka->metadata_until_ms)
+        return true;
+    if (rd_kafka_metadata(kafka->reader_handle.rk, 1, NULL, &metadata, timeout_ms) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR)
+        return false;
+    kafka_alive(kafka);
+    if (kafka->metadata != NULL)
+        rd_kafka_metadata_destroy(kafka->metadata);
+    kafka->metadata = metadata;
+    kafka->metadata_until_ms = clock_mono_ms(loop_clock(kafka->loop)) + METADATA_FRESH_MS;
+    return true;
+}
+
+static int32_t kafka_partition_count(struct broker *broker, const char *topic, int timeout_ms)
+{
+    struct broker_kafka *kafka = kafka_of(broker);
+    if (!refresh_metadata(kafka, timeout_ms))
+        return -1;
+    int32_t count = count_in(kafka->metadata, topic);
+    if (count > 0)
+        kafka_producer_warm(&kafka->producers[BROKER_PRODUCER_LOG], topic);
+    return count;
+}
+
+static const char *kafka_cluster_id(struct broker *broker, int timeout_ms)
+{
+    struct broker_kafka *kafka = kafka_of(broker);
+    rd_kafka_t *rk = kafka->reader_handle.rk;
+    if (kafka->cluster_id == NULL)
+        kafka_keep_cluster_id(kafka, rk, rd_kafka_clusterid(rk, timeout_ms));
+    return kafka->cluster_id;
+}
+
+static bool kafka_has_append_time(const struct broker *broker)
+{
+    return !kafka_of(broker)->embedded;
+}
+
+static bool kafka_connected(const struct broker *broker)
+{
+    return kafka_of(broker)->health.connected;
+}
+
+/* ---- new and free ---- */
+
+static void on_reader_event(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    /* Records and errors of partitions arrive at the readers' own queues. */
+    (void)handle;
+    (void)event;
+}
+
+static void kafka_free(struct broker *broker)
+{
+    struct broker_kafka *kafka = kafka_of(broker);
+    assert(kafka->readers == NULL);
+    kafka->closing = true;
+    kafka_health_deinit(kafka);
+    for (int i = 0; i < BROKER_PRODUCER_COUNT; i++)
+        kafka_producer_close(&kafka->producers[i], CLOSE_WAIT_MS);
+    kafka_groups_close(kafka);
+    kafka_jobs_deinit(&kafka->jobs); /* first: they use the reader handle */
+    kafka_handle_close(&kafka->reader_handle);
+    kafka_destroy_wait(&kafka->ends, DESTROY_WAIT_MS);
+    kafka_options_free(kafka);
+    if (kafka->metadata != NULL)
+        rd_kafka_metadata_destroy(kafka->metadata);
+    free(kafka->cluster_id);
+    free(kafka);
+}
+
+static const struct broker_ops kafka_ops = {
+    .append = kafka_append_record,
+    .outstanding = kafka_append_outstanding,
+    .read = kafka_read,
+    .reader_pause = kafka_reader_pause,
+    .reader_close = kafka_reader_close,
+    .offsets = kafka_offsets,
+    .join = kafka_join,
+    .group_commit = kafka_group_commit,
+    .group_committed = kafka_group_committed,
+    .group_members = kafka_group_members,
+    .leave = kafka_leave,
+    .partition_count = kafka_partition_count,
+    .cluster_id = kafka_cluster_id,
+    .has_append_time = kafka_has_append_time,
+    .connected = kafka_connected,
+    .trouble = kafka_trouble,
+    .free = kafka_free,
+};
+
+static enum error_class open_handles(struct broker_kafka *kafka, struct error *ret_error)
+{
+    enum error_class class = kafka_jobs_init(&kafka->jobs, kafka->loop, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    rd_kafka_conf_t *conf = kafka_reader_conf(kafka, ret_error);
+    if (conf == NULL)
+        return ERROR_REJECT;
+    class = kafka_handle_open(&kafka->reader_handle, kafka, RD_KAFKA_CONSUMER, conf, "reader",
+                              on_reader_event, NULL, ret_error);
+    for (int i = 0; i < BROKER_PRODUCER_COUNT && class == ERROR_OK; i++)
+        class =
+            kafka_producer_open(&kafka->producers[i], kafka, (enum broker_producer)i, ret_error);
+    return class;
+}
+
+enum error_class broker_kafka_new(struct loop *loop, const struct broker_kafka_options *options,
+                                  struct broker **ret_broker, struct error *ret_error)
+{
+    struct broker_kafka *kafka = calloc(1, sizeof(*kafka));
+    assert(kafka != NULL);
+    kafka->base.ops = &kafka_ops;
+    kafka->loop = loop;
+    kafka_options_copy(kafka, options);
+    kafka_health_init(kafka);
+    enum error_class class = open_handles(kafka, ret_error);
+    if (class != ERROR_OK) {
+        kafka_free(&kafka->base);
+        return class;
+    }
+    kafka_probe(kafka);
+    *ret_broker = &kafka->base;
+    return ERROR_OK;
+}

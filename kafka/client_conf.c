@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* librdkafka's configuration as all handles need it, and its errors in our classes. */
+#include "kafka/client_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SESSION_MS = 6000,
+    EMBEDDED_SESSION_MS_MIN = 3500, /* up to 3000 the mock cluster's first join never ends */
+    MAX_POLL_MS = 60000,
+    READ_QUEUE_BYTES = 4 * 1024 * 1024,
+    APPEND_QUEUE_RECORDS = 500000,
+    EVENTS_PER_TURN = 2000,
+    UNKNOWN_TOPIC_MS = 3000,
+    REASON_SIZE = 256,
+    NUMBER_SIZE = 24,
+};
+
+/* ---- options ---- */
+
+static char *copy(const char *string)
+{
+    char *copied = strdup(string);
+    assert(copied != NULL);
+    return copied;
+}
+
+static void add_setting(struct broker_kafka *kafka, const char *name, const char *value)
+{
+    kafka->settings[kafka->setting_count++] = (struct kafka_setting){copy(name), copy(value)};
+}
+
+void kafka_options_copy(struct broker_kafka *kafka, const struct broker_kafka_options *options)
+{
+    kafka->settings = calloc(options->setting_count + 1, sizeof(*kafka->settings));
+    assert(kafka->settings != NULL);
+    for (size_t i = 0; i < options->setting_count; i++)
+        add_setting(kafka, options->settings[i].name, options->settings[i].value);
+    if (options->bootstrap_servers != NULL)
+        add_setting(kafka, "bootstrap.servers", options->bootstrap_servers);
+    kafka->client_id = copy(options->client_id != NULL ? options->client_id : "reeve");
+    if (options->group_instance_id != NULL && !options->embedded)
+        kafka->group_instance_id = copy(options->group_instance_id);
+    kafka->embedded = options->embedded;
+    kafka->session_timeout_ms =
+        options->session_timeout_ms > 0 ? options->session_timeout_ms : SESSION_MS;
+    if (options->embedded && kafka->session_timeout_ms < EMBEDDED_SESSION_MS_MIN)
+        kafka->session_timeout_ms = EMBEDDED_SESSION_MS_MIN;
+    kafka->max_poll_interval_ms =
+        options->max_poll_interval_ms > 0 ? options->max_poll_interval_ms : MAX_POLL_MS;
+    if (kafka->max_poll_interval_ms < kafka->session_timeout_ms)
+        kafka->max_poll_interval_ms = kafka->session_timeout_ms;
+    kafka->read_queue_bytes =
+        options->read_queue_bytes > 0 ? options->read_queue_bytes : READ_QUEUE_BYTES;
+    kafka->append_queue_records =
+        options->append_queue_records > 0 ? options->append_queue_records : APPEND_QUEUE_RECORDS;
+    kafka->events_per_turn =
+        options->events_per_turn > 0 ? options->events_per_turn : EVENTS_PER_TURN;
+    kafka->unknown_topic_ms =
+        options->unknown_topic_ms > 0 ? options->unknown_topic_ms : UNKNOWN_TOPIC_MS;
+}
+
+void kafka_options_free(struct broker_kafka *kafka)
+{
+    for (size_t i = 0; i < kafka->setting_count; i++) {
+        free(kafka->settings[i].name);
+        free(kafka->settings[i].value);
+    }
+    free(kafka->settings);
+    free(kafka->client_id);
+    free(kafka->group_instance_id);
+}
+
+/* ---- librdkafka's configuration ---- */
+
+void kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value)
+{
+    char reason[REASON_SIZE] = "";
+    rd_kafka_conf_res_t result = rd_kafka_conf_set(conf, name, value, reason, sizeof(reason));
+    assert(result == RD_KAFKA_CONF_OK);
+    (void)result;
+}
+
+void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value)
+{
+    char text[NUMBER_SIZE];
+    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    kafka_conf_set(conf, name, text);
+}
+
+/* What users may override. */
+static void set_defaults(const struct broker_kafka *kafka, rd_kafka_conf_t *conf)
+{
+    /* A dead broker is tried at most 20 times a second, a long dead one every second. */
+    kafka_conf_set(conf, "reconnect.backoff.ms", "50");
+    kafka_conf_set(conf, "reconnect.backoff.max.ms", "1000");
+    kafka_conf_set(conf, "socket.connection.setup.timeout.ms", "10000");
+    kafka_conf_set(conf, "socket.keepalive.enable", "true");
+    kafka_conf_set(conf, "socket.nagle.disable", "true");
+    kafka_conf_set(conf, "log.connection.close", "false");
+    kafka_conf_set(conf, "retry.backoff.ms", "50");
+    kafka_conf_set(conf, "topic.metadata.refresh.fast.interval.ms", "100");
+    kafka_conf_set(conf, "linger.ms", "0");
+    /* While a fetch waits at the end of some partitions, the others of that broker wait with it. An
+     * empty fetch of the mock cluster always waits for the whole of it. */
+    kafka_conf_set(conf, "fetch.wait.max.ms", kafka->embedded ? "10" : "50");
+    kafka_conf_set(conf, "fetch.error.backoff.ms", "50");
+    kafka_conf_set(conf, "check.crcs", "true");
+}
+
+rd_kafka_conf_t *kafka_conf_new(const struct broker_kafka *kafka, const char *role,
+                                struct error *ret_error)
+{
+    char reason[REASON_SIZE] = "";
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    set_defaults(kafka, conf);
+    for (size_t i = 0; i < kafka->setting_count; i++) {
+        const struct kafka_setting *setting = &kafka->settings[i];
+        if (rd_kafka_conf_set(conf, setting->name, setting->value, reason, sizeof(reason)) !=
+            RD_KAFKA_CONF_OK) {
+            (void)error_set(ret_error, ERROR_REJECT, "Config", "kafka.%s: %s", setting->name,
+                            reason);
+            rd_kafka_conf_destroy(conf);
+            return NULL;
+        }
+    }
+    char client_id[REASON_SIZE];
+    (void)snprintf(client_id, sizeof(client_id), "%s-%s", kafka->client_id, role);
+    kafka_conf_set(conf, "client.id", client_id);
+    kafka_conf_set(conf, "log.queue", "true");
+    kafka_conf_set(conf, "allow.auto.create.topics", "false");
+    return conf;
+}
+
+/* ---- errors ---- */
+
+enum error_class kafka_error_class(rd_kafka_resp_err_t code)
+{
+    switch ((int)code) {
+    case RD_KAFKA_RESP_ERR_NO_ERROR:
+        return ERROR_OK;
+    case RD_KAFKA_RESP_ERR__FATAL:
+    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+    case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+    /* librdkafka would go on behind the records that it cannot read. */
+    case RD_KAFKA_RESP_ERR__BAD_MSG:
+    case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
+    case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
+    case RD_KAFKA_RESP_ERR__NOT_IMPLEMENTED:
+        return ERROR_FATAL;
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+    case RD_KAFKA_RESP_ERR_INVALID_RECORD:
+    case RD_KAFKA_RESP_ERR_POLICY_VIOLATION:
+        return ERROR_REJECT;
+    default:
+        return ERROR_RETRY;
+    }
+}
+
+/* Our stable names for what others act upon; the rest keeps librdkafka's. */
+static const char *code_name(rd_kafka_resp_err_t code)
+{
+    switch ((int)code) {
+    case RD_KAFKA_RESP_ERR__FATAL:
+        return "ProducerFatal";
+    case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
+    case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
+        return "OffsetOutOfRange";
+    case RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+    case RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
+    case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
+        return "UnknownTopic";
+    case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
+    case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
+        return "RecordTooLarge";
+    case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+        return "NotAuthorized";
+    default:
+        return rd_kafka_err2name(code);
+    }
+}
+
+enum error_class kafka_error_set(struct error *ret_error, rd_kafka_resp_err_t code,
+                                 const char *what, const char *topic, int32_t partition)
+{
+    return error_set(ret_error, kafka_error_class(code), code_name(code), "%s %s [%" PRId32 "]: %s",
+                     what, topic, partition, rd_kafka_err2str(code));
+}

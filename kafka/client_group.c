@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Membership: a consumer per group that subscribes, heartbeats and is told who should own what. It
+ * answers each rebalance with an empty assignment, so that it never fetches: partitions are read
+ * by the reader handle.
+ *
+ * Rebalances are events of the loop like any other; until we have answered one, librdkafka waits.
+ * A loop that hangs for max.poll.interval.ms loses its partitions: the poll timer is what tells
+ * librdkafka that we live. */
+#include "kafka/client_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+enum { POLL_MS = 1000, LEAVE_POLL_MS = 5, LEAVE_MS = 2000, COMMITTED_MS = 2000 };
+
+/* A commit or a question for the committed offset, on its way. */
+struct request {
+    struct request *prev;
+    struct request *next;
+    broker_committed_done done; /* NULL: nobody wants to know */
+    void *ctx;
+    int32_t partition;
+    int64_t offset;
+    enum { COMMITS, ASKS, IS_ASKED } state; /* asked: a job has it */
+};
+
+struct kafka_group {
+    struct broker_group base;
+    struct broker_kafka *kafka;
+    struct kafka_group *prev;
+    struct kafka_group *next;
+    struct kafka_handle handle;
+    const struct broker_group_ops *ops;
+    void *ctx;
+    char *name;
+    char *topic;
+    struct request *requests;
+    struct kafka_members *members; /* a question under way */
+    bool asking;                   /* a job asks for committed offsets, with our client */
+    bool ended;  /* all but the client and this struct is gone: they are the job's */
+    bool owning; /* assigned() was called, revoked() not yet */
+    bool leaving;
+    struct error *open_error; /* no client could be made: to be reported by `begin` */
+    struct loop_work begin;
+    struct loop_work ask;
+    struct loop_work leave;
+    struct loop_timer poll_timer;
+    int64_t leave_deadline_ms;
+    void (*left)(void *ctx);
+    void *left_ctx;
+};
+
+/* ---- rebalances ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a;
+    int32_t right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void tell_assigned(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+{
+    int32_t *partitions = calloc((size_t)list->cnt + 1, sizeof(*partitions));
+    uint32_t count = 0;
+    assert(partitions != NULL);
+    for (int i = 0; i < list->cnt; i++) {
+        if (strcmp(list->elems[i].topic, group->topic) == 0)
+            partitions[count++] = list->elems[i].partition;
+    }
+    qsort(partitions, count, sizeof(*partitions), by_number);
+    group->owning = true;
+    group->ops->assigned(group->ctx, partitions, count);
+    free(partitions);
+}
+
+static void answer_assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t code = rd_kafka_assign(rk, list);
+    /* Fails only when the membership is over for good, which an error event tells. */
+    (void)code;
+}
+
+static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
+{
+    rd_kafka_t *rk = group->handle.rk;
+    if (rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+        rd_kafka_topic_partition_list_t *nothing = rd_kafka_topic_partition_list_new(0);
+        answer_assign(rk, nothing);
+        rd_kafka_topic_partition_list_destroy(nothing);
+        if (!group->leaving)
+            tell_assigned(group, rd_kafka_event_topic_partition_list(event));
+        return;
+    }
+    /* Before the answer: commits of its last moment still count, as nobody joins before them. */
+    bool lost = rd_kafka_assignment_lost(rk) != 0;
+    if (group->owning && !group->leaving) {
+        group->owning = false;
+        group->ops->revoked(group->ctx, lost);
+    }
+    answer_assign(rk, NULL);
+}
+
+/* ---- commits ---- */
+
+static struct request *add_request(struct kafka_group *group, int32_t partition, int64_t offset,
+                                   broker_committed_done done, void *ctx)
+{
+    struct request *request = calloc(1, sizeof(*request));
+    assert(request != NULL);
+    request->done = done;
+    request->ctx = ctx;
+    request->partition = partition;
+    request->offset = offset;
+    DL_APPEND(group->requests, request);
+    return request;
+}
+
+static void answer(struct kafka_group *group, struct request *request, int64_t offset,
+                   rd_kafka_resp_err_t code, const char *what)
+{
+    struct error error = {.class = ERROR_OK};
+    DL_DELETE(group->requests, request);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        (void)kafka_error_set(&error, code, what, group->topic, request->partition);
+    if (request->done != NULL && !group->leaving)
+        request->done(request->ctx, request->partition, offset, &error);
+    free(request);
+}
+
+static void on_commit(struct kafka_group *group, rd_kafka_event_t *event)
+{
+    struct request *request = rd_kafka_event_opaque(event);
+    const rd_kafka_topic_partition_list_t *list = rd_kafka_event_topic_partition_list(event);
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR && list != NULL && list->cnt == 1)
+        code = list->elems[0].err;
+    answer(group, request, request->offset, code, "commit");
+}
+
+static rd_kafka_topic_partition_list_t *one_partition(const struct kafka_group *group,
+                                                      int32_t partition, int64_t offset)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, group->topic, partition)->offset = offset;
+    return list;
+}
+
+void kafka_group_commit(struct broker_group *base, int32_t partition, int64_t offset,
+                        broker_committed_done done, void *ctx)
+{
+    struct kafka_group *group = (struct kafka_group *)base;
+    assert(!group->leaving);
+    if (group->handle.rk == NULL)
+        return;
+    struct request *request = add_request(group, partition, offset, done, ctx);
+    rd_kafka_topic_partition_list_t *list = one_partition(group, partition, offset);
+    rd_kafka_resp_err_t code =
+        rd_kafka_commit_queue(group->handle.rk, list, group->handle.queue, NULL, request);
+    assert(code == RD_KAFKA_RESP_ERR_NO_ERROR); /* it is only queued */
+    (void)code;
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+/* ---- asking for what is committed ---- */
+
+/* rd_kafka_committed() asks the coordinator that the member itself talks to. The asynchronous
+ * ListConsumerGroupOffsets keeps a coordinator of its own in mind, and goes on asking that one for
+ * as long as it answers "not coordinator": for ever, once a group has moved (librdkafka 2.0). */
+struct committed_job {
+    struct kafka_job job;
+    struct kafka_group *group;
+    rd_kafka_t *rk;
+    rd_kafka_topic_partition_list_t *list;
+    rd_kafka_resp_err_t code;
+};
+
+static void committed_run(struct kafka_job *job)
+{
+    struct committed_job *ask = (struct committed_job *)job;
+    ask->code = rd_kafka_committed(ask->rk, ask->list, COMMITTED_MS);
+}
+
+static void free_group(struct kafka_group *group)
+{
+    kafka_handle_close(&group->handle);
+    free(group->open_error);
+    free(group->name);
+    free(group->topic);
+    free(group);
+}
+
+static void answer_committed(struct kafka_group *group, struct request *request,
+                             const struct committed_job *ask)
+{
+    rd_kafka_resp_err_t code = ask->code;
+    int64_t offset = -1;
+    const rd_kafka_topic_partition_t *found =
+        rd_kafka_topic_partition_list_find(ask->list, group->topic, request->partition);
+    assert(found != NULL);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        code = found->err;
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR && found->offset >= 0)
+        offset = found->offset;
+    answer(group, request, offset, code, "committed offset of");
+}
+
+static void committed_done(struct kafka_job *job)
+{
+    struct committed_job *ask = (struct committed_job *)job;
+    struct kafka_group *group = ask->group;
+    struct request *request;
+    struct request *next;
+    group->asking = false;
+    /* Answers may add requests, at the end; these are not asked yet. */
+    DL_FOREACH_SAFE(group->requests, request, next)
+        if (request->state == IS_ASKED)
+            answer_committed(group, request, ask);
+    rd_kafka_topic_partition_list_destroy(ask->list);
+    free(ask);
+    if (group->ended)
+        free_group(group);
+    else if (!group->leaving)
+        loop_defer(group->kafka->loop, &group->ask);
+}
+
+/* All that wait, in one job: there are few threads. */
+static void on_ask(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct kafka_group *group = userdata;
+    struct request *request;
+    (void)loop;
+    (void)work;
+    if (group->asking || group->leaving || group->handle.rk == NULL)
+        return;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
+    DL_FOREACH(group->requests, request) {
+        if (request->state != ASKS)
+            continue;
+        request->state = IS_ASKED;
+        if (rd_kafka_topic_partition_list_find(list, group->topic, request->partition) == NULL)
+            (void)rd_kafka_topic_partition_list_add(list, group->topic, request->partition);
+    }
+    if (list->cnt == 0) {
+        rd_kafka_topic_partition_list_destroy(list);
+        return;
+    }
+    struct committed_job *ask = calloc(1, sizeof(*ask));
+    assert(ask != NULL);
+    *ask = (struct committed_job){.job = {committed_run, committed_done, NULL},
+                                  .group = group,
+                                  .rk = group->handle.rk,
+                                  .list = list};
+    group->asking = true;
+    kafka_jobs_submit(&group->kafka->jobs, &ask->job);
+}
+
+void kafka_group_committed(struct broker_group *base, int32_t partition, broker_committed_done done,
+                           void *ctx)
+{
+    struct kafka_group *group = (struct kafka_group *)base;
+    assert(!group->leaving);
+    if (group->handle.rk == NULL)
+        return;
+    add_request(group, partition, -1, done, ctx)->state = ASKS;
+    loop_defer(group->kafka->loop, &group->ask);
+}
+
+bool kafka_group_members(struct broker_group *base, broker_members_done done, void *ctx)
+{
+    struct kafka_group *group = (struct kafka_group *)base;
+    assert(!group->leaving);
+    if (group->kafka->embedded) /* the mock cluster does not list groups */
+        return false;
+    if (group->members == NULL)
+        kafka_members_ask(group->kafka, group->name, group->topic, done, ctx, &group->members);
+    return true;
+}
+
+/* ---- events ---- */
+
+static void on_error(struct kafka_group *group, rd_kafka_event_t *event)
+{
+    char reason[ERROR_MESSAGE_SIZE / 2] = "";
+    struct error error;
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(group->handle.rk, reason, sizeof(reason));
+    if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
+        (void)error_set(&error, ERROR_REJECT, "Config",
+                        "group %s: another process with instance.id %s has taken this one's place: "
+                        "two run with the same name",
+                        group->name, group->kafka->group_instance_id);
+    else if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
+        (void)error_set(&error, ERROR_FATAL, rd_kafka_err2name(fatal), "group %s: %s", group->name,
+                        reason);
+    else
+        (void)error_set(&error, ERROR_RETRY, rd_kafka_err2name(code), "group %s: %s", group->name,
+                        rd_kafka_event_error_string(event));
+    if (!group->leaving)
+        group->ops->error(group->ctx, &error);
+}
+
+static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    struct kafka_group *group = handle->ctx;
+    switch (rd_kafka_event_type(event)) {
+    case RD_KAFKA_EVENT_REBALANCE:
+        on_rebalance(group, event);
+        break;
+    case RD_KAFKA_EVENT_OFFSET_COMMIT:
+        on_commit(group, event);
+        break;
+    case RD_KAFKA_EVENT_ERROR:
+        on_error(group, event);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_poll_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct kafka_group *group = userdata;
+    loop_timer_after(loop, timer, POLL_MS);
+    kafka_handle_turn(&group->handle);
+}
+
+/* ---- joining ---- */
+
+static rd_kafka_conf_t *group_conf(const struct kafka_group *group, struct error *ret_error)
+{
+    const struct broker_kafka *kafka = group->kafka;
+    rd_kafka_conf_t *conf = kafka_conf_new(kafka, "group", ret_error);
+    if (conf == NULL)
+        return NULL;
+    kafka_conf_consumer(conf);
+    kafka_conf_set(conf, "group.id", group->name);
+    if (kafka->group_instance_id != NULL)
+        kafka_conf_set(conf, "group.instance.id", kafka->group_instance_id);
+    kafka_conf_set(conf, "partition.assignment.strategy", "roundrobin");
+    kafka_conf_set_int(conf, "session.timeout.ms", kafka->session_timeout_ms);
+    kafka_conf_set_int(conf, "heartbeat.interval.ms", kafka->session_timeout_ms / 3);
+    kafka_conf_set_int(conf, "max.poll.interval.ms", kafka->max_poll_interval_ms);
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT |
+                                       RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+    return conf;
+}
+
+static enum error_class subscribe(struct kafka_group *group, struct error *ret_error)
+{
+    rd_kafka_conf_t *conf = group_conf(group, ret_error);
+    if (conf == NULL)
+        return ERROR_REJECT;
+    enum error_class class = kafka_handle_open(&group->handle, group->kafka, RD_KAFKA_CONSUMER,
+                                               conf, "group", on_event, group, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
+    (void)rd_kafka_topic_partition_list_add(topics, group->topic, RD_KAFKA_PARTITION_UA);
+    rd_kafka_resp_err_t code = rd_kafka_subscribe(group->handle.rk, topics);
+    rd_kafka_topic_partition_list_destroy(topics);
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return kafka_error_set(ret_error, code, "subscribe to", group->topic, 0);
+    loop_timer_after(group->kafka->loop, &group->poll_timer, POLL_MS);
+    return ERROR_OK;
+}
+
+static void on_begin(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct kafka_group *group = userdata;
+    struct error *error = group->open_error;
+    (void)loop;
+    (void)work;
+    group->open_error = NULL;
+    if (error != NULL)
+        group->ops->error(group->ctx, error);
+    free(error);
+}
+
+static void on_leave(struct loop *loop, struct loop_work *work, void *userdata);
+
+struct broker_group *kafka_join(struct broker *broker, const char *name, const char *topic,
+                                const struct broker_group_ops *ops, void *ctx)
+{
+    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_group *group = calloc(1, sizeof(*group));
+    assert(group != NULL);
+    group->base.broker = broker;
+    group->kafka = kafka;
+    group->ops = ops;
+    group->ctx = ctx;
+    group->name = strdup(name);
+    group->topic = strdup(topic);
+    assert(group->name != NULL && group->topic != NULL);
+    loop_work_init(&group->begin, on_begin, group);
+    loop_work_init(&group->ask, on_ask, group);
+    loop_work_init(&group->leave, on_leave, group);
+    loop_timer_init(&group->poll_timer, on_poll_timer, group);
+    DL_APPEND(kafka->groups, group);
+    struct error error;
+    if (subscribe(group, &error) != ERROR_OK) {
+        error.class = ERROR_FATAL;
+        group->open_error = malloc(sizeof(error));
+        assert(group->open_error != NULL);
+        *group->open_error = error;
+        loop_defer(kafka->loop, &group->begin);
+    }
+    return &group->base;
+}
+
+/* ---- leaving ---- */
+
+static bool has_left(struct kafka_group *group)
+{
+    return group->handle.rk == NULL || rd_kafka_consumer_closed(group->handle.rk) != 0;
+}
+
+static void end_group(struct kafka_group *group)
+{
+    struct request *request;
+    struct request *next;
+    DL_FOREACH_SAFE(group->requests, request, next) {
+        DL_DELETE(group->requests, request);
+        free(request);
+    }
+    DL_DELETE(group->kafka->groups, group);
+    loop_defer_cancel(group->kafka->loop, &group->begin);
+    loop_defer_cancel(group->kafka->loop, &group->ask);
+    loop_defer_cancel(group->kafka->loop, &group->leave);
+    loop_timer_cancel(group->kafka->loop, &group->poll_timer);
+    group->handle.stopped = true;
+    if (group->left != NULL)
+        group->left(group->left_ctx);
+    group->ended = true;
+    if (!group->asking)
+        free_group(group);
+}
+
+static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct kafka_group *group = userdata;
+    (void)kafka_handle_drain(&group->handle, group->kafka->events_per_turn);
+    if (has_left(group) || clock_mono_ms(loop_clock(loop)) >= group->leave_deadline_ms)
+        end_group(group);
+    else
+        loop_timer_after(loop, timer, LEAVE_POLL_MS);
+}
+
+/* Closing posts its events, the last revocation among them, to a queue of its own; the old one may
+ * still hold a rebalance that waits for our answer. */
+static void begin_close(struct kafka_group *group)
+{
+    static const uint64_t one = 1;
+    struct kafka_handle *handle = &group->handle;
+    if (handle->rk == NULL || handle->close_queue != NULL)
+        return;
+    handle->close_queue = rd_kafka_queue_new(handle->rk);
+    rd_kafka_queue_io_event_enable(handle->close_queue, handle->wakeup.fd, &one, sizeof(one));
+    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(handle->rk, handle->close_queue);
+    if (error != NULL)
+        group->leave_deadline_ms = 0; /* there is nothing to wait for */
+    rd_kafka_error_destroy(error);
+}
+
+static void on_leave(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct kafka_group *group = userdata;
+    (void)work;
+    begin_close(group);
+    loop_timer_init(&group->poll_timer, on_leave_timer, group);
+    loop_timer_after(loop, &group->poll_timer, 0);
+}
+
+void kafka_leave(struct broker_group *base, void (*left)(void *ctx), void *ctx)
+{
+    struct kafka_group *group = (struct kafka_group *)base;
+    struct loop *loop = group->kafka->loop;
+    assert(!group->leaving);
+    kafka_members_forget(&group->members);
+    group->leaving = true;
+    group->left = left;
+    group->left_ctx = ctx;
+    group->leave_deadline_ms = clock_mono_ms(loop_clock(loop)) + LEAVE_MS;
+    loop_timer_cancel(loop, &group->poll_timer);
+    loop_defer(loop, &group->leave); /* we may be within an event of the handle */
+}
+
+void kafka_groups_close(struct broker_kafka *kafka)
+{
+    struct kafka_group *group;
+    struct kafka_group *next;
+    const struct clock *clock = loop_clock(kafka->loop);
+    DL_FOREACH_SAFE(kafka->groups, group, next) {
+        assert(group->leaving);
+        begin_close(group);
+        while (!has_left(group) && clock_mono_ms(clock) < group->leave_deadline_ms) {
+            rd_kafka_event_t *event = rd_kafka_queue_poll(group->handle.close_queue, LEAVE_POLL_MS);
+            if (event != NULL && !kafka_common_event(&group->handle, event))
+                on_event(&group->handle, event);
+            rd_kafka_event_destroy(event);
+            (void)kafka_handle_drain(&group->handle, kafka->events_per_turn);
+        }
+        end_group(group);
+    }
+}

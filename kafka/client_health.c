@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the brokers answer and would take records. A job asks for the metadata of the topics that
+ * are read, every few seconds: it names leaders and replicas in sync. Where that does not tell (a
+ * cluster without a majority of its controllers repeats what was true before) it shows in records
+ * that nobody acknowledges: librdkafka tries them again for ever, without a word. */
+#include "kafka/client_internal.h"
+#include "kafka/topics/topics.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    ANSWER_MS = 5000, /* a busy machine is no dead broker */
+    ANSWER_DOWN_MS = 1000,
+    LOOK_AGAIN_MS = 2000,
+    ASK_AGAIN_MS = 500, /* while nobody answers */
+    UNANSWERED_MAX = 2, /* in a row: one question may be lost with its connection */
+    STALL_MS = 10000,
+};
+
+/* Of a topic that an access rule hides librdkafka's consumer says nothing, ever. */
+#define MAY_NOT "this user may not Describe topic "
+
+/* ---- too few replicas in sync ---- */
+
+void kafka_shortfall_add(struct kafka_shortfall *shortfall,
+                         const struct rd_kafka_metadata_topic *topic)
+{
+    if (topic->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && shortfall->hidden[0] == '\0')
+        (void)snprintf(shortfall->hidden, sizeof(shortfall->hidden), "%.80s", topic->topic);
+    for (int i = 0; i < topic->partition_cnt; i++) {
+        const struct rd_kafka_metadata_partition *partition = &topic->partitions[i];
+        int needed = topics_min_insync(partition->replica_cnt);
+        shortfall->partitions++;
+        if (partition->leader >= 0 && partition->isr_cnt >= needed)
+            continue;
+        if (shortfall->missing++ > 0)
+            continue;
+        if (partition->leader < 0)
+            (void)snprintf(shortfall->first, sizeof(shortfall->first),
+                           "%.80s[%" PRId32 "] has no leader", topic->topic, partition->id);
+        else
+            (void)snprintf(shortfall->first, sizeof(shortfall->first),
+                           "%.80s[%" PRId32 "] has %d of %d replicas in sync and needs %d "
+                           "(min.insync.replicas)",
+                           topic->topic, partition->id, partition->isr_cnt, partition->replica_cnt,
+                           needed);
+    }
+}
+
+bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_count, char *ret_text,
+                          size_t size)
+{
+    if (shortfall->hidden[0] != '\0') {
+        (void)snprintf(ret_text, size, MAY_NOT "%s: grant it Read there", shortfall->hidden);
+        return true;
+    }
+    if (shortfall->missing == 0)
+        return false;
+    (void)snprintf(ret_text, size,
+                   "%" PRIu32 " of %" PRIu32 " partitions take no records: %s; %d broker%s up",
+                   shortfall->missing, shortfall->partitions, shortfall->first, broker_count,
+                   broker_count == 1 ? " is" : "s are");
+    return true;
+}
+
+/* ---- what is known ---- */
+
+static bool stalled(const struct broker_kafka *kafka, char *ret_text, size_t size)
+{
+    const struct kafka_producer *producer = &kafka->producers[BROKER_PRODUCER_LOG];
+    const struct kafka_health *health = &kafka->health;
+    if (producer->outstanding == 0 || producer->answered != health->answered)
+        return false;
+    int64_t waited_ms = clock_mono_ms(loop_clock(kafka->loop)) - health->stalled_since_ms;
+    if (waited_ms < STALL_MS)
+        return false;
+    (void)snprintf(ret_text, size,
+                   "the brokers have acknowledged nothing for %" PRId64 " s while %" PRIu32
+                   " wait for it: are enough of them up, and a majority of the controllers?",
+                   waited_ms / 1000, producer->outstanding);
+    return true;
+}
+
+bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size)
+{
+    const struct broker_kafka *kafka = kafka_of(broker);
+    if (!kafka->health.connected) {
+        (void)snprintf(ret_text, size, "no broker answers");
+        return true;
+    }
+    if (kafka->health.shortfall[0] != '\0') {
+        (void)snprintf(ret_text, size, "%s", kafka->health.shortfall);
+        return true;
+    }
+    return stalled(kafka, ret_text, size);
+}
+
+void kafka_alive(struct broker_kafka *kafka)
+{
+    if (!kafka->health.connected)
+        log_info("kafka connected");
+    kafka->health.connected = true;
+    kafka->health.alive_since_probe = true;
+    kafka->health.down = false;
+}
+
+void kafka_keep_cluster_id(struct broker_kafka *kafka, rd_kafka_t *rk, char *cluster_id)
+{
+    if (cluster_id == NULL)
+        return;
+    if (kafka->cluster_id == NULL)
+        kafka->cluster_id = strdup(cluster_id);
+    rd_kafka_mem_free(rk, cluster_id);
+}
+
+/* Once, when it begins, changes its kind, and when it is over; seconds pass, that is no news. */
+static void tell(struct broker_kafka *kafka)
+{
+    char text[KAFKA_TROUBLE_SIZE] = "";
+    char *told = kafka->health.told;
+    if (!kafka->health.connected)
+        return; /* told when it happened */
+    bool trouble = kafka_trouble(&kafka->base, text, sizeof(text));
+    bool was_shortfall = strstr(told, "in sync") != NULL || strstr(told, "no leader") != NULL ||
+                         strstr(told, MAY_NOT) != NULL;
+    if (trouble == (told[0] != '\0') && was_shortfall == (kafka->health.shortfall[0] != '\0'))
+        return;
+    if (trouble)
+        log_warning(strstr(text, MAY_NOT) != NULL ? "a right is missing" : "kafka takes no records",
+                    LOG_STR("reason", text));
+    else
+        log_info("kafka takes records again");
+    memcpy(told, text, sizeof(text));
+}
+
+/* ---- asking ---- */
+
+struct probe_job {
+    struct kafka_job job;
+    struct broker_kafka *kafka;
+    rd_kafka_t *rk;
+    int timeout_ms;
+    bool answered;
+    char *cluster_id;
+    char shortfall[KAFKA_TROUBLE_SIZE];
+};
+
+static void probe_run(struct kafka_job *job)
+{
+    struct probe_job *ask = (struct probe_job *)job;
+    struct kafka_shortfall shortfall = {0};
+    const struct rd_kafka_metadata *metadata = NULL;
+    if (rd_kafka_metadata(ask->rk, 0, NULL, &metadata, ask->timeout_ms) !=
+        RD_KAFKA_RESP_ERR_NO_ERROR)
+        return;
+    ask->answered = true;
+    for (int i = 0; i < metadata->topic_cnt; i++)
+        kafka_shortfall_add(&shortfall, &metadata->topics[i]);
+    (void)kafka_shortfall_text(&shortfall, metadata->broker_cnt, ask->shortfall,
+                               sizeof(ask->shortfall));
+    rd_kafka_metadata_destroy(metadata);
+    ask->cluster_id = rd_kafka_clusterid(ask->rk, 0);
+}
+
+static void note_silence(struct broker_kafka *kafka)
+{
+    struct kafka_health *health = &kafka->health;
+    if (health->alive_since_probe || !health->connected)
+        return;
+    if (++health->unanswered < UNANSWERED_MAX && !health->down)
+        return;
+    log_warning("kafka does not answer");
+    health->connected = false;
+}
+
+static void note_progress(struct broker_kafka *kafka)
+{
+    const struct kafka_producer *producer = &kafka->producers[BROKER_PRODUCER_LOG];
+    struct kafka_health *health = &kafka->health;
+    if (producer->outstanding > 0 && producer->answered == health->answered)
+        return;
+    health->answered = producer->answered;
+    health->stalled_since_ms = clock_mono_ms(loop_clock(kafka->loop));
+}
+
+static void probe_done(struct kafka_job *job)
+{
+    struct probe_job *ask = (struct probe_job *)job;
+    struct broker_kafka *kafka = ask->kafka;
+    struct kafka_health *health = &kafka->health;
+    health->probing = false;
+    kafka_keep_cluster_id(kafka, ask->rk, ask->cluster_id);
+    if (ask->answered) {
+        health->unanswered = 0;
+        kafka_alive(kafka);
+        memcpy(health->shortfall, ask->shortfall, sizeof(health->shortfall));
+    } else {
+        note_silence(kafka);
+    }
+    note_progress(kafka);
+    tell(kafka);
+    if (!kafka->closing)
+        loop_timer_after(kafka->loop, &health->timer, ask->answered ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
+    free(ask);
+}
+
+void kafka_probe(struct broker_kafka *kafka)
+{
+    struct kafka_health *health = &kafka->health;
+    if (health->probing || kafka->closing || kafka->reader_handle.rk == NULL)
+        return;
+    struct probe_job *ask = calloc(1, sizeof(*ask));
+    assert(ask != NULL);
+    *ask = (struct probe_job){.job = {probe_run, probe_done, NULL},
+                              .kafka = kafka,
+                              .rk = kafka->reader_handle.rk,
+                              .timeout_ms = health->down ? ANSWER_DOWN_MS : ANSWER_MS};
+    health->probing = true;
+    health->alive_since_probe = false;
+    loop_timer_cancel(kafka->loop, &health->timer);
+    kafka_jobs_submit(&kafka->jobs, &ask->job);
+}
+
+void kafka_all_down(struct broker_kafka *kafka)
+{
+    kafka->health.down = true;
+    kafka->health.alive_since_probe = false;
+    kafka_probe(kafka);
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    kafka_probe(userdata);
+}
+
+void kafka_health_init(struct broker_kafka *kafka)
+{
+    loop_timer_init(&kafka->health.timer, on_timer, kafka);
+    note_progress(kafka);
+}
+
+void kafka_health_deinit(struct broker_kafka *kafka)
+{
+    loop_timer_cancel(kafka->loop, &kafka->health.timer);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind client.h share. Only broker_kafka*.c and tests include it. */
+#ifndef KAFKA_CLIENT_INTERNAL_H
+#define KAFKA_CLIENT_INTERNAL_H
+
+#include "kafka/broker_ops.h"
+#include "kafka/client.h"
+#include "platform/logger.h"
+
+#include <librdkafka/rdkafka.h>
+#include <pthread.h>
+#include <uthash.h>
+
+enum {
+    KAFKA_JOB_THREADS_MAX = 8,
+    KAFKA_LOG_LIMITS = 16,
+    KAFKA_TOPIC_HANDLES_MAX = 1024, /* cached per producer */
+};
+
+struct broker_kafka;
+struct kafka_group;
+struct kafka_handle;
+
+/* ---- handles: a client instance whose queue is drained by the loop (client.c) ---- */
+
+/* Takes one event; the handle destroys it. May set handle->stopped. */
+typedef void (*kafka_event_callback)(struct kafka_handle *handle, rd_kafka_event_t *event);
+
+struct kafka_handle {
+    struct broker_kafka *kafka;
+    const char *role; /* "log", "effects", "reader", "group": for logs */
+    rd_kafka_t *rk;
+    rd_kafka_queue_t *queue;       /* main or consumer queue */
+    rd_kafka_queue_t *close_queue; /* of a consumer that is being closed; else NULL */
+    struct loop_wakeup wakeup;
+    struct loop_work more; /* the turn was over before the queue was empty */
+    kafka_event_callback on_event;
+    void *ctx;
+    bool stopped; /* take no more events */
+};
+
+/* Makes a client from `conf` (stolen, also on failure) and opens its queue. */
+enum error_class kafka_handle_open(struct kafka_handle *handle, struct broker_kafka *kafka,
+                                   rd_kafka_type_t type, rd_kafka_conf_t *conf, const char *role,
+                                   kafka_event_callback on_event, void *ctx,
+                                   struct error *ret_error);
+/* Takes the events that wait, at most `max`; true if there may be more. */
+bool kafka_handle_drain(struct kafka_handle *handle, uint32_t max);
+/* The same for a turn of the loop: what is left is taken in the next one. */
+void kafka_handle_turn(struct kafka_handle *handle);
+/* Closes the queue at once; the client is destroyed later. Closed already = nothing. */
+void kafka_handle_close(struct kafka_handle *handle);
+
+/* ---- configuration and errors (client_conf.c) ---- */
+
+/* Copies the options, with defaults. */
+void kafka_options_copy(struct broker_kafka *kafka, const struct broker_kafka_options *options);
+void kafka_options_free(struct broker_kafka *kafka);
+
+/* New: defaults, the user's settings, what all handles need. NULL on error. */
+rd_kafka_conf_t *kafka_conf_new(const struct broker_kafka *kafka, const char *role,
+                                struct error *ret_error);
+/* The value is ours and valid: asserts. */
+void kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value);
+void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value);
+
+/* librdkafka's error in our classes: RETRY, REJECT (it can never work) or FATAL. */
+enum error_class kafka_error_class(rd_kafka_resp_err_t code);
+enum error_class kafka_error_set(struct error *ret_error, rd_kafka_resp_err_t code,
+                                 const char *what, const char *topic, int32_t partition);
+
+/* Logs and errors that are the same for all handles; true if the event was one of them. */
+bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event);
+
+/* ---- whether the brokers answer and take records (client_health.c) ---- */
+
+enum { KAFKA_TROUBLE_SIZE = 320 };
+
+/* What is known of the cluster; part of struct broker_kafka. */
+struct kafka_health {
+    bool connected;
+    bool probing; /* a job asks the brokers */
+    bool alive_since_probe;
+    bool down;           /* a client lost all its connections, and no sign of life came since */
+    uint32_t unanswered; /* probes in a row */
+    struct loop_timer timer;
+    /* Of the producer of the log: since when nothing was acknowledged while something waited. */
+    uint64_t answered;
+    int64_t stalled_since_ms;
+    char shortfall[KAFKA_TROUBLE_SIZE]; /* of replicas in sync, or of rights; "" = none */
+    char told[KAFKA_TROUBLE_SIZE];      /* the trouble that the log has; "" = none */
+};
+
+/* Asks nothing yet. */
+void kafka_health_init(struct broker_kafka *kafka);
+void kafka_health_deinit(struct broker_kafka *kafka);
+/* Asks now, unless it is being asked. */
+void kafka_probe(struct broker_kafka *kafka);
+/* A client says that it has no connection. */
+void kafka_all_down(struct broker_kafka *kafka);
+/* A sign of life from a broker. */
+void kafka_alive(struct broker_kafka *kafka);
+bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size);
+/* `cluster_id` (may be NULL) is librdkafka's: freed. */
+void kafka_keep_cluster_id(struct broker_kafka *kafka, rd_kafka_t *rk, char *cluster_id);
+
+/* Partitions that cannot take records, as the brokers' metadata has it. */
+struct kafka_shortfall {
+    uint32_t partitions;                  /* looked at */
+    uint32_t missing;                     /* without a leader, or with too few replicas in sync */
+    char first[KAFKA_TROUBLE_SIZE - 120]; /* in words */
+    char hidden[81];                      /* the first topic that we may not see; "" = none */
+};
+void kafka_shortfall_add(struct kafka_shortfall *shortfall,
+                         const struct rd_kafka_metadata_topic *topic);
+/* "3 of 6 partitions take no records: orders.events[1] has 1 of 3 replicas in sync and needs 2
+ * (min.insync.replicas); 1 broker is up". False, and nothing written: none is missing. */
+bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_count, char *ret_text,
+                          size_t size);
+
+/* ---- jobs: what blocks, on worker threads (client_job.c) ---- */
+
+struct kafka_job {
+    void (*run)(struct kafka_job *job);  /* on a worker thread */
+    void (*done)(struct kafka_job *job); /* on the loop; frees the job */
+    struct kafka_job *next;
+};
+
+struct kafka_jobs {
+    pthread_mutex_t lock;
+    pthread_cond_t wanted;
+    struct kafka_job *first; /* waiting; guarded by lock, as all below but the wakeup */
+    struct kafka_job *last;
+    struct kafka_job *finished_first;
+    struct kafka_job *finished_last;
+    pthread_t threads[KAFKA_JOB_THREADS_MAX];
+    uint32_t thread_count;
+    uint32_t queued_count; /* from first to last */
+    uint32_t idle_count;
+    uint32_t pending; /* waiting, running or not yet given to done */
+    bool stopping;
+    struct loop_wakeup wakeup;
+};
+
+enum error_class kafka_jobs_init(struct kafka_jobs *jobs, struct loop *loop,
+                                 struct error *ret_error);
+void kafka_jobs_submit(struct kafka_jobs *jobs, struct kafka_job *job);
+/* Runs all jobs to their end, calls their `done`, ends the threads. */
+void kafka_jobs_deinit(struct kafka_jobs *jobs);
+
+/* ---- clients that are being destroyed, each on a thread of its own ---- */
+
+struct kafka_ends {
+    pthread_t *threads;
+    uint32_t count;
+    uint32_t size;
+};
+
+/* Destroys the client without closing its membership; all of its queues and topics were dropped. */
+void kafka_destroy_later(struct kafka_ends *ends, rd_kafka_t *rk);
+/* Waits; a client that is not gone then is left to itself: librdkafka 2.0 may wait for ever for a
+ * reference that it lost, as after a topic was deleted and made again. */
+void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms);
+
+/* ---- producers (client_producer.c) ---- */
+
+struct kafka_append {
+    struct kafka_append *prev;
+    struct kafka_append *next;
+    broker_appended done;
+    void *ctx;
+    uint64_t token;
+    struct error *error; /* why it was refused; else NULL */
+};
+
+/* In the order of appending. */
+struct kafka_append_list {
+    struct kafka_append *first;
+    struct kafka_append *last;
+};
+
+struct kafka_topic {
+    rd_kafka_topic_t *rkt;
+    UT_hash_handle hh;
+    char name[];
+};
+
+struct kafka_producer {
+    struct broker_kafka *kafka;
+    enum broker_producer kind;
+    struct kafka_handle handle;       /* .rk NULL: no client could be made yet */
+    struct kafka_topic *topics;       /* by name */
+    struct kafka_append_list sent;    /* given to librdkafka, not yet answered */
+    struct kafka_append_list refused; /* not taken by librdkafka, to be answered by `refuse` */
+    struct kafka_append_list unused;
+    uint32_t outstanding; /* sent and refused */
+    uint64_t answered;    /* in all */
+    bool failed;          /* the client is dead: `renew` is on its way */
+    struct loop_work refuse;
+    struct loop_work renew; /* fails everything sent, makes a new client */
+    struct loop_timer renew_timer;
+    uint64_t renewals;
+};
+
+enum error_class kafka_producer_open(struct kafka_producer *producer, struct broker_kafka *kafka,
+                                     enum broker_producer kind, struct error *ret_error);
+/* Waits up to timeout_ms for acknowledgements, answers everything, closes. */
+void kafka_producer_close(struct kafka_producer *producer, int timeout_ms);
+enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
+                                     struct error *ret_error);
+uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer);
+/* The topic's metadata is asked for before the first append needs it. */
+void kafka_producer_warm(struct kafka_producer *producer, const char *topic);
+
+/* ---- readers (client_reader.c) ---- */
+
+struct kafka_reader {
+    struct broker_reader base;
+    struct broker_kafka *kafka;
+    const struct broker_reader_ops *ops;
+    void *ctx;
+    int32_t partition;
+    int64_t next_offset;     /* lowest offset that may still be handed over */
+    int64_t last_offset;     /* handed over; -1: none */
+    int64_t end_told;        /* before librdkafka told it; -1: none */
+    bool end_seen;           /* at least once */
+    bool tries_zero;         /* the earliest is wanted, and may not be at 0 */
+    rd_kafka_queue_t *queue; /* the partition's own; NULL: not reading */
+    struct loop_wakeup wakeup;
+    struct loop_work more;
+    struct loop_timer unknown_timer; /* armed while the topic is missing */
+    rd_kafka_resp_err_t open_error;  /* to be reported in the next turn */
+    bool draining;                   /* within a callback: close only marks it */
+    bool paused;
+    bool closed;
+    uint64_t bytes_since_wake; /* handed over since the fetcher was woken */
+    UT_hash_handle hh;
+    uint32_t key_size;
+    char topic[]; /* and its NUL and the partition: the key */
+};
+
+struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32_t partition,
+                                 int64_t offset, const struct broker_reader_ops *ops, void *ctx);
+void kafka_reader_pause(struct broker_reader *reader, bool paused);
+void kafka_reader_close(struct broker_reader *reader);
+void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
+                   broker_offsets_done done, void *ctx);
+rd_kafka_conf_t *kafka_reader_conf(const struct broker_kafka *kafka, struct error *ret_error);
+/* What all consumers need. */
+void kafka_conf_consumer(rd_kafka_conf_t *conf);
+
+/* ---- groups (client_group.c) ---- */
+
+struct broker_group *kafka_join(struct broker *broker, const char *group, const char *topic,
+                                const struct broker_group_ops *ops, void *ctx);
+void kafka_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
+                        broker_committed_done done, void *ctx);
+void kafka_group_committed(struct broker_group *group, int32_t partition,
+                           broker_committed_done done, void *ctx);
+bool kafka_group_members(struct broker_group *group, broker_members_done done, void *ctx);
+void kafka_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
+/* Finishes the groups that are leaving. Blocks until they have left, at most 2 s. */
+void kafka_groups_close(struct broker_kafka *kafka);
+
+/* ---- who is in a group (client_members.c) ---- */
+
+struct kafka_members;
+
+/* `*slot` is the asker's, NULL unless a question is under way. */
+void kafka_members_ask(struct broker_kafka *kafka, const char *group, const char *topic,
+                       broker_members_done done, void *ctx, struct kafka_members **slot);
+/* `done` of the question under way, if there is one, is not called any more. */
+void kafka_members_forget(struct kafka_members **slot);
+
+/* ---- the broker ---- */
+
+struct kafka_setting {
+    char *name;
+    char *value;
+};
+
+struct broker_kafka {
+    struct broker base;
+    struct loop *loop;
+    struct kafka_setting *settings;
+    size_t setting_count;
+    char *client_id;
+    char *group_instance_id; /* NULL: dynamic */
+    char *cluster_id;        /* NULL: not known yet */
+    int64_t session_timeout_ms;
+    int64_t max_poll_interval_ms;
+    int64_t read_queue_bytes;
+    uint32_t append_queue_records;
+    uint32_t events_per_turn;
+    uint32_t unknown_topic_ms;
+    bool embedded;
+    bool closing;
+    struct kafka_health health;
+    const struct rd_kafka_metadata *metadata; /* of all topics; NULL: not asked yet */
+    int64_t metadata_until_ms;                /* then it is asked for again */
+    struct kafka_jobs jobs;
+    struct kafka_ends ends;
+    struct kafka_producer producers[BROKER_PRODUCER_COUNT];
+    struct kafka_handle reader_handle;
+    struct kafka_reader *readers; /* by key */
+    struct kafka_group *groups;   /* those that are leaving included */
+    struct log_limit log_limits[KAFKA_LOG_LIMITS];
+};
+
+static inline struct broker_kafka *kafka_of(const struct broker *broker)
+{
+    return (struct broker_kafka *)broker;
+}
+
+#endif

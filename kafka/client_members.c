@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is in a group. rd_kafka_list_groups() asks all brokers; the newer DescribeConsumerGroups
+ * keeps a coordinator in mind and goes on asking that one although the group has moved (librdkafka
+ * 2.0). It blocks, so it is a job. */
+#include "kafka/client_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ANSWER_MS = 3000 };
+
+struct kafka_members {
+    struct kafka_job job;
+    struct kafka_members **slot; /* the asker's; NULL: it has left */
+    rd_kafka_t *rk;
+    char *group;
+    char *topic;
+    broker_members_done done;
+    void *ctx;
+    rd_kafka_resp_err_t code;
+    const struct rd_kafka_group_list *list;
+};
+
+static void members_run(struct kafka_job *job)
+{
+    struct kafka_members *ask = (struct kafka_members *)job;
+    ask->code = rd_kafka_list_groups(ask->rk, ask->group, &ask->list, ANSWER_MS);
+}
+
+/* ---- an assignment, as members know it: version, topics with partitions, the user's bytes ---- */
+
+struct bytes {
+    const uint8_t *at;
+    size_t left;
+};
+
+static bool take_int(struct bytes *bytes, size_t size, int32_t *ret_value)
+{
+    uint32_t value = 0;
+    if (bytes->left < size)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | bytes->at[i];
+    bytes->at += size;
+    bytes->left -= size;
+    *ret_value = (int32_t)value;
+    return true;
+}
+
+static bool take_topic(struct bytes *bytes, const char *topic, struct broker_member *member)
+{
+    int32_t size = 0;
+    int32_t count = 0;
+    if (!take_int(bytes, 2, &size) || bytes->left < (size_t)size)
+        return false;
+    bool ours = (size_t)size == strlen(topic) && memcmp(bytes->at, topic, (size_t)size) == 0;
+    bytes->at += size;
+    bytes->left -= (size_t)size;
+    if (!take_int(bytes, 4, &count) || count < 0 || bytes->left / 4 < (size_t)count)
+        return false;
+    int32_t *partitions = calloc((size_t)count + 1, sizeof(*partitions));
+    assert(partitions != NULL);
+    for (int32_t i = 0; i < count; i++)
+        (void)take_int(bytes, 4, &partitions[i]);
+    if (!ours || member->partitions != NULL) {
+        free(partitions);
+        return true;
+    }
+    member->partitions = partitions;
+    member->count = (uint32_t)count;
+    return true;
+}
+
+static void read_assignment(const struct rd_kafka_group_member_info *info, const char *topic,
+                            struct broker_member *member)
+{
+    struct bytes bytes = {info->member_assignment, (size_t)info->member_assignment_size};
+    int32_t version = 0;
+    int32_t topics = 0;
+    if (!take_int(&bytes, 2, &version) || !take_int(&bytes, 4, &topics))
+        return;
+    for (int32_t i = 0; i < topics && take_topic(&bytes, topic, member); i++)
+        ;
+}
+
+/* ---- the answer ---- */
+
+/* The client id without the role that kafka_conf_new() put behind it. */
+static char *client_id_of(const struct rd_kafka_group_member_info *info)
+{
+    static const char role[] = "-group";
+    char *id = strdup(info->client_id != NULL ? info->client_id : "");
+    assert(id != NULL);
+    size_t size = strlen(id);
+    if (size >= sizeof(role) - 1 && strcmp(id + size - (sizeof(role) - 1), role) == 0)
+        id[size - (sizeof(role) - 1)] = '\0';
+    return id;
+}
+
+static void tell(const struct kafka_members *ask, const struct rd_kafka_group_info *info)
+{
+    struct error error = {.class = ERROR_OK};
+    struct broker_member *members = calloc((size_t)info->member_cnt + 1, sizeof(*members));
+    assert(members != NULL);
+    for (int i = 0; i < info->member_cnt; i++) {
+        members[i].client_id = client_id_of(&info->members[i]);
+        read_assignment(&info->members[i], ask->topic, &members[i]);
+    }
+    ask->done(ask->ctx, members, (uint32_t)info->member_cnt, &error);
+    for (int i = 0; i < info->member_cnt; i++) {
+        free((char *)members[i].client_id);
+        free((int32_t *)members[i].partitions);
+    }
+    free(members);
+}
+
+static void tell_all(const struct kafka_members *ask)
+{
+    struct error error = {.class = ERROR_OK};
+    const struct rd_kafka_group_info *info =
+        ask->list != NULL && ask->list->group_cnt > 0 ? &ask->list->groups[0] : NULL;
+    if (info != NULL && info->err == RD_KAFKA_RESP_ERR_NO_ERROR &&
+        strcmp(info->state, "Stable") == 0) {
+        tell(ask, info);
+        return;
+    }
+    (void)error_set(&error, ERROR_RETRY, "GroupUnknown", "group %s: %s", ask->group,
+                    info == NULL                              ? rd_kafka_err2str(ask->code)
+                    : info->err != RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_err2str(info->err)
+                                                              : info->state);
+    ask->done(ask->ctx, NULL, 0, &error);
+}
+
+static void members_done(struct kafka_job *job)
+{
+    struct kafka_members *ask = (struct kafka_members *)job;
+    if (ask->slot != NULL) {
+        *ask->slot = NULL;
+        tell_all(ask);
+    }
+    if (ask->list != NULL)
+        rd_kafka_group_list_destroy(ask->list);
+    free(ask->group);
+    free(ask->topic);
+    free(ask);
+}
+
+void kafka_members_ask(struct broker_kafka *kafka, const char *group, const char *topic,
+                       broker_members_done done, void *ctx, struct kafka_members **slot)
+{
+    struct kafka_members *ask = calloc(1, sizeof(*ask));
+    assert(ask != NULL && *slot == NULL);
+    *ask = (struct kafka_members){.job = {members_run, members_done, NULL},
+                                  .slot = slot,
+                                  .rk = kafka->reader_handle.rk,
+                                  .group = strdup(group),
+                                  .topic = strdup(topic),
+                                  .done = done,
+                                  .ctx = ctx};
+    assert(ask->group != NULL && ask->topic != NULL);
+    *slot = ask;
+    kafka_jobs_submit(&kafka->jobs, &ask->job);
+}
+
+void kafka_members_forget(struct kafka_members **slot)
+{
+    if (*slot != NULL)
+        (*slot)->slot = NULL;
+    *slot = NULL;
+}

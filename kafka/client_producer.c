@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Appending: two idempotent producers, LOG and EFFECTS, that differ in what they do about topics
+ * that do not exist.
+ *
+ * Every append that was taken is answered exactly once: it is on one of the producer's lists until
+ * then. A delivery report answers it; when the client dies (librdkafka's fatal error), `renew`
+ * closes it unread, answers all that it held with FATAL, and makes a new one. */
+#include "kafka/client_internal.h"
+
+#include "engine/limits.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    RECORD_SLACK_BYTES = 64 * 1024, /* key, headers and framing around the largest value */
+    RENEW_AGAIN_MS = 1000,
+    CLOSE_POLL_MS = 50,
+    FATAL_REASON_SIZE = 256,
+};
+
+/* ---- lists of appends ---- */
+
+static void list_add(struct kafka_append_list *list, struct kafka_append *append)
+{
+    append->next = NULL;
+    append->prev = list->last;
+    *(list->last != NULL ? &list->last->next : &list->first) = append;
+    list->last = append;
+}
+
+static void list_remove(struct kafka_append_list *list, struct kafka_append *append)
+{
+    *(append->prev != NULL ? &append->prev->next : &list->first) = append->next;
+    *(append->next != NULL ? &append->next->prev : &list->last) = append->prev;
+}
+
+static struct kafka_append *take_append(struct kafka_producer *producer)
+{
+    struct kafka_append *append = producer->unused.first;
+    if (append != NULL) {
+        list_remove(&producer->unused, append);
+        return append;
+    }
+    append = calloc(1, sizeof(*append));
+    assert(append != NULL);
+    return append;
+}
+
+/* Removes the append from its list first: `done` may append and find it unused. */
+static void answer(struct kafka_producer *producer, struct kafka_append_list *list,
+                   struct kafka_append *append, int64_t offset, const struct error *error)
+{
+    broker_appended done = append->done;
+    void *ctx = append->ctx;
+    uint64_t token = append->token;
+    struct error *own = append->error;
+    list_remove(list, append);
+    append->error = NULL;
+    list_add(&producer->unused, append);
+    assert(producer->outstanding > 0);
+    producer->outstanding--;
+    producer->answered++;
+    done(ctx, token, offset, own != NULL ? own : error);
+    free(own);
+}
+
+/* Those on the list now, not those that the callbacks add. */
+static void answer_all(struct kafka_producer *producer, struct kafka_append_list *list,
+                       const struct error *error)
+{
+    struct kafka_append_list now = *list;
+    *list = (struct kafka_append_list){NULL, NULL};
+    while (now.first != NULL)
+        answer(producer, &now, now.first, -1, error);
+}
+
+/* ---- topics ---- */
+
+static void drop_topics(struct kafka_producer *producer)
+{
+    struct kafka_topic *topic;
+    struct kafka_topic *next;
+    HASH_ITER(hh, producer->topics, topic, next) {
+        HASH_DEL(producer->topics, topic);
+        rd_kafka_topic_destroy(topic->rkt);
+        free(topic);
+    }
+}
+
+/* NULL: not a valid name. librdkafka looks for the topic when the handle is made. */
+static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, const char *name)
+{
+    struct kafka_topic *topic;
+    size_t size = strlen(name);
+    HASH_FIND(hh, producer->topics, name, size, topic);
+    if (topic != NULL)
+        return topic->rkt;
+    /* Records on their way hold their topic themselves. */
+    if (HASH_COUNT(producer->topics) >= KAFKA_TOPIC_HANDLES_MAX)
+        drop_topics(producer);
+    rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer->handle.rk, name, NULL);
+    if (rkt == NULL)
+        return NULL;
+    topic = malloc(sizeof(*topic) + size + 1);
+    assert(topic != NULL);
+    memcpy(topic->name, name, size + 1);
+    topic->rkt = rkt;
+    HASH_ADD_KEYPTR(hh, producer->topics, topic->name, size, topic);
+    return rkt;
+}
+
+void kafka_producer_warm(struct kafka_producer *producer, const char *topic)
+{
+    if (producer->handle.rk != NULL && !producer->failed)
+        (void)topic_handle(producer, topic);
+}
+
+/* ---- delivery reports ---- */
+
+static void fail(struct kafka_producer *producer)
+{
+    producer->failed = true;
+    producer->handle.stopped = true;
+    loop_defer(producer->kafka->loop, &producer->renew);
+}
+
+static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_t *message,
+                        int64_t offset)
+{
+    static const struct error ok = {.class = ERROR_OK};
+    struct kafka_append *append = message->_private;
+    if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        kafka_alive(producer->kafka);
+        answer(producer, &producer->sent, append, offset, &ok);
+        return;
+    }
+    if (message->err == RD_KAFKA_RESP_ERR__FATAL ||
+        rd_kafka_fatal_error(producer->handle.rk, NULL, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        fail(producer); /* `renew` answers it with the others */
+        return;
+    }
+    struct error error;
+    const char *topic = rd_kafka_topic_name(message->rkt);
+    (void)kafka_error_set(&error, message->err, "append to", topic, message->partition);
+    answer(producer, &producer->sent, append, -1, &error);
+}
+
+static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
+{
+    struct kafka_producer *producer = handle->ctx;
+    rd_kafka_event_type_t type = rd_kafka_event_type(event);
+    if (type == RD_KAFKA_EVENT_ERROR && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR__FATAL)
+        fail(producer);
+    if (type != RD_KAFKA_EVENT_DR)
+        return;
+    /* One event is one batch. Where the broker no longer knew the offset of a duplicate, librdkafka
+     * counts up from -1 or -1001 all the same: after a negative one the batch's are made up. */
+    const rd_kafka_message_t *message;
+    bool unknown = false;
+    while ((message = rd_kafka_event_message_next(event)) != NULL) {
+        unknown = unknown || message->offset < 0;
+        on_delivery(producer, message, unknown ? -1 : message->offset);
+    }
+}
+
+/* ---- appending ---- */
+
+static rd_kafka_headers_t *headers_of(const struct broker_append *append)
+{
+    rd_kafka_headers_t *headers = rd_kafka_headers_new(append->header_count);
+    for (uint32_t i = 0; i < append->header_count; i++) {
+        const struct broker_header *header = &append->headers[i];
+        rd_kafka_resp_err_t code =
+            rd_kafka_header_add(headers, header->name.data, (ssize_t)header->name.size,
+                                header->value.data, (ssize_t)header->value.size);
+        assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
+        (void)code;
+    }
+    return headers;
+}
+
+static rd_kafka_resp_err_t produce_with_headers(rd_kafka_t *rk, rd_kafka_topic_t *rkt,
+                                                const struct broker_append *append, void *opaque)
+{
+    rd_kafka_headers_t *headers = headers_of(append);
+    const rd_kafka_vu_t arguments[] = {
+        {.vtype = RD_KAFKA_VTYPE_RKT, .u.rkt = rkt},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION, .u.i32 = append->partition},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {(void *)append->value.data, append->value.size}},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)append->key.data, append->key.size}},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = opaque},
+    };
+    rd_kafka_error_t *error =
+        rd_kafka_produceva(rk, arguments, sizeof(arguments) / sizeof(arguments[0]));
+    if (error == NULL)
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+    rd_kafka_resp_err_t code = rd_kafka_error_code(error);
+    rd_kafka_error_destroy(error);
+    rd_kafka_headers_destroy(headers);
+    return code;
+}
+
+static rd_kafka_resp_err_t produce(struct kafka_producer *producer,
+                                   const struct broker_append *append, void *opaque)
+{
+    rd_kafka_topic_t *rkt = topic_handle(producer, append->topic);
+    if (rkt == NULL)
+        return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
+    if (append->header_count > 0)
+        return produce_with_headers(producer->handle.rk, rkt, append, opaque);
+    if (rd_kafka_produce(rkt, append->partition, RD_KAFKA_MSG_F_COPY, (void *)append->value.data,
+                         append->value.size, append->key.data, append->key.size, opaque) == 0)
+        return RD_KAFKA_RESP_ERR_NO_ERROR;
+    return rd_kafka_last_error();
+}
+
+enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
+                                     struct error *ret_error)
+{
+    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_producer *producer = &kafka->producers[append->producer];
+    if (kafka->closing || producer->handle.rk == NULL)
+        return error_set(ret_error, ERROR_RETRY, "NoProducer", "there is no producer now");
+    struct kafka_append *taken = take_append(producer);
+    taken->done = append->done;
+    taken->ctx = append->ctx;
+    taken->token = append->token;
+    list_add(&producer->sent, taken);
+    producer->outstanding++;
+    /* After a fatal error it shares the fate of the others. */
+    rd_kafka_resp_err_t code =
+        producer->failed ? RD_KAFKA_RESP_ERR_NO_ERROR : produce(producer, append, taken);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        return ERROR_OK;
+    if (code == RD_KAFKA_RESP_ERR__FATAL) {
+        fail(producer);
+        return ERROR_OK;
+    }
+    list_remove(&producer->sent, taken);
+    if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+        list_add(&producer->unused, taken);
+        producer->outstanding--;
+        return error_set(ret_error, ERROR_RETRY, "QueueFull", "the queue of the producer is full");
+    }
+    taken->error = calloc(1, sizeof(*taken->error));
+    assert(taken->error != NULL);
+    (void)kafka_error_set(taken->error, code, "append to", append->topic, append->partition);
+    list_add(&producer->refused, taken);
+    loop_defer(kafka->loop, &producer->refuse);
+    return ERROR_OK;
+}
+
+uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer)
+{
+    return ((const struct broker_kafka *)broker)->producers[producer].outstanding;
+}
+
+/* ---- opening, dying, closing ---- */
+
+static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, const char *role,
+                                      struct error *ret_error)
+{
+    const struct broker_kafka *kafka = producer->kafka;
+    rd_kafka_conf_t *conf = kafka_conf_new(kafka, role, ret_error);
+    if (conf == NULL)
+        return NULL;
+    kafka_conf_set(conf, "acks", "all");
+    kafka_conf_set(conf, "enable.idempotence", "true");
+    kafka_conf_set(conf, "partitioner", "murmur2_random"); /* for BROKER_BY_KEY: as Java */
+    kafka_conf_set(conf, "max.in.flight", "5");
+    /* One record that expires would make librdkafka drain the whole idempotent producer. */
+    kafka_conf_set(conf, "message.timeout.ms", "0");
+    kafka_conf_set_int(conf, "message.max.bytes", RECORD_BYTES_MAX + RECORD_SLACK_BYTES);
+    kafka_conf_set_int(conf, "queue.buffering.max.messages", kafka->append_queue_records);
+    /* A topic that was missing is found this long after it was made. */
+    kafka_conf_set(conf, "topic.metadata.refresh.interval.ms", "5000");
+    if (producer->kind == BROKER_PRODUCER_EFFECTS)
+        kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+    return conf;
+}
+
+static enum error_class open_client(struct kafka_producer *producer, struct error *ret_error)
+{
+    static const char *const roles[] = {"log", "effects"};
+    _Static_assert(sizeof(roles) / sizeof(roles[0]) == BROKER_PRODUCER_COUNT, "one a producer");
+    const char *role = roles[producer->kind];
+    rd_kafka_conf_t *conf = producer_conf(producer, role, ret_error);
+    if (conf == NULL)
+        return ERROR_REJECT;
+    return kafka_handle_open(&producer->handle, producer->kafka, RD_KAFKA_PRODUCER, conf, role,
+                             on_event, producer, ret_error);
+}
+
+static void close_client(struct kafka_producer *producer)
+{
+    drop_topics(producer);
+    kafka_handle_close(&producer->handle);
+}
+
+static void renew(struct kafka_producer *producer)
+{
+    char reason[FATAL_REASON_SIZE] = "";
+    struct error error = {.class = ERROR_OK};
+    if (producer->handle.rk != NULL) {
+        (void)rd_kafka_fatal_error(producer->handle.rk, reason, sizeof(reason));
+        log_warning("producer died", LOG_STR("producer", producer->handle.role),
+                    LOG_STR("reason", reason), LOG_U64("outstanding", producer->outstanding));
+        close_client(producer);
+        producer->renewals++;
+    }
+    producer->failed = false;
+    if (open_client(producer, &error) != ERROR_OK) {
+        log_error("no new producer", LOG_ERR(&error));
+        loop_timer_after(producer->kafka->loop, &producer->renew_timer, RENEW_AGAIN_MS);
+    }
+    (void)error_set(&error, ERROR_FATAL, "ProducerFatal", "the producer died: %s", reason);
+    answer_all(producer, &producer->sent, &error);
+}
+
+static void on_renew(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    (void)loop;
+    (void)work;
+    renew(userdata);
+}
+
+static void on_renew_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    renew(userdata);
+}
+
+static void on_refuse(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct kafka_producer *producer = userdata;
+    (void)loop;
+    (void)work;
+    answer_all(producer, &producer->refused, NULL);
+}
+
+enum error_class kafka_producer_open(struct kafka_producer *producer, struct broker_kafka *kafka,
+                                     enum broker_producer kind, struct error *ret_error)
+{
+    *producer = (struct kafka_producer){.kafka = kafka, .kind = kind};
+    loop_work_init(&producer->refuse, on_refuse, producer);
+    loop_work_init(&producer->renew, on_renew, producer);
+    loop_timer_init(&producer->renew_timer, on_renew_timer, producer);
+    return open_client(producer, ret_error);
+}
+
+void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
+{
+    if (producer->kafka == NULL)
+        return;
+    struct loop *loop = producer->kafka->loop;
+    const struct clock *clock = loop_clock(loop);
+    int64_t deadline_ms = clock_mono_ms(clock) + timeout_ms;
+    while (producer->sent.first != NULL && !producer->failed && producer->handle.rk != NULL &&
+           clock_mono_ms(clock) < deadline_ms) {
+        rd_kafka_event_t *event = rd_kafka_queue_poll(producer->handle.queue, CLOSE_POLL_MS);
+        if (event != NULL && !kafka_common_event(&producer->handle, event))
+            on_event(&producer->handle, event);
+        rd_kafka_event_destroy(event);
+    }
+    struct error error;
+    (void)error_set(&error, ERROR_RETRY, "Closed", "the broker did not answer before the end");
+    answer_all(producer, &producer->sent, &error);
+    answer_all(producer, &producer->refused, NULL);
+    /* broker_append refuses by now. */
+    assert(producer->outstanding == 0);
+    loop_defer_cancel(loop, &producer->refuse);
+    loop_defer_cancel(loop, &producer->renew);
+    loop_timer_cancel(loop, &producer->renew_timer);
+    close_client(producer);
+    while (producer->unused.first != NULL) {
+        struct kafka_append *append = producer->unused.first;
+        list_remove(&producer->unused, append);
+        free(append);
+    }
+}

@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading: one consumer that only assigns, for all readers. Each partition keeps a queue of its own
+ * (nothing is forwarded to the consumer's), which its reader drains. So a paused reader is one that
+ * does not look: what was fetched stays in order, librdkafka stops fetching at the queue's limit,
+ * and none of its pausing, which drops and fetches again, is needed.
+ *
+ * Records of an earlier reader of the same partition never arrive: librdkafka drops what is older
+ * than the last assignment of the partition; `next_offset` guards the rest. */
+#include "kafka/client_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OFFSETS_MS = 2000 };
+
+rd_kafka_conf_t *kafka_reader_conf(const struct broker_kafka *kafka, struct error *ret_error)
+{
+    rd_kafka_conf_t *conf = kafka_conf_new(kafka, "reader", ret_error);
+    if (conf == NULL)
+        return NULL;
+    kafka_conf_consumer(conf);
+    kafka_conf_set(conf, "group.id", "reeve-reader"); /* assigning wants one; never joined */
+    kafka_conf_set(conf, "enable.partition.eof", "true");
+    kafka_conf_set(conf, "queued.min.messages", "10000000"); /* only bytes limit it */
+    kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
+    kafka_conf_set_int(conf, "queued.max.messages.kbytes", kafka->read_queue_bytes / 1024 + 1);
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+    return conf;
+}
+
+void kafka_conf_consumer(rd_kafka_conf_t *conf)
+{
+    kafka_conf_set(conf, "enable.auto.commit", "false");
+    kafka_conf_set(conf, "enable.auto.offset.store", "false");
+    kafka_conf_set(conf, "auto.offset.reset", "error");
+}
+
+/* ---- handing over ---- */
+
+static void take_headers(const rd_kafka_message_t *message, struct broker_record *record)
+{
+    rd_kafka_headers_t *headers;
+    const char *name;
+    const void *value;
+    size_t size;
+    if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return;
+    for (size_t i = 0; i < BROKER_HEADERS_MAX; i++) {
+        if (rd_kafka_header_get_all(headers, i, &name, &value, &size) != RD_KAFKA_RESP_ERR_NO_ERROR)
+            break;
+        record->headers[record->header_count++] =
+            (struct broker_header){text_of(name), {value, (uint32_t)size}};
+    }
+}
+
+static void hand_over(struct kafka_reader *reader, const rd_kafka_message_t *message)
+{
+    struct broker_record record;
+    if (message->offset < reader->next_offset)
+        return;
+    reader->next_offset = message->offset + 1;
+    reader->last_offset = message->offset;
+    reader->bytes_since_wake += message->len + message->key_len;
+    record.topic = reader->topic;
+    record.partition = reader->partition;
+    record.offset = message->offset;
+    record.timestamp = rd_kafka_message_timestamp(message, NULL);
+    record.key = (struct text){message->key, (uint32_t)message->key_len};
+    record.value = (struct text){message->payload, (uint32_t)message->len};
+    record.header_count = 0;
+    take_headers(message, &record);
+    reader->ops->record(reader->ctx, &record);
+}
+
+/* ---- errors ---- */
+
+static void stop_reading(struct kafka_reader *reader)
+{
+    struct broker_kafka *kafka = reader->kafka;
+    loop_timer_cancel(kafka->loop, &reader->unknown_timer);
+    loop_defer_cancel(kafka->loop, &reader->more);
+    if (reader->queue == NULL)
+        return;
+    rd_kafka_queue_io_event_enable(reader->queue, -1, NULL, 0);
+    rd_kafka_queue_destroy(reader->queue);
+    reader->queue = NULL;
+    loop_wakeup_close(&reader->wakeup);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    (void)rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition);
+    rd_kafka_error_t *error = rd_kafka_incremental_unassign(kafka->reader_handle.rk, list);
+    assert(error == NULL);
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+static void report_fatal(struct kafka_reader *reader, rd_kafka_resp_err_t code)
+{
+    struct error error;
+    stop_reading(reader);
+    (void)kafka_error_set(&error, code, "read", reader->topic, reader->partition);
+    error.class = ERROR_FATAL;
+    reader->ops->error(reader->ctx, &error);
+}
+
+static void report(struct kafka_reader *reader, rd_kafka_resp_err_t code)
+{
+    struct error error;
+    enum error_class class =
+        kafka_error_set(&error, code, "read", reader->topic, reader->partition);
+    bool unknown = strcmp(error.code, "UnknownTopic") == 0;
+    if (class != ERROR_RETRY && !unknown) {
+        report_fatal(reader, code);
+        return;
+    }
+    if (unknown && loop_timer_armed(&reader->unknown_timer))
+        return;
+    if (unknown)
+        loop_timer_after(reader->kafka->loop, &reader->unknown_timer,
+                         reader->kafka->unknown_topic_ms);
+    error.class = ERROR_RETRY;
+    reader->ops->error(reader->ctx, &error);
+}
+
+/* After callbacks, which may have closed the reader. False: they did, and it is freed now. */
+static bool leave_callback(struct kafka_reader *reader)
+{
+    reader->draining = false;
+    if (!reader->closed)
+        return true;
+    free(reader);
+    return false;
+}
+
+static void on_unknown_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct kafka_reader *reader = userdata;
+    (void)loop;
+    (void)timer;
+    if (reader->paused) {
+        reader->open_error = RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC;
+        return;
+    }
+    reader->draining = true;
+    report_fatal(reader, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC);
+    (void)leave_callback(reader);
+}
+
+/* ---- watermarks ---- */
+
+struct offsets_ask;
+
+/* One of the two watermarks. */
+struct offset_job {
+    struct kafka_job job;
+    struct offsets_ask *ask;
+    int64_t logical;
+    int64_t offset;
+    rd_kafka_resp_err_t code;
+};
+
+struct offsets_ask {
+    struct offset_job low;
+    struct offset_job high;
+    uint32_t left; /* jobs without an answer */
+    rd_kafka_t *rk;
+    int32_t partition;
+    broker_offsets_done done;
+    void *ctx;
+    char topic[];
+};
+
+/* rd_kafka_query_watermark_offsets() asks a leader that has died until that one is back, whatever
+ * its timeout (librdkafka before 2.3), and the jobs' threads are few. */
+static void offset_run(struct kafka_job *base)
+{
+    struct offset_job *job = (struct offset_job *)base;
+    const struct offsets_ask *ask = job->ask;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, ask->topic, ask->partition)->offset = job->logical;
+    job->code = rd_kafka_offsets_for_times(ask->rk, list, OFFSETS_MS);
+    if (job->code == RD_KAFKA_RESP_ERR_NO_ERROR)
+        job->code = list->elems[0].err;
+    job->offset = list->elems[0].offset;
+    rd_kafka_topic_partition_list_destroy(list);
+}
+
+static void offset_done(struct kafka_job *base)
+{
+    struct offsets_ask *ask = ((struct offset_job *)base)->ask;
+    struct error error = {.class = ERROR_OK};
+    if (--ask->left > 0)
+        return;
+    rd_kafka_resp_err_t code =
+        ask->low.code != RD_KAFKA_RESP_ERR_NO_ERROR ? ask->low.code : ask->high.code;
+    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+        (void)kafka_error_set(&error, code, "offsets of", ask->topic, ask->partition);
+    if (ask->done != NULL)
+        ask->done(ask->ctx, ask->low.offset, ask->high.offset, &error);
+    free(ask);
+}
+
+static void submit_offset(struct broker_kafka *kafka, struct offsets_ask *ask,
+                          struct offset_job *job, int64_t logical)
+{
+    *job = (struct offset_job){
+        .job = {offset_run, offset_done, NULL}, .ask = ask, .logical = logical, .offset = -1};
+    ask->left++;
+    kafka_jobs_submit(&kafka->jobs, &job->job);
+}
+
+/* Both at once: the leader answers after the fetch that waits there, one after the other would wait
+ * for two fetches. */
+static void ask_offsets(struct broker_kafka *kafka, const char *topic, int32_t partition,
+                        broker_offsets_done done, void *ctx)
+{
+    size_t size = strlen(topic) + 1;
+    struct offsets_ask *ask = calloc(1, sizeof(*ask) + size);
+    assert(ask != NULL);
+    ask->rk = kafka->reader_handle.rk;
+    ask->partition = partition;
+    ask->done = done;
+    ask->ctx = ctx;
+    memcpy(ask->topic, topic, size);
+    if (done != NULL)
+        submit_offset(kafka, ask, &ask->low, RD_KAFKA_OFFSET_BEGINNING);
+    submit_offset(kafka, ask, &ask->high, RD_KAFKA_OFFSET_END);
+}
+
+void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
+                   broker_offsets_done done, void *ctx)
+{
+    ask_offsets(kafka_of(broker), topic, partition, done, ctx);
+}
+
+/* When a queue is full, librdkafka 2.0's thread of that broker sleeps up to a second, however soon
+ * the queue is drained, unless something else comes up: so we ask the partition's leader for its
+ * watermarks, four times a queue. Without this a slower reader gets a queueful a second. */
+static void wake_fetcher(struct kafka_reader *reader)
+{
+    struct broker_kafka *kafka = reader->kafka;
+    if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4 || kafka->embedded)
+        return;
+    reader->bytes_since_wake = 0;
+    ask_offsets(kafka, reader->topic, reader->partition, NULL, NULL);
+}
+
+/* ---- draining ---- */
+
+static void take_end(struct kafka_reader *reader, rd_kafka_event_t *event)
+{
+    rd_kafka_topic_partition_t *place = rd_kafka_event_topic_partition(event);
+    assert(place != NULL);
+    int64_t offset = place->offset;
+    rd_kafka_topic_partition_destroy(place);
+    if (offset < reader->next_offset || offset == reader->end_told)
+        return;
+    reader->end_seen = true;
+    reader->bytes_since_wake = 0;
+    reader->ops->end(reader->ctx, offset);
+}
+
+/* librdkafka tells the end after a fetch that found nothing, and the broker lets that one wait.
+ * The first end is told as soon as the last record is taken: somebody may wait for it to begin. */
+static void tell_first_end(struct kafka_reader *reader)
+{
+    int64_t low;
+    int64_t high;
+    if (reader->end_seen || reader->last_offset < 0 ||
+        rd_kafka_get_watermark_offsets(reader->kafka->reader_handle.rk, reader->topic,
+                                       reader->partition, &low,
+                                       &high) != RD_KAFKA_RESP_ERR_NO_ERROR ||
+        high != reader->last_offset + 1)
+        return;
+    reader->end_seen = true;
+    reader->end_told = high;
+    reader->ops->end(reader->ctx, high);
+}
+
+static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset);
+
+/* Not by rd_kafka_consume_queue: it only logs that a topic is missing. */
+static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
+{
+    bool record = rd_kafka_event_type(event) == RD_KAFKA_EVENT_FETCH;
+    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    if (code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && reader->tries_zero) {
+        reader->tries_zero = false;
+        stop_reading(reader);
+        reader->open_error = start_reading(reader, RD_KAFKA_OFFSET_BEGINNING);
+        return;
+    }
+    if (!record && code != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
+            report(reader, code);
+        return;
+    }
+    loop_timer_cancel(reader->kafka->loop, &reader->unknown_timer);
+    kafka_alive(reader->kafka);
+    if (!record) {
+        take_end(reader, event);
+        return;
+    }
+    const rd_kafka_message_t *message = rd_kafka_event_message_next(event);
+    if (message != NULL)
+        hand_over(reader, message);
+}
+
+static void drain_reader(struct kafka_reader *reader)
+{
+    uint32_t left = reader->kafka->events_per_turn;
+    reader->draining = true;
+    if (reader->open_error != RD_KAFKA_RESP_ERR_NO_ERROR && !reader->paused) {
+        rd_kafka_resp_err_t code = reader->open_error;
+        reader->open_error = RD_KAFKA_RESP_ERR_NO_ERROR;
+        report_fatal(reader, code);
+    }
+    while (left > 0 && reader->queue != NULL && !reader->paused) {
+        rd_kafka_event_t *event = rd_kafka_queue_poll(reader->queue, 0);
+        if (event == NULL) {
+            tell_first_end(reader);
+            break;
+        }
+        left--;
+        take(reader, event);
+        rd_kafka_event_destroy(event);
+    }
+    if (!leave_callback(reader) || reader->queue == NULL)
+        return;
+    wake_fetcher(reader);
+    if (left == 0)
+        loop_defer(reader->kafka->loop, &reader->more);
+}
+
+static void on_reader_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+{
+    (void)loop;
+    (void)wakeup;
+    drain_reader(userdata);
+}
+
+static void on_reader_more(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    (void)loop;
+    (void)work;
+    drain_reader(userdata);
+}
+
+/* ---- opening and closing ---- */
+
+static struct kafka_reader *new_reader(struct broker_kafka *kafka, const char *topic,
+                                       int32_t partition)
+{
+    size_t size = strlen(topic) + 1;
+    struct kafka_reader *reader = calloc(1, sizeof(*reader) + size + sizeof(partition));
+    struct kafka_reader *other;
+    assert(reader != NULL);
+    reader->base.broker = &kafka->base;
+    reader->kafka = kafka;
+    reader->partition = partition;
+    reader->wakeup.fd = -1;
+    reader->key_size = (uint32_t)(size + sizeof(partition));
+    memcpy(reader->topic, topic, size);
+    memcpy(reader->topic + size, &partition, sizeof(partition));
+    HASH_FIND(hh, kafka->readers, reader->topic, reader->key_size, other);
+    assert(other == NULL); /* one reader per topic and partition */
+    HASH_ADD_KEYPTR(hh, kafka->readers, reader->topic, reader->key_size, reader);
+    loop_work_init(&reader->more, on_reader_more, reader);
+    loop_timer_init(&reader->unknown_timer, on_unknown_timer, reader);
+    return reader;
+}
+
+static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset)
+{
+    static const uint64_t one = 1;
+    struct broker_kafka *kafka = reader->kafka;
+    struct error error;
+    rd_kafka_t *rk = kafka->reader_handle.rk;
+    rd_kafka_queue_t *queue = rd_kafka_queue_get_partition(rk, reader->topic, reader->partition);
+    if (queue == NULL)
+        return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
+    enum error_class class =
+        loop_wakeup_open(kafka->loop, &reader->wakeup, on_reader_wakeup, reader, &error);
+    assert(class == ERROR_OK);
+    (void)class;
+    rd_kafka_queue_forward(queue, NULL);
+    rd_kafka_queue_io_event_enable(queue, reader->wakeup.fd, &one, sizeof(one));
+    reader->queue = queue;
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition)->offset = offset;
+    rd_kafka_error_t *assign_error = rd_kafka_incremental_assign(rk, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    assert(assign_error == NULL);
+    return RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* The earliest record of most partitions is at offset 0. Asking where it is costs a round trip, and
+ * librdkafka waits for half a second if it does not know the leader yet: so it is asked only where
+ * there is nothing at 0 any more. */
+struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32_t partition,
+                                 int64_t offset, const struct broker_reader_ops *ops, void *ctx)
+{
+    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_reader *reader = new_reader(kafka, topic, partition);
+    reader->ops = ops;
+    reader->ctx = ctx;
+    reader->tries_zero = offset == BROKER_EARLIEST;
+    reader->next_offset = reader->tries_zero ? 0 : offset;
+    reader->last_offset = -1;
+    reader->end_told = -1;
+    reader->open_error = start_reading(reader, reader->next_offset);
+    loop_defer(kafka->loop, &reader->more);
+    return &reader->base;
+}
+
+void kafka_reader_pause(struct broker_reader *base, bool paused)
+{
+    struct kafka_reader *reader = (struct kafka_reader *)base;
+    assert(!reader->closed);
+    if (reader->paused && !paused)
+        loop_defer(reader->kafka->loop, &reader->more);
+    reader->paused = paused;
+}
+
+void kafka_reader_close(struct broker_reader *base)
+{
+    struct kafka_reader *reader = (struct kafka_reader *)base;
+    assert(!reader->closed);
+    reader->closed = true;
+    stop_reading(reader);
+    loop_defer_cancel(reader->kafka->loop, &reader->more);
+    HASH_DEL(reader->kafka->readers, reader);
+    if (!reader->draining)
+        free(reader);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What topics.c (names, what each must be like), admin.c (asking and telling the brokers)
+ * and delete.c share. */
+#ifndef KAFKA_TOPICS_INTERNAL_H
+#define KAFKA_TOPICS_INTERNAL_H
+
+#include "kafka/topics/topics.h"
+
+#include <librdkafka/rdkafka.h>
+
+enum { TOPICS_SETTINGS = 7, TOPICS_VALUE_SIZE = 24 };
+
+struct topics_setting {
+    const char *name;
+    char value[TOPICS_VALUE_SIZE];
+};
+
+/* What a topic must be like. */
+struct topics_spec {
+    char name[TOPIC_NAME_SIZE];
+    bool keyed; /* has N partitions, else one */
+    struct topics_setting settings[TOPICS_SETTINGS];
+    size_t setting_count;
+};
+
+/* New array: the plan's topics, and the requests and replies topics among `existing`. */
+struct topics_spec *topics_specs(const struct topics_plan *plan, const char *const *existing,
+                                 size_t existing_count, size_t *ret_count);
+/* With so many replicas it must also have so many in sync. */
+void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
+/* New array: of commands and events what no service can do without. */
+struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count);
+
+/* admin.c: new, a client that only asks and tells. NULL: its settings are wrong. */
+rd_kafka_t *topics_client_new(const struct broker_kafka_options *kafka, struct error *ret_error);
+
+#endif

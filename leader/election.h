@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Electing a leader over a log, as a pure state machine: records with their offsets and append
+ * times, and the local clock, go in; what to append, and when the task begins and must end, come
+ * out. No I/O, no clock, no allocation: leader.c is the shell around it.
+ *
+ * What counts in the log. Every reader folds the role's records with the same rules, from offsets
+ * and append times alone (election_log_fold), so all readers agree:
+ * - A claim names the newest record of the role that its candidate saw count (`term`; -1: none).
+ *   It counts only if that is still the newest one: a compare-and-set on the log. It is therefore
+ *   refused if the leader renewed meanwhile, however slow the candidate's view of the log was.
+ * - Where the broker has append times, a claim within the lease of what it follows is refused too.
+ *   This second guard alone would depend on the brokers' clocks; the first depends on none.
+ * - A renewal or a release counts if it is of the latest term and that is not released.
+ * - Retention takes the log's old records, even a reigning leader's claim. A reader whose log does
+ *   not begin at offset 0 believes a renewal or a release of a later term than it knows (nobody
+ *   renews a claim that did not count), and until it has met one, no claim of the past; it listens
+ *   for a lease before it claims. And what is older than ELECTION_FORGET_MS when a claim comes is
+ *   forgotten by all alike (such a claim names -1), so that readers who still know it and readers
+ *   who cannot agree; the topic's retention is far longer.
+ * The offset of a claim that counts is the term, and the fencing token of its leader: it rises for
+ * ever, because offsets do.
+ *
+ * Who trusts what, for how long.
+ * - A leader trusts a claim or renewal of its own once it has read it back as counting, from the
+ *   moment when it was SENT until lease - margin later, by its own monotonic clock.
+ * - A candidate claims when `lease` has passed since it READ the newest record that counted, by its
+ *   own monotonic clock.
+ * A claim that counts was sent after its candidate had read the leader's last renewal and waited a
+ * lease; that renewal was read after it was sent. So, as long as two monotonic clocks differ by
+ * less than the margin within a lease, the old leader has stopped trusting before the next claim is
+ * even sent. Nobody's wall clock, and no broker's, matters. A process that was stopped between
+ * looking at its lease and acting is what the fencing token is for. */
+#ifndef LEADER_ELECTION_H
+#define LEADER_ELECTION_H
+
+#include "base/error.h"
+#include "schemas/records.h"
+
+enum {
+    ELECTION_LEASE_MS_MIN = 100,
+    ELECTION_LEASE_MS_MAX = 3600000,
+    ELECTION_FORGET_MS = 86400000, /* the topic's retention is a week */
+    ELECTION_RENEWALS_MAX = 20,    /* within a lease */
+    ELECTION_CANDIDATES = 32,      /* that are remembered, of a ranked election */
+    ELECTION_TEXT_SIZE = 129
+};
+
+/* ---- what the log says ---- */
+
+/* Zeroed by election_log_init. */
+struct election_log {
+    int64_t first_offset; /* of the first record read, -1: none yet; records before it are gone */
+    int64_t term;         /* -1: never led */
+    int64_t last;         /* offset of the newest record that counted, -1: none */
+    int64_t last_ms;      /* its append time */
+    int64_t since_ms;     /* append time of the claim, or of the first record seen of its term */
+    int64_t lease_ms;     /* of the newest record that counted */
+    int64_t progress_at;
+    struct uuid leader_id;
+    uint32_t rank;
+    bool released;
+    bool live; /* the past has been read: what comes now was appended while we were reading */
+    char instance[ELECTION_TEXT_SIZE];
+    char reason[ELECTION_TEXT_SIZE]; /* of the release */
+};
+
+enum election_verdict {
+    ELECTION_COUNTS,
+    ELECTION_ANNOUNCES, /* a candidate says that it is there: never counts */
+    ELECTION_STALE,     /* follows, or is of, what is not the newest any more */
+    ELECTION_EARLY,     /* a claim within the lease, by append times */
+    ELECTION_VERDICT_COUNT
+};
+
+void election_log_init(struct election_log *log);
+/* One record of the role, in the order of offsets. `append_times`: the broker's are real. */
+enum election_verdict election_log_fold(struct election_log *log, const struct leadership *record,
+                                        int64_t offset, int64_t append_ms, bool append_times);
+const char *election_verdict_name(enum election_verdict verdict);
+
+/* ---- one candidate ---- */
+
+enum election_strategy {
+    ELECTION_RACE,   /* whoever claims first leads until it ends */
+    ELECTION_RANKED, /* the lowest live rank leads; one that comes takes over */
+    ELECTION_STRATEGY_COUNT
+};
+
+/* Why a task is told to end, or a term is released. */
+enum election_reason {
+    ELECTION_ENDED,      /* the task ended by itself */
+    ELECTION_STOP,       /* this candidate stops */
+    ELECTION_HUNG,       /* the task reported no progress */
+    ELECTION_OUTRANKED,  /* a better rank is there */
+    ELECTION_LAPSED,     /* the lease could not be renewed in time */
+    ELECTION_SUPERSEDED, /* another one leads */
+    ELECTION_REREAD,     /* the log is not the one that it was */
+    ELECTION_REASON_COUNT
+};
+const char *election_reason_name(enum election_reason reason);
+
+struct election_options {
+    struct text role; /* borrowed, like instance, as long as the election */
+    struct text instance;
+    struct uuid candidate_id; /* new for each start of a process */
+    enum election_strategy strategy;
+    uint32_t rank;
+    int64_t lease_ms;
+    int64_t renew_ms;
+    int64_t progress_ms; /* a task that reports none for so long is hung */
+    int64_t margin_ms;   /* 0: a fifth of the lease */
+    bool append_times;
+};
+
+/* REJECT "Config": values that contradict each other, one line. */
+enum error_class election_options_check(const struct election_options *options,
+                                        struct error *ret_error);
+
+enum election_state {
+    ELECTION_READING, /* the log's past is being read: it says and does nothing */
+    ELECTION_WAITING, /* another leads, or nobody */
+    ELECTION_CLAIMING,
+    ELECTION_LEADING,
+    ELECTION_ENDING, /* the task was told to end and has not yet */
+    ELECTION_STOPPED,
+    ELECTION_STATE_COUNT
+};
+const char *election_state_name(enum election_state state);
+
+struct election_rival {
+    struct uuid id;
+    uint32_t rank;
+    int64_t heard_ms; /* 0: this place is free */
+    int64_t lease_ms;
+    bool clash_told;
+};
+
+struct election_sent {
+    int64_t said_at;
+    int64_t mono_ms;
+};
+
+struct election {
+    struct election_options options;
+    struct election_log log;
+    enum election_state state;
+    int64_t arrived_ms;       /* when the newest record that counted was read */
+    int64_t listen_until;     /* ranked: time to hear of better ones before the first claim */
+    int64_t claim_not_before; /* after a refusal, a failure, an end */
+    int64_t announce_at;
+    int64_t renew_at;
+    int64_t term; /* of our task, -1: none */
+    int64_t trusted_until;
+    int64_t progress_ms;   /* monotonic: when the task began, or last reported */
+    int64_t progress_wall; /* 0: not reported */
+    int64_t said_at;       /* the latest: strictly rises, so that it tells our records apart */
+    int64_t refused;       /* what our last claim named in vain, -2: nothing */
+    uint32_t unanswered;   /* appends */
+    bool stopping;
+    bool given_up;   /* the term is released or lost: no more renewals, whatever the task does */
+    bool begin_due;  /* to be told to the task */
+    bool cancel_due; /* likewise */
+    bool release_due;
+    int64_t release_term;
+    enum election_reason reason; /* of the cancel or the release */
+    struct election_sent sent[2 * ELECTION_RENEWALS_MAX];
+    uint32_t sent_next;
+    struct election_rival rivals[ELECTION_CANDIDATES];
+    bool clash_due;
+    uint32_t clash_rival;
+    char clash_instance[ELECTION_TEXT_SIZE];
+};
+
+/* All times `now` are the local monotonic clock's, in ms, > 0. */
+void election_init(struct election *election, const struct election_options *options);
+
+/* ---- what happened ---- */
+
+/* A record of the role was read. */
+enum election_verdict election_record(struct election *election, const struct leadership *record,
+                                      int64_t offset, int64_t append_ms, int64_t now);
+/* The end of the log was reached: what was read up to the first time is the past. */
+void election_caught_up(struct election *election, int64_t now);
+/* The log has to be read from its beginning again. */
+void election_reread(struct election *election);
+/* One append was answered; failed: its fate is unknown. */
+void election_answered(struct election *election, bool failed, int64_t now);
+/* The task reported progress at `when` (of the monotonic clock) and `wall`. */
+void election_progress(struct election *election, int64_t when, int64_t wall);
+/* The task has ended, told to or not. */
+void election_task_ended(struct election *election, int64_t now);
+/* Ends the task, releases, and takes part no more. */
+void election_stop(struct election *election);
+
+/* ---- what to do ---- */
+
+enum election_act {
+    ELECTION_NOTHING,
+    ELECTION_APPEND, /* `record`; then election_answered() once */
+    ELECTION_BEGIN,  /* the task, under `term` */
+    ELECTION_CANCEL, /* the task: `reason`; then election_task_ended() once it has ended */
+    ELECTION_CLASH,  /* `instance` has our rank too: they race */
+    ELECTION_ACT_COUNT
+};
+
+struct election_step {
+    enum election_act act;
+    struct leadership record; /* texts borrowed from the options */
+    int64_t term;
+    enum election_reason reason;
+    const char *instance;
+};
+
+/* The next thing to do; call until ELECTION_NOTHING, after anything happened and when due. */
+enum election_act election_next(struct election *election, int64_t now, int64_t wall,
+                                struct election_step *ret_step);
+/* When to call election_next() again if nothing happens before: later than `now`. */
+int64_t election_due(const struct election *election, int64_t now);
+/* Whether the task may act at this instant. */
+bool election_leads(const struct election *election, int64_t now);
+/* Stopped, task ended, everything said and answered. */
+bool election_is_over(const struct election *election);
+
+#endif

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The shell around election.h: reads <p>.leadership, appends to it, keeps the timer. What other
+ * threads may ask is in atomics. */
+#include "leader/leader.h"
+
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+enum {
+    REOPEN_MS = 500,
+    LAST_WORD_MS = 2000 /* for the release, when no task runs any more */
+};
+
+struct reeve_leader {
+    struct node *node;
+    const struct clock *clock; /* the process's: outlives a task that outlives the service */
+    const struct reeve_leader_ops *ops;
+    void *ctx;
+    struct election election;
+    struct broker_reader *reader;
+    int64_t position;
+    int64_t refreshed; /* the offset for which schemas were read anew, -1: none */
+    bool refreshing;
+    struct loop_timer timer;      /* the election's next deadline */
+    struct loop_timer read_timer; /* reading begins again */
+    struct loop_timer stop_timer; /* the broker does not answer: leave without its answer */
+    struct heap_arena scratch;
+    int64_t told_term; /* of the last line about who leads */
+    struct metrics_gauge *leads;
+    struct metrics_counter *terms;
+    bool told_released;
+    uint32_t outstanding; /* answers that still name this struct */
+    bool freed;
+    void (*stopped)(void *ctx);
+    void *stopped_ctx;
+    /* for any thread */
+    _Atomic int64_t token;
+    _Atomic int64_t trusted_until; /* 0: the task must not act */
+    _Atomic int64_t progress_mono; /* 0: none reported in this term */
+    _Atomic int64_t progress_wall;
+};
+
+static int64_t mono(const struct reeve_leader *leader)
+{
+    return clock_mono_ms(leader->clock);
+}
+
+/* ---- for any thread ---- */
+
+int64_t reeve_leader_token(const struct reeve_leader *leader)
+{
+    return atomic_load(&leader->token);
+}
+
+bool reeve_leader_leads(const struct reeve_leader *leader)
+{
+    return mono(leader) < atomic_load(&leader->trusted_until);
+}
+
+void reeve_leader_progress(struct reeve_leader *leader)
+{
+    atomic_store(&leader->progress_wall, clock_wall_ms(leader->clock));
+    atomic_store(&leader->progress_mono, mono(leader));
+}
+
+/* ---- steps ---- */
+
+static void step(struct reeve_leader *leader);
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct reeve_leader *leader = ctx;
+    bool failed = error != NULL && error_is(error);
+    (void)token;
+    (void)offset; /* what counts is what is read back */
+    leader->outstanding--;
+    if (leader->freed) {
+        if (leader->outstanding == 0)
+            free(leader);
+        return;
+    }
+    if (failed)
+        log_warning_limited("a record of the election was not acknowledged",
+                            LOG_TEXT("role", leader->election.options.role), LOG_ERR(error));
+    election_answered(&leader->election, failed, mono(leader));
+    step(leader);
+}
+
+static void append(struct reeve_leader *leader, const struct leadership *record)
+{
+    struct error error;
+    FAILPOINT("leader.append");
+    if (node_append(leader->node, BROKER_PRODUCER_LOG, leader->node->topics.leadership, 0,
+                    record->role, RECORD_LEADERSHIP, record, on_appended, leader, 0,
+                    &error) == ERROR_OK) {
+        leader->outstanding++;
+        return;
+    }
+    log_warning_limited("a record of the election was not sent", LOG_TEXT("role", record->role),
+                        LOG_ERR(&error));
+    election_answered(&leader->election, true, mono(leader));
+}
+
+static void begin(struct reeve_leader *leader, int64_t token)
+{
+    atomic_store(&leader->progress_mono, 0);
+    atomic_store(&leader->token, token);
+    atomic_store(&leader->trusted_until, leader->election.trusted_until);
+    metrics_set(leader->leads, 1);
+    metrics_add(leader->terms, 1);
+    leader->ops->begin(leader->ctx, token);
+}
+
+static void cancel(struct reeve_leader *leader, const struct election_step *what)
+{
+    atomic_store(&leader->trusted_until, 0);
+    log_warning("the lead is given up", LOG_TEXT("role", leader->election.options.role),
+                LOG_I64("term", what->term), LOG_STR("reason", election_reason_name(what->reason)));
+    metrics_set(leader->leads, 0);
+    leader->ops->cancel(leader->ctx, what->reason);
+}
+
+static void act(struct reeve_leader *leader, const struct election_step *what)
+{
+    switch (what->act) {
+    case ELECTION_APPEND:
+        append(leader, &what->record);
+        return;
+    case ELECTION_BEGIN:
+        begin(leader, what->term);
+        return;
+    case ELECTION_CANCEL:
+        cancel(leader, what);
+        return;
+    case ELECTION_CLASH:
+        log_warning("two candidates have the same rank: they race",
+                    LOG_TEXT("role", leader->election.options.role),
+                    LOG_I64("rank", leader->election.options.rank),
+                    LOG_STR("candidate", what->instance));
+        return;
+    case ELECTION_NOTHING:
+    case ELECTION_ACT_COUNT:
+        return;
+    }
+}
+
+static void tell_stopped(struct reeve_leader *leader)
+{
+    void (*stopped)(void *) = leader->stopped;
+    loop_timer_cancel(leader->node->service->loop, &leader->stop_timer);
+    leader->stopped = NULL;
+    if (stopped != NULL)
+        stopped(leader->stopped_ctx);
+}
+
+static void on_stop_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    tell_stopped(userdata);
+}
+
+static void step(struct reeve_leader *leader)
+{
+    struct election *election = &leader->election;
+    struct election_step what;
+    int64_t reported = atomic_load(&leader->progress_mono);
+    if (reported != 0)
+        election_progress(election, reported, atomic_load(&leader->progress_wall));
+    while (election_next(election, mono(leader), clock_wall_ms(leader->clock), &what) !=
+           ELECTION_NOTHING)
+        act(leader, &what);
+    atomic_store(&leader->trusted_until,
+                 election->state == ELECTION_LEADING ? election->trusted_until : 0);
+    loop_timer_set(leader->node->service->loop, &leader->timer,
+                   election_due(election, mono(leader)));
+    bool has_task = election->state == ELECTION_LEADING || election->state == ELECTION_ENDING;
+    if (leader->stopped != NULL && election_is_over(election))
+        tell_stopped(leader);
+    else if (leader->stopped != NULL && !has_task && !loop_timer_armed(&leader->stop_timer))
+        loop_timer_after(leader->node->service->loop, &leader->stop_timer, LAST_WORD_MS);
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    step(userdata);
+}
+
+/* ---- reading ---- */
+
+/* One line for each change, also at the candidates that only watch. */
+static void tell(struct reeve_leader *leader)
+{
+    const struct election_log *log = &leader->election.log;
+    if (!log->live || log->term < 0 ||
+        (log->term == leader->told_term && log->released == leader->told_released))
+        return;
+    leader->told_term = log->term;
+    leader->told_released = log->released;
+    bool own = memcmp(log->leader_id.bytes, leader->election.options.candidate_id.bytes,
+                      sizeof(log->leader_id.bytes)) == 0;
+    log_info(log->released ? "nobody leads"
+             : own         ? "this instance leads"
+                           : "another one leads",
+             LOG_TEXT("role", leader->election.options.role), LOG_I64("term", log->term),
+             LOG_STR("leader", log->instance), LOG_I64("rank", log->rank),
+             LOG_STR("reason", log->reason));
+}
+
+static void on_record(void *ctx, const struct broker_record *record);
+static void on_end(void *ctx, int64_t next_offset);
+static void on_error(void *ctx, const struct error *error);
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+static void open_reader(struct reeve_leader *leader)
+{
+    leader->reader =
+        broker_read(leader->node->broker, leader->node->topics.leadership, 0,
+                    leader->position > 0 ? leader->position : BROKER_EARLIEST, &reader_ops, leader);
+}
+
+static void close_reader(struct reeve_leader *leader)
+{
+    broker_reader_close(leader->reader);
+    leader->reader = NULL;
+}
+
+static void on_schemas(void *ctx, bool fresh)
+{
+    struct reeve_leader *leader = ctx;
+    (void)fresh;
+    leader->refreshing = false;
+    leader->outstanding--;
+    if (leader->freed) {
+        if (leader->outstanding == 0)
+            free(leader);
+        return;
+    }
+    open_reader(leader);
+}
+
+/* A record that we cannot read may count for others: its writer's schema is looked for, once. */
+static void refresh(struct reeve_leader *leader, int64_t offset)
+{
+    close_reader(leader);
+    leader->refreshed = leader->position = offset;
+    leader->refreshing = true;
+    leader->outstanding++;
+    node_refresh_schemas(leader->node, on_schemas, leader);
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct reeve_leader *leader = ctx;
+    struct error error;
+    struct record decoded;
+    if (!text_equal(record->key, leader->election.options.role)) {
+        leader->position = record->offset + 1;
+        return;
+    }
+    heap_arena_reset(&leader->scratch);
+    enum error_class class = codec_decode(leader->node->codec, record->value, true,
+                                          &leader->scratch.arena, &decoded, &error);
+    if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 &&
+        leader->refreshed != record->offset) {
+        refresh(leader, record->offset);
+        return;
+    }
+    leader->position = record->offset + 1;
+    if (class == ERROR_OK && decoded.kind != RECORD_LEADERSHIP)
+        class = error_set(&error, ERROR_REJECT, "NotLeadership", "it is a %s",
+                          record_kind_name(decoded.kind));
+    if (class != ERROR_OK) {
+        log_warning_limited("a record of the election is not usable: it does not count",
+                            LOG_STR("topic", record->topic), LOG_I64("offset", record->offset),
+                            LOG_ERR(&error));
+        return;
+    }
+    enum election_verdict verdict = election_record(
+        &leader->election, &decoded.leadership, record->offset, record->timestamp, mono(leader));
+    log_debug("election", LOG_TEXT("role", record->key), LOG_I64("offset", record->offset),
+              LOG_I64("kind", decoded.leadership.kind),
+              LOG_TEXT("candidate", decoded.leadership.instance),
+              LOG_STR("verdict", election_verdict_name(verdict)));
+    tell(leader);
+    if (leader->election.state != ELECTION_READING)
+        step(leader);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    struct reeve_leader *leader = ctx;
+    if (next_offset > leader->position)
+        leader->position = next_offset;
+    if (leader->election.state != ELECTION_READING && leader->election.log.live)
+        return;
+    election_caught_up(&leader->election, mono(leader));
+    tell(leader);
+    step(leader);
+}
+
+static void on_read_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct reeve_leader *leader = userdata;
+    (void)loop;
+    (void)timer;
+    if (leader->reader == NULL && !leader->refreshing)
+        open_reader(leader);
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct reeve_leader *leader = ctx;
+    log_warning_limited("reading the election", LOG_STR("topic", leader->node->topics.leadership),
+                        LOG_ERR(error));
+    if (error->class != ERROR_FATAL)
+        return;
+    close_reader(leader);
+    leader->position = 0;
+    election_reread(&leader->election);
+    loop_timer_after(leader->node->service->loop, &leader->read_timer, REOPEN_MS);
+    step(leader);
+}
+
+/* ---- life ---- */
+
+enum error_class reeve_leader_configure(const struct config *config,
+                                        struct reeve_leader_options *options,
+                                        struct error *ret_error)
+{
+    bool ranked = strcmp(config_string(config, "leader.strategy"), "ranked") == 0;
+    if (options->strategy == ELECTION_RACE && options->rank == 0 && ranked) {
+        options->strategy = ELECTION_RANKED;
+        options->rank = (uint32_t)config_int(config, "leader.rank");
+    }
+    if (options->lease_ms == 0)
+        options->lease_ms = config_ms(config, "leader.lease.ms");
+    if (options->renew_ms == 0)
+        options->renew_ms = config_ms(config, "leader.renew.ms");
+    if (options->progress_ms == 0)
+        options->progress_ms = config_ms(config, "leader.progress.ms");
+    struct election_options check = {.lease_ms = options->lease_ms,
+                                     .renew_ms = options->renew_ms,
+                                     .progress_ms = options->progress_ms};
+    if (options->role == NULL || !topics_name_valid(text_of(options->role)))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "the role of an election must be a name of [A-Za-z0-9._-]");
+    return election_options_check(&check, ret_error);
+}
+
+static void add_metrics(struct reeve_leader *leader, const char *role)
+{
+    struct metrics *all = leader->node->service->metrics;
+    leader->leads = metrics_gauge(all, "reeve_leader_leads",
+                                  "1 while this instance leads, and its task may act.",
+                                  METRICS_LABEL("role", role));
+    metrics_set(leader->leads, 0);
+    leader->terms =
+        metrics_counter(all, "reeve_leader_terms_total", "Times that this instance began to lead.",
+                        METRICS_LABEL("role", role));
+}
+
+enum error_class reeve_leader_new(struct node *node, const struct reeve_leader_options *options,
+                                  const struct reeve_leader_ops *ops, void *ctx,
+                                  struct reeve_leader **ret_leader, struct error *ret_error)
+{
+    struct reeve_leader_options configured = *options;
+    enum error_class class = reeve_leader_configure(node->service->config, &configured, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    struct reeve_leader *leader = calloc(1, sizeof(*leader));
+    assert(leader != NULL && node->ready);
+    leader->node = node;
+    leader->clock = node->service->clock;
+    leader->ops = ops;
+    leader->ctx = ctx;
+    leader->refreshed = leader->told_term = -1;
+    atomic_init(&leader->token, -1);
+    struct election_options election = {.role = text_of(configured.role),
+                                        .instance = text_of(node->service->instance_id),
+                                        .strategy = configured.strategy,
+                                        .rank = configured.rank,
+                                        .lease_ms = configured.lease_ms,
+                                        .renew_ms = configured.renew_ms,
+                                        .progress_ms = configured.progress_ms,
+                                        .append_times = broker_has_append_time(node->broker)};
+    ssize_t random = getrandom(election.candidate_id.bytes, sizeof(election.candidate_id.bytes), 0);
+    assert(random == (ssize_t)sizeof(election.candidate_id.bytes));
+    election_init(&leader->election, &election);
+    add_metrics(leader, configured.role);
+    heap_arena_init(&leader->scratch, 4096);
+    loop_timer_init(&leader->timer, on_timer, leader);
+    loop_timer_init(&leader->read_timer, on_read_timer, leader);
+    loop_timer_init(&leader->stop_timer, on_stop_timer, leader);
+    open_reader(leader);
+    *ret_leader = leader;
+    return ERROR_OK;
+}
+
+void reeve_leader_ended(struct reeve_leader *leader)
+{
+    atomic_store(&leader->trusted_until, 0);
+    metrics_set(leader->leads, 0);
+    election_task_ended(&leader->election, mono(leader));
+    /* Not from inside the caller's callback. */
+    loop_timer_after(leader->node->service->loop, &leader->timer, 0);
+}
+
+void reeve_leader_stop(struct reeve_leader *leader, void (*stopped)(void *ctx), void *ctx)
+{
+    leader->stopped = stopped;
+    leader->stopped_ctx = ctx;
+    election_stop(&leader->election);
+    loop_timer_after(leader->node->service->loop, &leader->timer, 0);
+}
+
+void reeve_leader_free(struct reeve_leader *leader)
+{
+    if (leader == NULL)
+        return;
+    close_reader(leader);
+    loop_timer_cancel(leader->node->service->loop, &leader->timer);
+    loop_timer_cancel(leader->node->service->loop, &leader->read_timer);
+    loop_timer_cancel(leader->node->service->loop, &leader->stop_timer);
+    heap_arena_deinit(&leader->scratch);
+    leader->freed = true;
+    if (leader->outstanding == 0)
+        free(leader);
+}
+
+const struct election *reeve_leader_election(const struct reeve_leader *leader)
+{
+    return &leader->election;
+}

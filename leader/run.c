@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main of a candidate: a service whose task has a thread of its own, made for each term. The
+ * two threads share the few fields below the mutex, and the leader's atomics. */
+#include "leader/leader.h"
+
+#include "platform/logger.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct candidate {
+    struct service_context *service;
+    const struct clock *clock;
+    struct node *node;
+    struct reeve_leader *leader;
+    struct reeve_leader_options options;
+    struct loop_wakeup ended; /* the task's thread is at its end */
+    pthread_t thread;
+    bool running; /* the thread is there, not joined */
+    bool draining;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool cancelled; /* under the mutex */
+};
+
+/* Of this process, as in services/agent: service handlers have no other way to them. */
+static const struct reeve_leader_options *arg_options;
+static reeve_leader_task arg_task;
+static void *arg_ctx;
+static struct candidate *arg_candidate;
+
+/* ---- the task's thread ---- */
+
+static void *run_task(void *argument)
+{
+    struct candidate *candidate = argument;
+    arg_task(arg_ctx, candidate->leader);
+    loop_wakeup_send(&candidate->ended);
+    return NULL;
+}
+
+bool reeve_leader_wait(struct reeve_leader *leader, int64_t timeout_ms)
+{
+    struct candidate *candidate = arg_candidate;
+    int64_t now = clock_mono_ms(candidate->clock);
+    int64_t until = now + timeout_ms;
+    assert(candidate->leader == leader);
+    (void)pthread_mutex_lock(&candidate->mutex);
+    while (!candidate->cancelled && now < until) {
+        struct timespec at = {until / 1000, until % 1000 * 1000000};
+        (void)pthread_cond_timedwait(&candidate->changed, &candidate->mutex, &at);
+        now = clock_mono_ms(candidate->clock);
+    }
+    bool cancelled = candidate->cancelled;
+    (void)pthread_mutex_unlock(&candidate->mutex);
+    return !cancelled && reeve_leader_leads(leader);
+}
+
+/* ---- the loop's thread ---- */
+
+static void set_cancelled(struct candidate *candidate, bool cancelled)
+{
+    (void)pthread_mutex_lock(&candidate->mutex);
+    candidate->cancelled = cancelled;
+    (void)pthread_cond_broadcast(&candidate->changed);
+    (void)pthread_mutex_unlock(&candidate->mutex);
+}
+
+static void on_begin(void *ctx, int64_t token)
+{
+    struct candidate *candidate = ctx;
+    (void)token;
+    assert(!candidate->running);
+    set_cancelled(candidate, false);
+    if (pthread_create(&candidate->thread, NULL, run_task, candidate) == 0) {
+        candidate->running = true;
+        return;
+    }
+    struct error error;
+    (void)error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
+    service_fail(candidate->service, &error);
+}
+
+static void on_cancel(void *ctx, enum election_reason reason)
+{
+    struct candidate *candidate = ctx;
+    (void)reason;
+    set_cancelled(candidate, true);
+}
+
+static const struct reeve_leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
+
+static void on_ended(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
+{
+    struct candidate *candidate = userdata;
+    (void)loop;
+    (void)wakeup;
+    if (!candidate->running)
+        return;
+    (void)pthread_join(candidate->thread, NULL);
+    candidate->running = false;
+    reeve_leader_ended(candidate->leader);
+}
+
+/* ---- the service ---- */
+
+static void on_stopped(void *ctx)
+{
+    struct candidate *candidate = ctx;
+    service_drained(candidate->service);
+}
+
+static void on_ready(void *ctx)
+{
+    struct candidate *candidate = ctx;
+    struct error error;
+    if (candidate->draining)
+        return;
+    if (reeve_leader_new(candidate->node, &candidate->options, &leader_ops, candidate,
+                         &candidate->leader, &error) != ERROR_OK)
+        service_fail(candidate->service, &error);
+}
+
+static const struct node_ops node_ops = {.ready = on_ready};
+
+static void free_candidate(struct candidate *candidate)
+{
+    loop_wakeup_close(&candidate->ended);
+    (void)pthread_cond_destroy(&candidate->changed);
+    (void)pthread_mutex_destroy(&candidate->mutex);
+    free(candidate);
+}
+
+static enum error_class start(struct service_context *context, void **ret_state,
+                              struct error *ret_error)
+{
+    struct candidate *candidate = calloc(1, sizeof(*candidate));
+    pthread_condattr_t attributes;
+    assert(candidate != NULL);
+    candidate->service = context;
+    candidate->clock = context->clock;
+    candidate->options = *arg_options;
+    (void)pthread_mutex_init(&candidate->mutex, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* that of clock_mono_ms */
+    (void)pthread_cond_init(&candidate->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    candidate->ended.fd = -1;
+    arg_candidate = candidate;
+    enum error_class class =
+        loop_wakeup_open(context->loop, &candidate->ended, on_ended, candidate, ret_error);
+    if (class == ERROR_OK) /* a contradiction is told at the start, not when the broker answers */
+        class = reeve_leader_configure(context->config, &candidate->options, ret_error);
+    if (class == ERROR_OK)
+        class = node_open(context, 0, &node_ops, candidate, &candidate->node, ret_error);
+    if (class != ERROR_OK) {
+        free_candidate(candidate);
+        return class;
+    }
+    *ret_state = candidate;
+    return ERROR_OK;
+}
+
+/* Ready: it takes part, whoever leads. */
+static bool ready(void *state, char *ret_reason, size_t reason_size)
+{
+    const struct candidate *candidate = state;
+    if (candidate->leader != NULL &&
+        reeve_leader_election(candidate->leader)->state != ELECTION_READING)
+        return true;
+    (void)snprintf(ret_reason, reason_size, "the log of the election is being read");
+    return false;
+}
+
+static void drain(void *state)
+{
+    struct candidate *candidate = state;
+    candidate->draining = true;
+    if (candidate->leader == NULL)
+        service_drained(candidate->service);
+    else
+        reeve_leader_stop(candidate->leader, on_stopped, candidate);
+}
+
+static void stop(void *state)
+{
+    struct candidate *candidate = state;
+    if (candidate->running) {
+        /* It has not ended in drain.timeout.ms. The process leaves, and takes it along: nothing of
+         * what the task still uses is freed. */
+        log_warning("the task has not ended", LOG_STR("role", candidate->options.role));
+        return;
+    }
+    reeve_leader_free(candidate->leader);
+    node_close(candidate->node);
+    free_candidate(candidate);
+}
+
+int reeve_leader_run(const struct reeve_leader_options *options, reeve_leader_task task, void *ctx,
+                     int argc, char *const argv[])
+{
+    static const struct service service = {.name = "leader",
+                                           .bit = CONFIG_ALL,
+                                           .start = start,
+                                           .ready = ready,
+                                           .drain = drain,
+                                           .stop = stop};
+    assert(arg_task == NULL && options != NULL && task != NULL);
+    arg_options = options;
+    arg_task = task;
+    arg_ctx = ctx;
+    return service_main(&service, argc, argv);
+}

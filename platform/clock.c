@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The real clock and the one that tests turn. See clock.h. */
+#include "platform/clock.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static int64_t read_us(clockid_t id)
+{
+    struct timespec now;
+    int rc = clock_gettime(id, &now);
+    assert(rc == 0);
+    (void)rc;
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+#ifdef REEVE_FAILPOINTS
+#include <pthread.h>
+
+static int64_t wall_offset_ms;
+
+static void read_wall_offset(void)
+{
+    const char *text = getenv("REEVE_CLOCK_OFFSET_MS");
+    wall_offset_ms = text != NULL ? strtoll(text, NULL, 10) : 0;
+}
+
+static int64_t wall_offset(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_wall_offset);
+    return wall_offset_ms;
+}
+#else
+static int64_t wall_offset(void)
+{
+    return 0;
+}
+#endif
+
+static int64_t real_wall_ms(void *ctx)
+{
+    (void)ctx;
+    return read_us(CLOCK_REALTIME) / 1000 + wall_offset();
+}
+
+static int64_t real_mono_ms(void *ctx)
+{
+    (void)ctx;
+    return read_us(CLOCK_MONOTONIC) / 1000;
+}
+
+static int64_t real_mono_us(void *ctx)
+{
+    (void)ctx;
+    return read_us(CLOCK_MONOTONIC);
+}
+
+const struct clock *clock_real(void)
+{
+    static const struct clock real = {real_wall_ms, real_mono_ms, real_mono_us, NULL};
+    return &real;
+}
+
+static int64_t manual_wall_ms(void *ctx)
+{
+    return ((struct clock_manual *)ctx)->now_wall_ms;
+}
+
+static int64_t manual_mono_ms(void *ctx)
+{
+    return ((struct clock_manual *)ctx)->now_mono_us / 1000;
+}
+
+static int64_t manual_mono_us(void *ctx)
+{
+    return ((struct clock_manual *)ctx)->now_mono_us;
+}
+
+void clock_manual_init(struct clock_manual *manual, int64_t wall_ms)
+{
+    *manual = (struct clock_manual){
+        .clock = {manual_wall_ms, manual_mono_ms, manual_mono_us, manual},
+        .now_wall_ms = wall_ms,
+        .now_mono_us = 1000000,
+    };
+}
+
+void clock_manual_advance(struct clock_manual *manual, int64_t ms)
+{
+    assert(ms >= 0);
+    manual->now_wall_ms += ms;
+    manual->now_mono_us += ms * 1000;
+}
+
+void clock_text(int64_t wall_ms, char ret_text[CLOCK_TEXT_SIZE])
+{
+    /* Rounded down, so that times before the epoch have a positive rest too. */
+    int64_t rest_ms = ((wall_ms % 1000) + 1000) % 1000;
+    time_t seconds = (time_t)((wall_ms - rest_ms) / 1000);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc) == NULL || utc.tm_year > 9999 - 1900 || utc.tm_year < -1900) {
+        (void)snprintf(ret_text, CLOCK_TEXT_SIZE, "%lldms", (long long)wall_ms);
+        return;
+    }
+    (void)snprintf(ret_text, CLOCK_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
+                   (unsigned)(utc.tm_year + 1900) % 10000u, (unsigned)(utc.tm_mon + 1) % 100u,
+                   (unsigned)utc.tm_mday % 100u, (unsigned)utc.tm_hour % 100u,
+                   (unsigned)utc.tm_min % 100u, (unsigned)utc.tm_sec % 100u, (unsigned)rest_ms);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where time comes from. Everything that needs a time is given a clock or the time itself, so that
+ * the same code runs in the simulation; clock.c is the only file that asks the operating system.
+ *
+ * Wall time (milliseconds since the epoch, UTC) goes into records; it may jump. Monotonic time
+ * (its zero is arbitrary) is for timers and for measuring. */
+#ifndef PLATFORM_CLOCK_H
+#define PLATFORM_CLOCK_H
+
+#include <stdint.h>
+
+struct clock {
+    int64_t (*wall_ms)(void *ctx);
+    int64_t (*mono_ms)(void *ctx);
+    int64_t (*mono_us)(void *ctx);
+    void *ctx;
+};
+
+/* The machine's clock; usable from any thread. Builds with failpoints add the environment's
+ * REEVE_CLOCK_OFFSET_MS (read once) to the wall time, for tests of wrong clocks. */
+const struct clock *clock_real(void);
+
+static inline int64_t clock_wall_ms(const struct clock *clock)
+{
+    return clock->wall_ms(clock->ctx);
+}
+
+static inline int64_t clock_mono_ms(const struct clock *clock)
+{
+    return clock->mono_ms(clock->ctx);
+}
+
+static inline int64_t clock_mono_us(const struct clock *clock)
+{
+    return clock->mono_us(clock->ctx);
+}
+
+/* A clock that tests turn by hand. Init, then add to the fields. */
+struct clock_manual {
+    struct clock clock; /* hand out &manual.clock */
+    int64_t now_wall_ms;
+    int64_t now_mono_us;
+};
+
+void clock_manual_init(struct clock_manual *manual, int64_t wall_ms);
+/* Both times go on by `ms`. */
+void clock_manual_advance(struct clock_manual *manual, int64_t ms);
+
+/* "2010-12-01T08:26:00.000Z" and its NUL. */
+enum { CLOCK_TEXT_SIZE = 32 };
+void clock_text(int64_t wall_ms, char ret_text[CLOCK_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of the configuration: which source wins, and the getters. See config.h. */
+#include "platform/config/internal.h"
+
+#include "platform/files.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { SECRET_MAX = 64 * 1024, HOST_SIZE = 48 };
+
+enum error_class config_fail(struct error *ret_error, const char *format, ...)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    return error_set(ret_error, ERROR_REJECT, "Config", "%s", message);
+}
+
+char *config_copy(const char *text)
+{
+    char *copy = strdup(text);
+    assert(copy != NULL);
+    return copy;
+}
+
+static void replace(char **text, const char *by)
+{
+    char *copy = config_copy(by);
+    free(*text);
+    *text = copy;
+}
+
+struct config *config_new(void)
+{
+    struct config *config = calloc(1, sizeof(*config));
+    assert(config != NULL);
+    config->entries = calloc(config_keys_count, sizeof(*config->entries));
+    assert(config->entries != NULL);
+    config->count = config_keys_count;
+    for (size_t i = 0; i < config_keys_count; i++) {
+        struct config_entry *entry = &config->entries[i];
+        struct error error = {0};
+        entry->key = &config_keys[i];
+        entry->name = config_copy(config_keys[i].name);
+        entry->text = config_copy(config_keys[i].fallback);
+        entry->source = config_copy("default");
+        enum error_class class =
+            config_parse(entry->key, entry->text, "default", &entry->value, &error);
+        assert(class == ERROR_OK); /* else a row of the table is wrong */
+        (void)class;
+    }
+    return config;
+}
+
+static void deinit_entry(struct config_entry *entry)
+{
+    config_value_deinit(&entry->value);
+    free(entry->name);
+    free(entry->text);
+    free(entry->source);
+    free(entry->file);
+    free(entry->file_source);
+}
+
+void config_free(struct config *config)
+{
+    if (config == NULL)
+        return;
+    for (size_t i = 0; i < config->count; i++)
+        deinit_entry(&config->entries[i]);
+    free(config->entries);
+    free(config->path);
+    free(config);
+}
+
+/* ---- finding keys ---- */
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+struct config_entry *config_find(const struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->count; i++) {
+        if (strcmp(config->entries[i].name, name) == 0)
+            return &config->entries[i];
+    }
+    return NULL;
+}
+
+struct config_entry *config_add(struct config *config, const char *name)
+{
+    struct config_entry *entry = config_find(config, name);
+    const struct config_key *key = entry == NULL ? config_scope_key(name) : NULL;
+    if (entry != NULL || (key == NULL && !starts_with(name, CONFIG_KAFKA_PREFIX)))
+        return entry;
+    struct config_entry *grown =
+        realloc(config->entries, (config->count + 1) * sizeof(*config->entries));
+    assert(grown != NULL);
+    config->entries = grown;
+    entry = &grown[config->count++];
+    *entry = (struct config_entry){.key = key,
+                                   .name = config_copy(name),
+                                   .text = config_copy(""),
+                                   .source = config_copy("default")};
+    return entry;
+}
+
+/* "did you mean" among our own keys; librdkafka's are checked by config_finish. */
+static const char *nearest_key(const char *name)
+{
+    const char **names = calloc(config_keys_count, sizeof(*names));
+    assert(names != NULL);
+    for (size_t i = 0; i < config_keys_count; i++)
+        names[i] = config_keys[i].name;
+    const char *nearest = config_nearest(name, names, config_keys_count);
+    free(names);
+    return nearest;
+}
+
+enum error_class config_fail_unknown(const char *name, const char *source, struct error *ret_error)
+{
+    const char *nearest = nearest_key(name);
+    return config_fail(ret_error, "unknown key %.100s (%s)%s%s%s", name, source,
+                       nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
+                       nearest != NULL ? "?" : "");
+}
+
+/* ---- assigning ---- */
+
+/* Takes the value unless a stronger source has set one. A file must not set a key twice. */
+static enum error_class assign_text(struct config_entry *entry, const char *text,
+                                    enum config_rank rank, const char *source,
+                                    struct error *ret_error)
+{
+    struct config_value value = {0};
+    if (entry->key != NULL) {
+        enum error_class class = config_parse(entry->key, text, source, &value, ret_error);
+        if (class != ERROR_OK)
+            return class;
+    }
+    if (rank == CONFIG_RANK_FILE && entry->rank == CONFIG_RANK_FILE) {
+        config_value_deinit(&value);
+        return config_fail(ret_error, "%s is set twice: %s and %s", entry->name, entry->source,
+                           source);
+    }
+    if (rank < entry->rank) {
+        config_value_deinit(&value);
+        return ERROR_OK;
+    }
+    config_value_deinit(&entry->value);
+    entry->value = value;
+    entry->rank = rank;
+    replace(&entry->text, text);
+    replace(&entry->source, source);
+    return ERROR_OK;
+}
+
+static struct config_entry *find_for_file(struct config *config, const char *name)
+{
+    char base[CONFIG_NAME_SIZE];
+    size_t size = strlen(name);
+    size_t suffix = strlen(CONFIG_FILE_SUFFIX);
+    if (size <= suffix || size >= sizeof(base) ||
+        strcmp(name + size - suffix, CONFIG_FILE_SUFFIX) != 0)
+        return NULL;
+    memcpy(base, name, size - suffix);
+    base[size - suffix] = '\0';
+    return config_add(config, base);
+}
+
+enum error_class config_assign(struct config *config, const char *name, const char *text,
+                               enum config_rank rank, const char *source, struct error *ret_error)
+{
+    assert(!config->finished);
+    struct config_entry *entry = config_find(config, name);
+    struct config_entry *file_entry = entry == NULL ? find_for_file(config, name) : NULL;
+    if (file_entry != NULL) {
+        if (rank >= file_entry->file_rank) {
+            replace(&file_entry->file, text);
+            replace(&file_entry->file_source, source);
+            file_entry->file_rank = rank;
+        }
+        return ERROR_OK;
+    }
+    entry = config_add(config, name);
+    if (entry == NULL || strlen(name) >= CONFIG_NAME_SIZE)
+        return config_fail_unknown(name, source, ret_error);
+    return assign_text(entry, text, rank, source, ret_error);
+}
+
+enum error_class config_set(struct config *config, const char *name, const char *value,
+                            struct error *ret_error)
+{
+    return config_assign(config, name, value, CONFIG_RANK_FLAG, "--set", ret_error);
+}
+
+void config_set_default(struct config *config, const char *name, const char *value)
+{
+    struct error error = {0};
+    enum error_class class =
+        config_assign(config, name, value, CONFIG_RANK_PROGRAM, "default", &error);
+    assert(class == ERROR_OK);
+    (void)class;
+}
+
+/* ---- putting it together ---- */
+
+static enum error_class read_value_file(struct config_entry *entry, struct error *ret_error)
+{
+    char *content = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    char source[256];
+    if (entry->file == NULL || entry->file_rank < entry->rank)
+        return ERROR_OK;
+    if (entry->file_rank == entry->rank)
+        return config_fail(ret_error, "%s is set twice: %s, and from a file by %s", entry->name,
+                           entry->source, entry->file_source);
+    if (files_read(entry->file, SECRET_MAX, &content, &size, &error) != ERROR_OK)
+        return config_fail(ret_error, "%s.file (%s): %s", entry->name, entry->file_source,
+                           error.message);
+    if (size > 0 && content[size - 1] == '\n')
+        content[--size] = '\0';
+    if (size > 0 && content[size - 1] == '\r')
+        content[--size] = '\0';
+    (void)snprintf(source, sizeof(source), "file %.240s", entry->file);
+    enum error_class class = strlen(content) != size
+                                 ? config_fail(ret_error, "%s.file (%s): the file holds NUL bytes",
+                                               entry->name, entry->file_source)
+                                 : assign_text(entry, content, entry->file_rank, source, ret_error);
+    explicit_bzero(content, size);
+    free(content);
+    return class;
+}
+
+/* host-pid-random: readable, and new at each start. */
+static void fill_instance_id(struct config *config)
+{
+    char host[HOST_SIZE] = "";
+    char id[HOST_SIZE + 48];
+    uint32_t random = 0;
+    if (config_string(config, "instance.id")[0] != '\0')
+        return;
+    if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0')
+        (void)snprintf(host, sizeof(host), "host");
+    host[strcspn(host, ".")] = '\0';
+    for (char *at = host; *at != '\0'; at++)
+        *at = isalnum((unsigned char)*at) || *at == '-' ? *at : '-';
+    ssize_t got = getrandom(&random, sizeof(random), 0);
+    assert(got == (ssize_t)sizeof(random));
+    (void)got;
+    (void)snprintf(id, sizeof(id), "%s-%ld-%08x", host, (long)getpid(), (unsigned)random);
+    config_set_default(config, "instance.id", id);
+}
+
+enum error_class config_finish(struct config *config, struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    assert(!config->finished);
+    if (config->path != NULL)
+        class = config_load_file(config, config->path, ret_error);
+    for (size_t i = 0; i < config->count && class == ERROR_OK; i++)
+        class = read_value_file(&config->entries[i], ret_error);
+    if (class == ERROR_OK)
+        class = config_kafka_check(config->entries, config->count, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    if (config_find(config, "instance.id")->rank <= CONFIG_RANK_PROGRAM)
+        fill_instance_id(config);
+    config->finished = true;
+    return ERROR_OK;
+}
+
+/* ---- getters ---- */
+
+static const struct config_entry *get(const struct config *config, const char *name)
+{
+    const struct config_entry *entry = config_find(config, name);
+    assert(entry != NULL && entry->key != NULL);
+    return entry;
+}
+
+static const struct config_entry *get_typed(const struct config *config, const char *name,
+                                            enum config_type type)
+{
+    const struct config_entry *entry = get(config, name);
+    assert(entry->key->type == type);
+    return entry;
+}
+
+const char *config_string(const struct config *config, const char *name)
+{
+    const struct config_entry *entry = get(config, name);
+    enum config_type type = entry->key->type;
+    assert(type == CONFIG_STRING || type == CONFIG_NAME || type == CONFIG_ENUM ||
+           type == CONFIG_SECRET);
+    return entry->text;
+}
+
+int64_t config_int(const struct config *config, const char *name)
+{
+    return get_typed(config, name, CONFIG_INT)->value.number;
+}
+
+bool config_bool(const struct config *config, const char *name)
+{
+    return get_typed(config, name, CONFIG_BOOL)->value.number != 0;
+}
+
+int64_t config_ms(const struct config *config, const char *name)
+{
+    return get_typed(config, name, CONFIG_DURATION_MS)->value.number;
+}
+
+int64_t config_size(const struct config *config, const char *name)
+{
+    return get_typed(config, name, CONFIG_SIZE)->value.number;
+}
+
+double config_double(const struct config *config, const char *name)
+{
+    return get_typed(config, name, CONFIG_DOUBLE)->value.real;
+}
+
+size_t config_list(const struct config *config, const char *name, const char *const **ret_items)
+{
+    const struct config_entry *entry = get_typed(config, name, CONFIG_LIST);
+    *ret_items = (const char *const *)entry->value.items;
+    return entry->value.item_count;
+}
+
+bool config_is_set(const struct config *config, const char *name)
+{
+    return get(config, name)->rank > CONFIG_RANK_PROGRAM;
+}
+
+const char *config_source(const struct config *config, const char *name)
+{
+    return get(config, name)->source;
+}
+
+/* ---- librdkafka's ---- */
+
+static bool is_kafka(const struct config_entry *entry)
+{
+    return starts_with(entry->name, CONFIG_KAFKA_PREFIX);
+}
+
+size_t config_kafka_count(const struct config *config)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < config->count; i++)
+        count += is_kafka(&config->entries[i]);
+    return count;
+}
+
+void config_kafka_at(const struct config *config, size_t index, const char **ret_name,
+                     const char **ret_value)
+{
+    for (size_t i = 0; i < config->count; i++) {
+        const struct config_entry *entry = &config->entries[i];
+        if (is_kafka(entry) && index-- == 0) {
+            *ret_name = entry->name + strlen(CONFIG_KAFKA_PREFIX);
+            *ret_value = entry->text;
+            return;
+        }
+    }
+    assert(index < config_kafka_count(config));
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the config_*.c files only. */
+#ifndef PLATFORM_CONFIG_INTERNAL_H
+#define PLATFORM_CONFIG_INTERNAL_H
+
+#include "platform/config/config.h"
+
+/* Which source wins, the strongest last. */
+enum config_rank {
+    CONFIG_RANK_DEFAULT,
+    CONFIG_RANK_PROGRAM,
+    CONFIG_RANK_FILE,
+    CONFIG_RANK_ENVIRONMENT,
+    CONFIG_RANK_FLAG
+};
+
+/* What a value means, by the type of its key. */
+struct config_value {
+    int64_t number; /* also of bools */
+    double real;
+    const char **items; /* of lists: new, NULL-terminated array of new strings */
+    size_t item_count;
+};
+
+struct config_entry {
+    const struct config_key *key; /* NULL = one of librdkafka's */
+    char *name;                   /* the key's, or agent.NAME.REST */
+    char *text;                   /* never NULL */
+    char *source;
+    enum config_rank rank;
+    struct config_value value;
+    char *file; /* of KEY.file, NULL = none */
+    char *file_source;
+    enum config_rank file_rank;
+};
+
+struct config {
+    struct config_entry *entries; /* those of config_keys in its order, then the others */
+    size_t count;
+    char *path; /* of the properties file, NULL = none */
+    enum config_rank path_rank;
+    bool finished;
+};
+
+/* ERROR_REJECT, code Config. */
+enum error_class config_fail(struct error *ret_error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* config.c. NULL = no such entry. */
+struct config_entry *config_find(const struct config *config, const char *name);
+/* One value from one source, KEY.file included. An unknown key is an error with a suggestion. */
+enum error_class config_assign(struct config *config, const char *name, const char *text,
+                               enum config_rank rank, const char *source, struct error *ret_error);
+/* The entry of that name, added if it is librdkafka's or one for a single agent. NULL = unknown. */
+struct config_entry *config_add(struct config *config, const char *name);
+/* scope.c: the key that agent.NAME.REST is a value for; NULL = none. */
+const struct config_key *config_scope_key(const char *name);
+enum error_class config_fail_unknown(const char *name, const char *source, struct error *ret_error);
+
+/* parse.c: `text` read by the key's type and bounds. *ret_value is new. */
+enum error_class config_parse(const struct config_key *key, const char *text, const char *source,
+                              struct config_value *ret_value, struct error *ret_error);
+void config_value_deinit(struct config_value *value);
+
+/* kafka.c: whether librdkafka and our guarantees accept these settings. */
+enum error_class config_kafka_check(const struct config_entry *entries, size_t count,
+                                    struct error *ret_error);
+/* Whether the key's value must not be shown. `name` with its "kafka." */
+bool config_is_secret(const struct config_key *key, const char *name);
+
+/* malloc that cannot fail: a process that starts up without memory has nothing to save. */
+char *config_copy(const char *text);
+
+enum { CONFIG_NAME_SIZE = 128 };
+#define CONFIG_KAFKA_PREFIX "kafka."
+#define CONFIG_FILE_SUFFIX ".file"
+#define CONFIG_SCOPE_PREFIX "agent."
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kafka.* settings: what librdkafka knows, what would break a guarantee of ours. */
+#include "platform/config/internal.h"
+
+#include <assert.h>
+#include <librdkafka/rdkafka.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REASON_SIZE = 256, NAMES_MAX = 512 };
+
+/* Names of librdkafka, aliases included, and why they are not for users. */
+static const struct {
+    const char *name;
+    const char *reason;
+} refused[] = {
+    {"acks", "a Decision counts only when all replicas have it"},
+    {"request.required.acks", "a Decision counts only when all replicas have it"},
+    {"enable.idempotence", "the log must hold each Decision once and in order"},
+    {"enable.gapless.guarantee", "the log must hold each Decision once and in order"},
+    {"max.in.flight", "the log must hold each Decision once and in order"},
+    {"max.in.flight.requests.per.connection", "the log must hold each Decision once and in order"},
+    {"retries", "the log must hold each Decision once and in order"},
+    {"message.send.max.retries", "the log must hold each Decision once and in order"},
+    {"message.timeout.ms", "a Decision that timed out locally may still be in the log"},
+    {"delivery.timeout.ms", "a Decision that timed out locally may still be in the log"},
+    {"transactional.id", "reeve does not use transactions: fencing lives in the log"},
+    {"transaction.timeout.ms", "reeve does not use transactions: fencing lives in the log"},
+    {"isolation.level", "reeve does not use transactions: fencing lives in the log"},
+    {"auto.offset.reset", "a lost position must stop the partition, not skip records"},
+    {"enable.auto.commit", "positions are in the log, not in committed offsets"},
+    {"auto.commit.enable", "positions are in the log, not in committed offsets"},
+    {"auto.commit.interval.ms", "positions are in the log, not in committed offsets"},
+    {"enable.auto.offset.store", "positions are in the log, not in committed offsets"},
+    {"offset.store.method", "positions are in the log, not in committed offsets"},
+    {"offset.store.path", "positions are in the log, not in committed offsets"},
+    {"offset.store.sync.interval.ms", "positions are in the log, not in committed offsets"},
+    {"partition.assignment.strategy", "all instances of a group must use the same one"},
+    {"partitioner", "the partition of an order is computed by reeve"},
+    {"group.id", "it follows from topics.prefix and the service"},
+    {"group.instance.id", "set group.static and instance.id"},
+    {"group.protocol.type", "it follows from the service"},
+    {"session.timeout.ms", "set session.timeout.ms (without kafka.) instead"},
+    {"max.poll.interval.ms", "reeve watches its own progress"},
+    {"enable.partition.eof", "folding needs to see the end of the log"},
+    {"produce.offset.report", "fencing needs the offsets of acknowledged records"},
+    {"delivery.report.only.error", "fencing needs the offsets of acknowledged records"},
+    {"message.max.bytes", "it follows from the limits of orders and workflows"},
+    {"allow.auto.create.topics", "topics are made by `reeve topics apply`"},
+    {"metadata.broker.list", "set kafka.bootstrap.servers instead"},
+    {"test.mock.num.brokers", "set embedded=true instead"},
+};
+
+static const char *reason_to_refuse(const char *name)
+{
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        if (strcmp(refused[i].name, name) == 0)
+            return refused[i].reason;
+    }
+    return NULL;
+}
+
+bool config_is_secret(const struct config_key *key, const char *name)
+{
+    static const char *const words[] = {"password", "secret", "key.pem", "oauthbearer.config"};
+    if (key != NULL)
+        return key->type == CONFIG_SECRET;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(name, words[i]) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* The names of all settings, from librdkafka's own table: a line is "name | C/P | range ...". Cuts
+ * `table` into pieces; the names borrow it. */
+static size_t collect_names(char *table, const char *names[NAMES_MAX])
+{
+    size_t count = 0;
+    for (char *line; (line = strsep(&table, "\n")) != NULL && count < NAMES_MAX;) {
+        size_t size = strcspn(line, " |");
+        bool is_row = size > 0 && line[size] != '\0' && strchr(line, '|') != NULL;
+        line[size] = '\0';
+        if (is_row && strchr(line, '.') != NULL && reason_to_refuse(line) == NULL)
+            names[count++] = line;
+    }
+    return count;
+}
+
+/* An error that suggests a name of librdkafka's, where one is near. */
+static enum error_class unknown(const struct config_entry *entry, const char *name,
+                                struct error *ret_error)
+{
+    char *table = NULL;
+    size_t size = 0;
+    const char *names[NAMES_MAX];
+    FILE *out = open_memstream(&table, &size);
+    assert(out != NULL);
+    rd_kafka_conf_properties_show(out);
+    (void)fclose(out);
+    const char *nearest = config_nearest(name, names, collect_names(table, names));
+    enum error_class class =
+        nearest != NULL ? config_fail(ret_error, "unknown key %s (%s): did you mean kafka.%s?",
+                                      entry->name, entry->source, nearest)
+                        : config_fail(ret_error, "unknown key %s (%s): librdkafka has no such one",
+                                      entry->name, entry->source);
+    free(table);
+    return class;
+}
+
+static enum error_class check(const struct config_entry *entry, rd_kafka_conf_t *conf,
+                              struct error *ret_error)
+{
+    char reason[REASON_SIZE] = "";
+    const char *name = entry->name + strlen(CONFIG_KAFKA_PREFIX);
+    const char *refusal = reason_to_refuse(name);
+    if (refusal != NULL)
+        return config_fail(ret_error, "%s (%s) cannot be set: %s", entry->name, entry->source,
+                           refusal);
+    switch (rd_kafka_conf_set(conf, name, entry->text, reason, sizeof(reason))) {
+    case RD_KAFKA_CONF_OK:
+        return ERROR_OK;
+    case RD_KAFKA_CONF_UNKNOWN:
+        return unknown(entry, name, ret_error);
+    case RD_KAFKA_CONF_INVALID:
+        break;
+    }
+    if (config_is_secret(entry->key, entry->name))
+        return config_fail(ret_error, "%s (%s): librdkafka refuses the value", entry->name,
+                           entry->source);
+    return config_fail(ret_error, "%s (%s): %s", entry->name, entry->source, reason);
+}
+
+enum error_class config_kafka_check(const struct config_entry *entries, size_t count,
+                                    struct error *ret_error)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    enum error_class class = ERROR_OK;
+    for (size_t i = 0; i < count && class == ERROR_OK; i++) {
+        if (strncmp(entries[i].name, CONFIG_KAFKA_PREFIX, strlen(CONFIG_KAFKA_PREFIX)) == 0)
+            class = check(&entries[i], conf, ret_error);
+    }
+    rd_kafka_conf_destroy(conf);
+    return class;
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the text of a value to its meaning, by the type of its key. See config.h. */
+#include "platform/config/internal.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+static const struct unit durations[] = {{"", 1},          {"ms", 1},      {"s", 1000},
+                                        {"m", 60000},     {"min", 60000}, {"h", 3600000},
+                                        {"d", 86400000.0}};
+static const struct unit sizes[] = {
+    {"", 1},        {"b", 1},        {"k", 1024},         {"kb", 1024},
+    {"m", 1048576}, {"mb", 1048576}, {"g", 1073741824.0}, {"gb", 1073741824.0}};
+
+/* The whole of `text` as a plain decimal number; what is behind it goes to *ret_rest. */
+static bool parse_real(const char *text, double *ret_real, const char **ret_rest)
+{
+    char *end;
+    const char *digit = *text == '-' || *text == '+' ? text + 1 : text;
+    if (!isdigit((unsigned char)digit[0]) && digit[0] != '.')
+        return false; /* strtod would take blanks, "inf", "nan" */
+    if (digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X'))
+        return false;
+    *ret_real = strtod(text, &end);
+    *ret_rest = end;
+    return end != text && isfinite(*ret_real);
+}
+
+static bool parse_int(const char *text, int64_t *ret_number)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[*text == '-' ? 1 : 0]))
+        return false;
+    errno = 0;
+    *ret_number = strtoll(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+static bool parse_with_unit(const char *text, const struct unit *units, size_t count,
+                            int64_t *ret_number)
+{
+    double real;
+    const char *rest;
+    if (!parse_real(text, &real, &rest))
+        return false;
+    rest += strspn(rest, " ");
+    for (size_t i = 0; i < count; i++) {
+        double number = real * units[i].factor;
+        if (strcasecmp(rest, units[i].name) == 0 && fabs(number) < 9e15) {
+            *ret_number = llround(number);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_bool(const char *text, int64_t *ret_number)
+{
+    static const char *const words[] = {"false", "true", "no", "yes", "off", "on", "0", "1"};
+    for (int i = 0; i < 8; i++) {
+        if (strcasecmp(text, words[i]) == 0) {
+            *ret_number = i % 2;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_choice(const char *choices, const char *text)
+{
+    size_t size = strlen(text);
+    for (const char *at = choices; size > 0; at++) {
+        size_t length = strcspn(at, "|");
+        if (length == size && memcmp(at, text, size) == 0)
+            return true;
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+    return false;
+}
+
+static bool is_name(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (!isalnum((unsigned char)*text) && strchr("._-", *text) == NULL)
+            return false;
+    }
+    return true;
+}
+
+static void parse_list(const char *text, struct config_value *value)
+{
+    size_t most = 2;
+    for (const char *at = text; *at != '\0'; at++)
+        most += *at == ',';
+    value->items = calloc(most, sizeof(*value->items));
+    assert(value->items != NULL);
+    for (const char *at = text;; at++) {
+        at += strspn(at, " \t");
+        size_t size = strcspn(at, ",");
+        size_t trimmed = size;
+        while (trimmed > 0 && isspace((unsigned char)at[trimmed - 1]))
+            trimmed--;
+        if (trimmed > 0) {
+            value->items[value->item_count] = strndup(at, trimmed);
+            assert(value->items[value->item_count] != NULL);
+            value->item_count++;
+        }
+        at += size;
+        if (*at == '\0')
+            break;
+    }
+}
+
+static bool parse_by_type(const struct config_key *key, const char *text,
+                          struct config_value *value)
+{
+    const char *rest;
+    switch (key->type) {
+    case CONFIG_STRING:
+    case CONFIG_SECRET:
+        return true;
+    case CONFIG_NAME:
+        return is_name(text);
+    case CONFIG_INT:
+        return parse_int(text, &value->number);
+    case CONFIG_BOOL:
+        return parse_bool(text, &value->number);
+    case CONFIG_DURATION_MS:
+        return parse_with_unit(text, durations, sizeof(durations) / sizeof(durations[0]),
+                               &value->number);
+    case CONFIG_SIZE:
+        return parse_with_unit(text, sizes, sizeof(sizes) / sizeof(sizes[0]), &value->number);
+    case CONFIG_DOUBLE:
+        return parse_real(text, &value->real, &rest) && *rest == '\0';
+    case CONFIG_ENUM:
+        return is_choice(key->choices, text);
+    case CONFIG_LIST:
+        parse_list(text, value);
+        return true;
+    case CONFIG_TYPE_COUNT:
+        break;
+    }
+    assert(key->type < CONFIG_TYPE_COUNT);
+    return false;
+}
+
+static const char *expectation(const struct config_key *key)
+{
+    switch (key->type) {
+    case CONFIG_NAME:
+        return "letters, digits, '.', '_' and '-'";
+    case CONFIG_INT:
+        return "a whole number";
+    case CONFIG_BOOL:
+        return "true or false";
+    case CONFIG_DURATION_MS:
+        return "a time like 500, 500ms, 30s, 5m, 2h or 7d";
+    case CONFIG_SIZE:
+        return "a size like 65536, 64k, 8m or 1g";
+    case CONFIG_DOUBLE:
+        return "a number";
+    case CONFIG_ENUM:
+        return key->choices;
+    case CONFIG_STRING:
+    case CONFIG_SECRET:
+    case CONFIG_LIST:
+    case CONFIG_TYPE_COUNT:
+        break;
+    }
+    return "text";
+}
+
+static enum error_class check_bounds(const struct config_key *key, const char *text,
+                                     const char *source, const struct config_value *value,
+                                     struct error *ret_error)
+{
+    const char *unit = key->unit != NULL ? key->unit : "";
+    if (key->min == 0 && key->max == 0)
+        return ERROR_OK;
+    double measure = (double)value->number;
+    switch (key->type) {
+    case CONFIG_STRING:
+    case CONFIG_NAME:
+    case CONFIG_SECRET:
+        measure = (double)strlen(text);
+        if (measure >= key->min && measure <= key->max)
+            return ERROR_OK;
+        if (measure < key->min)
+            return config_fail(ret_error, "%s (%s) must not be empty", key->name, source);
+        return config_fail(ret_error, "%s (%s) is longer than %.0f bytes", key->name, source,
+                           key->max);
+    case CONFIG_DOUBLE:
+        measure = value->real;
+        break;
+    case CONFIG_INT:
+    case CONFIG_DURATION_MS:
+    case CONFIG_SIZE:
+    case CONFIG_BOOL:
+    case CONFIG_ENUM:
+    case CONFIG_LIST:
+    case CONFIG_TYPE_COUNT:
+        break;
+    }
+    if (measure >= key->min && measure <= key->max)
+        return ERROR_OK;
+    return config_fail(ret_error, "%s (%s) is %s, but must be between %.15g and %.15g%s%s",
+                       key->name, source, text, key->min, key->max, *unit != '\0' ? " " : "", unit);
+}
+
+enum error_class config_parse(const struct config_key *key, const char *text, const char *source,
+                              struct config_value *ret_value, struct error *ret_error)
+{
+    struct config_value value = {0};
+    if (!parse_by_type(key, text, &value))
+        return config_fail(ret_error, "%s (%s) is \"%.100s\", but must be %s", key->name, source,
+                           text, expectation(key));
+    enum error_class class = check_bounds(key, text, source, &value, ret_error);
+    if (class != ERROR_OK) {
+        config_value_deinit(&value);
+        return class;
+    }
+    *ret_value = value;
+    return ERROR_OK;
+}
+
+void config_value_deinit(struct config_value *value)
+{
+    for (size_t i = 0; i < value->item_count; i++)
+        free((char *)value->items[i]);
+    free(value->items);
+    *value = (struct config_value){0};
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sources of the configuration: flags, environment, properties file. See config.h. */
+#include "platform/config/internal.h"
+
+#include "platform/files.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MAX = 1 << 20 };
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* ---- flags ---- */
+
+static void set_path(struct config *config, const char *path, enum config_rank rank)
+{
+    if (rank < config->path_rank)
+        return;
+    free(config->path);
+    config->path = config_copy(path);
+    config->path_rank = rank;
+}
+
+static enum error_class take_set(struct config *config, const char *pair, struct error *ret_error)
+{
+    char name[CONFIG_NAME_SIZE];
+    const char *equals = strchr(pair, '=');
+    if (equals == NULL || equals == pair || (size_t)(equals - pair) >= sizeof(name))
+        return config_fail(ret_error, "--set %.100s: expected KEY=VALUE", pair);
+    memcpy(name, pair, (size_t)(equals - pair));
+    name[equals - pair] = '\0';
+    return config_assign(config, name, equals + 1, CONFIG_RANK_FLAG, "--set", ret_error);
+}
+
+/* "--data-dir=/x" -> "data.dir". False = too long for any key. */
+static bool flag_name(const char *flag, char ret_name[CONFIG_NAME_SIZE], const char **ret_value)
+{
+    size_t size = strcspn(flag, "=");
+    if (size == 0 || size >= CONFIG_NAME_SIZE)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        ret_name[i] = flag[i] == '-' ? '.' : flag[i];
+    ret_name[size] = '\0';
+    *ret_value = flag[size] == '=' ? flag + size + 1 : NULL;
+    return true;
+}
+
+enum error_class config_take_flag(struct config *config, int argc, char *const argv[], int *index,
+                                  bool *ret_taken, struct error *ret_error)
+{
+    char name[CONFIG_NAME_SIZE];
+    const char *value = NULL;
+    const char *flag = argv[*index];
+    *ret_taken = false;
+    if (!starts_with(flag, "--") || !flag_name(flag + 2, name, &value))
+        return ERROR_OK;
+    bool is_set = strcmp(name, "set") == 0;
+    bool is_path = strcmp(name, "config") == 0;
+    struct config_entry *entry = config_find(config, name);
+    if (!is_set && !is_path && entry == NULL)
+        return ERROR_OK;
+    int used = 1;
+    bool has_next = *index + 1 < argc && !starts_with(argv[*index + 1], "--");
+    if (value == NULL && entry != NULL && entry->key->type == CONFIG_BOOL) {
+        value = "true";
+    } else if (value == NULL && has_next) {
+        value = argv[*index + 1];
+        used = 2;
+    } else if (value == NULL) {
+        return error_set(ret_error, ERROR_REJECT, "Usage", "%s needs a value", flag);
+    }
+    *index += used;
+    *ret_taken = true;
+    if (is_set)
+        return take_set(config, value, ret_error);
+    if (is_path) {
+        set_path(config, value, CONFIG_RANK_FLAG);
+        return ERROR_OK;
+    }
+    char source[CONFIG_NAME_SIZE + 2];
+    (void)snprintf(source, sizeof(source), "%.*s", (int)strcspn(flag, "="), flag);
+    return config_assign(config, name, value, CONFIG_RANK_FLAG, source, ret_error);
+}
+
+/* ---- the environment ---- */
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t size = strlen(text), suffix_size = strlen(suffix);
+    return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
+}
+
+/* Kubernetes plants REEVE_CONSOLE_SERVICE_HOST, REEVE_CONSOLE_PORT_80_TCP_ADDR and the like into
+ * every container when a service is named reeve-console. */
+static bool is_service_link(const char *name, const char *value)
+{
+    return ends_with(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") != NULL ||
+           (strstr(name, "_PORT_") != NULL &&
+            (strstr(name, "_TCP") != NULL || strstr(name, "_UDP") != NULL)) ||
+           (ends_with(name, "_PORT") &&
+            (starts_with(value, "tcp://") || starts_with(value, "udp://")));
+}
+
+static bool is_ignored(const char *name, const char *value)
+{
+    for (const char *const *at = config_environment_ignored; *at != NULL; at++) {
+        if (strcmp(name, *at) == 0 || (ends_with(*at, "_") && starts_with(name, *at)))
+            return true;
+    }
+    return *value == '\0' || is_service_link(name, value);
+}
+
+static enum error_class take_variable(struct config *config, const char *variable,
+                                      struct error *ret_error)
+{
+    char name[CONFIG_NAME_SIZE];
+    char key[CONFIG_NAME_SIZE];
+    char source[CONFIG_NAME_SIZE + 16];
+    size_t prefix = strlen("REEVE_");
+    const char *equals = strchr(variable, '=');
+    if (!starts_with(variable, "REEVE_") || equals == NULL)
+        return ERROR_OK;
+    size_t size = (size_t)(equals - variable);
+    if (size >= sizeof(name))
+        return config_fail(ret_error, "unknown key %.100s... (environment)", variable);
+    memcpy(name, variable, size);
+    name[size] = '\0';
+    if (strcmp(name, "REEVE_CONFIG") == 0 && equals[1] != '\0')
+        set_path(config, equals + 1, CONFIG_RANK_ENVIRONMENT);
+    if (is_ignored(name, equals + 1))
+        return ERROR_OK;
+    for (size_t i = prefix; i <= size; i++)
+        key[i - prefix] = name[i] == '_' ? '.' : (char)tolower((unsigned char)name[i]);
+    (void)snprintf(source, sizeof(source), "environment %s", name);
+    return config_assign(config, key, equals + 1, CONFIG_RANK_ENVIRONMENT, source, ret_error);
+}
+
+enum error_class config_load_environment(struct config *config, char *const envp[],
+                                         struct error *ret_error)
+{
+    for (; envp != NULL && *envp != NULL; envp++) {
+        enum error_class class = take_variable(config, *envp, ret_error);
+        if (class != ERROR_OK)
+            return class;
+    }
+    return ERROR_OK;
+}
+
+/* ---- the properties file ---- */
+
+static char *trim(char *text)
+{
+    text += strspn(text, " \t\r");
+    size_t size = strlen(text);
+    while (size > 0 && strchr(" \t\r", text[size - 1]) != NULL)
+        text[--size] = '\0';
+    return text;
+}
+
+static enum error_class take_line(struct config *config, char *line, const char *source,
+                                  struct error *ret_error)
+{
+    line = trim(line);
+    if (*line == '\0' || *line == '#')
+        return ERROR_OK;
+    char *equals = strchr(line, '=');
+    if (equals == NULL)
+        return config_fail(ret_error, "%s: expected KEY = VALUE, found \"%.60s\"", source, line);
+    *equals = '\0';
+    return config_assign(config, trim(line), trim(equals + 1), CONFIG_RANK_FILE, source, ret_error);
+}
+
+enum error_class config_load_file(struct config *config, const char *path, struct error *ret_error)
+{
+    char *content = NULL;
+    size_t size = 0;
+    struct error error = {0};
+    if (files_read(path, FILE_MAX, &content, &size, &error) != ERROR_OK)
+        return config_fail(ret_error, "%s", error.message);
+    enum error_class class = ERROR_OK;
+    if (strlen(content) != size)
+        class = config_fail(ret_error, "%s holds NUL bytes: not a properties file", path);
+    char *rest = content;
+    for (int number = 1; rest != NULL && class == ERROR_OK; number++) {
+        char source[256];
+        char *line = strsep(&rest, "\n");
+        (void)snprintf(source, sizeof(source), "%.230s:%d", path, number);
+        class = take_line(config, line, source, ret_error);
+    }
+    free(content);
+    return class;
+}
+
+/* ---- all of them ---- */
+
+/* Neither a flag of ours nor a flag's value. */
+static enum error_class fail_argument(const char *argument, struct error *ret_error)
+{
+    struct error error = {0};
+    char name[CONFIG_NAME_SIZE];
+    const char *value;
+    if (!starts_with(argument, "--"))
+        (void)config_fail(&error, "unexpected argument \"%.100s\"", argument);
+    else if (flag_name(argument + 2, name, &value))
+        (void)config_fail_unknown(name, argument, &error);
+    else
+        (void)config_fail(&error, "unknown flag %.100s", argument);
+    return error_set(ret_error, ERROR_REJECT, "Usage", "%s", error.message);
+}
+
+enum error_class config_load(struct config *config, int argc, char *const argv[],
+                             char *const envp[], struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    for (int index = 0; index < argc && class == ERROR_OK;) {
+        bool taken = false;
+        class = config_take_flag(config, argc, argv, &index, &taken, ret_error);
+        if (class == ERROR_OK && !taken)
+            class = fail_argument(argv[index], ret_error);
+    }
+    if (class == ERROR_OK)
+        class = config_load_environment(config, envp, ret_error);
+    return class == ERROR_OK ? config_finish(config, ret_error) : class;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/disk_guard.h"
+
+#include "platform/files.h"
+#include "platform/logger.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MARGIN_PART = 16, MARGIN_BYTES_MAX = 64 * 1024 * 1024 };
+
+struct disk_guard {
+    struct loop *loop;
+    struct disk_guard_options options;
+    struct loop_timer timer;
+    struct metrics_gauge *free;
+    struct metrics_gauge *low_gauge;
+    int64_t free_bytes;
+    bool low;
+};
+
+static long long megabytes(int64_t bytes)
+{
+    return (long long)(bytes >> 20);
+}
+
+bool disk_guard_trouble(const struct disk_guard *guard, char *ret_text, size_t size)
+{
+    if (!disk_guard_is_low(guard))
+        return false;
+    (void)snprintf(ret_text, size,
+                   "only %lld MB are free in %s, less than disk.free.min.mb = %lld: nothing is "
+                   "decided or folded until there is room",
+                   megabytes(guard->free_bytes), guard->options.path,
+                   megabytes(guard->options.min_bytes));
+    return true;
+}
+
+static void tell(const struct disk_guard *guard)
+{
+    char text[ERROR_MESSAGE_SIZE];
+    if (disk_guard_trouble(guard, text, sizeof(text)))
+        log_warning("paused: too little room for the stores", LOG_STR("code", "DiskLow"),
+                    LOG_STR("reason", text));
+    else
+        log_info("resumed: there is room for the stores again",
+                 LOG_STR("data_dir", guard->options.path),
+                 LOG_I64("free_mb", megabytes(guard->free_bytes)));
+}
+
+static void look(struct disk_guard *guard)
+{
+    struct error error;
+    int64_t margin = guard->options.min_bytes / MARGIN_PART;
+    if (guard->options.free_bytes(guard->options.path, &guard->free_bytes, &error) != ERROR_OK) {
+        log_warning_limited("the free space is not known", LOG_ERR(&error));
+        return;
+    }
+    if (margin > MARGIN_BYTES_MAX)
+        margin = MARGIN_BYTES_MAX;
+    bool low = guard->free_bytes < guard->options.min_bytes + (guard->low ? margin : 0);
+    metrics_set(guard->free, (double)guard->free_bytes);
+    metrics_set(guard->low_gauge, low ? 1 : 0);
+    if (low == guard->low)
+        return;
+    guard->low = low;
+    tell(guard);
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    loop_timer_after(loop, timer, DISK_GUARD_LOOK_MS);
+    look(userdata);
+}
+
+struct disk_guard *disk_guard_new(struct loop *loop, struct metrics *metrics,
+                                  const struct disk_guard_options *options)
+{
+    struct disk_guard *guard = calloc(1, sizeof(*guard));
+    assert(guard != NULL && options->min_bytes >= 0);
+    guard->loop = loop;
+    guard->options = *options;
+    if (guard->options.free_bytes == NULL)
+        guard->options.free_bytes = files_free_bytes;
+    guard->free = metrics_gauge(metrics, "reeve_disk_free_bytes",
+                                "Free space on the disk of the data directory.", METRICS_NO_LABELS);
+    guard->low_gauge = metrics_gauge(metrics, "reeve_disk_low",
+                                     "1 while that is below disk.free.min.mb and work is paused.",
+                                     METRICS_NO_LABELS);
+    loop_timer_init(&guard->timer, on_timer, guard);
+    loop_timer_after(loop, &guard->timer, DISK_GUARD_LOOK_MS);
+    look(guard);
+    return guard;
+}
+
+void disk_guard_free(struct disk_guard *guard)
+{
+    if (guard == NULL)
+        return;
+    loop_timer_cancel(guard->loop, &guard->timer);
+    free(guard);
+}
+
+bool disk_guard_is_low(const struct disk_guard *guard)
+{
+    return guard != NULL && guard->low;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exit codes of `reeve` and its services (sysexits.h's numbers). Documented in
+ * docs/operations.md. */
+#ifndef PLATFORM_EXIT_CODE_H
+#define PLATFORM_EXIT_CODE_H
+
+#include "base/error.h"
+
+enum exit_code {
+    EXIT_CODE_OK = 0,
+    EXIT_CODE_NEGATIVE =
+        1, /* the command worked, its answer is no: verify found a difference, no such order */
+    EXIT_CODE_USAGE = 64,       /* the command line is wrong */
+    EXIT_CODE_DATA = 65,        /* the input is wrong */
+    EXIT_CODE_UNAVAILABLE = 69, /* Kafka or a service does not answer; trying again may help */
+    EXIT_CODE_INTERNAL = 70,    /* a bug or a broken environment: the log says which */
+    EXIT_CODE_CONFIG = 78       /* the configuration is wrong */
+};
+
+/* RETRY and FENCED: unavailable; REJECT: data (but config for code Config, usage for code Usage);
+ * FATAL: internal. */
+int exit_code_of(const struct error *error);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Named failpoints, for crash tests; compiled only with REEVE_FAILPOINTS (release builds have
+ * none).
+ *
+ *     FAILPOINT("cycle.stored");                       between two steps
+ *     if (FAILPOINT_ERROR("store.write")) return ...;  where an error can be planted
+ *     FAILPOINT_OF("cycle.decide", order_id);          "cycle.decide/ID": with that order only
+ *
+ * The environment's REEVE_FAILPOINT switches them on, several separated by commas:
+ *     name=kill@N    SIGKILL to this process at the N-th pass (@1 may be left out)
+ *     name=stop@N    SIGSTOP at the N-th pass; the test sends SIGCONT
+ *     name=error@N   FAILPOINT_ERROR is true at the N-th pass; @N+ from the N-th pass on
+ * A specification that cannot be read ends the process with a message: a crash test that does
+ * not crash proves nothing. Global state; loop thread only. */
+#ifndef PLATFORM_FAILPOINT_H
+#define PLATFORM_FAILPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef REEVE_FAILPOINTS
+
+#define FAILPOINT(name) ((void)failpoint_pass(name))
+#define FAILPOINT_ERROR(name) failpoint_pass(name)
+#define FAILPOINT_OF(name, text) failpoint_pass_of(name, (text).data, (text).size)
+
+/* Counts the pass and does what was asked for. True = plant an error. */
+bool failpoint_pass(const char *name);
+/* The failpoint "name/detail", where it is switched on. */
+void failpoint_pass_of(const char *name, const char *detail, size_t size);
+/* Replaces what is switched on (counts begin anew); NULL or "" = nothing. False = not readable,
+ * nothing changed. */
+bool failpoint_configure(const char *specification);
+/* How often `name` was passed since configured; 0 for names not switched on. */
+uint64_t failpoint_passes(const char *name);
+/* For in-process tests: called at every pass of every failpoint; true = plant an error (or
+ * "crash": the test drops the object). NULL = none. */
+void failpoint_on_pass(bool (*hook)(const char *name, void *ctx), void *ctx);
+
+#else
+
+#define FAILPOINT(name) ((void)0)
+#define FAILPOINT_ERROR(name) false
+#define FAILPOINT_OF(name, text) ((void)0)
+
+#endif
+
+#endif

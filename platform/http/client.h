@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP calls from inside the loop (libcurl multi): thousands in flight, connections kept and
+ * reused.
+ *
+ * What an agent must know after a failure is whether the remote service may have seen the
+ * request; the outcome says so. NOT_SENT is certain: no byte of the request left on any
+ * connection. Everything doubtful is MAYBE_SENT. Redirects are not followed; proxies of the
+ * environment are not used. */
+#ifndef PLATFORM_HTTP_CLIENT_H
+#define PLATFORM_HTTP_CLIENT_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "platform/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct http_client;
+struct http_call;
+
+enum http_outcome {
+    HTTP_ANSWERED,   /* a whole answer with a status (the body may have been cut, see body_cut) */
+    HTTP_NOT_SENT,   /* refused, no such host, TLS failed, connect timed out: nothing was sent */
+    HTTP_MAYBE_SENT, /* timed out, reset, or the answer broke off: nobody knows */
+    HTTP_OUTCOME_COUNT
+};
+
+struct http_result {
+    enum http_outcome outcome;
+    bool timed_out;
+    bool body_cut; /* the answer's body was longer than response_max */
+    int status;    /* of the answer, also of a broken off one; 0 = none came */
+    struct text body;
+    const char *content_type; /* "" = none */
+    int64_t retry_after_ms;   /* of a Retry-After header in seconds; -1 = none */
+    int64_t elapsed_us;
+    const char *message; /* what went wrong, for people; "" = nothing */
+};
+
+/* The result and all it points to are borrowed for the time of the call. */
+typedef void (*http_client_callback)(const struct http_result *result, void *userdata);
+
+struct http_client_options {
+    size_t connections_max;     /* kept for reuse; 0 = 1000. Calls are not bounded here */
+    int64_t connect_timeout_ms; /* 0 = 3000 */
+    size_t response_max;        /* bytes of body kept; 0 = 256 KiB */
+    const char *ca_file;        /* PEM; NULL = the system's */
+    bool close_idle;            /* never reuse a connection */
+};
+
+struct http_request {
+    const char *method; /* NULL = POST */
+    const char *url;    /* http or https */
+    /* "Name: value" lines, NULL-terminated; may be NULL. A body without Content-Type is JSON. */
+    const char *const *headers;
+    struct text body;
+    int64_t timeout_ms; /* of the whole call, connecting included; > 0 */
+    /* After this time no request is begun on any connection any more (then nothing was sent, unless
+     * one was begun before); an answer may still come. 0 = no such limit. */
+    int64_t send_within_ms;
+};
+
+enum error_class http_client_new(struct loop *loop, const struct http_client_options *options,
+                                 struct http_client **ret_client, struct error *ret_error);
+/* Calls in flight are cancelled, without callbacks. Not from a callback. */
+void http_client_free(struct http_client *client);
+size_t http_client_in_flight(const struct http_client *client);
+
+/* Copies all of `request`. The callback runs exactly once, from the loop, never from here; the
+ * call is freed before it. Fails only for a URL that is none (REJECT), without callback.
+ * *ret_call (may be NULL) is borrowed until the callback. */
+enum error_class http_client_send(struct http_client *client, const struct http_request *request,
+                                  http_client_callback callback, void *userdata,
+                                  struct http_call **ret_call, struct error *ret_error);
+/* No callback comes any more. */
+void http_call_cancel(struct http_call *call);
+const char *http_outcome_name(enum http_outcome outcome);
+
+#endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request and its answer. See server.h and internal.h. */
+#include "platform/http/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum { MESSAGE_SIZE = 512, BODY_FIRST = 4096 };
+
+static char *copy(const char *text)
+{
+    char *copied = strdup(text);
+    assert(copied != NULL);
+    return copied;
+}
+
+static int hex_digit(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    digit = (char)(digit | 0x20);
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+bool http_decode(char *text)
+{
+    char *out = text;
+    for (; *text != '\0'; text++) {
+        if (*text != '%') {
+            *out++ = *text;
+            continue;
+        }
+        int high = hex_digit(text[1]);
+        int low = high >= 0 ? hex_digit(text[2]) : -1;
+        if (low < 0 || (high == 0 && low == 0))
+            return false;
+        *out++ = (char)(high << 4 | low);
+        text += 2;
+    }
+    *out = '\0';
+    return true;
+}
+
+/* ---- life ---- */
+
+static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *name,
+                                const char *value)
+{
+    struct http_exchange *exchange = cls;
+    struct http_pair *grown =
+        realloc(exchange->pairs, (exchange->pair_count + 1) * sizeof(*exchange->pairs));
+    assert(grown != NULL);
+    exchange->pairs = grown;
+    struct http_pair *pair = &grown[exchange->pair_count++];
+    *pair = (struct http_pair){kind, copy(name), copy(value != NULL ? value : "")};
+    if (kind == MHD_GET_ARGUMENT_KIND && (!http_decode(pair->name) || !http_decode(pair->value)))
+        exchange->verdict =
+            (struct http_verdict){400, "BadRequest", "the query is not well-formed"};
+    return MHD_YES;
+}
+
+struct http_exchange *http_exchange_new(struct http_server *server,
+                                        struct MHD_Connection *connection, const char *method,
+                                        const char *raw_path)
+{
+    struct http_exchange *exchange = calloc(1, sizeof(*exchange));
+    assert(exchange != NULL);
+    exchange->server = server;
+    exchange->connection = connection;
+    exchange->method = copy(method);
+    exchange->raw_path = copy(raw_path);
+    exchange->path = copy(raw_path);
+    if (!http_decode(exchange->path))
+        exchange->verdict = (struct http_verdict){400, "BadRequest", "the path is not well-formed"};
+    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
+    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);
+    exchange->next = server->exchanges;
+    if (exchange->next != NULL)
+        exchange->next->prev = exchange;
+    server->exchanges = exchange;
+    return exchange;
+}
+
+static void unlink_exchange(struct http_exchange *exchange)
+{
+    if (exchange->server == NULL)
+        return;
+    if (exchange->next != NULL)
+        exchange->next->prev = exchange->prev;
+    *(exchange->prev != NULL ? &exchange->prev->next : &exchange->server->exchanges) =
+        exchange->next;
+}
+
+void http_exchange_release(struct http_exchange *exchange)
+{
+    if (exchange->connection != NULL || exchange->handlers)
+        return;
+    unlink_exchange(exchange);
+    for (size_t i = 0; i < exchange->pair_count; i++) {
+        free(exchange->pairs[i].name);
+        free(exchange->pairs[i].value);
+    }
+    for (size_t i = 0; i < exchange->param_count; i++)
+        free(exchange->params[i].value);
+    for (size_t i = 0; i < exchange->header_count; i++) {
+        free(exchange->headers[i].name);
+        free(exchange->headers[i].value);
+    }
+    if (exchange->response != NULL)
+        MHD_destroy_response(exchange->response);
+    free(exchange->pairs);
+    free(exchange->method);
+    free(exchange->path);
+    free(exchange->raw_path);
+    free(exchange->body);
+    free(exchange);
+}
+
+bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size)
+{
+    exchange->received += size;
+    if (exchange->verdict.status == 0 && exchange->received > exchange->route->body_max) {
+        exchange->verdict = (struct http_verdict){413, "TooLarge", "the body is too large"};
+        free(exchange->body);
+        exchange->body = NULL;
+        exchange->body_size = 0;
+        exchange->body_capacity = 0;
+    }
+    if (exchange->verdict.status != 0)
+        return exchange->received <= HTTP_DISCARD_MAX;
+    if (exchange->body_size + size + 1 > exchange->body_capacity) {
+        size_t announced = http_content_length(exchange); /* at most body_max here */
+        size_t capacity = exchange->body_capacity > 0 ? 2 * exchange->body_capacity
+                          : announced > 0             ? announced + 1
+                                                      : BODY_FIRST;
+        while (capacity < exchange->body_size + size + 1)
+            capacity *= 2;
+        exchange->body = realloc(exchange->body, capacity);
+        assert(exchange->body != NULL);
+        exchange->body_capacity = capacity;
+    }
+    memcpy(exchange->body + exchange->body_size, data, size);
+    exchange->body_size += size;
+    exchange->body[exchange->body_size] = '\0';
+    return true;
+}
+
+/* ---- the request ---- */
+
+const char *http_method(const struct http_exchange *exchange)
+{
+    return exchange->method;
+}
+
+const char *http_path(const struct http_exchange *exchange)
+{
+    return exchange->path;
+}
+
+const char *http_param(const struct http_exchange *exchange, const char *name)
+{
+    size_t size = strlen(name);
+    const char *value = NULL;
+    for (size_t i = 0; i < exchange->param_count; i++) {
+        if (exchange->params[i].size == size && memcmp(exchange->params[i].name, name, size) == 0)
+            value = exchange->params[i].value;
+    }
+    assert(value != NULL);
+    return value;
+}
+
+static const char *find_pair(const struct http_exchange *exchange, enum MHD_ValueKind kind,
+                             const char *name)
+{
+    for (size_t i = 0; i < exchange->pair_count; i++) {
+        const struct http_pair *pair = &exchange->pairs[i];
+        bool same = kind == MHD_HEADER_KIND ? strcasecmp(pair->name, name) == 0
+                                            : strcmp(pair->name, name) == 0;
+        if (pair->kind == kind && same)
+            return pair->value;
+    }
+    return NULL;
+}
+
+const char *http_query(const struct http_exchange *exchange, const char *name)
+{
+    return find_pair(exchange, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *http_header(const struct http_exchange *exchange, const char *name)
+{
+    return find_pair(exchange, MHD_HEADER_KIND, name);
+}
+
+struct text http_body(const struct http_exchange *exchange)
+{
+    return (struct text){exchange->body != NULL ? exchange->body : "",
+                         (uint32_t)exchange->body_size};
+}
+
+bool http_gone(const struct http_exchange *exchange)
+{
+    char byte;
+    if (exchange->connection == NULL)
+        return true;
+    /* libmicrohttpd does not look at suspended connections; an end of the stream shows here. */
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == NULL)
+        return false;
+    ssize_t got = recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
+/* ---- the answer ---- */
+
+void http_exchange_make_response(struct http_exchange *exchange, int status,
+                                 const char *content_type, struct text body)
+{
+    assert(exchange->response == NULL && status >= 100 && status < 600);
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
+    assert(response != NULL);
+    bool cache_control = false;
+    if (content_type != NULL)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (size_t i = 0; i < exchange->header_count; i++) {
+        (void)MHD_add_response_header(response, exchange->headers[i].name,
+                                      exchange->headers[i].value);
+        cache_control |= strcasecmp(exchange->headers[i].name, "Cache-Control") == 0;
+    }
+    if (!cache_control)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (exchange->server->draining)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    exchange->response = response;
+    exchange->status = (unsigned)status;
+}
+
+/* New, malloc'ed. */
+static char *error_json(const char *code, const char *message)
+{
+    json_t *text = json_string(message);
+    if (text == NULL) /* not UTF-8 */
+        text = json_string("the message cannot be shown: it is not UTF-8");
+    json_t *object = json_pack("{s:s, s:o}", "error", code, "message", text);
+    char *json = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
+    json_decref(object);
+    assert(json != NULL);
+    return json;
+}
+
+void http_exchange_make_error(struct http_exchange *exchange, const struct http_verdict *verdict)
+{
+    char *json = error_json(verdict->code, verdict->message);
+    http_exchange_make_response(exchange, verdict->status, "application/json", text_of(json));
+    free(json);
+}
+
+void http_set_header(struct http_exchange *exchange, const char *name, const char *value)
+{
+    assert(exchange->header_count < HTTP_HEADERS_MAX);
+    exchange->headers[exchange->header_count++] =
+        (struct http_pair){MHD_HEADER_KIND, copy(name), copy(value)};
+}
+
+void http_respond(struct http_exchange *exchange, int status, const char *content_type,
+                  struct text body)
+{
+    assert(exchange->handlers);
+    exchange->handlers = false;
+    if (exchange->connection == NULL) {
+        http_exchange_release(exchange);
+        return;
+    }
+    http_exchange_make_response(exchange, status, content_type, body);
+    if (exchange->suspended)
+        http_server_resume(exchange);
+}
+
+void http_respond_error(struct http_exchange *exchange, int status, const char *code,
+                        const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    char *json = error_json(code, message);
+    http_respond(exchange, status, "application/json", text_of(json));
+    free(json);
+}
+
+void http_respond_failure(struct http_exchange *exchange, const struct error *error)
+{
+    int status = 500;
+    switch (error->class) {
+    case ERROR_REJECT:
+        status = 400;
+        break;
+    case ERROR_RETRY:
+    case ERROR_FENCED:
+        status = 503;
+        break;
+    case ERROR_OK:
+    case ERROR_FATAL:
+    case ERROR_CLASS_COUNT:
+        break;
+    }
+    http_respond_error(exchange, status, error->code, "%s", error->message);
+}

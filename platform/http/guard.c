@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is decided about a request before a handler sees it: who may ask, which route it is, how
+ * much it may send. */
+#include "platform/http/internal.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { ALLOW_SIZE = 96 };
+
+/* ---- who may ask ---- */
+
+/* The host of "host", "host:port", "[::1]:port". */
+static struct text host_part(const char *authority)
+{
+    size_t size = strlen(authority);
+    if (authority[0] == '[') {
+        const char *end = strchr(authority, ']');
+        return (struct text){authority + 1, end != NULL ? (uint32_t)(end - authority - 1) : 0};
+    }
+    const char *colon = strrchr(authority, ':');
+    return (struct text){authority, (uint32_t)(colon != NULL ? (size_t)(colon - authority) : size)};
+}
+
+/* A page of a stranger may make the browser resolve its own name to 127.0.0.1; the browser then
+ * sends that name. */
+static bool is_foreign_host(const struct http_exchange *exchange)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "::1"};
+    const char *authority = http_header(exchange, "Host");
+    if (!exchange->server->loopback || authority == NULL)
+        return false;
+    struct text host = host_part(authority);
+    if (text_equal(host, text_of(exchange->server->host)))
+        return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (host.size == strlen(names[i]) && strncasecmp(host.data, names[i], host.size) == 0)
+            return false;
+    }
+    return true;
+}
+
+static bool only_reads(const struct http_exchange *exchange)
+{
+    return strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
+}
+
+static bool is_cross_origin(const struct http_exchange *exchange)
+{
+    const char *origin = http_header(exchange, "Origin");
+    const char *host = http_header(exchange, "Host");
+    const char *site = http_header(exchange, "Sec-Fetch-Site");
+    if (only_reads(exchange))
+        return false;
+    if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return true;
+    if (origin == NULL)
+        return false;
+    const char *authority = strstr(origin, "://");
+    return authority == NULL || host == NULL || strcasecmp(authority + 3, host) != 0;
+}
+
+/* ---- which route ---- */
+
+/* One segment of the path against one of the pattern; a {name} is kept as a param. */
+static bool match_segment(struct http_exchange *exchange, struct text pattern, struct text segment)
+{
+    char *value = strndup(segment.data, segment.size);
+    assert(value != NULL);
+    if (!http_decode(value)) {
+        free(value);
+        return false;
+    }
+    bool is_name = pattern.size > 2 && pattern.data[0] == '{';
+    bool matches = is_name ? value[0] != '\0' : text_equal(pattern, text_of(value));
+    if (!is_name || !matches) {
+        free(value);
+        return matches;
+    }
+    assert(exchange->param_count < HTTP_PARAMS_MAX);
+    exchange->params[exchange->param_count].name = pattern.data + 1;
+    exchange->params[exchange->param_count].size = pattern.size - 2;
+    exchange->params[exchange->param_count++].value = value;
+    return true;
+}
+
+static void forget_params(struct http_exchange *exchange)
+{
+    while (exchange->param_count > 0)
+        free(exchange->params[--exchange->param_count].value);
+}
+
+/* Both begin with '/'. Segments are split before they are decoded: an id may hold an encoded
+ * slash. */
+static bool match_path(struct http_exchange *exchange, const char *pattern)
+{
+    const char *path = exchange->raw_path;
+    bool matches = true;
+    while (matches && *pattern == '/' && *path == '/') {
+        struct text wanted = {pattern + 1, (uint32_t)strcspn(pattern + 1, "/")};
+        struct text segment = {path + 1, (uint32_t)strcspn(path + 1, "/")};
+        matches = match_segment(exchange, wanted, segment);
+        pattern += 1 + wanted.size;
+        path += 1 + segment.size;
+    }
+    matches = matches && *pattern == '\0' && *path == '\0';
+    if (!matches)
+        forget_params(exchange);
+    return matches;
+}
+
+static bool has_method(const struct http_exchange *exchange, const struct http_route *route)
+{
+    return strcmp(exchange->method, route->method) == 0 ||
+           (strcmp(exchange->method, "HEAD") == 0 && strcmp(route->method, "GET") == 0);
+}
+
+static void find_route(struct http_exchange *exchange)
+{
+    char allow[ALLOW_SIZE] = "";
+    const struct http_server *server = exchange->server;
+    for (size_t i = 0; i < server->route_count; i++) {
+        const struct http_route *route = &server->routes[i];
+        if (!match_path(exchange, route->pattern))
+            continue;
+        if (has_method(exchange, route)) {
+            exchange->route = route;
+            return;
+        }
+        forget_params(exchange);
+        size_t size = strlen(allow);
+        (void)snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "",
+                       route->method);
+    }
+    exchange->verdict = (struct http_verdict){404, "NotFound", "there is nothing at this path"};
+    if (allow[0] != '\0') {
+        http_set_header(exchange, "Allow", allow);
+        exchange->verdict =
+            (struct http_verdict){405, "MethodNotAllowed", "this path has other methods"};
+    }
+}
+
+/* ---- how much ---- */
+
+size_t http_content_length(const struct http_exchange *exchange)
+{
+    const char *text = http_header(exchange, "Content-Length");
+    if (text == NULL || !isdigit((unsigned char)text[0]))
+        return 0;
+    errno = 0;
+    unsigned long long length = strtoull(text, NULL, 10);
+    return errno != 0 || length > SIZE_MAX ? SIZE_MAX : (size_t)length;
+}
+
+void http_guard(struct http_exchange *exchange)
+{
+    if (exchange->verdict.status != 0)
+        return;
+    if (is_foreign_host(exchange))
+        exchange->verdict = (struct http_verdict){
+            403, "ForeignHost", "the Host header names another host than this address"};
+    else if (is_cross_origin(exchange))
+        exchange->verdict =
+            (struct http_verdict){403, "CrossOrigin", "requests from other sites are refused"};
+    else
+        find_route(exchange);
+    if (exchange->verdict.status == 0 && http_content_length(exchange) > exchange->route->body_max)
+        exchange->verdict = (struct http_verdict){413, "TooLarge", "the body is too large"};
+}

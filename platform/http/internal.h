@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by server.c (the daemon), exchange.c (requests and answers) and guard.c
+ * (what is refused before a handler sees it). */
+#ifndef PLATFORM_HTTP_INTERNAL_H
+#define PLATFORM_HTTP_INTERNAL_H
+
+#include "platform/http/server.h"
+
+#include <microhttpd.h>
+
+enum {
+    HTTP_HEADERS_MAX = 8,          /* of an answer */
+    HTTP_DISCARD_MAX = 8 * 1 << 20 /* bytes of a refused body read before the connection is cut */
+};
+
+struct http_route {
+    const char *method;
+    const char *pattern;
+    size_t body_max;
+    http_handler handler;
+    void *userdata;
+};
+
+struct http_server {
+    struct loop *loop;
+    struct MHD_Daemon *daemon;
+    int epoll_fd;
+    struct loop_timer timer;
+    struct loop_work work;
+    struct metrics *metrics;
+    struct metrics_counter *answers[6]; /* by hundreds of the status */
+    bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);
+    void *ctx;
+    bool draining;
+    bool loopback;
+    char host[64];
+    char url[128];
+    uint16_t port;
+    struct http_route routes[HTTP_ROUTES_MAX];
+    size_t route_count;
+    struct http_exchange *exchanges;
+};
+
+/* A header or a query argument, copied: it outlives the connection. */
+struct http_pair {
+    enum MHD_ValueKind kind;
+    char *name;
+    char *value;
+};
+
+/* An answer that is decided before any handler is asked. status 0 = none. */
+struct http_verdict {
+    int status;
+    const char *code;
+    const char *message;
+};
+
+/* Owned by libmicrohttpd's connection (until it is completed) and by the handler (until it
+ * responds); freed by the last of them. */
+struct http_exchange {
+    struct http_server *server;        /* NULL once the server is gone */
+    struct MHD_Connection *connection; /* NULL once completed */
+    struct http_exchange *prev, *next; /* of server->exchanges */
+    bool handlers;                     /* a handler owns it */
+    bool handled;
+    bool suspended;
+    struct http_verdict verdict;
+    const struct http_route *route;
+
+    char *method;
+    char *path; /* decoded */
+    char *raw_path;
+    struct http_pair *pairs;
+    size_t pair_count;
+    struct {
+        const char *name; /* into the pattern, `size` bytes */
+        size_t size;
+        char *value;
+    } params[HTTP_PARAMS_MAX];
+    size_t param_count;
+
+    char *body;
+    size_t body_size;
+    size_t body_capacity;
+    size_t received; /* discarded bytes included */
+
+    struct http_pair headers[HTTP_HEADERS_MAX]; /* of the answer */
+    size_t header_count;
+    struct MHD_Response *response;
+    unsigned status;
+};
+
+/* exchange.c */
+struct http_exchange *http_exchange_new(struct http_server *server,
+                                        struct MHD_Connection *connection, const char *method,
+                                        const char *raw_path);
+/* Whoever calls no longer owns it; the last one frees it. */
+void http_exchange_release(struct http_exchange *exchange);
+/* False = the connection must be cut: too much was sent in spite of the limit. */
+bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size);
+void http_exchange_make_response(struct http_exchange *exchange, int status,
+                                 const char *content_type, struct text body);
+void http_exchange_make_error(struct http_exchange *exchange, const struct http_verdict *verdict);
+/* Percent-decoding in place. False = not well-formed, or a NUL would come out. */
+bool http_decode(char *text);
+
+/* guard.c: sets the route and its params, or a verdict. */
+void http_guard(struct http_exchange *exchange);
+/* Content-Length, 0 = not given; SIZE_MAX = too large to say. */
+size_t http_content_length(const struct http_exchange *exchange);
+
+/* server.c: the connection goes on in the next turn. */
+void http_server_resume(struct http_exchange *exchange);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libmicrohttpd inside the loop: its epoll descriptor is one of ours, its timeout one of our
+ * timers. It has no thread. See server.h. */
+#include "platform/http/server.h"
+
+#include "platform/http/internal.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BACKLOG = 128, REASON_SIZE = ERROR_MESSAGE_SIZE + 64, LAST_TURNS_MAX = 100 };
+
+/* ---- what libmicrohttpd calls ---- */
+
+static void count_answer(const struct http_server *server, unsigned status)
+{
+    if (server->metrics != NULL)
+        metrics_add(server->answers[status / 100], 1);
+}
+
+static enum MHD_Result queue_response(struct http_exchange *exchange)
+{
+    struct MHD_Response *response = exchange->response;
+    exchange->response = NULL;
+    count_answer(exchange->server, exchange->status);
+    enum MHD_Result result = MHD_queue_response(exchange->connection, exchange->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* The headers are there. A body that will be refused is read and thrown away, within bounds,
+ * because many clients look at the answer only after they have sent everything. */
+static enum MHD_Result begin(struct http_exchange *exchange)
+{
+    http_guard(exchange);
+    bool waits = http_header(exchange, "Expect") != NULL;
+    if (exchange->verdict.status == 0 ||
+        (!waits && http_content_length(exchange) <= HTTP_DISCARD_MAX))
+        return MHD_YES;
+    http_exchange_make_error(exchange, &exchange->verdict);
+    return queue_response(exchange);
+}
+
+static void handle(struct http_exchange *exchange)
+{
+    exchange->handled = true;
+    if (exchange->verdict.status != 0) {
+        http_exchange_make_error(exchange, &exchange->verdict);
+        return;
+    }
+    exchange->handlers = true;
+    exchange->route->handler(exchange, exchange->route->userdata);
+}
+
+static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **connection_cls)
+{
+    struct http_exchange *exchange = *connection_cls;
+    (void)version;
+    if (exchange == NULL) {
+        exchange = http_exchange_new(cls, connection, method, url);
+        *connection_cls = exchange;
+        return begin(exchange);
+    }
+    if (*upload_data_size > 0) {
+        bool taken = http_exchange_take_body(exchange, upload_data, *upload_data_size);
+        *upload_data_size = 0;
+        return taken ? MHD_YES : MHD_NO;
+    }
+    if (!exchange->handled)
+        handle(exchange);
+    if (exchange->response != NULL)
+        return queue_response(exchange);
+    exchange->suspended = true;
+    MHD_suspend_connection(connection);
+    return MHD_YES;
+}
+
+static void on_completed(void *cls, struct MHD_Connection *connection, void **connection_cls,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct http_exchange *exchange = *connection_cls;
+    (void)cls;
+    (void)connection;
+    (void)code;
+    *connection_cls = NULL;
+    if (exchange == NULL)
+        return;
+    exchange->connection = NULL;
+    http_exchange_release(exchange);
+}
+
+/* Paths are decoded by us, segment by segment. */
+static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls;
+    (void)connection;
+    return strlen(text);
+}
+
+/* ---- the loop's side ---- */
+
+static void run(struct http_server *server)
+{
+    unsigned long long timeout_ms = 0;
+    (void)MHD_run(server->daemon);
+    if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
+        loop_timer_cancel(server->loop, &server->timer);
+    else if (timeout_ms == 0)
+        loop_defer(server->loop, &server->work);
+    else
+        loop_timer_after(server->loop, &server->timer, (int64_t)timeout_ms);
+}
+
+static void on_ready(struct loop *loop, int fd, unsigned events, void *userdata)
+{
+    (void)loop;
+    (void)fd;
+    (void)events;
+    run(userdata);
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    run(userdata);
+}
+
+static void on_work(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    (void)loop;
+    (void)work;
+    run(userdata);
+}
+
+void http_server_resume(struct http_exchange *exchange)
+{
+    exchange->suspended = false;
+    MHD_resume_connection(exchange->connection);
+    loop_defer(exchange->server->loop, &exchange->server->work);
+}
+
+/* ---- the built-in paths ---- */
+
+static void serve_livez(struct http_exchange *exchange, void *userdata)
+{
+    (void)userdata;
+    http_respond(exchange, 200, "text/plain", TEXT("ok\n"));
+}
+
+static void serve_readyz(struct http_exchange *exchange, void *userdata)
+{
+    const struct http_server *server = userdata;
+    char reason[REASON_SIZE] = "not ready";
+    char line[REASON_SIZE + 1];
+    if (server->draining)
+        (void)snprintf(reason, sizeof(reason), "draining");
+    else if (server->ready == NULL || server->ready(server->ctx, reason, sizeof(reason))) {
+        http_respond(exchange, 200, "text/plain", TEXT("ok\n"));
+        return;
+    }
+    (void)snprintf(line, sizeof(line), "%s\n", reason);
+    http_respond(exchange, 503, "text/plain", text_of(line));
+}
+
+static void serve_metrics(struct http_exchange *exchange, void *userdata)
+{
+    struct http_server *server = userdata;
+    size_t size = 0;
+    char *text = metrics_render(server->metrics, &size);
+    http_respond(exchange, 200, METRICS_CONTENT_TYPE, (struct text){text, (uint32_t)size});
+    free(text);
+}
+
+static void add_built_in(struct http_server *server)
+{
+    static const char *const classes[] = {NULL, "1xx", "2xx", "3xx", "4xx", "5xx"};
+    http_server_route(server, "GET", "/livez", 0, serve_livez, server);
+    http_server_route(server, "GET", "/readyz", 0, serve_readyz, server);
+    if (server->metrics == NULL)
+        return;
+    http_server_route(server, "GET", "/metrics", 0, serve_metrics, server);
+    for (int i = 1; i < 6; i++)
+        server->answers[i] =
+            metrics_counter(server->metrics, "reeve_http_responses_total",
+                            "HTTP requests answered.", METRICS_LABEL("status", classes[i]));
+}
+
+/* ---- listening ---- */
+
+static enum error_class fail(struct error *ret_error, const struct http_server *server,
+                             const char *what)
+{
+    int code = errno;
+    return error_set(ret_error, ERROR_FATAL, "Listen", "cannot %s %s port %u: %s", what,
+                     server->host, (unsigned)server->port, strerror(code));
+}
+
+static bool is_loopback(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET) {
+        const struct sockaddr_in *ipv4 = (const struct sockaddr_in *)address;
+        return (ntohl(ipv4->sin_addr.s_addr) >> 24) == 127;
+    }
+    const struct sockaddr_in6 *ipv6 = (const struct sockaddr_in6 *)address;
+    return IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
+}
+
+static void note_address(struct http_server *server, const struct sockaddr_storage *address)
+{
+    bool ipv6 = address->ss_family == AF_INET6;
+    server->loopback = is_loopback(address);
+    server->port = ntohs(ipv6 ? ((const struct sockaddr_in6 *)address)->sin6_port
+                              : ((const struct sockaddr_in *)address)->sin_port);
+    (void)snprintf(server->url, sizeof(server->url), "http://%s%s%s:%u", ipv6 ? "[" : "",
+                   server->host, ipv6 ? "]" : "", (unsigned)server->port);
+}
+
+/* A listening socket, -1 with errno. */
+static int open_socket(struct http_server *server, const struct addrinfo *info)
+{
+    int one = 1;
+    struct sockaddr_storage address = {0};
+    socklen_t size = sizeof(address);
+    int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
+        bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0 &&
+        getsockname(fd, (struct sockaddr *)&address, &size) == 0) {
+        note_address(server, &address);
+        return fd;
+    }
+    int code = errno;
+    (void)close(fd);
+    errno = code;
+    return -1;
+}
+
+static enum error_class open_listener(struct http_server *server, int *ret_fd,
+                                      struct error *ret_error)
+{
+    char port[8];
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *info = NULL;
+    (void)snprintf(port, sizeof(port), "%u", (unsigned)server->port);
+    int rc = getaddrinfo(server->host, port, &hints, &info);
+    if (rc != 0)
+        return error_set(ret_error, ERROR_REJECT, "Config", "http.host %s: %s", server->host,
+                         gai_strerror(rc));
+    int fd = open_socket(server, info);
+    int code = errno;
+    freeaddrinfo(info);
+    errno = code;
+    if (fd < 0)
+        return fail(ret_error, server, "listen on");
+    *ret_fd = fd;
+    return ERROR_OK;
+}
+
+static enum error_class start_daemon(struct http_server *server, int fd, struct error *ret_error)
+{
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (server->daemon == NULL) {
+        (void)close(fd);
+        return fail(ret_error, server, "serve");
+    }
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    assert(info != NULL && info->epoll_fd >= 0);
+    server->epoll_fd = info->epoll_fd;
+    return loop_fd_add(server->loop, server->epoll_fd, LOOP_READ, on_ready, server, ret_error);
+}
+
+enum error_class http_server_new(struct loop *loop, const struct http_server_options *options,
+                                 struct http_server **ret_server, struct error *ret_error)
+{
+    struct http_server *server = calloc(1, sizeof(*server));
+    assert(server != NULL);
+    const char *host =
+        options->host != NULL && options->host[0] != '\0' ? options->host : "127.0.0.1";
+    int fd = -1;
+    server->loop = loop;
+    server->epoll_fd = -1;
+    server->port = options->port;
+    server->metrics = options->metrics;
+    server->ready = options->ready;
+    server->ctx = options->ctx;
+    (void)snprintf(server->host, sizeof(server->host), "%s", host);
+    loop_timer_init(&server->timer, on_timer, server);
+    loop_work_init(&server->work, on_work, server);
+    enum error_class class = open_listener(server, &fd, ret_error);
+    if (class == ERROR_OK)
+        class = start_daemon(server, fd, ret_error);
+    if (class != ERROR_OK) {
+        http_server_free(server);
+        return class;
+    }
+    add_built_in(server);
+    *ret_server = server;
+    return ERROR_OK;
+}
+
+/* libmicrohttpd insists that nothing is suspended when it stops. */
+static void answer_the_rest(struct http_server *server)
+{
+    const struct http_verdict verdict = {503, "ShuttingDown", "this instance is shutting down"};
+    server->draining = true;
+    for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
+         exchange = exchange->next) {
+        if (!exchange->suspended)
+            continue;
+        http_exchange_make_error(exchange, &verdict);
+        http_server_resume(exchange);
+    }
+    for (int turn = 0; turn < LAST_TURNS_MAX; turn++) {
+        unsigned long long timeout_ms = 0;
+        (void)MHD_run(server->daemon);
+        if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES || timeout_ms > 0)
+            break;
+    }
+}
+
+void http_server_free(struct http_server *server)
+{
+    if (server == NULL)
+        return;
+    if (server->daemon != NULL) {
+        answer_the_rest(server);
+        loop_fd_remove(server->loop, server->epoll_fd);
+        MHD_stop_daemon(server->daemon);
+    }
+    loop_timer_cancel(server->loop, &server->timer);
+    loop_defer_cancel(server->loop, &server->work);
+    for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
+         exchange = exchange->next) {
+        assert(exchange->handlers && exchange->connection == NULL);
+        exchange->server = NULL;
+    }
+    free(server);
+}
+
+void http_server_route(struct http_server *server, const char *method, const char *pattern,
+                       size_t body_max, http_handler handler, void *userdata)
+{
+    assert(server->route_count < HTTP_ROUTES_MAX && pattern[0] == '/' && handler != NULL);
+    assert(body_max < UINT32_MAX);
+    server->routes[server->route_count++] = (struct http_route){
+        method, pattern, body_max > 0 ? body_max : HTTP_BODY_MAX, handler, userdata};
+}
+
+void http_server_drain(struct http_server *server)
+{
+    server->draining = true;
+}
+
+uint16_t http_server_port(const struct http_server *server)
+{
+    return server->port;
+}
+
+const char *http_server_url(const struct http_server *server)
+{
+    return server->url;
+}

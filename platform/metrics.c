@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The registry of metrics and their text format. See metrics.h. */
+#include "platform/metrics.h"
+
+#include "platform/clock.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { REFRESHERS_MAX = 16 };
+
+enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM, KIND_REAL_COUNTER };
+
+struct metric {
+    char *label_names[2]; /* NULL = none */
+    char *label_values[2];
+    union {
+        struct metrics_counter counter;
+        struct metrics_gauge gauge; /* real counters too */
+        struct metrics_histogram histogram;
+    } as;
+};
+
+/* All metrics of one name. */
+struct family {
+    char *name;
+    const char *help;
+    enum kind kind;
+    struct metric **metrics; /* each allocated by itself: its users keep pointers */
+    size_t count;
+};
+
+struct metrics {
+    struct family *families;
+    size_t family_count;
+    size_t metric_count;
+    struct {
+        void (*refresh)(void *ctx);
+        void *ctx;
+    } refreshers[REFRESHERS_MAX];
+    size_t refresher_count;
+    struct metrics_gauge *cpu, *rss, *fds, *fds_max;
+};
+
+/* Upper bounds of the buckets but the last, which has none. */
+static const int64_t bounds_us[METRICS_BUCKETS - 1] = {
+    100,      200,      300,      400,      600,      800,      1000,     2000,    3000,    4000,
+    6000,     8000,     10000,    20000,    30000,    40000,    60000,    80000,   100000,  200000,
+    300000,   400000,   600000,   800000,   1000000,  2000000,  3000000,  4000000, 6000000, 8000000,
+    10000000, 20000000, 30000000, 40000000, 60000000, 80000000, 100000000};
+
+struct metrics *metrics_new(void)
+{
+    struct metrics *metrics = calloc(1, sizeof(*metrics));
+    assert(metrics != NULL);
+    return metrics;
+}
+
+static void free_metric(struct metric *metric)
+{
+    for (int i = 0; i < 2; i++) {
+        free(metric->label_names[i]);
+        free(metric->label_values[i]);
+    }
+    free(metric);
+}
+
+void metrics_free(struct metrics *metrics)
+{
+    if (metrics == NULL)
+        return;
+    for (size_t i = 0; i < metrics->family_count; i++) {
+        struct family *family = &metrics->families[i];
+        for (size_t k = 0; k < family->count; k++)
+            free_metric(family->metrics[k]);
+        free(family->metrics);
+        free(family->name);
+    }
+    free(metrics->families);
+    free(metrics);
+}
+
+/* ---- registration ---- */
+
+static bool is_name(const char *name)
+{
+    if (!isalpha((unsigned char)name[0]))
+        return false;
+    for (; *name != '\0'; name++) {
+        if (!isalnum((unsigned char)*name) && *name != '_')
+            return false;
+    }
+    return true;
+}
+
+static char *copy(const char *text)
+{
+    char *copied = text != NULL ? strdup(text) : NULL;
+    assert(copied != NULL || text == NULL);
+    return copied;
+}
+
+static struct family *get_family(struct metrics *metrics, const char *name, const char *help,
+                                 enum kind kind)
+{
+    for (size_t i = 0; i < metrics->family_count; i++) {
+        if (strcmp(metrics->families[i].name, name) == 0) {
+            assert(metrics->families[i].kind == kind);
+            return &metrics->families[i];
+        }
+    }
+    assert(strncmp(name, "reeve_", 6) == 0 && is_name(name));
+    struct family *grown =
+        realloc(metrics->families, (metrics->family_count + 1) * sizeof(*metrics->families));
+    assert(grown != NULL);
+    metrics->families = grown;
+    struct family *family = &grown[metrics->family_count++];
+    *family = (struct family){.name = copy(name), .help = help, .kind = kind};
+    return family;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool has_labels(const struct metric *metric, const struct metrics_labels *labels)
+{
+    for (int i = 0; i < 2; i++) {
+        if (!same(metric->label_names[i], labels->names[i]) ||
+            !same(metric->label_values[i], labels->values[i]))
+            return false;
+    }
+    return true;
+}
+
+static struct metric *get_metric(struct metrics *metrics, const char *name, const char *help,
+                                 enum kind kind, const struct metrics_labels *labels)
+{
+    struct family *family = get_family(metrics, name, help, kind);
+    for (size_t i = 0; i < family->count; i++) {
+        if (has_labels(family->metrics[i], labels))
+            return family->metrics[i];
+    }
+    assert(metrics->metric_count < METRICS_MAX);
+    struct metric *metric = calloc(1, sizeof(*metric));
+    struct metric **grown = realloc(family->metrics, (family->count + 1) * sizeof(struct metric *));
+    assert(metric != NULL && grown != NULL);
+    for (int i = 0; i < 2; i++) {
+        assert(labels->names[i] == NULL || is_name(labels->names[i]));
+        assert((labels->names[i] == NULL) == (labels->values[i] == NULL));
+        metric->label_names[i] = copy(labels->names[i]);
+        metric->label_values[i] = copy(labels->values[i]);
+    }
+    family->metrics = grown;
+    family->metrics[family->count++] = metric;
+    metrics->metric_count++;
+    return metric;
+}
+
+struct metrics_counter *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+                                        struct metrics_labels labels)
+{
+    return &get_metric(metrics, name, help, KIND_COUNTER, &labels)->as.counter;
+}
+
+struct metrics_gauge *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+                                    struct metrics_labels labels)
+{
+    return &get_metric(metrics, name, help, KIND_GAUGE, &labels)->as.gauge;
+}
+
+struct metrics_histogram *metrics_histogram(struct metrics *metrics, const char *name,
+                                            const char *help, struct metrics_labels labels)
+{
+    return &get_metric(metrics, name, help, KIND_HISTOGRAM, &labels)->as.histogram;
+}
+
+void metrics_on_render(struct metrics *metrics, void (*refresh)(void *ctx), void *ctx)
+{
+    assert(metrics->refresher_count < REFRESHERS_MAX);
+    metrics->refreshers[metrics->refresher_count].refresh = refresh;
+    metrics->refreshers[metrics->refresher_count].ctx = ctx;
+    metrics->refresher_count++;
+}
+
+/* ---- histograms ---- */
+
+void metrics_observe_us(struct metrics_histogram *histogram, int64_t us)
+{
+    size_t low = 0;
+    size_t high = METRICS_BUCKETS - 1;
+    us = us < 0 ? 0 : us;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (us <= bounds_us[middle])
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    histogram->buckets[low]++;
+    histogram->count++;
+    histogram->sum += (double)us / 1e6;
+}
+
+double metrics_quantile(const struct metrics_histogram *histogram, double q)
+{
+    assert(q >= 0 && q <= 1);
+    if (histogram->count == 0)
+        return 0;
+    uint64_t rank = (uint64_t)ceil(q * (double)histogram->count);
+    uint64_t seen = 0;
+    for (size_t i = 0; i < METRICS_BUCKETS - 1; i++) {
+        seen += histogram->buckets[i];
+        if (seen >= rank && seen > 0)
+            return (double)bounds_us[i] / 1e6;
+    }
+    return INFINITY;
+}
+
+/* ---- the process ---- */
+
+static double resident_bytes(void)
+{
+    double pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%*s %lf", &pages) != 1)
+        pages = 0;
+    (void)fclose(file);
+    return pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static double open_descriptors(void)
+{
+    double count = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    if (dir == NULL)
+        return 0;
+    while (readdir(dir) != NULL)
+        count++;
+    (void)closedir(dir);
+    return count - 3; /* ".", ".." and the directory itself */
+}
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static void refresh_process(void *ctx)
+{
+    struct metrics *metrics = ctx;
+    struct rusage usage;
+    struct rlimit limit;
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        metrics_set(metrics->cpu, seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        metrics_set(metrics->fds_max, (double)limit.rlim_cur);
+    metrics_set(metrics->rss, resident_bytes());
+    metrics_set(metrics->fds, open_descriptors());
+}
+
+void metrics_add_process(struct metrics *metrics)
+{
+    const struct metrics_labels none = METRICS_NO_LABELS;
+    assert(metrics->cpu == NULL);
+    metrics->cpu = &get_metric(metrics, "reeve_process_cpu_seconds_total",
+                               "User and system CPU time spent.", KIND_REAL_COUNTER, &none)
+                        ->as.gauge;
+    metrics->rss =
+        metrics_gauge(metrics, "reeve_process_resident_memory_bytes", "Resident memory.", none);
+    metrics->fds = metrics_gauge(metrics, "reeve_process_open_fds", "Open file descriptors.", none);
+    metrics->fds_max =
+        metrics_gauge(metrics, "reeve_process_max_fds", "File descriptors that may be open.", none);
+    metrics_set(metrics_gauge(metrics, "reeve_process_start_time_seconds",
+                              "Start of the process in seconds since the epoch.", none),
+                (double)clock_wall_ms(clock_real()) / 1000);
+    metrics_on_render(metrics, refresh_process, metrics);
+}
+
+/* ---- the text format ---- */
+
+static void print_escaped(FILE *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\\' || *text == '"')
+            (void)fprintf(out, "\\%c", *text);
+        else if (*text == '\n')
+            (void)fputs("\\n", out);
+        else
+            (void)fputc(*text, out);
+    }
+}
+
+/* `le`: the extra label of buckets, NULL = none. */
+static void print_name(FILE *out, const struct family *family, const struct metric *metric,
+                       const char *suffix, const char *le)
+{
+    const char *separator = "{";
+    (void)fprintf(out, "%s%s", family->name, suffix);
+    for (int i = 0; i < 2 && metric->label_names[i] != NULL; i++) {
+        (void)fprintf(out, "%s%s=\"", separator, metric->label_names[i]);
+        print_escaped(out, metric->label_values[i]);
+        (void)fputc('"', out);
+        separator = ",";
+    }
+    if (le != NULL)
+        (void)fprintf(out, "%sle=\"%s\"", separator, le);
+    (void)fputs(metric->label_names[0] != NULL || le != NULL ? "} " : " ", out);
+}
+
+static void print_real(FILE *out, double value)
+{
+    if (isinf(value))
+        (void)fputs(value > 0 ? "+Inf\n" : "-Inf\n", out);
+    else if (isnan(value))
+        (void)fputs("NaN\n", out);
+    else
+        (void)fprintf(out, "%.15g\n", value);
+}
+
+static void print_histogram(FILE *out, const struct family *family, const struct metric *metric)
+{
+    const struct metrics_histogram *histogram = &metric->as.histogram;
+    uint64_t below = 0;
+    for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+        char le[32] = "+Inf";
+        below += histogram->buckets[i];
+        if (i < METRICS_BUCKETS - 1)
+            (void)snprintf(le, sizeof(le), "%g", (double)bounds_us[i] / 1e6);
+        print_name(out, family, metric, "_bucket", le);
+        (void)fprintf(out, "%" PRIu64 "\n", below);
+    }
+    assert(below == histogram->count);
+    print_name(out, family, metric, "_sum", NULL);
+    print_real(out, histogram->sum);
+    print_name(out, family, metric, "_count", NULL);
+    (void)fprintf(out, "%" PRIu64 "\n", histogram->count);
+}
+
+static void print_metric(FILE *out, const struct family *family, const struct metric *metric)
+{
+    switch (family->kind) {
+    case KIND_COUNTER:
+        print_name(out, family, metric, "", NULL);
+        (void)fprintf(out, "%" PRIu64 "\n", metric->as.counter.value);
+        break;
+    case KIND_GAUGE:
+    case KIND_REAL_COUNTER:
+        if (!metric->as.gauge.set)
+            break;
+        print_name(out, family, metric, "", NULL);
+        print_real(out, metric->as.gauge.value);
+        break;
+    case KIND_HISTOGRAM:
+        print_histogram(out, family, metric);
+        break;
+    }
+}
+
+char *metrics_render(struct metrics *metrics, size_t *ret_size)
+{
+    static const char *const types[] = {"counter", "gauge", "histogram", "counter"};
+    char *text = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < metrics->refresher_count; i++)
+        metrics->refreshers[i].refresh(metrics->refreshers[i].ctx);
+    FILE *out = open_memstream(&text, &size);
+    assert(out != NULL);
+    for (size_t i = 0; i < metrics->family_count; i++) {
+        const struct family *family = &metrics->families[i];
+        (void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
+                      types[family->kind]);
+        for (size_t k = 0; k < family->count; k++)
+            print_metric(out, family, family->metrics[k]);
+    }
+    int rc = fclose(out);
+    assert(rc == 0);
+    (void)rc;
+    *ret_size = size;
+    return text;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counters, gauges and histograms in Prometheus text format. Loop thread only.
+ *
+ * Names: reeve_<noun>_<unit>[_total], base units (seconds, bytes). At most two labels, fixed
+ * when registered, with few values: service, topic, partition, agent, reason, role; never an order
+ * id.
+ * Registering the same name and labels again returns the same metric; METRICS_MAX bounds them
+ * all (over it: asserts). */
+#ifndef PLATFORM_METRICS_H
+#define PLATFORM_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { METRICS_MAX = 4096, METRICS_BUCKETS = 38 };
+
+struct metrics;
+struct metrics_counter {
+    uint64_t value;
+};
+struct metrics_gauge {
+    double value;
+    bool set; /* false = not shown */
+};
+/* Log-linear: 1 2 3 4 6 8 a decade from 100 us to 100 s, and infinity. */
+struct metrics_histogram {
+    uint64_t buckets[METRICS_BUCKETS]; /* not cumulative */
+    uint64_t count;
+    double sum; /* seconds */
+};
+
+/* Copied at registration. */
+struct metrics_labels {
+    const char *names[2];
+    const char *values[2];
+};
+#define METRICS_NO_LABELS ((struct metrics_labels){{NULL, NULL}, {NULL, NULL}})
+#define METRICS_LABEL(name, value) ((struct metrics_labels){{(name), NULL}, {(value), NULL}})
+#define METRICS_LABELS(name, value, name2, value2) \
+    ((struct metrics_labels){{(name), (name2)}, {(value), (value2)}})
+
+struct metrics *metrics_new(void);
+void metrics_free(struct metrics *metrics);
+
+/* Borrowed until metrics_free. `help` is a literal: one sentence. */
+struct metrics_counter *metrics_counter(struct metrics *metrics, const char *name, const char *help,
+                                        struct metrics_labels labels);
+struct metrics_gauge *metrics_gauge(struct metrics *metrics, const char *name, const char *help,
+                                    struct metrics_labels labels);
+struct metrics_histogram *metrics_histogram(struct metrics *metrics, const char *name,
+                                            const char *help, struct metrics_labels labels);
+
+static inline void metrics_add(struct metrics_counter *counter, uint64_t count)
+{
+    counter->value += count;
+}
+static inline void metrics_set(struct metrics_gauge *gauge, double value)
+{
+    gauge->value = value;
+    gauge->set = true;
+}
+/* Not shown until set again: a partition that moved away. */
+static inline void metrics_unset(struct metrics_gauge *gauge)
+{
+    gauge->set = false;
+}
+/* Negative durations (a clock jumped) count as 0. */
+void metrics_observe_us(struct metrics_histogram *histogram, int64_t us);
+/* The upper bound in seconds of the bucket that holds quantile `q` (0..1); 0 without
+ * observations. */
+double metrics_quantile(const struct metrics_histogram *histogram, double q);
+
+/* Called before each rendering, to refresh gauges that are cheaper to read than to keep. */
+void metrics_on_render(struct metrics *metrics, void (*refresh)(void *ctx), void *ctx);
+/* RSS, CPU, open file descriptors, start time, as reeve_process_*. */
+void metrics_add_process(struct metrics *metrics);
+/* New, malloc'ed, NUL-terminated; *ret_size leaves out the NUL. */
+char *metrics_render(struct metrics *metrics, size_t *ret_size);
+#define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+#endif

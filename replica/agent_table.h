@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which agents there are and how they are doing: AgentHealth records of <p>.agents, folded.
+ *
+ * An entry is one agent in one process ("instance/agent", the record's key). It stays until its
+ * tombstone, or until it was not heard of for AGENT_TABLE_BEATS of its heartbeats: then it is gone,
+ * whatever the topic still holds. Heard of means the broker's append time, not what the agent's
+ * clock says. Records that cannot be true are ignored with a line in the log, and what was known
+ * stays until it lapses. Everything belongs to the loop's thread; entries are borrowed until the
+ * next turn of the loop. */
+#ifndef REPLICA_AGENT_TABLE_H
+#define REPLICA_AGENT_TABLE_H
+
+#include "replica/node.h"
+
+enum {
+    AGENT_TABLE_MAX = 4096, /* entries; more are ignored, and told */
+    AGENT_TABLE_BEATS = 3,
+    AGENT_TABLE_BEAT_MS = 10000,       /* of records that do not tell */
+    AGENT_TABLE_BEAT_MS_MIN = 100,     /* what is told is taken for at least this ... */
+    AGENT_TABLE_BEAT_MS_MAX = 60000,   /* ... and at most this */
+    AGENT_TABLE_CAPACITY_MAX = 1000000 /* above it a record is absurd */
+};
+
+enum agent_circuit {
+    AGENT_CIRCUIT_NONE, /* the agent has none */
+    AGENT_CIRCUIT_CLOSED,
+    AGENT_CIRCUIT_OPEN,
+    AGENT_CIRCUIT_HALF_OPEN,
+    AGENT_CIRCUIT_COUNT
+};
+
+/* One agent in one process. */
+struct agent_entry {
+    char agent[NAME_BYTES_MAX + 1];
+    char instance[WHO_BYTES_MAX + 1];
+    uint32_t capacity;
+    uint32_t in_flight;
+    uint32_t queued;
+    uint32_t partitions;
+    int64_t latency_p50_ms;
+    int64_t latency_p95_ms;
+    uint32_t errors_permille;
+    enum agent_circuit circuit;
+    char version[WHO_BYTES_MAX + 1];
+    char last_error[MESSAGE_BYTES_MAX + 1];
+    int64_t heartbeat_ms;            /* within the bounds above */
+    int64_t reported_at;             /* by its own clock: for people only */
+    int64_t appended_at;             /* by the broker's */
+    int64_t lapses_ms;               /* gone at this monotonic time */
+    struct agent_entry *prev, *next; /* of the same agent, by instance */
+};
+
+/* The live entries of one agent; there is at least one. */
+struct agent_group {
+    char agent[NAME_BYTES_MAX + 1];
+    uint32_t count;
+    struct agent_entry *entries;     /* by instance, linked by next */
+    struct agent_group *prev, *next; /* by name */
+};
+
+struct agent_table;
+
+/* Called when something happened; any may be NULL. Not from inside agent_table_* calls of yours.
+ * They must not free the table. */
+struct agent_table_ops {
+    /* Something that may matter to routing: a new entry, or another capacity, load, circuit. Beats
+     * that tell nothing new are not told. */
+    void (*changed)(void *ctx, const struct agent_entry *entry);
+    /* The entry goes: `lapsed`, or by its tombstone. */
+    void (*gone)(void *ctx, const struct agent_entry *entry, bool lapsed);
+};
+
+/* New. Reads <p>.agents from its start, for good. `node` is borrowed and must be ready (the topic
+ * need not exist: it is looked for again). One of them for each node: there is one reader. */
+struct agent_table *agent_table_follow(struct node *node, const struct agent_table_ops *ops,
+                                       void *ctx);
+/* Before node_close(). NULL is fine. */
+void agent_table_free(struct agent_table *table);
+/* The topic was read to its end once: before that, an agent that is not there may only not have
+ * been read yet. */
+bool agent_table_is_complete(const struct agent_table *table);
+
+/* NULL = no live instance. */
+const struct agent_group *agent_table_find(const struct agent_table *table, struct text agent);
+/* All agents, by name, linked by next. */
+const struct agent_group *agent_table_groups(const struct agent_table *table);
+uint32_t agent_table_count(const struct agent_table *table);
+/* "closed", "open", "half-open", "" */
+const char *agent_circuit_name(enum agent_circuit circuit);
+
+/* ---- the fold without a topic: for the above, and for tests ---- */
+
+/* New; complete from the start. */
+struct agent_table *agent_table_new(const struct agent_table_ops *ops, void *ctx);
+/* What a record with this key says, appended at `appended_at`, read at these wall and monotonic
+ * times. REJECT "BadHealth" with the reason: ignored. */
+enum error_class agent_table_put(struct agent_table *table, struct text key,
+                                 const struct agent_health *health, int64_t appended_at,
+                                 int64_t wall_ms, int64_t mono_ms, struct error *ret_error);
+/* A tombstone. */
+void agent_table_remove(struct agent_table *table, struct text key);
+/* Removes what has lapsed. Returns the monotonic time of the next look; INT64_MAX = nothing is
+ * there. */
+int64_t agent_table_sweep(struct agent_table *table, int64_t mono_ms);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* <p>.agents, read for good into a table of agents; what lapses is removed by a timer. */
+#include "platform/logger.h"
+#include "replica/agent_table_internal.h"
+
+#include <assert.h>
+
+enum { REOPEN_MS = 5000 };
+
+static struct loop *loop_of(const struct agent_table *table)
+{
+    return table->node->service->loop;
+}
+
+/* The timer is at the next lapse, or earlier; also the one after which the topic is opened
+ * again. */
+static void look_again_at(struct agent_table *table, int64_t due_ms)
+{
+    if (!loop_timer_armed(&table->timer) || due_ms < table->timer.due_ms)
+        loop_timer_set(loop_of(table), &table->timer, due_ms);
+}
+
+/* It may have been on its way for long: a time in the past says less than one to come. */
+static void check_clock(struct agent_table *table, const struct broker_record *record,
+                        const struct agent_health *health, const struct agent_entry *entry)
+{
+    int64_t off = health->reported_at - record->timestamp;
+    int64_t most = config_ms(table->node->service->config, "clock.skew.max.ms");
+    if (broker_has_append_time(table->node->broker) &&
+        (off > most || off < -most - AGENT_TABLE_BEATS * entry->heartbeat_ms))
+        log_warning_limited("an agent's clock is far off the broker's append time, which counts",
+                            LOG_TEXT("agent", health->agent),
+                            LOG_TEXT("instance", health->instance), LOG_I64("off_ms", off));
+}
+
+static void put(struct agent_table *table, const struct broker_record *record,
+                const struct agent_health *health)
+{
+    struct error error = {.class = ERROR_OK};
+    const struct clock *clock = table->node->service->clock;
+    if (agent_table_put(table, record->key, health, record->timestamp, clock_wall_ms(clock),
+                        clock_mono_ms(clock), &error) != ERROR_OK) {
+        log_warning_limited("what an agent says of itself cannot be true: ignored",
+                            LOG_TEXT("key", record->key), LOG_STR("topic", record->topic),
+                            LOG_I64("partition", record->partition),
+                            LOG_I64("offset", record->offset), LOG_ERR(&error));
+        return;
+    }
+    if (!table->complete)
+        return;
+    const struct agent_entry *entry = agent_table_entry(table, record->key);
+    check_clock(table, record, health, entry);
+    look_again_at(table, entry->lapses_ms);
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct agent_table *table = ctx;
+    struct record decoded;
+    struct error error = {.class = ERROR_OK};
+    if (record->value.data == NULL) {
+        agent_table_remove(table, record->key);
+        return;
+    }
+    heap_arena_reset(&table->heap);
+    enum error_class class =
+        codec_decode(table->node->codec, record->value, true, &table->heap.arena, &decoded, &error);
+    if (class == ERROR_OK && decoded.kind != RECORD_AGENT_HEALTH)
+        class = error_set(&error, ERROR_REJECT, "UnexpectedRecord", "%s is no AgentHealth",
+                          record_kind_name(decoded.kind));
+    if (class == ERROR_OK) {
+        put(table, record, &decoded.agent_health);
+        return;
+    }
+    log_warning_limited("a record among the agents' is not usable: ignored",
+                        LOG_TEXT("key", record->key), LOG_STR("topic", record->topic),
+                        LOG_I64("partition", record->partition), LOG_I64("offset", record->offset),
+                        LOG_ERR(&error));
+}
+
+static void sweep(struct agent_table *table)
+{
+    int64_t next_ms = agent_table_sweep(table, clock_mono_ms(table->node->service->clock));
+    if (next_ms != INT64_MAX)
+        look_again_at(table, next_ms);
+}
+
+/* Those that died before we came are gone, before anybody sees them; the others are told. */
+static void on_end(void *ctx, int64_t next_offset)
+{
+    struct agent_table *table = ctx;
+    const struct agent_group *group;
+    const struct agent_entry *entry;
+    (void)next_offset;
+    if (table->complete)
+        return;
+    sweep(table);
+    table->complete = true;
+    for (group = table->groups; group != NULL && table->ops.changed != NULL; group = group->next)
+        for (entry = group->entries; entry != NULL; entry = entry->next)
+            table->ops.changed(table->ctx, entry);
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct agent_table *table = ctx;
+    log_warning_limited("reading the agents' health", LOG_ERR(error));
+    if (error->class != ERROR_FATAL)
+        return;
+    broker_reader_close(table->reader);
+    table->reader = NULL;
+    look_again_at(table, clock_mono_ms(table->node->service->clock) + REOPEN_MS);
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct agent_table *table = userdata;
+    (void)loop;
+    (void)timer;
+    if (table->reader == NULL)
+        table->reader = broker_read(table->node->broker, table->node->topics.agents, 0,
+                                    BROKER_EARLIEST, &reader_ops, table);
+    sweep(table);
+}
+
+struct agent_table *agent_table_follow(struct node *node, const struct agent_table_ops *ops,
+                                       void *ctx)
+{
+    struct agent_table *table = agent_table_new(ops, ctx);
+    table->complete = false;
+    table->node = node;
+    heap_arena_init(&table->heap, 4096);
+    loop_timer_init(&table->timer, on_timer, table);
+    table->reader =
+        broker_read(node->broker, node->topics.agents, 0, BROKER_EARLIEST, &reader_ops, table);
+    return table;
+}
+
+void agent_table_unfollow(struct agent_table *table)
+{
+    if (table->node == NULL)
+        return;
+    broker_reader_close(table->reader);
+    loop_timer_cancel(loop_of(table), &table->timer);
+    heap_arena_deinit(&table->heap);
+    table->node = NULL;
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folding, pausing while the disk is low, stopping, starting over. That the log is the right one is
+ * checked in follower_check.c. */
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+#include "replica/follower_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    COMMIT_RECORDS = 20000, /* folded records or touched orders per batch */
+    COMMIT_DELAY_MS = 50,   /* at the latest after the first uncommitted record */
+    BULK_RECORDS = 50000,   /* behind by more than this and from zero: write-ahead log off */
+    RECHECK_MS = 3000,      /* first wait after a stop; doubles up to */
+    RECHECK_MS_MAX = 30000,
+    ROOM_MS = 500 /* paused: look for room again after */
+};
+
+static void look_for_room(struct follower *follower);
+
+static struct loop *loop_of(struct follower *follower)
+{
+    return follower->node->service->loop;
+}
+
+void follower_close_reader(struct follower *follower)
+{
+    broker_reader_close(follower->reader);
+    follower->reader = NULL;
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct follower *follower = userdata;
+    (void)loop;
+    (void)timer;
+    if (follower->phase == PHASE_PAUSED)
+        look_for_room(follower);
+    else
+        follower_check(follower);
+}
+
+void follower_check_later(struct follower *follower, int64_t delay_ms)
+{
+    follower_close_reader(follower);
+    follower->phase = PHASE_WAITING;
+    loop_timer_after(loop_of(follower), &follower->timer, delay_ms);
+}
+
+void follower_stop(struct follower *follower, const struct error *error)
+{
+    follower_close_reader(follower);
+    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    bool news = strcmp(follower->stop.message, error->message) != 0;
+    follower->stop = *error;
+    follower->phase = PHASE_STOPPED;
+    follower->recheck_ms = follower->recheck_ms == 0 ? RECHECK_MS : follower->recheck_ms * 2;
+    if (follower->recheck_ms > RECHECK_MS_MAX)
+        follower->recheck_ms = RECHECK_MS_MAX;
+    loop_timer_after(loop_of(follower), &follower->timer, follower->recheck_ms);
+    if (news) {
+        log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
+                  LOG_I64("partition", follower->partition), LOG_ERR(error));
+        node_alert(follower->node, follower->partition, error->code, error->message);
+    }
+    if (follower->ops->stopped != NULL)
+        follower->ops->stopped(follower->ctx, error);
+}
+
+bool follower_drop_store(struct follower *follower, const char *code, const char *why)
+{
+    struct error error;
+    follower_close_reader(follower);
+    log_warning("store dropped, folding again", LOG_STR("topic", follower_topic(follower)),
+                LOG_I64("partition", follower->partition), LOG_STR("reason", why));
+    node_alert(follower->node, follower->partition, code, why);
+    FAILPOINT("follower.drop");
+    if (view_drop(follower->view, &error) != ERROR_OK) {
+        follower_stop(follower, &error);
+        return false;
+    }
+    if (follower->ops->dropped != NULL)
+        follower->ops->dropped(follower->ctx);
+    return true;
+}
+
+static void fail(struct follower *follower, const struct error *error)
+{
+    if (strncmp(error->code, "Store", 5) == 0) {
+        if (follower_drop_store(follower, error->code, error->message))
+            follower_check_later(follower, 0);
+        return;
+    }
+    follower_stop(follower, error);
+}
+
+/* ---- folding ---- */
+
+static bool commit(struct follower *follower)
+{
+    struct error error;
+    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    FAILPOINT("follower.commit");
+    if (view_commit(follower->view, follower->bulk, &error) == ERROR_OK) {
+        view_tidy(follower->view);
+        return true;
+    }
+    fail(follower, &error);
+    return false;
+}
+
+static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    struct follower *follower = userdata;
+    if (follower->phase != PHASE_FOLDING || view_dirty(follower->view) == 0 || !commit(follower))
+        return;
+    if (follower->live && follower->at_end && follower->ops->caught_up != NULL)
+        follower->ops->caught_up(follower->ctx);
+}
+
+static void caught_up(struct follower *follower)
+{
+    struct error error;
+    /* Following a log that grows, its end comes with every few records: one commit takes what comes
+     * in COMMIT_DELAY_MS. */
+    if (follower->live && view_dirty(follower->view) > 0)
+        return;
+    if (view_dirty(follower->view) > 0 && !commit(follower))
+        return;
+    follower->live = follower->until == INT64_MAX;
+    if (follower->bulk) {
+        follower->bulk = false;
+        if (view_end_bulk(follower->view, &error) != ERROR_OK) {
+            fail(follower, &error);
+            return;
+        }
+    }
+    if (view_checkpoint(follower->view)->next_event_offset > follower->until) {
+        follower_close_reader(follower);
+        follower->phase = PHASE_CHECKED;
+    }
+    if (follower->ops->caught_up != NULL)
+        follower->ops->caught_up(follower->ctx);
+}
+
+/* A Decision of a claim never seen may mean that the log was cut and grew anew below us. */
+static bool claim_is_news(struct follower *follower, const struct uuid *claim_id)
+{
+    uint32_t filled =
+        follower->seen_count < FOLLOWER_CLAIMS_SEEN ? follower->seen_count : FOLLOWER_CLAIMS_SEEN;
+    for (uint32_t i = 0; i < filled; i++)
+        if (uuid_equal(&follower->seen[i], claim_id))
+            return false;
+    follower->seen[follower->seen_count++ % FOLLOWER_CLAIMS_SEEN] = *claim_id;
+    return true;
+}
+
+static void on_schemas(void *ctx, bool fresh)
+{
+    struct follower *follower = ctx;
+    (void)fresh;
+    follower->asked = false;
+    if (follower->freed) {
+        free(follower);
+        return;
+    }
+    if (follower->phase == PHASE_SCHEMAS)
+        follower_run(follower, follower->until);
+    else if (follower->phase == PHASE_OFFSETS) /* restarted meanwhile: this was no answer to it */
+        follower_ask_offsets(follower);
+}
+
+static void fold_failed(struct follower *follower, const struct error *error)
+{
+    if (error->class != ERROR_RETRY) {
+        fail(follower, error);
+        return;
+    }
+    struct error fatal = *error;
+    follower_close_reader(follower);
+    if (follower->phase != PHASE_FOLDING || follower->asked)
+        return;
+    /* Once per stop: if the schema is still unknown afterwards, the partition stops below. */
+    if (strcmp(follower->stop.code, error->code) == 0) {
+        fatal.class = ERROR_FATAL;
+        follower_stop(follower, &fatal);
+        return;
+    }
+    follower->stop = *error;
+    follower->phase = PHASE_SCHEMAS;
+    follower->asked = true;
+    node_refresh_schemas(follower->node, on_schemas, follower);
+}
+
+/* This record has to wait; reading begins with it again. */
+static void pause_folding(struct follower *follower, int64_t offset)
+{
+    if (view_dirty(follower->view) > 0 && !commit(follower))
+        return;
+    follower_close_reader(follower);
+    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    if (follower->high <= offset)
+        follower->high = offset + 1;
+    follower->phase = PHASE_PAUSED;
+    loop_timer_after(loop_of(follower), &follower->timer, ROOM_MS);
+    if (follower->ops->paused != NULL)
+        follower->ops->paused(follower->ctx);
+}
+
+static void look_for_room(struct follower *follower)
+{
+    if (!follower->asked && !disk_guard_is_low(follower->node->service->disk)) {
+        follower_run(follower, follower->until);
+        return;
+    }
+    follower_ask_offsets(follower); /* the lag grows, and should be seen to */
+    loop_timer_after(loop_of(follower), &follower->timer, ROOM_MS);
+}
+
+static void fold_record(void *ctx, const struct broker_record *record)
+{
+    struct follower *follower = ctx;
+    struct view_folded folded;
+    struct error error;
+    if (disk_guard_is_low(follower->node->service->disk)) {
+        pause_folding(follower, record->offset);
+        return;
+    }
+    follower->at_end = false;
+    FAILPOINT("follower.fold");
+    if (view_fold(follower->view, record, &folded, &error) != ERROR_OK) {
+        fold_failed(follower, &error);
+        return;
+    }
+    bool suspicious = false;
+    if (folded.kind == RECORD_CLAIM)
+        (void)claim_is_news(follower, &folded.record->claim.claim_id);
+    else if (folded.admission == SKIPPED_OTHER_CLAIM)
+        suspicious = claim_is_news(follower, folded.kind == RECORD_DECISION
+                                                 ? &folded.record->decision.claim_id
+                                                 : &folded.record->attempt.claim_id);
+    if (follower->ops->folded != NULL)
+        follower->ops->folded(follower->ctx, record, &folded);
+    if (suspicious) {
+        if (view_dirty(follower->view) == 0 || commit(follower))
+            follower_restart(follower, false, 0);
+        return;
+    }
+    if (record->offset >= follower->until) {
+        caught_up(follower);
+        return;
+    }
+    if (view_dirty(follower->view) >= COMMIT_RECORDS) {
+        (void)commit(follower);
+        return;
+    }
+    if (!loop_timer_armed(&follower->commit_timer))
+        loop_timer_after(loop_of(follower), &follower->commit_timer, COMMIT_DELAY_MS);
+}
+
+static void fold_end(void *ctx, int64_t next_offset)
+{
+    struct follower *follower = ctx;
+    if (next_offset > follower->high)
+        follower->high = next_offset;
+    follower->at_end = true;
+    if (follower->until == INT64_MAX || next_offset > follower->until)
+        caught_up(follower);
+}
+
+static void fold_error(void *ctx, const struct error *error)
+{
+    struct follower *follower = ctx;
+    log_warning_limited("reading the log", LOG_STR("topic", follower_topic(follower)),
+                        LOG_I64("partition", follower->partition), LOG_ERR(error));
+    if (error->class == ERROR_FATAL)
+        follower_restart(follower, false, FOLLOWER_RETRY_MS);
+}
+
+static const struct broker_reader_ops fold_ops = {fold_record, fold_end, fold_error};
+
+void follower_run(struct follower *follower, int64_t until)
+{
+    int64_t next = view_checkpoint(follower->view)->next_event_offset;
+    assert(follower->phase == PHASE_CHECKED || follower->phase == PHASE_SCHEMAS ||
+           follower->phase == PHASE_PAUSED);
+    assert(follower->reader == NULL);
+    loop_timer_cancel(loop_of(follower), &follower->timer);
+    follower->until = until;
+    follower->live = follower->at_end = false;
+    follower->phase = PHASE_FOLDING;
+    if (next > until) {
+        caught_up(follower);
+        return;
+    }
+    if (follower->high < until && until != INT64_MAX)
+        follower->high = until + 1;
+    follower->bulk = next == 0 && follower->high - next > BULK_RECORDS;
+    follower->reader = broker_read(follower->node->broker, follower_topic(follower),
+                                   follower->partition, next, &fold_ops, follower);
+}
+
+void follower_bound(struct follower *follower, int64_t until)
+{
+    if (follower->phase == PHASE_CHECKED) {
+        follower_run(follower, until);
+        return;
+    }
+    follower->until = until;
+    if (follower->phase != PHASE_FOLDING)
+        return;
+    follower->live = false;
+    if (view_checkpoint(follower->view)->next_event_offset > until)
+        caught_up(follower);
+    else if (follower->high <= until)
+        follower->high = until + 1;
+}
+
+bool follower_is_folding(const struct follower *follower)
+{
+    return follower->phase == PHASE_FOLDING;
+}
+
+void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
+{
+    struct error error;
+    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    if (drop) {
+        if (!follower_drop_store(follower, "StoreDamaged", "the store is damaged"))
+            return;
+    } else if (view_rollback(follower->view, &error) != ERROR_OK) {
+        fail(follower, &error);
+        return;
+    }
+    follower_check_later(follower, delay_ms);
+}
+
+void follower_commit(struct follower *follower)
+{
+    if (follower->phase == PHASE_FOLDING && view_dirty(follower->view) > 0)
+        (void)commit(follower);
+}
+
+/* ---- life ---- */
+
+enum error_class follower_new(struct node *node, int32_t partition,
+                              const struct view_options *options, const struct follower_ops *ops,
+                              void *ctx, struct follower **ret_follower, struct error *ret_error)
+{
+    struct view *view = NULL;
+    bool dropped = false;
+    assert(ops->checked != NULL);
+    enum error_class class = view_open(options, &view, &dropped, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    struct follower *follower = calloc(1, sizeof(*follower));
+    assert(follower != NULL);
+    follower->node = node;
+    follower->partition = partition;
+    follower->view = view;
+    follower->ops = ops;
+    follower->ctx = ctx;
+    loop_timer_init(&follower->timer, on_timer, follower);
+    loop_timer_init(&follower->commit_timer, on_commit_timer, follower);
+    if (dropped)
+        node_alert(node, partition, "StoreDamaged",
+                   "the store was damaged: it is dropped and folded again");
+    /* Not from inside this call: the caller has no pointer yet. */
+    loop_timer_after(loop_of(follower), &follower->timer, 0);
+    *ret_follower = follower;
+    return ERROR_OK;
+}
+
+void follower_free(struct follower *follower)
+{
+    if (follower == NULL)
+        return;
+    follower_close_reader(follower);
+    loop_timer_cancel(loop_of(follower), &follower->timer);
+    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    view_close(follower->view);
+    follower->view = NULL;
+    follower->freed = true;
+    if (!follower->asked)
+        free(follower);
+}
+
+struct view *follower_view(struct follower *follower)
+{
+    return follower->view;
+}
+
+int32_t follower_partition(const struct follower *follower)
+{
+    return follower->partition;
+}
+
+bool follower_is_stopped(const struct follower *follower, const struct error **ret_error)
+{
+    if (follower->phase != PHASE_STOPPED)
+        return false;
+    if (ret_error != NULL)
+        *ret_error = &follower->stop;
+    return true;
+}
+
+bool follower_is_paused(const struct follower *follower)
+{
+    return follower->phase == PHASE_PAUSED;
+}
+
+int64_t follower_lag(const struct follower *follower)
+{
+    int64_t lag = follower->high - view_checkpoint(follower->view)->next_event_offset;
+    return lag > 0 ? lag : 0;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Follows events[p] into a view: first checks that the log is the one that the store was made from,
+ * then folds from the checkpoint on. The scheduler's owner, the supervisor, the console and
+ * `verify` all fold through here.
+ *
+ * What the log cannot survive silently (design.md section 3): a lost tail = alert, drop the store,
+ * fold; another topic or cluster, or a log that starts after the checkpoint = stop, keep the
+ * directory, say what to do, and look again later. A damaged store is dropped and folded again.
+ *
+ * While the service's disk is low (platform/disk_guard.h) nothing is folded: what is folded so far
+ * is committed, reading stops, and goes on by itself when there is room again. */
+#ifndef REPLICA_FOLLOWER_H
+#define REPLICA_FOLLOWER_H
+
+#include "replica/node.h"
+#include "replica/view.h"
+
+struct follower;
+
+/* Callbacks come from the loop; none may call follower_free (defer it). All but `checked` may be
+ * NULL. */
+struct follower_ops {
+    /* The store fits the log: call follower_run (now or later). Comes again after every stop or
+     * drop. */
+    void (*checked)(void *ctx);
+    void (*folded)(void *ctx, const struct broker_record *record, const struct view_folded *folded);
+    /* Everything up to `until` is folded and committed. With until = INT64_MAX: each time the end
+     * of the log is reached; after the first time up to 50 ms later, for what came meanwhile. */
+    void (*caught_up)(void *ctx);
+    /* Rows that were there before are gone: forget what was derived from the view. `checked`
+     * follows. */
+    void (*dropped)(void *ctx);
+    /* The disk has too little room for what is there to be folded. It goes on by itself; caught_up
+     * follows. */
+    void (*paused)(void *ctx);
+    /* Stopped; an operator has to act. It is checked again by itself after a while. */
+    void (*stopped)(void *ctx, const struct error *error);
+};
+
+/* New. Opens the view (directory from `options`) and begins to check. FATAL when the directory
+ * cannot be used. */
+enum error_class follower_new(struct node *node, int32_t partition,
+                              const struct view_options *options, const struct follower_ops *ops,
+                              void *ctx, struct follower **ret_follower, struct error *ret_error);
+/* Closes the view without committing. NULL is fine. */
+void follower_free(struct follower *follower);
+
+struct view *follower_view(struct follower *follower);
+int32_t follower_partition(const struct follower *follower);
+
+/* Folds on until the record at offset `until` is folded, then closes its reader. INT64_MAX: for
+ * ever. */
+void follower_run(struct follower *follower, int64_t until);
+/* The same when it may be running already: whatever it does now, it folds no further than `until`;
+ * where it is being checked meanwhile, `checked` comes and asks for follower_run. */
+void follower_bound(struct follower *follower, int64_t until);
+/* It follows the log: what is in the store is what the log said a moment ago. */
+bool follower_is_folding(const struct follower *follower);
+/* Stops reading and goes through the check again, after `delay_ms`. What is not committed is
+ * forgotten. `drop`: the store is at fault, begin with an empty one. */
+void follower_restart(struct follower *follower, bool drop, int64_t delay_ms);
+/* Writes what is folded but not committed, for a clean leave. */
+void follower_commit(struct follower *follower);
+
+bool follower_is_stopped(const struct follower *follower, const struct error **ret_error);
+/* Records wait to be folded until the disk has room. */
+bool follower_is_paused(const struct follower *follower);
+/* Records still to be folded, by the last look at the end of the log. */
+int64_t follower_lag(const struct follower *follower);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of a follower, for follower.c (life, folding) and follower_check.c (is this the log
+ * that the store was made from?). */
+#ifndef REPLICA_FOLLOWER_INTERNAL_H
+#define REPLICA_FOLLOWER_INTERNAL_H
+
+#include "replica/follower.h"
+
+enum {
+    FOLLOWER_RETRY_MS = 500, /* what went wrong may go right then */
+    FOLLOWER_CLAIMS_SEEN = 64
+};
+
+enum follower_phase {
+    PHASE_WAITING, /* for a timer or for follower_run */
+    PHASE_OFFSETS, /* asked for the watermarks */
+    PHASE_FIRST,   /* reading the log up to its first claim */
+    PHASE_LAST,    /* reading the record before the checkpoint */
+    PHASE_CHECKED,
+    PHASE_FOLDING,
+    PHASE_SCHEMAS, /* a record needs a schema that is being looked for */
+    PHASE_PAUSED,  /* a record waits until the disk has room */
+    PHASE_STOPPED
+};
+
+struct follower {
+    struct node *node;
+    int32_t partition;
+    struct view *view;
+    const struct follower_ops *ops;
+    void *ctx;
+    enum follower_phase phase;
+    struct broker_reader *reader;
+    int64_t low;
+    int64_t high;
+    int64_t until;
+    bool bulk;
+    bool live;       /* the end was reached since follower_run(..., INT64_MAX) */
+    bool at_end;     /* and nothing was read since */
+    bool claim_seen; /* of the log that is being checked */
+    bool reset_seen; /* an operator's reset accepts this log */
+    bool freed;
+    bool asked; /* an answer is outstanding that still names this struct */
+    struct loop_timer timer;
+    struct loop_timer commit_timer;
+    int64_t recheck_ms;
+    struct error stop;
+    struct uuid seen[FOLLOWER_CLAIMS_SEEN]; /* ring */
+    uint32_t seen_count;
+};
+
+static inline const char *follower_topic(const struct follower *follower)
+{
+    return follower->node->topics.events;
+}
+
+/* follower.c */
+void follower_close_reader(struct follower *follower);
+void follower_check_later(struct follower *follower, int64_t delay_ms);
+/* An operator has to act; it is checked again after a growing while. */
+void follower_stop(struct follower *follower, const struct error *error);
+/* The store is at fault or describes a log that is gone: begin with an empty one. False: it could
+ * not be had, and the follower is stopped. */
+bool follower_drop_store(struct follower *follower, const char *code, const char *why);
+
+/* follower_check.c */
+/* Begins the check; it ends in ops->checked, a drop (and another check), a stop or a retry. */
+void follower_check(struct follower *follower);
+/* Asks where the log begins and ends, for the check, or for the lag while it is paused. */
+void follower_ask_offsets(struct follower *follower);
+
+#endif

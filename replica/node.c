@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replica/node.h"
+
+#include "kafka/client.h"
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+#include "replica/follower.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+    REFRESH_MS = 5000, /* a look at the end of a side topic takes no longer */
+    SETTINGS_MAX = 256,
+    METADATA_MS = 3000,
+    REOPEN_MS = 1000
+};
+
+/* Somebody waits until a side topic was read to the end that it had when they asked. */
+struct waiter {
+    struct waiter *next;
+    struct waiter *prev;
+    void (*done)(void *ctx, bool fresh);
+    void *ctx;
+    int64_t high;   /* -1: not known yet */
+    uint64_t query; /* the question that began after they asked */
+    int64_t deadline_ms;
+};
+
+/* <p>.schemas or <p>.workflows, followed for good. One partition. */
+struct side_topic {
+    struct node *node;
+    const char *topic;
+    void (*record)(struct node *node, const struct broker_record *record);
+    void (*first_end)(struct node *node);
+    struct broker_reader *reader;
+    int64_t position;
+    bool ended; /* the end was reached at least once */
+    struct waiter *waiters;
+    bool asking;    /* a question for the end of the topic is on its way */
+    uint64_t query; /* its number: one at a time */
+    struct loop_timer timer;
+};
+
+struct node_private {
+    struct side_topic schemas;
+    struct side_topic workflows;
+    bool follows_workflows;
+    bool schema_seen[RECORD_KIND_COUNT];
+    uint32_t publishing;
+    bool published;
+    struct buffer value;
+    bool closing;
+};
+
+/* ---- side topics ---- */
+
+static struct loop *loop_of(const struct side_topic *side)
+{
+    return side->node->service->loop;
+}
+
+static void answer_waiters(struct side_topic *side)
+{
+    struct waiter *waiter;
+    struct waiter *next;
+    int64_t now = loop_now_ms(loop_of(side));
+    DL_FOREACH_SAFE(side->waiters, waiter, next) {
+        bool fresh = waiter->high >= 0 && side->position >= waiter->high;
+        if (!fresh && now < waiter->deadline_ms)
+            continue;
+        DL_DELETE(side->waiters, waiter);
+        waiter->done(waiter->ctx, fresh);
+        free(waiter);
+    }
+}
+
+static void side_record(void *ctx, const struct broker_record *record)
+{
+    struct side_topic *side = ctx;
+    side->record(side->node, record);
+    side->position = record->offset + 1;
+    answer_waiters(side);
+}
+
+static void side_end(void *ctx, int64_t next_offset)
+{
+    struct side_topic *side = ctx;
+    bool first = !side->ended;
+    side->position = next_offset;
+    side->ended = true;
+    if (first)
+        side->first_end(side->node);
+    answer_waiters(side);
+}
+
+static void side_open(struct side_topic *side);
+
+static void side_error(void *ctx, const struct error *error)
+{
+    struct side_topic *side = ctx;
+    log_warning_limited("reading a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
+    if (error->class != ERROR_FATAL)
+        return;
+    broker_reader_close(side->reader);
+    side->reader = NULL;
+    loop_timer_after(loop_of(side), &side->timer, REOPEN_MS);
+}
+
+static const struct broker_reader_ops side_ops = {side_record, side_end, side_error};
+
+static void side_open(struct side_topic *side)
+{
+    side->position = 0;
+    side->reader =
+        broker_read(side->node->broker, side->topic, 0, BROKER_EARLIEST, &side_ops, side);
+}
+
+static void side_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct side_topic *side = userdata;
+    if (side->reader == NULL)
+        side_open(side);
+    answer_waiters(side);
+    if (side->waiters != NULL)
+        loop_timer_after(loop, timer, REOPEN_MS);
+}
+
+static void side_init(struct side_topic *side, struct node *node, const char *topic,
+                      void (*record)(struct node *, const struct broker_record *),
+                      void (*first_end)(struct node *))
+{
+    *side =
+        (struct side_topic){.node = node, .topic = topic, .record = record, .first_end = first_end};
+    loop_timer_init(&side->timer, side_timer, side);
+    side_open(side);
+}
+
+static void side_close(struct side_topic *side)
+{
+    struct waiter *waiter;
+    struct waiter *next;
+    if (side->node == NULL)
+        return;
+    broker_reader_close(side->reader);
+    side->reader = NULL;
+    loop_timer_cancel(loop_of(side), &side->timer);
+    DL_FOREACH_SAFE(side->waiters, waiter, next)
+        free(waiter);
+    side->waiters = NULL;
+}
+
+static void ask_for_end(struct side_topic *side);
+
+static void on_high(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct side_topic *side = ctx;
+    struct waiter *waiter;
+    bool more = false;
+    (void)low;
+    side->asking = false;
+    if (side->node->private->closing)
+        return;
+    DL_FOREACH(side->waiters, waiter) {
+        /* The end as it was before they asked would not do. */
+        more = more || waiter->query > side->query;
+        if (waiter->query <= side->query && waiter->high < 0 && (error == NULL || !error_is(error)))
+            waiter->high = high;
+    }
+    if (more)
+        ask_for_end(side);
+    answer_waiters(side);
+}
+
+static void ask_for_end(struct side_topic *side)
+{
+    side->asking = true;
+    side->query++;
+    broker_offsets(side->node->broker, side->topic, 0, on_high, side);
+}
+
+static void side_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx)
+{
+    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    assert(waiter != NULL);
+    *waiter = (struct waiter){.done = done,
+                              .ctx = ctx,
+                              .high = -1,
+                              .query = side->query + 1,
+                              .deadline_ms = loop_now_ms(loop_of(side)) + REFRESH_MS};
+    DL_APPEND(side->waiters, waiter);
+    if (!side->asking)
+        ask_for_end(side);
+    if (!loop_timer_armed(&side->timer))
+        loop_timer_after(loop_of(side), &side->timer, REOPEN_MS);
+}
+
+void node_refresh_schemas(struct node *node, void (*done)(void *ctx, bool fresh), void *ctx)
+{
+    side_refresh(&node->private->schemas, done, ctx);
+}
+
+void node_refresh_workflows(struct node *node, void (*done)(void *ctx, bool fresh), void *ctx)
+{
+    assert(node->workflows != NULL);
+    side_refresh(&node->private->workflows, done, ctx);
+}
+
+/* ---- schemas: learned from all, ours published before anything is written with them ---- */
+
+static void ready_when_all_is_read(struct node *node)
+{
+    struct node_private *private = node->private;
+    if (node->ready || !private->published ||
+        (private->follows_workflows && !private->workflows.ended))
+        return;
+    node->ready = true;
+    node->ops->ready(node->ctx);
+}
+
+static void schema_record(struct node *node, const struct broker_record *record)
+{
+    struct error error;
+    if (record->value.data == NULL)
+        return;
+    if (codec_learn(node->codec, record->value, &error) != ERROR_OK) {
+        log_warning("a schema is not usable", LOG_TEXT("key", record->key),
+                    LOG_I64("offset", record->offset), LOG_ERR(&error));
+        return;
+    }
+    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
+        if (text_equal(record->value, codec_schema((enum record_kind)kind)))
+            node->private->schema_seen[kind] = true;
+}
+
+static void publish(struct node *node, enum record_kind kind);
+
+static void on_published(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct node *node = ctx;
+    (void)offset;
+    node->private->publishing--;
+    if (node->private->closing)
+        return;
+    if (error != NULL && error_is(error)) {
+        log_warning("publishing a schema", LOG_ERR(error));
+        publish(node, (enum record_kind)token);
+        return;
+    }
+    if (node->private->publishing > 0)
+        return;
+    node->private->published = true;
+    ready_when_all_is_read(node);
+}
+
+static void publish(struct node *node, enum record_kind kind)
+{
+    char key[17];
+    struct error error;
+    (void)snprintf(key, sizeof(key), "%016" PRIx64, codec_fingerprint(node->codec, kind));
+    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
+                                   .topic = node->topics.schemas,
+                                   .partition = 0,
+                                   .key = text_of(key),
+                                   .value = codec_schema(kind),
+                                   .done = on_published,
+                                   .ctx = node,
+                                   .token = kind};
+    node->private->publishing++;
+    if (broker_append(node->broker, &append, &error) == ERROR_OK)
+        return;
+    node->private->publishing--;
+    log_error("publishing a schema", LOG_ERR(&error));
+}
+
+static void schemas_first_end(struct node *node)
+{
+    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
+        if (kind != RECORD_ORDER_ROW && !node->private->schema_seen[kind])
+            publish(node, (enum record_kind)kind);
+    if (node->private->publishing == 0) {
+        node->private->published = true;
+        ready_when_all_is_read(node);
+    }
+}
+
+/* ---- workflows ---- */
+
+static void workflow_record(struct node *node, const struct broker_record *record)
+{
+    struct error error = {0};
+    struct record decoded;
+    if (record->value.data == NULL)
+        return;
+    heap_arena_reset(&node->scratch);
+    enum error_class class =
+        codec_decode(node->codec, record->value, true, &node->scratch.arena, &decoded, &error);
+    if (class == ERROR_OK && decoded.kind == RECORD_WORKFLOW_DEFINITION)
+        class = workflow_registry_add(node->workflows, &decoded.workflow_definition, &error);
+    if (class != ERROR_OK)
+        log_warning("a workflow definition is not usable", LOG_TEXT("key", record->key),
+                    LOG_I64("offset", record->offset), LOG_ERR(&error));
+}
+
+/* ---- open and close ---- */
+
+static enum error_class connect_broker(struct service_context *service, unsigned flags,
+                                       struct broker **ret_broker, struct error *ret_error)
+{
+    const struct config *config = service->config;
+    struct broker_kafka_setting settings[SETTINGS_MAX + 1];
+    size_t count = config_kafka_count(config);
+    size_t own = 0;
+    if (count > SETTINGS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
+                         SETTINGS_MAX);
+    /* Weaker than the user's, which follow. */
+    if ((flags & NODE_READS_AT_LEISURE) != 0)
+        settings[own++] = (struct broker_kafka_setting){"fetch.min.bytes", "262144"};
+    for (size_t i = 0; i < count; i++)
+        config_kafka_at(config, i, &settings[own + i].name, &settings[own + i].value);
+    bool is_static = config_bool(config, "group.static");
+    struct broker_kafka_options options = {
+        .settings = settings,
+        .setting_count = own + count,
+        .client_id = service->instance_id,
+        .group_instance_id = is_static ? service->instance_id : NULL,
+        .session_timeout_ms = config_ms(config, "session.timeout.ms"),
+        .embedded = config_bool(config, "embedded"),
+    };
+    return broker_kafka_new(service->loop, &options, ret_broker, ret_error);
+}
+
+static enum error_class check_topics(struct node *node, struct error *ret_error)
+{
+    int32_t commands = 0;
+    int32_t events = 0;
+    int64_t deadline =
+        clock_mono_ms(node->service->clock) + config_ms(node->service->config, "start.timeout.ms");
+    do {
+        commands = broker_partition_count(node->broker, node->topics.commands, METADATA_MS);
+        events = broker_partition_count(node->broker, node->topics.events, METADATA_MS);
+    } while ((commands < 0 || events < 0) && clock_mono_ms(node->service->clock) < deadline);
+    if (commands < 0 || events < 0)
+        return error_set(
+            ret_error, ERROR_RETRY, "BrokerUnavailable",
+            "no broker answers at %s: is it running, is kafka.bootstrap.servers right?",
+            config_string(node->service->config, "kafka.bootstrap.servers"));
+    if (commands == 0 || events == 0)
+        return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
+                         "topic %s does not exist, or this user may not Describe it: create the "
+                         "topics with `reeve topics apply`, or grant the right",
+                         commands == 0 ? node->topics.commands : node->topics.events);
+    if (commands != events)
+        return error_set(ret_error, ERROR_REJECT, "PartitionsDiffer",
+                         "%s has %d partitions but %s has %d: the number was fixed when they were "
+                         "created and must be equal",
+                         node->topics.commands, commands, node->topics.events, events);
+    node->partition_count = commands;
+    return ERROR_OK;
+}
+
+enum error_class node_open(struct service_context *service, unsigned flags,
+                           const struct node_ops *ops, void *ctx, struct node **ret_node,
+                           struct error *ret_error)
+{
+    struct broker *broker = NULL;
+    enum error_class class = connect_broker(service, flags, &broker, ret_error);
+    return class != ERROR_OK ? class
+                             : node_open_on(service, broker, flags, ops, ctx, ret_node, ret_error);
+}
+
+enum error_class node_open_on(struct service_context *service, struct broker *broker,
+                              unsigned flags, const struct node_ops *ops, void *ctx,
+                              struct node **ret_node, struct error *ret_error)
+{
+    struct node *node = calloc(1, sizeof(*node));
+    assert(node != NULL);
+    node->private = calloc(1, sizeof(*node->private));
+    assert(node->private != NULL);
+    node->service = service;
+    node->broker = broker;
+    service->broker = broker;
+    node->ops = ops;
+    node->ctx = ctx;
+    node->codec = codec_new();
+    heap_arena_init(&node->scratch, 64 * 1024);
+    enum error_class class =
+        topics_init(&node->topics, config_string(service->config, "topics.prefix"), ret_error);
+    if (class == ERROR_OK)
+        class = check_topics(node, ret_error);
+    if (class != ERROR_OK) {
+        node_close(node);
+        return class;
+    }
+    side_init(&node->private->schemas, node, node->topics.schemas, schema_record,
+              schemas_first_end);
+    if ((flags & NODE_FOLLOWS_WORKFLOWS) != 0) {
+        node->private->follows_workflows = true;
+        node->workflows = workflow_registry_new();
+        side_init(&node->private->workflows, node, node->topics.workflows, workflow_record,
+                  ready_when_all_is_read);
+    }
+    *ret_node = node;
+    return ERROR_OK;
+}
+
+void node_close(struct node *node)
+{
+    if (node == NULL)
+        return;
+    node->private->closing = true;
+    side_close(&node->private->schemas);
+    side_close(&node->private->workflows);
+    node->service->broker = NULL;
+    broker_free(node->broker);
+    workflow_registry_free(node->workflows);
+    codec_free(node->codec);
+    heap_arena_deinit(&node->scratch);
+    buffer_deinit(&node->private->value);
+    free(node->private);
+    free(node);
+}
+
+/* ---- appending ---- */
+
+/* Records of the log go where N says; of other topics each has its own number of partitions. */
+static int32_t partition_for(const struct node *node, enum broker_producer producer,
+                             int32_t partition, struct text key)
+{
+    if (partition >= 0)
+        return partition;
+    return producer == BROKER_PRODUCER_LOG ? broker_partition_of(key, node->partition_count)
+                                           : BROKER_BY_KEY;
+}
+
+enum error_class node_append(struct node *node, enum broker_producer producer, const char *topic,
+                             int32_t partition, struct text key, enum record_kind kind,
+                             const void *record, broker_appended done, void *ctx, uint64_t token,
+                             struct error *ret_error)
+{
+    struct buffer *value = &node->private->value;
+    value->size = 0;
+    codec_encode(node->codec, kind, record, value);
+    struct broker_append append = {.producer = producer,
+                                   .topic = topic,
+                                   .partition = partition_for(node, producer, partition, key),
+                                   .key = key,
+                                   .value = {(const char *)value->data, (uint32_t)value->size},
+                                   .done = done,
+                                   .ctx = ctx,
+                                   .token = token};
+    return broker_append(node->broker, &append, ret_error);
+}
+
+static struct broker_header header(const char *name, const char *value)
+{
+    return (struct broker_header){text_of(name), text_of(value)};
+}
+
+enum error_class node_dead_letter(struct node *node, const struct broker_record *record,
+                                  const char *code, const char *message, broker_appended done,
+                                  void *ctx, uint64_t token, struct error *ret_error)
+{
+    char partition[16];
+    char offset[24];
+    struct broker_header headers[BROKER_HEADERS_MAX];
+    uint32_t count = 0;
+    (void)snprintf(partition, sizeof(partition), "%d", record->partition);
+    (void)snprintf(offset, sizeof(offset), "%" PRId64, record->offset);
+    headers[count++] = header("__streams.errors.exception", code);
+    headers[count++] = header("__streams.errors.message", message);
+    headers[count++] = header("__streams.errors.topic", record->topic);
+    headers[count++] = header("__streams.errors.partition", partition);
+    headers[count++] = header("__streams.errors.offset", offset);
+    for (uint32_t i = 0; i < record->header_count && count < BROKER_HEADERS_MAX; i++)
+        headers[count++] = record->headers[i];
+    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
+                                   .topic = node->topics.dead_letters,
+                                   .partition =
+                                       broker_partition_of(record->key, node->partition_count),
+                                   .key = record->key,
+                                   .value = record->value,
+                                   .headers = headers,
+                                   .header_count = count,
+                                   .done = done,
+                                   .ctx = ctx,
+                                   .token = token};
+    return broker_append(node->broker, &append, ret_error);
+}
+
+static void on_alert_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    (void)ctx;
+    (void)token;
+    (void)offset;
+    if (error != NULL && error_is(error))
+        log_error_limited("an alert was not delivered", LOG_ERR(error));
+}
+
+static void append_alert(struct node *node, const struct operator_alert *alert)
+{
+    struct error error;
+    if (node_append(node, BROKER_PRODUCER_EFFECTS, node->topics.alerts, -1, alert->by,
+                    RECORD_OPERATOR_ALERT, alert, on_alert_appended, NULL, 0, &error) != ERROR_OK)
+        log_error_limited("an alert was not delivered", LOG_ERR(&error));
+}
+
+void node_alert(struct node *node, int32_t partition, const char *code, const char *message)
+{
+    struct operator_alert alert = {.raised = true,
+                                   .code = text_of(code),
+                                   .message = text_of(message),
+                                   .by = text_of(node->service->instance_id),
+                                   .partition = partition,
+                                   .command_offset = -1,
+                                   .decided_at = clock_wall_ms(node->service->clock)};
+    log_warning("alert", LOG_I64("partition", partition), LOG_STR("code", code),
+                LOG_STR("message", message));
+    append_alert(node, &alert);
+}
+
+void node_agent_alert(struct node *node, bool raised, const char *agent, const char *code,
+                      const char *message)
+{
+    struct operator_alert alert = {.raised = raised,
+                                   .code = text_of(code),
+                                   .message = text_of(message),
+                                   .by = text_of(agent),
+                                   .partition = -1,
+                                   .command_offset = -1,
+                                   .decided_at = clock_wall_ms(node->service->clock)};
+    if (raised)
+        log_warning("alert", LOG_STR("agent", agent), LOG_STR("code", code),
+                    LOG_STR("message", message));
+    else
+        log_info("alert closed", LOG_STR("agent", agent), LOG_STR("code", code),
+                 LOG_STR("message", message));
+    append_alert(node, &alert);
+}

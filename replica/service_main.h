@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main of every service: a service is a name and a few handlers.
+ *
+ *     static const struct service service = {.name = "scheduler", .start = start, ...};
+ *     int scheduler_main(int argc, char **argv) { return service_main(&service, argc, argv); }
+ *
+ * service_main reads the configuration, opens the log, locks the data directory, starts the loop
+ * and the HTTP server (livez, readyz, metrics; its port is written to <data.dir>/http.port),
+ * calls start, and runs the loop. SIGTERM or SIGINT: readyz says no, drain is called, and the
+ * service calls service_drained when nothing of its own is outstanding; after drain.timeout.ms
+ * it is stopped anyway. A second signal stops it at once. Then stop is called and the process
+ * leaves with a code of exit_code.h. SIGKILL at any moment is safe by design of the services. */
+#ifndef REPLICA_SERVICE_MAIN_H
+#define REPLICA_SERVICE_MAIN_H
+
+#include "base/error.h"
+#include "kafka/broker.h"
+#include "platform/clock.h"
+#include "platform/config/config.h"
+#include "platform/disk_guard.h"
+#include "platform/exit_code.h"
+#include "platform/http/server.h"
+#include "platform/loop.h"
+#include "platform/metrics.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* All borrowed, valid from start to the end of stop. */
+struct service_context {
+    const char *name;
+    /* Of a copy that a part of the service has, with a configuration of its own; NULL = no copy. */
+    struct service_context *whole;
+    const char *instance_id;
+    const char *data_dir; /* exists, is locked by this process */
+    const struct clock *clock;
+    struct config *config;
+    struct loop *loop;
+    struct metrics *metrics;
+    struct http_server *http;
+    struct disk_guard *disk; /* NULL: nobody looks at the free space */
+    /* While it is in trouble readyz says no. Set and unset with the node; NULL: none yet. */
+    const struct broker *broker;
+};
+
+struct service {
+    const char *name; /* "scheduler" */
+    unsigned bit;     /* CONFIG_SCHEDULER: which keys --help shows */
+    /* Keeps stores below data.dir: their disk is watched, and readyz says no while it is low. */
+    bool has_stores;
+    /* Builds the service; *ret_state goes to the other handlers. An error ends the process:
+     * class RETRY with 69, REJECT with 65 (78 if its code is Config), FATAL with 70. */
+    enum error_class (*start)(struct service_context *context, void **ret_state,
+                              struct error *ret_error);
+    /* Ready to take work? Else a reason in one line. May be NULL. */
+    bool (*ready)(void *state, char *ret_reason, size_t reason_size);
+    /* Begin to finish; call service_drained when done (from here or later). NULL = nothing to
+     * finish. */
+    void (*drain)(void *state);
+    /* Frees everything; the loop does not run any more. Called iff start succeeded. May be NULL. */
+    void (*stop)(void *state);
+};
+
+/* argv as after `reeve run SERVICE`: flags only, no program name. */
+int service_main(const struct service *service, int argc, char *const argv[]);
+
+/* Nothing outstanding: the loop ends with this turn. */
+void service_drained(struct service_context *context);
+/* The service cannot go on: logs the error and ends the loop, the exit code follows from the
+ * class. */
+void service_fail(struct service_context *context, const struct error *error);
+
+#endif

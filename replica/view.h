@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One partition's state as a service holds it: the store, hot orders decoded in memory above it,
+ * and the checkpoint.
+ *
+ * Records of events[p] are folded in offset order (view_fold) or, by the owner, applied as it
+ * decides them (view_decided); both end in the same lines. Nothing is durable until view_commit()
+ * writes all touched orders, their deadlines and the checkpoint in ONE batch. view_rollback()
+ * forgets what was not committed. Loop thread only. */
+#ifndef REPLICA_VIEW_H
+#define REPLICA_VIEW_H
+
+#include "base/heap_arena.h"
+#include "kafka/broker.h"
+#include "replica/admission.h"
+#include "schemas/codec.h"
+#include "services/scheduler/backlog.h"
+#include "statestore/store.h"
+
+struct view;
+
+struct view_options {
+    struct store_env *env;
+    struct codec *codec;
+    const char *path;      /* the store's directory */
+    uint32_t cache_orders; /* bound of clean orders in memory */
+    bool deadlines;        /* keep the deadline index (supervisor, verify) */
+    /* Keep history and secondary indexes (console). What concerns no order (Claims, commands that
+     * nobody could read) is in the history of the order "". */
+    bool history;
+    /* Count what runs and waits, and keep the rows of what waits (scheduler). NULL: neither. */
+    struct router *router;
+    bool apart; /* what it counts stays out of the router's sums: a standby's */
+};
+
+/* New. A corrupt store is dropped here and begun afresh (*ret_dropped says so, for the log). FATAL
+ * only when the directory cannot be used. */
+enum error_class view_open(const struct view_options *options, struct view **ret_view,
+                           bool *ret_dropped, struct error *ret_error);
+/* Forgets what was not committed. NULL is fine. */
+void view_close(struct view *view);
+/* Closes, removes the directory and begins with an empty store. */
+enum error_class view_drop(struct view *view, struct error *ret_error);
+
+/* Read-only. What is folded so far, committed or not. */
+const struct checkpoint *view_checkpoint(const struct view *view);
+/* What the store holds: as of the last commit. */
+const struct checkpoint *view_committed(const struct view *view);
+struct store *view_store(struct view *view);
+/* NULL without a router. */
+struct work *view_work(const struct view *view);
+/* See work_set_apart(). */
+void view_set_apart(struct view *view, bool apart);
+/* Remembered with the first commit; checked by log_check. */
+void view_set_cluster_id(struct view *view, const char *cluster_id);
+void view_set_emitted_through(struct view *view, int64_t offset);
+
+/* The order, or NULL in *ret_order. Borrowed until the next call that folds, decides or commits. */
+enum error_class view_order(struct view *view, struct text order_id, const struct order **ret_order,
+                            struct error *ret_error);
+
+/* What a folded record was. */
+struct view_folded {
+    enum record_kind kind;
+    enum admission admission;
+    struct record *record;     /* in the view's scratch arena, until the next fold */
+    const struct order *order; /* after an admitted Decision; NULL when there is none (any more) */
+    bool existed;              /* the order, before it; then in this state and of this workflow: */
+    enum order_state state_before;
+    struct text workflow_before; /* borrowed like `order` */
+};
+
+/* Folds the record at offset checkpoint.next_event_offset or beyond (asserted). FATAL:
+ * "UnknownEvent", "UndecodableEvent" (what to do is in the message) or the store's errors.
+ * *ret_folded may be NULL. */
+enum error_class view_fold(struct view *view, const struct broker_record *record,
+                           struct view_folded *ret_folded, struct error *ret_error);
+
+/* The owner's own Decision, before it is acknowledged: `value` are the bytes appended, `offset`
+ * where they must land. Asserts that it is admitted. */
+enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,
+                              int64_t offset, struct error *ret_error);
+/* The owner's own Attempt, likewise. */
+void view_attempted(struct view *view, const struct attempt *attempt, struct text value,
+                    int64_t offset);
+
+/* Records folded and orders touched since the last commit: the caller commits when they are many,
+ * at the end, or once a while. */
+uint32_t view_dirty(const struct view *view);
+/* `bulk`: folding from zero; end it with view_end_bulk(). On failure: drop and fold again. */
+enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error);
+enum error_class view_end_bulk(struct view *view, struct error *ret_error);
+/* Trims the cache to its bound and tidies long-lived orders: after a commit, when no text of a
+ * Decision that borrowed from an order is needed any more. Does nothing while held. */
+void view_tidy(struct view *view);
+/* While held (Decisions that borrow from orders are in flight) no order moves or leaves the cache.
+ */
+void view_hold(struct view *view, bool held);
+/* Back to the last commit. */
+enum error_class view_rollback(struct view *view, struct error *ret_error);
+
+#endif

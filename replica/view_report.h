@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /stores: what a service's live stores hold, for `reeve verify`: partition, the offset up to
+ * which they are folded, and the digest there. Computing a digest reads the whole store while the
+ * loop waits: an operator asks for it, nothing else. */
+#ifndef REPLICA_VIEW_REPORT_H
+#define REPLICA_VIEW_REPORT_H
+
+#include "platform/http/server.h"
+#include "replica/view.h"
+
+struct view_report;
+
+/* `each` calls view_report_add for every open partition. `deadlines`: the stores keep the deadline
+ * index. */
+void view_report_route(struct http_server *http, bool deadlines,
+                       void (*each)(void *ctx, struct view_report *report), void *ctx);
+void view_report_add(struct view_report *report, int32_t partition, struct view *view);
+
+enum { DIGEST_TEXT_SIZE = 33 };
+void digest_text(const struct content_hash *digest, char ret_text[DIGEST_TEXT_SIZE]);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows that a commit writes of an order: its own, and those of the indexes that the view keeps
+ * (deadlines, the console's secondary indexes, what waits). Index rows hold values that change, so
+ * an entry remembers those that are in the store. */
+#include "replica/view_internal.h"
+
+#include <assert.h>
+
+enum { INDEX_ROWS_MAX = WORKFLOW_STEPS_MAX + STORE_INDEX_COUNT };
+
+static uint32_t index_rows_of(const struct order *order, struct index_row rows[INDEX_ROWS_MAX])
+{
+    uint32_t count = 0;
+    int64_t at = order->updated_at;
+    rows[count++] = (struct index_row){INDEX_STATE, text_of(order_state_name(order->state)), at};
+    rows[count++] = (struct index_row){INDEX_TIME, {0}, at};
+    rows[count++] = (struct index_row){INDEX_WORKFLOW, order->details.workflow, at};
+    if (!text_empty(order->reason_code))
+        rows[count++] = (struct index_row){INDEX_ERROR, order->reason_code, at};
+    if (order->alert_open)
+        rows[count++] = (struct index_row){INDEX_ALERT, TEXT("open"), at};
+    for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
+        const struct step *step = &order->steps[i];
+        if (step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
+            step->queued_at != 0)
+            rows[count++] = (struct index_row){INDEX_STEP, step->name, at};
+    }
+    assert(count <= INDEX_ROWS_MAX);
+    return count;
+}
+
+static void remember_deadlines(struct view_entry *entry)
+{
+    struct deadline deadlines[DEADLINES_MAX];
+    struct view_rows *rows = &entry->rows;
+    rows->deadline_count = deadlines_of(&entry->order, deadlines);
+    rows->deadlines = ARENA_ARRAY(&entry->heap.arena, struct deadline, rows->deadline_count);
+    memcpy(rows->deadlines, deadlines, rows->deadline_count * sizeof(deadlines[0]));
+}
+
+static void remember_indexed(struct view_entry *entry)
+{
+    struct index_row indexed[INDEX_ROWS_MAX];
+    struct view_rows *rows = &entry->rows;
+    struct arena *arena = &entry->heap.arena;
+    rows->indexed_count = index_rows_of(&entry->order, indexed);
+    rows->indexed = ARENA_ARRAY(arena, struct index_row, rows->indexed_count);
+    for (uint32_t i = 0; i < rows->indexed_count; i++) {
+        rows->indexed[i] = indexed[i];
+        rows->indexed[i].value = arena_text(arena, indexed[i].value);
+    }
+}
+
+static void remember_waiting(struct view_entry *entry)
+{
+    struct work_row waiting[WORKFLOW_STEPS_MAX];
+    struct view_rows *rows = &entry->rows;
+    struct arena *arena = &entry->heap.arena;
+    rows->waiting_count = work_rows_of(&entry->order, waiting);
+    if (rows->waiting_count == 0) /* nearly always */
+        return;
+    rows->waiting = ARENA_ARRAY(arena, struct work_row, rows->waiting_count);
+    for (uint32_t i = 0; i < rows->waiting_count; i++) {
+        rows->waiting[i].queued_at = waiting[i].queued_at;
+        rows->waiting[i].lane = arena_text(arena, waiting[i].lane);
+    }
+}
+
+void view_rows_remember(const struct view *view, struct view_entry *entry)
+{
+    entry->rows = (struct view_rows){0};
+    if (view_entry_is_expired(entry))
+        return;
+    if (view->options.deadlines)
+        remember_deadlines(entry);
+    if (view->options.history)
+        remember_indexed(entry);
+    if (view->work != NULL)
+        remember_waiting(entry);
+}
+
+static bool has_deadline(const struct view_rows *rows, const struct deadline *wanted)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < rows->deadline_count && !has; i++)
+        has = rows->deadlines[i].due_at == wanted->due_at &&
+              rows->deadlines[i].step == wanted->step && rows->deadlines[i].kind == wanted->kind;
+    return has;
+}
+
+/* Only what changes: a row of the index costs as much as the order's own. */
+static void put_deadlines(struct view *view, struct text order_id, const struct view_rows *before,
+                          const struct view_rows *now)
+{
+    for (uint32_t i = 0; i < before->deadline_count; i++) {
+        if (!has_deadline(now, &before->deadlines[i]))
+            store_batch_delete_deadline(view->batch, order_id, &before->deadlines[i]);
+    }
+    for (uint32_t i = 0; i < now->deadline_count; i++) {
+        if (!has_deadline(before, &now->deadlines[i]))
+            store_batch_put_deadline(view->batch, order_id, &now->deadlines[i]);
+    }
+}
+
+static bool waits_likewise(const struct view_rows *rows, const struct work_row *wanted)
+{
+    bool same = false;
+    for (uint32_t i = 0; i < rows->waiting_count && !same; i++)
+        same = rows->waiting[i].queued_at == wanted->queued_at &&
+               text_equal(rows->waiting[i].lane, wanted->lane);
+    return same;
+}
+
+/* Only what changes, as above. */
+static void put_waiting(struct view *view, struct text order_id, enum priority priority,
+                        const struct view_rows *before, const struct view_rows *now)
+{
+    struct waiting_row row = {.priority = priority, .order_id = order_id};
+    for (uint32_t i = 0; i < before->waiting_count; i++) {
+        row.lane = before->waiting[i].lane;
+        row.queued_at = before->waiting[i].queued_at;
+        if (!waits_likewise(now, &before->waiting[i]))
+            store_batch_delete_waiting(view->store, view->batch, &row);
+    }
+    for (uint32_t i = 0; i < now->waiting_count; i++) {
+        row.lane = now->waiting[i].lane;
+        row.queued_at = now->waiting[i].queued_at;
+        if (!waits_likewise(before, &now->waiting[i]))
+            store_batch_put_waiting(view->store, view->batch, &row);
+    }
+}
+
+/* All of them change with every version: each row holds the time of the order's last change. */
+static void put_indexed(struct view *view, struct text order_id, const struct view_rows *before,
+                        const struct view_rows *now)
+{
+    for (uint32_t i = 0; i < before->indexed_count; i++)
+        store_batch_delete_index(view->batch, before->indexed[i].index, before->indexed[i].value,
+                                 before->indexed[i].updated_at, order_id);
+    for (uint32_t i = 0; i < now->indexed_count; i++)
+        store_batch_put_index(view->batch, now->indexed[i].index, now->indexed[i].value,
+                              now->indexed[i].updated_at, order_id);
+}
+
+static void put_order(struct view *view, struct text order_id, const struct view_entry *entry)
+{
+    if (view_entry_is_expired(entry)) {
+        store_batch_delete_order(view->batch, order_id);
+        return;
+    }
+    view->row.size = 0;
+    codec_encode(view->options.codec, RECORD_ORDER_ROW, &entry->order, &view->row);
+    store_batch_put_order(view->batch, order_id,
+                          (struct text){(const char *)view->row.data, (uint32_t)view->row.size});
+}
+
+void view_rows_put(struct view *view, struct view_entry *entry)
+{
+    struct text id = {entry->id, entry->id_size};
+    struct view_rows before = entry->rows; /* in the entry's arena, which only grows */
+    put_order(view, id, entry);
+    view_rows_remember(view, entry);
+    put_indexed(view, id, &before, &entry->rows);
+    put_deadlines(view, id, &before, &entry->rows);
+    put_waiting(view, id, entry->order.details.priority, &before, &entry->rows);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attempts' outcomes as rows of the answers' store:
+ *     version u8 | accepted u8 | succeeded u8 | effect u8 | claim 16 | decision offset LE8 |
+ *     order version LE8 | complete by LE8 | output, error name, error message: each size LE4, bytes
+ * The host is little-endian, as everywhere in the stores. */
+#include "services/agent/answers/answer_cache.h"
+
+#include "platform/logger.h"
+#include "services/agent/answers/marks.h"
+#include "statestore/answers.h"
+#include "statestore/store.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROW_VERSION = 1, TEXTS = 3 };
+
+struct row_head {
+    uint8_t version;
+    uint8_t accepted;
+    uint8_t succeeded;
+    uint8_t effect;
+    uint8_t claim_id[16];
+    int64_t decision_offset;
+    uint64_t order_version;
+    int64_t complete_by;
+} __attribute__((packed));
+
+struct agent_memory {
+    struct agent *agent;
+    char *path;
+    struct answers_options options;
+    struct answers *answers; /* NULL: broken, until the next write opens a new one */
+    struct metrics_gauge *bytes;
+    struct metrics_counter *recalled;
+    struct metrics_counter *written;
+    struct metrics_counter *dropped_early;
+    struct metrics_counter *lost;
+    uint64_t dropped_early_before; /* of stores before this one */
+};
+
+_Static_assert(sizeof(struct uuid) == 16, "a claim id");
+
+static int64_t now_of(const struct agent_memory *memory)
+{
+    return clock_wall_ms(memory->agent->service->clock);
+}
+
+/* ---- opening, and opening anew ---- */
+
+static enum error_class open_store(struct agent_memory *memory, struct error *ret_error)
+{
+    enum error_class class =
+        answers_open(memory->path, &memory->options, now_of(memory), &memory->answers, ret_error);
+    if (class == ERROR_OK && answers_lost_tail(memory->answers))
+        log_warning("the newest answers are lost, some calls may be made again with the same key",
+                    LOG_STR("path", memory->path));
+    return class;
+}
+
+/* What was remembered is gone: calls may be made again, with the same idempotency keys. */
+static enum error_class start_over(struct agent_memory *memory, const struct error *why,
+                                   struct error *ret_error)
+{
+    log_error("the remembered answers are not usable and are dropped: requests that come again are "
+              "called again with the same key",
+              LOG_STR("path", memory->path), LOG_ERR(why));
+    metrics_add(memory->lost, 1);
+    if (memory->answers != NULL)
+        memory->dropped_early_before += answers_dropped_early(memory->answers);
+    answers_close(memory->answers);
+    memory->answers = NULL;
+    enum error_class class = store_drop(memory->path, ret_error);
+    return class == ERROR_OK ? open_store(memory, ret_error) : class;
+}
+
+static enum error_class open_or_start_over(struct agent_memory *memory, struct error *ret_error)
+{
+    struct error error = {.class = ERROR_OK};
+    enum error_class class = open_store(memory, &error);
+    if (class == ERROR_OK)
+        return class;
+    if (strcmp(error.code, "StoreInUse") != 0)
+        return start_over(memory, &error, ret_error);
+    *ret_error = error;
+    return class;
+}
+
+static void refresh(void *ctx)
+{
+    struct agent_memory *memory = ctx;
+    if (memory->answers == NULL)
+        return;
+    metrics_set(memory->bytes, (double)answers_bytes(memory->answers));
+    memory->dropped_early->value =
+        memory->dropped_early_before + answers_dropped_early(memory->answers);
+}
+
+static void add_metrics(struct agent_memory *memory)
+{
+    struct metrics *all = memory->agent->service->metrics;
+    struct metrics_labels labels = METRICS_LABEL("agent", memory->agent->name);
+    memory->bytes =
+        metrics_gauge(all, "reeve_agent_memory_bytes", "Size of the remembered answers.", labels);
+    memory->recalled =
+        metrics_counter(all, "reeve_agent_memory_recalled_total",
+                        "Requests that came again and were answered from memory.", labels);
+    memory->written =
+        metrics_counter(all, "reeve_agent_memory_written_total", "Answers remembered.", labels);
+    memory->dropped_early = metrics_counter(all, "reeve_agent_memory_dropped_early_total",
+                                            "Slices of answers that were forgotten before "
+                                            "agent.memory.ms, as agent.memory.mb was reached.",
+                                            labels);
+    memory->lost = metrics_counter(all, "reeve_agent_memory_lost_total",
+                                   "Times that all answers were dropped as their store was "
+                                   "damaged.",
+                                   labels);
+    metrics_on_render(all, refresh, memory);
+}
+
+enum error_class agent_memory_new(struct agent *agent, struct agent_memory **ret_memory,
+                                  struct error *ret_error)
+{
+    const struct config *config = agent->service->config;
+    int64_t mb = config_int(config, "agent.memory.mb");
+    *ret_memory = NULL;
+    if (mb == 0 || agent->service->data_dir == NULL)
+        return ERROR_OK;
+    struct agent_memory *memory = calloc(1, sizeof(*memory));
+    assert(memory != NULL);
+    memory->agent = agent;
+    memory->options = (struct answers_options){.keep_ms = config_ms(config, "agent.memory.ms"),
+                                               .bytes_max = (uint64_t)mb << 20};
+    int size = asprintf(&memory->path, "%s/answers.%s", agent->service->data_dir, agent->name);
+    assert(size > 0);
+    (void)size;
+    add_metrics(memory);
+    enum error_class class = open_or_start_over(memory, ret_error);
+    if (class != ERROR_OK) {
+        agent_memory_free(memory);
+        return class;
+    }
+    *ret_memory = memory;
+    return ERROR_OK;
+}
+
+void agent_memory_free(struct agent_memory *memory)
+{
+    if (memory == NULL)
+        return;
+    answers_close(memory->answers);
+    free(memory->path);
+    free(memory);
+}
+
+/* ---- rows ---- */
+
+struct text agent_memory_key(struct text order_id, const struct attempt_ref *ref,
+                             char ret_key[ANSWERS_KEY_BYTES_MAX])
+{
+    int size = snprintf(ret_key, ANSWERS_KEY_BYTES_MAX, "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(order_id),
+                        TEXT_ARG(ref->step), direction_name(ref->direction), ref->attempt);
+    assert(size > 0 && size < ANSWERS_KEY_BYTES_MAX); /* the codec's limits */
+    return (struct text){ret_key, (uint32_t)size};
+}
+
+static struct text key_of(const struct step_request *request, char ret_key[ANSWERS_KEY_BYTES_MAX])
+{
+    return agent_memory_key(request->order_id, &request->ref, ret_key);
+}
+
+static void put_text(char **at, struct text text)
+{
+    memcpy(*at, &text.size, sizeof(text.size));
+    *at += sizeof(text.size);
+    if (text.size > 0)
+        memcpy(*at, text.data, text.size);
+    *at += text.size;
+}
+
+static bool take_text(struct text *rest, struct arena *arena, struct text *ret_text)
+{
+    uint32_t size;
+    if (rest->size < sizeof(size))
+        return false;
+    memcpy(&size, rest->data, sizeof(size));
+    rest->data += sizeof(size);
+    rest->size -= (uint32_t)sizeof(size);
+    if (size > rest->size)
+        return false;
+    *ret_text = arena_text(arena, (struct text){rest->data, size});
+    rest->data += size;
+    rest->size -= size;
+    return true;
+}
+
+/* False: no row of ours. *ret_known: of this very attempt. */
+static bool read_head(struct text row, const struct step_request *request,
+                      struct row_head *ret_head, bool *ret_known)
+{
+    struct row_head head;
+    if (row.size < sizeof(head))
+        return false;
+    memcpy(&head, row.data, sizeof(head));
+    if (head.version != ROW_VERSION || head.effect >= EFFECT_COUNT)
+        return false;
+    struct request_mark mark = {.decision_offset = head.decision_offset,
+                                .order_version = head.order_version,
+                                .complete_by = head.complete_by};
+    memcpy(&mark.claim_id, head.claim_id, sizeof(head.claim_id));
+    *ret_known = request_mark_compare(&mark, request) != MARK_OTHER;
+    *ret_head = head;
+    return true;
+}
+
+static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_known)
+{
+    struct row_head head;
+    struct arena *arena = &attempt->memory.arena;
+    if (!read_head(row, &attempt->request, &head, ret_known))
+        return false;
+    if (!*ret_known)
+        return true;
+    struct text rest = {row.data + sizeof(head), row.size - (uint32_t)sizeof(head)};
+    struct text texts[TEXTS];
+    for (int i = 0; i < TEXTS; i++)
+        if (!take_text(&rest, arena, &texts[i]))
+            return false;
+    attempt->noted = true;
+    attempt->accepted = head.accepted != 0;
+    attempt->succeeded = head.succeeded != 0;
+    attempt->effect = (enum effect)head.effect;
+    attempt->output = texts[0];
+    attempt->error_name = texts[1];
+    attempt->error_message = texts[2];
+    return true;
+}
+
+bool agent_memory_knows(struct agent_memory *memory, const struct step_request *request)
+{
+    char key[ANSWERS_KEY_BYTES_MAX];
+    struct row_head head;
+    struct text row;
+    struct error error;
+    bool known = false;
+    if (memory == NULL || memory->answers == NULL ||
+        answers_get(memory->answers, key_of(request, key), &row, &error) != ERROR_OK)
+        return false; /* who recalls it next says what is wrong */
+    if (row.data != NULL && !read_head(row, request, &head, &known))
+        known = false;
+    answers_value_free(row);
+    return known;
+}
+
+bool agent_memory_recall(struct agent_memory *memory, struct agent_attempt *attempt)
+{
+    char key[ANSWERS_KEY_BYTES_MAX];
+    struct text row;
+    struct error error, second;
+    bool known = false;
+    if (memory == NULL || memory->answers == NULL)
+        return false;
+    enum error_class class =
+        answers_get(memory->answers, key_of(&attempt->request, key), &row, &error);
+    if (class == ERROR_OK && row.data != NULL && !read_row(row, attempt, &known)) {
+        class = error_set(&error, ERROR_FATAL, "StoreCorrupt", "an answer is no row of ours");
+        known = false;
+    }
+    if (class == ERROR_OK)
+        answers_value_free(row);
+    else if (start_over(memory, &error, &second) != ERROR_OK)
+        log_error("no answers are remembered", LOG_ERR(&second)); /* the next write says more */
+    if (known)
+        metrics_add(memory->recalled, 1);
+    return known;
+}
+
+void agent_memory_note(struct agent_memory *memory, const struct agent_attempt *attempt)
+{
+    char key[ANSWERS_KEY_BYTES_MAX];
+    char row[sizeof(struct row_head) + TEXTS * sizeof(uint32_t) + STEP_OUTPUT_BYTES_MAX +
+             ERROR_NAME_BYTES_MAX + MESSAGE_BYTES_MAX];
+    struct row_head head = {
+        .version = ROW_VERSION,
+        .accepted = attempt->accepted,
+        .succeeded = attempt->succeeded,
+        .effect = (uint8_t)attempt->effect,
+        .decision_offset = attempt->request.decision_offset,
+        .order_version = attempt->request.order_version,
+        .complete_by = attempt->request.complete_by,
+    };
+    char *at = row + sizeof(head);
+    if (memory == NULL || memory->answers == NULL)
+        return;
+    memcpy(head.claim_id, &attempt->request.claim_id, sizeof(head.claim_id));
+    memcpy(row, &head, sizeof(head));
+    assert(attempt->output.size <= STEP_OUTPUT_BYTES_MAX);
+    assert(attempt->error_name.size <= ERROR_NAME_BYTES_MAX);
+    assert(attempt->error_message.size <= MESSAGE_BYTES_MAX);
+    put_text(&at, attempt->output);
+    put_text(&at, attempt->error_name);
+    put_text(&at, attempt->error_message);
+    answers_put(memory->answers, key_of(&attempt->request, key),
+                (struct text){row, (uint32_t)(at - row)});
+    metrics_add(memory->written, 1);
+}
+
+enum memory_write agent_memory_write(struct agent_memory *memory)
+{
+    struct error error, second;
+    if (memory == NULL)
+        return MEMORY_WRITTEN;
+    bool open = memory->answers != NULL;
+    uint64_t early = open ? answers_dropped_early(memory->answers) : 0;
+    if (open && answers_write(memory->answers, now_of(memory), &error) == ERROR_OK) {
+        if (early < answers_dropped_early(memory->answers))
+            log_warning_limited("answers are forgotten before agent.memory.ms, as agent.memory.mb "
+                                "is reached",
+                                LOG_STR("path", memory->path));
+        return MEMORY_WRITTEN;
+    }
+    enum error_class class =
+        open ? start_over(memory, &error, &second) : open_or_start_over(memory, &second);
+    if (class == ERROR_OK)
+        return MEMORY_AGAIN;
+    service_fail(memory->agent->service, &second);
+    return MEMORY_FAILED;
+}

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The state machine of attempts.h. */
+#include "services/agent/core/attempts.h"
+
+#include "services/agent/core/active_steps.h"
+#include "services/agent/core/attempt_pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct attempts {
+    struct attempts_options options;
+    const struct attempts_ops *ops;
+    void *ctx;
+    struct lanes lanes;
+    struct agent_attempt *first; /* all in hand */
+    struct shelf shelf;
+    uint32_t in_hand;
+    uint32_t running;
+    size_t bytes;
+    bool *owned; /* by partition */
+    size_t owned_count;
+    bool draining;
+    struct attempts_counts counts;
+};
+
+/* ---- making and keeping attempts ---- */
+
+struct attempts *attempts_new(const struct attempts_options *options,
+                              const struct attempts_ops *ops, void *ctx)
+{
+    assert(options->backoff_ms > 0 && options->backoff_ms_max > 0);
+    struct attempts *attempts = calloc(1, sizeof(*attempts));
+    assert(attempts != NULL);
+    attempts->options = *options;
+    attempts->ops = ops;
+    attempts->ctx = ctx;
+    lanes_init(&attempts->lanes, options->lanes_idle_max, options->seed);
+    return attempts;
+}
+
+void attempts_free(struct attempts *attempts)
+{
+    if (attempts == NULL)
+        return;
+    for (struct agent_attempt *attempt = attempts->first; attempt != NULL;) {
+        struct agent_attempt *next = attempt->next;
+        if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
+            attempts->ops->unwait(attempts->ctx, attempt);
+        attempt_free(attempt);
+        attempt = next;
+    }
+    shelf_deinit(&attempts->shelf);
+    lanes_deinit(&attempts->lanes);
+    free(attempts->owned);
+    free(attempts);
+}
+
+struct agent_attempt *attempts_take(struct attempts *attempts)
+{
+    return shelf_take(&attempts->shelf, attempts);
+}
+
+void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    assert(attempt->owner == attempts);
+    shelf_put(&attempts->shelf, attempt);
+}
+
+static void link_in(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    attempt->prev = NULL;
+    attempt->next = attempts->first;
+    if (attempts->first != NULL)
+        attempts->first->prev = attempt;
+    attempts->first = attempt;
+    attempts->in_hand++;
+    attempt->bytes = attempt->memory.arena.used;
+    attempts->bytes += attempt->bytes;
+}
+
+/* The end of an attempt; its origins are settled, or left for others. */
+static void let_go(struct attempts *attempts, struct agent_attempt *attempt, bool settle)
+{
+    struct lane *lane = attempt->lane;
+    assert(attempt != lane->running && attempt != lane->pending);
+    if (lane->newest == attempt) {
+        lane->newest = NULL;
+        lane->settled = settle;
+    }
+    for (const struct request_origin *origin = &attempt->origin; origin != NULL && settle;
+         origin = origin->next)
+        attempts->ops->settled(attempts->ctx, origin);
+    *(attempt->prev != NULL ? &attempt->prev->next : &attempts->first) = attempt->next;
+    if (attempt->next != NULL)
+        attempt->next->prev = attempt->prev;
+    assert(attempts->in_hand > 0 && attempts->bytes >= attempt->bytes);
+    attempts->in_hand--;
+    attempts->bytes -= attempt->bytes;
+    lanes_release(&attempts->lanes, lane);
+    shelf_put_used(&attempts->shelf, attempt);
+}
+
+static void end_in_silence(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    attempts->counts.silent++;
+    let_go(attempts, attempt, true);
+}
+
+/* ---- trying ---- */
+
+static int64_t wall_now(const struct attempts *attempts)
+{
+    return clock_wall_ms(attempts->options.clock);
+}
+
+static bool may_start(const struct attempts *attempts, const struct agent_attempt *attempt)
+{
+    int32_t partition = attempt->origin.partition;
+    return !attempts->draining && (size_t)partition < attempts->owned_count &&
+           attempts->owned[partition];
+}
+
+static uint64_t salt_of(const struct agent_attempt *attempt)
+{
+    const struct step_request *request = &attempt->request;
+    return retry_salt(request->order_id, request->ref.step, (int)request->ref.direction,
+                      request->ref.attempt * 1000 + attempt->call.try_number);
+}
+
+int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t retry, uint64_t salt)
+{
+    int64_t wait = options->backoff_ms;
+    for (uint32_t i = 1; i < retry && wait < options->backoff_ms_max; i++)
+        wait *= 2;
+    if (wait > options->backoff_ms_max)
+        wait = options->backoff_ms_max;
+    /* Half is certain, so that the waits grow; half is spread, so that callers do not march in
+     * step. */
+    int64_t certain = wait - wait / 2;
+    return certain + (int64_t)(salt % (uint64_t)(wait / 2 + 1));
+}
+
+/* Starts a try, or finds that it is too late for one. The attempt may be gone afterwards. */
+static void begin(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    struct lane *lane = attempt->lane;
+    int64_t now = wall_now(attempts);
+    assert(may_start(attempts, attempt) && lane->running == NULL);
+    if (lane->pending == attempt)
+        lane->pending = NULL;
+    assert(lane->pending == NULL);
+    if (now >= attempt->request.complete_by) {
+        end_in_silence(attempts, attempt);
+        return;
+    }
+    attempts->counts.tries++;
+    attempts->counts.retries += attempt->call.try_number > 0;
+    attempts->running++;
+    lane->running = attempt;
+    attempt->state = ATTEMPT_RUNNING;
+    attempt->wait_over = false;
+    attempt->try_started_us = clock_mono_us(attempts->options.clock);
+    attempt->call = (struct agent_call){
+        .request = &attempt->request,
+        .try_number = attempt->call.try_number + 1,
+        .started_at = now,
+        .time_left_ms = attempt->request.complete_by - now,
+    };
+    if (attempt->call.time_left_ms > DURATION_MS_MAX)
+        attempt->call.time_left_ms = DURATION_MS_MAX;
+    attempts->ops->start(attempts->ctx, attempt);
+}
+
+static void report(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    assert(attempt->lane->running != attempt && attempt->lane->pending != attempt);
+    attempt->state = ATTEMPT_REPORTING;
+    if (attempt->accepted)
+        attempts->counts.accepted++;
+    else
+        attempts->counts.reported[attempt->succeeded]++;
+    attempts->ops->report(attempts->ctx, attempt);
+}
+
+/* An attempt that is not running and will not run here: what is known and may have done harm is
+ * told, the rest is left to whoever gets the partition. */
+static void give_up(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    assert(attempt->state == ATTEMPT_WAITING || attempt->state == ATTEMPT_BACKOFF);
+    assert(attempt->lane->pending == attempt);
+    attempt->lane->pending = NULL;
+    if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
+        attempts->ops->unwait(attempts->ctx, attempt);
+    if (attempt->effect != EFFECT_NONE && wall_now(attempts) < attempt->request.complete_by) {
+        report(attempts, attempt);
+        return;
+    }
+    attempts->counts.given_up++;
+    let_go(attempts, attempt, false);
+}
+
+/* A newer attempt came: the log holds an outcome of this one already. */
+static void supersede(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    assert(attempt->lane->pending == attempt);
+    attempt->lane->pending = NULL;
+    if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
+        attempts->ops->unwait(attempts->ctx, attempt);
+    end_in_silence(attempts, attempt);
+}
+
+static void wait_or_report(struct attempts *attempts, struct agent_attempt *attempt,
+                           int64_t retry_after_ms)
+{
+    int64_t now = wall_now(attempts);
+    int64_t wait =
+        attempts_backoff_ms(&attempts->options, attempt->call.try_number, salt_of(attempt));
+    if (retry_after_ms > wait)
+        wait = retry_after_ms;
+    int64_t left = attempt->request.complete_by - now;
+    if (wait > left || left - wait < attempts->options.try_ms_min) {
+        report(attempts, attempt);
+        return;
+    }
+    attempt->state = ATTEMPT_BACKOFF;
+    attempt->wait_over = false;
+    attempt->lane->pending = attempt;
+    attempts->ops->wait(attempts->ctx, attempt, wait);
+    if (attempts->draining)
+        give_up(attempts, attempt);
+}
+
+/* ---- what happens from outside ---- */
+
+static enum attempts_verdict settle_at_once(struct attempts *attempts,
+                                            struct agent_attempt *attempt,
+                                            const struct request_origin *origin,
+                                            enum attempts_verdict verdict)
+{
+    attempts->ops->settled(attempts->ctx, origin);
+    shelf_put_used(&attempts->shelf, attempt);
+    return verdict;
+}
+
+static enum attempts_verdict merge(struct attempts *attempts, struct agent_attempt *into,
+                                   struct agent_attempt *attempt,
+                                   const struct request_origin *origin)
+{
+    struct request_origin *more = ARENA_NEW(&into->memory.arena, struct request_origin);
+    *more = *origin;
+    more->next = into->origin.next;
+    into->origin.next = more;
+    shelf_put_used(&attempts->shelf, attempt);
+    return OFFER_MERGED;
+}
+
+static enum attempts_verdict accept(struct attempts *attempts, struct lane *lane,
+                                    struct agent_attempt *attempt)
+{
+    attempt->lane = lane;
+    lanes_hold(&attempts->lanes, lane);
+    link_in(attempts, attempt);
+    if (lane->pending != NULL)
+        supersede(attempts, lane->pending);
+    lane_note_newest(lane, attempt);
+    if (lane->running != NULL) {
+        attempt->state = ATTEMPT_WAITING;
+        lane->pending = attempt;
+        return OFFER_WAITS;
+    }
+    begin(attempts, attempt);
+    return OFFER_STARTED;
+}
+
+/* The attempt in hand has more time; whatever it waits for goes on. */
+static void extend(struct attempts *attempts, struct lane *lane, const struct step_request *request)
+{
+    struct agent_attempt *attempt = lane->newest;
+    lane->mark = request_mark_of(request);
+    if (attempt == NULL || request->complete_by <= attempt->request.complete_by)
+        return;
+    attempt->request.complete_by = request->complete_by;
+    if (attempt->state == ATTEMPT_RUNNING && attempts->ops->extended != NULL)
+        attempts->ops->extended(attempts->ctx, attempt);
+}
+
+/* What an earlier life knew of it is told again. */
+static enum attempts_verdict remembered(struct attempts *attempts, struct agent_attempt *attempt,
+                                        const struct request_origin *origin)
+{
+    const struct step_request *request = &attempt->request;
+    struct lane *lane = lanes_get(&attempts->lanes, request->order_id, request->ref.step);
+    attempt->origin = *origin;
+    attempt->origin.next = NULL;
+    attempt->lane = lane;
+    lanes_hold(&attempts->lanes, lane);
+    link_in(attempts, attempt);
+    if (lane->pending != NULL)
+        supersede(attempts, lane->pending);
+    lane_note_newest(lane, attempt);
+    if (attempt->accepted)
+        let_go(attempts, attempt, true);
+    else
+        report(attempts, attempt);
+    return OFFER_REMEMBERED;
+}
+
+static enum attempts_verdict offer(struct attempts *attempts, struct agent_attempt *attempt,
+                                   const struct request_origin *origin)
+{
+    const struct step_request *request = &attempt->request;
+    struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
+    if (lane != NULL) {
+        switch (lane_compare(lane, request)) {
+        case LANE_EXTENDED:
+            extend(attempts, lane, request);
+            if (lane->newest != NULL) {
+                (void)merge(attempts, lane->newest, attempt, origin);
+                return OFFER_EXTENDED;
+            }
+            if (lane->settled)
+                return settle_at_once(attempts, attempt, origin, OFFER_REPEATED);
+            break;
+        case LANE_OLDER:
+            return settle_at_once(attempts, attempt, origin, OFFER_STALE);
+        case LANE_SAME:
+            if (lane->newest != NULL)
+                return merge(attempts, lane->newest, attempt, origin);
+            if (lane->settled)
+                return settle_at_once(attempts, attempt, origin, OFFER_REPEATED);
+            break;
+        case LANE_NEWER:
+            break;
+        }
+    }
+    if (attempts->ops->recall != NULL && attempts->ops->recall(attempts->ctx, attempt))
+        return remembered(attempts, attempt, origin);
+    /* What it is for has ended, here or elsewhere: a first request would have come before it. */
+    if (request->extension)
+        return settle_at_once(attempts, attempt, origin, OFFER_STALE);
+    if (wall_now(attempts) >= request->complete_by)
+        return settle_at_once(attempts, attempt, origin, OFFER_EXPIRED);
+    attempt->origin = *origin;
+    attempt->origin.next = NULL;
+    assert(may_start(attempts, attempt));
+    if (lane == NULL)
+        lane = lanes_get(&attempts->lanes, request->order_id, request->ref.step);
+    return accept(attempts, lane, attempt);
+}
+
+bool attempts_has(const struct attempts *attempts, const struct step_request *request)
+{
+    const struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
+    if (lane == NULL || lane->newest == NULL)
+        return false;
+    enum lane_relation relation = lane_compare(lane, request);
+    return relation == LANE_SAME || relation == LANE_EXTENDED;
+}
+
+bool attempts_would_call(const struct attempts *attempts, const struct step_request *request)
+{
+    const struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
+    if (request->extension || wall_now(attempts) >= request->complete_by)
+        return false;
+    if (lane == NULL)
+        return true;
+    switch (lane_compare(lane, request)) {
+    case LANE_SAME:
+    case LANE_EXTENDED:
+        return lane->newest == NULL && !lane->settled;
+    case LANE_OLDER:
+        return false;
+    case LANE_NEWER:
+        break;
+    }
+    return true;
+}
+
+enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
+                                     const struct request_origin *origin)
+{
+    assert(attempt->state == ATTEMPT_BLANK && attempt->owner == attempts);
+    assert(!text_empty(attempt->request.order_id) && attempt->request.ref.attempt > 0);
+    enum attempts_verdict verdict = offer(attempts, attempt, origin);
+    attempts->counts.offers[verdict]++;
+    return verdict;
+}
+
+/* The call is over; returns the attempt that waited for it, or NULL. */
+static struct agent_attempt *end_try(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    struct lane *lane = attempt->lane;
+    assert(attempt->state == ATTEMPT_RUNNING && lane->running == attempt);
+    assert(attempts->running > 0);
+    attempts->running--;
+    lane->running = NULL;
+    return lane->pending;
+}
+
+static void begin_next(struct attempts *attempts, struct agent_attempt *next)
+{
+    if (next != NULL && may_start(attempts, next))
+        begin(attempts, next);
+}
+
+void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt,
+                        struct text output)
+{
+    struct agent_attempt *next = end_try(attempts, attempt);
+    assert(output.size <= STEP_OUTPUT_BYTES_MAX);
+    attempt->succeeded = true;
+    attempt->effect = EFFECT_APPLIED;
+    attempt->output = arena_text(&attempt->memory.arena, output);
+    report(attempts, attempt);
+    begin_next(attempts, next);
+}
+
+void attempts_accepted(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    struct agent_attempt *next = end_try(attempts, attempt);
+    attempt->accepted = true;
+    attempt->effect = EFFECT_UNKNOWN;
+    report(attempts, attempt);
+    begin_next(attempts, next);
+}
+
+/* Copies a text into one that was copied before where it fits, so that many tries need little
+ * memory. */
+static void keep_text(struct agent_attempt *attempt, struct text *kept, struct text text)
+{
+    if (text.size > kept->size || kept->size == 0) {
+        *kept = arena_text(&attempt->memory.arena, text);
+        return;
+    }
+    memcpy((char *)(uintptr_t)kept->data, text.data, text.size);
+    kept->size = text.size;
+}
+
+void attempts_failed(struct attempts *attempts, struct agent_attempt *attempt,
+                     const struct agent_failure *failure)
+{
+    struct agent_attempt *next = end_try(attempts, attempt);
+    assert(failure->name.size > 0 && failure->name.size <= ERROR_NAME_BYTES_MAX);
+    assert(failure->message.size <= MESSAGE_BYTES_MAX);
+    if (failure->effect == EFFECT_APPLIED || attempt->effect == EFFECT_NONE)
+        attempt->effect = failure->effect;
+    keep_text(attempt, &attempt->error_name, failure->name);
+    keep_text(attempt, &attempt->error_message, failure->message);
+    if (next != NULL || wall_now(attempts) >= attempt->request.complete_by)
+        end_in_silence(attempts, attempt);
+    else if (!failure->retriable)
+        report(attempts, attempt);
+    else
+        wait_or_report(attempts, attempt, failure->retry_after_ms);
+    begin_next(attempts, next);
+}
+
+void attempts_resume(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    assert(attempt->state == ATTEMPT_BACKOFF && attempt->lane->pending == attempt);
+    attempt->wait_over = true;
+    if (may_start(attempts, attempt))
+        begin(attempts, attempt);
+}
+
+void attempts_reported(struct attempts *attempts, struct agent_attempt *attempt)
+{
+    assert(attempt->state == ATTEMPT_REPORTING);
+    let_go(attempts, attempt, true);
+}
+
+/* ---- partitions come and go ---- */
+
+void attempts_revoke(struct attempts *attempts)
+{
+    for (size_t i = 0; i < attempts->owned_count; i++)
+        attempts->owned[i] = false;
+}
+
+static void note_owned(struct attempts *attempts, int32_t partition)
+{
+    assert(partition >= 0);
+    size_t need = (size_t)partition + 1;
+    if (need > attempts->owned_count) {
+        attempts->owned = realloc(attempts->owned, need * sizeof(bool));
+        assert(attempts->owned != NULL);
+        memset(attempts->owned + attempts->owned_count, 0, need - attempts->owned_count);
+        attempts->owned_count = need;
+    }
+    attempts->owned[partition] = true;
+}
+
+void attempts_own(struct attempts *attempts, const int32_t *partitions, uint32_t count)
+{
+    attempts_revoke(attempts);
+    for (uint32_t i = 0; i < count; i++)
+        note_owned(attempts, partitions[i]);
+    struct agent_attempt *next;
+    for (struct agent_attempt *attempt = attempts->first; attempt != NULL; attempt = next) {
+        next = attempt->next; /* stays: what happens below ends or begins only this one */
+        bool waits = attempt->state == ATTEMPT_WAITING && attempt->lane->running == NULL;
+        bool due = attempt->state == ATTEMPT_BACKOFF && attempt->wait_over;
+        if (attempt->lane->pending == attempt && !may_start(attempts, attempt))
+            give_up(attempts, attempt);
+        else if (waits || due)
+            begin(attempts, attempt);
+    }
+}
+
+void attempts_drain(struct attempts *attempts)
+{
+    attempts->draining = true;
+    struct agent_attempt *next;
+    for (struct agent_attempt *attempt = attempts->first; attempt != NULL; attempt = next) {
+        next = attempt->next;
+        if (attempt->lane->pending == attempt)
+            give_up(attempts, attempt);
+    }
+}
+
+void attempts_go_on(struct attempts *attempts)
+{
+    attempts->draining = false;
+}
+
+/* ---- figures ---- */
+
+void *attempts_ctx(const struct attempts *attempts)
+{
+    return attempts->ctx;
+}
+
+uint32_t attempts_in_hand(const struct attempts *attempts)
+{
+    return attempts->in_hand;
+}
+
+uint32_t attempts_running(const struct attempts *attempts)
+{
+    return attempts->running;
+}
+
+size_t attempts_bytes(const struct attempts *attempts)
+{
+    return attempts->bytes;
+}
+
+const struct attempts_counts *attempts_counts(const struct attempts *attempts)
+{
+    return &attempts->counts;
+}
+
+const char *attempt_state_name(enum attempt_state state)
+{
+    switch (state) {
+    case ATTEMPT_BLANK:
+        return "blank";
+    case ATTEMPT_WAITING:
+        return "waiting";
+    case ATTEMPT_RUNNING:
+        return "running";
+    case ATTEMPT_BACKOFF:
+        return "backoff";
+    case ATTEMPT_REPORTING:
+        return "reporting";
+    case ATTEMPT_STATE_COUNT:
+        break;
+    }
+    return "?";
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attempts that an agent has in hand: when a try starts, whether another follows, what is
+ * reported, when a request is settled. A state machine without I/O; agent.c connects it to Kafka
+ * and to the agent's vtable.
+ *
+ *     offered -> WAITING -> RUNNING -> REPORTING -> settled
+ *        |          ^         | ^ |       ^
+ *        |          |   BACKOFF +-+-------|------> settled in silence
+ *        +- remembered -------------------+
+ *
+ * Invariants
+ * - A lane is one order and step, in both directions. At most one attempt of a lane is RUNNING, at
+ *   most one is WAITING or in BACKOFF, and that one is the newest.
+ * - No try starts at or after complete_by, by the wall clock.
+ * - A success is always reported. A failure is reported once no further try follows, unless
+ *   complete_by has passed or a newer attempt came: then silence.
+ * - The effect of a reported failure is that of the worst try: NONE only if each one was definite.
+ * - What is remembered (ops->recall) is never called again: its report is sent once more, or the
+ *   call was accepted and a callback reports it.
+ * - More time moves complete_by of an attempt in hand. It starts no call by itself.
+ * - An origin (a record that asked for the attempt) is settled once: when the report was
+ *   acknowledged or silence was decided. What is given up for others to do is never settled. */
+#ifndef SERVICES_AGENT_CORE_ATTEMPTS_H
+#define SERVICES_AGENT_CORE_ATTEMPTS_H
+
+#include "base/heap_arena.h"
+#include "platform/clock.h"
+#include "platform/loop.h"
+#include "services/agent/sdk/agent.h"
+
+enum attempt_state {
+    ATTEMPT_BLANK,   /* not offered yet */
+    ATTEMPT_WAITING, /* for the end of an older attempt's call */
+    ATTEMPT_RUNNING,
+    ATTEMPT_BACKOFF, /* between two tries */
+    ATTEMPT_REPORTING,
+    ATTEMPT_STATE_COUNT
+};
+
+/* The record that asked: the driver's notes, handed back when settled. */
+struct request_origin {
+    int32_t partition;
+    uint32_t epoch;
+    uint64_t place;
+    struct request_origin *next;
+};
+
+struct lane;
+
+struct agent_attempt {
+    struct agent_call call; /* what the vtable sees */
+    struct attempts *owner;
+    enum attempt_state state;
+    struct heap_arena memory; /* of all that belongs to the attempt */
+    size_t bytes;             /* of the request as it counts in attempts_bytes */
+    struct step_request request;
+    struct lane *lane;
+    struct request_origin origin;
+    int64_t try_started_us; /* monotonic */
+    bool wait_over;         /* in BACKOFF: the wait ended while the partition was not ours */
+    enum effect effect;     /* the worst of the tries so far */
+    /* the report; the error is also kept between tries */
+    bool accepted; /* there is none from here: the remote service calls back */
+    bool noted;    /* the outcome is in the memory already */
+    bool succeeded;
+    struct text output;
+    struct text error_name;
+    struct text error_message;
+    struct agent_attempt *prev, *next; /* all in hand */
+    /* the driver's */
+    struct loop_timer timer;
+    struct agent_attempt *next_unsent;
+};
+
+struct attempts_ops {
+    /* A try begins; one attempts_succeeded or attempts_failed must follow, from inside or later. */
+    void (*start)(void *ctx, struct agent_attempt *attempt);
+    /* Call attempts_resume after `delay_ms`, unless unwait comes first. */
+    void (*wait)(void *ctx, struct agent_attempt *attempt, int64_t delay_ms);
+    void (*unwait)(void *ctx, struct agent_attempt *attempt);
+    /* Send the report until it is acknowledged; then call attempts_reported, not from inside. */
+    void (*report)(void *ctx, struct agent_attempt *attempt);
+    void (*settled)(void *ctx, const struct request_origin *origin);
+    /* Whether the outcome of this attempt, blank but for its request, is known from earlier, or
+     * from elsewhere: then it is filled in. NULL = nothing is remembered. */
+    bool (*recall)(void *ctx, struct agent_attempt *attempt);
+    /* complete_by of a running call is later now, in call->request. NULL = nobody wants to know. */
+    void (*extended)(void *ctx, struct agent_attempt *attempt);
+};
+
+struct attempts_options {
+    const struct clock *clock; /* borrowed */
+    uint32_t lanes_idle_max;   /* how many lanes without an attempt are remembered */
+    int64_t backoff_ms;        /* before the second try; doubles from try to try */
+    int64_t backoff_ms_max;
+    int64_t try_ms_min; /* a further try fits only if this much time is left for it */
+    uint64_t seed;      /* of the hash table */
+};
+
+/* What became of an offer. More time for what is not in hand is stale. */
+enum attempts_verdict {
+    OFFER_STARTED,
+    OFFER_WAITS,      /* an older attempt's call runs */
+    OFFER_MERGED,     /* the same attempt is in hand: its outcome settles this request too */
+    OFFER_EXTENDED,   /* the same, and it has more time now */
+    OFFER_REPEATED,   /* the same attempt was settled already */
+    OFFER_REMEMBERED, /* its outcome is known from an earlier life */
+    OFFER_STALE,      /* a newer attempt of the lane was seen */
+    OFFER_EXPIRED,    /* complete_by has passed */
+    OFFER_COUNT
+};
+
+struct attempts_counts {
+    uint64_t offers[OFFER_COUNT];
+    uint64_t tries;
+    uint64_t retries;     /* those of the tries that were not an attempt's first */
+    uint64_t reported[2]; /* [succeeded] */
+    uint64_t accepted;    /* calls that a callback reports later */
+    uint64_t silent;      /* settled without a report: too late, or a newer attempt came */
+    uint64_t given_up;    /* left to others: drained or revoked */
+};
+
+struct attempts;
+
+/* New. `ops` and `ctx` are borrowed. */
+struct attempts *attempts_new(const struct attempts_options *options,
+                              const struct attempts_ops *ops, void *ctx);
+/* Attempts in hand are forgotten; of the ops only unwait is called. NULL is fine. */
+void attempts_free(struct attempts *attempts);
+
+/* A blank attempt, to decode a request into its arena and its `request`. Offer it or put it back.
+ * Attempts are reused: their number is the most that were ever in hand. */
+struct agent_attempt *attempts_take(struct attempts *attempts);
+void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt);
+/* The very attempt that is asked for is in hand. */
+bool attempts_has(const struct attempts *attempts, const struct step_request *request);
+/* What is asked for would be called, now or later, if it is not remembered (ops->recall). */
+bool attempts_would_call(const struct attempts *attempts, const struct step_request *request);
+/* Steals the attempt: it may be gone when this returns. Its partition must be owned. */
+enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
+                                     const struct request_origin *origin);
+
+/* The try ended. `output` and the failure's texts are copied; they fit the limits. */
+void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt,
+                        struct text output);
+void attempts_failed(struct attempts *attempts, struct agent_attempt *attempt,
+                     const struct agent_failure *failure);
+/* The try ended without an outcome: the remote service calls back later. ops->report is called,
+ * with `accepted`: nothing is to be sent, but taken down, before attempts_reported. */
+void attempts_accepted(struct attempts *attempts, struct agent_attempt *attempt);
+/* The wait of ops->wait is over. */
+void attempts_resume(struct attempts *attempts, struct agent_attempt *attempt);
+/* The report was acknowledged, or what was accepted is taken down. */
+void attempts_reported(struct attempts *attempts, struct agent_attempt *attempt);
+
+/* Nothing starts until attempts_own: running calls go on, and so do reports. */
+void attempts_revoke(struct attempts *attempts);
+/* These partitions are ours from now on. Attempts of others that are not running are given up. */
+void attempts_own(struct attempts *attempts, const int32_t *partitions, uint32_t count);
+/* Nothing starts any more; what is not running is given up. */
+void attempts_drain(struct attempts *attempts);
+/* After attempts_drain: it may start again. */
+void attempts_go_on(struct attempts *attempts);
+
+void *attempts_ctx(const struct attempts *attempts); /* as given to attempts_new */
+uint32_t attempts_in_hand(const struct attempts *attempts);
+uint32_t attempts_running(const struct attempts *attempts);
+/* Memory of the requests in hand. */
+size_t attempts_bytes(const struct attempts *attempts);
+const struct attempts_counts *attempts_counts(const struct attempts *attempts);
+const char *attempt_state_name(enum attempt_state state);
+
+/* Wait before try number `retry` + 1: exponential, half of it jitter by a hash. For tests. */
+int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t retry, uint64_t salt);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a callback carries: its body and its token. See callbacks.h. */
+#include "base/utf8.h"
+#include "services/agent/core/callbacks.h"
+#include "services/agent/core/sanitize.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+
+enum { ID_BYTES_MAX = ORDER_ID_BYTES_MAX + 2 * NAME_BYTES_MAX + 64, SHA256_BYTES = 32 };
+
+void callback_token(struct text secret, struct text agent, struct text order, struct text step,
+                    enum direction direction, uint32_t attempt, char ret_token[CALLBACK_TOKEN_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    char id[ID_BYTES_MAX];
+    uint8_t mac[EVP_MAX_MD_SIZE];
+    unsigned mac_size = 0;
+    /* None of the parts but the last can hold a '/': different ids stay different. */
+    int size = snprintf(id, sizeof(id), "%.*s/%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(agent),
+                        TEXT_ARG(order), TEXT_ARG(step), direction_name(direction), attempt);
+    assert(size > 0 && (size_t)size < sizeof(id));
+    const uint8_t *done = HMAC(EVP_sha256(), secret.data, (int)secret.size, (const uint8_t *)id,
+                               (size_t)size, mac, &mac_size);
+    assert(done != NULL && mac_size == SHA256_BYTES);
+    (void)done;
+    for (unsigned i = 0; i < SHA256_BYTES; i++) {
+        ret_token[2 * i] = digits[mac[i] >> 4];
+        ret_token[2 * i + 1] = digits[mac[i] & 15];
+    }
+    ret_token[2 * SHA256_BYTES] = '\0';
+}
+
+/* ---- bodies ---- */
+
+static enum error_class bad(struct error *ret_error, const char *what)
+{
+    return error_set(ret_error, ERROR_REJECT, "BadCallback", "%s", what);
+}
+
+/* A string member; *ret_text stays as it is when there is none. False: it is no string. */
+static bool take_string(const json_t *body, const char *name, struct arena *arena,
+                        struct text *ret_text)
+{
+    const json_t *value = json_object_get(body, name);
+    if (value == NULL || json_is_null(value))
+        return true;
+    if (!json_is_string(value))
+        return false;
+    size_t size = json_string_length(value);
+    assert(size <= CALLBACK_BODY_MAX);
+    *ret_text = arena_text(arena, (struct text){json_string_value(value), (uint32_t)size});
+    return true;
+}
+
+static enum error_class read_done(const json_t *body, struct arena *arena,
+                                  struct callback_said *said, struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, "output");
+    if (value == NULL || json_is_null(value))
+        return ERROR_OK;
+    size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (size > STEP_OUTPUT_BYTES_MAX)
+        return error_set(ret_error, ERROR_REJECT, "TooLarge",
+                         "output has %zu bytes, at most %d are kept", size, STEP_OUTPUT_BYTES_MAX);
+    char *text = arena_bytes(arena, size);
+    size_t written = json_dumpb(value, text, size, JSON_COMPACT | JSON_ENCODE_ANY);
+    assert(size > 0 && written == size);
+    (void)written;
+    said->output = (struct text){text, (uint32_t)size};
+    return ERROR_OK;
+}
+
+static enum error_class read_failed(const json_t *body, struct arena *arena,
+                                    struct callback_said *said, struct error *ret_error)
+{
+    struct text effect = TEXT("unknown");
+    struct text message = TEXT("");
+    said->error_name = TEXT("Callback.Failed");
+    if (!take_string(body, "error", arena, &said->error_name) ||
+        !agent_error_name_valid(said->error_name))
+        return bad(ret_error, "error: 1 to 64 of [A-Za-z0-9._-], not beginning with States.");
+    if (!take_string(body, "message", arena, &message))
+        return bad(ret_error, "message: a string is wanted");
+    said->error_message = agent_message(message, arena);
+    if (!take_string(body, "effect", arena, &effect))
+        effect = TEXT("");
+    for (int i = 0; i < EFFECT_COUNT; i++) {
+        if (!text_equal(effect, text_of(effect_name((enum effect)i))))
+            continue;
+        said->effect = (enum effect)i;
+        return ERROR_OK;
+    }
+    return bad(ret_error, "effect: none, applied or unknown is wanted");
+}
+
+static enum error_class read_extend(const json_t *body, struct arena *arena,
+                                    struct callback_said *said, struct error *ret_error)
+{
+    const json_t *seconds = json_object_get(body, "seconds");
+    struct text progress = TEXT("");
+    if (!json_is_number(seconds) || json_number_value(seconds) <= 0 ||
+        json_number_value(seconds) > (double)DURATION_MS_MAX / 1000)
+        return bad(ret_error, "seconds: how much more time is wanted from now on, more than 0");
+    if (!take_string(body, "progress", arena, &progress))
+        return bad(ret_error, "progress: a string is wanted");
+    said->extra_ms = (int64_t)(json_number_value(seconds) * 1000);
+    said->progress = agent_message(progress, arena);
+    return ERROR_OK;
+}
+
+static enum error_class read_outcome(const json_t *body, struct arena *arena,
+                                     struct callback_said *said, struct error *ret_error)
+{
+    struct text outcome = TEXT("");
+    (void)take_string(body, "outcome", arena, &outcome);
+    if (text_equal(outcome, TEXT("done"))) {
+        said->outcome = CALLBACK_DONE;
+        said->effect = EFFECT_APPLIED;
+        return read_done(body, arena, said, ret_error);
+    }
+    if (text_equal(outcome, TEXT("failed"))) {
+        said->outcome = CALLBACK_FAILED;
+        return read_failed(body, arena, said, ret_error);
+    }
+    if (text_equal(outcome, TEXT("extend"))) {
+        said->outcome = CALLBACK_EXTEND;
+        return read_extend(body, arena, said, ret_error);
+    }
+    return bad(ret_error, "outcome: done, failed or extend is wanted");
+}
+
+enum error_class callback_parse(struct text body, struct arena *arena,
+                                struct callback_said *ret_said, struct error *ret_error)
+{
+    struct callback_said said = {.output = TEXT("")};
+    json_error_t where;
+    json_t *value =
+        body.size > 0 ? json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES, &where) : NULL;
+    if (!json_is_object(value)) {
+        json_decref(value);
+        return bad(ret_error, "the body must be a JSON object with an outcome");
+    }
+    enum error_class class = read_outcome(value, arena, &said, ret_error);
+    json_decref(value);
+    if (class == ERROR_OK)
+        *ret_said = said;
+    return class;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The route, who may call it, and callbacks on their way to the log. See callbacks.h. */
+#include "services/agent/core/callbacks.h"
+
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+    ACKNOWLEDGE_MS = 10000, /* then the caller is told to come again; harmless if both arrive */
+    SCRATCH_BYTES = 16 * 1024
+};
+
+/* One that the broker has not acknowledged yet. */
+struct callback {
+    struct callback *prev, *next;
+    struct agent_callbacks *callbacks;
+    struct http_exchange *exchange; /* NULL: answered already */
+    struct loop_timer timer;
+};
+
+struct agent_callbacks {
+    struct agent *agent;
+    struct callback *pending;
+    uint32_t pending_count;
+    char *pattern;
+    char *base; /* of URLs, without a slash at its end; NULL = nobody could call back */
+    struct text secret;
+    struct heap_arena scratch;
+    struct metrics_counter *taken;
+    struct metrics_counter *refused;
+};
+
+/* The request id in a path. */
+struct callback_id {
+    struct text order;
+    struct text step;
+    enum direction direction;
+    uint32_t attempt;
+};
+
+static void on_post(struct http_exchange *exchange, void *userdata);
+
+/* ---- making ---- */
+
+static bool is_loopback(const char *host)
+{
+    return host[0] == '\0' || strncmp(host, "127.", 4) == 0 || strcmp(host, "::1") == 0;
+}
+
+static bool is_any(const char *host)
+{
+    return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
+}
+
+/* Where the remote service finds us, or a load balancer before all of us. */
+static char *base_url(const struct agent_callbacks *callbacks)
+{
+    const struct service_context *service = callbacks->agent->service;
+    const char *url = config_string(service->config, "agent.callback.url");
+    const char *host = config_string(service->config, "http.host");
+    if (callbacks->secret.size == 0 && !is_loopback(host)) {
+        if (url[0] != '\0')
+            log_warning("agent.callback.url without agent.callback.secret: callbacks are refused "
+                        "on other addresses than loopback");
+        return NULL;
+    }
+    if (url[0] == '\0' && is_any(host))
+        return NULL;
+    char *base = strdup(url[0] != '\0' ? url : http_server_url(service->http));
+    assert(base != NULL);
+    size_t size = strlen(base);
+    while (size > 0 && base[size - 1] == '/')
+        base[--size] = '\0';
+    return base;
+}
+
+struct agent_callbacks *callbacks_new(struct agent *agent)
+{
+    struct service_context *service = agent->service;
+    struct metrics_labels labels = METRICS_LABEL("agent", agent->name);
+    struct agent_callbacks *callbacks = calloc(1, sizeof(*callbacks));
+    assert(callbacks != NULL);
+    callbacks->agent = agent;
+    callbacks->secret = text_of(config_string(service->config, "agent.callback.secret"));
+    heap_arena_init(&callbacks->scratch, SCRATCH_BYTES);
+    callbacks->taken =
+        metrics_counter(service->metrics, "reeve_agent_callbacks_total",
+                        "Callbacks of the remote service that were appended.", labels);
+    callbacks->refused = metrics_counter(service->metrics, "reeve_agent_callbacks_refused_total",
+                                         "Callbacks with a bad id, token or body.", labels);
+    if (service->http == NULL)
+        return callbacks;
+    int size = asprintf(&callbacks->pattern,
+                        "/v1/callbacks/%s/{order}/{step}/{direction}/{attempt}", agent->name);
+    assert(size > 0);
+    (void)size;
+    callbacks->base = base_url(callbacks);
+    http_server_route(service->http, "POST", callbacks->pattern, CALLBACK_BODY_MAX, on_post,
+                      callbacks);
+    return callbacks;
+}
+
+void callbacks_free(struct agent_callbacks *callbacks)
+{
+    struct callback *callback, *next;
+    if (callbacks == NULL)
+        return;
+    DL_FOREACH_SAFE(callbacks->pending, callback, next) {
+        loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
+        if (callback->exchange != NULL)
+            http_respond_error(callback->exchange, 503, "Stopping", "this instance stops");
+        free(callback);
+    }
+    heap_arena_deinit(&callbacks->scratch);
+    free(callbacks->pattern);
+    free(callbacks->base);
+    free(callbacks);
+}
+
+bool callbacks_idle(const struct agent_callbacks *callbacks)
+{
+    return callbacks->pending_count == 0;
+}
+
+/* ---- URLs ---- */
+
+static struct text path_text(struct text text, struct arena *arena)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    char *copy = arena_bytes(arena, 3 * (size_t)text.size + 1);
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '_' || c == '~' || (c == '.' && text.size > 2);
+        if (plain) {
+            copy[size++] = (char)c;
+            continue;
+        }
+        copy[size++] = '%';
+        copy[size++] = digits[c >> 4];
+        copy[size++] = digits[c & 15];
+    }
+    return (struct text){copy, size};
+}
+
+struct text callbacks_url(const struct agent_callbacks *callbacks,
+                          const struct step_request *request, struct arena *arena)
+{
+    char token[CALLBACK_TOKEN_SIZE] = "";
+    struct text agent = text_of(callbacks->agent->name);
+    struct text order = path_text(request->order_id, arena);
+    if (callbacks->base == NULL)
+        return TEXT("");
+    if (callbacks->secret.size > 0)
+        callback_token(callbacks->secret, agent, request->order_id, request->ref.step,
+                       request->ref.direction, request->ref.attempt, token);
+    size_t most = strlen(callbacks->base) + order.size + 2 * (size_t)NAME_BYTES_MAX + 200;
+    char *url = arena_bytes(arena, most);
+    int size = snprintf(url, most, "%s/v1/callbacks/%.*s/%.*s/%.*s/%s/%" PRIu32 "%s%s",
+                        callbacks->base, TEXT_ARG(agent), TEXT_ARG(order),
+                        TEXT_ARG(request->ref.step), direction_name(request->ref.direction),
+                        request->ref.attempt, token[0] != '\0' ? "?token=" : "", token);
+    assert(size > 0 && (size_t)size < most);
+    return (struct text){url, (uint32_t)size};
+}
+
+/* ---- what may come in ---- */
+
+static bool read_attempt(const char *text, uint32_t *ret_attempt)
+{
+    uint64_t number = 0;
+    for (; *text >= '0' && *text <= '9' && number <= INT32_MAX; text++)
+        number = number * 10 + (uint64_t)(*text - '0');
+    if (*text != '\0' || number == 0 || number > INT32_MAX)
+        return false;
+    *ret_attempt = (uint32_t)number;
+    return true;
+}
+
+static bool read_direction(const char *text, enum direction *ret_direction)
+{
+    if (strcmp(text, direction_name(DIRECTION_DO)) == 0)
+        *ret_direction = DIRECTION_DO;
+    else if (strcmp(text, direction_name(DIRECTION_UNDO)) == 0)
+        *ret_direction = DIRECTION_UNDO;
+    else
+        return false;
+    return true;
+}
+
+static bool read_id(const struct http_exchange *exchange, struct callback_id *ret_id,
+                    struct error *ret_error)
+{
+    struct callback_id id = {.order = text_of(http_param(exchange, "order")),
+                             .step = text_of(http_param(exchange, "step"))};
+    if (order_id_validate(id.order, ret_error) != ERROR_OK)
+        return false;
+    if (!topics_name_valid(id.step) ||
+        !read_direction(http_param(exchange, "direction"), &id.direction) ||
+        !read_attempt(http_param(exchange, "attempt"), &id.attempt)) {
+        (void)error_set(ret_error, ERROR_REJECT, "BadId",
+                        "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the URL that was handed "
+                        "out");
+        return false;
+    }
+    *ret_id = id;
+    return true;
+}
+
+/* A token of the wrong length tells nothing that its length does not. */
+static bool may_call(const struct agent_callbacks *callbacks, const struct http_exchange *exchange,
+                     const struct callback_id *id)
+{
+    char token[CALLBACK_TOKEN_SIZE];
+    const char *given = http_query(exchange, "token");
+    if (callbacks->secret.size == 0)
+        return is_loopback(config_string(callbacks->agent->service->config, "http.host"));
+    if (given == NULL || strlen(given) != CALLBACK_TOKEN_SIZE - 1)
+        return false;
+    callback_token(callbacks->secret, text_of(callbacks->agent->name), id->order, id->step,
+                   id->direction, id->attempt, token);
+    return CRYPTO_memcmp(given, token, CALLBACK_TOKEN_SIZE - 1) == 0;
+}
+
+static void refuse(struct agent_callbacks *callbacks, struct http_exchange *exchange, int status,
+                   const char *code, const char *message)
+{
+    metrics_add(callbacks->refused, 1);
+    log_warning_limited("a callback is refused", LOG_STR("path", http_path(exchange)),
+                        LOG_STR("code", code), LOG_STR("why", message));
+    http_respond_error(exchange, status, code, "%s", message);
+}
+
+/* ---- to the log ---- */
+
+static void come_again(struct http_exchange *exchange, const char *code, const char *message)
+{
+    http_set_header(exchange, "Retry-After", "1");
+    http_respond_error(exchange, 503, code, "%s", message);
+}
+
+static void on_late(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct callback *callback = userdata;
+    (void)loop;
+    (void)timer;
+    come_again(callback->exchange, "NotAcknowledged",
+               "the brokers have not acknowledged it yet: call again");
+    callback->exchange = NULL; /* the rest goes when the broker speaks */
+}
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct callback *callback = ctx;
+    struct agent_callbacks *callbacks = callback->callbacks;
+    (void)token;
+    (void)offset;
+    loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
+    if (callback->exchange != NULL) {
+        if (error != NULL && error_is(error))
+            come_again(callback->exchange, error->code, error->message);
+        else
+            http_respond(callback->exchange, 202, "application/json", TEXT("{\"accepted\":true}"));
+    }
+    if (error == NULL || !error_is(error))
+        metrics_add(callbacks->taken, 1);
+    DL_DELETE(callbacks->pending, callback);
+    callbacks->pending_count--;
+    free(callback);
+    agent_progress(callbacks->agent);
+}
+
+static void make_report(const struct agent *agent, const struct callback_id *id,
+                        const struct callback_said *said, struct command *ret_cmd)
+{
+    *ret_cmd = (struct command){.kind = COMMAND_REPORT_STEP, .order_id = id->order};
+    ret_cmd->report_step = (struct report_step){
+        .order_id = id->order,
+        .step = id->step,
+        .direction = id->direction,
+        .attempt = id->attempt,
+        .succeeded = said->outcome == CALLBACK_DONE,
+        .output = said->output,
+        .error_name = said->error_name,
+        .error_message = said->error_message,
+        .effect = said->effect,
+        .agent = text_of(agent->name),
+        .instance = text_of(agent->service->instance_id),
+    };
+}
+
+static enum error_class send(struct callback *callback, const struct callback_id *id,
+                             const struct callback_said *said, struct error *ret_error)
+{
+    struct agent *agent = callback->callbacks->agent;
+    struct node *node = agent->node;
+    struct command cmd;
+    if (said->outcome == CALLBACK_EXTEND) {
+        struct extend_step wish = {
+            .order_id = id->order,
+            .step = id->step,
+            .direction = id->direction,
+            .attempt = id->attempt,
+            .complete_by = clock_wall_ms(agent->service->clock) + said->extra_ms,
+            .progress = said->progress,
+        };
+        return reports_extend(agent, &wish, on_appended, callback, ret_error);
+    }
+    make_report(agent, id, said, &cmd);
+    return node_append(node, BROKER_PRODUCER_LOG, node->topics.commands, -1, cmd.order_id,
+                       RECORD_REPORT_STEP, &cmd, on_appended, callback, 0, ret_error);
+}
+
+static void append(struct agent_callbacks *callbacks, struct http_exchange *exchange,
+                   const struct callback_id *id, const struct callback_said *said)
+{
+    struct agent *agent = callbacks->agent;
+    struct error error;
+    struct callback *callback = calloc(1, sizeof(*callback));
+    assert(callback != NULL);
+    callback->callbacks = callbacks;
+    callback->exchange = exchange;
+    loop_timer_init(&callback->timer, on_late, callback);
+    FAILPOINT("agent.callback");
+    if (send(callback, id, said, &error) != ERROR_OK) {
+        free(callback);
+        come_again(exchange, error.code, error.message);
+        return;
+    }
+    DL_APPEND(callbacks->pending, callback);
+    callbacks->pending_count++;
+    loop_timer_after(agent->service->loop, &callback->timer, ACKNOWLEDGE_MS);
+}
+
+static void on_post(struct http_exchange *exchange, void *userdata)
+{
+    struct agent_callbacks *callbacks = userdata;
+    struct callback_id id;
+    struct callback_said said;
+    struct error error;
+    heap_arena_reset(&callbacks->scratch);
+    if (!read_id(exchange, &id, &error))
+        refuse(callbacks, exchange, 400, error.code, error.message);
+    else if (!may_call(callbacks, exchange, &id))
+        refuse(callbacks, exchange, 403, "BadToken",
+               callbacks->secret.size > 0
+                   ? "the token of the URL that was handed out is wanted"
+                   : "agent.callback.secret is wanted on other addresses than loopback");
+    else if (callback_parse(http_body(exchange), &callbacks->scratch.arena, &said, &error) !=
+             ERROR_OK)
+        refuse(callbacks, exchange, strcmp(error.code, "TooLarge") == 0 ? 413 : 400, error.code,
+               error.message);
+    else if (!callbacks->agent->node->ready)
+        come_again(exchange, "Starting", "this instance is not ready yet");
+    else if (callbacks->pending_count >= CALLBACKS_PENDING_MAX)
+        come_again(exchange, "Busy", "too many callbacks wait for the brokers");
+    else
+        append(callbacks, exchange, &id, &said);
+}

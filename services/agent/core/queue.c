@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See queue.h. */
+#include "services/agent/core/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void queue_init(struct agent_queue *queue, const struct config *config)
+{
+    *queue = (struct agent_queue){.count = 0};
+    shares_init_configured(&queue->shares, config);
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        queue->lists[priority].end = &queue->lists[priority].first;
+}
+
+void queue_push(struct agent_queue *queue, enum priority priority,
+                const struct request_origin *origin, struct text value)
+{
+    struct queued *queued = malloc(sizeof(*queued) + value.size);
+    assert(queued != NULL && (unsigned)priority < PRIORITY_COUNT && value.size > 0);
+    queued->next = NULL;
+    queued->origin = *origin;
+    queued->size = value.size;
+    memcpy(queued->bytes, value.data, value.size);
+    *queue->lists[priority].end = queued;
+    queue->lists[priority].end = &queued->next;
+    queue->count++;
+    queue->bytes += sizeof(*queued) + value.size;
+}
+
+static void forget(struct agent_queue *queue, const struct queued *queued)
+{
+    size_t bytes = sizeof(*queued) + queued->size;
+    assert(queue->count > 0 && queue->bytes >= bytes);
+    queue->count--;
+    queue->bytes -= bytes;
+}
+
+struct queued *queue_pop(struct agent_queue *queue)
+{
+    bool waiting[PRIORITY_COUNT];
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        waiting[priority] = queue->lists[priority].first != NULL;
+    int next = shares_pick(&queue->shares, waiting);
+    if (next < 0)
+        return NULL;
+    struct queued_list *list = &queue->lists[next];
+    struct queued *queued = list->first;
+    list->first = queued->next;
+    if (list->first == NULL)
+        list->end = &list->first;
+    forget(queue, queued);
+    queued->next = NULL;
+    return queued;
+}
+
+void queue_purge(struct agent_queue *queue,
+                 bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
+{
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+        struct queued **link = &queue->lists[priority].first;
+        while (*link != NULL) {
+            struct queued *queued = *link;
+            if (keep(ctx, &queued->origin)) {
+                link = &queued->next;
+                continue;
+            }
+            *link = queued->next;
+            forget(queue, queued);
+            free(queued);
+        }
+        queue->lists[priority].end = link;
+    }
+}
+
+static bool keep_none(void *ctx, const struct request_origin *origin)
+{
+    (void)ctx;
+    (void)origin;
+    return false;
+}
+
+void queue_clear(struct agent_queue *queue)
+{
+    queue_purge(queue, keep_none, NULL);
+    assert(queue->count == 0 && queue->bytes == 0);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sanitize.h. */
+#include "services/agent/core/sanitize.h"
+
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdio.h>
+
+bool agent_error_name_valid(struct text name)
+{
+    static const char reserved[] = "States.";
+    if (name.size == 0 || name.size > ERROR_NAME_BYTES_MAX)
+        return false;
+    for (uint32_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '.' || c == '_' || c == '-';
+        if (!fine)
+            return false;
+    }
+    return name.size < sizeof(reserved) - 1 ||
+           memcmp(name.data, reserved, sizeof(reserved) - 1) != 0;
+}
+
+struct text agent_message(struct text message, struct arena *arena)
+{
+    struct text clean = utf8_clean(message, MESSAGE_BYTES_MAX, arena);
+    char *copy = NULL;
+    for (uint32_t i = 0; i < clean.size; i++) {
+        unsigned char c = (unsigned char)clean.data[i];
+        if (c >= 0x20 && c != 0x7f)
+            continue;
+        if (copy == NULL) {
+            copy = arena_bytes(arena, clean.size);
+            memcpy(copy, clean.data, clean.size);
+        }
+        copy[i] = ' ';
+    }
+    return (struct text){copy != NULL ? copy : clean.data, clean.size};
+}
+
+struct text agent_output_truncated(size_t bytes, struct arena *arena)
+{
+    char text[64];
+    int size = snprintf(text, sizeof(text), "{\"truncated\":true,\"bytes\":%zu}", bytes);
+    assert(size > 0 && (size_t)size < sizeof(text));
+    return arena_text(arena, (struct text){text, (uint32_t)size});
+}
+
+/* Valid JSON without the blanks between its tokens: numbers and their digits stay as they came,
+ * which parsing and writing them again would not promise. */
+static struct text without_blanks(struct text json, struct arena *arena)
+{
+    char *copy = arena_bytes(arena, json.size);
+    uint32_t size = 0;
+    bool quoted = false;
+    for (uint32_t i = 0; i < json.size; i++) {
+        char c = json.data[i];
+        if (!quoted && (c == ' ' || c == '\t' || c == '\n' || c == '\r'))
+            continue;
+        copy[size++] = c;
+        if (quoted && c == '\\' && i + 1 < json.size)
+            copy[size++] = json.data[++i];
+        else if (c == '"')
+            quoted = !quoted;
+    }
+    return (struct text){copy, size};
+}
+
+struct text agent_output(struct text json, struct arena *arena)
+{
+    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL;
+    json_t *value = json.size > 0 ? json_loadb(json.data, json.size, flags, NULL) : NULL;
+    bool empty = value == NULL || json_is_null(value);
+    json_decref(value);
+    if (empty)
+        return TEXT("");
+    struct text output = without_blanks(json, arena);
+    return output.size <= STEP_OUTPUT_BYTES_MAX ? output
+                                                : agent_output_truncated(output.size, arena);
+}
+
+static bool fits_header(unsigned char c)
+{
+    return c > 0x20 && c < 0x7f && c != '%';
+}
+
+struct text agent_header_text(struct text text, struct arena *arena)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    uint32_t strange = 0;
+    for (uint32_t i = 0; i < text.size; i++)
+        strange += !fits_header((unsigned char)text.data[i]);
+    if (strange == 0)
+        return text;
+    char *copy = arena_bytes(arena, text.size + 2 * (size_t)strange);
+    uint32_t size = 0;
+    for (uint32_t i = 0; i < text.size; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (fits_header(c)) {
+            copy[size++] = (char)c;
+            continue;
+        }
+        copy[size++] = '%';
+        copy[size++] = digits[c >> 4];
+        copy[size++] = digits[c & 15];
+    }
+    return (struct text){copy, size};
+}

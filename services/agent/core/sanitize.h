@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Texts of remote services made fit for reports: names, messages, outputs. Whatever comes in, what
+ * goes out is valid UTF-8 within the engine's limits. Pure. */
+#ifndef SERVICES_AGENT_CORE_SANITIZE_H
+#define SERVICES_AGENT_CORE_SANITIZE_H
+
+#include "engine/engine.h"
+
+/* [A-Za-z0-9._-], 1 to ERROR_NAME_BYTES_MAX of them, and not one of the workflow's own names
+ * (States. ...): a remote service must not pretend to be a timeout. */
+bool agent_error_name_valid(struct text name);
+
+/* At most MESSAGE_BYTES_MAX bytes, cut between characters; control characters become blanks, bytes
+ * that are no UTF-8 become '?'. New in the arena, or the text itself where it is fine already. */
+struct text agent_message(struct text message, struct arena *arena);
+
+/* The JSON text `json` as a step's output: compact, at most STEP_OUTPUT_BYTES_MAX bytes. Longer
+ * ones become {"truncated":true,"bytes":N}; what is no JSON, and null, becomes empty. New in the
+ * arena. */
+struct text agent_output(struct text json, struct arena *arena);
+/* The same for a body that was longer than we kept. */
+struct text agent_output_truncated(size_t bytes, struct arena *arena);
+
+/* A key that may stand in an HTTP header: all but visible ASCII, and '%', becomes %XX. New in the
+ * arena, or the text itself. Different keys stay different. */
+struct text agent_header_text(struct text text, struct arena *arena);
+
+#endif

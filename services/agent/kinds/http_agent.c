@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One POST per try over platform/http/client.h. What is sent and what an answer means is in
+ * http_message.c; tries and reports are the SDK's. */
+#include "services/agent/kinds/http_agent.h"
+
+#include "base/heap_arena.h"
+#include "platform/http/client.h"
+#include "services/agent/kinds/http_message.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    URL_SIZE = 2048 + NAME_BYTES_MAX + 2,
+    SCRATCH_BYTES = 64 * 1024,
+    RESPONSE_BYTES_MAX = 64 * 1024 /* many times what an output may be */
+};
+
+struct http_agent {
+    struct http_client *client;
+    char url[URL_SIZE]; /* without a slash at its end */
+    char probe_url[URL_SIZE];
+    int64_t try_timeout_ms;
+    /* An answer that comes a little late still counts: the scheduler waits as long. */
+    int64_t margin_ms;
+    bool offers_callbacks; /* the same for all calls */
+    struct heap_arena scratch;
+};
+
+static enum error_class read_url(struct http_agent *agent, const char *url, struct error *ret_error)
+{
+    size_t size = strlen(url);
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "agent.http.url: the remote service's base URL is wanted, such as "
+                         "http://127.0.0.1:8090/stock");
+    while (size > 0 && url[size - 1] == '/')
+        size--;
+    assert(size < sizeof(agent->url) - NAME_BYTES_MAX - 1); /* the configuration's limit */
+    memcpy(agent->url, url, size);
+    agent->url[size] = '\0';
+    return ERROR_OK;
+}
+
+/* Empty: the service's own. */
+static enum error_class read_probe_url(struct http_agent *agent, const char *url,
+                                       struct error *ret_error)
+{
+    if (url[0] == '\0')
+        url = agent->url;
+    if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "agent.http.probe.url: a URL is wanted, such as "
+                         "http://127.0.0.1:8090/health");
+    (void)snprintf(agent->probe_url, sizeof(agent->probe_url), "%s", url);
+    return ERROR_OK;
+}
+
+static void stop(void *ctx)
+{
+    struct http_agent *agent = ctx;
+    if (agent->client != NULL)
+        http_client_free(agent->client);
+    heap_arena_deinit(&agent->scratch);
+    free(agent);
+}
+
+static enum error_class start(struct service_context *service, void **ret_ctx,
+                              struct error *ret_error)
+{
+    const struct config *config = service->config;
+    struct http_agent *agent = calloc(1, sizeof(*agent));
+    assert(agent != NULL);
+    heap_arena_init(&agent->scratch, SCRATCH_BYTES);
+    agent->try_timeout_ms = config_ms(config, "agent.http.try.timeout.ms");
+    agent->margin_ms = config_ms(config, "clock.skew.max.ms");
+    struct http_client_options options = {
+        .connections_max = (size_t)config_int(config, "agent.in.flight.max"),
+        .connect_timeout_ms = config_ms(config, "agent.http.connect.timeout.ms"),
+        .response_max = RESPONSE_BYTES_MAX,
+    };
+    enum error_class class = read_url(agent, config_string(config, "agent.http.url"), ret_error);
+    if (class == ERROR_OK)
+        class = read_probe_url(agent, config_string(config, "agent.http.probe.url"), ret_error);
+    if (class == ERROR_OK)
+        class = http_client_new(service->loop, &options, &agent->client, ret_error);
+    if (class != ERROR_OK) {
+        stop(agent);
+        return class;
+    }
+    *ret_ctx = agent;
+    return ERROR_OK;
+}
+
+static void on_result(const struct http_result *result, void *userdata)
+{
+    struct agent_call *call = userdata;
+    struct http_agent *agent = call->userdata;
+    struct http_verdict verdict;
+    heap_arena_reset(&agent->scratch);
+    http_message_verdict(result, &agent->scratch.arena, &verdict);
+    if (verdict.accepted && agent->offers_callbacks)
+        agent_call_accept(call);
+    else if (verdict.succeeded)
+        agent_call_succeed(call, verdict.output);
+    else
+        agent_call_fail(call, &verdict.failure);
+}
+
+/* Also an undo: the body says which it is. */
+static void execute(void *ctx, struct agent_call *call)
+{
+    struct http_agent *agent = ctx;
+    struct arena *arena = &agent->scratch.arena;
+    const char *headers[HTTP_MESSAGE_HEADERS + 1];
+    char url[URL_SIZE];
+    struct error error;
+    heap_arena_reset(&agent->scratch);
+    call->userdata = agent;
+    struct text callback = agent_call_callback(call, arena);
+    agent->offers_callbacks = callback.size > 0;
+    http_message_headers(call->request, call->try_number, callback, arena, headers);
+    int size = snprintf(url, sizeof(url), "%s/%.*s", agent->url, TEXT_ARG(call->request->action));
+    assert(size > 0 && (size_t)size < sizeof(url));
+    int64_t left_ms = call->time_left_ms + agent->margin_ms;
+    struct http_request request = {
+        .url = url,
+        .headers = headers,
+        .body = http_message_body(call->request, arena),
+        .timeout_ms = left_ms < agent->try_timeout_ms ? left_ms : agent->try_timeout_ms,
+        .send_within_ms = call->time_left_ms,
+    };
+    if (http_client_send(agent->client, &request, on_result, call, NULL, &error) == ERROR_OK)
+        return;
+    agent_call_fail(call, &(struct agent_failure){.name = TEXT("Http.BadUrl"),
+                                                  .message = text_of(error.message),
+                                                  .effect = EFFECT_NONE});
+}
+
+/* ---- is it well again? ---- */
+
+static void on_probed(const struct http_result *result, void *userdata)
+{
+    struct agent_probe *probe = userdata;
+    char why[64];
+    if (result->outcome != HTTP_ANSWERED) {
+        agent_probe_end(probe, false, text_of(result->message));
+        return;
+    }
+    (void)snprintf(why, sizeof(why), "the probe was answered with %d", result->status);
+    agent_probe_end(probe, result->status >= 200 && result->status < 500, text_of(why));
+}
+
+/* Any answer will do that is not the service's own failure: that there is no such page, too. */
+static void probe(void *ctx, struct agent_probe *probe)
+{
+    struct http_agent *agent = ctx;
+    struct error error;
+    struct http_request request = {
+        .method = "GET", .url = agent->probe_url, .timeout_ms = agent->try_timeout_ms};
+    if (http_client_send(agent->client, &request, on_probed, probe, NULL, &error) != ERROR_OK)
+        agent_probe_end(probe, false, text_of(error.message));
+}
+
+const struct agent_ops http_agent_ops = {
+    .name = NULL,
+    .start = start,
+    .execute = execute,
+    .compensate = execute,
+    .probe = probe,
+    .stop = stop,
+};

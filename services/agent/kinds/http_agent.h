@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ready-made HTTP agent: each try is a POST of JSON to <agent.http.url>/<action>.
+ * examples/services/README.md says what a remote service gets, and what it has to promise. */
+#ifndef SERVICES_AGENT_KINDS_HTTP_AGENT_H
+#define SERVICES_AGENT_KINDS_HTTP_AGENT_H
+
+#include "services/agent/sdk/agent.h"
+
+extern const struct agent_ops http_agent_ops;
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See http_message.h. */
+#include "services/agent/kinds/http_message.h"
+
+#include "schemas/codec.h"
+#include "services/agent/core/sanitize.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <xxhash.h>
+
+/* ---- what is sent ---- */
+
+static json_t *json_of(struct text text)
+{
+    json_t *value = json_stringn(text.size > 0 ? text.data : "", text.size);
+    assert(value != NULL); /* the codec let only UTF-8 in */
+    return value;
+}
+
+static void add(json_t *object, const char *name, json_t *value)
+{
+    int rc = json_object_set_new_nocheck(object, name, value);
+    assert(rc == 0);
+    (void)rc;
+}
+
+static void add_any(json_t *object, struct text name, json_t *value)
+{
+    char key[ATTRIBUTE_NAME_BYTES_MAX + 1]; /* longer than a step's name, too */
+    (void)snprintf(key, sizeof(key), "%.*s", TEXT_ARG(name));
+    add(object, key, value);
+}
+
+static json_t *line_json(const struct order_line *line)
+{
+    char price[DECIMAL_TEXT_MAX];
+    size_t size = decimal_format(line->unit_price, price);
+    json_t *object = json_object();
+    add(object, "sku", json_of(line->sku));
+    add(object, "description", json_of(line->description));
+    add(object, "quantity", json_integer(line->quantity));
+    add(object, "unit_price", json_stringn(price, size));
+    return object;
+}
+
+static json_t *order_json(const struct order_details *order)
+{
+    json_t *object = json_object();
+    json_t *lines = json_array();
+    json_t *attributes = json_object();
+    for (uint32_t i = 0; i < order->line_count; i++)
+        (void)json_array_append_new(lines, line_json(&order->lines[i]));
+    for (uint32_t i = 0; i < order->attribute_count; i++)
+        add_any(attributes, order->attributes[i].name, json_of(order->attributes[i].value));
+    add(object, "customer", json_of(order->customer));
+    add(object, "currency", json_of(order->currency));
+    add(object, "lines", lines);
+    add(object, "attributes", attributes);
+    add(object, "priority", json_string(priority_name(order->priority)));
+    return object;
+}
+
+/* Outputs as JSON values; what is empty, or no JSON, as null. */
+static json_t *outputs_json(const struct step_request *request)
+{
+    json_t *object = json_object();
+    for (uint32_t i = 0; i < request->output_count; i++) {
+        struct text output = request->outputs[i].output;
+        size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+        json_t *value = output.size > 0 ? json_loadb(output.data, output.size, flags, NULL) : NULL;
+        add_any(object, request->outputs[i].step, value != NULL ? value : json_null());
+    }
+    return object;
+}
+
+struct text http_message_body(const struct step_request *request, struct arena *arena)
+{
+    json_t *body = json_object();
+    add(body, "order_id", json_of(request->order_id));
+    add(body, "step", json_of(request->ref.step));
+    add(body, "direction", json_string(direction_name(request->ref.direction)));
+    add(body, "action", json_of(request->action));
+    add(body, "attempt", json_integer(request->ref.attempt));
+    add(body, "idempotency_key", json_of(agent_header_text(request->do_key, arena)));
+    add(body, "request_key", json_of(agent_header_text(request->idempotency_key, arena)));
+    add(body, "complete_by", json_integer(request->complete_by));
+    add(body, "order", order_json(request->order));
+    add(body, "outputs", outputs_json(request));
+    size_t size = json_dumpb(body, NULL, 0, JSON_COMPACT);
+    char *text = arena_bytes(arena, size);
+    size_t written = json_dumpb(body, text, size, JSON_COMPACT);
+    assert(size > 0 && written == size);
+    json_decref(body);
+    return (struct text){text, (uint32_t)size};
+}
+
+static bool is_hex(struct text text, uint32_t at, uint32_t count)
+{
+    bool zero = true;
+    for (uint32_t i = at; i < at + count; i++) {
+        char c = text.data[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')))
+            return false;
+        zero = zero && c == '0';
+    }
+    return !zero || count == 2; /* all zeros is no trace and no span, but it is a flag */
+}
+
+bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
+                              char ret_text[TRACEPARENT_BYTES + 1])
+{
+    struct text parent = request->order->traceparent;
+    bool fine = parent.size == TRACEPARENT_BYTES && memcmp(parent.data, "00-", 3) == 0 &&
+                is_hex(parent, 3, 32) && parent.data[35] == '-' && is_hex(parent, 36, 16) &&
+                parent.data[52] == '-' && is_hex(parent, 53, 2);
+    if (!fine)
+        return false;
+    uint64_t span = XXH3_64bits(request->idempotency_key.data, request->idempotency_key.size);
+    uint64_t numbers[2] = {request->ref.attempt, try_number};
+    span = XXH3_64bits_withSeed(numbers, sizeof(numbers), span);
+    (void)snprintf(ret_text, TRACEPARENT_BYTES + 1, "00-%.32s-%016" PRIx64 "-%.2s", parent.data + 3,
+                   span != 0 ? span : 1, parent.data + 53);
+    return true;
+}
+
+static __attribute__((format(printf, 2, 3))) const char *line(struct arena *arena,
+                                                              const char *format, ...)
+{
+    char text[3072]; /* a key, percent-encoded, with its name, or a callback's URL */
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    assert(size > 0 && (size_t)size < sizeof(text));
+    return arena_text(arena, (struct text){text, (uint32_t)size + 1}).data;
+}
+
+void http_message_headers(const struct step_request *request, uint32_t try_number,
+                          struct text callback, struct arena *arena,
+                          const char *ret_headers[HTTP_MESSAGE_HEADERS + 1])
+{
+    char deadline[CLOCK_TEXT_SIZE];
+    char traceparent[TRACEPARENT_BYTES + 1];
+    struct text key = agent_header_text(request->do_key, arena);
+    uint32_t count = 0;
+    clock_text(request->complete_by, deadline);
+    ret_headers[count++] = "Content-Type: application/json";
+    ret_headers[count++] = "Accept: application/json";
+    /* An undo names the deed that it undoes: the key under which the service remembers it. */
+    ret_headers[count++] = line(arena, "Idempotency-Key: %.*s", TEXT_ARG(key));
+    ret_headers[count++] = line(arena, "Reeve-Deadline: %s", deadline);
+    ret_headers[count++] = line(arena, "Reeve-Attempt: %" PRIu32, request->ref.attempt);
+    if (http_message_traceparent(request, try_number, traceparent))
+        ret_headers[count++] = line(arena, "traceparent: %s", traceparent);
+    if (callback.size > 0)
+        ret_headers[count++] = line(arena, "Reeve-Callback: %.*s", TEXT_ARG(callback));
+    assert(count <= HTTP_MESSAGE_HEADERS);
+    ret_headers[count] = NULL;
+}
+
+/* ---- what an answer means ---- */
+
+static struct text numbered(int status, struct arena *arena)
+{
+    char text[32];
+    int size = snprintf(text, sizeof(text), "Http.%d", status);
+    assert(size > 0 && (size_t)size < sizeof(text));
+    return arena_text(arena, (struct text){text, (uint32_t)size});
+}
+
+static struct text member(const json_t *object, const char *name, struct arena *arena)
+{
+    const json_t *value = json_object_get(object, name);
+    if (!json_is_string(value))
+        return TEXT("");
+    size_t size = json_string_length(value);
+    if (size > MESSAGE_BYTES_MAX + 4)
+        size = MESSAGE_BYTES_MAX + 4; /* agent_message() cuts it between characters */
+    return arena_text(arena, (struct text){json_string_value(value), (uint32_t)size});
+}
+
+void http_message_error(struct text body, struct arena *arena, struct agent_failure *failure)
+{
+    json_t *json = body.size > 0 ? json_loadb(body.data, body.size, 0, NULL) : NULL;
+    struct text code = member(json, "error", arena);
+    struct text message = member(json, "message", arena);
+    if (agent_error_name_valid(code))
+        failure->name = code;
+    else if (message.size == 0)
+        message = code;
+    if (message.size > 0)
+        failure->message = message;
+    json_decref(json);
+}
+
+static bool asks_again(int status)
+{
+    return status < 200 || status >= 500 || status == 408 || status == 409 || status == 425 ||
+           status == 429;
+}
+
+static void read_status(const struct http_result *result, struct arena *arena,
+                        struct http_verdict *verdict)
+{
+    struct agent_failure *failure = &verdict->failure;
+    struct text name = numbered(result->status, arena);
+    failure->name = name;
+    failure->message = name;
+    if (result->status >= 300 && result->status < 400) {
+        failure->message = TEXT("the service redirects, which is not followed");
+        return;
+    }
+    http_message_error(result->body, arena, failure);
+    if (!asks_again(result->status))
+        return;
+    failure->name = name;
+    failure->service_ill = result->status < 200 || result->status >= 500;
+    failure->effect = EFFECT_UNKNOWN;
+    failure->retriable = true;
+    failure->retry_after_ms = result->retry_after_ms > 0 ? result->retry_after_ms : 0;
+}
+
+void http_message_verdict(const struct http_result *result, struct arena *arena,
+                          struct http_verdict *ret_verdict)
+{
+    struct http_verdict verdict = {.failure = {.effect = EFFECT_NONE}};
+    switch (result->outcome) {
+    case HTTP_ANSWERED:
+        if (result->status >= 200 && result->status < 300) {
+            verdict.succeeded = true;
+            verdict.accepted = result->status == 202;
+            verdict.output =
+                result->body_cut ? agent_output_truncated(result->body.size, arena) : result->body;
+            break;
+        }
+        read_status(result, arena, &verdict);
+        break;
+    case HTTP_NOT_SENT:
+        verdict.failure.name = TEXT("Http.NotConnected");
+        verdict.failure.service_ill = true;
+        verdict.failure.message = text_of(result->message);
+        verdict.failure.retriable = true;
+        break;
+    case HTTP_MAYBE_SENT:
+        verdict.failure.name =
+            result->timed_out ? TEXT("Http.Timeout") : TEXT("Http.ConnectionLost");
+        verdict.failure.service_ill = true;
+        verdict.failure.message = text_of(result->message);
+        verdict.failure.effect = EFFECT_UNKNOWN;
+        verdict.failure.retriable = true;
+        break;
+    case HTTP_OUTCOME_COUNT:
+        assert(false);
+    }
+    *ret_verdict = verdict;
+}

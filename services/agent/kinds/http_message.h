@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP agent's two translations: a request into what is sent, an answer into an outcome.
+ * Pure. */
+#ifndef SERVICES_AGENT_KINDS_HTTP_MESSAGE_H
+#define SERVICES_AGENT_KINDS_HTTP_MESSAGE_H
+
+#include "platform/http/client.h"
+#include "services/agent/sdk/agent.h"
+
+/* The JSON body. New in the arena. */
+struct text http_message_body(const struct step_request *request, struct arena *arena);
+
+enum { HTTP_MESSAGE_HEADERS = 7 };
+/* "Name: value" lines, NULL-terminated. New in the arena. `callback`: where the service may report
+ * later; empty = nowhere. */
+void http_message_headers(const struct step_request *request, uint32_t try_number,
+                          struct text callback, struct arena *arena,
+                          const char *ret_headers[HTTP_MESSAGE_HEADERS + 1]);
+
+/* The traceparent of a try: of the order's trace, with a span id of its own that follows from the
+ * request and the number of the try. False: the order's is none. */
+enum { TRACEPARENT_BYTES = 55 };
+bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
+                              char ret_text[TRACEPARENT_BYTES + 1]);
+
+struct http_verdict {
+    bool succeeded;
+    bool accepted;                /* a success with 202 */
+    struct text output;           /* of a success; as it came */
+    struct agent_failure failure; /* else */
+};
+
+/* What an answer, or none, means:
+ *     2xx                              done; the output is the body
+ *     202, where a callback was        accepted: the outcome comes by the callback
+ *     offered
+ *     408 409 425 429 5xx              asked again, as late as Retry-After wants; effect unknown
+ *     other 4xx                        definite, effect none; {"error": CODE, "message": TEXT} or
+ *                                      "Http.404"
+ *     3xx                              definite, effect none: redirects are not followed
+ *     not connected                    asked again; effect none
+ *     timed out, reset, broken off     asked again; effect unknown
+ * Texts are borrowed from the result or new in the arena. */
+void http_message_verdict(const struct http_result *result, struct arena *arena,
+                          struct http_verdict *ret_verdict);
+
+/* {"error": CODE, "message": TEXT}, as far as the body has it; else name and message stay as they
+ * are. New in the arena. */
+void http_message_error(struct text body, struct arena *arena, struct agent_failure *failure);
+
+#endif

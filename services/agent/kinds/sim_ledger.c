@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sim_ledger.h. */
+#include "services/agent/kinds/sim_ledger.h"
+
+#include "schemas/codec.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { KEYS_MIN = 1024, READ_BYTES = 64 * 1024 };
+
+enum key_state { KEY_UNKNOWN, KEY_APPLIED, KEY_UNDONE };
+
+struct key {
+    XXH128_hash_t hash;
+    enum key_state state; /* KEY_UNKNOWN = a free place */
+};
+
+struct sim_ledger {
+    int fd;
+    int64_t position;    /* all before it was read or written by us; the start of a line */
+    struct buffer bytes; /* read, or to be written */
+    struct key *keys;    /* open addressing, a power of two */
+    size_t key_capacity;
+    size_t key_count;
+};
+
+/* ---- keys ---- */
+
+static struct key *find_key(const struct sim_ledger *ledger, struct text key)
+{
+    XXH128_hash_t hash = XXH3_128bits(key.data, key.size);
+    size_t at = hash.low64 & (ledger->key_capacity - 1);
+    while (ledger->keys[at].state != KEY_UNKNOWN && !XXH128_isEqual(ledger->keys[at].hash, hash))
+        at = (at + 1) & (ledger->key_capacity - 1);
+    ledger->keys[at].hash = hash;
+    return &ledger->keys[at];
+}
+
+static void make_room(struct sim_ledger *ledger)
+{
+    struct key *old = ledger->keys;
+    size_t old_capacity = ledger->key_capacity;
+    if (ledger->key_count * 2 < old_capacity)
+        return;
+    ledger->key_capacity = old_capacity > 0 ? 2 * old_capacity : KEYS_MIN;
+    ledger->keys = calloc(ledger->key_capacity, sizeof(struct key));
+    assert(ledger->keys != NULL);
+    for (size_t i = 0; i < old_capacity; i++) {
+        size_t at = old[i].hash.low64 & (ledger->key_capacity - 1);
+        if (old[i].state == KEY_UNKNOWN)
+            continue;
+        while (ledger->keys[at].state != KEY_UNKNOWN)
+            at = (at + 1) & (ledger->key_capacity - 1);
+        ledger->keys[at] = old[i];
+    }
+    free(old);
+}
+
+static enum key_state state_of(const struct sim_ledger *ledger, struct text key)
+{
+    return find_key(ledger, key)->state;
+}
+
+static void set_state(struct sim_ledger *ledger, struct text key, enum key_state state)
+{
+    make_room(ledger);
+    struct key *place = find_key(ledger, key);
+    ledger->key_count += place->state == KEY_UNKNOWN;
+    place->state = state;
+}
+
+/* ---- reading ---- */
+
+static void read_line(struct sim_ledger *ledger, const char *line, size_t size)
+{
+    json_t *entry = json_loadb(line, size, 0, NULL);
+    const char *key = json_string_value(json_object_get(entry, "key"));
+    const char *direction = json_string_value(json_object_get(entry, "direction"));
+    if (key != NULL && direction != NULL && json_is_true(json_object_get(entry, "applied")))
+        set_state(ledger, text_of(key), strcmp(direction, "do") == 0 ? KEY_APPLIED : KEY_UNDONE);
+    json_decref(entry); /* what is no entry is the rest of a write that a crash cut off */
+}
+
+static void read_lines(struct sim_ledger *ledger)
+{
+    const char *bytes = (const char *)ledger->bytes.data;
+    size_t begin = 0;
+    for (size_t i = 0; i < ledger->bytes.size; i++) {
+        if (bytes[i] != '\n')
+            continue;
+        read_line(ledger, bytes + begin, i - begin);
+        begin = i + 1;
+    }
+    ledger->position += (int64_t)begin;
+}
+
+static enum error_class system_error(struct error *ret_error, const char *what)
+{
+    return error_set(ret_error, ERROR_RETRY, "LedgerFailed", "ledger: %s: %s", what,
+                     strerror(errno));
+}
+
+/* What others wrote. Leaves *ret_torn true if the file does not end with a whole line. */
+static enum error_class catch_up(struct sim_ledger *ledger, bool *ret_torn, struct error *ret_error)
+{
+    ledger->bytes.size = 0;
+    for (;;) {
+        buffer_reserve(&ledger->bytes, READ_BYTES);
+        ssize_t size = pread(ledger->fd, ledger->bytes.data + ledger->bytes.size, READ_BYTES,
+                             ledger->position + (int64_t)ledger->bytes.size);
+        if (size < 0)
+            return system_error(ret_error, "read");
+        if (size == 0)
+            break;
+        ledger->bytes.size += (size_t)size;
+    }
+    *ret_torn = ledger->bytes.size > 0 && ledger->bytes.data[ledger->bytes.size - 1] != '\n';
+    read_lines(ledger);
+    return ERROR_OK;
+}
+
+/* ---- deciding and writing ---- */
+
+static bool decide_do(struct sim_ledger *ledger, struct sim_entry *entry)
+{
+    struct text key = entry->request->do_key;
+    enum key_state state = state_of(ledger, key);
+    entry->done_before = state == KEY_APPLIED;
+    entry->undone_before = state == KEY_UNDONE;
+    if (state != KEY_UNKNOWN || !entry->plan.applies)
+        return false;
+    set_state(ledger, key, KEY_APPLIED);
+    return true;
+}
+
+static bool decide_undo(struct sim_ledger *ledger, const struct sim_entry *entry)
+{
+    struct text key = entry->request->do_key;
+    if (state_of(ledger, key) == KEY_UNDONE || !entry->plan.applies)
+        return false;
+    set_state(ledger, key, KEY_UNDONE);
+    return true;
+}
+
+static void add_line(struct sim_ledger *ledger, struct sim_entry *entry, int64_t now)
+{
+    const struct step_request *request = entry->request;
+    const struct attempt_ref *ref = &request->ref;
+    bool applied =
+        ref->direction == DIRECTION_DO ? decide_do(ledger, entry) : decide_undo(ledger, entry);
+    const char *direction = direction_name(ref->direction);
+    char id[IDEMPOTENCY_KEY_BYTES_MAX + 1];
+    (void)snprintf(id, sizeof(id), "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(request->order_id),
+                   TEXT_ARG(ref->step), direction, ref->attempt);
+    json_t *line =
+        json_pack("{s:o, s:s, s:s, s:I, s:I, s:b, s:s, s:I}", "key",
+                  json_stringn(request->do_key.data, request->do_key.size), "request", id,
+                  "direction", direction, "sent", (json_int_t)entry->sent, "complete_by",
+                  (json_int_t)request->complete_by, "applied", (int)applied, "outcome",
+                  sim_outcome_name(entry->plan.outcome), "time", (json_int_t)now);
+    assert(line != NULL);
+    size_t size = json_dumpb(line, NULL, 0, JSON_COMPACT);
+    buffer_reserve(&ledger->bytes, size + 1);
+    (void)json_dumpb(line, (char *)ledger->bytes.data + ledger->bytes.size, size, JSON_COMPACT);
+    ledger->bytes.size += size;
+    buffer_append(&ledger->bytes, "\n", 1);
+    json_decref(line);
+}
+
+static enum error_class write_all(struct sim_ledger *ledger, struct error *ret_error)
+{
+    for (size_t at = 0; at < ledger->bytes.size;) {
+        ssize_t size = write(ledger->fd, ledger->bytes.data + at, ledger->bytes.size - at);
+        if (size < 0 && errno != EINTR)
+            return system_error(ret_error, "write");
+        at += size > 0 ? (size_t)size : 0;
+    }
+    return fdatasync(ledger->fd) == 0 ? ERROR_OK : system_error(ret_error, "sync");
+}
+
+static enum error_class write_locked(struct sim_ledger *ledger, struct sim_entry *const entries[],
+                                     size_t count, int64_t now, struct error *ret_error)
+{
+    bool torn;
+    enum error_class class = catch_up(ledger, &torn, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    ledger->bytes.size = 0;
+    if (torn) {
+        buffer_append(&ledger->bytes, "\n", 1);
+        ledger->position = lseek(ledger->fd, 0, SEEK_END);
+    }
+    for (size_t i = 0; i < count; i++)
+        add_line(ledger, entries[i], now);
+    class = write_all(ledger, ret_error);
+    if (class == ERROR_OK)
+        ledger->position += (int64_t)ledger->bytes.size;
+    return class;
+}
+
+enum error_class sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *const entries[],
+                                  size_t count, int64_t now, struct error *ret_error)
+{
+    if (flock(ledger->fd, LOCK_EX) != 0)
+        return system_error(ret_error, "lock");
+    enum error_class class = write_locked(ledger, entries, count, now, ret_error);
+    (void)flock(ledger->fd, LOCK_UN);
+    return class;
+}
+
+/* ---- life ---- */
+
+enum error_class sim_ledger_open(const char *path, struct sim_ledger **ret_ledger,
+                                 struct error *ret_error)
+{
+    bool torn;
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
+    if (fd < 0)
+        return error_set(ret_error, ERROR_REJECT, "Config", "agent.sim.ledger: %.200s: %s", path,
+                         strerror(errno));
+    struct sim_ledger *ledger = calloc(1, sizeof(*ledger));
+    assert(ledger != NULL);
+    ledger->fd = fd;
+    make_room(ledger);
+    if (catch_up(ledger, &torn, ret_error) != ERROR_OK) {
+        sim_ledger_close(ledger);
+        return ERROR_RETRY;
+    }
+    *ret_ledger = ledger;
+    return ERROR_OK;
+}
+
+void sim_ledger_close(struct sim_ledger *ledger)
+{
+    if (ledger == NULL)
+        return;
+    (void)close(ledger->fd);
+    buffer_deinit(&ledger->bytes);
+    free(ledger->keys);
+    free(ledger);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See sim_plan.h. */
+#include "services/agent/kinds/sim_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define LATENCY_MS_MAX 3600000.0
+
+static const char *const outcome_names[] = {"done", "refused", "silent", "unknown"};
+_Static_assert(sizeof(outcome_names) / sizeof(outcome_names[0]) == SIM_OUTCOME_COUNT,
+               "every outcome has a name");
+
+const char *sim_outcome_name(enum sim_outcome outcome)
+{
+    return (unsigned)outcome < SIM_OUTCOME_COUNT ? outcome_names[outcome] : "?";
+}
+
+/* A number of milliseconds at *at, which moves behind it. */
+static bool read_ms(const char **at, double *ret_ms)
+{
+    char *end;
+    double ms = strtod(*at, &end);
+    if (end == *at || !(ms >= 0) || ms > LATENCY_MS_MAX)
+        return false;
+    *at = end;
+    *ret_ms = ms;
+    return true;
+}
+
+static bool skip(const char **at, const char *prefix)
+{
+    size_t size = strlen(prefix);
+    if (strncmp(*at, prefix, size) != 0)
+        return false;
+    *at += size;
+    return true;
+}
+
+enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_latency,
+                                   struct error *ret_error)
+{
+    struct sim_latency latency = {.kind = SIM_LATENCY_FIXED};
+    const char *at = text;
+    if (skip(&at, "normal:"))
+        latency.kind = SIM_LATENCY_NORMAL;
+    else if (skip(&at, "exp:"))
+        latency.kind = SIM_LATENCY_EXPONENTIAL;
+    else
+        (void)skip(&at, "fixed:");
+    bool fine = read_ms(&at, &latency.mean_ms);
+    if (fine && latency.kind == SIM_LATENCY_NORMAL)
+        fine = skip(&at, ":") && read_ms(&at, &latency.deviation_ms);
+    if (!fine || *at != '\0')
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "agent.sim.latency.ms: %.64s is none of 5, normal:20:5 (mean, deviation), "
+                         "exp:10 (mean)",
+                         text);
+    *ret_latency = latency;
+    return ERROR_OK;
+}
+
+/* The n-th number between 0 and 1 (excluded) that belongs to the call. */
+static double draw(uint64_t call, uint64_t n)
+{
+    return ((double)(XXH3_64bits_withSeed(&n, sizeof(n), call) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double draw_latency_ms(const struct sim_latency *latency, uint64_t call)
+{
+    double ms = latency->mean_ms;
+    switch (latency->kind) {
+    case SIM_LATENCY_FIXED:
+        break;
+    case SIM_LATENCY_NORMAL: /* Box and Muller */
+        ms += latency->deviation_ms * sqrt(-2 * log(draw(call, 1))) *
+              cos(2 * 3.14159265358979323846 * draw(call, 2));
+        break;
+    case SIM_LATENCY_EXPONENTIAL:
+        ms *= -log(draw(call, 1));
+        break;
+    }
+    return ms < 0 ? 0 : ms > LATENCY_MS_MAX ? LATENCY_MS_MAX : ms;
+}
+
+struct sim_plan sim_plan_of(const struct sim_options *options, const struct step_request *request)
+{
+    uint64_t call = XXH3_64bits_withSeed(request->idempotency_key.data,
+                                         request->idempotency_key.size, options->seed);
+    uint64_t attempt = request->ref.attempt;
+    call = XXH3_64bits_withSeed(&attempt, sizeof(attempt), call);
+    struct sim_plan plan = {
+        .outcome = SIM_DONE,
+        .applies = true,
+        .latency_ms = (int64_t)(draw_latency_ms(&options->latency, call) + 0.5),
+    };
+    double lot = draw(call, 3);
+    double refused = request->ref.direction == DIRECTION_DO ? options->fail_share : 0;
+    if (lot < refused)
+        plan.outcome = SIM_REFUSED;
+    else if (lot < refused + options->silent_share)
+        plan.outcome = SIM_SILENT;
+    else if (lot < refused + options->silent_share + options->unknown_share)
+        plan.outcome = SIM_UNKNOWN;
+    if (plan.outcome != SIM_DONE)
+        plan.applies = plan.outcome != SIM_REFUSED && draw(call, 4) < 0.5;
+    return plan;
+}

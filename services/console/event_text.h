@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What happened, in words for people: one sentence for each event. The words may change from
+ * version to version; programs read the event's data. */
+#ifndef SERVICES_CONSOLE_EVENT_TEXT_H
+#define SERVICES_CONSOLE_EVENT_TEXT_H
+
+#include "engine/engine.h"
+
+/* New in the arena; at most MESSAGE_BYTES_MAX bytes. Texts from elsewhere are in it as they are,
+ * cut to a few hundred bytes. */
+struct text words_of_event(const struct event *event, struct arena *arena);
+
+/* All events of a Decision in one line, the foremost ones where they do not fit. */
+struct text words_of_decision(const struct decision *decision, struct arena *arena);
+
+/* The command that the Decision answers. The log does not name it (but for refused ones): it
+ * follows from the first event. */
+enum command_kind words_command_of(const struct decision *decision);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators do: cancel, compensate, resubmit an order. Each is a command like any other; the
+ * answer waits until the log shows what was decided about it.
+ *
+ *     POST /api/orders/{id}/cancel      {"by": "ann", "reason": "ordered twice"}
+ *     POST /api/orders/{id}/compensate  the same
+ *     POST /api/orders/{id}/resubmit    {"by": "ann", "reason": "bank is back", "step": "Pay"}
+ *
+ * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
+ * nothing was decided in time: the command stays where it is and will be decided. */
+#ifndef SERVICES_CONSOLE_OPERATOR_COMMANDS_H
+#define SERVICES_CONSOLE_OPERATOR_COMMANDS_H
+
+#include "platform/http/server.h"
+#include "replica/node.h"
+
+struct acts;
+
+enum {
+    ACTS_MAX = 1000, /* under way */
+    ACT_WAIT_MS = 30000,
+    ACT_BODY_MAX = 16 * 1024
+};
+
+/* `settled` is called when nothing is under way any more after acts_drain(). */
+struct acts *acts_new(struct node *node, void (*settled)(void *ctx), void *ctx);
+/* After node_close(): what was under way is answered and forgotten. */
+void acts_free(struct acts *acts);
+void acts_drain(struct acts *acts);
+
+/* Answers the exchange later. */
+void acts_serve(struct acts *acts, enum command_kind kind, struct http_exchange *exchange);
+/* An admitted Decision, folded just now from events[partition]@offset. */
+void acts_decided(struct acts *acts, int32_t partition, int64_t offset,
+                  const struct decision *decision);
+uint32_t acts_under_way(const struct acts *acts);
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See backlog.h. The tally, numbers little-endian:
+ *
+ *     count of agents u32, each: size of name u8, name, running i64
+ *     count of lanes u32, each: size of key u8, key, waiting i64 per priority
+ *
+ * A lane's key: workflow | 0 | version BE4 | step BE4 | direction | agent, or nothing */
+#include "services/scheduler/router_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { LANE_FIXED_BYTES = 1 + 4 + 4 + 1 };
+
+_Static_assert(LANE_FIXED_BYTES + 2 * NAME_BYTES_MAX <= LANE_BYTES_MAX, "the largest lane fits");
+_Static_assert(LANE_BYTES_MAX <= UINT8_MAX, "its size fits a byte");
+
+/* ---- lanes ---- */
+
+static char *put_big_endian(char *at, uint32_t value)
+{
+    for (int i = 3; i >= 0; i--)
+        *at++ = (char)(uint8_t)(value >> (8 * i));
+    return at;
+}
+
+static uint32_t get_big_endian(const char *at)
+{
+    uint32_t value = 0;
+    for (int i = 0; i < 4; i++)
+        value = value << 8 | (uint8_t)at[i];
+    return value;
+}
+
+static char *put_text(char *at, struct text text)
+{
+    if (text.size > 0)
+        memcpy(at, text.data, text.size);
+    return at + text.size;
+}
+
+static struct text lane_of(const struct order *order, uint32_t index, char bytes[LANE_BYTES_MAX])
+{
+    const struct step *step = &order->steps[index];
+    bool only_one = step->direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
+    assert(order->details.workflow.size <= NAME_BYTES_MAX && step->agent.size <= NAME_BYTES_MAX);
+    char *at = put_text(bytes, order->details.workflow);
+    *at++ = '\0';
+    at = put_big_endian(at, order->details.workflow_version);
+    at = put_big_endian(at, index);
+    *at++ = (char)step->direction;
+    if (only_one)
+        at = put_text(at, step->agent);
+    return (struct text){bytes, (uint32_t)(at - bytes)};
+}
+
+bool lane_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
+                uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent)
+{
+    const char *end = key.size > 0 ? memchr(key.data, '\0', key.size) : NULL;
+    uint32_t size = end != NULL ? (uint32_t)(end - key.data) : 0;
+    if (end == NULL || key.size < size + LANE_FIXED_BYTES || (uint8_t)end[9] >= DIRECTION_COUNT)
+        return false;
+    *ret_workflow = (struct text){key.data, size};
+    *ret_version = get_big_endian(end + 1);
+    *ret_step = get_big_endian(end + 5);
+    *ret_direction = (enum direction)(uint8_t)end[9];
+    *ret_agent =
+        (struct text){end + LANE_FIXED_BYTES, key.size - size - (uint32_t)LANE_FIXED_BYTES};
+    return true;
+}
+
+uint32_t work_rows_of(const struct order *order, struct work_row ret_rows[WORKFLOW_STEPS_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (order->steps[i].queued_at == 0 || !order_step_queued(order, &order->steps[i]))
+            continue;
+        struct work_row *row = &ret_rows[count++];
+        row->queued_at = order->steps[i].queued_at;
+        row->lane = lane_of(order, i, row->bytes);
+    }
+    return count;
+}
+
+void work_lane_forget(struct work_lane *lane)
+{
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+        free(lane->heads[priority]);
+        lane->heads[priority] = NULL;
+        lane->dry[priority] = lane->stale[priority] = false;
+    }
+}
+
+/* ---- counting ---- */
+
+static struct work_agent *find_agent(struct work *work, struct text name)
+{
+    struct work_agent *agent = NULL;
+    HASH_FIND(hh, work->agents, name.data, name.size, agent);
+    if (agent != NULL)
+        return agent;
+    agent = calloc(1, sizeof(*agent));
+    assert(agent != NULL);
+    agent->agent = router_agent(work->router, name);
+    HASH_ADD_KEYPTR(hh, work->agents, agent->agent->name, name.size, agent);
+    return agent;
+}
+
+static struct work_lane *find_lane(struct work *work, struct text key)
+{
+    struct work_lane *lane = NULL;
+    HASH_FIND(hh, work->lanes, key.data, key.size, lane);
+    if (lane != NULL)
+        return lane;
+    lane = calloc(1, sizeof(*lane));
+    assert(lane != NULL);
+    lane->lane = router_lane(work->router, key);
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        lane->low[priority] = INT64_MIN;
+    HASH_ADD_KEYPTR(hh, work->lanes, lane->lane->key, key.size, lane);
+    return lane;
+}
+
+static void add_running(struct work *work, struct work_agent *agent, int64_t more)
+{
+    agent->running += more;
+    assert(agent->running >= 0);
+    if (work->apart)
+        return;
+    agent->agent->running += more;
+    assert(agent->agent->running >= agent->running);
+}
+
+static void add_waiting(struct work *work, struct work_lane *lane, enum priority priority,
+                        int64_t more)
+{
+    lane->waiting[priority] += more;
+    assert(lane->waiting[priority] >= 0);
+    if (!work->apart)
+        router_add_waiting(work->router, lane->lane, priority, more);
+}
+
+static void count_queued(struct work *work, const struct order *order, uint32_t index, int sign)
+{
+    char bytes[LANE_BYTES_MAX];
+    enum priority priority = order->details.priority;
+    struct work_lane *lane = find_lane(work, lane_of(order, index, bytes));
+    add_waiting(work, lane, priority, sign);
+    if (sign > 0 && order->steps[index].queued_at < lane->low[priority])
+        lane->low[priority] = order->steps[index].queued_at;
+}
+
+void work_count(struct work *work, const struct order *order, int sign)
+{
+    assert(sign == 1 || sign == -1);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        if (step->state == STEP_PROCESSING)
+            add_running(work, find_agent(work, step->agent), sign);
+        else if (step->queued_at != 0 && order_step_queued(order, step))
+            count_queued(work, order, i, sign);
+    }
+}
+
+/* ---- the tally ---- */
+
+static void append_number(struct buffer *buffer, uint64_t value, size_t size)
+{
+    uint8_t bytes[8];
+    for (size_t i = 0; i < size; i++)
+        bytes[i] = (uint8_t)(value >> (8 * i));
+    buffer_append(buffer, bytes, size);
+}
+
+static bool lane_waits(const struct work_lane *lane)
+{
+    int64_t waiting = 0;
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        waiting += lane->waiting[priority];
+    return waiting > 0;
+}
+
+void work_encode(const struct work *work, struct buffer *buffer)
+{
+    const struct work_agent *agent;
+    const struct work_lane *lane;
+    uint32_t agents = 0;
+    uint32_t lanes = 0;
+    for (agent = work->agents; agent != NULL; agent = agent->hh.next)
+        agents += agent->running > 0;
+    for (lane = work->lanes; lane != NULL; lane = lane->hh.next)
+        lanes += lane_waits(lane);
+    append_number(buffer, agents, 4);
+    for (agent = work->agents; agent != NULL; agent = agent->hh.next) {
+        if (agent->running == 0)
+            continue;
+        append_number(buffer, agent->hh.keylen, 1);
+        buffer_append(buffer, agent->agent->name, agent->hh.keylen);
+        append_number(buffer, (uint64_t)agent->running, 8);
+    }
+    append_number(buffer, lanes, 4);
+    for (lane = work->lanes; lane != NULL; lane = lane->hh.next) {
+        if (!lane_waits(lane))
+            continue;
+        append_number(buffer, lane->lane->key_size, 1);
+        buffer_append(buffer, lane->lane->key, lane->lane->key_size);
+        for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+            append_number(buffer, (uint64_t)lane->waiting[priority], 8);
+    }
+}
+
+/* Takes a number off the front; false when it is not all there. */
+static bool take_number(struct text *rest, int size, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    if (rest->size < (uint32_t)size)
+        return false;
+    for (int i = size - 1; i >= 0; i--)
+        value = value << 8 | (uint8_t)rest->data[i];
+    *rest = (struct text){rest->data + size, rest->size - (uint32_t)size};
+    *ret_value = value;
+    return true;
+}
+
+static bool take_text(struct text *rest, uint32_t most, struct text *ret_text)
+{
+    uint64_t size = 0;
+    if (!take_number(rest, 1, &size) || size == 0 || size > most || size > rest->size)
+        return false;
+    *ret_text = (struct text){rest->data, (uint32_t)size};
+    *rest = (struct text){rest->data + size, rest->size - (uint32_t)size};
+    return true;
+}
+
+static bool take_count(struct text *rest, int64_t *ret_count)
+{
+    uint64_t count = 0;
+    if (!take_number(rest, 8, &count) || count > INT64_MAX / 4)
+        return false;
+    *ret_count = (int64_t)count;
+    return true;
+}
+
+static bool take_agent(struct work *work, struct text *rest)
+{
+    struct text name;
+    int64_t running = 0;
+    if (!take_text(rest, NAME_BYTES_MAX, &name) || !take_count(rest, &running))
+        return false;
+    add_running(work, find_agent(work, name), running);
+    return true;
+}
+
+static bool take_lane(struct work *work, struct text *rest)
+{
+    struct text key, workflow, agent;
+    uint32_t version = 0;
+    uint32_t step = 0;
+    enum direction direction = DIRECTION_DO;
+    int64_t waiting = 0;
+    if (!take_text(rest, LANE_BYTES_MAX, &key) ||
+        !lane_parse(key, &workflow, &version, &step, &direction, &agent) ||
+        step >= WORKFLOW_STEPS_MAX || agent.size > NAME_BYTES_MAX)
+        return false;
+    struct work_lane *lane = find_lane(work, key);
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+        if (!take_count(rest, &waiting))
+            return false;
+        add_waiting(work, lane, (enum priority)priority, waiting);
+    }
+    return true;
+}
+
+bool work_decode(struct work *work, struct text tally)
+{
+    uint64_t agents = 0;
+    uint64_t lanes = 0;
+    if (!take_number(&tally, 4, &agents))
+        return false;
+    for (uint64_t i = 0; i < agents; i++) {
+        if (!take_agent(work, &tally))
+            return false;
+    }
+    if (!take_number(&tally, 4, &lanes))
+        return false;
+    for (uint64_t i = 0; i < lanes; i++) {
+        if (!take_lane(work, &tally))
+            return false;
+    }
+    return tally.size == 0;
+}
+
+/* ---- life ---- */
+
+struct work *work_new(struct router *router)
+{
+    struct work *work = calloc(1, sizeof(*work));
+    assert(work != NULL);
+    work->router = router;
+    return work;
+}
+
+void work_set_apart(struct work *work, bool apart)
+{
+    int sign = apart ? -1 : 1;
+    if (work->apart == apart)
+        return;
+    work->apart = apart;
+    for (struct work_agent *agent = work->agents; agent != NULL; agent = agent->hh.next)
+        agent->agent->running += sign * agent->running;
+    for (struct work_lane *lane = work->lanes; lane != NULL; lane = lane->hh.next)
+        for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+            router_add_waiting(work->router, lane->lane, (enum priority)priority,
+                               sign * lane->waiting[priority]);
+}
+
+static void free_lane(struct work *work, struct work_lane *lane)
+{
+    HASH_DEL(work->lanes, lane);
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+        assert(lane->asked[priority] == 0);
+        add_waiting(work, lane, (enum priority)priority, -lane->waiting[priority]);
+    }
+    work_lane_forget(lane);
+    free(lane);
+}
+
+void work_clear(struct work *work)
+{
+    struct work_agent *agent, *next_agent;
+    struct work_lane *lane, *next_lane;
+    HASH_ITER(hh, work->agents, agent, next_agent) {
+        HASH_DEL(work->agents, agent);
+        add_running(work, agent, -agent->running);
+        free(agent);
+    }
+    HASH_ITER(hh, work->lanes, lane, next_lane)
+        free_lane(work, lane);
+}
+
+void work_free(struct work *work)
+{
+    if (work == NULL)
+        return;
+    work_clear(work);
+    free(work);
+}

@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The cycle of one owned partition: commands waiting -> decide each on the state in memory ->
+ * append the Decisions -> all acknowledged at consecutive offsets -> one WriteBatch -> emit. */
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+    PENDING_BYTES_MAX = 16 * 1024 * 1024,
+    QUEUE_FULL_MS = 5, /* the producer's queue is full: try again after */
+    BLOCKED_MS = 1000, /* disk or clock: look again after */
+    STALL_MS = 5000
+};
+
+static struct loop *loop_of(const struct owner *owner)
+{
+    return owner->node->service->loop;
+}
+
+static struct view *view_of(const struct owner *owner)
+{
+    return follower_view(owner->follower);
+}
+
+/* ---- the queue of commands ---- */
+
+static void bound_queue(struct owner *owner)
+{
+    bool full = owner->pending_count > 4 * owner->options.batch_max ||
+                owner->pending_bytes > PENDING_BYTES_MAX;
+    bool low = owner->pending_count < 2 * owner->options.batch_max &&
+               owner->pending_bytes < PENDING_BYTES_MAX / 2;
+    if (owner->commands == NULL || (owner->paused ? !low : !full))
+        return;
+    owner->paused = full;
+    broker_reader_pause(owner->commands, full);
+}
+
+static void on_command(void *ctx, const struct broker_record *record)
+{
+    struct owner *owner = ctx;
+    size_t size = record->key.size + record->value.size;
+    struct pending *pending = malloc(sizeof(*pending) + size);
+    assert(pending != NULL);
+    *pending = (struct pending){.offset = record->offset, .timestamp = record->timestamp};
+    if (record->key.size > 0)
+        memcpy(pending->bytes, record->key.data, record->key.size);
+    if (record->value.size > 0)
+        memcpy(pending->bytes + record->key.size, record->value.data, record->value.size);
+    pending->key = (struct text){pending->bytes, record->key.size};
+    pending->value = (struct text){pending->bytes + record->key.size, record->value.size};
+    if (owner->head == NULL)
+        owner->head = pending;
+    else
+        owner->tail->next = pending;
+    owner->tail = pending;
+    owner->pending_count++;
+    owner->pending_bytes += size;
+    if (owner->commands_at_end && broker_has_append_time(owner->node->broker))
+        clock_guard_observe(&owner->clock_guard, clock_wall_ms(owner->node->service->clock),
+                            record->timestamp);
+    owner->commands_at_end = false;
+    bound_queue(owner);
+    owner_step_soon(owner);
+}
+
+static void on_commands_end(void *ctx, int64_t next_offset)
+{
+    struct owner *owner = ctx;
+    (void)next_offset;
+    owner->commands_at_end = true;
+}
+
+static void on_commands_error(void *ctx, const struct error *error)
+{
+    struct owner *owner = ctx;
+    log_warning_limited("reading commands", LOG_I64("partition", owner->partition), LOG_ERR(error));
+    if (error->class == ERROR_FATAL)
+        owner_give_up(owner, error->code, error->message);
+}
+
+const struct broker_reader_ops owner_command_ops = {on_command, on_commands_end, on_commands_error};
+
+/* The head leaves the queue; its bytes stay until the batch is through. */
+static void pop(struct owner *owner)
+{
+    struct pending *pending = owner->head;
+    owner->head = pending->next;
+    owner->pending_count--;
+    owner->pending_bytes -= pending->key.size + pending->value.size;
+    pending->next = owner->decided;
+    owner->decided = pending;
+}
+
+static void free_decided(struct owner *owner)
+{
+    while (owner->decided != NULL) {
+        struct pending *pending = owner->decided;
+        owner->decided = pending->next;
+        free(pending);
+    }
+}
+
+/* ---- answers ---- */
+
+/* The others may try their commands. */
+static void tried(struct owner *owner)
+{
+    if (owner->metrics->trying == owner)
+        owner->metrics->trying = NULL;
+}
+
+static void store_and_emit(struct owner *owner)
+{
+    struct error error;
+    FAILPOINT("cycle.acknowledged");
+    loop_timer_cancel(loop_of(owner), &owner->timer);
+    owner->trouble = (struct error){0};
+    if (FAILPOINT_ERROR("cycle.store")) {
+        error_set(&error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+        owner_failed_store(owner, &error);
+        return;
+    }
+    if (view_commit(view_of(owner), false, &error) != ERROR_OK) {
+        owner_failed_store(owner, &error);
+        return;
+    }
+    FAILPOINT("cycle.stored");
+    int64_t now_us = clock_mono_us(owner->node->service->clock);
+    for (uint32_t i = 0; i < owner->item_count; i++) {
+        emitter_offer(owner->emitter, &owner->items[i].decision, owner->items[i].offset);
+        metrics_observe_us(owner->metrics->cycle, now_us - owner->items[i].begun_us);
+        if (!decision_changes_order(&owner->items[i].decision))
+            metrics_add(owner->metrics->rejections, 1);
+    }
+    FAILPOINT("cycle.emitted");
+    metrics_add(owner->metrics->decisions, owner->item_count);
+    metrics_add(owner->metrics->batches, 1);
+    view_hold(view_of(owner), false);
+    view_tidy(view_of(owner));
+    free_decided(owner);
+    tried(owner);
+    owner->retry_ms = 0;
+    owner->item_count = 0;
+    owner_set_state(owner, OWNER_RUNNING);
+    owner_route_stored(owner);
+    owner_step_soon(owner);
+}
+
+/* The only legitimate writer sees consecutive offsets; anything else means that somebody else
+ * writes here, or that nobody knows what was written. */
+static bool as_expected(struct owner *owner, int64_t offset, const struct error *error)
+{
+    if (error != NULL && error_is(error))
+        owner_give_up(owner, error->code, error->message);
+    else if (offset < 0)
+        owner_give_up(owner, "OffsetUnknown", "acknowledged without an offset");
+    else if (offset != owner->expected_offset)
+        owner_give_up(owner, "NotAlone", "somebody else has written to the log");
+    else {
+        owner->expected_offset++;
+        return true;
+    }
+    return false;
+}
+
+static void on_decision_appended(void *ctx, uint64_t token, int64_t offset,
+                                 const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_APPENDING)
+        return;
+    if (as_expected(owner, offset, error) && ++owner->acknowledged == owner->item_count)
+        store_and_emit(owner);
+}
+
+static void on_attempt_appended(void *ctx, uint64_t token, int64_t offset,
+                                const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_ATTEMPTING ||
+        !as_expected(owner, offset, error))
+        return;
+    loop_timer_cancel(loop_of(owner), &owner->timer);
+    FAILPOINT("attempt.acknowledged");
+    owner->attempted = true;
+    owner_set_state(owner, OWNER_RUNNING);
+    owner_step_soon(owner);
+}
+
+/* ---- deciding ---- */
+
+enum verdict {
+    DECIDED,
+    LATER, /* the queue is full, or schemas or workflows are being looked for */
+    BROKEN /* the claim is given up */
+};
+
+static void on_refreshed(void *ctx, bool fresh)
+{
+    struct owner *owner = ctx;
+    (void)fresh;
+    if (!owner_answered(owner, owner->claim_number))
+        return;
+    owner->refreshing = false;
+    owner_step_soon(owner);
+}
+
+static void dead_command(struct command *cmd, const struct pending *pending, bool quarantined,
+                         struct text reason)
+{
+    *cmd = (struct command){.kind = COMMAND_UNDECODABLE,
+                            .undecodable = {.bytes = pending->value,
+                                            .key = pending->key,
+                                            .reason = reason,
+                                            .quarantined = quarantined}};
+}
+
+static struct text reason_text(struct owner *owner, const char *format, const char *detail)
+{
+    char text[MESSAGE_BYTES_MAX];
+    int size = snprintf(text, sizeof(text), format, detail);
+    if (size >= (int)sizeof(text))
+        size = (int)sizeof(text) - 1;
+    return arena_text(&owner->batch.arena, (struct text){text, (uint32_t)size});
+}
+
+/* Decodes and checks the head of the queue; what is no command becomes an undecodable one, never an
+ * error. */
+static enum verdict read_command(struct owner *owner, struct pending *pending, struct command *cmd)
+{
+    struct error error;
+    struct record record;
+    enum error_class class = codec_decode(owner->node->codec, pending->value, true,
+                                          &owner->batch.arena, &record, &error);
+    if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 && !pending->schemas_asked) {
+        pending->schemas_asked = true;
+        owner->refreshing = true;
+        owner->outstanding++;
+        node_refresh_schemas(owner->node, on_refreshed, owner);
+        return LATER;
+    }
+    if (class != ERROR_OK) {
+        dead_command(cmd, pending, false, reason_text(owner, "%s", error.message));
+        return DECIDED;
+    }
+    if (!record_kind_is_command(record.kind)) {
+        dead_command(cmd, pending, false,
+                     reason_text(owner, "a %s is no command", record_kind_name(record.kind)));
+        return DECIDED;
+    }
+    *cmd = record.command;
+    if (!text_equal(cmd->order_id, pending->key))
+        dead_command(cmd, pending, false,
+                     reason_text(owner, "%s", "the key is not the order id of the command"));
+    else if (broker_partition_of(pending->key, owner->node->partition_count) != owner->partition)
+        dead_command(cmd, pending, false,
+                     reason_text(owner, "%s",
+                                 "wrong partition: it must be murmur2(order id) modulo the "
+                                 "number of partitions"));
+    return DECIDED;
+}
+
+/* The workflow of the order, or the one that a submission names. LATER while <p>.workflows is read
+ * again. */
+static enum verdict find_workflow(struct owner *owner, struct pending *pending,
+                                  const struct command *cmd, const struct order *order,
+                                  const struct workflow **ret_workflow)
+{
+    const struct order_details *details = NULL;
+    *ret_workflow = NULL;
+    if (order != NULL)
+        details = &order->details;
+    else if (cmd->kind == COMMAND_SUBMIT_ORDER)
+        details = &cmd->submit_order;
+    if (details == NULL)
+        return DECIDED;
+    *ret_workflow = workflow_registry_find(owner->node->workflows, details->workflow,
+                                           details->workflow_version);
+    if (*ret_workflow != NULL || pending->workflows_asked)
+        return DECIDED;
+    pending->workflows_asked = true;
+    owner->refreshing = true;
+    owner->outstanding++;
+    node_refresh_workflows(owner->node, on_refreshed, owner);
+    return LATER;
+}
+
+static enum verdict append_decision(struct owner *owner, struct batch_item *item)
+{
+    struct error error;
+    struct decision *decision = &item->decision;
+    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    decision->claim_id = owner->claim_id;
+    decision->sequence = checkpoint->next_sequence;
+    decision->emitted_through = emitter_through(owner->emitter);
+    item->offset = checkpoint->next_event_offset;
+    owner->value.size = 0;
+    codec_encode(owner->node->codec, RECORD_DECISION, decision, &owner->value);
+    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
+    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
+                                   .topic = owner->node->topics.events,
+                                   .partition = owner->partition,
+                                   .key = decision->order_id,
+                                   .value = value,
+                                   .done = on_decision_appended,
+                                   .ctx = owner,
+                                   .token = owner->claim_number};
+    FAILPOINT("cycle.append");
+    if (broker_append(owner->node->broker, &append, &error) != ERROR_OK)
+        return LATER;
+    owner->outstanding++;
+    if (view_decided(view_of(owner), decision, value, item->offset, &error) == ERROR_OK)
+        return DECIDED;
+    owner_failed_store(owner, &error);
+    return BROKEN;
+}
+
+static enum verdict decide_head(struct owner *owner)
+{
+    struct pending *pending = owner->head;
+    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    struct batch_item *item = &owner->items[owner->item_count];
+    struct command cmd;
+    struct error error;
+    const struct order *order = NULL;
+    struct decide_input input = {.now = clock_wall_ms(owner->node->service->clock),
+                                 .margin_ms = owner->options.margin_ms,
+                                 .instance = text_of(owner->node->service->instance_id),
+                                 .command_offset = pending->offset,
+                                 .command_time = pending->timestamp};
+    item->begun_us = clock_mono_us(owner->node->service->clock);
+    if (input.now < checkpoint->newest_decided_at)
+        input.now = checkpoint->newest_decided_at;
+    bool quarantine = checkpoint->attempt_offset == pending->offset &&
+                      checkpoint->attempts >= COMMAND_TRIES_MAX && !owner->attempted;
+    enum verdict verdict = DECIDED;
+    if (quarantine)
+        dead_command(&cmd, pending, true,
+                     TEXT("quarantined: whoever decided this command died, five times"));
+    else
+        verdict = read_command(owner, pending, &cmd);
+    if (verdict != DECIDED)
+        return verdict;
+    if (!text_empty(cmd.order_id) &&
+        view_order(view_of(owner), cmd.order_id, &order, &error) != ERROR_OK) {
+        owner_failed_store(owner, &error);
+        return BROKEN;
+    }
+    verdict = find_workflow(owner, pending, &cmd, order, &input.workflow);
+    if (verdict != DECIDED)
+        return verdict;
+    if (!quarantine) {
+        FAILPOINT("cycle.decide");
+        FAILPOINT_OF("cycle.decide", cmd.order_id);
+    }
+    input.routing = owner_route_rooms(owner, &cmd, order, input.workflow);
+    decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
+    verdict = append_decision(owner, item);
+    if (verdict == DECIDED)
+        owner_route_decided(owner, &cmd, order);
+    return verdict;
+}
+
+/* Before each command of a careful phase: who dies deciding it leaves a trace. */
+static void append_attempt(struct owner *owner)
+{
+    if (owner->metrics->trying != NULL && owner->metrics->trying != owner) {
+        loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
+        return;
+    }
+    struct attempt attempt = {.claim_id = owner->claim_id, .command_offset = owner->head->offset};
+    int64_t offset = view_checkpoint(view_of(owner))->next_event_offset;
+    owner->value.size = 0;
+    codec_encode(owner->node->codec, RECORD_ATTEMPT, &attempt, &owner->value);
+    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
+    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
+                                   .topic = owner->node->topics.events,
+                                   .partition = owner->partition,
+                                   .key = owner->head->key,
+                                   .value = value,
+                                   .done = on_attempt_appended,
+                                   .ctx = owner,
+                                   .token = owner->claim_number};
+    if (broker_append(owner->node->broker, &append, NULL) != ERROR_OK) {
+        loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
+        return;
+    }
+    owner->outstanding++;
+    owner->metrics->trying = owner;
+    owner_set_state(owner, OWNER_ATTEMPTING);
+    view_attempted(view_of(owner), &attempt, value, offset);
+    loop_timer_after(loop_of(owner), &owner->timer, STALL_MS);
+}
+
+/* Reasons not to decide now, though commands wait. */
+static bool blocked(struct owner *owner)
+{
+    struct error error = {0};
+    if (disk_guard_is_low(owner->node->service->disk)) { /* which tells it itself */
+        loop_timer_after(loop_of(owner), &owner->timer, BLOCKED_MS);
+        return true;
+    }
+    if (owner->clock_guard.bad)
+        error_set(&error, ERROR_RETRY, "ClockSkew",
+                  "this clock is %lld ms away from the broker's: mend the clock; no commands are "
+                  "decided meanwhile",
+                  (long long)owner->clock_guard.skew_ms);
+    if (!error_is(&error))
+        return false;
+    log_warning_limited("no commands are decided", LOG_I64("partition", owner->partition),
+                        LOG_ERR(&error));
+    owner->trouble = error;
+    loop_timer_after(loop_of(owner), &owner->timer, BLOCKED_MS);
+    return true;
+}
+
+static void decide_batch(struct owner *owner)
+{
+    uint32_t bound = owner->careful > 0 ? 1 : owner->options.batch_max;
+    enum verdict verdict = DECIDED;
+    heap_arena_reset(&owner->batch);
+    view_hold(view_of(owner), true);
+    owner->item_count = owner->acknowledged = 0;
+    while (owner->head != NULL && owner->item_count < bound) {
+        verdict = decide_head(owner);
+        if (verdict == BROKEN)
+            return;
+        if (verdict == LATER)
+            break;
+        owner->item_count++;
+        pop(owner);
+        owner->attempted = false;
+        if (owner->careful > 0)
+            owner->careful--;
+    }
+    bound_queue(owner);
+    if (owner->item_count > 0) {
+        owner_set_state(owner, OWNER_APPENDING);
+        loop_timer_after(loop_of(owner), &owner->timer, STALL_MS);
+        return;
+    }
+    view_hold(view_of(owner), false);
+    if (verdict == LATER && !owner->refreshing)
+        loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
+}
+
+static void step(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct owner *owner = userdata;
+    (void)loop;
+    (void)work;
+    if (owner->state != OWNER_RUNNING || owner->suspended || owner->refreshing ||
+        owner->head == NULL || blocked(owner))
+        return;
+    const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    bool tried_out = checkpoint->attempt_offset == owner->head->offset &&
+                     checkpoint->attempts >= COMMAND_TRIES_MAX;
+    if (owner->careful > 0 && !owner->attempted && !tried_out)
+        append_attempt(owner);
+    else
+        decide_batch(owner);
+}
+
+void owner_step_soon(struct owner *owner)
+{
+    if (owner->state == OWNER_RUNNING)
+        loop_defer(loop_of(owner), &owner->work);
+}
+
+/* ---- begin and end ---- */
+
+void owner_cycle_begin(struct owner *owner)
+{
+    loop_work_init(&owner->work, step, owner);
+    owner->paused = owner->commands_at_end = owner->attempted = owner->refreshing = false;
+    owner->commands = broker_read(
+        owner->node->broker, owner->node->topics.commands, owner->partition,
+        view_checkpoint(view_of(owner))->next_command_offset, &owner_command_ops, owner);
+    owner_route_begin(owner);
+}
+
+void owner_cycle_end(struct owner *owner)
+{
+    broker_reader_close(owner->commands);
+    owner->commands = NULL;
+    loop_defer_cancel(loop_of(owner), &owner->work);
+    owner_route_end(owner);
+    tried(owner);
+    while (owner->head != NULL)
+        pop(owner);
+    free_decided(owner);
+    owner->tail = NULL;
+    owner->item_count = owner->acknowledged = 0;
+    owner->attempted = owner->refreshing = false;
+    if (view_of(owner) != NULL)
+        view_hold(view_of(owner), false);
+}

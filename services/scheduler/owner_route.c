@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between an owner and the router: the rooms for each decision, and StartStep commands to its own
+ * partition for those whose turn it is. */
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+
+static struct router *router_of(const struct owner *owner)
+{
+    return owner->options.view.router;
+}
+
+/* ---- deciding ---- */
+
+/* The step that an own StartStep speaks of, or -1. */
+static int step_asked_for(const struct owner *owner, const struct command *cmd,
+                          const struct order *order)
+{
+    struct text instance = text_of(owner->node->service->instance_id);
+    if (cmd->kind != COMMAND_START_STEP || order == NULL ||
+        !text_equal(cmd->start_step.by, instance))
+        return -1;
+    return order_find_step(order, cmd->start_step.step);
+}
+
+const struct routing *owner_route_rooms(struct owner *owner, const struct command *cmd,
+                                        const struct order *order, const struct workflow *workflow)
+{
+    if (router_of(owner) == NULL)
+        return NULL;
+    int step = step_asked_for(owner, cmd, order);
+    const struct route_agent *reserved =
+        step < 0 ? NULL : router_reserved(&owner->source, cmd->order_id, (uint32_t)step);
+    return router_rooms(router_of(owner), workflow, reserved);
+}
+
+void owner_route_decided(struct owner *owner, const struct command *cmd, const struct order *order)
+{
+    int step = router_of(owner) == NULL ? -1 : step_asked_for(owner, cmd, order);
+    if (step < 0)
+        return;
+    bool waits = order_step_queued(order, &order->steps[step]);
+    router_settle(router_of(owner), &owner->source, cmd->order_id, (uint32_t)step, waits);
+}
+
+void owner_route_stored(struct owner *owner)
+{
+    if (router_of(owner) != NULL)
+        router_stored(router_of(owner), &owner->source);
+}
+
+/* ---- asking ---- */
+
+static void on_asked(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    (void)offset;
+    if (!owner_answered(owner, (uint32_t)token) || error == NULL || !error_is(error))
+        return;
+    log_warning_limited("a StartStep of a queued step was not delivered",
+                        LOG_I64("partition", owner->partition), LOG_ERR(error));
+    router_unask(router_of(owner), &owner->source, (uint32_t)(token >> 32));
+}
+
+/* The turn of the step has come. A store that cannot be read is left to the next decision. */
+static enum route_answer ask(void *ctx, const struct route_pick *pick)
+{
+    struct owner *owner = ctx;
+    const struct order *order = NULL;
+    struct error error;
+    if (view_order(follower_view(owner->follower), pick->order_id, &order, &error) != ERROR_OK)
+        return ROUTE_LATER;
+    if (order == NULL || pick->step >= order->step_count)
+        return ROUTE_GONE;
+    const struct step *step = &order->steps[pick->step];
+    if (step->direction != pick->direction || !order_step_queued(order, step))
+        return ROUTE_GONE;
+    struct command cmd = {.kind = COMMAND_START_STEP,
+                          .order_id = pick->order_id,
+                          .start_step = {.order_id = pick->order_id,
+                                         .step = step->name,
+                                         .direction = step->direction,
+                                         .attempt = step->attempt,
+                                         .retry_at = step->retry_at,
+                                         .by = text_of(owner->node->service->instance_id)}};
+    FAILPOINT("owner.pick");
+    if (node_append(owner->node, BROKER_PRODUCER_LOG, owner->node->topics.commands,
+                    owner->partition, pick->order_id, RECORD_START_STEP, &cmd, on_asked, owner,
+                    (uint64_t)pick->number << 32 | owner->claim_number, &error) != ERROR_OK)
+        return ROUTE_LATER;
+    owner->outstanding++;
+    return ROUTE_ASKED;
+}
+
+static const struct route_source_ops source_ops = {.ask = ask};
+
+/* ---- begin and end ---- */
+
+void owner_route_begin(struct owner *owner)
+{
+    if (router_of(owner) == NULL)
+        return;
+    owner->source = (struct route_source){.ops = &source_ops,
+                                          .ctx = owner,
+                                          .view = follower_view(owner->follower),
+                                          .suspended = owner->suspended};
+    router_join(router_of(owner), &owner->source);
+}
+
+void owner_route_end(struct owner *owner)
+{
+    if (router_of(owner) != NULL && owner->source.ctx != NULL)
+        router_leave(router_of(owner), &owner->source);
+    owner->source = (struct route_source){0};
+}
+
+void owner_route_suspend(struct owner *owner)
+{
+    owner->source.suspended = owner->suspended;
+    if (router_of(owner) != NULL)
+        router_pick_soon(router_of(owner));
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See router.h: agents, lanes and rooms. Whose turn it is, is in router_pick.c. */
+#include "services/scheduler/router_internal.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+/* ---- agents ---- */
+
+struct route_agent *router_agent(struct router *router, struct text name)
+{
+    struct route_agent *agent = NULL;
+    assert(name.size > 0 && name.size <= NAME_BYTES_MAX);
+    HASH_FIND(hh, router->agents, name.data, name.size, agent);
+    if (agent != NULL)
+        return agent;
+    agent = calloc(1, sizeof(*agent));
+    assert(agent != NULL);
+    memcpy(agent->name, name.data, name.size);
+    agent->health.why = "no live instance";
+    agent->why_free = INT64_MIN;
+    shares_init(&agent->shares, router->options.weights);
+    HASH_ADD_KEYPTR(hh, router->agents, agent->name, name.size, agent);
+    return agent;
+}
+
+int64_t route_agent_waiting(const struct route_agent *agent)
+{
+    int64_t waiting = 0;
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        waiting += agent->waiting[priority];
+    return waiting;
+}
+
+int64_t route_agent_free(const struct route_agent *agent)
+{
+    return agent->limit - agent->running - agent->asked;
+}
+
+static void set_limit(const struct router *router, struct route_agent *agent)
+{
+    agent->limit = 0;
+    if (!agent->health.well)
+        return;
+    double room =
+        (double)agent->health.calls * router->options.factor + (double)agent->health.probing;
+    if (router->all > 0)
+        room = room * router->own / router->all;
+    agent->limit = room > 1 ? (int64_t)ceil(room) : 1;
+}
+
+void router_set_part(struct router *router, uint32_t own, uint32_t all)
+{
+    struct route_agent *agent;
+    assert(own <= all);
+    if (router->own == own && router->all == all)
+        return;
+    router->own = own;
+    router->all = all;
+    for (agent = router->agents; agent != NULL; agent = agent->hh.next)
+        set_limit(router, agent);
+    router_pick_soon(router);
+}
+
+void router_set_agent(struct router *router, struct text name, const struct router_health *health)
+{
+    struct route_agent *agent = router_agent(router, name);
+    assert(health->well || health->why != NULL);
+    agent->health = *health;
+    agent->paused = false;
+    set_limit(router, agent);
+    router_pick_soon(router);
+}
+
+struct route_agent *router_agents(struct router *router)
+{
+    struct route_agent *agent;
+    const struct route_lane *lane;
+    for (agent = router->agents; agent != NULL; agent = agent->hh.next)
+        agent->stuck = 0;
+    for (lane = router->lanes; lane != NULL; lane = lane->hh.next) {
+        int64_t waiting = 0;
+        bool any_well = false;
+        for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+            waiting += lane->waiting[priority];
+        for (uint32_t i = 0; i < lane->agent_count; i++)
+            any_well = any_well || lane->agents[i]->health.well;
+        for (uint32_t i = 0; i < lane->agent_count && !any_well; i++)
+            lane->agents[i]->stuck += waiting;
+    }
+    return router->agents;
+}
+
+/* ---- lanes ---- */
+
+static void add_to_agents(struct route_lane *lane, enum priority priority, int64_t more)
+{
+    for (uint32_t i = 0; i < lane->agent_count; i++) {
+        lane->agents[i]->waiting[priority] += more;
+        assert(lane->agents[i]->waiting[priority] >= 0);
+    }
+}
+
+void router_add_waiting(struct router *router, struct route_lane *lane, enum priority priority,
+                        int64_t more)
+{
+    lane->waiting[priority] += more;
+    router->waiting += more;
+    assert(lane->waiting[priority] >= 0 && router->waiting >= 0);
+    add_to_agents(lane, priority, more);
+}
+
+static void add_lane_agent(struct router *router, struct route_lane *lane, struct text name)
+{
+    struct route_agent *agent = router_agent(router, name);
+    for (uint32_t i = 0; i < lane->agent_count; i++) {
+        if (lane->agents[i] == agent)
+            return;
+    }
+    assert(lane->agent_count < STEP_AGENTS_MAX);
+    lane->agents[lane->agent_count++] = agent;
+}
+
+bool router_resolve(struct router *router, struct route_lane *lane)
+{
+    struct text workflow, agent;
+    uint32_t version = 0;
+    uint32_t step = 0;
+    enum direction direction = DIRECTION_DO;
+    if (lane->agent_count > 0)
+        return true;
+    bool parsed = lane_parse((struct text){lane->key, lane->key_size}, &workflow, &version, &step,
+                             &direction, &agent);
+    assert(parsed); /* made by lane_of(), or checked when it was read */
+    if (!text_empty(agent)) {
+        add_lane_agent(router, lane, agent);
+    } else {
+        const struct workflow *found =
+            workflow_registry_find(router->options.workflows, workflow, version);
+        if (found == NULL || step >= found->step_count)
+            return false;
+        for (uint32_t i = 0; i < found->steps[step].agent_count; i++)
+            add_lane_agent(router, lane, found->steps[step].agents[i]);
+    }
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        add_to_agents(lane, (enum priority)priority, lane->waiting[priority]);
+    return true;
+}
+
+struct route_lane *router_lane(struct router *router, struct text key)
+{
+    struct route_lane *lane = NULL;
+    struct text workflow, agent;
+    uint32_t version = 0;
+    HASH_FIND(hh, router->lanes, key.data, key.size, lane);
+    if (lane != NULL)
+        return lane;
+    lane = calloc(1, sizeof(*lane));
+    assert(lane != NULL && key.size <= sizeof(lane->key));
+    memcpy(lane->key, key.data, key.size);
+    lane->key_size = key.size;
+    bool parsed = lane_parse(key, &workflow, &version, &lane->step, &lane->direction, &agent);
+    assert(parsed);
+    HASH_ADD_KEYPTR(hh, router->lanes, lane->key, lane->key_size, lane);
+    (void)router_resolve(router, lane);
+    return lane;
+}
+
+/* ---- rooms ---- */
+
+static bool has_agent(const struct route_plan *plan, const struct route_agent *agent)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < plan->routing.count && !has; i++)
+        has = plan->agents[i] == agent;
+    return has;
+}
+
+static struct route_plan *new_plan(struct router *router, const struct workflow *workflow)
+{
+    struct route_plan *plan = calloc(1, sizeof(*plan));
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < workflow->step_count; i++)
+        most += workflow->steps[i].agent_count;
+    assert(plan != NULL && most > 0);
+    plan->workflow = workflow;
+    plan->rooms = calloc(most, sizeof(plan->rooms[0]));
+    plan->agents = calloc(most, sizeof(plan->agents[0]));
+    assert(plan->rooms != NULL && plan->agents != NULL);
+    plan->routing = router->no_rooms;
+    plan->routing.rooms = plan->rooms;
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        for (uint32_t j = 0; j < workflow->steps[i].agent_count; j++) {
+            struct route_agent *agent = router_agent(router, workflow->steps[i].agents[j]);
+            if (has_agent(plan, agent))
+                continue;
+            plan->rooms[plan->routing.count].agent = text_of(agent->name);
+            plan->agents[plan->routing.count++] = agent;
+        }
+    }
+    HASH_ADD_PTR(router->plans, workflow, plan);
+    return plan;
+}
+
+static char *put_number(char *at, int64_t number)
+{
+    char digits[24];
+    int count = 0;
+    uint64_t rest = number > 0 ? (uint64_t)number : 0;
+    do {
+        digits[count++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest > 0);
+    while (count > 0)
+        *at++ = digits[--count];
+    return at;
+}
+
+static char *put_words(char *at, const char *words)
+{
+    size_t size = strlen(words);
+    memcpy(at, words, size);
+    return at + size;
+}
+
+/* "4 of 16 free, p95 80 ms": once a decision and agent, so without printf. */
+static struct text room_why(struct route_agent *agent, int64_t free)
+{
+    if (agent->why_free != free || agent->why_limit != agent->limit ||
+        agent->why_p95 != agent->health.latency_p95_ms) {
+        char *at = put_number(agent->why, free);
+        at = put_words(at, " of ");
+        at = put_number(at, agent->limit);
+        at = put_words(at, " free, p95 ");
+        at = put_number(at, agent->health.latency_p95_ms);
+        at = put_words(at, " ms");
+        *at = '\0';
+        agent->why_free = free;
+        agent->why_limit = agent->limit;
+        agent->why_p95 = agent->health.latency_p95_ms;
+    }
+    return text_of(agent->why);
+}
+_Static_assert(sizeof(((struct route_agent *)0)->why) >= 3 * 20 + sizeof(" of  free, p95  ms"),
+               "the longest text fits");
+
+static void fill_room(struct route_agent *agent, bool reserved, struct agent_room *room)
+{
+    room->healthy = agent->health.well;
+    room->latency_p95_ms = agent->health.latency_p95_ms;
+    room->free = 0;
+    if (!agent->health.well) {
+        room->why = text_of(agent->health.why);
+        return;
+    }
+    int64_t free = route_agent_free(agent) + reserved;
+    room->why = room_why(agent, free);
+    if (route_agent_waiting(agent) == 0)
+        room->free = free;
+    else if (reserved)
+        room->free = free > 1 ? 1 : free;
+    else if (free > 0)
+        room->why = TEXT("others wait before it");
+}
+
+const struct routing *router_rooms(struct router *router, const struct workflow *workflow,
+                                   const struct route_agent *reserved)
+{
+    struct route_plan *plan = NULL;
+    if (workflow == NULL)
+        return &router->no_rooms;
+    HASH_FIND_PTR(router->plans, &workflow, plan);
+    if (plan == NULL)
+        plan = new_plan(router, workflow);
+    for (uint32_t i = 0; i < plan->routing.count; i++)
+        fill_room(plan->agents[i], plan->agents[i] == reserved, &plan->rooms[i]);
+    return &plan->routing;
+}
+
+/* ---- life ---- */
+
+static void pick_deferred(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    struct router *router = userdata;
+    if (router_pick(router, false))
+        loop_defer(loop, work);
+}
+
+struct router *router_new(const struct router_options *options)
+{
+    struct router *router = calloc(1, sizeof(*router));
+    assert(router != NULL);
+    assert(options->retry_ms_min > 0 && options->retry_ms_max >= options->retry_ms_min);
+    router->options = *options;
+    router->no_rooms = (struct routing){.retry_ms_min = options->retry_ms_min,
+                                        .retry_ms_max = options->retry_ms_max};
+    loop_work_init(&router->picking, pick_deferred, router);
+    return router;
+}
+
+void router_free(struct router *router)
+{
+    struct route_agent *agent, *next_agent;
+    struct route_lane *lane, *next_lane;
+    struct route_plan *plan, *next_plan;
+    if (router == NULL)
+        return;
+    assert(router->sources == NULL && router->waiting == 0);
+    if (router->options.loop != NULL)
+        loop_defer_cancel(router->options.loop, &router->picking);
+    HASH_ITER(hh, router->agents, agent, next_agent) {
+        HASH_DEL(router->agents, agent);
+        free(agent);
+    }
+    HASH_ITER(hh, router->lanes, lane, next_lane) {
+        HASH_DEL(router->lanes, lane);
+        free(lane);
+    }
+    HASH_ITER(hh, router->plans, plan, next_plan) {
+        HASH_DEL(router->plans, plan);
+        free(plan->rooms);
+        free(plan->agents);
+        free(plan);
+    }
+    free(router);
+}
+
+void router_pick_soon(struct router *router)
+{
+    if (router->waiting > 0 && router->options.loop != NULL)
+        loop_defer(router->options.loop, &router->picking);
+}

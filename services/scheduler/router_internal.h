@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What router.c (agents, lanes, rooms), router_pick.c (whose turn it is) and backlog.c (counts of a
+ * partition) share; nobody else includes this. */
+#ifndef SERVICES_SCHEDULER_ROUTER_INTERNAL_H
+#define SERVICES_SCHEDULER_ROUTER_INTERNAL_H
+
+#include "services/scheduler/backlog.h"
+#include "services/scheduler/router.h"
+
+enum { HEADS_MAX = 64 };
+
+/* A lane over all partitions of the process. */
+struct route_lane {
+    UT_hash_handle hh;
+    int64_t waiting[PRIORITY_COUNT];
+    struct route_agent *agents[STEP_AGENTS_MAX];
+    uint32_t agent_count; /* 0: its workflow is not known yet */
+    uint32_t step;
+    enum direction direction;
+    uint32_t key_size;
+    char key[LANE_BYTES_MAX];
+};
+
+struct route_plan {
+    UT_hash_handle hh;
+    const struct workflow *workflow;
+    struct routing routing;
+    struct agent_room *rooms;
+    struct route_agent **agents; /* of the rooms */
+};
+
+struct router {
+    struct router_options options;
+    uint32_t own;
+    uint32_t all;
+    struct route_agent *agents; /* uthash by name */
+    struct route_lane *lanes;   /* uthash by key */
+    struct route_plan *plans;   /* uthash by workflow */
+    struct routing no_rooms;
+    struct route_source *sources;
+    int64_t waiting; /* in all lanes */
+    uint32_t pick_number;
+    struct loop_work picking;
+};
+
+/* The first of those that wait, read from the store. */
+struct heads {
+    uint32_t count;
+    uint32_t next;
+    struct head {
+        int64_t queued_at;
+        uint32_t id_size;
+        char id[ORDER_ID_BYTES_MAX];
+    } of[HEADS_MAX];
+};
+
+/* A lane in one partition. */
+struct work_lane {
+    UT_hash_handle hh;
+    struct route_lane *lane;
+    int64_t waiting[PRIORITY_COUNT];
+    int64_t asked[PRIORITY_COUNT];
+    int64_t low[PRIORITY_COUNT]; /* no row of the store is before this */
+    bool dry[PRIORITY_COUNT];    /* the store has no more that was not asked for */
+    bool stale[PRIORITY_COUNT];  /* the store has some that are decided already */
+    struct heads *heads[PRIORITY_COUNT];
+};
+
+struct work_agent {
+    UT_hash_handle hh;
+    struct route_agent *agent;
+    int64_t running;
+};
+
+struct work {
+    struct router *router;
+    bool apart;                /* what it counts is not in the sums */
+    struct work_agent *agents; /* uthash by name */
+    struct work_lane *lanes;   /* uthash by key */
+};
+
+/* router.c */
+/* New at the first time, then always the same. */
+struct route_lane *router_lane(struct router *router, struct text key);
+void router_add_waiting(struct router *router, struct route_lane *lane, enum priority priority,
+                        int64_t more);
+/* False while nobody knows the lane's workflow. */
+bool router_resolve(struct router *router, struct route_lane *lane);
+
+/* backlog.c */
+bool lane_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
+                uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent);
+/* Forgets which ones are first. */
+void work_lane_forget(struct work_lane *lane);
+
+#endif

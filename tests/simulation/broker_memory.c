@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The broker in memory: its instances, readers and replies, and the step that lets one of all
+ * pending things happen. See broker_memory.h. */
+#include "tests/simulation/broker_memory_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- randomness ---- */
+
+/* splitmix64 */
+static uint64_t next_random(struct broker_memory_cluster *cluster)
+{
+    uint64_t z = cluster->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+uint64_t broker_memory_random(struct broker_memory_cluster *cluster, uint64_t bound)
+{
+    assert(bound > 0);
+    return next_random(cluster) % bound;
+}
+
+bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille)
+{
+    return permille > 0 && next_random(cluster) % 1000 < permille;
+}
+
+/* ---- readers ---- */
+
+/* The log that the reader reads; NULL: it has nothing to say now. Its position is made a number. */
+static struct memory_log *log_of(struct memory_reader *reader)
+{
+    struct memory_log *log =
+        memory_log_find(reader->broker->cluster, reader->topic, reader->partition);
+    if (log != NULL && reader->next_offset == BROKER_EARLIEST)
+        reader->next_offset = log->low;
+    return log;
+}
+
+static bool reader_may_speak(struct memory_reader *reader)
+{
+    if (reader->paused || reader->failed)
+        return false;
+    const struct memory_log *log = log_of(reader);
+    return log == NULL || reader->next_offset != memory_log_end(log) ||
+           reader->told_end != reader->next_offset;
+}
+
+static void fail_reader(struct memory_reader *reader, const char *code, const char *message)
+{
+    struct error error;
+    reader->failed = true;
+    (void)error_set(&error, ERROR_FATAL, code, "%s", message);
+    reader->ops->error(reader->ctx, &error);
+}
+
+/* Each of these ends in one callback, which may close the reader. */
+static void reader_speak(struct memory_reader *reader)
+{
+    const struct memory_log *log = log_of(reader);
+    if (log == NULL) {
+        fail_reader(reader, "UnknownTopic", "no such topic or partition");
+    } else if (reader->next_offset < log->low || reader->next_offset > memory_log_end(log)) {
+        fail_reader(reader, "OffsetOutOfRange", "the log does not hold the offset");
+    } else if (reader->next_offset == memory_log_end(log)) {
+        reader->told_end = reader->next_offset;
+        reader->ops->end(reader->ctx, reader->next_offset);
+    } else {
+        struct broker_record record;
+        memory_record_view(log, reader->topic, reader->partition, reader->next_offset, &record);
+        reader->next_offset++;
+        reader->told_end = -1;
+        reader->ops->record(reader->ctx, &record);
+    }
+}
+
+static struct broker_reader *memory_read(struct broker *base, const char *topic, int32_t partition,
+                                         int64_t offset, const struct broker_reader_ops *ops,
+                                         void *ctx)
+{
+    struct memory_broker *broker = memory_of(base);
+    struct memory_reader *reader;
+    DL_FOREACH(broker->readers, reader) {
+        assert(reader->partition != partition || strcmp(reader->topic, topic) != 0);
+    }
+    reader = memory_new_named(sizeof(*reader), topic);
+    memcpy(reader->topic, topic, strlen(topic) + 1);
+    reader->base.broker = base;
+    reader->broker = broker;
+    reader->ops = ops;
+    reader->ctx = ctx;
+    reader->partition = partition;
+    reader->next_offset = offset;
+    reader->told_end = -1;
+    DL_APPEND(broker->readers, reader);
+    return &reader->base;
+}
+
+static void memory_reader_pause(struct broker_reader *base, bool paused)
+{
+    ((struct memory_reader *)base)->paused = paused;
+}
+
+static void memory_reader_close(struct broker_reader *base)
+{
+    struct memory_reader *reader = (struct memory_reader *)base;
+    DL_DELETE(reader->broker->readers, reader);
+    free(reader);
+}
+
+/* ---- replies ---- */
+
+struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
+                                      void *ctx)
+{
+    struct memory_reply *reply = calloc(1, sizeof(*reply));
+    assert(reply != NULL);
+    reply->kind = kind;
+    reply->ctx = ctx;
+    if (kind != MEMORY_REPLY_LEFT &&
+        (broker->disconnected || broker->paused ||
+         memory_chance(broker->cluster, broker->cluster->faults.reply_failed)))
+        (void)error_set(&reply->error, ERROR_RETRY, "Unanswered", "the broker did not answer");
+    DL_APPEND(broker->replies, reply);
+    return reply;
+}
+
+static void deliver_reply(struct memory_broker *broker)
+{
+    struct memory_reply *reply = broker->replies;
+    DL_DELETE(broker->replies, reply);
+    bool failed = error_is(&reply->error);
+    switch (reply->kind) {
+    case MEMORY_REPLY_OFFSETS:
+        reply->done.offsets(reply->ctx, failed ? -1 : reply->low, failed ? -1 : reply->high,
+                            &reply->error);
+        break;
+    case MEMORY_REPLY_COMMITTED:
+        if (reply->done.committed != NULL)
+            reply->done.committed(reply->ctx, reply->partition, failed ? -1 : reply->high,
+                                  &reply->error);
+        break;
+    case MEMORY_REPLY_LEFT:
+        reply->done.left(reply->ctx);
+        break;
+    }
+    free(reply);
+}
+
+static void memory_offsets(struct broker *base, const char *topic, int32_t partition,
+                           broker_offsets_done done, void *ctx)
+{
+    struct memory_broker *broker = memory_of(base);
+    if (broker->dead)
+        return;
+    const struct memory_log *log = memory_log_find(broker->cluster, topic, partition);
+    struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_OFFSETS, ctx);
+    reply->done.offsets = done;
+    if (log == NULL) {
+        (void)error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
+        return;
+    }
+    reply->low = log->low;
+    reply->high = memory_log_end(log);
+}
+
+/* ---- the step ---- */
+
+enum thing {
+    THING_NONE,
+    THING_ARRIVE,
+    THING_ANSWER,
+    THING_FAIL,
+    THING_READ,
+    THING_REPLY,
+    THING_GROUP
+};
+
+struct choice {
+    enum thing thing;
+    uint64_t seen; /* things so far: the n-th replaces the chosen one with probability 1/n */
+    struct memory_lane *lane;
+    struct memory_append *append;
+    struct memory_broker *broker;
+    enum broker_producer producer;
+    struct memory_reader *reader;
+    struct memory_group *group;
+};
+
+static bool choose(struct broker_memory_cluster *cluster, struct choice *choice, enum thing thing)
+{
+    if (broker_memory_random(cluster, ++choice->seen) != 0)
+        return false;
+    choice->thing = thing;
+    return true;
+}
+
+static void look_at_lanes(struct broker_memory_cluster *cluster, struct choice *choice)
+{
+    struct memory_lane *lane;
+    DL_FOREACH(cluster->lanes, lane) {
+        struct memory_append *arriving = memory_lane_may_arrive(lane);
+        struct memory_append *answered = memory_lane_may_answer(lane);
+        if (arriving != NULL && choose(cluster, choice, THING_ARRIVE)) {
+            choice->lane = lane;
+            choice->append = arriving;
+        }
+        if (answered != NULL && choose(cluster, choice, THING_ANSWER)) {
+            choice->lane = lane;
+            choice->append = answered;
+        }
+    }
+}
+
+static void look_at_broker(struct memory_broker *broker, struct choice *choice)
+{
+    struct broker_memory_cluster *cluster = broker->cluster;
+    struct memory_reader *reader;
+    struct memory_group *group;
+    for (int i = 0; i < BROKER_PRODUCER_COUNT; i++) {
+        if (broker->failed[i] != NULL && choose(cluster, choice, THING_FAIL)) {
+            choice->broker = broker;
+            choice->producer = (enum broker_producer)i;
+        }
+    }
+    if (broker->replies != NULL && choose(cluster, choice, THING_REPLY))
+        choice->broker = broker;
+    DL_FOREACH(broker->readers, reader) {
+        if (reader_may_speak(reader) && choose(cluster, choice, THING_READ))
+            choice->reader = reader;
+    }
+    DL_FOREACH(broker->groups, group) {
+        if (group->events != NULL && choose(cluster, choice, THING_GROUP))
+            choice->group = group;
+    }
+}
+
+bool broker_memory_step(struct broker_memory_cluster *cluster)
+{
+    struct choice choice = {.thing = THING_NONE};
+    struct memory_broker *broker;
+    look_at_lanes(cluster, &choice);
+    DL_FOREACH(cluster->brokers, broker) {
+        if (memory_hears(broker))
+            look_at_broker(broker, &choice);
+    }
+    switch (choice.thing) {
+    case THING_NONE:
+        return false;
+    case THING_ARRIVE:
+        memory_lane_arrive(cluster, choice.lane, choice.append);
+        break;
+    case THING_ANSWER:
+        memory_lane_answer(cluster, choice.lane, choice.append);
+        break;
+    case THING_FAIL:
+        memory_fail_deliver(choice.broker, choice.producer);
+        break;
+    case THING_READ:
+        reader_speak(choice.reader);
+        break;
+    case THING_REPLY:
+        deliver_reply(choice.broker);
+        break;
+    case THING_GROUP:
+        memory_group_deliver(choice.group);
+        break;
+    }
+    return true;
+}
+
+uint64_t broker_memory_settle(struct broker_memory_cluster *cluster, uint64_t steps_max)
+{
+    uint64_t steps = 0;
+    while (steps < steps_max && broker_memory_step(cluster))
+        steps++;
+    return steps;
+}
+
+/* ---- instances ---- */
+
+void *memory_new_named(size_t size, const char *name)
+{
+    void *new = calloc(1, size + strlen(name) + 1);
+    assert(new != NULL);
+    return new;
+}
+
+void broker_memory_disconnect(struct broker *base)
+{
+    struct memory_broker *broker = memory_of(base);
+    memory_lanes_cut(broker);
+    broker->disconnected = true;
+}
+
+void broker_memory_connect(struct broker *base)
+{
+    memory_of(base)->disconnected = false;
+}
+
+void broker_memory_pause(struct broker *base)
+{
+    struct memory_broker *broker = memory_of(base);
+    memory_lanes_cut(broker);
+    broker->paused = true;
+}
+
+void broker_memory_continue(struct broker *base)
+{
+    memory_of(base)->paused = false;
+}
+
+/* Forgets all that waits for an answer, without a callback. */
+static void forget(struct memory_broker *broker)
+{
+    for (int i = 0; i < BROKER_PRODUCER_COUNT; i++) {
+        memory_lanes_orphan(broker, (enum broker_producer)i);
+        while (broker->failed[i] != NULL) {
+            struct memory_append *append = broker->failed[i];
+            DL_DELETE(broker->failed[i], append);
+            free(append);
+        }
+        broker->outstanding[i] = 0;
+    }
+    while (broker->replies != NULL) {
+        struct memory_reply *reply = broker->replies;
+        DL_DELETE(broker->replies, reply);
+        free(reply);
+    }
+}
+
+void broker_memory_kill(struct broker *base)
+{
+    struct memory_broker *broker = memory_of(base);
+    broker->dead = true;
+    forget(broker);
+}
+
+/* ---- metadata ---- */
+
+static int32_t memory_partition_count(struct broker *base, const char *topic, int timeout_ms)
+{
+    const struct memory_broker *broker = memory_of(base);
+    const struct memory_topic *found;
+    (void)timeout_ms;
+    if (!memory_hears(broker))
+        return -1;
+    HASH_FIND_STR(broker->cluster->topics, topic, found);
+    return found != NULL ? found->partition_count : 0;
+}
+
+static const char *memory_cluster_id(struct broker *base, int timeout_ms)
+{
+    (void)timeout_ms;
+    return memory_of(base)->cluster->cluster_id;
+}
+
+static bool memory_has_append_time(const struct broker *base)
+{
+    (void)base;
+    return true;
+}
+
+static bool memory_connected(const struct broker *base)
+{
+    return !memory_of(base)->disconnected;
+}
+
+/* ---- new and free ---- */
+
+static void memory_free(struct broker *base)
+{
+    struct memory_broker *broker = memory_of(base);
+    assert(broker->readers == NULL && broker->groups == NULL);
+    for (int i = 0; i < BROKER_PRODUCER_COUNT && !broker->dead; i++) {
+        broker_memory_fail_producer(base, (enum broker_producer)i);
+        memory_fail_deliver(broker, (enum broker_producer)i);
+    }
+    forget(broker);
+    DL_DELETE(broker->cluster->brokers, broker);
+    free(broker);
+}
+
+static const struct broker_ops memory_ops = {
+    .append = memory_append,
+    .outstanding = memory_outstanding,
+    .read = memory_read,
+    .reader_pause = memory_reader_pause,
+    .reader_close = memory_reader_close,
+    .offsets = memory_offsets,
+    .join = memory_join,
+    .group_commit = memory_group_commit,
+    .group_committed = memory_group_committed,
+    .leave = memory_leave,
+    .partition_count = memory_partition_count,
+    .cluster_id = memory_cluster_id,
+    .has_append_time = memory_has_append_time,
+    .connected = memory_connected,
+    .free = memory_free,
+};
+
+struct broker *broker_memory_new(struct broker_memory_cluster *cluster, const char *name)
+{
+    struct memory_broker *broker = memory_new_named(sizeof(*broker), name);
+    memcpy(broker->name, name, strlen(name) + 1);
+    broker->base.ops = &memory_ops;
+    broker->cluster = cluster;
+    DL_APPEND(cluster->brokers, broker);
+    return &broker->base;
+}
+
+struct broker_memory_cluster *broker_memory_cluster_new(uint64_t seed, const struct clock *clock)
+{
+    struct broker_memory_cluster *cluster = calloc(1, sizeof(*cluster));
+    assert(cluster != NULL);
+    cluster->random = seed;
+    cluster->clock = clock;
+    broker_memory_set_cluster_id(cluster, "memory-1");
+    return cluster;
+}
+
+void broker_memory_set_faults(struct broker_memory_cluster *cluster,
+                              const struct broker_memory_faults *faults)
+{
+    cluster->faults = *faults;
+}
+
+void broker_memory_set_cluster_id(struct broker_memory_cluster *cluster, const char *cluster_id)
+{
+    free(cluster->cluster_id);
+    cluster->cluster_id = strdup(cluster_id);
+    assert(cluster->cluster_id != NULL);
+}
+
+void broker_memory_cluster_free(struct broker_memory_cluster *cluster)
+{
+    if (cluster == NULL)
+        return;
+    assert(cluster->brokers == NULL);
+    memory_lanes_free(cluster);
+    memory_topics_free(cluster);
+    memory_commits_free(cluster);
+    free(cluster->cluster_id);
+    free(cluster);
+}

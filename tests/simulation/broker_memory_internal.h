@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files behind broker_memory.h share. */
+#ifndef TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
+#define TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
+
+#include "kafka/broker_ops.h"
+#include "tests/simulation/broker_memory.h"
+
+#include <uthash.h>
+#include <utlist.h>
+
+enum { MEMORY_OUTSTANDING_MAX = 100000 };
+
+/* ---- logs (broker_memory_log.c) ---- */
+
+struct memory_record {
+    int64_t timestamp;
+    struct text key;
+    struct text value;
+    struct broker_header headers[BROKER_HEADERS_MAX];
+    uint32_t header_count;
+    char bytes[]; /* of all of them */
+};
+
+struct memory_log {
+    int64_t low;
+    size_t count;
+    size_t size;
+    struct memory_record **records; /* of offsets low .. low + count - 1 */
+};
+
+struct memory_topic {
+    int32_t partition_count;
+    struct memory_log *logs;
+    UT_hash_handle hh;
+    char name[];
+};
+
+/* New: everything copied. */
+struct memory_record *memory_record_new(struct text key, struct text value,
+                                        const struct broker_header *headers, uint32_t count);
+/* NULL: no such topic or partition. */
+struct memory_log *memory_log_find(const struct broker_memory_cluster *cluster, const char *topic,
+                                   int32_t partition);
+/* Takes the record; its offset. */
+int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log *log,
+                       struct memory_record *record);
+static inline int64_t memory_log_end(const struct memory_log *log)
+{
+    return log->low + (int64_t)log->count;
+}
+void memory_record_view(const struct memory_log *log, const char *topic, int32_t partition,
+                        int64_t offset, struct broker_record *ret_record);
+void memory_topics_free(struct broker_memory_cluster *cluster);
+
+/* ---- appends on their way (broker_memory_append.c) ---- */
+
+struct memory_append {
+    struct memory_append *prev;
+    struct memory_append *next;
+    struct memory_record *record; /* NULL once it is in the log or lost */
+    bool on_wire;                 /* may arrive although its sender is gone */
+    bool arrived;
+    int64_t offset;
+    struct error error;
+    broker_appended done; /* NULL: nobody waits for an answer */
+    void *ctx;
+    uint64_t token;
+};
+
+/* What one producer sends to one partition: in order. */
+struct memory_lane {
+    struct memory_lane *prev;
+    struct memory_lane *next;
+    struct memory_broker *broker; /* NULL: its sender is gone */
+    enum broker_producer producer;
+    int32_t partition;
+    struct memory_append *appends;
+    char topic[];
+};
+
+/* Whether the first append that is not in the log yet may arrive now. */
+struct memory_append *memory_lane_may_arrive(const struct memory_lane *lane);
+/* Whether the first append may be answered now. */
+struct memory_append *memory_lane_may_answer(const struct memory_lane *lane);
+void memory_lane_arrive(struct broker_memory_cluster *cluster, struct memory_lane *lane,
+                        struct memory_append *append);
+void memory_lane_answer(struct broker_memory_cluster *cluster, struct memory_lane *lane,
+                        struct memory_append *append);
+/* A random first part of what the broker has sent is on the wire from now on. */
+void memory_lanes_cut(struct memory_broker *broker);
+/* The same; the rest is forgotten, and nobody waits for answers any more. */
+void memory_lanes_orphan(struct memory_broker *broker, enum broker_producer producer);
+void memory_fail_deliver(struct memory_broker *broker, enum broker_producer producer);
+void memory_lanes_free(struct broker_memory_cluster *cluster);
+
+enum error_class memory_append(struct broker *broker, const struct broker_append *append,
+                               struct error *ret_error);
+uint32_t memory_outstanding(const struct broker *broker, enum broker_producer producer);
+
+/* ---- readers and replies ---- */
+
+struct memory_reader {
+    struct broker_reader base;
+    struct memory_reader *prev;
+    struct memory_reader *next;
+    struct memory_broker *broker;
+    const struct broker_reader_ops *ops;
+    void *ctx;
+    int32_t partition;
+    int64_t next_offset; /* or BROKER_EARLIEST */
+    int64_t told_end;    /* end() was called for it; -1 = not since the last record */
+    bool paused;
+    bool failed;
+    char topic[];
+};
+
+enum memory_reply_kind { MEMORY_REPLY_OFFSETS, MEMORY_REPLY_COMMITTED, MEMORY_REPLY_LEFT };
+
+struct memory_reply {
+    struct memory_reply *prev;
+    struct memory_reply *next;
+    enum memory_reply_kind kind;
+    struct memory_group *group; /* who asked: forgotten when it leaves; NULL: the broker */
+    union {
+        broker_offsets_done offsets;
+        broker_committed_done committed; /* NULL: nobody wants to know */
+        void (*left)(void *ctx);
+    } done;
+    void *ctx;
+    int32_t partition;
+    int64_t low;
+    int64_t high; /* also the committed offset */
+    struct error error;
+};
+
+/* ---- groups (broker_memory_group.c) ---- */
+
+struct memory_group_event {
+    struct memory_group_event *prev;
+    struct memory_group_event *next;
+    bool assigned; /* else revoked */
+    bool lost;
+    uint32_t count;
+    int32_t partitions[];
+};
+
+struct memory_group {
+    struct broker_group base;
+    struct memory_group *prev;
+    struct memory_group *next;
+    struct memory_broker *broker;
+    const struct broker_group_ops *ops;
+    void *ctx;
+    bool owning;  /* once all its events were delivered */
+    bool expired; /* not a member until the next rebalance in which it can be heard */
+    char *topic;
+    struct memory_group_event *events;
+    char name[];
+};
+
+struct memory_commit {
+    int64_t offset;
+    UT_hash_handle hh;
+    char key[]; /* group, topic and partition */
+};
+
+void memory_group_deliver(struct memory_group *group);
+void memory_group_free(struct memory_group *group);
+void memory_commits_free(struct broker_memory_cluster *cluster);
+struct broker_group *memory_join(struct broker *broker, const char *group, const char *topic,
+                                 const struct broker_group_ops *ops, void *ctx);
+void memory_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
+                         broker_committed_done done, void *ctx);
+void memory_group_committed(struct broker_group *group, int32_t partition,
+                            broker_committed_done done, void *ctx);
+void memory_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
+
+/* ---- instances and the cluster (broker_memory.c) ---- */
+
+struct memory_broker {
+    struct broker base;
+    struct memory_broker *prev;
+    struct memory_broker *next;
+    struct broker_memory_cluster *cluster;
+    bool disconnected;
+    bool paused;
+    bool dead;
+    uint32_t outstanding[BROKER_PRODUCER_COUNT];
+    struct memory_append *failed[BROKER_PRODUCER_COUNT]; /* to be answered with FATAL */
+    struct memory_reader *readers;
+    struct memory_group *groups;
+    struct memory_reply *replies;
+    char name[];
+};
+
+struct broker_memory_cluster {
+    uint64_t random;
+    const struct clock *clock;
+    struct broker_memory_faults faults;
+    char *cluster_id;
+    struct memory_topic *topics; /* by name */
+    struct memory_lane *lanes;
+    struct memory_broker *brokers;
+    struct memory_commit *commits; /* by key */
+};
+
+/* Whether callbacks of the instance may run. */
+static inline bool memory_hears(const struct memory_broker *broker)
+{
+    return !broker->disconnected && !broker->paused && !broker->dead;
+}
+/* With that probability of 1000. */
+bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille);
+/* New, zeroed, of `size` and the string's bytes; the string is copied behind the struct. */
+void *memory_new_named(size_t size, const char *name);
+struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
+                                      void *ctx);
+
+static inline struct memory_broker *memory_of(const struct broker *broker)
+{
+    return (struct memory_broker *)broker;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topics and logs of the broker in memory. */
+#include "tests/simulation/broker_memory_internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- records ---- */
+
+static struct text keep(char **at, struct text text)
+{
+    if (text.data == NULL)
+        return text;
+    struct text kept = {*at, text.size};
+    memcpy(*at, text.data, text.size);
+    *at += text.size + 1; /* never empty, so that no text of a record is NULL by chance */
+    return kept;
+}
+
+struct memory_record *memory_record_new(struct text key, struct text value,
+                                        const struct broker_header *headers, uint32_t count)
+{
+    assert(count <= BROKER_HEADERS_MAX);
+    size_t size = (size_t)key.size + value.size + 2;
+    for (uint32_t i = 0; i < count; i++)
+        size += (size_t)headers[i].name.size + headers[i].value.size + 2;
+    struct memory_record *record = malloc(sizeof(*record) + size);
+    assert(record != NULL);
+    char *at = record->bytes;
+    record->timestamp = 0;
+    record->key = keep(&at, key);
+    record->value = keep(&at, value);
+    record->header_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        record->headers[i].name = keep(&at, headers[i].name);
+        record->headers[i].value = keep(&at, headers[i].value);
+    }
+    assert(at <= record->bytes + size);
+    return record;
+}
+
+void memory_record_view(const struct memory_log *log, const char *topic, int32_t partition,
+                        int64_t offset, struct broker_record *ret_record)
+{
+    assert(offset >= log->low && offset < memory_log_end(log));
+    const struct memory_record *record = log->records[offset - log->low];
+    ret_record->topic = topic;
+    ret_record->partition = partition;
+    ret_record->offset = offset;
+    ret_record->timestamp = record->timestamp;
+    ret_record->key = record->key;
+    ret_record->value = record->value;
+    ret_record->header_count = record->header_count;
+    memcpy(ret_record->headers, record->headers, record->header_count * sizeof(record->headers[0]));
+}
+
+/* ---- topics ---- */
+
+static struct memory_topic *find_topic(const struct broker_memory_cluster *cluster,
+                                       const char *name)
+{
+    struct memory_topic *topic;
+    HASH_FIND_STR(cluster->topics, name, topic);
+    return topic;
+}
+
+static void free_topic(struct broker_memory_cluster *cluster, struct memory_topic *topic)
+{
+    HASH_DEL(cluster->topics, topic);
+    for (int32_t i = 0; i < topic->partition_count; i++) {
+        for (size_t at = 0; at < topic->logs[i].count; at++)
+            free(topic->logs[i].records[at]);
+        free(topic->logs[i].records);
+    }
+    free(topic->logs);
+    free(topic);
+}
+
+void broker_memory_topic(struct broker_memory_cluster *cluster, const char *name,
+                         int32_t partitions)
+{
+    assert(partitions > 0);
+    struct memory_topic *topic = find_topic(cluster, name);
+    if (topic != NULL)
+        free_topic(cluster, topic);
+    topic = memory_new_named(sizeof(*topic), name);
+    memcpy(topic->name, name, strlen(name) + 1);
+    topic->partition_count = partitions;
+    topic->logs = calloc((size_t)partitions, sizeof(*topic->logs));
+    assert(topic->logs != NULL);
+    HASH_ADD_STR(cluster->topics, name, topic);
+}
+
+void memory_topics_free(struct broker_memory_cluster *cluster)
+{
+    struct memory_topic *topic;
+    struct memory_topic *next;
+    HASH_ITER(hh, cluster->topics, topic, next) {
+        free_topic(cluster, topic);
+    }
+}
+
+struct memory_log *memory_log_find(const struct broker_memory_cluster *cluster, const char *topic,
+                                   int32_t partition)
+{
+    struct memory_topic *found = find_topic(cluster, topic);
+    return found != NULL && partition >= 0 && partition < found->partition_count
+               ? &found->logs[partition]
+               : NULL;
+}
+
+/* ---- logs ---- */
+
+int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log *log,
+                       struct memory_record *record)
+{
+    if (log->count == log->size) {
+        log->size = log->size > 0 ? 2 * log->size : 64;
+        log->records = realloc(log->records, log->size * sizeof(struct memory_record *));
+        assert(log->records != NULL);
+    }
+    record->timestamp = clock_wall_ms(cluster->clock);
+    log->records[log->count++] = record;
+    return memory_log_end(log) - 1;
+}
+
+int64_t broker_memory_append(struct broker_memory_cluster *cluster, const char *topic,
+                             int32_t partition, struct text key, struct text value)
+{
+    struct memory_log *log = memory_log_find(cluster, topic, partition);
+    assert(log != NULL);
+    return memory_log_add(cluster, log, memory_record_new(key, value, NULL, 0));
+}
+
+void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
+                            int32_t partition, int64_t end)
+{
+    struct memory_log *log = memory_log_find(cluster, topic, partition);
+    assert(log != NULL && end >= log->low);
+    while (memory_log_end(log) > end)
+        free(log->records[--log->count]);
+}
+
+void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic, int32_t partition,
+                        int64_t start)
+{
+    struct memory_log *log = memory_log_find(cluster, topic, partition);
+    assert(log != NULL && start >= log->low && start <= memory_log_end(log));
+    size_t gone = (size_t)(start - log->low);
+    for (size_t i = 0; i < gone; i++)
+        free(log->records[i]);
+    log->count -= gone;
+    memmove(log->records, log->records + gone, log->count * sizeof(struct memory_record *));
+    log->low = start;
+}
+
+void broker_memory_bounds(const struct broker_memory_cluster *cluster, const char *topic,
+                          int32_t partition, int64_t *ret_low, int64_t *ret_high)
+{
+    const struct memory_log *log = memory_log_find(cluster, topic, partition);
+    *ret_low = log != NULL ? log->low : 0;
+    *ret_high = log != NULL ? memory_log_end(log) : 0;
+}
+
+bool broker_memory_record(const struct broker_memory_cluster *cluster, const char *topic,
+                          int32_t partition, int64_t offset, struct broker_record *ret_record)
+{
+    const struct memory_log *log = memory_log_find(cluster, topic, partition);
+    if (log == NULL || offset < log->low || offset >= memory_log_end(log))
+        return false;
+    memory_record_view(log, topic, partition, offset, ret_record);
+    return true;
+}

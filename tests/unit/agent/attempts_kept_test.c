@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attempts that are remembered, accepted, or given more time. */
+#include "tests/unit/agent/bench.h"
+
+#include <criterion/criterion.h>
+
+Test(agent_attempts_kept, what_is_remembered_is_reported_again_and_never_called)
+{
+    struct bench *bench = bench_new();
+    bench->remembers = true;
+    cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_REMEMBERED);
+    cr_assert_not(bench->reports[0]->noted, "who recalls says so");
+    bench_acknowledge(bench);
+    bench_expect(bench, "report A/pay/do/1 {\"old\":1}\nsettled 0@0\n");
+    cr_assert_eq(
+        bench_offer_at(bench, bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000), 0),
+        OFFER_REPEATED, "the lane knows it now");
+    bench->log_size = 0;
+    clock_manual_advance(&bench->clock, 5000);
+    cr_assert_eq(
+        bench_offer_at(bench, bench_request(bench, "B", DIRECTION_DO, 1, BENCH_NOW + 1000), 0),
+        OFFER_REMEMBERED, "what is true stays true past the deadline");
+    bench_acknowledge(bench);
+    bench_end(bench);
+}
+
+Test(agent_attempts_kept, an_accepted_call_is_settled_without_a_report)
+{
+    struct bench *bench = bench_new();
+    bench_offer(bench, "A", DIRECTION_DO, 1);
+    bench_accept(bench);
+    cr_assert(bench->reports[0]->accepted);
+    cr_assert_eq(attempts_running(bench->attempts), 0);
+    bench->log_size = 0;
+    bench_acknowledge(bench);
+    bench_expect(bench, "settled 0@0\n");
+    cr_assert_eq(
+        bench_offer_at(bench, bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000), 0),
+        OFFER_REPEATED);
+    cr_assert_eq(attempts_counts(bench->attempts)->accepted, 1);
+    bench->remembers = bench->remembers_accepted = true;
+    bench->log_size = 0;
+    cr_assert_eq(bench_offer(bench, "B", DIRECTION_DO, 1), OFFER_REMEMBERED);
+    bench_expect(bench, "settled 0@2\n");
+    bench_end(bench);
+}
+
+/* A later Decision of the log asks for the same attempt: it has more time. */
+static enum attempts_verdict grant(struct bench *bench, const char *order, int64_t complete_by)
+{
+    bench->decision_offset++;
+    bench->order_version++;
+    struct agent_attempt *attempt = bench_request(bench, order, DIRECTION_DO, 1, complete_by);
+    attempt->request.extension = true;
+    return bench_offer_at(bench, attempt, 0);
+}
+
+Test(agent_attempts_kept, more_time_for_a_running_call)
+{
+    struct bench *bench = bench_new();
+    bench_offer(bench, "A", DIRECTION_DO, 1);
+    struct request_origin origin = {.partition = 0, .place = 77};
+    struct agent_attempt *again = bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000);
+    cr_assert_eq(grant(bench, "A", BENCH_NOW + 5000), OFFER_EXTENDED);
+    cr_assert_eq(bench->held[0]->request.complete_by, BENCH_NOW + 5000);
+    cr_assert_eq(attempts_offer(bench->attempts, again, &origin), OFFER_MERGED,
+                 "the first request comes again after the grant");
+    cr_assert_eq(bench->held[0]->request.complete_by, BENCH_NOW + 5000);
+    clock_manual_advance(&bench->clock, 3000);
+    bench_fail(bench, EFFECT_UNKNOWN, false, 0);
+    bench_expect(bench, "start A/pay/do/1#1\nextended A/pay/do/1 +5000\n"
+                        "report A/pay/do/1 Oops \"why\" unknown\n");
+    bench_acknowledge(bench);
+    bench->log_size = 0;
+    cr_assert_eq(grant(bench, "A", BENCH_NOW + 9000), OFFER_REPEATED, "too late, it has ended");
+    bench_expect(bench, "settled 0@2\n");
+    cr_assert_eq(grant(bench, "B", BENCH_NOW + 9000), OFFER_STALE, "another instance had the call");
+    bench_expect(bench, "settled 0@3\n");
+    bench_end(bench);
+}
+
+Test(agent_attempts_kept, more_time_between_two_tries)
+{
+    struct bench *bench = bench_new();
+    bench_offer(bench, "A", DIRECTION_DO, 1);
+    bench_fail(bench, EFFECT_UNKNOWN, true, 900);
+    cr_assert_eq(grant(bench, "A", BENCH_NOW + 5000), OFFER_EXTENDED);
+    bench_pass(bench);
+    bench_fail(bench, EFFECT_UNKNOWN, true, 900);
+    bench_pass(bench);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    cr_assert_eq(attempts_counts(bench->attempts)->tries, 3);
+    bench_end(bench);
+}
+
+Test(agent_attempts_kept, a_log_made_anew_asks_for_a_deed_of_its_own)
+{
+    struct bench *bench = bench_new();
+    bench->order_version = 3;
+    bench->decision_offset = 50;
+    bench_offer(bench, "A", DIRECTION_DO, 1);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    bench->decision_offset = 10; /* the order is as old as it was, the log is not */
+    cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_STARTED);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    bench->decision_offset = 80;
+    cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_STARTED);
+    bench_succeed(bench);
+    bench_acknowledge(bench);
+    bench_end(bench);
+}

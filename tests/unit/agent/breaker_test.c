@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Agents whose remote service is ill: their partitions move, work goes on, and they come back. And
+ * what they say of themselves. */
+#include "tests/unit/agent/world.h"
+
+#include "services/agent/health/breaker.h"
+#include "services/agent/health/health.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FAR = 1 << 30, OPEN_MS = 2000 };
+
+static const char *const touchy[] = {"agent.circuit.errors.min",
+                                     "4",
+                                     "agent.circuit.open.ms",
+                                     "2000",
+                                     "agent.circuit.successes",
+                                     "2",
+                                     "agent.circuit.open.max.ms",
+                                     "5000",
+                                     "agent.retry.backoff.ms",
+                                     "1000",
+                                     NULL};
+
+static enum agent_circuit state_of(const struct instance *instance)
+{
+    return breaker_state(instance->agent->breaker);
+}
+
+static void request_many(struct world *world, const char *prefix, int count)
+{
+    char order[32];
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(order, sizeof(order), "%s%d", prefix, i);
+        world_append_request(world, order, PRIORITY_NORMAL, DIRECTION_DO, 1, FAR);
+    }
+    world_settle(world);
+}
+
+static void expect_reported_once(struct world *world, const char *prefix, int count)
+{
+    char order[32];
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(order, sizeof(order), "%s%d", prefix, i);
+        cr_assert_eq(world_count_reports(world, order), 1, "%s", order);
+    }
+}
+
+static void succeed_all(struct instance *instance)
+{
+    while (instance->call_count > 0)
+        world_succeed(instance, "");
+}
+
+Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
+{
+    struct world *world = world_new(1);
+    struct instance *ill = world_add(world, touchy);
+    world_rebalance(world);
+    request_many(world, "A", 8);
+    cr_assert_eq(ill->call_count, 8);
+    struct instance *healthy = world_add(world, touchy);
+    for (int i = 0; i < 4; i++)
+        world_fail_ill(ill, EFFECT_NONE);
+    cr_assert_eq(state_of(ill), AGENT_CIRCUIT_OPEN);
+    cr_assert_eq(ill->agent->phase, AGENT_SERVICE_ILL);
+    request_many(world, "B", 20);
+    cr_assert_eq(ill->call_count, 4); /* those that ran */
+    succeed_all(ill);                 /* and they end as they end */
+    cr_assert_null(ill->agent->group);
+    world_rebalance(world);
+    for (int i = 0; i < 50; i++)
+        succeed_all(healthy);
+    cr_assert_eq(attempts_in_hand(healthy->agent->attempts), 0);
+    cr_assert_eq(attempts_in_hand(ill->agent->attempts), 0);
+    /* Of the eight, those after the first in their partition that was not settled come twice. */
+    for (int i = 0; i < 8; i++) {
+        char order[32];
+        (void)snprintf(order, sizeof(order), "A%d", i);
+        cr_assert_geq(world_count_reports(world, order), 1, "%s", order);
+    }
+    expect_reported_once(world, "B", 20);
+    world_free(world);
+}
+
+Test(agent_breaker, it_leaves_in_any_case_and_what_runs_is_reported)
+{
+    struct world *world = world_new(2);
+    struct instance *ill = world_add(world, touchy);
+    world_rebalance(world);
+    request_many(world, "A", 6);
+    for (int i = 0; i < 4; i++)
+        world_fail_ill(ill, EFFECT_UNKNOWN);
+    /* What may have been applied is told: the next one could not know. */
+    cr_assert_eq(world_count(world, "t.commands"), 4);
+    cr_assert_not_null(ill->agent->group);
+    world_advance(world, 1000);
+    cr_assert_null(ill->agent->group);
+    world_succeed(ill, "");
+    cr_assert_eq(world_count(world, "t.commands"), 5);
+    world_fail_ill(ill, EFFECT_NONE); /* the last one is left to others */
+    cr_assert_eq(world_count(world, "t.commands"), 5);
+    cr_assert_eq(attempts_in_hand(ill->agent->attempts), 0);
+    cr_assert_eq(attempts_counts(ill->agent->attempts)->given_up, 1);
+    world_free(world);
+}
+
+static void make_ill(struct world *world, struct instance *instance)
+{
+    request_many(world, "ill", 4);
+    for (int i = 0; i < 4; i++)
+        world_fail_ill(instance, EFFECT_NONE);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    cr_assert_null(instance->agent->group);
+}
+
+Test(agent_breaker, without_a_probe_one_call_at_a_time_is_let_through)
+{
+    struct world *world = world_new(3);
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    make_ill(world, instance);
+    request_many(world, "B", 10);
+    world_advance(world, OPEN_MS - 1);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    world_advance(world, 1);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
+    world_rebalance(world);
+    cr_assert_eq(instance->call_count, 1);
+    world_fail_ill(instance, EFFECT_NONE); /* not yet: for twice as long */
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    cr_assert_eq(instance->call_count, 0);
+    world_advance(world, 2 * OPEN_MS - 1);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    world_advance(world, 1);
+    world_rebalance(world);
+    cr_assert_eq(instance->call_count, 1);
+    world_succeed(instance, "");
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
+    cr_assert_eq(instance->call_count, 2);
+    world_succeed(instance, "");
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
+    cr_assert_eq(instance->call_count, 12); /* all that wait */
+    succeed_all(instance);
+    expect_reported_once(world, "ill", 4);
+    expect_reported_once(world, "B", 10);
+    world_free(world);
+}
+
+Test(agent_breaker, a_probe_says_when_to_come_back)
+{
+    struct world *world = world_new(4);
+    world->probes = true;
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    make_ill(world, instance);
+    cr_assert_null(instance->probe);
+    world_advance(world, OPEN_MS);
+    cr_assert_not_null(instance->probe);
+    world_advance(world, 60000); /* it takes its time */
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    char reason[128];
+    cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
+    cr_assert_str_eq(reason, "the circuit of the remote service is open: refused");
+    struct agent_probe *probe = instance->probe;
+    instance->probe = NULL;
+    agent_probe_end(probe, false, TEXT("503"));
+    world_advance(world, 2 * OPEN_MS - 1);
+    cr_assert_null(instance->probe);
+    world_advance(world, 1);
+    cr_assert_not_null(instance->probe);
+    agent_probe_end(instance->probe, true, TEXT(""));
+    world_rebalance(world);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
+    while (instance->call_count > 0)
+        world_succeed(instance, "");
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
+    expect_reported_once(world, "ill", 4);
+    world_free(world);
+}
+
+Test(agent_breaker, business_errors_open_nothing)
+{
+    struct world *world = world_new(5);
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    request_many(world, "A", 100);
+    while (instance->call_count > 0)
+        world_fail(instance, EFFECT_NONE, false);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
+    expect_reported_once(world, "A", 100);
+    world_free(world);
+}
+
+static void fail_at_once(struct instance *instance, struct agent_call *call)
+{
+    (void)instance;
+    agent_call_fail(call, &(struct agent_failure){.name = TEXT("Ill"),
+                                                  .message = TEXT("refused"),
+                                                  .effect = EFFECT_NONE,
+                                                  .retriable = true,
+                                                  .service_ill = true});
+}
+
+Test(agent_breaker, it_opens_from_inside_a_call)
+{
+    struct world *world = world_new(6);
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    world->on_call = fail_at_once;
+    request_many(world, "A", 50);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    cr_assert_eq(world->calls_started, 4);
+    world->on_call = NULL;
+    world_advance(world, OPEN_MS);
+    world_rebalance(world);
+    while (instance->call_count > 0)
+        world_succeed(instance, "");
+    expect_reported_once(world, "A", 50);
+    world_free(world);
+}
+
+static void on_drained(void *ctx)
+{
+    ((struct instance *)ctx)->drained = true;
+}
+
+Test(agent_breaker, it_can_be_stopped_while_open)
+{
+    struct world *world = world_new(7);
+    world->probes = true;
+    struct instance *away = world_add(world, touchy);
+    world_rebalance(world);
+    make_ill(world, away);
+    world_advance(world, OPEN_MS);
+    agent_drain(away->agent, on_drained, away);
+    agent_probe_end(away->probe, true, TEXT(""));
+    world_settle(world);
+    cr_assert(away->drained);
+    cr_assert_null(away->agent->group);
+    /* And before it has left. */
+    struct instance *leaving = world_add(world, touchy);
+    world_rebalance(world);
+    cr_assert_eq(leaving->call_count, 4);
+    request_many(world, "run", 1);
+    for (int i = 0; i < 4; i++)
+        world_fail_ill(leaving, EFFECT_NONE);
+    cr_assert_not_null(leaving->agent->group);
+    agent_drain(leaving->agent, on_drained, leaving);
+    cr_assert_not(leaving->drained);
+    world_succeed(leaving, "");
+    world_advance(world, 200);
+    cr_assert(leaving->drained);
+    world_free(world);
+}
+
+/* ---- what is said ---- */
+
+/* The newest record in text; "" = none, "gone" = a tombstone. */
+static const char *said_by(struct world *world, const char *key)
+{
+    static char text[512];
+    static uint8_t memory[65536];
+    struct broker_record record;
+    text[0] = '\0';
+    for (int64_t offset = 0; broker_memory_record(world->cluster, "t.agents", 0, offset, &record);
+         offset++) {
+        struct arena arena;
+        struct record decoded;
+        struct error error;
+        if (!text_equal(record.key, text_of(key)))
+            continue;
+        (void)snprintf(text, sizeof(text), "gone");
+        if (record.value.data == NULL)
+            continue;
+        arena_init(&arena, memory, sizeof(memory));
+        cr_assert(codec_decode(world->codec, record.value, false, &arena, &decoded, &error) ==
+                  ERROR_OK);
+        const struct agent_health *health = &decoded.agent_health;
+        (void)snprintf(
+            text, sizeof(text),
+            "%u of %u, %u wait, %u partitions, %lld/%lld ms, %u permille, %.*s, \"%.*s\"",
+            health->in_flight, health->capacity, health->queued, health->partitions,
+            (long long)health->latency_p50_ms, (long long)health->latency_p95_ms,
+            health->errors_permille, TEXT_ARG(health->circuit), TEXT_ARG(health->last_error));
+        cr_assert_eq(health->heartbeat_ms, 2000);
+        cr_assert(text_equal(health->agent, TEXT("pay")));
+    }
+    return text;
+}
+
+Test(agent_health, it_is_told_at_changes_and_at_each_beat)
+{
+    struct world *world = world_new(10);
+    struct instance *instance =
+        world_add(world, (const char *[]){"agent.in.flight.max", "4", "agent.circuit.errors.min",
+                                          "100", NULL});
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "0 of 4, 0 wait, 0 partitions, 0/0 ms, 0 permille, closed, \"\"");
+    world_rebalance(world);
+    world_advance(world, HEALTH_GAP_MS);
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "0 of 4, 0 wait, 4 partitions, 0/0 ms, 0 permille, closed, \"\"");
+    int64_t before = world_count(world, "t.agents");
+    world_advance(world, 1999);
+    cr_assert_eq(world_count(world, "t.agents"), before);
+    world_advance(world, 1);
+    cr_assert_eq(world_count(world, "t.agents"), before + 1);
+    request_many(world, "A", 7);
+    world_advance(world, HEALTH_LOAD_MS);
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "4 of 4, 3 wait, 4 partitions, 0/0 ms, 0 permille, closed, \"\"");
+    world_advance(world, 30);
+    world_succeed(instance, "");
+    world_advance(world, 100);
+    for (int i = 0; i < 3; i++)
+        world_fail_ill(instance, EFFECT_UNKNOWN);
+    world_advance(world, 2000);
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "4 of 4, 2 wait, 4 partitions, 330/330 ms, 750 permille, closed, \"refused\"",
+                     "%s", said_by(world, "a1/pay"));
+    world_free(world);
+}
+
+Test(agent_health, an_open_circuit_is_told)
+{
+    struct world *world = world_new(11);
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    make_ill(world, instance);
+    world_advance(world, HEALTH_GAP_MS);
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "0 of 0, 0 wait, 0 partitions, 0/0 ms, 1000 permille, open, \"refused\"");
+    world_advance(world, OPEN_MS);
+    world_rebalance(world);
+    world_advance(world, HEALTH_LOAD_MS);
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "1 of 1, 3 wait, 4 partitions, 0/0 ms, 1000 permille, half-open, \"refused\"");
+    /* A minute later the errors of then say nothing any more. */
+    world_succeed(instance, "");
+    world_succeed(instance, "");
+    world_advance(world, HEALTH_CALLS_MS + 2000);
+    cr_assert_str_eq(said_by(world, "a1/pay"),
+                     "2 of 1000, 0 wait, 4 partitions, 0/0 ms, 0 permille, closed, \"refused\"");
+    world_free(world);
+}
+
+Test(agent_health, a_clean_stop_takes_the_record_away)
+{
+    struct world *world = world_new(12);
+    struct instance *instance = world_add(world, NULL);
+    world_rebalance(world);
+    request_many(world, "A", 1);
+    agent_drain(instance->agent, on_drained, instance);
+    world_settle(world);
+    cr_assert_str_eq(said_by(world, "a1/pay"), "gone");
+    world_succeed(instance, "");
+    world_advance(world, 10000);
+    cr_assert(instance->drained);
+    cr_assert_str_eq(said_by(world, "a1/pay"), "gone");
+    world_free(world);
+}
+
+/* Thousands of calls a second: ten records a second at most. */
+Test(agent_health, a_busy_agent_says_little)
+{
+    struct world *world = world_new(13);
+    struct instance *instance =
+        world_add(world, (const char *[]){"agent.in.flight.max", "8", NULL});
+    world_rebalance(world);
+    world_advance(world, 1000);
+    int64_t before = world_count(world, "t.agents");
+    for (int i = 0; i < 1000; i++) {
+        char order[16];
+        (void)snprintf(order, sizeof(order), "O%d", i);
+        world_append_request(world, order, PRIORITY_NORMAL, DIRECTION_DO, 1, FAR);
+        if (i % 2 == 0)
+            continue;
+        world_settle(world);
+        if (i % 16 == 15)
+            succeed_all(instance);
+        world_advance(world, 2);
+    }
+    int64_t records = world_count(world, "t.agents") - before;
+    cr_assert(records >= 1 && records <= 10, "%lld", (long long)records);
+    world_free(world);
+}
+
+/* While the broker takes nothing, one record waits, not one for each beat. */
+Test(agent_health, records_do_not_pile_up)
+{
+    struct world *world = world_new(14);
+    struct instance *instance = world_add(world, NULL);
+    world_rebalance(world);
+    world_advance(world, 1000);
+    uint32_t before = broker_outstanding(instance->broker, BROKER_PRODUCER_EFFECTS);
+    cr_assert_eq(before, 0);
+    for (int i = 0; i < 100; i++) { /* the cluster does nothing meanwhile */
+        clock_manual_advance(&world->clock, 1000);
+        (void)loop_once(world->loop, 0);
+        cr_assert_leq(broker_outstanding(instance->broker, BROKER_PRODUCER_EFFECTS), 1);
+    }
+    world_settle(world);
+    world_free(world);
+}

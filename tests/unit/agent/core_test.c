@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole agent on the broker in memory: requests in, reports out, commits, rebalances,
+ * losses. */
+#include "tests/unit/agent/world.h"
+
+#include <criterion/criterion.h>
+
+enum { SOON = 1000000 + 60000 };
+
+/* Two orders of one partition, one of another. */
+#define A "A"
+static const char *same_partition_as_a(void)
+{
+    static char order[16];
+    for (int i = 0;; i++) {
+        (void)snprintf(order, sizeof(order), "B%d", i);
+        if (world_partition(order) == world_partition(A))
+            return order;
+    }
+}
+
+static struct instance *alone(struct world *world, const char *const settings[])
+{
+    struct instance *instance = world_add(world, settings);
+    world_rebalance(world);
+    return instance;
+}
+
+Test(agent_core, a_request_is_reported_and_then_committed)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    char reason[100];
+    cr_assert(agent_ready(instance->agent, reason, sizeof(reason)));
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    cr_assert_eq(instance->call_count, 1);
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 0);
+    world_succeed(instance, "{ \"paid\": 1 }");
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok {\"paid\":1}\n");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 1);
+    world_free(world);
+}
+
+Test(agent_core, failures_and_undos)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_fail(instance, EFFECT_NONE, false);
+    world_request(world, A, DIRECTION_DO, 2, SOON);
+    world_fail(instance, EFFECT_UNKNOWN, true);
+    cr_assert_eq(instance->call_count, 0);
+    world_advance(world, 500);
+    world_fail(instance, EFFECT_NONE, false);
+    world_request(world, A, DIRECTION_UNDO, 1, SOON);
+    world_succeed(instance, "");
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 Oops none\n"
+                                           "A/Pay/do/2 Oops unknown\n"
+                                           "A/Pay/undo/1 ok \n");
+    world_free(world);
+}
+
+Test(agent_core, names_and_outputs_are_made_fit)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    agent_call_fail(instance->calls[0],
+                    &(struct agent_failure){.name = TEXT("not a name"), .message = TEXT("\xff")});
+    instance->call_count = 0;
+    world_request(world, A, DIRECTION_DO, 2, SOON);
+    world_succeed(instance, "no JSON");
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 Agent.Error none\nA/Pay/do/2 ok \n");
+    world_free(world);
+}
+
+Test(agent_core, commits_wait_for_the_oldest_request)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_request(world, same_partition_as_a(), DIRECTION_DO, 1, SOON);
+    struct agent_call *first = instance->calls[0];
+    instance->calls[0] = instance->calls[1];
+    instance->call_count = 1;
+    world_succeed(instance, "");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 0);
+    agent_call_succeed(first, TEXT(""));
+    world_settle(world);
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 2);
+    world_free(world);
+}
+
+Test(agent_core, past_the_deadline_there_is_silence_and_the_request_is_committed)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, 1000000 + 500);
+    world_advance(world, 500);
+    world_fail(instance, EFFECT_UNKNOWN, true);
+    world_advance(world, 1000);
+    cr_assert_str_eq(world_reports(world), "");
+    cr_assert_eq(world_committed(instance, A), 1);
+    world_free(world);
+}
+
+Test(agent_core, what_is_no_request_becomes_a_dead_letter)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    int32_t partition = world_partition(A);
+    struct buffer bytes = {.size = 0};
+    struct cancel_order cancel = {.order_id = TEXT(A), .by = TEXT("x")};
+    struct command cmd = {
+        .kind = COMMAND_CANCEL_ORDER, .order_id = TEXT(A), .cancel_order = cancel};
+    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, partition, TEXT(A), TEXT("garbage"));
+    codec_encode(world->codec, RECORD_CANCEL_ORDER, &cmd, &bytes);
+    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, partition, TEXT(A),
+                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
+    /* Framed with a fingerprint that nobody ever published. */
+    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, partition, TEXT(A),
+                               TEXT("\xc3\x01whoknows12345"));
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    cr_assert_eq(instance->call_count, 1, "the neighbour is processed");
+    cr_assert_eq(world_count(world, "t.dead-letters"), 3);
+    struct broker_record record;
+    cr_assert(broker_memory_record(world->cluster, "t.dead-letters",
+                                   broker_partition_of(TEXT(A), WORLD_PARTITIONS), 0, &record));
+    cr_assert(text_equal(record.value, TEXT("garbage")));
+    cr_assert(text_equal(record.headers[2].value, TEXT(WORLD_REQUESTS)));
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 3);
+    world_succeed(instance, "");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 4);
+    world_free(world);
+}
+
+Test(agent_core, in_flight_is_bounded)
+{
+    static const char *const settings[] = {"agent.in.flight.max", "8", NULL};
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, settings);
+    char order[16];
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(order, sizeof(order), "O%d", i);
+        world_request(world, order, DIRECTION_DO, 1, SOON);
+        cr_assert_leq(attempts_in_hand(instance->agent->attempts), 8);
+    }
+    cr_assert_eq(instance->call_count, 8);
+    for (int i = 0; i < 100; i++) {
+        world_succeed(instance, "");
+        cr_assert_leq(attempts_in_hand(instance->agent->attempts), 8);
+    }
+    cr_assert_eq(instance->call_count, 0);
+    cr_assert_eq(world_count(world, "t.commands"), 100);
+    world_free(world);
+}
+
+Test(agent_core, a_rebalance_that_gives_all_back_disturbs_nothing)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_rebalance(world);
+    world_rebalance(world);
+    cr_assert_eq(instance->call_count, 1);
+    world_succeed(instance, "");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 1);
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok \n");
+    cr_assert_eq(world->calls_started, 1);
+    world_free(world);
+}
+
+Test(agent_core, a_lost_session_reads_again_and_merges)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    broker_memory_revoke(instance->broker, WORLD_GROUP, true);
+    world_settle(world);
+    world_rebalance(world);
+    cr_assert_eq(instance->call_count, 1, "the same attempt is in hand");
+    world_succeed(instance, "");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, A), 1);
+    cr_assert_eq(world->calls_started, 1);
+    cr_assert_eq(world_count_reports(world, A), 1);
+    world_free(world);
+}
+
+Test(agent_core, revoked_calls_still_report_and_others_do_it_again)
+{
+    struct world *world = world_new(1);
+    struct instance *one = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    struct instance *two = world_add(world, NULL);
+    broker_memory_assign(one->broker, WORLD_GROUP, NULL, 0);
+    broker_memory_assign(two->broker, WORLD_GROUP, (const int32_t[]){0, 1, 2, 3}, 4);
+    world_settle(world);
+    cr_assert(one->call_count == 1 && two->call_count == 1);
+    world_succeed(one, "");
+    world_request(world, A, DIRECTION_DO, 2, SOON);
+    cr_assert(one->call_count == 0 && two->call_count == 1, "the later attempt waits");
+    world_succeed(two, "");
+    cr_assert_eq(two->call_count, 1);
+    world_succeed(two, "");
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok \nA/Pay/do/1 ok \nA/Pay/do/2 ok \n");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(two, A), 2);
+    world_free(world);
+}
+
+Test(agent_core, reports_are_sent_until_the_broker_takes_them)
+{
+    struct world *world = world_new(3);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    struct broker_memory_faults faults = {.append_lost = 1000};
+    broker_memory_set_faults(world->cluster, &faults);
+    world_succeed(instance, "");
+    world_advance(world, 5000);
+    cr_assert_str_eq(world_reports(world), "");
+    cr_assert_eq(world_committed(instance, A), 0);
+    broker_memory_fail_producer(instance->broker, BROKER_PRODUCER_LOG);
+    faults.append_lost = 0;
+    broker_memory_set_faults(world->cluster, &faults);
+    for (int i = 0; i < 5; i++)
+        world_advance(world, 1000);
+    cr_assert_geq(world_count_reports(world, A), 1);
+    cr_assert_eq(world_committed(instance, A), 1);
+    world_free(world);
+}
+
+Test(agent_core, a_killed_agent_is_taken_over)
+{
+    struct world *world = world_new(1);
+    struct instance *one = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_request(world, "C", DIRECTION_DO, 1, SOON);
+    world_succeed(one, "");
+    world_advance(world, 1000);
+    world_kill(one);
+    struct instance *two = alone(world, NULL);
+    cr_assert_eq(two->call_count, 1, "only what was not reported");
+    world_succeed(two, "");
+    cr_assert_eq(world_count_reports(world, A), 1);
+    cr_assert_eq(world_count_reports(world, "C"), 1);
+    world_free(world);
+}
+
+Test(agent_core, requests_that_retention_removed_are_passed_over)
+{
+    struct world *world = world_new(1);
+    struct instance *one = alone(world, NULL);
+    int32_t partition = world_partition(A);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_succeed(one, "");
+    world_advance(world, 1000);
+    world_kill(one);
+    world_request(world, A, DIRECTION_DO, 2, SOON);
+    world_request(world, A, DIRECTION_DO, 3, SOON);
+    broker_memory_trim(world->cluster, WORLD_REQUESTS, partition, 2);
+    struct instance *two = alone(world, NULL);
+    cr_assert_eq(two->call_count, 1);
+    cr_assert_eq(two->calls[0]->request->ref.attempt, 3);
+    world_free(world);
+}
+
+Test(agent_core, the_topic_may_come_later)
+{
+    static const char *const settings[] = {"agent.name", "late", NULL};
+    struct world *world = world_new(1);
+    char reason[200];
+    struct instance *instance = world_add(world, settings);
+    cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
+    cr_assert_str_eq(reason, "topic t.requests.late does not exist: `reeve topics apply` makes it");
+    broker_memory_topic(world->cluster, "t.requests.late", WORLD_PARTITIONS);
+    world_advance(world, 2000);
+    cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
+    cr_assert_str_eq(reason, "joining the group t.agent.late");
+    broker_memory_rebalance(world->cluster, "t.agent.late");
+    world_settle(world);
+    cr_assert(agent_ready(instance->agent, reason, sizeof(reason)), "%s", reason);
+    world_free(world);
+}
+
+/* ---- the clock ---- */
+
+Test(agent_core, a_clock_that_is_behind_stops_the_work_until_it_is_right)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    char reason[200];
+    clock_manual_advance(&world->broker_clock, 600);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    cr_assert_eq(instance->call_count, 0);
+    cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
+    cr_assert_str_eq(reason, "this machine's clock is -600 ms off the broker's append times");
+    clock_manual_advance(&world->clock, 600);
+    world_advance(world, 30000);
+    world_rebalance(world);
+    cr_assert(agent_ready(instance->agent, reason, sizeof(reason)), "%s", reason);
+    cr_assert_eq(instance->call_count, 1);
+    world_succeed(instance, "");
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok \n");
+    world_free(world);
+}
+
+Test(agent_core, a_clock_that_is_ahead_stops_the_work)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    char reason[200];
+    char order[16];
+    clock_manual_advance(&world->clock, 600);
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(order, sizeof(order), "O%d", i);
+        world_request(world, order, DIRECTION_DO, 1, SOON);
+    }
+    cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
+    cr_assert_lt(instance->call_count, 40);
+    world_free(world);
+}
+
+/* ---- draining ---- */
+
+static void note_drained(void *ctx)
+{
+    ((struct instance *)ctx)->drained = true;
+}
+
+Test(agent_core, draining_reports_and_commits_what_runs)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    agent_drain(instance->agent, note_drained, instance);
+    world_request(world, "C", DIRECTION_DO, 1, SOON);
+    world_advance(world, 1000);
+    cr_assert_not(instance->drained);
+    cr_assert_eq(instance->call_count, 1, "nothing new");
+    world_succeed(instance, "");
+    world_advance(world, 1000);
+    cr_assert(instance->drained);
+    world_stop(instance);
+    struct instance *two = alone(world, NULL);
+    cr_assert_eq(two->call_count, 1, "the other order");
+    cr_assert_eq(world_committed(two, A), 1);
+    world_free(world);
+}
+
+Test(agent_core, an_idle_agent_drains_at_once)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    agent_drain(instance->agent, note_drained, instance);
+    world_settle(world);
+    cr_assert(instance->drained);
+    world_free(world);
+}
+
+Test(agent_core, draining_before_the_topic_is_there)
+{
+    static const char *const settings[] = {"agent.name", "late", NULL};
+    struct world *world = world_new(1);
+    struct instance *instance = world_add(world, settings);
+    agent_drain(instance->agent, note_drained, instance);
+    world_settle(world);
+    cr_assert(instance->drained);
+    world_free(world);
+}
+
+Test(agent_core, stopped_with_everything_under_way)
+{
+    struct world *world = world_new(1);
+    struct instance *instance = alone(world, NULL);
+    world_request(world, A, DIRECTION_DO, 1, SOON);
+    world_request(world, A, DIRECTION_DO, 2, SOON);
+    world_request(world, "C", DIRECTION_DO, 1, SOON);
+    world_request(world, "D", DIRECTION_DO, 1, SOON);
+    instance->calls[0] = instance->calls[1];
+    world_fail(instance, EFFECT_UNKNOWN, true);
+    agent_call_succeed(instance->calls[1], TEXT(""));
+    agent_drain(instance->agent, note_drained, instance);
+    world_stop(instance); /* the drain's time was over */
+    world_free(world);
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The exec agent: what programs find, what their ends mean, that nothing stays behind. Programs are
+ * lines of sh. */
+#include "platform/logger.h"
+#include "services/agent/kinds/exec_agent.h"
+#include "services/agent/kinds/exec_child.h"
+#include "tests/unit/agent/world.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- programs by themselves ---- */
+
+struct run {
+    struct loop *loop;
+    bool ended;
+    struct exec_result result;
+    char output[4096];
+    char lines[4096];
+};
+
+static void on_ended(void *ctx, const struct exec_result *result)
+{
+    struct run *run = ctx;
+    run->ended = true;
+    run->result = *result;
+    (void)snprintf(run->output, sizeof(run->output), "%.*s", TEXT_ARG(result->output));
+}
+
+static void on_line(void *ctx, struct text line)
+{
+    struct run *run = ctx;
+    size_t size = strlen(run->lines);
+    (void)snprintf(run->lines + size, sizeof(run->lines) - size, "%.*s|", TEXT_ARG(line));
+}
+
+static const struct exec_child_ops child_ops = {on_ended, on_line};
+
+static struct run *run_new(void)
+{
+    static struct run run;
+    struct error error;
+    cr_assert(loop_new(clock_real(), &run.loop, &error) == ERROR_OK);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return &run;
+}
+
+static struct exec_child *start(struct run *run, const char *script, struct text input)
+{
+    char shell[] = "/bin/sh", flag[] = "-c", name[] = "A=1";
+    char *argv[] = {shell, flag, (char *)(uintptr_t)script, NULL};
+    char *envp[] = {name, NULL};
+    struct exec_child_options options = {
+        .argv = argv, .envp = envp, .input = input, .output_max = 1000, .grace_ms = 50};
+    struct exec_child *child;
+    struct error error;
+    cr_assert(exec_child_start(run->loop, &options, &child_ops, run, &child, &error) == ERROR_OK,
+              "%s", error.message);
+    return child;
+}
+
+static bool has_ended(void *ctx)
+{
+    return ((struct run *)ctx)->ended;
+}
+
+static void finish(struct run *run)
+{
+    cr_assert(loop_run_until(run->loop, has_ended, run, 120000));
+    cr_assert(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD, "no zombie");
+}
+
+static int count_fds(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+    cr_assert_not_null(dir);
+    while (readdir(dir) != NULL)
+        count++;
+    (void)closedir(dir);
+    return count;
+}
+
+Test(agent_exec, input_output_errors_and_code)
+{
+    struct run *run = run_new();
+    int before = count_fds();
+    (void)start(run, "cat; echo one >&2; printf two >&2; echo $A; exit 7", TEXT("hello "));
+    finish(run);
+    cr_assert_eq(run->result.exit_code, 7);
+    cr_assert_str_eq(run->output, "hello 1\n");
+    cr_assert_str_eq(run->lines, "one|two|");
+    cr_assert_eq(count_fds(), before, "no descriptor is left");
+    loop_free(run->loop);
+}
+
+Test(agent_exec, large_input_that_nobody_reads_and_large_output)
+{
+    static char input[1 << 20];
+    struct run *run = run_new();
+    memset(input, 'x', sizeof(input));
+    (void)start(run, "exec 0<&-; head -c 300000 /dev/zero | tr '\\0' y; exit 0",
+                (struct text){input, sizeof(input)});
+    finish(run);
+    cr_assert_eq(run->result.exit_code, 0);
+    cr_assert(run->result.output_cut);
+    cr_assert_eq(strlen(run->output), 1000);
+    loop_free(run->loop);
+}
+
+Test(agent_exec, inherits_nothing_but_its_three_descriptors)
+{
+    struct run *run = run_new();
+    int leak = dup(1); /* not close-on-exec */
+    (void)start(run, "ls /proc/self/fd | grep -vc '^[0-3]$'",
+                TEXT("")); /* 3: ls reads the folder */
+    finish(run);
+    cr_assert_str_eq(run->output, "0\n");
+    (void)close(leak);
+    loop_free(run->loop);
+}
+
+Test(agent_exec, stopped_by_sigterm_or_else_by_sigkill)
+{
+    struct run *run = run_new();
+    exec_child_stop(start(
+        run, "trap 'echo bye; exit 3' TERM; echo up >&2; while :; do sleep 1; done", TEXT("")));
+    finish(run);
+    cr_assert(run->result.stopped);
+    run->ended = false;
+    struct exec_child *child =
+        start(run, "trap '' TERM; echo deaf >&2; while :; do sleep 1; done", TEXT(""));
+    while (strstr(run->lines, "deaf") == NULL)
+        (void)loop_once(run->loop, 1000);
+    exec_child_stop(child);
+    finish(run);
+    cr_assert_eq(run->result.signal, SIGKILL);
+    loop_free(run->loop);
+}
+
+Test(agent_exec, what_a_program_left_running_ends_with_it)
+{
+    struct run *run = run_new();
+    (void)start(run, "sleep 1000 & echo $!", TEXT(""));
+    finish(run);
+    pid_t pid = (pid_t)strtol(run->output, NULL, 10);
+    cr_assert_gt(pid, 1);
+    /* It is init's child now, and gone or a zombie of init's. */
+    for (int i = 0; i < 100000 && kill(pid, 0) == 0; i++)
+        (void)loop_once(run->loop, 1);
+    char path[64], state[64] = "";
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (file != NULL) {
+        cr_assert(fgets(state, sizeof(state), file) != NULL);
+        (void)fclose(file);
+        cr_assert_not_null(strstr(state, ") Z"), "%s", state);
+    }
+    loop_free(run->loop);
+}
+
+Test(agent_exec, what_cannot_be_started)
+{
+    struct run *run = run_new();
+    char name[] = "/no/such/program";
+    char *argv[] = {name, NULL}, *envp[] = {NULL};
+    struct exec_child_options options = {.argv = argv, .envp = envp, .output_max = 10};
+    struct exec_child *child;
+    struct error error;
+    int before = count_fds();
+    cr_assert(exec_child_start(run->loop, &options, &child_ops, run, &child, &error) ==
+              ERROR_RETRY);
+    cr_assert_eq(count_fds(), before);
+    loop_free(run->loop);
+}
+
+/* ---- as an agent ---- */
+
+/* A world whose instances run `command`, in which time goes on by itself. */
+static struct world *world_running(const char *command, const char *const more[2])
+{
+    const char *const settings[] = {"agent.exec.command",
+                                    command,
+                                    "agent.name",
+                                    "pay",
+                                    "agent.exec.grace.ms",
+                                    "50",
+                                    "agent.retry.backoff.ms",
+                                    "1",
+                                    more != NULL ? more[0] : NULL,
+                                    more != NULL ? more[1] : NULL,
+                                    NULL};
+    struct world *world = world_new(1);
+    (void)signal(SIGPIPE, SIG_IGN);
+    world->ops = &exec_agent_ops;
+    (void)world_add(world, settings);
+    world_rebalance(world);
+    return world;
+}
+
+static void wait_reports(struct world *world, uint32_t lines)
+{
+    for (int turns = 0; turns < 100000; turns++) {
+        uint32_t found = 0;
+        for (const char *at = world_reports(world); *at != '\0'; at++)
+            found += *at == '\n';
+        if (found >= lines)
+            return;
+        (void)broker_memory_settle(world->cluster, 100000);
+        (void)loop_once(world->loop, 5);
+    }
+    cr_assert_fail("there are only these:\n%s", world_reports(world));
+}
+
+static const char *script(const char *text)
+{
+    static char path[256];
+    static int number;
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(path, sizeof(path), "%s/exec-%d-%d.sh", tmp != NULL ? tmp : "/tmp",
+                   (int)getpid(), number++);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    (void)fprintf(file, "#!/bin/sh\n%s\n", text);
+    (void)fclose(file);
+    static char command[300];
+    (void)snprintf(command, sizeof(command), "/bin/sh %s", path);
+    return command;
+}
+
+enum { SOON = 1000000 + 60000 };
+
+Test(agent_exec, codes_are_outcomes)
+{
+    struct world *world = world_running(
+        script("case $REEVE_ORDER_ID in\n"
+               "done) echo \"{\\\"key\\\":\\\"$REEVE_IDEMPOTENCY_KEY\\\","
+               "\\\"in\\\":\\\"$(tr -d '\\n' | cut -c1-18 | tr -d '\\\"')\\\"}\" ;;\n"
+               "refused) echo '{\"error\":\"Card.Declined\",\"message\":\"no\"}'; exit 65 ;;\n"
+               "later) [ $REEVE_TRY = 3 ] && exit 0; exit 75 ;;\n"
+               "accepted) exit 79 ;;\n"
+               "esac"),
+        NULL);
+    world_request(world, "done", DIRECTION_DO, 1, SOON);
+    world_request(world, "refused", DIRECTION_UNDO, 1, SOON);
+    wait_reports(world, 2);
+    cr_assert_not_null(
+        strstr(world_reports(world),
+               "done/Pay/do/1 ok {\"key\":\"done/Pay/do/0\",\"in\":\"{order_id:done"),
+        "%s", world_reports(world));
+    cr_assert_not_null(strstr(world_reports(world), "refused/Pay/undo/1 Card.Declined none\n"));
+    world_free(world);
+}
+
+Test(agent_exec, a_program_that_takes_too_long_is_killed_and_nothing_is_reported)
+{
+    struct world *world = world_running(script("trap '' TERM; while :; do sleep 1; done"), NULL);
+    struct instance *instance = &world->instances[0];
+    world_request(world, "A", DIRECTION_DO, 1, 1000000 + 500);
+    cr_assert_eq(attempts_running(instance->agent->attempts), 1);
+    clock_manual_advance(&world->clock, 500);
+    for (int i = 0; i < 100000 && attempts_in_hand(instance->agent->attempts) > 0; i++) {
+        (void)loop_once(world->loop, 5);
+        clock_manual_advance(&world->clock, 10);
+    }
+    cr_assert_eq(attempts_in_hand(instance->agent->attempts), 0);
+    cr_assert_str_eq(world_reports(world), "");
+    world_free(world);
+}
+
+Test(agent_exec, not_more_than_there_is_room_for)
+{
+    struct world *world = world_running(script("cat >/dev/null; exit 0"),
+                                        (const char *const[]){"agent.in.flight.max", "2"});
+    char order[16];
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(order, sizeof(order), "o%d", i);
+        world_request(world, order, DIRECTION_DO, 1, SOON);
+        cr_assert_leq(attempts_in_hand(world->instances[0].agent->attempts), 2);
+    }
+    wait_reports(world, 10);
+    world_free(world);
+}

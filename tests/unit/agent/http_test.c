@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the HTTP agent sends, and what it makes of each answer. */
+#include "services/agent/kinds/http_message.h"
+
+#include "schemas/codec.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <stdio.h>
+
+/* Empty at each call: what came out before is not looked at any more. */
+static struct arena *arena(void)
+{
+    static uint8_t memory[1 << 20];
+    static struct arena arena;
+    arena_init(&arena, memory, sizeof(memory));
+    return &arena;
+}
+
+/* ---- answers ---- */
+
+struct answer_case {
+    struct http_result result;
+    const char *body;
+    bool succeeded;
+    const char *name;
+    const char *message;
+    enum effect effect;
+    bool retriable;
+    int64_t retry_after_ms;
+};
+
+#define ANSWERED(code)                                                   \
+    {                                                                    \
+        .outcome = HTTP_ANSWERED, .status = (code), .retry_after_ms = -1 \
+    }
+#define DEFINITE EFFECT_NONE, false, 0
+#define AGAIN EFFECT_UNKNOWN, true, 0
+
+static const struct answer_case cases[] = {
+    {ANSWERED(200), "{\"a\":1}", true, "", "", DEFINITE},
+    {ANSWERED(201), "", true, "", "", DEFINITE},
+    {ANSWERED(204), "", true, "", "", DEFINITE},
+    {ANSWERED(299), "no JSON", true, "", "", DEFINITE},
+    {ANSWERED(301), "", false, "Http.301", "the service redirects, which is not followed",
+     DEFINITE},
+    {ANSWERED(302), "{\"error\":\"X\"}", false, "Http.302",
+     "the service redirects, which is not followed", DEFINITE},
+    {ANSWERED(400), "", false, "Http.400", "Http.400", DEFINITE},
+    {ANSWERED(404), "<html>", false, "Http.404", "Http.404", DEFINITE},
+    {ANSWERED(422), "{\"error\":\"PaymentDeclined\",\"message\":\"no funds\"}", false,
+     "PaymentDeclined", "no funds", DEFINITE},
+    {ANSWERED(422), "{\"error\":\"PaymentDeclined\"}", false, "PaymentDeclined", "Http.422",
+     DEFINITE},
+    {ANSWERED(422), "{\"error\":\"not a name\"}", false, "Http.422", "not a name", DEFINITE},
+    {ANSWERED(422), "{\"error\":\"States.Timeout\",\"message\":\"ha\"}", false, "Http.422", "ha",
+     DEFINITE},
+    {ANSWERED(422), "{\"error\":{\"code\":7}}", false, "Http.422", "Http.422", DEFINITE},
+    {ANSWERED(422), "[1]", false, "Http.422", "Http.422", DEFINITE},
+    {ANSWERED(408), "", false, "Http.408", "Http.408", AGAIN},
+    {ANSWERED(409), "{\"error\":\"Busy\",\"message\":\"later\"}", false, "Http.409", "later",
+     AGAIN},
+    {ANSWERED(425), "", false, "Http.425", "Http.425", AGAIN},
+    {{.outcome = HTTP_ANSWERED, .status = 429, .retry_after_ms = 3000},
+     "",
+     false,
+     "Http.429",
+     "Http.429",
+     EFFECT_UNKNOWN,
+     true,
+     3000},
+    {ANSWERED(500), "", false, "Http.500", "Http.500", AGAIN},
+    {{.outcome = HTTP_ANSWERED, .status = 503, .retry_after_ms = 1000},
+     "",
+     false,
+     "Http.503",
+     "Http.503",
+     EFFECT_UNKNOWN,
+     true,
+     1000},
+    {ANSWERED(599), "", false, "Http.599", "Http.599", AGAIN},
+    {ANSWERED(700), "", false, "Http.700", "Http.700", AGAIN},
+    {{.outcome = HTTP_NOT_SENT, .message = "refused"},
+     "",
+     false,
+     "Http.NotConnected",
+     "refused",
+     EFFECT_NONE,
+     true,
+     0},
+    {{.outcome = HTTP_MAYBE_SENT, .timed_out = true, .message = "slow"},
+     "",
+     false,
+     "Http.Timeout",
+     "slow",
+     AGAIN},
+    {{.outcome = HTTP_MAYBE_SENT, .message = "reset"},
+     "",
+     false,
+     "Http.ConnectionLost",
+     "reset",
+     AGAIN},
+    /* Broken off in the middle of a good answer: nobody knows. */
+    {{.outcome = HTTP_MAYBE_SENT, .status = 200, .message = "cut"},
+     "{\"a\":",
+     false,
+     "Http.ConnectionLost",
+     "cut",
+     AGAIN},
+};
+
+Test(agent_http, every_answer_has_its_meaning)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct answer_case *expected = &cases[i];
+        struct http_result result = expected->result;
+        struct http_verdict verdict;
+        result.body = text_of(expected->body);
+        http_message_verdict(&result, arena(), &verdict);
+        cr_assert_eq(verdict.succeeded, expected->succeeded, "case %zu", i);
+        if (expected->succeeded) {
+            cr_assert(text_equal(verdict.output, result.body), "case %zu", i);
+            continue;
+        }
+        cr_assert(text_equal(verdict.failure.name, text_of(expected->name)), "case %zu: %.*s", i,
+                  TEXT_ARG(verdict.failure.name));
+        cr_assert(text_equal(verdict.failure.message, text_of(expected->message)), "case %zu: %.*s",
+                  i, TEXT_ARG(verdict.failure.message));
+        cr_assert_eq(verdict.failure.effect, expected->effect, "case %zu", i);
+        cr_assert_eq(verdict.failure.retriable, expected->retriable, "case %zu", i);
+        cr_assert_eq(verdict.failure.retry_after_ms, expected->retry_after_ms, "case %zu", i);
+    }
+}
+
+Test(agent_http, an_answer_that_was_too_long_is_done)
+{
+    struct http_result result = {
+        .outcome = HTTP_ANSWERED, .status = 200, .body_cut = true, .body = TEXT("{\"a\":")};
+    struct http_verdict verdict;
+    http_message_verdict(&result, arena(), &verdict);
+    cr_assert(verdict.succeeded);
+    cr_assert(text_equal(verdict.output, TEXT("{\"truncated\":true,\"bytes\":5}")));
+}
+
+/* ---- requests ---- */
+
+/* TEXT() for static data. */
+#define T(literal)                     \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
+
+static struct order_line lines[] = {
+    {T("85123A"), T("HANGING \"HEART\""), 6, {25500}},
+    {T("71053"), T(""), 1, {-1}},
+};
+static struct attribute attributes[] = {{T("channel"), T("web")}};
+static struct step_output outputs[] = {
+    {T("ReserveStock"), T("{\"reservation\":\"R1\"}")},
+    {T("CheckFraud"), T("")},
+};
+static struct order_details details = {
+    .order_id = T("536365"),
+    .customer = T("17850"),
+    .currency = T("GBP"),
+    .lines = lines,
+    .line_count = 2,
+    .attributes = attributes,
+    .attribute_count = 1,
+    .priority = PRIORITY_HIGH,
+    .traceparent = T("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+};
+
+static struct step_request undo_request(void)
+{
+    return (struct step_request){
+        .order_id = TEXT("536365"),
+        .ref = {TEXT("TakePayment"), DIRECTION_UNDO, 2},
+        .agent = TEXT("payment"),
+        .action = TEXT("RefundPayment"),
+        .idempotency_key = TEXT("536365/TakePayment/undo/0"),
+        .do_key = TEXT("536365/TakePayment/do/0"),
+        .complete_by = INT64_C(1291191960000),
+        .order = &details,
+        .outputs = outputs,
+        .output_count = 2,
+    };
+}
+
+Test(agent_http, the_body_is_what_services_read)
+{
+    struct step_request request = undo_request();
+    struct text body = http_message_body(&request, arena());
+    static const char expected[] =
+        "{\"order_id\":\"536365\",\"step\":\"TakePayment\",\"direction\":\"undo\","
+        "\"action\":\"RefundPayment\",\"attempt\":2,"
+        "\"idempotency_key\":\"536365/TakePayment/do/0\","
+        "\"request_key\":\"536365/TakePayment/undo/0\",\"complete_by\":1291191960000,"
+        "\"order\":{\"customer\":\"17850\",\"currency\":\"GBP\",\"lines\":["
+        "{\"sku\":\"85123A\",\"description\":\"HANGING \\\"HEART\\\"\",\"quantity\":6,"
+        "\"unit_price\":\"2.55\"},"
+        "{\"sku\":\"71053\",\"description\":\"\",\"quantity\":1,\"unit_price\":\"-0.0001\"}],"
+        "\"attributes\":{\"channel\":\"web\"},\"priority\":\"high\"},"
+        "\"outputs\":{\"ReserveStock\":{\"reservation\":\"R1\"},\"CheckFraud\":null}}";
+    cr_assert(text_equal(body, text_of(expected)), "%.*s", TEXT_ARG(body));
+}
+
+Test(agent_http, headers)
+{
+    struct step_request request = undo_request();
+    const char *headers[HTTP_MESSAGE_HEADERS + 1];
+    http_message_headers(&request, 1, TEXT(""), arena(), headers);
+    cr_assert_str_eq(headers[0], "Content-Type: application/json");
+    cr_assert_str_eq(headers[2], "Idempotency-Key: 536365/TakePayment/do/0");
+    cr_assert_str_eq(headers[3], "Reeve-Deadline: 2010-12-01T08:26:00.000Z");
+    cr_assert_str_eq(headers[4], "Reeve-Attempt: 2");
+    cr_assert_eq(strncmp(headers[5], "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-", 49), 0);
+    cr_assert_null(headers[6]);
+    http_message_headers(&request, 1, TEXT("http://127.0.0.1:1/v1/callbacks/x"), arena(), headers);
+    cr_assert_str_eq(headers[6], "Reeve-Callback: http://127.0.0.1:1/v1/callbacks/x");
+    cr_assert_null(headers[7]);
+}
+
+Test(agent_http, strange_order_ids_cannot_break_headers)
+{
+    struct step_request request = undo_request();
+    const char *headers[HTTP_MESSAGE_HEADERS + 1];
+    request.do_key = TEXT("caf\xc3\xa9 7/TakePayment/do/0");
+    http_message_headers(&request, 1, TEXT(""), arena(), headers);
+    cr_assert_str_eq(headers[2], "Idempotency-Key: caf%C3%A9%207/TakePayment/do/0");
+    struct text body = http_message_body(&request, arena());
+    json_t *json = json_loadb(body.data, body.size, 0, NULL);
+    cr_assert_str_eq(json_string_value(json_object_get(json, "idempotency_key")),
+                     "caf%C3%A9%207/TakePayment/do/0", "header and body agree");
+    json_decref(json);
+}
+
+Test(agent_http, each_try_has_a_span_of_its_own_that_repeats)
+{
+    struct step_request request = undo_request();
+    char first[TRACEPARENT_BYTES + 1], again[TRACEPARENT_BYTES + 1], second[TRACEPARENT_BYTES + 1];
+    cr_assert(http_message_traceparent(&request, 1, first));
+    cr_assert(http_message_traceparent(&request, 1, again));
+    cr_assert(http_message_traceparent(&request, 2, second));
+    cr_assert_str_eq(first, again);
+    cr_assert_str_neq(first, second);
+    cr_assert_eq(strlen(first), TRACEPARENT_BYTES);
+    cr_assert_eq(strncmp(first, details.traceparent.data, 36), 0);
+    cr_assert_str_eq(first + 52, "-01");
+}
+
+Test(agent_http, what_is_no_trace_is_left_out)
+{
+    static const char *const bad[] = {
+        "",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-0",
+        "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01",
+        "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
+        "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+        "00-4bf92f3577b34da6a3ce929d0e0e4736_00f067aa0ba902b7-01",
+    };
+    char text[TRACEPARENT_BYTES + 1];
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct order_details order = details;
+        struct step_request request = undo_request();
+        order.traceparent = text_of(bad[i]);
+        request.order = &order;
+        cr_assert_not(http_message_traceparent(&request, 1, text), "%s", bad[i]);
+        const char *headers[HTTP_MESSAGE_HEADERS + 1];
+        http_message_headers(&request, 1, TEXT(""), arena(), headers);
+        cr_assert_null(headers[5]);
+    }
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What agents remember over a restart, with their store in a folder. */
+#include "tests/unit/agent/world.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { SOON = 1000000 + 60000 };
+
+static struct world *world_with_folder(void)
+{
+    static char folder[512];
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(folder, sizeof(folder), "%s/agent-memory-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    cr_assert_not_null(mkdtemp(folder));
+    struct world *world = world_new(1);
+    world->data_dir = folder;
+    return world;
+}
+
+static struct instance *alone(struct world *world)
+{
+    struct instance *instance = world_add(world, NULL);
+    world_rebalance(world);
+    return instance;
+}
+
+/* The next process over the same folder; `instance` ends without committing. */
+static struct instance *restart(struct world *world, struct instance *instance)
+{
+    world_kill(instance);
+    return alone(world);
+}
+
+Test(agent_memory, an_answer_survives_and_is_given_again)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    world_succeed(instance, "{\"paid\":1}");
+    world_request(world, "B", DIRECTION_DO, 1, SOON);
+    world_fail(instance, EFFECT_NONE, false);
+    cr_assert_eq(world->calls_started, 2);
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 2, "nothing was committed, and nothing is called again");
+    cr_assert_eq(world_count_reports(world, "A"), 2);
+    cr_assert_eq(world_count_reports(world, "B"), 2);
+    cr_assert_not_null(strstr(world_reports(world), "A/Pay/do/1 ok {\"paid\":1}\n"));
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, "A"),
+                 1 + (world_partition("A") == world_partition("B")));
+    world_request(world, "A", DIRECTION_DO, 2, SOON);
+    cr_assert_eq(world->calls_started, 3, "another attempt is another deed");
+    world_free(world);
+}
+
+Test(agent_memory, a_call_that_never_ended_is_made_again)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    cr_assert_eq(instance->call_count, 1);
+    instance = restart(world, instance);
+    cr_assert_eq(instance->call_count, 1);
+    world_free(world);
+}
+
+Test(agent_memory, what_was_accepted_waits_for_its_callback)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    agent_call_accept(instance->calls[0]);
+    instance->call_count = 0;
+    world_settle(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 1);
+    cr_assert_str_eq(world_reports(world), "");
+    world_advance(world, 1000);
+    cr_assert_eq(world_committed(instance, "A"), 2);
+    world_free(world);
+}
+
+Test(agent_memory, more_time_reaches_the_running_call_only)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    struct agent_call *call = instance->calls[0];
+    agent_call_extend(call, 120000, TEXT("half\nof it"));
+    world_settle(world);
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 more@1120000 half of it none\n");
+    world->decision_offset = 50;
+    world->order_version = 2;
+    world_request(world, "A", DIRECTION_DO, 1, SOON + 60000);
+    cr_assert_eq(world->calls_started, 1);
+    cr_assert_eq(world->extended, call);
+    cr_assert_eq(call->request->complete_by, SOON + 60000);
+    world_advance(world, 90000); /* past what it had at first */
+    world_succeed(instance, "{}");
+    instance = restart(world, instance);
+    cr_assert_eq(world->calls_started, 1, "neither the request nor the grant starts one");
+    world_free(world);
+}
+
+Test(agent_memory, a_damaged_store_is_dropped_and_work_goes_on)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    char path[1024];
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    world_succeed(instance, "{}");
+    world_kill(instance);
+    (void)snprintf(path, sizeof(path), "%s/answers.pay/CURRENT", world->data_dir);
+    int fd = open(path, O_WRONLY | O_TRUNC);
+    cr_assert_geq(fd, 0);
+    cr_assert_eq(write(fd, "nonsense\n", 9), 9);
+    (void)close(fd);
+    instance = alone(world);
+    cr_assert_eq(instance->call_count, 1, "forgotten: called again, with the same key");
+    world_succeed(instance, "{}");
+    instance = restart(world, instance);
+    cr_assert_eq(instance->call_count, 0);
+    world_free(world);
+}
+
+static int64_t free_bytes = 1000;
+
+static enum error_class look(const char *path, int64_t *ret_bytes, struct error *ret_error)
+{
+    (void)path;
+    (void)ret_error;
+    *ret_bytes = free_bytes;
+    return ERROR_OK;
+}
+
+Test(agent_memory, no_calls_while_there_is_no_room_for_their_answers)
+{
+    struct world *world = world_with_folder();
+    struct instance *instance = alone(world);
+    struct disk_guard_options options = {
+        .path = world->data_dir, .min_bytes = 500, .free_bytes = look};
+    struct disk_guard *guard = disk_guard_new(world->loop, instance->service.metrics, &options);
+    instance->service.disk = guard;
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    cr_assert_eq(world->calls_started, 1);
+    free_bytes = 10;
+    world_advance(world, 2 * DISK_GUARD_LOOK_MS);
+    world_request(world, "B", DIRECTION_DO, 1, SOON);
+    world_request(world, "C", DIRECTION_DO, 1, SOON);
+    cr_assert_eq(world->calls_started, 1);
+    world_succeed(instance, "{}");
+    cr_assert_eq(world_count_reports(world, "A"), 1, "what runs goes on");
+    free_bytes = 10000;
+    for (int i = 0; i < 4; i++)
+        world_advance(world, DISK_GUARD_LOOK_MS);
+    cr_assert_eq(world->calls_started, 3);
+    disk_guard_free(guard);
+    instance->service.disk = NULL;
+    world_free(world);
+}
+
+Test(agent_memory, none_where_none_is_wanted)
+{
+    static const char *const settings[] = {"agent.memory.mb", "0", NULL};
+    struct world *world = world_with_folder();
+    char path[1024];
+    (void)world_add(world, settings);
+    (void)snprintf(path, sizeof(path), "%s/answers.pay", world->data_dir);
+    cr_assert_neq(access(path, F_OK), 0);
+    world_free(world);
+}

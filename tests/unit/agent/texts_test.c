@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whatever a remote service says is made fit for a report. */
+#include "services/agent/core/sanitize.h"
+
+#include "base/utf8.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#define assert_text(actual, expected)                                                          \
+    do {                                                                                       \
+        struct text actual_ = (actual);                                                        \
+        cr_assert(text_equal(actual_, text_of(expected)), "%.*s is not %s", TEXT_ARG(actual_), \
+                  (expected));                                                                 \
+    } while (0)
+
+/* Empty at each call: what came out before is not looked at any more. */
+static struct arena *arena(void)
+{
+    static uint8_t memory[1 << 16];
+    static struct arena arena;
+    arena_init(&arena, memory, sizeof(memory));
+    return &arena;
+}
+
+Test(agent_texts, error_names)
+{
+    static const char *const fine[] = {"OutOfStock", "Http.503", "a-b_c.9", "States"};
+    static const char *const not_fine[] = {"",        "two words", "caf\xc3\xa9", "a/b",
+                                           "a\nb",    "a\"b",      "States.ALL",  "States.Timeout",
+                                           "States.", "<script>"};
+    char longest[ERROR_NAME_BYTES_MAX + 2];
+    memset(longest, 'x', sizeof(longest));
+    for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+        cr_assert(agent_error_name_valid(text_of(fine[i])), "%s", fine[i]);
+    for (size_t i = 0; i < sizeof(not_fine) / sizeof(not_fine[0]); i++)
+        cr_assert_not(agent_error_name_valid(text_of(not_fine[i])), "%s", not_fine[i]);
+    cr_assert(agent_error_name_valid((struct text){longest, ERROR_NAME_BYTES_MAX}));
+    cr_assert_not(agent_error_name_valid((struct text){longest, ERROR_NAME_BYTES_MAX + 1}));
+}
+
+Test(agent_texts, messages)
+{
+    assert_text(agent_message(TEXT(""), arena()), "");
+    assert_text(agent_message(TEXT("declined: caf\xc3\xa9"), arena()), "declined: caf\xc3\xa9");
+    assert_text(agent_message(TEXT("two\nlines\x7f"), arena()), "two lines ");
+    assert_text(agent_message(TEXT("bad \xff byte"), arena()), "bad ? byte");
+    /* Cut between characters, whatever the place. */
+    for (uint32_t before = 0; before < 4; before++) {
+        char text[2 * MESSAGE_BYTES_MAX];
+        uint32_t size = before;
+        memset(text, 'x', before);
+        while (size + 3 <= sizeof(text)) {
+            memcpy(text + size, "\xe2\x82\xac", 3);
+            size += 3;
+        }
+        struct text cut = agent_message((struct text){text, size}, arena());
+        cr_assert(cut.size <= MESSAGE_BYTES_MAX && cut.size > MESSAGE_BYTES_MAX - 3);
+        cr_assert(utf8_valid(cut));
+    }
+}
+
+Test(agent_texts, outputs_are_compact_and_else_as_they_came)
+{
+    assert_text(
+        agent_output(TEXT(" { \"a\" : [ 1 , 2.50 ] ,\n\t\"b c\" : \" x \\\" y \" }\r\n"), arena()),
+        "{\"a\":[1,2.50],\"b c\":\" x \\\" y \"}");
+    assert_text(agent_output(TEXT("19.99"), arena()), "19.99");
+    assert_text(agent_output(TEXT("\"text\\\\\" "), arena()), "\"text\\\\\"");
+    assert_text(agent_output(TEXT("123456789012345678901234567890"), arena()),
+                "123456789012345678901234567890");
+    assert_text(agent_output(TEXT("true"), arena()), "true");
+}
+
+Test(agent_texts, what_is_no_output_is_empty)
+{
+    assert_text(agent_output(TEXT(""), arena()), "");
+    assert_text(agent_output(TEXT("null"), arena()), "");
+    assert_text(agent_output(TEXT("OK"), arena()), "");
+    assert_text(agent_output(TEXT("{\"a\":1} trailing"), arena()), "");
+    assert_text(agent_output(TEXT("<html></html>"), arena()), "");
+    assert_text(agent_output(TEXT("\"\xff\""), arena()), "");
+}
+
+Test(agent_texts, long_outputs_say_how_long_they_were)
+{
+    char json[STEP_OUTPUT_BYTES_MAX + 100];
+    memset(json, 'x', sizeof(json));
+    json[0] = json[STEP_OUTPUT_BYTES_MAX - 1] = '"';
+    struct text fits = agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX}, arena());
+    cr_assert_eq(fits.size, STEP_OUTPUT_BYTES_MAX);
+    json[STEP_OUTPUT_BYTES_MAX - 1] = 'x';
+    json[STEP_OUTPUT_BYTES_MAX] = '"';
+    assert_text(agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX + 1}, arena()),
+                "{\"truncated\":true,\"bytes\":8193}");
+    /* Blanks do not count. */
+    memset(json, ' ', sizeof(json));
+    json[0] = '1';
+    assert_text(agent_output((struct text){json, sizeof(json)}, arena()), "1");
+}
+
+Test(agent_texts, keys_for_headers)
+{
+    assert_text(agent_header_text(TEXT("536365/ReserveStock/do/0"), arena()),
+                "536365/ReserveStock/do/0");
+    assert_text(agent_header_text(TEXT("caf\xc3\xa9 1%/s/do/0"), arena()),
+                "caf%C3%A9%201%25/s/do/0");
+    assert_text(agent_header_text(TEXT("a\r\nb: c\x7f"), arena()), "a%0D%0Ab:%20c%7F");
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths with hostile ids, times for people, and where the console is looked for. */
+#include "cli/console/console_client.h"
+#include "cli/people.h"
+#include "platform/files.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+Test(cli_console, paths_are_encoded)
+{
+    struct console_path path = {.size = 0};
+    console_path_add(&path, "/api/orders/");
+    console_path_add_segment(&path, "a/b ?&=#%\"\xc3\xa9-_.~");
+    console_path_add(&path, "/history");
+    console_path_add_query(&path, "after", NULL);
+    console_path_add_query(&path, "state", "a&b");
+    console_path_add_query(&path, "limit", "7");
+    cr_assert_str_eq(path.text, "/api/orders/a%2Fb%20%3F%26%3D%23%25%22%C3%A9-_.~/history"
+                                "?state=a%26b&limit=7");
+    cr_assert_not(path.is_too_long);
+}
+
+Test(cli_console, what_is_too_long_is_not_asked_for)
+{
+    struct console_path path = {.size = 0};
+    struct console_client client = {.base = "http://127.0.0.1:1"};
+    struct console_answer answer;
+    struct error error;
+    char *long_id = calloc(1, 10000);
+    memset(long_id, '/', 9999);
+    console_path_add_segment(&path, long_id);
+    cr_assert(path.is_too_long);
+    cr_assert_eq(console_ask(&client, &path, NULL, &answer, &error), ERROR_REJECT);
+    cr_assert_str_eq(error.code, "Usage");
+    free(long_id);
+}
+
+static void check(json_t *text, const char *expected)
+{
+    cr_assert_str_eq(json_string_value(text), expected);
+    json_decref(text);
+}
+
+Test(cli_console, times_are_for_people)
+{
+    json_t *time = json_integer(INT64_C(1291191963123));
+    check(people_time(time), "2010-12-01 08:26:03");
+    check(people_time_ms(time), "2010-12-01 08:26:03.123");
+    check(people_time(json_null()), "");
+    check(people_age(NULL, 5), "");
+    json_decref(time);
+}
+
+Test(cli_console, ages_have_one_unit)
+{
+    static const struct {
+        int64_t ms;
+        const char *age;
+    } cases[] = {
+        {0, "0s"},          {999, "0s"},       {-999, "0s"},        {-5000, "in 5s"},
+        {119999, "119s"},   {120000, "2m"},    {7199999, "119m"},   {7200000, "2h"},
+        {172799999, "47h"}, {172800000, "2d"}, {-7200000, "in 2h"}, {864000000, "10d"},
+    };
+    json_t *time = json_integer(1000000000);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check(people_age(time, 1000000000 + cases[i].ms), cases[i].age);
+    json_decref(time);
+}
+
+/* What `reeve owners ARGUMENTS` says on stderr: the address that it asked is in it. */
+static void check_asks(const char *const arguments[], const char *expected)
+{
+    char *argv[16] = {(char *)(uintptr_t) "owners"};
+    char *err_text = NULL;
+    size_t size = 0;
+    int argc = 1;
+    for (int i = 0; arguments[i] != NULL; i++)
+        argv[argc++] = (char *)(uintptr_t)arguments[i];
+    char *const environment[] = {NULL};
+    FILE *err = open_memstream(&err_text, &size);
+    FILE *out = fopen("/dev/null", "we");
+    int code = cli_main_to(argc, argv, environment, out, err);
+    (void)fclose(err);
+    (void)fclose(out);
+    cr_assert_eq(code, EXIT_CODE_UNAVAILABLE, "%s", err_text);
+    cr_assert(strstr(err_text, expected) != NULL, "%s", err_text);
+    free(err_text);
+}
+
+Test(cli_console, is_looked_for_where_it_says)
+{
+    char folder[] = "/tmp/cli-console-XXXXXX";
+    char path[128];
+    struct error error;
+    cr_assert(mkdtemp(folder) != NULL && chdir(folder) == 0);
+    (void)snprintf(path, sizeof(path), "%s/dev/console", folder);
+    cr_assert(files_make_dirs(path, &error) == ERROR_OK);
+    (void)snprintf(path, sizeof(path), "%s/dev/console/http.port", folder);
+    cr_assert(files_write_atomic(path, TEXT("9\n"), &error) == ERROR_OK);
+    check_asks((const char *[]){"--data-dir", folder, NULL}, "http://127.0.0.1:9 ");
+    check_asks((const char *[]){"--data-dir", folder, "--console-url", "http://127.0.0.1:7", NULL},
+               "http://127.0.0.1:7 ");
+    check_asks((const char *[]){"--console-url", "http://127.0.0.1:7", "--console",
+                                "http://127.0.0.1:19//", NULL},
+               "http://127.0.0.1:19 ");
+    (void)unlink(path);
+    (void)snprintf(path, sizeof(path), "rm -rf %s", folder);
+    cr_assert_eq(system(path), 0);
+}

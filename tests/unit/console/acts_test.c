@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators' commands: the answer is what the log says was decided. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char body[] = "{\"by\": \"ann\", \"reason\": \"the \\\"bank\\\" is back\"}";
+
+TestSuite(console_acts);
+
+static struct world *with_stuck_effect(uint64_t seed, enum effect effect)
+{
+    struct world *world = world_new(seed, "A{c} B{c,e}");
+    world->effect = effect;
+    world_submit(world, "stuck", "test");
+    world_schedule(world);
+    world_report(world, "stuck", "B", false);
+    world_schedule(world);
+    world_open(world);
+    world_settle(world);
+    return world;
+}
+
+static struct world *with_stuck_order(uint64_t seed)
+{
+    return with_stuck_effect(seed, EFFECT_NONE);
+}
+
+/* The broker's seed decides whether the Decision is folded before the command's acknowledgement. */
+Test(console_acts, the_answer_is_the_decision)
+{
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct world *world = with_stuck_order(seed);
+        world->schedules = true;
+        json_t *answer = world_post(world, 200, "/api/orders/stuck/resubmit", body);
+        cr_assert_str_eq(world_text(answer, "state"), "Processing");
+        cr_assert_str_eq(world_text(answer, "command.kind"), "ResubmitStep");
+        cr_assert_str_eq(world_text(answer, "events.0.data.by"), "ann");
+        cr_assert_str_eq(world_text(answer, "events.0.data.reason"), "the \"bank\" is back");
+        json_decref(answer);
+        json_t *order = world_get(world, 200, "/api/orders/stuck");
+        cr_assert(json_is_false(world_at(order, "alert_open")), "what was answered can be read");
+        json_decref(order);
+        json_t *history = world_get(world, 200, "/api/orders/stuck/history");
+        cr_assert_eq(json_array_size(world_at(history, "entries")), 3);
+        json_decref(history);
+        cr_assert_eq(acts_under_way(world->console->acts), 0);
+        world_free(world);
+    }
+}
+
+Test(console_acts, each_kind_does_its_own)
+{
+    static const struct {
+        const char *path;
+        const char *kind;
+        const char *state;
+    } cases[] = {
+        {"/api/orders/stuck/cancel", "CancelOrder", "Compensating"},
+        {"/api/orders/stuck/compensate", "CompensateOrder", "Compensating"},
+        {"/api/orders/stuck/resubmit", "ResubmitStep", "Processing"},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        struct world *world = with_stuck_order(1);
+        world->schedules = true;
+        json_t *answer = world_post(world, 200, cases[i].path, body);
+        cr_assert_str_eq(world_text(answer, "command.kind"), cases[i].kind);
+        cr_assert_str_eq(world_text(answer, "state"), cases[i].state);
+        json_decref(answer);
+        world_free(world);
+    }
+}
+
+Test(console_acts, a_refusal_is_a_conflict_with_its_reason)
+{
+    struct world *world = with_stuck_order(3);
+    world->schedules = true;
+    json_t *answer = world_post(world, 409, "/api/orders/nobody/cancel", body);
+    cr_assert_str_eq(world_text(answer, "error"), "UnknownOrder");
+    cr_assert_str_eq(world_text(answer, "message"), "there is no order nobody");
+    json_decref(answer);
+    answer = world_post(world, 409, "/api/orders/stuck/resubmit",
+                        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"A\"}");
+    cr_assert_str_eq(world_text(answer, "error"), "StepNotInError");
+    json_decref(answer);
+    answer = world_post(world, 200, "/api/orders/stuck/resubmit",
+                        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\"}");
+    json_decref(answer);
+    answer = world_post(world, 409, "/api/orders/stuck/resubmit", body);
+    cr_assert_str_eq(world_text(answer, "error"), "NotInError");
+    json_decref(answer);
+    world_free(world);
+}
+
+Test(console_acts, who_knows_that_nothing_was_applied_gets_a_new_key)
+{
+    static const char *const bodies[] = {
+        "{\"by\": \"ann\", \"reason\": \"x\", \"new_generation\": false}",
+        "{\"by\": \"ann\", \"reason\": \"x\", \"new_generation\": true}",
+    };
+    for (int i = 0; i < 2; i++) {
+        struct world *world = with_stuck_effect(4, EFFECT_UNKNOWN);
+        world->schedules = true;
+        json_t *answer = world_post(world, 200, "/api/orders/stuck/resubmit", bodies[i]);
+        cr_assert_str_eq(world_text(answer, "events.0.kind"), "StepResubmitted");
+        cr_assert_eq(json_integer_value(world_at(answer, "events.0.data.generation")), i);
+        json_decref(answer);
+        world_free(world);
+    }
+}
+
+Test(console_acts, what_is_not_decided_in_time_is_told_and_decided_later)
+{
+    struct world *world = with_stuck_order(5);
+    world_ask(world, "/api/orders/stuck/resubmit", body);
+    for (int i = 0; i < 50; i++)
+        world_turn(world);
+    cr_assert_eq(acts_under_way(world->console->acts), 1);
+    world_advance(world, ACT_WAIT_MS - 2000);
+    cr_assert_not(world->answered);
+    world_advance(world, 4000);
+    json_t *answer = world_answer(world, 504);
+    cr_assert_str_eq(world_text(answer, "error"), "NotDecided");
+    cr_assert(strstr(world_text(answer, "message"), "t.commands") != NULL);
+    json_decref(answer);
+    cr_assert_eq(acts_under_way(world->console->acts), 0);
+    world_schedule(world);
+    world_settle(world);
+    json_t *order = world_get(world, 200, "/api/orders/stuck");
+    cr_assert_str_eq(world_text(order, "state"), "Processing");
+    json_decref(order);
+    world_free(world);
+}
+
+Test(console_acts, an_unknown_fate_is_told)
+{
+    static const struct broker_memory_faults lost = {.append_lost = 1000};
+    static const struct broker_memory_faults nowhere = {.ack_without_offset = 1000};
+    struct world *world = with_stuck_order(6);
+    broker_memory_set_faults(world->cluster, &lost);
+    json_t *answer = world_post(world, 503, "/api/orders/stuck/resubmit", body);
+    cr_assert_str_eq(world_text(answer, "error"), "Unknown");
+    json_decref(answer);
+    broker_memory_set_faults(world->cluster, &nowhere);
+    answer = world_post(world, 504, "/api/orders/stuck/resubmit", body);
+    cr_assert_str_eq(world_text(answer, "error"), "OffsetUnknown");
+    json_decref(answer);
+    world_free(world);
+}
+
+Test(console_acts, who_and_why_are_needed)
+{
+    static const char *const bodies[] = {
+        "",
+        "{",
+        "[]",
+        "\"ann\"",
+        "{}",
+        "{\"by\": \"ann\"}",
+        "{\"reason\": \"x\"}",
+        "{\"by\": \"\", \"reason\": \"x\"}",
+        "{\"by\": 1, \"reason\": \"x\"}",
+        "{\"by\": null, \"reason\": \"x\"}",
+        "{\"by\": \"a\\nb\", \"reason\": \"x\"}",
+        "{\"by\": \"ann\", \"reason\": \"\\u0000\"}",
+        "{\"by\": \"ann\", \"reason\": \"x\", \"by\": \"bob\"}",
+        "{\"by\": \"ann\", \"reason\": \"x\", \"stepp\": \"B\"}",
+        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"\"}",
+        "{\"by\": \"ann\", \"reason\": \"x\", \"new_generation\": \"yes\"}",
+        "{\"by\": \"ann\", \"reason\": \"\xff\"}",
+    };
+    char large[ACT_BODY_MAX + 100];
+    struct world *world = with_stuck_order(7);
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        json_t *answer = world_post(world, 400, "/api/orders/stuck/resubmit", bodies[i]);
+        cr_assert_str_eq(world_text(answer, "error"), "BadRequest", "%s", bodies[i]);
+        json_decref(answer);
+    }
+    json_decref(world_post(world, 400, "/api/orders/stuck/cancel",
+                           "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\"}"));
+    json_decref(world_post(world, 400, "/api/orders/a%2Fb/cancel", body));
+    int size = snprintf(large, sizeof(large), "{\"by\": \"ann\", \"reason\": \"%1100d\"}", 1);
+    cr_assert_gt(size, 1100);
+    json_decref(world_post(world, 400, "/api/orders/stuck/cancel", large));
+    memset(large, ' ', sizeof(large) - 1);
+    large[sizeof(large) - 1] = '\0';
+    json_decref(world_post(world, 413, "/api/orders/stuck/cancel", large));
+    json_decref(world_get(world, 405, "/api/orders/stuck/cancel"));
+    int64_t low, high;
+    broker_memory_bounds(world->cluster, "t.commands", world_partition("stuck"), &low, &high);
+    cr_assert_eq(high, 2, "nothing was sent");
+    world_free(world);
+}
+
+/* Leaving while somebody waits: an answer, no leak, no callback into what is gone. */
+Test(console_acts, leaving_answers_those_who_wait)
+{
+    struct world *world = with_stuck_order(8);
+    world_ask(world, "/api/orders/stuck/resubmit", body);
+    for (int i = 0; i < 20; i++)
+        world_turn(world);
+    cr_assert_eq(acts_under_way(world->console->acts), 1);
+    console_free(world->console);
+    world->console = NULL;
+    for (int i = 0; i < 20; i++)
+        (void)loop_once(world->loop, 1);
+    json_t *answer = world_answer(world, 503);
+    cr_assert_str_eq(world_text(answer, "error"), "ShuttingDown");
+    json_decref(answer);
+    http_client_free(world->client);
+    http_server_free(world->service.http);
+    metrics_free(world->service.metrics);
+    config_free(world->service.config);
+    world_free(world);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the API answers about orders, partitions and alerts, over a log that the test writes. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(7, "A{c} B{c,z1} C{e}");
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_api, .init = open_world, .fini = close_world);
+
+/* An order that has ended, one under way, one in Error. */
+static void make_orders(void)
+{
+    static const char *const ids[] = {"done", "goes", "stuck"};
+    for (int i = 0; i < 3; i++)
+        world_submit(world, ids[i], "test");
+    world_schedule(world);
+    for (int i = 0; i < 3; i++)
+        world_report(world, ids[i], "A", true);
+    world_schedule(world);
+    world_report(world, "done", "B", true);
+    world_report(world, "stuck", "B", true);
+    world_schedule(world);
+    world_report(world, "done", "C", true);
+    world_report(world, "stuck", "C", false);
+    world_schedule(world);
+}
+
+Test(console_api, tells_an_order_from_beginning_to_end)
+{
+    make_orders();
+    world_open(world);
+    json_t *order = world_get(world, 200, "/api/orders/stuck");
+    cr_assert_str_eq(world_text(order, "state"), "Error");
+    cr_assert_str_eq(world_text(order, "reason_code"), "Declined");
+    cr_assert(json_is_true(world_at(order, "alert_open")));
+    cr_assert_str_eq(world_text(order, "lines.0.description"), "HEART \"T-LIGHT\"");
+    cr_assert_str_eq(world_text(order, "steps.0.output"), "{\"ok\":0.1}");
+    cr_assert_str_eq(world_text(order, "steps.2.state"), "Error");
+    cr_assert_str_eq(world_text(order, "steps.2.error_message"), "no funds");
+    cr_assert_eq(world_int(order, "partition"), world_partition("stuck"));
+    json_decref(order);
+
+    json_t *history = world_get(world, 200, "/api/orders/stuck/history");
+    cr_assert_eq(json_array_size(world_at(history, "entries")), 4);
+    cr_assert_str_eq(world_text(history, "entries.0.command.kind"), "SubmitOrder");
+    cr_assert_str_eq(world_text(history, "entries.0.events.0.kind"), "OrderAccepted");
+    cr_assert_str_eq(world_text(history, "entries.3.events.0.words"),
+                     "C: attempt 1 failed: Declined: no funds (effect none, failure 1), says "
+                     "agent-1");
+    cr_assert_str_eq(world_text(history, "entries.3.state"), "Error");
+    cr_assert(json_is_null(world_at(history, "next")));
+    json_decref(history);
+}
+
+Test(console_api, a_history_comes_page_by_page)
+{
+    make_orders();
+    world_open(world);
+    char path[128] = "/api/orders/done/history?limit=3";
+    json_t *first = world_get(world, 200, path);
+    cr_assert_eq(json_array_size(world_at(first, "entries")), 3);
+    (void)snprintf(path, sizeof(path), "/api/orders/done/history?limit=3&after=%lld",
+                   (long long)world_int(first, "next"));
+    json_t *second = world_get(world, 200, path);
+    cr_assert_eq(json_array_size(world_at(second, "entries")), 1);
+    cr_assert(json_is_null(world_at(second, "next")));
+    cr_assert_str_eq(world_text(second, "entries.0.state"), "Processed");
+    json_decref(first);
+    json_decref(second);
+}
+
+Test(console_api, a_history_has_what_changed_nothing)
+{
+    make_orders();
+    world_open(world);
+    world_report(world, "done", "C", true);
+    world_submit(world, "done", "test");
+    struct command cmd = {.kind = COMMAND_RECOVER_STEP, .order_id = TEXT("done")};
+    cmd.recover_step = (struct recover_step){.order_id = cmd.order_id,
+                                             .step = TEXT("C"),
+                                             .attempt = 1,
+                                             .complete_by = 5,
+                                             .by = TEXT("supervisor-1")};
+    (void)world_send(world, &cmd);
+    world_submit(world, "unknown", "no-such-workflow");
+    world_schedule(world);
+    world_settle(world);
+    json_t *history = world_get(world, 200, "/api/orders/done/history");
+    cr_assert_str_eq(world_text(history, "entries.4.events.0.kind"), "ReportIgnored");
+    cr_assert_str_eq(world_text(history, "entries.4.events.0.data.code"), "AlreadyEnded");
+    cr_assert_str_eq(world_text(history, "entries.5.events.0.kind"), "SubmissionRepeated");
+    cr_assert_str_eq(world_text(history, "entries.6.events.0.kind"), "CommandRejected");
+    cr_assert_str_eq(world_text(history, "entries.6.command.kind"), "RecoverStep");
+    cr_assert(json_is_false(world_at(history, "entries.6.changed")));
+    json_decref(history);
+    /* Refused, so there is no order; what happened to it is known. */
+    json_decref(world_get(world, 404, "/api/orders/unknown"));
+    history = world_get(world, 200, "/api/orders/unknown/history");
+    cr_assert_str_eq(world_text(history, "entries.0.events.0.data.code"), "UnknownWorkflow");
+    cr_assert(json_is_null(world_at(history, "entries.0.state")));
+    json_decref(history);
+}
+
+Test(console_api, counts_follow_the_log)
+{
+    make_orders();
+    world_open(world);
+    json_t *counts = world_get(world, 200, "/api/counts");
+    cr_assert_eq(world_int(counts, "orders"), 3);
+    cr_assert_eq(world_int(counts, "by_state.Error"), 1);
+    cr_assert_eq(world_int(counts, "by_workflow.test.Processing"), 1);
+    cr_assert_null(json_object_get(counts, "incomplete"));
+    json_decref(counts);
+    world_report(world, "goes", "B", true);
+    world_schedule(world);
+    world_report(world, "goes", "C", true);
+    world_schedule(world);
+    world_settle(world);
+    counts = world_get(world, 200, "/api/counts");
+    cr_assert_eq(world_int(counts, "by_state.Processing"), 0);
+    cr_assert_eq(world_int(counts, "by_state.Processed"), 2);
+    json_decref(counts);
+}
+
+/* Everything that a client can ask and that is a function of the log. */
+static json_t *ask_all(void)
+{
+    static const char *const paths[] = {"/api/orders",
+                                        "/api/orders?state=error",
+                                        "/api/orders/done",
+                                        "/api/orders/goes",
+                                        "/api/orders/stuck",
+                                        "/api/orders/done/history",
+                                        "/api/orders/stuck/history",
+                                        "/api/counts",
+                                        "/api/alerts",
+                                        "/api/owners"};
+    json_t *all = json_array();
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        (void)json_array_append_new(all, world_get(world, 200, paths[i]));
+    return all;
+}
+
+Test(console_api, answers_are_the_same_after_a_restart_and_without_the_stores)
+{
+    make_orders();
+    world_claim(world, 1, "scheduler-2");
+    world_open(world);
+    world_settle(world);
+    json_t *before = ask_all();
+    world_close(world);
+    world_open(world);
+    json_t *again = ask_all();
+    cr_assert(json_equal(before, again));
+    world_close(world);
+    world_wipe(world);
+    world_open(world);
+    json_t *anew = ask_all();
+    cr_assert(json_equal(before, anew));
+    json_decref(before);
+    json_decref(again);
+    json_decref(anew);
+}
+
+Test(console_api, owners_tell_claims_and_lag)
+{
+    make_orders();
+    world_open(world);
+    json_t *owners = world_get(world, 200, "/api/owners");
+    cr_assert_eq(json_array_size(world_at(owners, "owners")), WORLD_PARTITIONS);
+    cr_assert_str_eq(world_text(owners, "owners.1.claim.instance"), "scheduler-1");
+    cr_assert_str_eq(world_text(owners, "owners.1.claim.claim_id"),
+                     "02010000-0000-0000-0000-000000000000");
+    cr_assert_eq(world_int(owners, "owners.1.lag"), 0);
+    int64_t decisions = world_int(owners, "owners.1.claim.decisions");
+    cr_assert_eq(decisions, world_int(owners, "owners.1.next_command"));
+    cr_assert(json_is_null(world_at(owners, "owners.1.stopped")));
+    json_decref(owners);
+
+    world_claim(world, 1, "scheduler-2");
+    world_settle(world);
+    for (int i = 0, sent = 0; sent < 2; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof(id), "waits-%d", i);
+        if (world_partition(id) != 1)
+            continue;
+        world_submit(world, id, "test");
+        sent++;
+    }
+    world_advance(world, 2000); /* the ends of the commands are asked for again */
+    owners = world_get(world, 200, "/api/owners");
+    cr_assert_str_eq(world_text(owners, "owners.1.claim.instance"), "scheduler-2");
+    cr_assert_eq(world_int(owners, "owners.1.claim.decisions"), 0);
+    cr_assert_eq(world_int(owners, "owners.1.lag"), 2);
+    cr_assert_eq(world_int(owners, "owners.0.lag"), 0);
+    json_decref(owners);
+}
+
+Test(console_api, alerts_are_those_of_orders_and_of_partitions)
+{
+    make_orders();
+    world_alert(world, 2, true, "StoreDamaged", "folded again");
+    world_alert(world, 2, true, "StoreDamaged", "folded once more");
+    world_alert(world, 0, true, "LogDiffers", "another topic");
+    world_alert(world, 0, false, "LogDiffers", "it is back");
+    world_open(world);
+    world_advance(world, 0);
+    json_t *alerts = world_get(world, 200, "/api/alerts?open=1");
+    cr_assert_eq(json_array_size(world_at(alerts, "orders")), 1);
+    cr_assert_str_eq(world_text(alerts, "orders.0.order_id"), "stuck");
+    cr_assert_str_eq(world_text(alerts, "orders.0.steps_in_error.0.error_name"), "Declined");
+    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 1);
+    cr_assert_str_eq(world_text(alerts, "partitions.0.message"), "folded once more");
+    cr_assert_eq(world_int(alerts, "partitions.0.count"), 2);
+    json_decref(alerts);
+    alerts = world_get(world, 200, "/api/alerts");
+    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 2);
+    cr_assert_str_eq(world_text(alerts, "partitions.0.code"), "LogDiffers");
+    json_decref(alerts);
+    json_t *owners = world_get(world, 200, "/api/owners");
+    cr_assert_str_eq(world_text(owners, "owners.2.alert.code"), "StoreDamaged");
+    cr_assert(json_is_null(world_at(owners, "owners.0.alert")));
+    json_decref(owners);
+}
+
+/* An order whose id needs every escape there is. */
+Test(console_api, hostile_ids_are_ids_like_any_other)
+{
+    static const char *const ids[][2] = {
+        {"a b+c", "/api/orders/a%20b+c"},
+        {"<script>\"'&?#%", "/api/orders/%3Cscript%3E%22%27%26%3F%23%25"},
+        {"..", "/api/orders/%2E%2E"},
+        {"history", "/api/orders/history"},
+        {"\xf0\x9f\x9a\x80\xc3\xa9", "/api/orders/%F0%9F%9A%80%C3%A9"},
+    };
+    world_open(world);
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+        char history[256];
+        world_submit(world, ids[i][0], "test");
+        world_schedule(world);
+        world_settle(world);
+        json_t *order = world_get(world, 200, ids[i][1]);
+        cr_assert_str_eq(world_text(order, "order_id"), ids[i][0]);
+        json_decref(order);
+        (void)snprintf(history, sizeof(history), "%s/history", ids[i][1]);
+        json_decref(world_get(world, 200, history));
+    }
+    json_t *list = world_get(world, 200, "/api/orders");
+    cr_assert_eq(json_array_size(world_at(list, "orders")), 5);
+    json_decref(list);
+}
+
+Test(console_api, what_is_wrong_is_refused)
+{
+    static const struct {
+        int status;
+        const char *path;
+    } cases[] = {
+        {404, "/api/orders/nobody"},
+        {404, "/api/orders/nobody/history"},
+        {404, "/api/nothing"},
+        {404, "/api/orders/a/b"},
+        {400, "/api/orders/a%2Fb"},
+        {400, "/api/orders/%0A"},
+        {400, "/api/orders/%FF"},
+        {400, "/api/orders/%00"},
+        {400, "/api/orders?state=Eror"},
+        {400, "/api/orders?alert=closed"},
+        {400, "/api/orders?limit=0"},
+        {400, "/api/orders?limit=1001"},
+        {400, "/api/orders?limit=-1"},
+        {400, "/api/orders?limit=1e3"},
+        {400, "/api/orders?limit=99999999999999999999"},
+        {400, "/api/orders?cursor=nonsense"},
+        {400, "/api/orders?cursor=AQAAAAAAAAAALw"},
+        {400, "/api/orders?step=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+        {400,
+         "/api/orders?error=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+        {400, "/api/orders/x/history?after=x"},
+        {400, "/api/orders/x/history?limit=10001"},
+        {400, "/api/alerts?open=2"},
+        {200, "/api/orders?state=&step=&error=&workflow=&cursor="},
+        {400, "/api/orders?error=%FF%00"},
+        {200, "/api/orders?workflow=none&error=%FF"},
+    };
+    char id[ORDER_ID_BYTES_MAX + 32];
+    world_open(world);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *body = world_get(world, cases[i].status, cases[i].path);
+        if (cases[i].status != 200)
+            cr_assert(json_is_string(json_object_get(body, "error")), "%s", cases[i].path);
+        json_decref(body);
+    }
+    memset(id, 'x', sizeof(id));
+    memcpy(id, "/api/orders/", 12);
+    id[12 + ORDER_ID_BYTES_MAX + 1] = '\0';
+    json_decref(world_get(world, 400, id));
+    id[12 + ORDER_ID_BYTES_MAX] = '\0';
+    json_decref(world_get(world, 404, id));
+}
+
+/* The topic was made again: that partition waits for an operator, the others answer, and every
+ * answer says what it may lack. */
+Test(console_api, a_stopped_partition_is_told_of)
+{
+    make_orders();
+    world_open(world);
+    world_close(world);
+    broker_memory_topic(world->cluster, "t.events", WORLD_PARTITIONS);
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
+        if (p != world_partition("stuck"))
+            world->partitions[p].claims = 0; /* as it was: the same first claim */
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
+        world_claim(world, p, "scheduler-9");
+    world_open_unready(world);
+    int64_t until = world->offset_ms + 60000;
+    json_t *owners = NULL;
+    do {
+        json_decref(owners);
+        world_advance(world, 100);
+        owners = world_get(world, 200, "/api/owners");
+        cr_assert_lt(world->offset_ms, until);
+    } while (json_is_null(json_object_get(
+        json_array_get(json_object_get(owners, "owners"), (size_t)world_partition("stuck")),
+        "stopped")));
+    json_decref(owners);
+    json_t *order = world_get(world, 200, "/api/orders/stuck");
+    cr_assert_str_eq(world_text(order, "state"), "Error");
+    json_decref(order);
+    json_t *counts = world_get(world, 200, "/api/counts");
+    cr_assert_eq(world_int(counts, "incomplete.0.partition"), world_partition("stuck"));
+    cr_assert(strstr(world_text(counts, "incomplete.0.reason"), "partition reset") != NULL);
+    json_decref(counts);
+}

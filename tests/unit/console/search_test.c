@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists: every filter over random histories, page by page, against the orders that the test's own
+ * scheduler knows. */
+#include "services/console/search.h"
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+TestSuite(console_search);
+
+enum { ORDERS = 120, ROUNDS = 12 };
+
+static uint64_t choose(struct world *world, uint64_t bound)
+{
+    return broker_memory_random(world->cluster, bound);
+}
+
+static void act(struct world *world, const char *id)
+{
+    const struct order *order = world_order(world, id);
+    struct command cmd = {.order_id = text_of(id)};
+    if (order == NULL)
+        return;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(order->steps[i].name));
+        if (order->steps[i].state == STEP_PROCESSING && choose(world, 3) > 0)
+            world_report(world, id, name, choose(world, 10) < 7);
+    }
+    if (choose(world, 20) == 0) {
+        cmd.kind = COMMAND_CANCEL_ORDER;
+        cmd.cancel_order = (struct cancel_order){cmd.order_id, TEXT("ann"), TEXT("why not"), {0}};
+        (void)world_send(world, &cmd);
+    } else if (order->state == ORDER_ERROR && choose(world, 4) == 0) {
+        cmd.kind = COMMAND_RESUBMIT_STEP;
+        cmd.resubmit_step = (struct resubmit_step){
+            .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("again")};
+        (void)world_send(world, &cmd);
+    }
+}
+
+static void make_history(struct world *world)
+{
+    char id[16];
+    for (int i = 0; i < ORDERS; i++) {
+        (void)snprintf(id, sizeof(id), "o%d", i);
+        world_submit(world, id, "test");
+    }
+    world_schedule(world);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < ORDERS; i++) {
+            (void)snprintf(id, sizeof(id), "o%llu", (unsigned long long)choose(world, ORDERS));
+            act(world, id);
+        }
+        world_schedule(world);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    return cursor_compare(a, b);
+}
+
+/* What the search must find, in order. */
+static uint32_t expect(struct world *world, const struct search *search,
+                       struct cursor ret_found[WORLD_ORDERS_MAX])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < world->order_count; i++) {
+        const struct order *order = &world->orders[i].order;
+        if (search_matches(search, order))
+            cursor_set(&ret_found[count++], order->updated_at, order->details.order_id);
+    }
+    qsort(ret_found, count, sizeof(ret_found[0]), compare);
+    return count;
+}
+
+static uint32_t check_search(struct world *world, const struct search *asked)
+{
+    static struct cursor expected[WORLD_ORDERS_MAX];
+    struct search search = *asked;
+    struct search_page page;
+    uint32_t found = 0;
+    uint32_t count = expect(world, asked, expected);
+    bool more = true;
+    while (more) {
+        search_run(world->console->partitions, WORLD_PARTITIONS, &search, &page);
+        cr_assert_leq(page.count, search.limit);
+        cr_assert(page.count > 0 || !page.has_next || search.examined_max > 0,
+                  "every page but the last has orders");
+        for (uint32_t i = 0; i < page.count; i++, found++) {
+            cr_assert_lt(found, count);
+            cr_assert_eq(cursor_compare(&page.hits[i].at, &expected[found]), 0, "%u", found);
+            cr_assert_eq(partition_number(page.hits[i].partition),
+                         broker_partition_of(cursor_id(&page.hits[i].at), WORLD_PARTITIONS));
+        }
+        more = page.has_next;
+        search.has_after = true;
+        search.after = page.next;
+        search_page_deinit(&page);
+    }
+    cr_assert_eq(found, count, "%u of %u", found, count);
+    return found;
+}
+
+static const struct text steps[] = {{"", 0}, {"A", 1}, {"B", 1}, {"C", 1}, {"D", 1}, {"nope", 4}};
+static const struct text errors[] = {{"", 0}, {"Declined", 8}, {"Cancelled", 9}, {"nope", 4}};
+static const struct text workflows[] = {{"", 0}, {"test", 4}, {"nope", 4}};
+
+static void check_all_filters(struct world *world, uint64_t *found)
+{
+    for (int state = -1; state < ORDER_STATE_COUNT; state++)
+        for (size_t s = 0; s < sizeof(steps) / sizeof(steps[0]); s++)
+            for (size_t e = 0; e < sizeof(errors) / sizeof(errors[0]); e++)
+                for (size_t w = 0; w < sizeof(workflows) / sizeof(workflows[0]); w++)
+                    for (int alert = 0; alert < 2; alert++) {
+                        struct search search = {.has_state = state >= 0,
+                                                .state = (enum order_state)state,
+                                                .alert_open = alert != 0,
+                                                .step = steps[s],
+                                                .error = errors[e],
+                                                .workflow = workflows[w],
+                                                .limit = 1 + (uint32_t)choose(world, 50),
+                                                .examined_max = (uint32_t)choose(world, 2) *
+                                                                (uint32_t)choose(world, 60)};
+                        uint32_t count = check_search(world, &search);
+                        if (state >= 0)
+                            found[state] += count;
+                    }
+}
+
+Test(console_search, pages_hold_every_order_once_and_in_order)
+{
+    uint64_t found[ORDER_STATE_COUNT] = {0};
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct world *world = world_new(seed, "A{c} B<-A{c,e} C<-A{c,z2} D<-B,C{p}");
+        make_history(world);
+        world_open(world);
+        world_settle(world);
+        check_all_filters(world, found);
+        make_history(world); /* the same ids: repeats, then more acts, folded live */
+        world_settle(world);
+        check_all_filters(world, found);
+        world_free(world);
+    }
+    for (int state = ORDER_PROCESSING; state < ORDER_STATE_COUNT; state++)
+        cr_assert_gt(found[state], 0, "no order was ever %s",
+                     order_state_name((enum order_state)state));
+}
+
+static void collect_page(const json_t *page, json_t *seen)
+{
+    size_t i;
+    const json_t *order;
+    json_array_foreach(json_object_get(page, "orders"), i, order) {
+        const char *id = json_string_value(json_object_get(order, "order_id"));
+        cr_assert_null(json_object_get(seen, id), "%s comes twice", id);
+        (void)json_object_set_new(seen, id, json_true());
+    }
+}
+
+/* Pages by HTTP while orders change: those that do not change are all there. */
+Test(console_search, pages_stay_right_while_orders_change)
+{
+    struct world *world = world_new(9, "A{c} B");
+    json_t *seen = json_object();
+    char path[256] = "/api/orders?limit=7";
+    char id[16];
+    for (int i = 0; i < 60; i++) {
+        (void)snprintf(id, sizeof(id), "o%d", i);
+        world_submit(world, id, "test");
+    }
+    world_schedule(world);
+    world_open(world);
+    for (int round = 0;; round++) {
+        json_t *page = world_get(world, 200, path);
+        collect_page(page, seen);
+        if (json_is_null(world_at(page, "next"))) {
+            json_decref(page);
+            break;
+        }
+        (void)snprintf(path, sizeof(path), "/api/orders?limit=7&cursor=%s",
+                       world_text(page, "next"));
+        json_decref(page);
+        /* One that was seen moves to the front. */
+        (void)snprintf(id, sizeof(id), "o%d", 59 - round);
+        if (json_object_get(seen, id) != NULL) {
+            world_report(world, id, "A", true);
+            world_schedule(world);
+            world_settle(world);
+        }
+    }
+    cr_assert_eq(json_object_size(seen), 60);
+    json_decref(seen);
+    world_free(world);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Changes as they happen: GET /api/watch. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct world *world;
+static char path[256];
+
+static void open_world(void)
+{
+    world = world_new(3, "A{c} B");
+    world_open(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_watch, .init = open_world, .fini = close_world);
+
+/* Keeps the cursor in `path` for the next request. */
+static void go_on(const json_t *answer, const char *more)
+{
+    (void)snprintf(path, sizeof(path), "/api/watch?after=%s%s", world_text(answer, "cursor"), more);
+}
+
+static void begin(const char *more)
+{
+    json_t *answer = world_get(world, 200, "/api/watch");
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), 0);
+    go_on(answer, more);
+    json_decref(answer);
+}
+
+static void submit(const char *id)
+{
+    world_submit(world, id, "test");
+    world_schedule(world);
+}
+
+Test(console_watch, waits_for_what_happens)
+{
+    begin("");
+    world_ask(world, path, NULL);
+    for (int i = 0; i < 30; i++)
+        world_turn(world);
+    cr_assert_not(world->answered);
+    cr_assert_eq(changes_watchers(world->console->changes), 1);
+    submit("one");
+    json_t *answer = world_answer(world, 200);
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), 1);
+    cr_assert_str_eq(world_text(answer, "changes.0.order_id"), "one");
+    cr_assert_str_eq(world_text(answer, "changes.0.workflow"), "test");
+    cr_assert_str_eq(world_text(answer, "changes.0.state"), "Processing");
+    cr_assert_str_eq(world_text(answer, "changes.0.events.0.kind"), "OrderAccepted");
+    cr_assert(strstr(world_text(answer, "changes.0.words"), "order started; A: attempt 1") != NULL);
+    cr_assert(json_is_false(world_at(answer, "reset")));
+    cr_assert_eq(changes_watchers(world->console->changes), 0);
+    go_on(answer, "");
+    json_decref(answer);
+    /* What happens between two requests is told by the second. */
+    world_report(world, "one", "A", true);
+    world_schedule(world);
+    world_report(world, "one", "A", true);
+    world_schedule(world);
+    world_settle(world);
+    answer = world_get(world, 200, path);
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), 2);
+    cr_assert(json_is_true(world_at(answer, "changes.0.changed")));
+    cr_assert(json_is_false(world_at(answer, "changes.1.changed")));
+    json_decref(answer);
+}
+
+Test(console_watch, says_after_a_while_that_nothing_happened)
+{
+    begin("");
+    world_ask(world, path, NULL);
+    world_advance(world, CHANGES_WAIT_MS - 2000);
+    cr_assert_not(world->answered);
+    world_advance(world, 3000);
+    json_t *answer = world_answer(world, 200);
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), 0);
+    cr_assert(json_is_false(world_at(answer, "reset")));
+    json_decref(answer);
+}
+
+Test(console_watch, tells_only_what_was_asked_for)
+{
+    static const char *const filters[] = {"&order=two", "&state=processed", "&workflow=none"};
+    static const size_t expected[] = {2, 1, 0};
+    begin("");
+    char cursor[64];
+    (void)snprintf(cursor, sizeof(cursor), "%s", strchr(path, '=') + 1);
+    submit("one");
+    submit("two");
+    world_report(world, "one", "A", true);
+    world_report(world, "two", "A", true);
+    world_schedule(world);
+    world_report(world, "one", "B", true);
+    world_schedule(world);
+    world_settle(world);
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(path, sizeof(path), "/api/watch?after=%s%s", cursor, filters[i]);
+        world_ask(world, path, NULL);
+        world_advance(world, 0);
+        if (expected[i] == 0)
+            world_advance(world, CHANGES_WAIT_MS + 1000);
+        json_t *answer = world_answer(world, 200);
+        cr_assert_eq(json_array_size(world_at(answer, "changes")), expected[i], "%s", filters[i]);
+        json_decref(answer);
+    }
+    json_decref(world_get(world, 400, "/api/watch?state=none"));
+}
+
+Test(console_watch, who_was_away_too_long_is_told)
+{
+    begin("");
+    world_advance(world, CHANGES_IDLE_MS / 2);
+    submit("one"); /* still kept */
+    world_settle(world);
+    json_t *answer = world_get(world, 200, path);
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), 1);
+    go_on(answer, "");
+    json_decref(answer);
+    world_advance(world, CHANGES_IDLE_MS + 2000);
+    submit("two"); /* for nobody */
+    world_settle(world);
+    answer = world_get(world, 200, path);
+    cr_assert(json_is_true(world_at(answer, "reset")));
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), 0);
+    go_on(answer, "");
+    json_decref(answer);
+    submit("three");
+    world_settle(world);
+    answer = world_get(world, 200, path);
+    cr_assert_str_eq(world_text(answer, "changes.0.order_id"), "three");
+    json_decref(answer);
+}
+
+Test(console_watch, more_than_is_kept_is_a_reset)
+{
+    begin("");
+    for (int i = 0; i < CHANGES_MAX + 10; i++)
+        world_submit(world, "x", "none");
+    world_schedule(world);
+    world_settle(world);
+    json_t *answer = world_get(world, 200, path);
+    cr_assert(json_is_true(world_at(answer, "reset")));
+    json_decref(answer);
+}
+
+Test(console_watch, a_page_has_its_end_and_the_next_one_goes_on)
+{
+    int64_t total = 0;
+    begin("");
+    for (int i = 0; i < CHANGES_PAGE_MAX + 300; i++)
+        world_submit(world, "x", "none");
+    world_schedule(world);
+    world_settle(world);
+    json_t *answer = world_get(world, 200, path);
+    cr_assert_eq(json_array_size(world_at(answer, "changes")), CHANGES_PAGE_MAX);
+    total += CHANGES_PAGE_MAX;
+    go_on(answer, "");
+    json_decref(answer);
+    answer = world_get(world, 200, path);
+    total += (int64_t)json_array_size(world_at(answer, "changes"));
+    cr_assert_eq(total, CHANGES_PAGE_MAX + 300);
+    json_decref(answer);
+}
+
+Test(console_watch, cursors_of_others_are_a_reset)
+{
+    static const char *const cursors[] = {"", "1.2", "zz", "ffffffffffffffff.0", "-1.-1", "%FF"};
+    for (size_t i = 0; i < sizeof(cursors) / sizeof(cursors[0]); i++) {
+        (void)snprintf(path, sizeof(path), "/api/watch?after=%s", cursors[i]);
+        json_t *answer = world_get(world, 200, path);
+        cr_assert(json_is_true(world_at(answer, "reset")), "%s", cursors[i]);
+        json_decref(answer);
+    }
+}
+
+Test(console_watch, leaving_answers_those_who_wait)
+{
+    begin("");
+    world_ask(world, path, NULL);
+    for (int i = 0; i < 20; i++)
+        world_turn(world);
+    cr_assert_eq(changes_watchers(world->console->changes), 1);
+    changes_drain(world->console->changes);
+    json_t *answer = world_answer(world, 200);
+    json_decref(answer);
+    json_decref(world_get(world, 503, path));
+}

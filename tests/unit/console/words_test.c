@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every event is in words. */
+#include "services/console/event_text.h"
+
+#include "base/heap_arena.h"
+#include "base/utf8.h"
+
+#include <criterion/criterion.h>
+
+/* 2023-11-14T22:13:20.000Z and some milliseconds */
+#define AT(n) (INT64_C(1700000000000) + (n))
+#define T(literal)                     \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
+#define REF                       \
+    {                             \
+        T("Pay"), DIRECTION_DO, 2 \
+    }
+#define UNDO                        \
+    {                               \
+        T("Pay"), DIRECTION_UNDO, 1 \
+    }
+
+static const struct {
+    struct event event;
+    enum command_kind command; /* when it comes first; UNDECODABLE = it does not */
+    const char *words;
+} cases[] = {
+    {{EVENT_ORDER_ACCEPTED,
+      .order_accepted = {.details = {.line_count = 7, .workflow = T("shop"), .workflow_version = 3},
+                         .step_count = 1,
+                         .complete_by = AT(5)}},
+     COMMAND_SUBMIT_ORDER,
+     "order accepted: 7 lines, workflow shop version 3, 1 step, to be completed by "
+     "2023-11-14T22:13:20.005Z"},
+    {{EVENT_ORDER_STARTED, .order_marked = {.code = T("")}}, 0, "order started"},
+    {{EVENT_STEP_STARTED,
+      .step_started = {REF, 0, T("bank"), T("Pay"), T("scheduler-1"), AT(0), 1000, T("")}},
+     COMMAND_START_STEP,
+     "Pay: attempt 2 asked of agent bank, until 2023-11-14T22:13:20.000Z, by scheduler-1"},
+    {{EVENT_STEP_STARTED,
+      .step_started = {UNDO, 0, T("bank"), T("Refund"), T("scheduler-1"), AT(0), 1000, T("")}},
+     COMMAND_START_STEP,
+     "undo of Pay: attempt 1 asked of agent bank as Refund, until 2023-11-14T22:13:20.000Z, by "
+     "scheduler-1"},
+    {{EVENT_STEP_SUCCEEDED, .step_succeeded = {REF, T("{}"), T("bank-1")}},
+     COMMAND_REPORT_STEP,
+     "Pay: attempt 2 succeeded, says bank-1"},
+    {{EVENT_STEP_FAILED,
+      .step_failed = {REF, T("Declined"), T("no funds"), EFFECT_NONE, 3, T("bank-1")}},
+     COMMAND_REPORT_STEP,
+     "Pay: attempt 2 failed: Declined: no funds (effect none, failure 3), says bank-1"},
+    {{EVENT_STEP_TIMED_OUT, .step_timed_out = {UNDO, EFFECT_UNKNOWN, 1, AT(9), T("supervisor-1")}},
+     COMMAND_RECOVER_STEP,
+     "undo of Pay: attempt 1 timed out: no report came by 2023-11-14T22:13:20.009Z (effect "
+     "unknown, failure 1), found by supervisor-1"},
+    {{EVENT_STEP_RETRY_SCHEDULED, .step_retry_scheduled = {REF, AT(1), 0, 2}},
+     0,
+     "Pay waits for its next attempt until 2023-11-14T22:13:20.001Z (retry 2 of retrier 1)"},
+    {{EVENT_STEP_EXHAUSTED, .step_marked = {REF, T("no retry of Declined is left")}},
+     0,
+     "Pay is given up: no retry of Declined is left"},
+    {{EVENT_STEP_SKIPPED, .step_marked = {REF, T("never started")}},
+     0,
+     "Pay skipped: never started"},
+    {{EVENT_STEP_COMPENSATED, .step_marked = {UNDO, T("")}}, 0, "Pay undone"},
+    {{EVENT_STEP_RESUBMITTED, .step_resubmitted = {REF, 4, T("ann"), T("the bank is back")}},
+     COMMAND_RESUBMIT_STEP,
+     "Pay resubmitted by ann: the bank is back (generation 4)"},
+    {{EVENT_ORDER_CANCELLED, .order_marked = {T("Cancelled"), T("ordered twice"), T("ann"), T("")}},
+     COMMAND_CANCEL_ORDER,
+     "order cancelled by ann: Cancelled: ordered twice"},
+    {{EVENT_ORDER_TIMED_OUT,
+      .order_marked = {T("States.Timeout"), T("too late"), T("supervisor-1"), T("")}},
+     COMMAND_TIME_OUT_ORDER,
+     "order timed out, found by supervisor-1: States.Timeout: too late"},
+    {{EVENT_COMPENSATION_STARTED, .order_marked = {T("Declined"), T("no funds"), T(""), T("Pay")}},
+     COMMAND_COMPENSATE_ORDER,
+     "compensation started: Declined: no funds"},
+    {{EVENT_ORDER_PROCESSED, .order_marked = {.code = T("")}}, 0, "order processed"},
+    {{EVENT_ORDER_COMPENSATED, .order_marked = {T("Cancelled"), T("twice"), T("ann"), T("")}},
+     0,
+     "order compensated by ann: Cancelled: twice"},
+    {{EVENT_ORDER_FAILED, .order_marked = {T("Declined"), T("no funds"), T(""), T("Pay")}},
+     0,
+     "order in error: Declined: no funds"},
+    {{EVENT_ORDER_RESUMED, .order_marked = {T("Resubmitted"), T("again"), T("ann"), T("")}},
+     COMMAND_RESUBMIT_STEP,
+     "order resumed by ann: Resubmitted: again"},
+    {{EVENT_ALERT_RAISED, .order_marked = {T("Declined"), T("look at it"), T(""), T("Pay")}},
+     0,
+     "alert raised: Declined: look at it"},
+    {{EVENT_ALERT_CLOSED, .order_marked = {T("Resubmitted"), T("again"), T("ann"), T("")}},
+     0,
+     "alert closed by ann: Resubmitted: again"},
+    {{EVENT_COMMAND_REJECTED,
+      .command_rejected = {COMMAND_RECOVER_STEP, T("NotYetDue"), T("not due for another 5 ms"),
+                           T("supervisor-1"), REF, AT(5)}},
+     COMMAND_RECOVER_STEP,
+     "RecoverStep by supervisor-1 for Pay rejected: NotYetDue: not due for another 5 ms"},
+    {{EVENT_REPORT_IGNORED,
+      .report_ignored = {REF, true, T("Superseded"), T("attempt 3 began before"), T("bank-1")}},
+     COMMAND_REPORT_STEP,
+     "Pay: attempt 2: report of success by bank-1 ignored: Superseded: attempt 3 began before"},
+    {{EVENT_SUBMISSION_REPEATED, .order_marked = {.code = T("")}},
+     COMMAND_SUBMIT_ORDER,
+     "submitted again with the same content, nothing changes"},
+    {{EVENT_COMMAND_DEAD_LETTERED,
+      .command_dead_lettered = {T("\xff\x00\x01"), T("17"), T("not Avro"), false}},
+     COMMAND_UNDECODABLE,
+     "a command of 3 bytes could not be read and went to the dead letters: not Avro"},
+    {{EVENT_COMMAND_DEAD_LETTERED,
+      .command_dead_lettered = {T("abcd"), T("17"), T("5 tries"), true}},
+     COMMAND_UNDECODABLE,
+     "a command of 4 bytes ended its scheduler again and again and went to the dead letters: 5 "
+     "tries"},
+    {{EVENT_STEP_QUEUED, .step_queued = {REF, AT(0), AT(1), T("bank: circuit open")}},
+     COMMAND_START_STEP,
+     "Pay waits for an agent that is well since 2023-11-14T22:13:20.000Z, looked for again at "
+     "2023-11-14T22:13:20.001Z: bank: circuit open"},
+    {{EVENT_STEP_QUEUED, .step_queued = {REF, AT(0), 0, T("bank: 0 of 8 free, p95 80 ms")}},
+     COMMAND_START_STEP,
+     "Pay waits for room at an agent since 2023-11-14T22:13:20.000Z: bank: 0 of 8 free, p95 80 "
+     "ms"},
+    {{EVENT_STEP_EXTENDED,
+      .step_extended = {REF, T("Pay"), AT(1), T("3 of 4 parcels"), T("bank-1")}},
+     COMMAND_EXTEND_STEP,
+     "Pay: attempt 2 has until 2023-11-14T22:13:20.001Z, asked for by bank-1: 3 of 4 parcels"},
+    {{EVENT_ORDER_EXPIRED, .order_marked = {.by = T("supervisor-1")}},
+     COMMAND_EXPIRE_ORDER,
+     "order expired: it has left the stores, asked for by supervisor-1"},
+};
+
+Test(console_words, every_event_has_some)
+{
+    bool seen[EVENT_KIND_COUNT] = {false};
+    struct heap_arena heap;
+    heap_arena_init(&heap, 4096);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct text words = words_of_event(&cases[i].event, &heap.arena);
+        cr_assert(text_equal(words, text_of(cases[i].words)), "%.*s\n%s", TEXT_ARG(words),
+                  cases[i].words);
+        seen[cases[i].event.kind] = true;
+    }
+    for (int kind = 1; kind < EVENT_KIND_COUNT; kind++)
+        cr_assert(seen[kind], "%s", event_kind_name((enum event_kind)kind));
+    heap_arena_deinit(&heap);
+}
+
+Test(console_words, the_command_follows_from_the_first_event)
+{
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct event event = cases[i].event;
+        struct decision decision = {.events = &event, .event_count = 1};
+        cr_assert_eq(words_command_of(&decision), cases[i].command, "%s",
+                     event_kind_name(event.kind));
+    }
+}
+
+Test(console_words, a_decision_is_one_line)
+{
+    struct heap_arena heap;
+    struct event events[] = {
+        {EVENT_ORDER_STARTED, .order_marked = {.code = T("")}},
+        {EVENT_ORDER_PROCESSED, .order_marked = {.code = T("")}},
+    };
+    struct decision decision = {.events = events, .event_count = 2};
+    heap_arena_init(&heap, 4096);
+    cr_assert(text_equal(words_of_decision(&decision, &heap.arena),
+                         TEXT("order started; order processed")));
+    heap_arena_deinit(&heap);
+}
+
+/* Whatever is said, the words stay short and whole characters. */
+Test(console_words, long_texts_are_cut_between_characters)
+{
+    static const char *const characters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x9a\x80"};
+    struct heap_arena heap;
+    heap_arena_init(&heap, 4096);
+    for (size_t c = 0; c < 4; c++) {
+        char reason[MESSAGE_BYTES_MAX];
+        size_t width = strlen(characters[c]);
+        for (size_t i = 0; i + width <= sizeof(reason); i += width)
+            memcpy(reason + i, characters[c], width);
+        struct text said = {reason, (uint32_t)(sizeof(reason) / width * width)};
+        struct event events[20];
+        for (size_t i = 0; i < 20; i++)
+            events[i] = (struct event){EVENT_ORDER_CANCELLED,
+                                       .order_marked = {.code = TEXT("x"), .reason = said}};
+        struct decision decision = {.events = events, .event_count = 20};
+        struct text one = words_of_event(&events[0], &heap.arena);
+        struct text all = words_of_decision(&decision, &heap.arena);
+        cr_assert(utf8_valid(one) && utf8_valid(all));
+        cr_assert_leq(one.size, 500);
+        cr_assert_leq(all.size, MESSAGE_BYTES_MAX);
+        cr_assert_gt(all.size, MESSAGE_BYTES_MAX - 10);
+    }
+    heap_arena_deinit(&heap);
+}

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/console/world.h"
+
+#include "platform/files.h"
+#include "platform/logger.h"
+#include "tests/lib/engine_workflow.h"
+
+#include <criterion/criterion.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { STEPS_MAX = 100000, WAIT_MS = 30000, START_MS = 1000000 };
+
+/* ---- the clock ---- */
+
+static int64_t wall_ms(void *ctx)
+{
+    const struct world *world = ctx;
+    return clock_wall_ms(clock_real()) + world->offset_ms;
+}
+
+static int64_t mono_ms(void *ctx)
+{
+    const struct world *world = ctx;
+    return clock_mono_ms(clock_real()) + world->offset_ms;
+}
+
+static int64_t mono_us(void *ctx)
+{
+    const struct world *world = ctx;
+    return clock_mono_us(clock_real()) + world->offset_ms * 1000;
+}
+
+/* ---- life ---- */
+
+static void make_topics(struct world *world)
+{
+    static const char *const topics[] = {"t.commands", "t.events", "t.alerts", "t.dead-letters"};
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+        broker_memory_topic(world->cluster, topics[i], WORLD_PARTITIONS);
+    broker_memory_topic(world->cluster, "t.schemas", 1);
+    broker_memory_topic(world->cluster, "t.workflows", 1);
+    broker_memory_topic(world->cluster, "t.agents", 1);
+}
+
+struct world *world_new(uint64_t seed, const char *workflow)
+{
+    struct world *world = calloc(1, sizeof(*world));
+    struct error error;
+    cr_assert(world != NULL);
+    log_set_level(LOG_LEVEL_ERROR);
+    world->clock = (struct clock){wall_ms, mono_ms, mono_us, world};
+    world->now = START_MS;
+    cr_assert(loop_new(&world->clock, &world->loop, &error) == ERROR_OK);
+    world->cluster = broker_memory_cluster_new(seed, &world->clock);
+    world->codec = codec_new();
+    heap_arena_init(&world->heap, 16 * 1024);
+    heap_arena_init(&world->workflow_heap, 16 * 1024);
+    world->workflow = workflow_of(&world->workflow_heap.arena, workflow);
+    (void)snprintf(world->folder, sizeof(world->folder), "/tmp/console-XXXXXX");
+    cr_assert(mkdtemp(world->folder) != NULL);
+    make_topics(world);
+    for (int32_t i = 0; i < WORLD_PARTITIONS; i++)
+        world_claim(world, i, "scheduler-1");
+    return world;
+}
+
+static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *ftw)
+{
+    (void)stat;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void world_wipe(struct world *world)
+{
+    cr_assert(world->console == NULL);
+    (void)nftw(world->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    struct error error;
+    cr_assert(files_make_dirs(world->folder, &error) == ERROR_OK);
+}
+
+void world_free(struct world *world)
+{
+    if (world->console != NULL)
+        world_close(world);
+    world_wipe(world);
+    (void)rmdir(world->folder);
+    for (uint32_t i = 0; i < world->order_count; i++)
+        heap_arena_deinit(&world->orders[i].heap);
+    heap_arena_deinit(&world->heap);
+    heap_arena_deinit(&world->workflow_heap);
+    codec_free(world->codec);
+    broker_memory_cluster_free(world->cluster);
+    loop_free(world->loop);
+    free(world);
+}
+
+void world_open_unready(struct world *world)
+{
+    struct error error;
+    struct http_client_options client = {.close_idle = true, .response_max = 16 << 20};
+    struct http_server_options server = {.port = 0};
+    cr_assert(world->console == NULL);
+    world->service = (struct service_context){.name = "console",
+                                              .instance_id = "console-1",
+                                              .data_dir = world->folder,
+                                              .clock = &world->clock,
+                                              .config = config_new(),
+                                              .loop = world->loop,
+                                              .metrics = metrics_new()};
+    cr_assert(config_set(world->service.config, "topics.prefix", "t", &error) == ERROR_OK);
+    cr_assert(config_finish(world->service.config, &error) == ERROR_OK);
+    server.metrics = world->service.metrics;
+    cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);
+    cr_assert(http_client_new(world->loop, &client, &world->client, &error) == ERROR_OK);
+    world->broker = broker_memory_new(world->cluster, "console-1");
+    cr_assert(console_new(&world->service, world->broker, &world->console, &error) == ERROR_OK,
+              "%s", error.message);
+}
+
+void world_open(struct world *world)
+{
+    char reason[512];
+    int64_t until = clock_mono_ms(clock_real()) + WAIT_MS;
+    world_open_unready(world);
+    while (!console_is_ready(world->console, reason, sizeof(reason))) {
+        cr_assert_lt(clock_mono_ms(clock_real()), until, "%s", reason);
+        world_turn(world);
+    }
+}
+
+void world_close(struct world *world)
+{
+    console_free(world->console);
+    http_client_free(world->client);
+    http_server_free(world->service.http);
+    metrics_free(world->service.metrics);
+    config_free(world->service.config);
+    world->console = NULL;
+}
+
+/* ---- the log ---- */
+
+int32_t world_partition(const char *order_id)
+{
+    return broker_partition_of(text_of(order_id), WORLD_PARTITIONS);
+}
+
+static int64_t append(struct world *world, const char *topic, int32_t partition, struct text key,
+                      enum record_kind kind, const void *record)
+{
+    struct buffer value = {0};
+    codec_encode(world->codec, kind, record, &value);
+    int64_t offset =
+        broker_memory_append(world->cluster, topic, partition, key,
+                             (struct text){(const char *)value.data, (uint32_t)value.size});
+    buffer_deinit(&value);
+    return offset;
+}
+
+int64_t world_send(struct world *world, const struct command *cmd)
+{
+    return append(world, "t.commands", broker_partition_of(cmd->order_id, WORLD_PARTITIONS),
+                  cmd->order_id, (enum record_kind)cmd->kind, cmd);
+}
+
+void world_submit(struct world *world, const char *order_id, const char *workflow)
+{
+    struct order_line lines[] = {{TEXT("85123A"), TEXT("HEART \"T-LIGHT\""), 6, {25500}}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
+    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
+                                              .customer = TEXT("17850"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = lines,
+                                              .line_count = 1,
+                                              .priority = PRIORITY_NORMAL,
+                                              .workflow = text_of(workflow)};
+    (void)world_send(world, &cmd);
+}
+
+void world_report(struct world *world, const char *order_id, const char *step, bool succeeded)
+{
+    const struct order *order = world_order(world, order_id);
+    cr_assert(order != NULL);
+    int index = order_find_step(order, text_of(step));
+    cr_assert_geq(index, 0);
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(order_id)};
+    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                           .step = text_of(step),
+                                           .direction = order->steps[index].direction,
+                                           .attempt = order->steps[index].attempt,
+                                           .succeeded = succeeded,
+                                           .agent = TEXT("agent"),
+                                           .instance = TEXT("agent-1")};
+    if (succeeded) {
+        cmd.report_step.output = TEXT("{\"ok\":0.1}");
+    } else {
+        cmd.report_step.error_name = TEXT("Declined");
+        cmd.report_step.error_message = TEXT("no funds");
+        cmd.report_step.effect = world->effect;
+    }
+    (void)world_send(world, &cmd);
+}
+
+static struct world_order *find_order(struct world *world, struct text id)
+{
+    for (uint32_t i = 0; i < world->order_count; i++)
+        if (text_equal(text_of(world->orders[i].id), id))
+            return &world->orders[i];
+    return NULL;
+}
+
+const struct order *world_order(struct world *world, const char *order_id)
+{
+    struct world_order *order = find_order(world, text_of(order_id));
+    return order != NULL && order->order.version > 0 ? &order->order : NULL;
+}
+
+static void fold(struct world *world, const struct decision *decision)
+{
+    if (!decision_changes_order(decision))
+        return;
+    struct world_order *order = find_order(world, decision->order_id);
+    if (order == NULL) {
+        cr_assert_lt(world->order_count, WORLD_ORDERS_MAX);
+        order = &world->orders[world->order_count++];
+        memcpy(order->id, decision->order_id.data, decision->order_id.size);
+        heap_arena_init(&order->heap, 2048);
+    }
+    apply_decision(&order->order, decision, &order->heap.arena);
+}
+
+static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
+{
+    struct record decoded;
+    struct error error;
+    struct decision decision;
+    heap_arena_reset(&world->heap);
+    cr_assert(codec_decode(world->codec, record->value, false, &world->heap.arena, &decoded,
+                           &error) == ERROR_OK,
+              "%s", error.message);
+    const struct command *cmd = &decoded.command;
+    struct world_order *order = find_order(world, cmd->order_id);
+    bool known = cmd->kind != COMMAND_SUBMIT_ORDER ||
+                 text_equal(cmd->submit_order.workflow, world->workflow->name);
+    struct decide_input input = {.now = ++world->now,
+                                 .margin_ms = 1000,
+                                 .instance = TEXT("scheduler-1"),
+                                 .workflow = known ? world->workflow : NULL,
+                                 .command_offset = record->offset,
+                                 .command_time = record->timestamp};
+    decide(order != NULL ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);
+    decision.claim_id = world->partitions[partition].claim_id;
+    decision.sequence = world->partitions[partition].sequence++;
+    (void)append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);
+    fold(world, &decision);
+}
+
+void world_schedule(struct world *world)
+{
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
+        struct broker_record record;
+        int64_t *next = &world->partitions[p].next_command;
+        while (broker_memory_record(world->cluster, "t.commands", p, *next, &record)) {
+            schedule_one(world, p, &record);
+            ++*next;
+        }
+    }
+}
+
+void world_claim(struct world *world, int32_t partition, const char *instance)
+{
+    struct claim claim = {.instance = text_of(instance),
+                          .claimed_at = ++world->now,
+                          .partition_count = WORLD_PARTITIONS};
+    claim.claim_id.bytes[0] = (uint8_t)(partition + 1);
+    claim.claim_id.bytes[1] = ++world->partitions[partition].claims;
+    world->partitions[partition].claim_id = claim.claim_id;
+    world->partitions[partition].sequence = 0;
+    (void)append(world, "t.events", partition, TEXT(""), RECORD_CLAIM, &claim);
+}
+
+void world_alert(struct world *world, int32_t partition, bool raised, const char *code,
+                 const char *message)
+{
+    struct operator_alert alert = {.raised = raised,
+                                   .code = text_of(code),
+                                   .message = text_of(message),
+                                   .by = TEXT("scheduler-1"),
+                                   .partition = partition,
+                                   .command_offset = -1,
+                                   .decided_at = ++world->now};
+    (void)append(world, "t.alerts", partition, TEXT(""), RECORD_OPERATOR_ALERT, &alert);
+}
+
+/* ---- the console ---- */
+
+void world_turn(struct world *world)
+{
+    (void)broker_memory_settle(world->cluster, STEPS_MAX);
+    (void)loop_once(world->loop, 1);
+}
+
+static bool is_behind(const struct world *world)
+{
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
+        int64_t low, high;
+        struct view *view = partition_view(world->console->partitions[p]);
+        broker_memory_bounds(world->cluster, "t.events", p, &low, &high);
+        if (view_checkpoint(view)->next_event_offset < high)
+            return true;
+    }
+    return false;
+}
+
+void world_settle(struct world *world)
+{
+    int64_t until = clock_mono_ms(clock_real()) + WAIT_MS;
+    while (is_behind(world)) {
+        cr_assert_lt(clock_mono_ms(clock_real()), until, "the log is not folded");
+        world_turn(world);
+    }
+}
+
+void world_advance(struct world *world, int64_t ms)
+{
+    world->offset_ms += ms;
+    for (int i = 0; i < 10; i++)
+        world_turn(world);
+}
+
+static void on_result(const struct http_result *result, void *userdata)
+{
+    struct world *world = userdata;
+    json_error_t why;
+    cr_assert(result->outcome == HTTP_ANSWERED, "%s", result->message);
+    world->answered = true;
+    world->status = result->status;
+    world->json = json_loadb(result->body.data, result->body.size, 0, &why);
+    cr_assert(world->json != NULL, "%s: %.*s", why.text, TEXT_ARG(result->body));
+}
+
+void world_ask(struct world *world, const char *path, const char *body)
+{
+    char url[4096];
+    struct error error;
+    (void)snprintf(url, sizeof(url), "%s%s", http_server_url(world->service.http), path);
+    struct http_request request = {.method = body == NULL ? "GET" : "POST",
+                                   .url = url,
+                                   .body = text_of(body),
+                                   .timeout_ms = INT64_C(10) * 60 * 1000};
+    world->answered = false;
+    cr_assert(http_client_send(world->client, &request, on_result, world, NULL, &error) ==
+              ERROR_OK);
+}
+
+json_t *world_answer(struct world *world, int status)
+{
+    int64_t until = clock_mono_ms(clock_real()) + WAIT_MS;
+    while (!world->answered) {
+        cr_assert_lt(clock_mono_ms(clock_real()), until, "no answer");
+        world_turn(world);
+        if (world->schedules)
+            world_schedule(world);
+    }
+    if (world->status != status) {
+        char *text = json_dumps(world->json, 0);
+        cr_assert_fail("status %d: %s", world->status, text);
+    }
+    json_t *json = world->json;
+    world->json = NULL;
+    return json;
+}
+
+json_t *world_get(struct world *world, int status, const char *path)
+{
+    world_ask(world, path, NULL);
+    return world_answer(world, status);
+}
+
+json_t *world_post(struct world *world, int status, const char *path, const char *body)
+{
+    world_ask(world, path, body);
+    return world_answer(world, status);
+}
+
+const json_t *world_at(const json_t *json, const char *path)
+{
+    const json_t *at = json;
+    for (const char *name = path; *name != '\0';) {
+        char key[64];
+        size_t size = strcspn(name, ".");
+        (void)snprintf(key, sizeof(key), "%.*s", (int)size, name);
+        at = json_is_array(at) ? json_array_get(at, strtoul(key, NULL, 10))
+                               : json_object_get(at, key);
+        if (at == NULL) {
+            char *text = json_dumps(json, JSON_INDENT(1));
+            cr_assert_fail("no %s in %s", path, text);
+        }
+        name += size + (name[size] == '.');
+    }
+    return at;
+}
+
+const char *world_text(const json_t *json, const char *path)
+{
+    const json_t *at = world_at(json, path);
+    return json_is_string(at) ? json_string_value(at) : "(no text)";
+}
+
+int64_t world_int(const json_t *json, const char *path)
+{
+    const json_t *at = world_at(json, path);
+    cr_assert(json_is_integer(at), "%s", path);
+    return json_integer_value(at);
+}

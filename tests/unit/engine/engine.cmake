@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The engine: decisions and folds as stories, tables, arithmetic.
+
+reeve_test(engine
+    SOURCES
+        compensation_test.c
+        docs_test.c
+        extend_test.c
+        lifecycle_test.c
+        operator_test.c
+        order_test.c
+        progress_test.c
+        recover_test.c
+        report_test.c
+        retry_test.c
+        route_test.c
+    LIBS reeve-test-engine reeve-engine)

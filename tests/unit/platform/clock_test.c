@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Clocks, and the arena on the heap. */
+#include "base/heap_arena.h"
+#include "platform/clock.h"
+#include "platform/exit_code.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+Test(runtime_clock, real_time_goes_on)
+{
+    const struct clock *clock = clock_real();
+    int64_t before_us = clock_mono_us(clock);
+    cr_assert(clock_mono_us(clock) >= before_us);
+    cr_assert(clock_mono_ms(clock) >= before_us / 1000);
+    cr_assert(clock_wall_ms(clock) > INT64_C(1600000000000));
+}
+
+#ifdef REEVE_FAILPOINTS
+Test(runtime_clock, offset_of_the_environment_moves_the_wall_clock)
+{
+    cr_assert(setenv("REEVE_CLOCK_OFFSET_MS", "-86400000", 1) == 0);
+    struct timespec now;
+    cr_assert(clock_gettime(CLOCK_REALTIME, &now) == 0);
+    int64_t expected_ms = (int64_t)now.tv_sec * 1000 - 86400000;
+    int64_t got_ms = clock_wall_ms(clock_real());
+    cr_assert(got_ms >= expected_ms && got_ms < expected_ms + 60000);
+}
+#endif
+
+Test(runtime_clock, manual_clock_moves_by_hand_only)
+{
+    struct clock_manual manual;
+    clock_manual_init(&manual, 5000);
+    int64_t mono_ms = clock_mono_ms(&manual.clock);
+    cr_assert(clock_wall_ms(&manual.clock) == 5000);
+    clock_manual_advance(&manual, 250);
+    cr_assert(clock_wall_ms(&manual.clock) == 5250);
+    cr_assert(clock_mono_ms(&manual.clock) == mono_ms + 250);
+    cr_assert(clock_mono_us(&manual.clock) == (mono_ms + 250) * 1000);
+}
+
+Test(runtime_clock, text_is_rfc3339)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } cases[] = {
+        {0, "1970-01-01T00:00:00.000Z"},
+        {INT64_C(1291191960007), "2010-12-01T08:26:00.007Z"},
+        {-1, "1969-12-31T23:59:59.999Z"},
+        {INT64_MAX, "9223372036854775807ms"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[CLOCK_TEXT_SIZE];
+        clock_text(cases[i].ms, text);
+        cr_assert_str_eq(text, cases[i].text);
+    }
+}
+
+Test(runtime_heap_arena, hands_out_zeroed_memory_over_many_resets)
+{
+    struct heap_arena heap;
+    heap_arena_init(&heap, 1024);
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 100; i++) {
+            uint64_t *numbers = ARENA_ARRAY(&heap.arena, uint64_t, 7);
+            for (int k = 0; k < 7; k++)
+                cr_assert(numbers[k] == 0);
+            memset(numbers, 0xff, 7 * sizeof(uint64_t));
+        }
+        char *big = arena_bytes(&heap.arena, 5000);
+        memset(big, 1, 5000);
+        heap_arena_reset(&heap);
+        cr_assert(heap.arena.used == 0);
+    }
+    heap_arena_deinit(&heap);
+    heap_arena_deinit(&heap);
+}
+
+Test(runtime_heap_arena, settles_on_one_block)
+{
+    struct heap_arena heap;
+    heap_arena_init(&heap, 1024);
+    struct heap_block *kept = NULL;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 40; i++)
+            (void)arena_bytes(&heap.arena, 100);
+        kept = heap.blocks;
+        heap_arena_reset(&heap);
+    }
+    cr_assert(heap.blocks == kept, "the third round needed no new block");
+    heap_arena_deinit(&heap);
+}
+
+Test(runtime_exit_code, follows_from_the_class)
+{
+    struct error error = {0};
+    cr_assert(exit_code_of(&error) == EXIT_CODE_OK);
+    (void)error_set(&error, ERROR_REJECT, "Config", "x");
+    cr_assert(exit_code_of(&error) == EXIT_CODE_CONFIG);
+    (void)error_set(&error, ERROR_REJECT, "Usage", "x");
+    cr_assert(exit_code_of(&error) == EXIT_CODE_USAGE);
+    (void)error_set(&error, ERROR_REJECT, "InvalidOrder", "x");
+    cr_assert(exit_code_of(&error) == EXIT_CODE_DATA);
+    (void)error_set(&error, ERROR_RETRY, "Broker", "x");
+    cr_assert(exit_code_of(&error) == EXIT_CODE_UNAVAILABLE);
+    (void)error_set(&error, ERROR_FATAL, "Bug", "x");
+    cr_assert(exit_code_of(&error) == EXIT_CODE_INTERNAL);
+}

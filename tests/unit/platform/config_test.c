@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/config/config.h"
+#include "platform/files.h"
+
+#include <criterion/criterion.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct config *config;
+static char folder[64];
+
+static void open_config(void)
+{
+    config = config_new();
+    (void)snprintf(folder, sizeof(folder), "/tmp/reeve-config-XXXXXX");
+    cr_assert(mkdtemp(folder) != NULL);
+}
+
+static void close_config(void)
+{
+    config_free(config);
+    (void)files_remove_tree(folder, NULL);
+}
+
+TestSuite(runtime_config, .init = open_config, .fini = close_config);
+
+static const char *write_file(const char *name, const char *content)
+{
+    static char paths[2][PATH_MAX];
+    static int next;
+    char *path = paths[next++ % 2];
+    (void)snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    cr_assert(files_write_atomic(path, text_of(content), NULL) == ERROR_OK);
+    return path;
+}
+
+/* Arguments as one string, separated by blanks. */
+static enum error_class load(const char *flags, char *const envp[], struct error *ret_error)
+{
+    char copy[1024];
+    char *argv[32];
+    int argc = 0;
+    (void)snprintf(copy, sizeof(copy), "%s", flags);
+    for (char *rest = copy, *word; (word = strsep(&rest, " ")) != NULL;) {
+        if (*word != '\0')
+            argv[argc++] = word;
+    }
+    return config_load(config, argc, argv, envp, ret_error);
+}
+
+static void expect_ok(const char *flags, char *const envp[])
+{
+    struct error error = {0};
+    cr_assert(load(flags, envp, &error) == ERROR_OK, "%s", error.message);
+}
+
+static void expect_error(const char *flags, char *const envp[], const char *message)
+{
+    struct error error = {0};
+    config_free(config);
+    config = config_new();
+    cr_assert(load(flags, envp, &error) == ERROR_REJECT, "%s", flags);
+    cr_assert(strcmp(error.code, "Config") == 0 || strcmp(error.code, "Usage") == 0);
+    cr_assert_str_eq(error.message, message);
+}
+
+Test(runtime_config, defaults_are_valid_and_complete)
+{
+    expect_ok("", NULL);
+    cr_assert_str_eq(config_string(config, "topics.prefix"), "orders");
+    cr_assert(config_ms(config, "clock.skew.max.ms") == 1000);
+    cr_assert(config_int(config, "http.port") == 0);
+    cr_assert(!config_bool(config, "embedded"));
+    cr_assert(config_double(config, "agent.sim.fail.share") == 0);
+    cr_assert(!config_is_set(config, "data.dir"));
+    cr_assert_str_eq(config_source(config, "data.dir"), "default");
+    cr_assert(strlen(config_string(config, "instance.id")) > 10);
+    for (size_t i = 0; i < config_keys_count; i++) {
+        cr_assert(config_keys[i].doc[0] != '\0' && config_keys[i].services != 0);
+        for (size_t k = 0; k < i; k++)
+            cr_assert(strcmp(config_keys[i].name, config_keys[k].name) != 0);
+    }
+}
+
+Test(runtime_config, instance_ids_differ_between_starts)
+{
+    char first[128];
+    expect_ok("", NULL);
+    (void)snprintf(first, sizeof(first), "%s", config_string(config, "instance.id"));
+    config_free(config);
+    config = config_new();
+    expect_ok("", NULL);
+    cr_assert(strcmp(first, config_string(config, "instance.id")) != 0);
+}
+
+Test(runtime_config, flags_beat_environment_beats_file_beats_program)
+{
+    char flags[PATH_MAX + 64];
+    char *environment[] = {"REEVE_HTTP_PORT=2", "REEVE_LOG_LEVEL=error", "PATH=/bin", NULL};
+    const char *path = write_file("p", "http.port = 1\nlog.level=debug\n  topics.prefix =  shop \n"
+                                       "# a comment\n\ndata.dir = /a=b c\r\n");
+    config_set_default(config, "data.dir", "program");
+    config_set_default(config, "scheduler.batch.max", "7");
+    (void)snprintf(flags, sizeof(flags), "--http-port=3 --config %s", path);
+    expect_ok(flags, environment);
+    cr_assert(config_int(config, "http.port") == 3);
+    cr_assert_str_eq(config_source(config, "http.port"), "--http-port");
+    cr_assert_str_eq(config_string(config, "log.level"), "error");
+    cr_assert_str_eq(config_source(config, "log.level"), "environment REEVE_LOG_LEVEL");
+    cr_assert_str_eq(config_string(config, "topics.prefix"), "shop");
+    cr_assert_str_eq(config_string(config, "data.dir"), "/a=b c");
+    cr_assert(strstr(config_source(config, "data.dir"), "/p:6") != NULL);
+    cr_assert(config_is_set(config, "data.dir"));
+    cr_assert(config_int(config, "scheduler.batch.max") == 7);
+    cr_assert(!config_is_set(config, "scheduler.batch.max"));
+}
+
+Test(runtime_config, flags_in_all_their_forms)
+{
+    expect_ok("--data-dir /d --http.host=::1 --embedded --set log.level=debug --set "
+              "kafka.linger.ms=1 --topics-prefix=a --topics-prefix=b --agent-sim-seed -5",
+              NULL);
+    cr_assert_str_eq(config_string(config, "data.dir"), "/d");
+    cr_assert_str_eq(config_string(config, "http.host"), "::1");
+    cr_assert(config_bool(config, "embedded"));
+    cr_assert_str_eq(config_string(config, "log.level"), "debug");
+    cr_assert_str_eq(config_string(config, "topics.prefix"), "b");
+    cr_assert(config_int(config, "agent.sim.seed") == -5);
+}
+
+Test(runtime_config, mains_may_have_flags_of_their_own)
+{
+    char *argv[] = {"--limit", "5", "--data-dir", "/d", "file.csv"};
+    bool taken = true;
+    int index = 0;
+    cr_assert(config_take_flag(config, 5, argv, &index, &taken, NULL) == ERROR_OK);
+    cr_assert(!taken && index == 0);
+    index = 2;
+    cr_assert(config_take_flag(config, 5, argv, &index, &taken, NULL) == ERROR_OK);
+    cr_assert(taken && index == 4);
+    cr_assert(config_take_flag(config, 5, argv, &index, &taken, NULL) == ERROR_OK);
+    cr_assert(!taken && index == 4);
+}
+
+Test(runtime_config, values_with_units)
+{
+    static const struct {
+        const char *text;
+        int64_t ms;
+    } cases[] = {{"500", 500},    {"500ms", 500},  {"30s", 30000}, {"1.5s", 1500},
+                 {"2 m", 120000}, {"1H", 3600000}, {"0", 0},       {"1d", 86400000}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_assert(config_set(config, "drain.timeout.ms", cases[i].text, NULL) == ERROR_OK);
+        cr_assert(config_ms(config, "drain.timeout.ms") == cases[i].ms, "%s", cases[i].text);
+    }
+}
+
+Test(runtime_config, wrong_values_are_refused_by_name_and_source)
+{
+    expect_error("--http-port 65536", NULL,
+                 "http.port (--http-port) is 65536, but must be between 0 and 65535");
+    expect_error("--http-port 8080x", NULL,
+                 "http.port (--http-port) is \"8080x\", but must be a whole number");
+    expect_error("--set log.level=loud", NULL,
+                 "log.level (--set) is \"loud\", but must be debug|info|warning|error");
+    expect_error("--embedded=maybe", NULL,
+                 "embedded (--embedded) is \"maybe\", but must be true or false");
+    expect_error("--topics-prefix=a/b", NULL,
+                 "topics.prefix (--topics-prefix) is \"a/b\", but must be letters, digits, '.', "
+                 "'_' and '-'");
+    expect_error("--topics-prefix=", NULL, "topics.prefix (--topics-prefix) must not be empty");
+    expect_error("--drain-timeout-ms=1w", NULL,
+                 "drain.timeout.ms (--drain-timeout-ms) is \"1w\", but must be a time like 500, "
+                 "500ms, 30s, 5m, 2h or 7d");
+    expect_error("--agent-sim-fail-share 1.5", NULL,
+                 "agent.sim.fail.share (--agent-sim-fail-share) is 1.5, but must be between 0 and "
+                 "1");
+    expect_error("--agent-sim-fail-share nan", NULL,
+                 "agent.sim.fail.share (--agent-sim-fail-share) is \"nan\", but must be a number");
+    expect_error("--log-level", NULL, "--log-level needs a value");
+    expect_error("--log-level --embedded", NULL, "--log-level needs a value");
+    expect_error("--set log.level", NULL, "--set log.level: expected KEY=VALUE");
+    expect_error("stray", NULL, "unexpected argument \"stray\"");
+}
+
+Test(runtime_config, unknown_keys_come_with_a_suggestion)
+{
+    char *misspelt[] = {"REEVE_DATA_DRI=/x", NULL};
+    char *strange[] = {"REEVE_XYZZY=/x", NULL};
+    expect_error("--data-dri /x", NULL,
+                 "unknown key data.dri (--data-dri): did you mean data.dir?");
+    expect_error("--set http.prot=1", NULL,
+                 "unknown key http.prot (--set): did you mean http.port?");
+    expect_error("--set scheduler.batch=1", NULL,
+                 "unknown key scheduler.batch (--set): did you mean scheduler.batch.max?");
+    expect_error("--set prefix=1", NULL, "unknown key prefix (--set): did you mean topics.prefix?");
+    expect_error("", misspelt,
+                 "unknown key data.dri (environment REEVE_DATA_DRI): did you mean data.dir?");
+    expect_error("", strange, "unknown key xyzzy (environment REEVE_XYZZY)");
+    expect_error("--frobnicate", NULL, "unknown key frobnicate (--frobnicate)");
+}
+
+Test(runtime_config, foreign_variables_are_left_alone)
+{
+    char *environment[] = {"REEVE_FAILPOINT=a=kill@3",
+                           "REEVE_TEST_DIR=/tmp",
+                           "REEVE_CONSOLE_SERVICE_HOST=10.0.0.1",
+                           "REEVE_CONSOLE_SERVICE_PORT_HTTP=80",
+                           "REEVE_CONSOLE_PORT=tcp://10.0.0.1:80",
+                           "REEVE_CONSOLE_PORT_80_TCP_ADDR=10.0.0.1",
+                           "REEVE_DATA_DIR=",
+                           "REEVES=1",
+                           NULL};
+    expect_ok("", environment);
+    cr_assert(!config_is_set(config, "data.dir"));
+}
+
+Test(runtime_config, files_with_mistakes_name_the_line)
+{
+    struct error error = {0};
+    static const struct {
+        const char *content;
+        const char *message;
+    } cases[] = {
+        {"log.level=info\nnonsense\n", ":2: expected KEY = VALUE, found \"nonsense\""},
+        {"\n\nlog.levle = info", ":3): did you mean log.level?"},
+        {"log.level=info\nlog.level=info\n", ":2"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        config_free(config);
+        config = config_new();
+        cr_assert(config_load_file(config, write_file("f", cases[i].content), &error) ==
+                  ERROR_REJECT);
+        cr_assert(strstr(error.message, cases[i].message) != NULL, "%s", error.message);
+    }
+    cr_assert(strstr(error.message, "log.level is set twice") != NULL, "%s", error.message);
+    cr_assert(config_load_file(config, "/nowhere/x", &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "/nowhere/x: No such file") != NULL, "%s", error.message);
+}
+
+/* What librdkafka is given for `name`, NULL = nothing. */
+static const char *kafka_value(const char *name)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < config_kafka_count(config); i++) {
+        const char *key, *value;
+        config_kafka_at(config, i, &key, &value);
+        if (strcmp(key, name) == 0) {
+            cr_assert(found == NULL, "once");
+            found = value;
+        }
+    }
+    return found;
+}
+
+Test(runtime_config, kafka_settings_pass_through)
+{
+    char *environment[] = {"REEVE_KAFKA_BOOTSTRAP_SERVERS=b1:9092,b2:9092",
+                           "REEVE_KAFKA_SECURITY_PROTOCOL=SASL_SSL", NULL};
+    expect_ok("--set kafka.compression.type=lz4", environment);
+    cr_assert(config_kafka_count(config) == 3);
+    cr_assert_str_eq(kafka_value("bootstrap.servers"), "b1:9092,b2:9092");
+    cr_assert_str_eq(kafka_value("security.protocol"), "SASL_SSL");
+    cr_assert_str_eq(kafka_value("compression.type"), "lz4");
+    cr_assert_str_eq(config_string(config, "kafka.bootstrap.servers"), "b1:9092,b2:9092");
+}
+
+Test(runtime_config, kafka_settings_that_break_a_guarantee_are_refused)
+{
+    static const char *const names[] = {"acks",
+                                        "request.required.acks",
+                                        "enable.idempotence",
+                                        "auto.offset.reset",
+                                        "enable.auto.commit",
+                                        "enable.auto.offset.store",
+                                        "message.timeout.ms",
+                                        "delivery.timeout.ms",
+                                        "partition.assignment.strategy",
+                                        "transactional.id",
+                                        "isolation.level",
+                                        "group.id",
+                                        "max.in.flight",
+                                        "partitioner",
+                                        "retries"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char flags[128];
+        struct error error = {0};
+        config_free(config);
+        config = config_new();
+        (void)snprintf(flags, sizeof(flags), "--set kafka.%s=1", names[i]);
+        cr_assert(load(flags, NULL, &error) == ERROR_REJECT, "%s", names[i]);
+        cr_assert(strstr(error.message, "cannot be set: ") != NULL, "%s", error.message);
+    }
+    expect_error("--set kafka.acks=1", NULL,
+                 "kafka.acks (--set) cannot be set: a Decision counts only when all replicas have "
+                 "it");
+}
+
+Test(runtime_config, kafka_settings_are_checked_by_librdkafka)
+{
+    struct error error = {0};
+    expect_error("--set kafka.compresion.type=lz4", NULL,
+                 "unknown key kafka.compresion.type (--set): did you mean kafka.compression.type?");
+    expect_error("--set kafka.zzzzzzzzzzz=lz4", NULL,
+                 "unknown key kafka.zzzzzzzzzzz (--set): librdkafka has no such one");
+    expect_error("--set kafka.sasl.pasword=x", NULL,
+                 "unknown key kafka.sasl.pasword (--set): did you mean kafka.sasl.password?");
+    config_free(config);
+    config = config_new();
+    cr_assert(load("--set kafka.linger.ms=-5", NULL, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "kafka.linger.ms (--set): ") == error.message, "%s",
+              error.message);
+}
+
+Test(runtime_config, secrets_come_from_files_and_are_not_shown)
+{
+    char flags[PATH_MAX + 64];
+    char *shown = NULL;
+    size_t size = 0;
+    (void)snprintf(flags, sizeof(flags), "--set kafka.sasl.password.file=%s",
+                   write_file("secret", "tru sted\n"));
+    expect_ok(flags, NULL);
+    cr_assert_str_eq(kafka_value("sasl.password"), "tru sted");
+
+    FILE *out = open_memstream(&shown, &size);
+    config_show(config, out, CONFIG_ALL);
+    (void)fclose(out);
+    cr_assert(strstr(shown, "kafka.sasl.password = (hidden)") != NULL, "%s", shown);
+    cr_assert(strstr(shown, "tru sted") == NULL);
+    free(shown);
+}
+
+Test(runtime_config, any_key_may_come_from_a_file_but_not_from_two_places)
+{
+    char variable[PATH_MAX + 64];
+    char flags[PATH_MAX + 64];
+    struct error error = {0};
+    const char *path = write_file("level", "debug");
+    (void)snprintf(variable, sizeof(variable), "REEVE_LOG_LEVEL_FILE=%s", path);
+    char *environment[] = {variable, NULL};
+    expect_ok("", environment);
+    cr_assert_str_eq(config_string(config, "log.level"), "debug");
+
+    config_free(config);
+    config = config_new();
+    expect_ok("--log-level=error", environment);
+    cr_assert_str_eq(config_string(config, "log.level"), "error");
+
+    config_free(config);
+    config = config_new();
+    (void)snprintf(flags, sizeof(flags), "--log-level=error --set log.level.file=%s", path);
+    cr_assert(load(flags, NULL, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "log.level is set twice") != NULL, "%s", error.message);
+    expect_error("--set log.level.file=/nowhere/x", NULL,
+                 "log.level.file (--set): cannot read /nowhere/x: No such file or directory");
+}
+
+Test(runtime_config, help_and_docs_name_every_key)
+{
+    char *help = NULL, *markdown = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&help, &size);
+    config_help(out, CONFIG_ALL);
+    (void)fclose(out);
+    out = open_memstream(&markdown, &size);
+    config_markdown(out, CONFIG_ALL);
+    (void)fclose(out);
+    for (size_t i = 0; i < config_keys_count; i++)
+        cr_assert(strstr(markdown, config_keys[i].name) != NULL);
+    cr_assert(strstr(help, "  --data-dir (text)\n      Directory of") != NULL, "%s", help);
+    cr_assert(strstr(markdown, "auto\\|logfmt\\|json") != NULL);
+    for (const char *line = help; *line != '\0'; line += strcspn(line, "\n") + 1)
+        cr_assert(strcspn(line, "\n") <= 80, "%.100s", line);
+    free(help);
+    free(markdown);
+}
+
+/* A suite of its own: an abort skips .fini, which removes the folder. */
+Test(runtime_config_bugs, asking_for_the_wrong_type, .signal = SIGABRT)
+{
+    (void)config_int(config_new(), "data.dir");
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/loop.h"
+
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TRACE_SIZE = 256 };
+
+/* What was called, in order: "a b c ". */
+static char trace[TRACE_SIZE];
+
+static void note(const char *name)
+{
+    size_t size = strlen(trace);
+    (void)snprintf(trace + size, sizeof(trace) - size, "%s ", name);
+}
+
+static struct clock_manual manual;
+static struct loop *loop;
+
+static void open_loop(void)
+{
+    struct error error = {0};
+    clock_manual_init(&manual, 0);
+    cr_assert(loop_new(&manual.clock, &loop, &error) == ERROR_OK, "%s", error.message);
+}
+
+static void close_loop(void)
+{
+    loop_free(loop);
+}
+
+TestSuite(runtime_loop, .init = open_loop, .fini = close_loop);
+
+static void on_timer(struct loop *self, struct loop_timer *timer, void *userdata)
+{
+    cr_assert(self == loop && !loop_timer_armed(timer));
+    note(userdata);
+}
+
+Test(runtime_loop, timers_fire_in_order_of_time_then_of_arming)
+{
+    struct loop_timer timers[4];
+    int64_t now_ms = clock_mono_ms(&manual.clock);
+    static const char *const names[] = {"late", "first", "second", "third"};
+    static const int64_t delays[] = {20, 5, 10, 10};
+    for (int i = 0; i < 4; i++) {
+        loop_timer_init(&timers[i], on_timer, (void *)names[i]);
+        loop_timer_set(loop, &timers[i], now_ms + delays[i]);
+    }
+    cr_assert(loop_once(loop, 0) == 0);
+    clock_manual_advance(&manual, 10);
+    cr_assert(loop_once(loop, 0) == 3);
+    cr_assert_str_eq(trace, "first second third ");
+    cr_assert(loop_timer_armed(&timers[0]));
+    clock_manual_advance(&manual, 9);
+    cr_assert(loop_once(loop, 0) == 0);
+    clock_manual_advance(&manual, 1);
+    cr_assert(loop_once(loop, 0) == 1);
+}
+
+Test(runtime_loop, timers_move_and_cancel)
+{
+    static struct loop_timer a, b; /* may still be armed when the fixture frees the loop */
+    loop_timer_init(&a, on_timer, "a");
+    loop_timer_init(&b, on_timer, "b");
+    loop_timer_after(loop, &a, 10);
+    loop_timer_after(loop, &b, 20);
+    loop_timer_after(loop, &a, 30);
+    loop_timer_cancel(loop, &b);
+    loop_timer_cancel(loop, &b);
+    clock_manual_advance(&manual, 25);
+    cr_assert(loop_once(loop, 0) == 0);
+    clock_manual_advance(&manual, 5);
+    cr_assert(loop_once(loop, 0) == 1);
+    cr_assert_str_eq(trace, "a ");
+    loop_timer_after(loop, &a, INT64_MAX);
+    cr_assert(loop_once(loop, 0) == 0);
+}
+
+static int64_t last_due_ms;
+static void check_order(struct loop *self, struct loop_timer *timer, void *userdata)
+{
+    (void)self;
+    cr_assert(timer->due_ms >= last_due_ms);
+    last_due_ms = timer->due_ms;
+    (*(int *)userdata)++;
+}
+
+Test(runtime_loop, many_timers_with_random_moves_keep_their_order)
+{
+    enum { COUNT = 2000 };
+    static struct loop_timer timers[COUNT];
+    uint64_t seed = 42;
+    int fired = 0, armed = 0;
+    for (int i = 0; i < COUNT; i++)
+        loop_timer_init(&timers[i], check_order, &fired);
+    for (int i = 0; i < 20 * COUNT; i++) {
+        seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+        struct loop_timer *timer = &timers[(seed >> 33) % COUNT];
+        if ((seed >> 20) % 4 == 0)
+            loop_timer_cancel(loop, timer);
+        else
+            loop_timer_after(loop, timer, (int64_t)((seed >> 40) % 1000));
+    }
+    for (int i = 0; i < COUNT; i++)
+        armed += loop_timer_armed(&timers[i]);
+    clock_manual_advance(&manual, 1000);
+    cr_assert(loop_once(loop, 0) == armed);
+    cr_assert(fired == armed && armed > COUNT / 2);
+}
+
+static void rearm(struct loop *self, struct loop_timer *timer, void *userdata)
+{
+    note(userdata);
+    loop_timer_after(self, timer, 0);
+}
+
+Test(runtime_loop, a_timer_that_arms_itself_at_once_leaves_others_their_turn)
+{
+    static struct loop_timer timer; /* likewise */
+    loop_timer_init(&timer, rearm, "t");
+    loop_timer_after(loop, &timer, 0);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert_str_eq(trace, "t t ");
+}
+
+static struct loop_work works[3];
+
+static void on_work(struct loop *self, struct loop_work *work, void *userdata)
+{
+    note(userdata);
+    if (work == &works[0]) {
+        loop_defer(self, work);
+        loop_defer_cancel(self, &works[2]);
+    }
+}
+
+Test(runtime_loop, deferred_work_runs_once_before_the_next_wait)
+{
+    static const char *const names[] = {"a", "b", "c"};
+    for (int i = 0; i < 3; i++) {
+        loop_work_init(&works[i], on_work, (void *)names[i]);
+        loop_defer(loop, &works[i]);
+        loop_defer(loop, &works[i]);
+    }
+    cr_assert(loop_once(loop, -1) == 2);
+    cr_assert_str_eq(trace, "a b ");
+    cr_assert(works[0].queued && !works[1].queued && !works[2].queued);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert_str_eq(trace, "a b a ");
+    loop_free(loop);
+    cr_assert(!works[0].queued);
+    open_loop();
+}
+
+static int pipes[2][2];
+
+static void open_pipes(void)
+{
+    for (int i = 0; i < 2; i++) {
+        cr_assert(pipe(pipes[i]) == 0);
+        cr_assert(write(pipes[i][1], "x", 1) == 1);
+    }
+}
+
+static void close_pipes(void)
+{
+    for (int i = 0; i < 2; i++) {
+        (void)close(pipes[i][0]);
+        (void)close(pipes[i][1]);
+    }
+}
+
+static void remove_other(struct loop *self, int fd, unsigned events, void *userdata)
+{
+    (void)userdata;
+    cr_assert(events & LOOP_READ);
+    note("fd");
+    loop_fd_remove(self, fd == pipes[0][0] ? pipes[1][0] : pipes[0][0]);
+}
+
+Test(runtime_loop, a_removed_descriptor_is_not_called_in_the_same_turn)
+{
+    open_pipes();
+    for (int i = 0; i < 2; i++)
+        cr_assert(loop_fd_add(loop, pipes[i][0], LOOP_READ, remove_other, NULL, NULL) == ERROR_OK);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert_str_eq(trace, "fd ");
+    close_pipes();
+}
+
+static void replace_other(struct loop *self, int fd, unsigned events, void *userdata)
+{
+    (void)events;
+    (void)userdata;
+    int other = fd == pipes[0][0] ? pipes[1][0] : pipes[0][0];
+    note("fd");
+    /* The same number, another source: its stale event must not reach it. */
+    loop_fd_remove(self, other);
+    cr_assert(loop_fd_add(self, other, LOOP_WRITE, replace_other, NULL, NULL) == ERROR_OK);
+}
+
+Test(runtime_loop, a_replaced_descriptor_gets_no_stale_event)
+{
+    open_pipes();
+    for (int i = 0; i < 2; i++)
+        cr_assert(loop_fd_add(loop, pipes[i][0], LOOP_READ, replace_other, NULL, NULL) == ERROR_OK);
+    cr_assert(loop_once(loop, -1) == 1);
+    close_pipes();
+}
+
+static void on_events(struct loop *self, int fd, unsigned events, void *userdata)
+{
+    (void)self;
+    (void)fd;
+    *(unsigned *)userdata = events;
+}
+
+Test(runtime_loop, interest_can_change_and_a_hangup_is_told)
+{
+    unsigned events = 0;
+    open_pipes();
+    cr_assert(loop_fd_add(loop, pipes[0][0], 0, on_events, &events, NULL) == ERROR_OK);
+    cr_assert(loop_once(loop, 0) == 0);
+    loop_fd_modify(loop, pipes[0][0], LOOP_READ);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert(events == LOOP_READ);
+    (void)close(pipes[0][1]);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert(events == (LOOP_READ | LOOP_ERROR));
+    loop_fd_remove(loop, pipes[0][0]);
+    loop_fd_remove(loop, pipes[0][0]);
+    loop_fd_remove(loop, 4000);
+    cr_assert(loop_fd_add(loop, 4000, LOOP_READ, on_events, &events, NULL) == ERROR_FATAL);
+    cr_assert(loop_fd_add(loop, pipes[1][1], LOOP_WRITE, on_events, &events, NULL) == ERROR_OK);
+    cr_assert(loop_once(loop, -1) == 1);
+    cr_assert(events == LOOP_WRITE);
+    close_pipes();
+}
+
+static void on_wake(struct loop *self, struct loop_wakeup *wakeup, void *userdata)
+{
+    (void)wakeup;
+    (*(int *)userdata)++;
+    loop_stop(self);
+}
+
+static void *send_wakeups(void *wakeup)
+{
+    for (int i = 0; i < 100; i++)
+        loop_wakeup_send(wakeup);
+    return NULL;
+}
+
+Test(runtime_loop, other_threads_wake_it)
+{
+    struct loop_wakeup wakeup;
+    pthread_t thread;
+    int woken = 0;
+    cr_assert(loop_wakeup_open(loop, &wakeup, on_wake, &woken, NULL) == ERROR_OK);
+    cr_assert(pthread_create(&thread, NULL, send_wakeups, &wakeup) == 0);
+    loop_run(loop);
+    cr_assert(pthread_join(thread, NULL) == 0);
+    (void)loop_once(loop, 0);
+    cr_assert(loop_once(loop, 0) == 0);
+    cr_assert(woken >= 1 && woken <= 100);
+    loop_wakeup_close(&wakeup);
+    loop_wakeup_close(&wakeup);
+}
+
+static void on_stop_signal(struct loop *self, int signal, void *userdata)
+{
+    *(int *)userdata = signal;
+    loop_stop(self);
+}
+
+Test(runtime_loop, signals_arrive_as_callbacks)
+{
+    int got = 0;
+    sigset_t mask;
+    cr_assert(loop_on_signals(loop, on_stop_signal, &got, NULL) == ERROR_OK);
+    cr_assert(kill(getpid(), SIGTERM) == 0);
+    loop_run(loop);
+    cr_assert(got == SIGTERM);
+    cr_assert(kill(getpid(), SIGINT) == 0);
+    loop_run(loop);
+    cr_assert(got == SIGINT);
+    loop_free(loop);
+    cr_assert(sigprocmask(SIG_SETMASK, NULL, &mask) == 0);
+    cr_assert(sigismember(&mask, SIGTERM) == 0);
+    open_loop();
+}
+
+static bool fired_twice(void *ctx)
+{
+    (void)ctx;
+    return strcmp(trace, "t t ") == 0;
+}
+
+Test(runtime_loop, runs_until_a_condition_holds_in_real_time)
+{
+    struct loop *real = NULL;
+    struct loop_timer timer;
+    cr_assert(loop_new(clock_real(), &real, NULL) == ERROR_OK);
+    loop_timer_init(&timer, rearm, "t");
+    loop_timer_after(real, &timer, 3);
+    cr_assert(loop_run_until(real, fired_twice, NULL, 30000));
+    loop_timer_cancel(real, &timer);
+    int64_t before_ms = clock_mono_ms(clock_real());
+    note("more");
+    cr_assert(!loop_run_until(real, fired_twice, NULL, 5));
+    cr_assert(clock_mono_ms(clock_real()) >= before_ms + 5);
+    loop_free(real);
+    loop_free(NULL);
+}
+
+Test(runtime_loop, stopped_before_it_runs_it_returns_at_once)
+{
+    loop_stop(loop);
+    loop_run(loop);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "platform/metrics.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct metrics *metrics;
+static char *text;
+
+static void open_metrics(void)
+{
+    metrics = metrics_new();
+}
+
+static void close_metrics(void)
+{
+    metrics_free(metrics);
+    free(text);
+}
+
+TestSuite(runtime_metrics, .init = open_metrics, .fini = close_metrics);
+
+static const char *render(void)
+{
+    size_t size = 0;
+    free(text);
+    text = metrics_render(metrics, &size);
+    cr_assert(strlen(text) == size);
+    return text;
+}
+
+Test(runtime_metrics, counters_and_gauges_in_families)
+{
+    struct metrics_counter *read = metrics_counter(metrics, "reeve_records_total", "Records.",
+                                                   METRICS_LABEL("topic", "events"));
+    struct metrics_gauge *lag =
+        metrics_gauge(metrics, "reeve_lag_records", "Lag.", METRICS_NO_LABELS);
+    struct metrics_counter *other = metrics_counter(metrics, "reeve_records_total", "Records.",
+                                                    METRICS_LABEL("topic", "a\"b\\c\nd"));
+    cr_assert(other != read);
+    cr_assert(metrics_counter(metrics, "reeve_records_total", "Records.",
+                              METRICS_LABEL("topic", "events")) == read);
+    metrics_add(read, 3);
+    metrics_add(other, UINT64_MAX);
+    cr_assert_str_eq(render(), "# HELP reeve_records_total Records.\n"
+                               "# TYPE reeve_records_total counter\n"
+                               "reeve_records_total{topic=\"events\"} 3\n"
+                               "reeve_records_total{topic=\"a\\\"b\\\\c\\nd\"} "
+                               "18446744073709551615\n"
+                               "# HELP reeve_lag_records Lag.\n"
+                               "# TYPE reeve_lag_records gauge\n");
+    metrics_set(lag, 1.5);
+    cr_assert(strstr(render(), "\nreeve_lag_records 1.5\n") != NULL);
+    metrics_set(lag, -INFINITY);
+    cr_assert(strstr(render(), "\nreeve_lag_records -Inf\n") != NULL);
+    metrics_unset(lag);
+    cr_assert(strstr(render(), "\nreeve_lag_records ") == NULL);
+}
+
+Test(runtime_metrics, histograms_are_cumulative)
+{
+    struct metrics_histogram *histogram =
+        metrics_histogram(metrics, "reeve_decide_seconds", "Time to decide.",
+                          METRICS_LABELS("service", "scheduler", "partition", "3"));
+    cr_assert(metrics_quantile(histogram, 0.5) == 0);
+    metrics_observe_us(histogram, -5);
+    metrics_observe_us(histogram, 100);
+    metrics_observe_us(histogram, 101);
+    metrics_observe_us(histogram, 1500000);
+    metrics_observe_us(histogram, INT64_C(100000001));
+    (void)render();
+    static const char *const lines[] = {"le=\"0.0001\"} 2\n", "le=\"0.0002\"} 3\n",
+                                        "le=\"1\"} 3\n",      "le=\"2\"} 4\n",
+                                        "le=\"100\"} 4\n",    "le=\"+Inf\"} 5\n"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        cr_assert(strstr(text, lines[i]) != NULL, "%s%s", lines[i], text);
+    cr_assert(
+        strstr(text, "\nreeve_decide_seconds_count{service=\"scheduler\",partition=\"3\"} 5\n"));
+    cr_assert(strstr(text, "\nreeve_decide_seconds_sum{service=\"scheduler\",partition=\"3\"} "
+                           "101.500202\n"));
+    cr_assert(metrics_quantile(histogram, 0) == 0.0001);
+    cr_assert(metrics_quantile(histogram, 0.5) == 0.0002);
+    cr_assert(metrics_quantile(histogram, 0.8) == 2);
+    cr_assert(isinf(metrics_quantile(histogram, 1)));
+}
+
+static void refresh(void *ctx)
+{
+    metrics_set(ctx, 42);
+}
+
+Test(runtime_metrics, the_process_and_refreshers_are_read_when_rendered)
+{
+    struct metrics_gauge *gauge =
+        metrics_gauge(metrics, "reeve_answer", "The answer.", METRICS_NO_LABELS);
+    metrics_on_render(metrics, refresh, gauge);
+    metrics_add_process(metrics);
+    (void)render();
+    cr_assert(strstr(text, "\nreeve_answer 42\n") != NULL);
+    cr_assert(strstr(text, "# TYPE reeve_process_cpu_seconds_total counter\n") != NULL);
+    const char *rss = strstr(text, "\nreeve_process_resident_memory_bytes ");
+    const char *fds = strstr(text, "\nreeve_process_open_fds ");
+    cr_assert(rss != NULL && strtod(strchr(rss, ' '), NULL) > 1e5);
+    cr_assert(fds != NULL && strtod(strchr(fds, ' '), NULL) >= 3);
+}
+
+Test(runtime_metrics, foreign_names_are_a_bug, .signal = SIGABRT)
+{
+    (void)metrics_counter(metrics, "orders_total", "Orders.", METRICS_NO_LABELS);
+}
+
+Test(runtime_metrics, one_name_has_one_type, .signal = SIGABRT)
+{
+    (void)metrics_counter(metrics, "reeve_x", "X.", METRICS_NO_LABELS);
+    (void)metrics_gauge(metrics, "reeve_x", "X.", METRICS_NO_LABELS);
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Loop, clock, logs, configuration, metrics, HTTP, files.
+
+reeve_test(platform
+    SOURCES
+        clock_test.c
+        config_scope_test.c
+        config_test.c
+        disk_guard_test.c
+        failpoint_test.c
+        files_test.c
+        http_client_test.c
+        http_server_test.c
+        logger_test.c
+        loop_test.c
+        metrics_test.c
+    LIBS reeve-platform reeve-kafka)

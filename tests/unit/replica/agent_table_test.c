@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of agents: entries come, change, lapse and go; what cannot be true is ignored. */
+#include "platform/logger.h"
+#include "replica/agent_table.h"
+#include "tests/simulation/broker_memory.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { START_MS = 1000000 };
+
+struct seen {
+    int changed, lapsed, removed;
+    char last[256];
+};
+
+static void on_changed(void *ctx, const struct agent_entry *entry)
+{
+    struct seen *seen = ctx;
+    seen->changed++;
+    (void)snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
+}
+
+static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
+{
+    struct seen *seen = ctx;
+    *(lapsed ? &seen->lapsed : &seen->removed) += 1;
+    (void)snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
+}
+
+static const struct agent_table_ops ops = {on_changed, on_gone};
+
+static struct agent_health health_of(const char *agent, const char *instance)
+{
+    return (struct agent_health){.agent = text_of(agent),
+                                 .instance = text_of(instance),
+                                 .capacity = 16,
+                                 .in_flight = 4,
+                                 .partitions = 2,
+                                 .latency_p50_ms = 20,
+                                 .latency_p95_ms = 80,
+                                 .circuit = TEXT("closed"),
+                                 .version = TEXT("1"),
+                                 .heartbeat_ms = 2000,
+                                 .reported_at = START_MS};
+}
+
+/* Appended and read at START_MS + at. */
+static enum error_class put_at(struct agent_table *table, const struct agent_health *health,
+                               int64_t at)
+{
+    char key[512];
+    struct error error;
+    int size = snprintf(key, sizeof(key), "%.*s/%.*s", TEXT_ARG(health->instance),
+                        TEXT_ARG(health->agent));
+    return agent_table_put(table, (struct text){key, (uint32_t)size}, health, START_MS + at,
+                           START_MS + at, at, &error);
+}
+
+Test(runtime_agents, entries_are_found_by_agent_in_order)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_health b = health_of("carrier-a", "i2");
+    struct agent_health a = health_of("carrier-a", "i1");
+    struct agent_health other = health_of("stock", "i1");
+    cr_assert_null(agent_table_find(table, TEXT("carrier-a")));
+    cr_assert_eq(put_at(table, &b, 0), ERROR_OK);
+    cr_assert_eq(put_at(table, &other, 0), ERROR_OK);
+    cr_assert_eq(put_at(table, &a, 0), ERROR_OK);
+    const struct agent_group *group = agent_table_find(table, TEXT("carrier-a"));
+    cr_assert_eq(group->count, 2);
+    cr_assert_str_eq(group->entries->instance, "i1");
+    cr_assert_str_eq(group->entries->next->instance, "i2");
+    cr_assert_null(group->entries->next->next);
+    cr_assert_eq(group->entries->capacity, 16);
+    cr_assert_eq(group->entries->circuit, AGENT_CIRCUIT_CLOSED);
+    cr_assert_eq(agent_table_groups(table), group);
+    cr_assert_str_eq(group->next->agent, "stock");
+    cr_assert_eq(agent_table_count(table), 3);
+    cr_assert_eq(seen.changed, 3);
+    agent_table_free(table);
+}
+
+Test(runtime_agents, only_what_matters_is_told)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_health health = health_of("a", "i");
+    cr_assert_eq(put_at(table, &health, 0), ERROR_OK);
+    health.reported_at++;
+    health.last_error = TEXT("refused");
+    cr_assert_eq(put_at(table, &health, 2000), ERROR_OK);
+    cr_assert_eq(seen.changed, 1);
+    cr_assert_str_eq(agent_table_find(table, TEXT("a"))->entries->last_error, "refused");
+    health.circuit = TEXT("open");
+    cr_assert_eq(put_at(table, &health, 2100), ERROR_OK);
+    cr_assert_eq(seen.changed, 2);
+    cr_assert_eq(agent_table_find(table, TEXT("a"))->entries->circuit, AGENT_CIRCUIT_OPEN);
+    agent_table_free(table);
+}
+
+Test(runtime_agents, a_tombstone_removes_and_silence_lapses)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_health one = health_of("a", "i1");
+    struct agent_health two = health_of("a", "i2");
+    cr_assert_eq(put_at(table, &one, 0), ERROR_OK);
+    cr_assert_eq(put_at(table, &two, 1000), ERROR_OK);
+    cr_assert_eq(agent_table_sweep(table, 5999), 6000);
+    cr_assert_eq(agent_table_sweep(table, 6000), 7000);
+    cr_assert_eq(seen.lapsed, 1);
+    cr_assert_str_eq(seen.last, "i1/a");
+    agent_table_remove(table, TEXT("i2/a"));
+    agent_table_remove(table, TEXT("i2/a"));
+    agent_table_remove(table, TEXT(""));
+    cr_assert_eq(seen.removed, 1);
+    cr_assert_null(agent_table_find(table, TEXT("a")));
+    cr_assert_null(agent_table_groups(table));
+    cr_assert_eq(agent_table_sweep(table, 6000), INT64_MAX);
+    agent_table_free(table);
+}
+
+Test(runtime_agents, the_append_time_counts_not_the_clock_of_the_agent)
+{
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    struct agent_health health = health_of("a", "i");
+    struct error error;
+    health.reported_at = INT64_MAX;
+    cr_assert_eq(
+        agent_table_put(table, TEXT("i/a"), &health, START_MS - 5000, START_MS, 77, &error),
+        ERROR_OK);
+    cr_assert_eq(agent_table_find(table, TEXT("a"))->entries->lapses_ms, 77 + 1000);
+    /* An append time to come is taken for now. */
+    cr_assert_eq(
+        agent_table_put(table, TEXT("i/a"), &health, START_MS + 99999, START_MS, 77, &error),
+        ERROR_OK);
+    cr_assert_eq(agent_table_find(table, TEXT("a"))->entries->lapses_ms, 77 + 6000);
+    agent_table_free(table);
+}
+
+Test(runtime_agents, heartbeats_are_taken_within_bounds)
+{
+    static const struct {
+        int64_t told, lapses;
+    } cases[] = {{0, 30000}, {1, 300}, {INT64_MAX, 180000}, {500, 1500}};
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct agent_health health = health_of("a", "i");
+        health.heartbeat_ms = cases[i].told;
+        cr_assert_eq(put_at(table, &health, 0), ERROR_OK);
+        cr_assert_eq(agent_table_find(table, TEXT("a"))->entries->lapses_ms, cases[i].lapses);
+    }
+    agent_table_free(table);
+}
+
+static void expect_refused(struct agent_table *table, struct agent_health health)
+{
+    cr_assert_eq(put_at(table, &health, 1000), ERROR_REJECT);
+    cr_assert_eq(agent_table_count(table), 1);
+    cr_assert_eq(agent_table_groups(table)->entries->lapses_ms, 6000);
+}
+
+Test(runtime_agents, what_cannot_be_true_is_ignored)
+{
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    struct agent_health health = health_of("a", "i");
+    struct error error;
+    cr_assert_eq(put_at(table, &health, 0), ERROR_OK);
+    health.capacity = AGENT_TABLE_CAPACITY_MAX + 1;
+    expect_refused(table, health);
+    health = health_of("a", "i");
+    health.circuit = TEXT("ajar");
+    expect_refused(table, health);
+    health = health_of("a", "i");
+    health.errors_permille = 1001;
+    expect_refused(table, health);
+    health = health_of("a", "i");
+    health.latency_p95_ms = 19;
+    expect_refused(table, health);
+    health = health_of("a", "i");
+    health.latency_p50_ms = health.latency_p95_ms = -1;
+    expect_refused(table, health);
+    health = health_of("a", "i");
+    health.heartbeat_ms = -1;
+    expect_refused(table, health);
+    expect_refused(table, health_of("no name", "i"));
+    expect_refused(table, health_of("", "i"));
+    expect_refused(table, health_of("a", ""));
+    health = health_of("a", "i");
+    cr_assert_eq(agent_table_put(table, TEXT("j/a"), &health, 0, 0, 0, &error), ERROR_REJECT);
+    cr_assert_eq(agent_table_put(table, TEXT(""), &health, 0, 0, 0, &error), ERROR_REJECT);
+    agent_table_free(table);
+}
+
+Test(runtime_agents, their_number_is_bounded_and_the_dead_make_room)
+{
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    char name[32];
+    for (int i = 0; i < AGENT_TABLE_MAX; i++) {
+        (void)snprintf(name, sizeof(name), "i%d", i);
+        struct agent_health health = health_of("a", name);
+        cr_assert_eq(put_at(table, &health, 0), ERROR_OK);
+    }
+    struct agent_health late = health_of("a", "late");
+    cr_assert_eq(put_at(table, &late, 5999), ERROR_REJECT);
+    cr_assert_eq(agent_table_count(table), AGENT_TABLE_MAX);
+    cr_assert_eq(put_at(table, &late, 6000), ERROR_OK);
+    cr_assert_eq(agent_table_count(table), 1);
+    agent_table_free(table);
+}
+
+/* ---- on a topic ---- */
+
+struct stage {
+    struct clock_manual clock;
+    struct loop *loop;
+    struct broker_memory_cluster *cluster;
+    struct codec *codec;
+    struct service_context service;
+    struct node *node;
+    struct agent_table *table;
+    struct seen seen;
+};
+
+static void settle(struct stage *stage)
+{
+    while (broker_memory_settle(stage->cluster, 100000) > 0 || loop_once(stage->loop, 0) > 0)
+        continue;
+}
+
+static void on_ready(void *ctx)
+{
+    struct stage *stage = ctx;
+    stage->table = agent_table_follow(stage->node, &ops, &stage->seen);
+}
+
+static const struct node_ops node_ops = {.ready = on_ready};
+
+static void append(struct stage *stage, const struct agent_health *health, bool tombstone)
+{
+    char key[256];
+    struct buffer bytes = {.size = 0};
+    int size = snprintf(key, sizeof(key), "%.*s/%.*s", TEXT_ARG(health->instance),
+                        TEXT_ARG(health->agent));
+    codec_encode(stage->codec, RECORD_AGENT_HEALTH, health, &bytes);
+    struct text value = {(const char *)bytes.data, (uint32_t)bytes.size};
+    (void)broker_memory_append(stage->cluster, "t.agents", 0, (struct text){key, (uint32_t)size},
+                               tombstone ? (struct text){NULL, 0} : value);
+    buffer_deinit(&bytes);
+}
+
+static struct stage *stage_new(void)
+{
+    static struct stage stage;
+    struct error error;
+    clock_manual_init(&stage.clock, START_MS);
+    cr_assert(loop_new(&stage.clock.clock, &stage.loop, &error) == ERROR_OK);
+    stage.cluster = broker_memory_cluster_new(1, &stage.clock.clock);
+    broker_memory_topic(stage.cluster, "t.commands", 1);
+    broker_memory_topic(stage.cluster, "t.events", 1);
+    broker_memory_topic(stage.cluster, "t.schemas", 1);
+    broker_memory_topic(stage.cluster, "t.agents", 1);
+    stage.codec = codec_new();
+    stage.service = (struct service_context){.name = "test",
+                                             .instance_id = "t1",
+                                             .clock = &stage.clock.clock,
+                                             .config = config_new(),
+                                             .loop = stage.loop};
+    cr_assert(config_set(stage.service.config, "topics.prefix", "t", &error) == ERROR_OK);
+    cr_assert(config_finish(stage.service.config, &error) == ERROR_OK);
+    log_set_level(LOG_LEVEL_ERROR);
+    return &stage;
+}
+
+static void stage_open(struct stage *stage)
+{
+    struct error error;
+    struct broker *broker = broker_memory_new(stage->cluster, "t1");
+    cr_assert(node_open_on(&stage->service, broker, 0, &node_ops, stage, &stage->node, &error) ==
+                  ERROR_OK,
+              "%s", error.message);
+    settle(stage);
+}
+
+static void stage_free(struct stage *stage)
+{
+    agent_table_free(stage->table);
+    node_close(stage->node);
+    config_free(stage->service.config);
+    codec_free(stage->codec);
+    broker_memory_cluster_free(stage->cluster);
+    loop_free(stage->loop);
+}
+
+static void advance(struct stage *stage, int64_t ms)
+{
+    clock_manual_advance(&stage->clock, ms);
+    settle(stage);
+}
+
+Test(runtime_agents, the_topic_is_followed)
+{
+    struct stage *stage = stage_new();
+    struct agent_health dead = health_of("a", "dead");
+    struct agent_health alive = health_of("a", "alive");
+    struct agent_health stopped = health_of("a", "stopped");
+    append(stage, &dead, false);
+    append(stage, &stopped, false);
+    clock_manual_advance(&stage->clock, 5000);
+    append(stage, &stopped, true);
+    append(stage, &alive, false);
+    clock_manual_advance(&stage->clock, 1000);
+    stage_open(stage);
+    cr_assert(agent_table_is_complete(stage->table));
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    cr_assert_str_eq(agent_table_find(stage->table, TEXT("a"))->entries->instance, "alive");
+    cr_assert_eq(stage->seen.changed, 1);
+    cr_assert_eq(stage->seen.lapsed, 1);
+    /* It beats on, and then no more. */
+    for (int i = 0; i < 10; i++) {
+        advance(stage, 2000);
+        append(stage, &alive, false);
+        settle(stage);
+    }
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    advance(stage, 5999);
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    advance(stage, 1);
+    cr_assert_eq(agent_table_count(stage->table), 0);
+    cr_assert_eq(stage->seen.lapsed, 2);
+    stage_free(stage);
+}
+
+Test(runtime_agents, garbage_on_the_topic_hurts_nobody)
+{
+    struct stage *stage = stage_new();
+    struct agent_health fine = health_of("a", "i");
+    stage_open(stage);
+    (void)broker_memory_append(stage->cluster, "t.agents", 0, TEXT("i/a"), TEXT("garbage"));
+    (void)broker_memory_append(stage->cluster, "t.agents", 0, TEXT(""), TEXT(""));
+    append(stage, &fine, false);
+    settle(stage);
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    stage_free(stage);
+}

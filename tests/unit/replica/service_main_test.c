@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The whole life of a service, in this very process: it sends the signals to itself. */
+#include "replica/service_main.h"
+
+#include "platform/files.h"
+#include "platform/http/client.h"
+#include "platform/logger.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TRACE_SIZE = 512 };
+
+static char folder[64];
+static char trace[TRACE_SIZE];
+static int log_fd;
+
+static struct service_context *context;
+static struct http_client *client;
+static struct error start_error;
+static bool warm;
+static bool drains;
+static bool ask_when_draining;
+static void (*script)(void); /* runs once the loop does */
+static struct loop_work script_work;
+
+static void note(const char *what)
+{
+    size_t size = strlen(trace);
+    (void)snprintf(trace + size, sizeof(trace) - size, "%s ", what);
+}
+
+static void open_folder(void)
+{
+    (void)snprintf(folder, sizeof(folder), "/tmp/reeve-service-XXXXXX");
+    cr_assert(mkdtemp(folder) != NULL);
+    log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    log_set_fd(log_fd);
+}
+
+static void close_folder(void)
+{
+    log_set_fd(-1);
+    (void)close(log_fd);
+    (void)files_remove_tree(folder, NULL);
+}
+
+TestSuite(runtime_service_main, .init = open_folder, .fini = close_folder);
+
+static void ask_readyz(void (*then)(void));
+static void end_life(void);
+
+static void run_script(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    (void)loop;
+    (void)work;
+    (void)userdata;
+    script();
+}
+
+static enum error_class start(struct service_context *given, void **ret_state,
+                              struct error *ret_error)
+{
+    note("start");
+    context = given;
+    if (start_error.class != ERROR_OK) {
+        *ret_error = start_error;
+        return start_error.class;
+    }
+    struct http_client_options options = {.close_idle = true};
+    cr_assert(http_client_new(context->loop, &options, &client, ret_error) == ERROR_OK);
+    loop_work_init(&script_work, run_script, NULL);
+    loop_defer(context->loop, &script_work);
+    *ret_state = &warm;
+    return ERROR_OK;
+}
+
+static bool ready(void *state, char *ret_reason, size_t reason_size)
+{
+    (void)snprintf(ret_reason, reason_size, "warming up");
+    return *(bool *)state;
+}
+
+static void drain(void *state)
+{
+    (void)state;
+    note("drain");
+    if (ask_when_draining)
+        ask_readyz(end_life);
+    if (drains)
+        service_drained(context);
+}
+
+static void stop(void *state)
+{
+    (void)state;
+    note("stop");
+    http_client_free(client);
+}
+
+static const struct service service = {.name = "tester",
+                                       .bit = CONFIG_SCHEDULER,
+                                       .start = start,
+                                       .ready = ready,
+                                       .drain = drain,
+                                       .stop = stop};
+
+static int run(const char *flag)
+{
+    char *argv[] = {"--data-dir", folder, "--instance-id=t-1", (char *)(uintptr_t)flag};
+    return service_main(&service, flag != NULL ? 4 : 3, argv);
+}
+
+/* ---- asking /readyz, from inside ---- */
+
+static void (*next)(void);
+
+static void on_answer(const struct http_result *result, void *userdata)
+{
+    char text[64];
+    (void)userdata;
+    (void)snprintf(text, sizeof(text), "%d:%.*s", result->status,
+                   (int)strcspn(result->body.data, "\n"), result->body.data);
+    note(text);
+    next();
+}
+
+static void ask_readyz(void (*then)(void))
+{
+    char url[PATH_MAX];
+    char path[PATH_MAX];
+    char *port = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof(path), "%s/http.port", context->data_dir);
+    cr_assert(files_read(path, 16, &port, &size, NULL) == ERROR_OK);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%s", port);
+    url[strcspn(url, "\n")] = '\0';
+    (void)strncat(url, "/readyz", sizeof(url) - strlen(url) - 1);
+    free(port);
+    next = then;
+    struct http_request request = {.method = "GET", .url = url, .timeout_ms = 20000};
+    cr_assert(http_client_send(client, &request, on_answer, NULL, NULL, NULL) == ERROR_OK);
+}
+
+static void end_life(void)
+{
+    service_drained(context);
+}
+
+static void terminate(void)
+{
+    cr_assert(kill(getpid(), SIGTERM) == 0);
+    ask_when_draining = true;
+}
+
+static void get_warm(void)
+{
+    warm = true;
+    ask_readyz(terminate);
+}
+
+static void live(void)
+{
+    cr_assert_str_eq(context->instance_id, "t-1");
+    cr_assert_str_eq(context->data_dir, folder);
+    ask_readyz(get_warm);
+}
+
+Test(runtime_service_main, lives_drains_and_leaves)
+{
+    char path[PATH_MAX];
+    int lock = -1;
+    script = live;
+    cr_assert(run(NULL) == EXIT_CODE_OK);
+    cr_assert_str_eq(trace, "start 503:warming up 200:ok drain 503:draining stop ");
+    (void)snprintf(path, sizeof(path), "%s/http.port", folder);
+    cr_assert(!files_exists(path));
+    cr_assert(files_lock(folder, &lock, NULL) == ERROR_OK, "the lock is given back");
+    files_unlock(lock);
+}
+
+static void signal_once(void)
+{
+    cr_assert(kill(getpid(), SIGINT) == 0);
+}
+
+static void signal_twice(void)
+{
+    cr_assert(kill(getpid(), SIGTERM) == 0);
+    cr_assert(kill(getpid(), SIGINT) == 0);
+}
+
+Test(runtime_service_main, a_drained_service_leaves_at_once)
+{
+    script = signal_once;
+    drains = true;
+    cr_assert(run("--drain-timeout-ms=1d") == EXIT_CODE_OK);
+    cr_assert_str_eq(trace, "start drain stop ");
+}
+
+Test(runtime_service_main, a_service_that_does_not_drain_is_stopped)
+{
+    script = signal_once;
+    cr_assert(run("--drain-timeout-ms=20") == EXIT_CODE_OK);
+    cr_assert_str_eq(trace, "start drain stop ");
+}
+
+Test(runtime_service_main, a_second_signal_ends_it)
+{
+    script = signal_twice;
+    cr_assert(run("--drain-timeout-ms=1d") == EXIT_CODE_OK);
+    cr_assert_str_eq(trace, "start drain stop ");
+}
+
+static void fail(void)
+{
+    struct error error = {0};
+    (void)error_set(&error, ERROR_RETRY, "BrokerUnavailable", "nobody answers");
+    service_fail(context, &error);
+}
+
+Test(runtime_service_main, a_failure_ends_it_with_its_code)
+{
+    script = fail;
+    cr_assert(run(NULL) == EXIT_CODE_UNAVAILABLE);
+    cr_assert_str_eq(trace, "start stop ");
+}
+
+Test(runtime_service_main, failed_starts_have_their_codes)
+{
+    static const struct {
+        enum error_class class;
+        const char *code;
+        int exit_code;
+    } cases[] = {{ERROR_RETRY, "BrokerUnavailable", EXIT_CODE_UNAVAILABLE},
+                 {ERROR_REJECT, "TopicsMissing", EXIT_CODE_DATA},
+                 {ERROR_REJECT, "Config", EXIT_CODE_CONFIG},
+                 {ERROR_FATAL, "Bug", EXIT_CODE_INTERNAL}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)error_set(&start_error, cases[i].class, cases[i].code, "no");
+        cr_assert(run(NULL) == cases[i].exit_code, "%s", cases[i].code);
+    }
+    cr_assert_str_eq(trace, "start start start start ");
+}
+
+Test(runtime_service_main, wrong_command_lines_and_busy_directories_start_nothing)
+{
+    int lock = -1;
+    cr_assert(run("--data-dri=/x") == EXIT_CODE_USAGE);
+    cr_assert(run("--http-port=x") == EXIT_CODE_CONFIG);
+    cr_assert(files_lock(folder, &lock, NULL) == ERROR_OK);
+    cr_assert(run(NULL) == EXIT_CODE_INTERNAL);
+    files_unlock(lock);
+    cr_assert(run("--http-host=nowhere.invalid") == EXIT_CODE_CONFIG);
+    cr_assert(run("--help") == EXIT_CODE_OK);
+    cr_assert_str_eq(trace, "");
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* OrderExpired takes an order out of the store: its row, and in the console its history and index
+ * rows, too. Who decides and who folds agree, however the log is cut into commits. */
+#include "replica/view.h"
+#include "tests/lib/engine_workflow.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(view_expiry);
+
+enum { LOG_MAX = 64, NOW = 1000000, ENDED = NOW };
+
+/* A partition's log, its owner, and what the owner decides with. */
+struct partition {
+    struct store_env *env;
+    struct codec *codec;
+    struct heap_arena heap;
+    const struct workflow *workflow;
+    const char *folder;
+    struct view *owner;
+    struct buffer log[LOG_MAX];
+    int64_t count;
+    int64_t commands;
+    int64_t now;
+};
+
+static struct view *open_view(const struct partition *partition, const char *name, bool history)
+{
+    struct view_options options = {.env = partition->env,
+                                   .codec = partition->codec,
+                                   .path = kit_path(partition->folder, name),
+                                   .cache_orders = 2,
+                                   .deadlines = true,
+                                   .history = history};
+    struct view *view = NULL;
+    struct error error = {0};
+    bool dropped = false;
+    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
+    view_set_cluster_id(view, "kit");
+    return view;
+}
+
+static struct text value_at(const struct partition *partition, int64_t offset)
+{
+    const struct buffer *buffer = &partition->log[offset];
+    return (struct text){(const char *)buffer->data, (uint32_t)buffer->size};
+}
+
+static void fold(const struct partition *partition, struct view *view, int64_t offset)
+{
+    struct error error = {0};
+    struct view_folded folded;
+    struct broker_record record = {
+        .topic = "p.events", .offset = offset, .value = value_at(partition, offset)};
+    cr_assert(view_fold(view, &record, &folded, &error) == ERROR_OK, "%s", error.message);
+    cr_assert_eq(folded.admission, ADMITTED);
+}
+
+static void commit(struct view *view)
+{
+    struct error error = {0};
+    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+    view_tidy(view);
+}
+
+static void begin(struct partition *partition)
+{
+    *partition = (struct partition){.env = kit_env(), .codec = codec_new(), .now = NOW};
+    partition->folder = kit_folder();
+    heap_arena_init(&partition->heap, 4096);
+    partition->workflow = workflow_of(&partition->heap.arena, "A");
+    partition->owner = open_view(partition, "owner", false);
+    struct claim claim = {.instance = TEXT("s-1"), .claimed_at = NOW, .partition_count = 1};
+    claim.claim_id.bytes[0] = 7;
+    codec_encode(partition->codec, RECORD_CLAIM, &claim, &partition->log[partition->count++]);
+    fold(partition, partition->owner, 0);
+}
+
+static void end(struct partition *partition)
+{
+    view_close(partition->owner);
+    for (int64_t i = 0; i < partition->count; i++)
+        buffer_deinit(&partition->log[i]);
+    heap_arena_deinit(&partition->heap);
+    codec_free(partition->codec);
+    store_env_free(partition->env);
+}
+
+static const struct order *order_of(struct view *view, const char *id)
+{
+    const struct order *order = NULL;
+    struct error error = {0};
+    cr_assert(view_order(view, text_of(id), &order, &error) == ERROR_OK, "%s", error.message);
+    return order;
+}
+
+/* The owner decides the command. Returns the kind of the first event. */
+static enum event_kind decided(struct partition *partition, const struct command *cmd)
+{
+    struct error error = {0};
+    char id[64];
+    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(cmd->order_id));
+    struct decide_input input = {.now = partition->now,
+                                 .margin_ms = 1,
+                                 .instance = TEXT("s-1"),
+                                 .workflow = partition->workflow,
+                                 .command_offset = partition->commands++,
+                                 .command_time = partition->now};
+    struct decision decision;
+    decide(order_of(partition->owner, id), cmd, &input, &partition->heap.arena, &decision);
+    const struct checkpoint *checkpoint = view_checkpoint(partition->owner);
+    decision.claim_id = checkpoint->claim_id;
+    decision.sequence = checkpoint->next_sequence;
+    cr_assert_lt(partition->count, LOG_MAX);
+    int64_t offset = partition->count++;
+    codec_encode(partition->codec, RECORD_DECISION, &decision, &partition->log[offset]);
+    cr_assert(view_decided(partition->owner, &decision, value_at(partition, offset), offset,
+                           &error) == ERROR_OK,
+              "%s", error.message);
+    return decision.events[0].kind;
+}
+
+static void submit(struct partition *partition, const char *id)
+{
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};
+    cmd.submit_order = (struct order_details){
+        .order_id = text_of(id), .currency = TEXT("EUR"), .workflow = TEXT("test")};
+    cr_assert_eq(decided(partition, &cmd), EVENT_ORDER_ACCEPTED);
+    cr_assert_not_null(order_of(partition->owner, id));
+}
+
+static void complete(struct partition *partition, const char *id)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(id)};
+    cmd.report_step = (struct report_step){
+        .order_id = text_of(id), .step = TEXT("A"), .attempt = 1, .succeeded = true};
+    cr_assert_eq(decided(partition, &cmd), EVENT_STEP_SUCCEEDED);
+}
+
+static enum event_kind expire(struct partition *partition, const char *id)
+{
+    struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = text_of(id)};
+    cmd.expire_order = (struct expire_order){text_of(id), ENDED, TEXT("auditor")};
+    return decided(partition, &cmd);
+}
+
+/* ---- what a store holds ---- */
+
+static struct content_hash digest_of(struct view *view, uint64_t *ret_orders)
+{
+    struct content_hash digest;
+    struct error error = {0};
+    cr_assert(store_digest(view_store(view), &digest, ret_orders, &error) == ERROR_OK, "%s",
+              error.message);
+    return digest;
+}
+
+static bool count_index(void *ctx, int64_t updated_at, struct text order_id)
+{
+    (void)updated_at;
+    (void)order_id;
+    ++*(int *)ctx;
+    return true;
+}
+
+static bool count_history(void *ctx, int64_t offset, struct text decision)
+{
+    (void)offset;
+    (void)decision;
+    ++*(int *)ctx;
+    return true;
+}
+
+static void expect_rows(struct view *view, const char *id, int index_rows, int history_rows)
+{
+    static const struct text values[STORE_INDEX_COUNT] = {
+        [INDEX_STATE] = {"Processed", 9}, [INDEX_WORKFLOW] = {"test", 4}};
+    struct store *store = view_store(view);
+    struct error error;
+    int index = 0;
+    int history = 0;
+    for (int i = 0; i < STORE_INDEX_COUNT; i++)
+        cr_assert(store_scan_index(store, (enum store_index)i, values[i], INT64_MAX, TEXT(""),
+                                   count_index, &index, &error) == ERROR_OK);
+    cr_assert(store_scan_history(store, text_of(id), 0, count_history, &history, &error) ==
+              ERROR_OK);
+    cr_expect_eq(index, index_rows, "%s: %d rows of the index, not %d", id, index, index_rows);
+    cr_expect_eq(history, history_rows, "%s: %d Decisions, not %d", id, history, history_rows);
+}
+
+/* Folds the whole log into a store of its own, one commit for each `per_commit` records. */
+static struct view *fold_all(struct partition *partition, const char *name, int64_t per_commit)
+{
+    struct view *view = open_view(partition, name, true);
+    for (int64_t i = 0; i < partition->count; i++) {
+        fold(partition, view, i);
+        if ((i + 1) % per_commit == 0)
+            commit(view);
+    }
+    commit(view);
+    return view;
+}
+
+/* Owner and folders hold `orders` orders and agree; the last folder has so many rows. */
+static void expect_agreement(struct partition *partition, uint64_t orders, const char *id,
+                             int index_rows, int history_rows)
+{
+    static const int64_t cuts[] = {1, 2, 3, LOG_MAX};
+    static int folds;
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        char name[32];
+        uint64_t count = 0;
+        (void)snprintf(name, sizeof(name), "fold-%d", folds++);
+        struct view *view = fold_all(partition, name, cuts[i]);
+        struct content_hash digest = digest_of(view, &count);
+        cr_expect_eq(count, orders);
+        expect_rows(view, id, index_rows, history_rows);
+        struct content_hash owners = digest_of(partition->owner, &count);
+        cr_expect_eq(count, orders);
+        cr_expect_arr_eq(digest.bytes, owners.bytes, sizeof(digest.bytes));
+        view_close(view);
+    }
+}
+
+/* ---- the tests ---- */
+
+Test(view_expiry, an_expired_order_leaves_the_store)
+{
+    struct partition partition;
+    begin(&partition);
+    submit(&partition, "o-1");
+    submit(&partition, "o-2");
+    complete(&partition, "o-1");
+    complete(&partition, "o-2");
+    commit(partition.owner);
+    expect_agreement(&partition, 2, "o-1", 6, 2);
+    cr_expect_eq(expire(&partition, "o-1"), EVENT_ORDER_EXPIRED);
+    cr_expect_null(order_of(partition.owner, "o-1"));
+    commit(partition.owner);
+    cr_expect_null(order_of(partition.owner, "o-1"));
+    expect_agreement(&partition, 1, "o-1", 3, 0);
+    cr_expect_eq(expire(&partition, "o-2"), EVENT_ORDER_EXPIRED);
+    commit(partition.owner);
+    expect_agreement(&partition, 0, "o-2", 0, 0);
+    end(&partition);
+}
+
+Test(view_expiry, a_command_after_it_finds_no_order)
+{
+    struct partition partition;
+    begin(&partition);
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    cr_expect_eq(expire(&partition, "o-1"), EVENT_ORDER_EXPIRED);
+    cr_expect_eq(expire(&partition, "o-1"), EVENT_COMMAND_REJECTED); /* in the same batch */
+    commit(partition.owner);
+    cr_expect_eq(expire(&partition, "o-1"), EVENT_COMMAND_REJECTED);
+    commit(partition.owner);
+    cr_expect_null(order_of(partition.owner, "o-1"));
+    expect_agreement(&partition, 0, "o-1", 0, 2); /* what was refused since */
+    end(&partition);
+}
+
+Test(view_expiry, the_same_id_may_be_submitted_again_in_the_same_batch)
+{
+    struct partition partition;
+    begin(&partition);
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    expire(&partition, "o-1");
+    submit(&partition, "o-1");
+    cr_expect_eq(order_of(partition.owner, "o-1")->version, 1);
+    commit(partition.owner);
+    complete(&partition, "o-1");
+    cr_expect_eq(order_of(partition.owner, "o-1")->state, ORDER_PROCESSED);
+    commit(partition.owner);
+    expect_agreement(&partition, 1, "o-1", 3, 2);
+    expire(&partition, "o-1");
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    expire(&partition, "o-1");
+    commit(partition.owner);
+    expect_agreement(&partition, 0, "o-1", 0, 0);
+    end(&partition);
+}
+
+Test(view_expiry, it_stays_where_decisions_are_in_flight_and_comes_back_with_a_rollback)
+{
+    struct partition partition;
+    struct error error;
+    begin(&partition);
+    submit(&partition, "o-1");
+    complete(&partition, "o-1");
+    commit(partition.owner);
+    expire(&partition, "o-1");
+    cr_assert(view_rollback(partition.owner, &error) == ERROR_OK);
+    cr_expect_eq(order_of(partition.owner, "o-1")->state, ORDER_PROCESSED);
+    fold(&partition, partition.owner, partition.count - 1);
+    view_hold(partition.owner, true);
+    commit(partition.owner);
+    cr_expect_null(order_of(partition.owner, "o-1"));
+    submit(&partition, "o-1"); /* while what expired still is in memory */
+    view_hold(partition.owner, false);
+    commit(partition.owner);
+    cr_expect_eq(order_of(partition.owner, "o-1")->version, 1);
+    expect_agreement(&partition, 1, "o-1", 2, 1);
+    end(&partition);
+}

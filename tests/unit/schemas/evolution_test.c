@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other writers' schemas: newer, older, and those that are refused. All records under systematic
+ * changes, made by another implementation, are in test_schemas.py; here are the cases that need
+ * bytes made by hand. */
+#include "schemas/avro/schema.h"
+#include "tests/unit/schemas/kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t fingerprint_of(struct kit *kit, struct text avsc)
+{
+    const struct avro_type *type = NULL;
+    cr_assert_eq(avro_schema_parse(avsc, &kit->memory.arena, &type, &kit->error), ERROR_OK, "%s",
+                 kit->error.message);
+    return avro_schema_fingerprint(type, &kit->memory.arena);
+}
+
+static uint64_t learn(struct kit *kit, struct text avsc)
+{
+    uint64_t fingerprint = fingerprint_of(kit, avsc);
+    cr_assert_not(codec_knows(kit->codec, fingerprint));
+    cr_assert_eq(codec_learn(kit->codec, avsc, &kit->error), ERROR_OK, "%s", kit->error.message);
+    cr_assert(codec_knows(kit->codec, fingerprint));
+    cr_assert_eq(codec_learn(kit->codec, avsc, &kit->error), ERROR_OK, "learning twice is fine");
+    return fingerprint;
+}
+
+static void learns_not(struct text avsc, const char *code)
+{
+    struct kit kit;
+    kit_init(&kit);
+    cr_assert_eq(codec_learn(kit.codec, avsc, &kit.error), ERROR_REJECT, "%.*s", TEXT_ARG(avsc));
+    cr_assert_str_eq(kit.error.code, code, "%s", kit.error.message);
+    kit_deinit(&kit);
+}
+#define LEARNS_NOT(literal, code) learns_not(TEXT(literal), code)
+
+static void put_decision_head(struct buffer *bytes)
+{
+    put_bytes(bytes, "0123456789abcdef", 16);
+    for (int i = 0; i < 3; i++)
+        put_long(bytes, i);
+    put_string(bytes, "order");
+    put_long(bytes, 7);
+    put_long(bytes, 1);
+    put_string(bytes, "");
+    put_long(bytes, 9);
+    put_long(bytes, -1);
+}
+
+/* A newer Decision: one more event, one more field in an event that we know. */
+static struct text newer_decision(struct kit *kit)
+{
+    return kit_schema(
+        kit, RECORD_DECISION, "     \"items\": [",
+        "     \"items\": [{\"type\": \"record\", \"name\": \"OrderForgotten\", \"fields\": []}, ");
+}
+
+Test(schemas_evolution, an_unknown_event_is_fatal_and_its_neighbours_are_read)
+{
+    struct kit kit;
+    kit_init(&kit);
+    uint64_t fingerprint = learn(&kit, newer_decision(&kit));
+    struct buffer bytes = {0};
+    put_marker(&bytes, fingerprint);
+    put_decision_head(&bytes);
+    put_long(&bytes, 1);
+    put_long(&bytes, 8); /* StepExhausted is the 8th event: all moved up by one */
+    put_string(&bytes, "Pay");
+    put_long(&bytes, 0);
+    put_long(&bytes, 3);
+    put_string(&bytes, "why");
+    size_t one = bytes.size;
+    put_long(&bytes, 0);
+    cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(kit.record.decision.events[0].kind, EVENT_STEP_EXHAUSTED);
+    cr_assert_eq(kit.record.decision.events[0].step_marked.ref.attempt, 3);
+
+    bytes.size = one;
+    put_long(&bytes, 1);
+    put_long(&bytes, 0); /* OrderForgotten */
+    put_long(&bytes, 0);
+    kit_refuses(&kit, text_of_buffer(&bytes), ERROR_FATAL, "UnknownEvent");
+    cr_assert_not_null(strstr(kit.error.message, "OrderForgotten"));
+    buffer_deinit(&bytes);
+    kit_deinit(&kit);
+}
+
+/* tests/golden/old: a schema that reeve once had, and what it wrote with it. */
+static void decode_old(struct kit *kit, const char *name)
+{
+    static char avsc[1 << 16];
+    const char *root = getenv("REEVE_SOURCE_DIR");
+    char path[1024];
+    (void)snprintf(path, sizeof(path), "%s/tests/golden/old/%s.avsc", root != NULL ? root : ".",
+                   name);
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file, "%s", path);
+    size_t size = fread(avsc, 1, sizeof(avsc), file);
+    (void)fclose(file);
+    (void)learn(kit, (struct text){avsc, (uint32_t)size});
+    (void)snprintf(path, sizeof(path), "old/%s", name);
+    cr_assert_eq(kit_decode(kit, kit_golden(kit, path)), ERROR_OK, "%s", kit->error.message);
+}
+
+Test(schemas_evolution, a_log_from_before_routing_is_read)
+{
+    struct kit kit;
+    kit_init(&kit);
+    decode_old(&kit, "Decision");
+    const struct decision *decision = &kit.record.decision;
+    cr_assert_eq(decision->event_count, EVENT_COMMAND_DEAD_LETTERED);
+    for (uint32_t i = 0; i < decision->event_count; i++)
+        cr_assert_eq(decision->events[i].kind, (enum event_kind)(i + 1));
+    const struct step_started *started = &decision->events[2].step_started;
+    cr_assert(text_equal(started->agent, TEXT("bank")));
+    cr_assert(text_empty(started->routing_reason));
+    cr_assert_eq(decision->events[20].command_rejected.command, COMMAND_START_STEP);
+    decode_old(&kit, "ResubmitStep");
+    cr_assert(text_equal(kit.record.command.resubmit_step.by, TEXT("bob")));
+    cr_assert_not(kit.record.command.resubmit_step.new_generation);
+    kit_deinit(&kit);
+}
+
+Test(schemas_evolution, symbols_are_matched_by_name)
+{
+    struct kit kit;
+    kit_init(&kit);
+    uint64_t fingerprint =
+        learn(&kit, kit_schema(&kit, RECORD_SUBMIT_ORDER, "[\"high\", \"normal\", \"low\"]",
+                               "[\"low\", \"urgent\", \"normal\", \"high\"]"));
+    static const char *const codes[] = {NULL, "BadValue", NULL, NULL};
+    static const enum priority priorities[] = {PRIORITY_LOW, 0, PRIORITY_NORMAL, PRIORITY_HIGH};
+    for (int index = 0; index < 4; index++) {
+        struct buffer bytes = {0};
+        put_marker(&bytes, fingerprint);
+        put_string(&bytes, "1");
+        put_string(&bytes, "");
+        put_string(&bytes, "EUR");
+        put_bytes(&bytes, "\0\0", 2);
+        put_long(&bytes, index);
+        put_string(&bytes, "");
+        put_string(&bytes, "flow");
+        put_bytes(&bytes, "\0\0\0", 3);
+        if (codes[index] != NULL) {
+            kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, codes[index]);
+        } else {
+            cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK);
+            cr_assert_eq(kit.record.command.submit_order.priority, priorities[index]);
+        }
+        buffer_deinit(&bytes);
+    }
+    kit_deinit(&kit);
+}
+
+#define ATTEMPT_FIELDS                                                                          \
+    "{\"name\": \"claim_id\", \"type\": {\"type\": \"fixed\", \"name\": \"U\", \"size\": 16}}," \
+    "{\"name\": \"command_offset\", \"type\": \"long\"}"
+#define ATTEMPT_OF(fields)                                                                         \
+    "{\"type\": \"record\", \"name\": \"Attempt\", \"namespace\": \"reeve\", \"fields\": [" fields \
+    "]}"
+
+Test(schemas_evolution, elements_without_bytes_cost_nothing)
+{
+    struct kit kit;
+    kit_init(&kit);
+    uint64_t fingerprint = learn(
+        &kit,
+        TEXT(ATTEMPT_OF("{\"name\": \"air\", \"type\": {\"type\": \"array\", \"items\": \"null\"}},"
+                        "{\"name\": \"more\", \"type\": {\"type\": \"array\", \"items\": "
+                        "{\"type\": \"record\", \"name\": \"E\", \"fields\": "
+                        "[{\"name\": \"n\", \"type\": \"null\"}]}}}," ATTEMPT_FIELDS)));
+    struct buffer bytes = {0};
+    put_marker(&bytes, fingerprint);
+    for (int array = 0; array < 2; array++) {
+        put_long(&bytes, INT64_MAX);
+        put_long(&bytes, -INT64_MAX);
+        put_long(&bytes, 0);
+        put_long(&bytes, 0);
+    }
+    put_bytes(&bytes, "0123456789abcdef", 16);
+    put_long(&bytes, 5);
+    cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(kit.record.attempt.command_offset, 5);
+    cr_assert_lt(kit.memory.arena.used, 512 * 1024);
+    buffer_deinit(&bytes);
+    kit_deinit(&kit);
+}
+
+Test(schemas_evolution, null_for_what_is_required_is_refused)
+{
+    struct kit kit;
+    kit_init(&kit);
+    struct text avsc = kit_schema(&kit, RECORD_ATTEMPT, "\"long\"", "[\"null\", \"long\"]");
+    struct buffer bytes = {0};
+    put_marker(&bytes, learn(&kit, avsc));
+    put_bytes(&bytes, "0123456789abcdef", 16);
+    size_t head = bytes.size;
+    put_long(&bytes, 1);
+    put_long(&bytes, -77);
+    cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(kit.record.attempt.command_offset, -77);
+    bytes.size = head;
+    put_long(&bytes, 0);
+    kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+    bytes.size = head;
+    put_long(&bytes, 2);
+    kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+    buffer_deinit(&bytes);
+    kit_deinit(&kit);
+}
+
+Test(schemas_evolution, an_event_beyond_the_union_is_refused)
+{
+    struct kit kit;
+    kit_init(&kit);
+    static const int64_t indexes[] = {EVENT_KIND_COUNT - 1, -1, INT64_MAX};
+    for (uint32_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
+        struct buffer bytes = {0};
+        put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_DECISION));
+        put_decision_head(&bytes);
+        put_long(&bytes, 1);
+        put_long(&bytes, indexes[i]);
+        put_bytes(&bytes, "\0\0\0\0\0\0", 6);
+        kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+        buffer_deinit(&bytes);
+    }
+    kit_deinit(&kit);
+}
+
+/* A value that fits the writer's long, but not our member. */
+Test(schemas_evolution, wider_numbers_are_held_against_the_member)
+{
+    static const int64_t attempts[] = {INT32_MAX, (int64_t)INT32_MAX + 1, -1};
+    struct kit kit;
+    kit_init(&kit);
+    uint64_t fingerprint =
+        learn(&kit, kit_schema(&kit, RECORD_RECOVER_STEP, "\"int\"", "\"long\""));
+    for (uint32_t i = 0; i < sizeof(attempts) / sizeof(attempts[0]); i++) {
+        struct buffer bytes = {0};
+        put_marker(&bytes, fingerprint);
+        put_string(&bytes, "1");
+        put_string(&bytes, "Pay");
+        put_long(&bytes, 0);
+        put_long(&bytes, attempts[i]);
+        put_long(&bytes, 99);
+        put_string(&bytes, "");
+        if (i == 0) {
+            cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK);
+            cr_assert_eq(kit.record.command.recover_step.attempt, INT32_MAX);
+        } else {
+            kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+        }
+        buffer_deinit(&bytes);
+    }
+    kit_deinit(&kit);
+}
+
+/* The specification's promotion of bytes to string, and the promise that a string is UTF-8. */
+Test(schemas_evolution, bytes_are_taken_for_texts)
+{
+    struct kit kit;
+    kit_init(&kit);
+    struct text avsc =
+        kit_schema(&kit, RECORD_CANCEL_ORDER, "\"name\": \"by\", \"type\": \"string\"",
+                   "\"name\": \"by\", \"type\": \"bytes\"");
+    uint64_t fingerprint = learn(&kit, avsc);
+    for (int good = 0; good < 2; good++) {
+        struct buffer bytes = {0};
+        put_marker(&bytes, fingerprint);
+        put_string(&bytes, "1");
+        put_string(&bytes, good ? "\xc3\xa9" : "\xc3");
+        put_string(&bytes, "");
+        put_string(&bytes, "");
+        if (good) {
+            cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK);
+            cr_assert(text_equal(kit.record.command.cancel_order.by, TEXT("\xc3\xa9")));
+        } else {
+            kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+        }
+        buffer_deinit(&bytes);
+    }
+    kit_deinit(&kit);
+}
+
+/* Numbers that index into the engine's arrays. */
+Test(schemas_evolution, a_retrier_beyond_the_policy_is_refused)
+{
+    struct kit kit;
+    kit_init(&kit);
+    for (int64_t retrier = RETRIERS_MAX - 1; retrier <= RETRIERS_MAX; retrier++) {
+        struct buffer bytes = {0};
+        put_marker(&bytes, codec_fingerprint(kit.codec, RECORD_DECISION));
+        put_decision_head(&bytes);
+        put_long(&bytes, 1);
+        put_long(&bytes, EVENT_STEP_RETRY_SCHEDULED - 1);
+        put_string(&bytes, "Pay");
+        put_long(&bytes, 0);
+        put_long(&bytes, 1);
+        put_long(&bytes, 1000);
+        put_long(&bytes, retrier);
+        put_long(&bytes, 1);
+        put_long(&bytes, 0);
+        if (retrier < RETRIERS_MAX)
+            cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK);
+        else
+            kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+        buffer_deinit(&bytes);
+    }
+    kit_deinit(&kit);
+}
+
+/* Skipping is as strict as reading. */
+Test(schemas_evolution, unknown_fields_are_skipped_within_bounds)
+{
+    struct kit kit;
+    kit_init(&kit);
+    uint64_t fingerprint = learn(
+        &kit, TEXT(ATTEMPT_OF(
+                  "{\"name\": \"a\", \"type\": \"string\"}, {\"name\": \"b\", \"type\": \"bytes\"},"
+                  "{\"name\": \"c\", \"type\": {\"type\": \"enum\", \"name\": \"C\", "
+                  "\"symbols\": [\"x\", \"y\", \"z\"]}},"
+                  "{\"name\": \"d\", \"type\": \"float\"}, {\"name\": \"e\", \"type\": \"double\"},"
+                  "{\"name\": \"f\", \"type\": {\"type\": \"map\", \"values\": "
+                  "{\"type\": \"array\", \"items\": \"int\"}}},"
+                  "{\"name\": \"g\", \"type\": [\"null\", \"string\"]}," ATTEMPT_FIELDS)));
+    struct buffer bytes = {0};
+    put_marker(&bytes, fingerprint);
+    put_string(&bytes, "text");
+    put_string(&bytes, "\xff\xfe");
+    size_t before_enum = bytes.size;
+    put_long(&bytes, 2);
+    put_bytes(&bytes, "abcd12345678", 12);
+    put_long(&bytes, -1); /* one key, a block of 6 bytes */
+    put_long(&bytes, 6);
+    put_string(&bytes, "k");
+    put_long(&bytes, 2);
+    put_long(&bytes, 63);
+    put_long(&bytes, -64);
+    put_long(&bytes, 0);
+    put_long(&bytes, 0); /* no more keys */
+    size_t before_union = bytes.size;
+    put_long(&bytes, 1);
+    put_string(&bytes, "z");
+    put_bytes(&bytes, "0123456789abcdef", 16);
+    put_long(&bytes, 1234567);
+    cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(kit.record.attempt.command_offset, 1234567);
+    for (uint32_t size = 10; size < bytes.size; size++)
+        kit_refuses(&kit, (struct text){(char *)bytes.data, size}, ERROR_REJECT, "Truncated");
+    bytes.data[before_union] = 4;
+    kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+    bytes.data[before_union] = 2;
+    bytes.data[before_enum] = 6;
+    kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
+    buffer_deinit(&bytes);
+    kit_deinit(&kit);
+}
+
+/* ---- schemas that are not learned ---- */
+
+Test(schemas_evolution, what_is_no_schema_is_not_learned)
+{
+    LEARNS_NOT("", "BadSchema");
+    LEARNS_NOT("no JSON", "BadSchema");
+    LEARNS_NOT("17", "BadSchema");
+    LEARNS_NOT("[]", "BadSchema");
+    LEARNS_NOT("\"nothing\"", "BadSchema");
+    LEARNS_NOT("{\"type\": \"record\", \"name\": \"Claim\"}", "BadSchema");
+    LEARNS_NOT("{\"type\": \"record\", \"fields\": []}", "BadSchema");
+    LEARNS_NOT("{\"type\": \"record\", \"name\": \"1\", \"fields\": []}", "BadSchema");
+    LEARNS_NOT("{\"type\": \"record\", \"name\": \"a..b\", \"fields\": []}", "BadSchema");
+    LEARNS_NOT(
+        ATTEMPT_OF("{\"name\": \"x\", \"type\": \"int\"}, {\"name\": \"x\", \"type\": \"int\"}"),
+        "BadSchema");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"x y\", \"type\": \"int\"}"), "BadSchema");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"x\"}"), "BadSchema");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"x\", \"type\": [\"null\", [\"int\"]]}"), "BadSchema");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"x\", \"type\": {\"type\": \"array\"}}"), "BadSchema");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"x\", \"type\": {\"type\": \"fixed\", \"name\": \"F\", "
+                          "\"size\": -1}}"),
+               "BadSchema");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"x\", \"type\": {\"type\": \"enum\", \"name\": \"E\", "
+                          "\"symbols\": []}}"),
+               "BadSchema");
+    LEARNS_NOT(
+        ATTEMPT_OF("{\"name\": \"x\", \"type\": {\"type\": \"fixed\", \"name\": \"Attempt\", "
+                   "\"size\": 1}}"),
+        "BadSchema");
+}
+
+Test(schemas_evolution, recursive_and_huge_schemas_are_not_learned)
+{
+    LEARNS_NOT(
+        ATTEMPT_OF("{\"name\": \"next\", \"type\": [\"null\", \"Attempt\"]}," ATTEMPT_FIELDS),
+        "BadSchema");
+    struct buffer deep = {0};
+    put_bytes(&deep,
+              "{\"type\": \"record\", \"name\": \"Attempt\", \"fields\": [{\"name\": \"x\", "
+              "\"type\": ",
+              strlen("{\"type\": \"record\", \"name\": \"Attempt\", \"fields\": [{\"name\": \"x\", "
+                     "\"type\": "));
+    size_t head = deep.size;
+    for (int i = 0; i < 3000; i++)
+        put_bytes(&deep, "{\"type\":\"array\",\"items\":", 24);
+    put_bytes(&deep, "\"null\"", 6);
+    for (int i = 0; i < 3000; i++)
+        put_bytes(&deep, "}", 1);
+    put_bytes(&deep, "}]}", 3);
+    learns_not(text_of_buffer(&deep), "BadSchema");
+
+    /* Each record holds the one before it twice: small as a text, 2^25 when written out. */
+    deep.size = head;
+    put_bytes(&deep, "\"int\"}", 6);
+    for (int i = 0; i < 25; i++) {
+        char field[256];
+        int size = snprintf(
+            field, sizeof(field),
+            ", {\"name\": \"f%d\", \"type\": {\"type\": \"record\", \"name\": \"R%d\","
+            " \"fields\": [{\"name\": \"a\", \"type\": \"%s%d\"}, {\"name\": \"b\","
+            " \"type\": \"%s%d\"}]}}",
+            i, i, i == 0 ? "in" : "R", i == 0 ? 0 : i - 1, i == 0 ? "in" : "R", i == 0 ? 0 : i - 1);
+        if (i == 0)
+            size =
+                snprintf(field, sizeof(field),
+                         ", {\"name\": \"f0\", \"type\": {\"type\": \"record\", \"name\": \"R0\", "
+                         "\"fields\": []}}");
+        put_bytes(&deep, field, (size_t)size);
+    }
+    put_bytes(&deep, "]}", 2);
+    learns_not(text_of_buffer(&deep), "BadSchema");
+    char *large = calloc(1, AVRO_SCHEMA_BYTES_MAX + 1);
+    cr_assert_not_null(large);
+    learns_not((struct text){large, AVRO_SCHEMA_BYTES_MAX + 1}, "BadSchema");
+    free(large);
+    buffer_deinit(&deep);
+}
+
+Test(schemas_evolution, what_cannot_be_mapped_is_not_learned)
+{
+    LEARNS_NOT("\"string\"", "UnknownRecord");
+    LEARNS_NOT("{\"type\": \"record\", \"name\": \"Stranger\", \"fields\": []}", "UnknownRecord");
+    LEARNS_NOT("{\"type\": \"fixed\", \"name\": \"Claim\", \"size\": 1}", "UnknownRecord");
+    LEARNS_NOT(ATTEMPT_OF(""), "Unmappable");
+    LEARNS_NOT(ATTEMPT_OF("{\"name\": \"claim_id\", \"type\": \"string\"},"
+                          "{\"name\": \"command_offset\", \"type\": \"long\"}"),
+               "Unmappable");
+    LEARNS_NOT(
+        ATTEMPT_OF("{\"name\": \"claim_id\", \"type\": {\"type\": \"fixed\", \"name\": \"U\", "
+                   "\"size\": 8}}, {\"name\": \"command_offset\", \"type\": \"long\"}"),
+        "Unmappable");
+    LEARNS_NOT(
+        ATTEMPT_OF("{\"name\": \"claim_id\", \"type\": {\"type\": \"fixed\", \"name\": \"U\", "
+                   "\"size\": 16}}, {\"name\": \"command_offset\", \"type\": \"double\"}"),
+        "Unmappable");
+    struct kit kit;
+    kit_init(&kit);
+    learns_not(kit_schema(&kit, RECORD_SUBMIT_ORDER, "\"scale\": 4", "\"scale\": 2"), "Unmappable");
+    learns_not(kit_schema(&kit, RECORD_SUBMIT_ORDER, "\"type\": \"map\", \"values\"",
+                          "\"type\": \"array\", \"items\""),
+               "Unmappable");
+    learns_not(kit_schema(&kit, RECORD_DECISION, "\"name\": \"failure_count\", \"type\": \"int\"",
+                          "\"name\": \"failure_count\", \"type\": \"string\""),
+               "Unmappable");
+    kit_deinit(&kit);
+}

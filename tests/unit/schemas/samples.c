@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See samples.h. All values differ from each other and from their defaults. */
+#include "tests/unit/schemas/samples.h"
+
+#define AT(n) (INT64_C(1700000000000) + (n))
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define UUID(first)                                                                                \
+    {                                                                                              \
+        {                                                                                          \
+            (first), 0x11, 0x22, 0x33, 0x44, 0x55, 0x46, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, \
+                0xee, 0xff                                                                         \
+        }                                                                                          \
+    }
+#define T(literal)                     \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
+
+/* ---- the order ---- */
+
+static struct order_line lines[] = {
+    {T("85123A"), T("WHITE HANGING HEART T-LIGHT HOLDER"), 6, {25500}},
+    {T("71053"), T("Caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x9a\x80"), 1000000000, {1}},
+    {T("zero"), T(""), 1, {0}},
+    {T("bounds"), T("-127 and 128 need their bytes"), 127, {-127}},
+    {T("more"), T("128"), 128, {128}},
+    {T("large"), T("all 18 digits"), -3, {DECIMAL_UNSCALED_MAX}},
+    {T("small"), T("all 18 digits"), 64, {-DECIMAL_UNSCALED_MAX}},
+};
+static struct attribute attributes[] = {
+    {T("channel"), T("web")},
+    {T("gift note"), T("line one\nline two")},
+    {T("z"), T("")},
+};
+#define DETAILS(id, pinned)                                                              \
+    {                                                                                    \
+        .order_id = T(id), .customer = T("17850"), .currency = T("GBP"), .lines = lines, \
+        .line_count = COUNT(lines), .attributes = attributes,                            \
+        .attribute_count = COUNT(attributes), .priority = PRIORITY_LOW,                  \
+        .reply_to = T("orders.replies.shop"), .workflow = T("order-fulfilment"),         \
+        .workflow_version = (pinned),                                                    \
+        .traceparent = T("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),     \
+        .content_hash = {                                                                \
+            {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}                      \
+        }                                                                                \
+    }
+static const struct order_details details = DETAILS("536365", 3);
+
+/* ---- commands ---- */
+
+static const struct command submit_order = {
+    .kind = COMMAND_SUBMIT_ORDER, .order_id = T("536365"), .submit_order = DETAILS("536365", 7)};
+/* What a stranger must fill at least. */
+static const struct command submit_order_least = {.kind = COMMAND_SUBMIT_ORDER,
+                                                  .order_id = T("536366"),
+                                                  .submit_order = {.order_id = T("536366"),
+                                                                   .currency = T("EUR"),
+                                                                   .priority = PRIORITY_NORMAL,
+                                                                   .workflow = T("three-steps")}};
+static const struct command cancel_order = {
+    .kind = COMMAND_CANCEL_ORDER,
+    .cancel_order = {T("536365"), T("ann"), T("ordered twice"), T("orders.replies.shop")}};
+static const struct command report_step = {.kind = COMMAND_REPORT_STEP,
+                                           .report_step = {.order_id = T("536365"),
+                                                           .step = T("TakePayment"),
+                                                           .direction = DIRECTION_UNDO,
+                                                           .attempt = 300,
+                                                           .succeeded = true,
+                                                           .output = T("{\"id\":1}"),
+                                                           .error_name = T("PaymentDeclined"),
+                                                           .error_message = T("no money"),
+                                                           .effect = EFFECT_APPLIED,
+                                                           .agent = T("payment"),
+                                                           .instance = T("payment-1")}};
+static const struct command recover_step = {
+    .kind = COMMAND_RECOVER_STEP,
+    .recover_step = {T("536365"), T("TakePayment"), DIRECTION_UNDO, 2, AT(1), T("supervisor-1")}};
+static const struct command start_step = {
+    .kind = COMMAND_START_STEP,
+    .start_step = {T("536365"), T("TakePayment"), DIRECTION_UNDO, 5, AT(2), T("supervisor-1")}};
+static const struct command time_out_order = {
+    .kind = COMMAND_TIME_OUT_ORDER, .time_out_order = {T("536365"), AT(3), T("supervisor-2")}};
+static const struct command compensate_order = {
+    .kind = COMMAND_COMPENSATE_ORDER,
+    .compensate_order = {T("536365"), T("bob"), T("the customer gave up")}};
+static const struct command resubmit_step = {
+    .kind = COMMAND_RESUBMIT_STEP,
+    .resubmit_step = {T("536365"), T("TakePayment"), T("bob"), T("bank is back"), true}};
+static const struct command expire_order = {
+    .kind = COMMAND_EXPIRE_ORDER, .expire_order = {T("536365"), AT(31), T("supervisor-3")}};
+static const struct command extend_step = {.kind = COMMAND_EXTEND_STEP,
+                                           .extend_step = {T("536365"), T("TakePayment"),
+                                                           DIRECTION_UNDO, 6, AT(32),
+                                                           T("half done"), T("bank"), T("bank-1")}};
+
+/* ---- the log ---- */
+
+static const struct claim claim = {
+    .claim_id = UUID(1), .instance = T("scheduler-1"), .claimed_at = AT(4), .partition_count = 12};
+static const struct claim claim_reset = {.claim_id = UUID(2),
+                                         .instance = T("scheduler-2"),
+                                         .claimed_at = AT(5),
+                                         .partition_count = 6,
+                                         .has_reset = true,
+                                         .reset = {77, T("carol"), T("commands were lost")}};
+static const struct attempt attempt = {UUID(3), 4611686018427387904};
+
+static struct step_plan plans[] = {{T("ReserveStock"), T("stock")}, {T("TakePayment"), T("bank")}};
+#define REF(n)                                \
+    {                                         \
+        T("TakePayment"), DIRECTION_UNDO, (n) \
+    }
+#define MARK(n)                                            \
+    {                                                      \
+        T("code" n), T("reason" n), T("by" n), T("step" n) \
+    }
+static struct event events[] = {
+    {EVENT_ORDER_ACCEPTED, .order_accepted = {DETAILS("536365", 3), plans, 2, AT(6), 1001}},
+    {EVENT_ORDER_STARTED, .order_marked = MARK("2")},
+    {EVENT_STEP_STARTED, .step_started = {REF(3), 31, T("bank"), T("refund"), T("scheduler-1"),
+                                          AT(7), 1002, T("bank: 4 of 16 free")}},
+    {EVENT_STEP_SUCCEEDED, .step_succeeded = {REF(4), T("{\"ok\":true}"), T("payment-1")}},
+    {EVENT_STEP_FAILED,
+     .step_failed = {REF(5), T("Declined"), T("no money"), EFFECT_APPLIED, 51, T("payment-2")}},
+    {EVENT_STEP_TIMED_OUT,
+     .step_timed_out = {REF(6), EFFECT_APPLIED, 61, AT(8), T("supervisor-1")}},
+    {EVENT_STEP_RETRY_SCHEDULED, .step_retry_scheduled = {REF(7), AT(9), 7, 71}},
+    {EVENT_STEP_EXHAUSTED, .step_marked = {REF(8), T("no retry is left")}},
+    {EVENT_STEP_SKIPPED, .step_marked = {REF(9), T("nothing to undo")}},
+    {EVENT_STEP_COMPENSATED, .step_marked = {REF(10), T("undone")}},
+    {EVENT_STEP_RESUBMITTED, .step_resubmitted = {REF(11), 111, T("bob"), T("bank is back")}},
+    {EVENT_ORDER_CANCELLED, .order_marked = MARK("12")},
+    {EVENT_ORDER_TIMED_OUT, .order_marked = MARK("13")},
+    {EVENT_COMPENSATION_STARTED, .order_marked = MARK("14")},
+    {EVENT_ORDER_PROCESSED, .order_marked = MARK("15")},
+    {EVENT_ORDER_COMPENSATED, .order_marked = MARK("16")},
+    {EVENT_ORDER_FAILED, .order_marked = MARK("17")},
+    {EVENT_ORDER_RESUMED, .order_marked = MARK("18")},
+    {EVENT_ALERT_RAISED, .order_marked = MARK("19")},
+    {EVENT_ALERT_CLOSED, .order_marked = MARK("20")},
+    {EVENT_COMMAND_REJECTED,
+     .command_rejected = {COMMAND_START_STEP, T("NotYetDue"), T("too early"), T("supervisor-1"),
+                          REF(21), AT(10)}},
+    {EVENT_REPORT_IGNORED,
+     .report_ignored = {REF(22), true, T("Superseded"), T("attempt 23 runs"), T("payment-1")}},
+    {EVENT_SUBMISSION_REPEATED, .order_marked = MARK("23")},
+    {EVENT_COMMAND_DEAD_LETTERED,
+     .command_dead_lettered = {T("\x00\xff\xc3\x28"), T("\xfe"), T("not Avro"), true}},
+    {EVENT_STEP_QUEUED, .step_queued = {REF(25), AT(33), AT(34), T("bank: circuit open")}},
+    {EVENT_STEP_EXTENDED,
+     .step_extended = {REF(26), T("refund"), AT(35), T("half done"), T("bank-1")}},
+    {EVENT_ORDER_EXPIRED, .order_marked = MARK("27")},
+};
+_Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
+static const struct decision decision = {
+    .claim_id = UUID(4),
+    .sequence = 41,
+    .command_offset = 42,
+    .command_time = AT(11),
+    .order_id = T("536365"),
+    .order_version = 43,
+    .order_state = ORDER_COMPENSATING,
+    .reply_to = T("orders.replies.shop"),
+    .decided_at = AT(12),
+    .emitted_through = 44,
+    .events = events,
+    .event_count = COUNT(events),
+};
+
+static struct event small_events[] = {
+    {EVENT_STEP_SUCCEEDED,
+     .step_succeeded = {{T("ReserveStock"), DIRECTION_DO, 1}, T("{\"ok\":true}"), T("stock-1")}},
+    {EVENT_STEP_STARTED, .step_started = {{T("TakePayment"), DIRECTION_DO, 1},
+                                          0,
+                                          T("payment"),
+                                          T("TakePayment"),
+                                          T("scheduler-1"),
+                                          AT(30000),
+                                          1000,
+                                          T("")}},
+    {EVENT_STEP_STARTED, .step_started = {{T("BookCarrier"), DIRECTION_DO, 1},
+                                          0,
+                                          T("carrier"),
+                                          T("BookCarrier"),
+                                          T("scheduler-1"),
+                                          AT(30000),
+                                          1000,
+                                          T("")}},
+};
+const struct decision sample_small_decision = {
+    .claim_id = UUID(5),
+    .sequence = 123456,
+    .command_offset = 234567,
+    .command_time = AT(13),
+    .order_id = T("order-0000123456"),
+    .order_version = 2,
+    .order_state = ORDER_PROCESSING,
+    .reply_to = T("orders.replies.shop"),
+    .decided_at = AT(14),
+    .emitted_through = 345678,
+    .events = small_events,
+    .event_count = COUNT(small_events),
+};
+
+/* ---- effects ---- */
+
+static struct step_output outputs[] = {{T("ReserveStock"), T("{\"reserved\":6}")},
+                                       {T("TakePayment"), T("{}")}};
+static const struct step_request step_request = {
+    .order_id = T("536365"),
+    .ref = REF(12),
+    .generation = 3,
+    .agent = T("bank"),
+    .action = T("refund"),
+    .idempotency_key = T("536365/TakePayment/undo/3"),
+    .do_key = T("536365/TakePayment/do/2"),
+    .complete_by = AT(15),
+    .extension = true,
+    .order = &details,
+    .outputs = outputs,
+    .output_count = COUNT(outputs),
+    .claim_id = UUID(6),
+    .decision_offset = 61,
+    .order_version = 62,
+};
+static struct step_change changes[] = {
+    {T("ReserveStock"), DIRECTION_DO, STEP_PROCESSED, 1, T("")},
+    {T("TakePayment"), DIRECTION_UNDO, STEP_ERROR, 2, T("Declined")},
+};
+static const struct status_update status_update = {
+    .order_id = T("536365"),
+    .kind = STATUS_RESUMED,
+    .order_state = ORDER_ERROR,
+    .order_version = 71,
+    .decided_at = AT(16),
+    .command_partition = 11,
+    .command_offset = 72,
+    .code = T("PaymentDeclined"),
+    .message = T("no money"),
+    .steps = changes,
+    .step_count = COUNT(changes),
+};
+static const struct operator_alert operator_alert = {
+    .order_id = T("536365"),
+    .raised = true,
+    .code = T("PaymentDeclined"),
+    .message = T("look at it"),
+    .step = T("TakePayment"),
+    .by = T("bob"),
+    .order_version = 81,
+    .partition = 10,
+    .command_offset = 82,
+    .decided_at = AT(17),
+};
+
+/* ---- side topics and stores ---- */
+
+static const struct workflow_definition workflow_definition = {
+    T("order-fulfilment"), 3, T("Name: order-fulfilment\n"), T("yaml"), T("ann"), AT(18)};
+static const struct agent_health agent_health = {.agent = T("bank"),
+                                                 .instance = T("bank-1"),
+                                                 .capacity = 1000,
+                                                 .in_flight = 17,
+                                                 .queued = 18,
+                                                 .partitions = 4,
+                                                 .latency_p50_ms = 19,
+                                                 .latency_p95_ms = 20,
+                                                 .errors_permille = 21,
+                                                 .circuit = T("half-open"),
+                                                 .version = T("0.1.0"),
+                                                 .last_error = T("503 from the bank"),
+                                                 .heartbeat_ms = 2000,
+                                                 .reported_at = AT(19)};
+static const struct leadership leadership = {.role = T("auditor"),
+                                             .kind = LEADERSHIP_RENEW,
+                                             .instance = T("supervisor-1"),
+                                             .candidate_id = UUID(7),
+                                             .rank = 5,
+                                             .term = 41,
+                                             .lease_ms = 6000,
+                                             .progress_at = AT(28),
+                                             .said_at = AT(29),
+                                             .reason = T("outranked")};
+
+static struct step steps[] = {
+    {.name = T("ReserveStock"), .agent = T("stock")},
+    {.name = T("TakePayment"),
+     .agent = T("bank"),
+     .direction = DIRECTION_UNDO,
+     .state = STEP_SKIPPED,
+     .attempt = 91,
+     .failure_count = 92,
+     .locked_by = T("scheduler-1"),
+     .complete_by = AT(20),
+     .margin_ms = 1003,
+     .retry_at = AT(21),
+     .queued_at = AT(36),
+     .effect = EFFECT_UNKNOWN,
+     .undo_effect = EFFECT_APPLIED,
+     .generation = {93, 94},
+     .retries_used = {0, 2, 0, 1},
+     .started_version = 95,
+     .completed_version = 96,
+     .started_at = AT(22),
+     .ended_at = AT(23),
+     .output = T("[1]"),
+     .error_name = T("Declined"),
+     .error_message = T("no money")},
+    {.name = T("BookCarrier"), .agent = T("carrier"), .retries_used = {1, 2, 3, 4, 5, 6, 7, 8}},
+};
+static const struct order order_row = {
+    .details = DETAILS("536365", 3),
+    .version = 101,
+    .state = ORDER_ERROR,
+    .error_from = ORDER_COMPENSATING,
+    .accepted_at = AT(24),
+    .updated_at = AT(25),
+    .complete_by = AT(26),
+    .margin_ms = 1004,
+    .ended_at = AT(27),
+    .steps = steps,
+    .step_count = COUNT(steps),
+    .alert_open = true,
+    .cancelled = true,
+    .reason_code = T("Cancelled"),
+    .reason = T("ordered twice"),
+    .reason_by = T("ann"),
+};
+
+const struct sample samples[] = {
+    {"SubmitOrder", RECORD_SUBMIT_ORDER, &submit_order},
+    {"SubmitOrder-least", RECORD_SUBMIT_ORDER, &submit_order_least},
+    {"CancelOrder", RECORD_CANCEL_ORDER, &cancel_order},
+    {"ReportStep", RECORD_REPORT_STEP, &report_step},
+    {"RecoverStep", RECORD_RECOVER_STEP, &recover_step},
+    {"StartStep", RECORD_START_STEP, &start_step},
+    {"TimeOutOrder", RECORD_TIME_OUT_ORDER, &time_out_order},
+    {"CompensateOrder", RECORD_COMPENSATE_ORDER, &compensate_order},
+    {"ResubmitStep", RECORD_RESUBMIT_STEP, &resubmit_step},
+    {"ExpireOrder", RECORD_EXPIRE_ORDER, &expire_order},
+    {"ExtendStep", RECORD_EXTEND_STEP, &extend_step},
+    {"Claim", RECORD_CLAIM, &claim},
+    {"Claim-reset", RECORD_CLAIM, &claim_reset},
+    {"Attempt", RECORD_ATTEMPT, &attempt},
+    {"Decision", RECORD_DECISION, &decision},
+    {"Decision-small", RECORD_DECISION, &sample_small_decision},
+    {"StepRequest", RECORD_STEP_REQUEST, &step_request},
+    {"StatusUpdate", RECORD_STATUS_UPDATE, &status_update},
+    {"OperatorAlert", RECORD_OPERATOR_ALERT, &operator_alert},
+    {"WorkflowDefinition", RECORD_WORKFLOW_DEFINITION, &workflow_definition},
+    {"AgentHealth", RECORD_AGENT_HEALTH, &agent_health},
+    {"Leadership", RECORD_LEADERSHIP, &leadership},
+    {"OrderRow", RECORD_ORDER_ROW, &order_row},
+};
+const uint32_t sample_count = COUNT(samples);

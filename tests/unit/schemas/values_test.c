@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a submission must look like, its identity, decimals and UTF-8. */
+#include "base/utf8.h"
+#include "tests/unit/schemas/kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- decimals ---- */
+
+struct amount {
+    const char *text;
+    int64_t unscaled;
+    const char *shortest; /* NULL: the same */
+};
+
+static const struct amount amounts[] = {
+    {"0", 0, NULL},
+    {"12.5", 125000, NULL},
+    {"-3", -30000, NULL},
+    {"0.001", 10, NULL},
+    {"-0.0001", -1, NULL},
+    {"2.5500", 25500, "2.55"},
+    {"2.550000000", 25500, "2.55"},
+    {"007", 70000, "7"},
+    {"-0", 0, "0"},
+    {"99999999999999.9999", DECIMAL_UNSCALED_MAX, NULL},
+    {"-99999999999999.9999", -DECIMAL_UNSCALED_MAX, NULL},
+};
+static const char *const no_amounts[] = {
+    "",
+    "-",
+    ".",
+    ".5",
+    "5.",
+    "1,5",
+    "1.5 ",
+    " 1",
+    "+1",
+    "1e3",
+    "--1",
+    "1.2.3",
+    "0x10",
+    "NaN",
+    "1-",
+    "1.00001",
+    "100000000000000",
+    "99999999999999.99991",
+    "999999999999999999999999",
+};
+
+Test(schemas_values, decimals_are_read_and_written)
+{
+    for (uint32_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+        struct decimal decimal = {-1};
+        cr_assert(decimal_parse(text_of(amounts[i].text), &decimal), "%s", amounts[i].text);
+        cr_assert_eq(decimal.unscaled, amounts[i].unscaled, "%s", amounts[i].text);
+        char text[DECIMAL_TEXT_MAX];
+        size_t size = decimal_format(decimal, text);
+        cr_assert_eq(size, strlen(text));
+        cr_assert_str_eq(text, amounts[i].shortest != NULL ? amounts[i].shortest : amounts[i].text);
+    }
+    for (uint32_t i = 0; i < sizeof(no_amounts) / sizeof(no_amounts[0]); i++) {
+        struct decimal decimal = {-1};
+        cr_assert_not(decimal_parse(text_of(no_amounts[i]), &decimal), "%s", no_amounts[i]);
+        cr_assert_eq(decimal.unscaled, -1, "untouched");
+    }
+    struct decimal decimal = {-1};
+    cr_assert_not(decimal_parse(TEXT("1\0"), &decimal));
+}
+
+Test(schemas_values, decimals_survive_their_text)
+{
+    for (int64_t value = 1; value < DECIMAL_UNSCALED_MAX / 7; value = value * 7 + 3) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            struct decimal before = {sign * value};
+            struct decimal after = {0};
+            char text[DECIMAL_TEXT_MAX];
+            (void)decimal_format(before, text);
+            cr_assert(decimal_parse(text_of(text), &after));
+            cr_assert_eq(before.unscaled, after.unscaled, "%s", text);
+        }
+    }
+}
+
+/* ---- UTF-8 ---- */
+
+Test(schemas_values, utf8_is_that_of_the_rfc)
+{
+    static const char *const valid[] = {
+        "",
+        "plain",
+        "\x7f",
+        "\xc2\x80",
+        "\xdf\xbf",
+        "\xe0\xa0\x80",
+        "\xed\x9f\xbf",
+        "\xee\x80\x80",
+        "\xef\xbf\xbf",
+        "\xf0\x90\x80\x80",
+        "\xf4\x8f\xbf\xbf",
+        "........\xc3\xa9........",
+    };
+    static const char *const invalid[] = {
+        "\x80",
+        "\xbf",
+        "\xc0\x80",
+        "\xc1\xbf",
+        "\xc2",
+        "\xc2x",
+        "\xe0\x9f\xbf",
+        "\xe1\x80",
+        "\xed\xa0\x80",
+        "\xed\xbf\xbf",
+        "\xf0\x8f\xbf\xbf",
+        "\xf1\x80\x80",
+        "\xf4\x90\x80\x80",
+        "\xf5\x80\x80\x80",
+        "\xff",
+        "1234567\xc3",
+        "12345678\xe2\x82",
+    };
+    for (uint32_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++)
+        cr_assert(utf8_valid(text_of(valid[i])), "%u", i);
+    for (uint32_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
+        cr_assert_not(utf8_valid(text_of(invalid[i])), "%u", i);
+    cr_assert(utf8_printable(TEXT("caf\xc3\xa9 \xc2\xa0")));
+    cr_assert_not(utf8_printable(TEXT("tab\t")));
+    cr_assert_not(utf8_printable(TEXT("nul\0")));
+    cr_assert_not(utf8_printable(TEXT("\x7f")));
+    cr_assert_not(utf8_printable(TEXT("\xc2\x85")));
+}
+
+Test(schemas_values, foreign_texts_are_made_fit)
+{
+    struct kit kit;
+    kit_init(&kit);
+    struct arena *arena = &kit.memory.arena;
+    struct text good = TEXT("as it is \xe2\x82\xac");
+    struct text same = utf8_clean(good, 100, arena);
+    cr_assert_eq(same.data, good.data);
+    cr_assert(text_equal(utf8_clean(good, 11, arena), TEXT("as it is ")));
+    cr_assert(text_equal(utf8_clean(good, 12, arena), good));
+    cr_assert(text_equal(utf8_clean(TEXT("\xff"
+                                         "a\0\xe2\x82"
+                                         "b"),
+                                    100, arena),
+                         TEXT("?a???b")));
+    cr_assert(text_equal(utf8_clean(TEXT("\xe2\x82"), 100, arena), TEXT("??")));
+    cr_assert(text_empty(utf8_clean(TEXT("abc"), 0, arena)));
+    cr_assert(text_empty(utf8_clean(TEXT(""), 5, arena)));
+    kit_deinit(&kit);
+}
+
+/* ---- validation ---- */
+
+static struct order_line lines[2];
+static struct attribute attributes[ORDER_ATTRIBUTES_MAX + 1];
+
+static struct order_details valid_details(void)
+{
+    lines[0] = (struct order_line){TEXT("85123A"), TEXT("HEART"), 6, {25500}};
+    lines[1] = (struct order_line){TEXT("71053"), TEXT(""), 1, {0}};
+    attributes[0] = (struct attribute){TEXT("b"), TEXT("2\n")};
+    attributes[1] = (struct attribute){TEXT("a"), TEXT("1")};
+    return (struct order_details){
+        .order_id = TEXT("order 1"),
+        .customer = TEXT("17850"),
+        .currency = TEXT("GBP"),
+        .lines = lines,
+        .line_count = 2,
+        .attributes = attributes,
+        .attribute_count = 2,
+        .priority = PRIORITY_NORMAL,
+        .reply_to = TEXT("orders.replies.shop"),
+        .workflow = TEXT("order-fulfilment"),
+        .traceparent = TEXT("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+    };
+}
+
+static void refuses(struct order_details details, const char *says)
+{
+    struct error error = {0};
+    cr_assert_eq(details_validate(&details, &error), ERROR_REJECT, "%s", says);
+    cr_assert_str_eq(error.code, "InvalidOrder");
+    cr_assert_not_null(strstr(error.message, says), "'%s' does not say '%s'", error.message, says);
+    cr_assert_null(strchr(error.message, '\n'));
+}
+#define REFUSES(says, ...)                              \
+    do {                                                \
+        struct order_details details = valid_details(); \
+        __VA_ARGS__;                                    \
+        refuses(details, says);                         \
+    } while (0)
+
+Test(schemas_values, a_good_order_passes_and_its_attributes_are_sorted)
+{
+    struct order_details details = valid_details();
+    struct error error = {0};
+    cr_assert_eq(details_validate(&details, &error), ERROR_OK, "%s", error.message);
+    cr_assert(text_equal(attributes[0].name, TEXT("a")));
+    cr_assert(text_equal(attributes[1].value, TEXT("2\n")));
+    details = valid_details();
+    details.customer = details.reply_to = details.traceparent = TEXT("");
+    details.line_count = details.attribute_count = 0;
+    details.order_id = TEXT("\xc3\xa9 \xf0\x9f\x9a\x80 #+:");
+    cr_assert_eq(details_validate(&details, &error), ERROR_OK, "%s", error.message);
+}
+
+Test(schemas_values, a_bad_order_is_refused_with_its_reason)
+{
+    static char x[ATTRIBUTE_VALUE_BYTES_MAX + 1];
+    memset(x, 'x', sizeof(x));
+    REFUSES("order_id", details.order_id = TEXT(""));
+    REFUSES("129 bytes", details.order_id = ((struct text){x, 129}));
+    REFUSES("order_id", details.order_id = TEXT("a/b"));
+    REFUSES("order_id", details.order_id = TEXT("a\nb"));
+    REFUSES("order_id", details.order_id = TEXT("a\0b"));
+    REFUSES("order_id", details.order_id = TEXT("\xff"));
+    REFUSES("customer", details.customer = ((struct text){x, CUSTOMER_BYTES_MAX + 1}));
+    REFUSES("customer", details.customer = TEXT("\t"));
+    REFUSES("currency", details.currency = TEXT("eur"));
+    REFUSES("currency", details.currency = TEXT(""));
+    REFUSES("currency", details.currency = TEXT("EURO"));
+    REFUSES("workflow", details.workflow = TEXT(""));
+    REFUSES("workflow", details.workflow = TEXT("a b"));
+    REFUSES("workflow", details.workflow = ((struct text){x, NAME_BYTES_MAX + 1}));
+    REFUSES("workflow_version", details.workflow_version = 1u << 31);
+    REFUSES("reply_to", details.reply_to = TEXT("a/b"));
+    REFUSES("reply_to", details.reply_to = ((struct text){x, TOPIC_BYTES_MAX + 1}));
+    REFUSES("traceparent", details.traceparent = ((struct text){x, TRACEPARENT_BYTES_MAX + 1}));
+    REFUSES("priority", details.priority = PRIORITY_COUNT);
+    REFUSES("lines", details.line_count = ORDER_LINES_MAX + 1);
+    REFUSES("lines[1].sku", lines[1].sku = TEXT(""));
+    REFUSES("lines[1].sku", lines[1].sku = ((struct text){x, SKU_BYTES_MAX + 1}));
+    REFUSES("lines[0].description", lines[0].description = TEXT("\x01"));
+    REFUSES("lines[0].quantity: 0,", lines[0].quantity = 0);
+    REFUSES("lines[0].quantity: -6,", lines[0].quantity = -6);
+    REFUSES("lines[0].quantity", lines[0].quantity = INT64_MAX);
+    REFUSES("lines[1].unit_price", lines[1].unit_price.unscaled = -1);
+    REFUSES("lines[1].unit_price", lines[1].unit_price.unscaled = DECIMAL_UNSCALED_MAX + 1);
+    REFUSES("lines[0]: the order's total", lines[0].unit_price.unscaled = DECIMAL_UNSCALED_MAX);
+    REFUSES("attributes: two are named b", attributes[1].name = TEXT("b"));
+    REFUSES("attributes", attributes[1].name = TEXT(""));
+    REFUSES("attributes", attributes[1].name = ((struct text){x, ATTRIBUTE_NAME_BYTES_MAX + 1}));
+    REFUSES("attributes.a", attributes[1].value = ((struct text){x, sizeof(x)}));
+    REFUSES("attributes.a", attributes[1].value = TEXT("\xff"));
+    REFUSES("attributes.a", attributes[1].value = TEXT("a\0b"));
+    REFUSES("attributes: 65", details.attribute_count = ORDER_ATTRIBUTES_MAX + 1);
+}
+
+Test(schemas_values, an_order_that_is_too_large_is_refused)
+{
+    static struct order_line many[ORDER_LINES_MAX];
+    static char x[DESCRIPTION_BYTES_MAX];
+    memset(x, 'x', sizeof(x));
+    for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
+        many[i] = (struct order_line){TEXT("sku"), {x, 100}, 1, {1}};
+    struct order_details details = valid_details();
+    details.lines = many;
+    details.line_count = ORDER_LINES_MAX;
+    struct error error = {0};
+    cr_assert_eq(details_validate(&details, &error), ERROR_OK, "%s", error.message);
+    for (uint32_t i = 0; i < ORDER_LINES_MAX; i++)
+        many[i].description.size = DESCRIPTION_BYTES_MAX;
+    refuses(details, "more than 655360 bytes");
+}
+
+/* ---- identity ---- */
+
+static struct content_hash hash_of(struct order_details details)
+{
+    return details_content_hash(&details);
+}
+
+static bool same_hash(struct content_hash a, struct content_hash b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+/* Logs hold hashes for ever: this value never changes. */
+Test(schemas_values, the_identity_of_an_order_never_changes)
+{
+    static const uint8_t expected[16] = {0x01, 0x6b, 0x1a, 0x4f, 0x8d, 0x18, 0x35, 0x5b,
+                                         0xf2, 0x1a, 0x86, 0xa1, 0xd7, 0x40, 0x30, 0xf4};
+    struct content_hash hash = hash_of(valid_details());
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", hash.bytes[i]);
+    cr_assert_eq(memcmp(hash.bytes, expected, 16), 0, "%s", hex);
+}
+
+Test(schemas_values, identity_is_the_content_not_its_form)
+{
+    struct content_hash hash = hash_of(valid_details());
+    struct order_details details = valid_details();
+    cr_assert(same_hash(hash, hash_of(details)));
+    struct attribute first = attributes[0]; /* the order of a map says nothing */
+    attributes[0] = attributes[1];
+    attributes[1] = first;
+    cr_assert(same_hash(hash, hash_of(details)));
+    cr_assert(text_equal(attributes[0].name, TEXT("a")), "not sorted in place");
+    details = valid_details();
+    details.traceparent = TEXT("another try");
+    details.content_hash = hash;
+    cr_assert(same_hash(hash, hash_of(details)));
+    cr_assert(decimal_parse(TEXT("2.550"), &lines[0].unit_price));
+    cr_assert(same_hash(hash, hash_of(details)));
+}
+
+#define DIFFERS(...)                                                    \
+    do {                                                                \
+        struct content_hash hash = hash_of(valid_details());            \
+        struct order_details details = valid_details();                 \
+        __VA_ARGS__;                                                    \
+        cr_assert_not(same_hash(hash, hash_of(details)), #__VA_ARGS__); \
+    } while (0)
+
+Test(schemas_values, every_part_of_the_content_counts)
+{
+    DIFFERS(details.order_id = TEXT("order 2"));
+    DIFFERS(details.customer = TEXT("17851"));
+    DIFFERS(details.customer = TEXT(""));
+    DIFFERS(details.currency = TEXT("EUR"));
+    DIFFERS(details.priority = PRIORITY_HIGH);
+    DIFFERS(details.priority = PRIORITY_LOW);
+    DIFFERS(details.reply_to = TEXT(""));
+    DIFFERS(details.workflow = TEXT("other"));
+    DIFFERS(details.workflow_version = 1);
+    DIFFERS(details.line_count = 1);
+    DIFFERS(lines[0].sku = TEXT("85123B"));
+    DIFFERS(lines[0].description = TEXT(""));
+    DIFFERS(lines[0].quantity = 7);
+    DIFFERS(lines[0].unit_price.unscaled = 25501);
+    DIFFERS(struct order_line first = lines[0]; lines[0] = lines[1]; lines[1] = first);
+    DIFFERS(details.attribute_count = 1);
+    DIFFERS(attributes[0].name = TEXT("c"));
+    DIFFERS(attributes[0].value = TEXT("3"));
+    /* Bytes that move from one field to the next. */
+    DIFFERS(attributes[0] = ((struct attribute){TEXT("b2"), TEXT("\n")}));
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers: kept for their time, bounded, there after kill -9. */
+#include "statestore/answers.h"
+#include "statestore/store.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { START = 1000000, KEEP_MS = 3000 };
+
+static struct answers *open_at(const char *path, uint64_t bytes_max, int64_t now)
+{
+    struct answers_options options = {.keep_ms = KEEP_MS, .bytes_max = bytes_max};
+    struct answers *answers;
+    struct error error;
+    cr_assert(answers_open(path, &options, now, &answers, &error) == ERROR_OK, "%s", error.message);
+    return answers;
+}
+
+static struct text key_of(int number)
+{
+    static char key[32];
+    int size = snprintf(key, sizeof(key), "order-%d/Pay/do/1", number);
+    return (struct text){key, (uint32_t)size};
+}
+
+static void put(struct answers *answers, int number, const char *value, int64_t now)
+{
+    struct error error;
+    answers_put(answers, key_of(number), text_of(value));
+    cr_assert(answers_write(answers, now, &error) == ERROR_OK, "%s", error.message);
+}
+
+static bool has(struct answers *answers, int number, const char *value)
+{
+    struct text found;
+    struct error error;
+    cr_assert(answers_get(answers, key_of(number), &found, &error) == ERROR_OK, "%s",
+              error.message);
+    bool same = found.data != NULL && text_equal(found, text_of(value));
+    cr_assert(same || found.data == NULL);
+    answers_value_free(found);
+    return same;
+}
+
+Test(statestore_answers, are_kept_for_their_time_and_then_forgotten)
+{
+    const char *path = kit_path(kit_folder(), "answers");
+    struct answers *answers = open_at(path, 1 << 20, START);
+    for (int i = 0; i < 100; i++)
+        put(answers, i, "value", START + i * 100);
+    int64_t now = START + 99 * 100;
+    for (int i = 0; i < 100; i++) {
+        int64_t age = now - (START + i * 100);
+        bool there = has(answers, i, "value");
+        cr_assert(there || age >= KEEP_MS, "%d is %lld ms old", i, (long long)age);
+        cr_assert(!there || age <= 2 * KEEP_MS, "%d is %lld ms old", i, (long long)age);
+    }
+    cr_assert_leq(answers_slices(answers), ANSWERS_SLICES_MAX);
+    cr_assert_eq(answers_dropped_early(answers), 0);
+    answers_close(answers);
+    answers = open_at(path, 1 << 20, now);
+    cr_assert(has(answers, 99, "value"));
+    put(answers, 99, "newer", now);
+    cr_assert(has(answers, 99, "newer"));
+    answers_close(answers);
+    answers_close(open_at(path, 1 << 20, now + 10 * KEEP_MS)); /* who knows when it was written */
+    answers = open_at(path, 1 << 20, now + 20 * KEEP_MS);
+    cr_assert(!has(answers, 99, "newer"), "forgotten when it was opened");
+    answers_close(answers);
+}
+
+Test(statestore_answers, are_bounded_in_size)
+{
+    const char *path = kit_path(kit_folder(), "answers");
+    static char value[1000];
+    struct answers *answers = open_at(path, 64 * 1024, START);
+    memset(value, 'x', sizeof(value) - 1);
+    for (int i = 0; i < 500; i++) {
+        put(answers, i, value, START);
+        cr_assert_leq(answers_bytes(answers), 64 * 1024 + 2 * sizeof(value));
+    }
+    cr_assert_leq(answers_slices(answers), ANSWERS_SLICES_MAX);
+    cr_assert_gt(answers_dropped_early(answers), 0);
+    cr_assert(has(answers, 499, value) && has(answers, 460, value) && !has(answers, 0, value));
+    answers_close(answers);
+}
+
+Test(statestore_answers, a_clock_that_goes_back_does_no_harm)
+{
+    struct answers *answers = open_at(kit_path(kit_folder(), "answers"), 1 << 20, START);
+    put(answers, 1, "a", START + KEEP_MS);
+    put(answers, 2, "b", START - 10 * KEEP_MS);
+    put(answers, 3, "c", START + KEEP_MS / 2);
+    cr_assert(has(answers, 1, "a") && has(answers, 2, "b") && has(answers, 3, "c"));
+    answers_close(answers);
+}
+
+/* Writes until it is killed; tells each number once it is written. */
+static void write_for_ever(const char *path, int told)
+{
+    struct answers *answers = open_at(path, 1 << 20, START);
+    for (int i = 0;; i++) {
+        put(answers, i, "value", START + i / 10);
+        cr_assert(write(told, &i, sizeof(i)) == (ssize_t)sizeof(i));
+    }
+}
+
+Test(statestore_answers, survive_kill_9)
+{
+    const char *path = kit_path(kit_folder(), "answers");
+    int told[2];
+    int last = -1;
+    cr_assert_eq(pipe(told), 0);
+    pid_t child = fork();
+    if (child == 0)
+        write_for_ever(path, told[1]);
+    while (last < 500)
+        cr_assert(read(told[0], &last, sizeof(last)) == (ssize_t)sizeof(last));
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+    struct answers *answers = open_at(path, 1 << 20, START);
+    for (int i = 0; i <= last; i++)
+        cr_assert(has(answers, i, "value"), "%d of %d", i, last);
+    answers_close(answers);
+}
+
+Test(statestore_answers, damage_is_told)
+{
+    const char *path = kit_path(kit_folder(), "answers");
+    struct answers_options options = {.keep_ms = KEEP_MS, .bytes_max = 1 << 20};
+    struct answers *answers = open_at(path, 1 << 20, START);
+    struct error error;
+    char current[600];
+    put(answers, 1, "a", START);
+    answers_close(answers);
+    (void)snprintf(current, sizeof(current), "%s/CURRENT", path);
+    FILE *file = fopen(current, "w");
+    cr_assert_not_null(file);
+    (void)fputs("nonsense\n", file);
+    (void)fclose(file);
+    cr_assert(answers_open(path, &options, START, &answers, &error) == ERROR_FATAL);
+    cr_assert(strncmp(error.code, "Store", 5) == 0, "%s", error.code);
+    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
+    answers = open_at(path, 1 << 20, START);
+    cr_assert(!has(answers, 1, "a"));
+    answers_close(answers);
+}

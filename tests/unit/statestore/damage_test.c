@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A flipped bit in any file of a store: it is noticed, or the store is that of an earlier
+ * moment. What is never served is a row that the log does not explain.
+ *
+ * REEVE_DAMAGE_CASES sets how many bits are flipped (default 400). */
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 64 };
+
+struct file {
+    char name[256];
+    char *bytes;
+    size_t size;
+};
+
+/* The files of a store that was killed. */
+struct files {
+    struct file files[FILES_MAX];
+    int count;
+};
+
+static void read_file(int folder, const char *name, struct files *files)
+{
+    int fd = openat(folder, name, O_RDONLY);
+    if (fd < 0)
+        return; /* removed since */
+    cr_assert(files->count < FILES_MAX);
+    struct file *file = &files->files[files->count++];
+    (void)snprintf(file->name, sizeof(file->name), "%s", name);
+    struct stat info;
+    cr_assert(fstat(fd, &info) == 0);
+    file->size = (size_t)info.st_size;
+    file->bytes = kit_memory(file->size + 1);
+    cr_assert(read(fd, file->bytes, file->size) == (ssize_t)file->size);
+    (void)close(fd);
+}
+
+static void read_files(const char *path, struct files *ret_files)
+{
+    DIR *dir = opendir(path);
+    cr_assert(dir != NULL);
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL) {
+        if (entry->d_type == DT_REG && strncmp(entry->d_name, "LOG", 3) != 0 &&
+            strcmp(entry->d_name, "LOCK") != 0)
+            read_file(dirfd(dir), entry->d_name, ret_files);
+    }
+    (void)closedir(dir);
+}
+
+static void write_files(const char *path, const struct files *files)
+{
+    cr_assert(store_drop(path, NULL) == ERROR_OK);
+    cr_assert(mkdir(path, 0700) == 0);
+    int folder = open(path, O_RDONLY | O_DIRECTORY);
+    cr_assert(folder >= 0);
+    for (int i = 0; i < files->count; i++) {
+        int fd = openat(folder, files->files[i].name, O_WRONLY | O_CREAT, 0600);
+        cr_assert(fd >= 0);
+        cr_assert(write(fd, files->files[i].bytes, files->files[i].size) ==
+                  (ssize_t)files->files[i].size);
+        (void)close(fd);
+    }
+    (void)close(folder);
+}
+
+static int count_suffix(const char *path, const char *suffix)
+{
+    DIR *dir = opendir(path);
+    int count = 0;
+    struct dirent *entry;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *dot = strrchr(entry->d_name, '.');
+        count += dot != NULL && strcmp(dot, suffix) == 0;
+    }
+    if (dir != NULL)
+        (void)closedir(dir);
+    return count;
+}
+
+static void fold_in_child(const char *path)
+{
+    struct store_env *env = kit_env();
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 20000, 100, false);
+    for (int64_t n = 20000;; n += 5)
+        kit_fold(store, n, n + 5, 5, false);
+}
+
+/* The files of the new store `path` that was killed at a moment when it had tables and `logs`
+ * write-ahead logs. */
+static void kill_store(const char *path, int logs, struct files *ret_files)
+{
+    pid_t pid = fork();
+    cr_assert(pid >= 0);
+    if (pid == 0) {
+        fold_in_child(path);
+        _exit(1);
+    }
+    for (;;) {
+        while (count_suffix(path, ".sst") < 2 || count_suffix(path, ".log") != logs)
+            cr_assert(waitpid(pid, NULL, WNOHANG) == 0);
+        cr_assert(kill(pid, SIGSTOP) == 0);
+        cr_assert(waitpid(pid, NULL, WUNTRACED) == pid);
+        if (count_suffix(path, ".sst") >= 2 && count_suffix(path, ".log") == logs)
+            break;
+        cr_assert(kill(pid, SIGCONT) == 0);
+    }
+    read_files(path, ret_files);
+    cr_assert(kill(pid, SIGKILL) == 0);
+    cr_assert(waitpid(pid, NULL, 0) == pid);
+}
+
+static void killed_store(int logs, struct files *ret_files)
+{
+    kill_store(kit_path(kit_folder(), "killed"), logs, ret_files);
+}
+
+struct outcomes {
+    int unopened, noticed, earlier, whole;
+};
+
+/* Opens, compares, and if nothing was noticed folds on and compares again. */
+static void try_store(struct store_env *env, const char *path, int64_t records,
+                      struct outcomes *outcomes)
+{
+    struct store *store = NULL;
+    struct error error = {0};
+    if (store_open(env, path, &store, &error) != ERROR_OK) {
+        cr_assert(strcmp(error.code, "StoreCorrupt") == 0 || strcmp(error.code, "StoreIo") == 0,
+                  "%s: %s", error.code, error.message);
+        outcomes->unopened++;
+        return;
+    }
+    int64_t found = kit_verify(store);
+    cr_assert(found <= records);
+    cr_assert(found < 0 || (found < records) == store_lost_tail(store));
+    if (found < 0)
+        outcomes->noticed++;
+    else if (found < records)
+        outcomes->earlier++;
+    else
+        outcomes->whole++;
+    if (found >= 0 && found < records) {
+        kit_fold(store, found, found + 100, 10, false);
+        cr_assert(kit_verify(store) == found + 100);
+    }
+    store_close(store);
+}
+
+static int cases(void)
+{
+    const char *value = getenv("REEVE_DAMAGE_CASES");
+    return value != NULL ? (int)strtol(value, NULL, 10) : 300;
+}
+
+/* The number of records that the undamaged store holds. */
+static int64_t records_of(struct store_env *env, const char *path, const struct files *files)
+{
+    write_files(path, files);
+    struct store *store = kit_open(env, path);
+    int64_t records = kit_verify(store);
+    cr_assert(records > 1000);
+    cr_assert(!store_lost_tail(store));
+    store_close(store);
+    return records;
+}
+
+static void flip_bits(int logs)
+{
+    struct files files = {0};
+    killed_store(logs, &files);
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    int64_t records = records_of(env, path, &files);
+    struct outcomes outcomes = {0};
+    uint64_t random = UINT64_C(88172645463325252);
+    for (int i = 0; i < cases(); i++) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        struct file *file = &files.files[random % (uint64_t)files.count];
+        if (file->size == 0)
+            continue;
+        size_t at = (size_t)((random >> 8) % file->size);
+        /* The ends of files are where damage looks most like a crash. */
+        if ((random >> 60) % 2 == 0 && file->size > 300)
+            at = file->size - 300 + at % 300;
+        int bit = (int)((random >> 50) % 8);
+        file->bytes[at] = (char)(file->bytes[at] ^ (1 << bit));
+        write_files(path, &files);
+        cr_log_info("case %d: bit %d of byte %zu of %zu in %s", i, bit, at, file->size, file->name);
+        try_store(env, path, records, &outcomes);
+        file->bytes[at] = (char)(file->bytes[at] ^ (1 << bit));
+    }
+    cr_log_info("%d unopened, %d noticed, %d earlier, %d whole", outcomes.unopened,
+                outcomes.noticed, outcomes.earlier, outcomes.whole);
+    cr_assert(outcomes.unopened > 0);
+    store_env_free(env);
+}
+
+Test(statestore_damage, flipped_bits_with_one_write_ahead_log)
+{
+    flip_bits(1);
+}
+
+Test(statestore_damage, flipped_bits_with_two_write_ahead_logs)
+{
+    flip_bits(2);
+}
+
+/* The newest, or the oldest, file whose name matches. */
+static struct file *find_file(struct files *files, const char *part, bool newest)
+{
+    struct file *found = NULL;
+    for (int i = 0; i < files->count; i++) {
+        struct file *file = &files->files[i];
+        if (strstr(file->name, part) != NULL &&
+            (found == NULL || (strcmp(file->name, found->name) > 0) == newest))
+            found = file;
+    }
+    cr_assert(found != NULL);
+    return found;
+}
+
+Test(statestore_damage, the_cut_off_end_of_the_newest_log_is_refilled)
+{
+    struct files files = {0};
+    killed_store(1, &files);
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    int64_t records = records_of(env, path, &files);
+    struct outcomes outcomes = {0};
+    struct file *log = find_file(&files, ".log", true);
+    size_t size = log->size;
+    for (size_t cut = 1; cut <= 40; cut++) {
+        log->size = cut * 97 < size ? size - cut * 97 : 0;
+        write_files(path, &files);
+        try_store(env, path, records, &outcomes);
+    }
+    cr_assert(outcomes.unopened == 0 && outcomes.noticed == 0);
+    cr_assert(outcomes.earlier >= 39); /* a cut at the end of a record is just an older log */
+    store_env_free(env);
+}
+
+Test(statestore_damage, a_cut_in_the_older_of_two_logs_is_no_crash)
+{
+    struct files files = {0};
+    do {
+        files.count = 0;
+        killed_store(2, &files);
+    } while (find_file(&files, ".log", true)->size == 0);
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    int64_t records = records_of(env, path, &files);
+    struct outcomes outcomes = {0};
+    struct file *log = find_file(&files, ".log", false);
+    size_t size = log->size;
+    /* Within a record it is that record, between two the gap to the newer log. */
+    for (log->size = size / 13; log->size < size; log->size += size / 13) {
+        write_files(path, &files);
+        try_store(env, path, records, &outcomes);
+    }
+    cr_assert(outcomes.earlier == 0 && outcomes.noticed == 0);
+    /* Whole if it was killed when the older log was not needed any more, and still there. */
+    cr_assert(outcomes.unopened >= 12 || outcomes.whole >= 12);
+    store_env_free(env);
+}
+
+static void fold_on_in_child(const char *path)
+{
+    struct checkpoint checkpoint;
+    pid_t pid = fork();
+    cr_assert(pid >= 0);
+    if (pid == 0) {
+        struct store_env *env = kit_env();
+        struct store *store = kit_open(env, path);
+        cr_assert(store_checkpoint(store, &checkpoint, NULL) == ERROR_OK);
+        int64_t from = checkpoint.next_event_offset;
+        kit_fold(store, from, from + 20000, 100, false);
+        store_close(store);
+        store_env_free(env);
+        _exit(0);
+    }
+    int status = 0;
+    cr_assert(waitpid(pid, &status, 0) == pid);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* RocksDB removes several of them from the newest to the oldest, and was killed meanwhile: those
+ * between the oldest and the present one are gone. */
+Test(statestore_damage, a_log_that_is_not_needed_any_more_may_be_left_over)
+{
+    struct files before = {0}, after = {0};
+    const char *path = kit_path(kit_folder(), "killed");
+    kill_store(path, 1, &before);
+    fold_on_in_child(path);
+    read_files(path, &after);
+    const struct file *old = find_file(&before, ".log", false);
+    cr_assert(strcmp(old->name, find_file(&after, ".log", false)->name) < 0);
+    cr_assert(old->size > 0 && after.count < FILES_MAX);
+    struct store_env *env = kit_env();
+    int64_t records = records_of(env, path, &after);
+    after.files[after.count++] = *old;
+    cr_assert(records_of(env, path, &after) == records);
+    /* Nobody reads it, so nobody minds what is in it. */
+    after.files[after.count - 1].size = old->size / 2;
+    cr_assert(records_of(env, path, &after) == records);
+    store_env_free(env);
+}
+
+Test(statestore_damage, each_bit_of_the_manifest_is_checked)
+{
+    struct files files = {0};
+    killed_store(1, &files);
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    write_files(path, &files);
+    struct file *manifest = find_file(&files, "MANIFEST", true);
+    const char *manifest_path = kit_path(path, manifest->name);
+    for (size_t bit = 0; bit < manifest->size * 8; bit++) {
+        manifest->bytes[bit / 8] = (char)(manifest->bytes[bit / 8] ^ (1 << (bit % 8)));
+        int fd = open(manifest_path, O_WRONLY);
+        cr_assert(pwrite(fd, manifest->bytes, manifest->size, 0) == (ssize_t)manifest->size);
+        (void)close(fd);
+        struct store *store = NULL;
+        struct error error = {0};
+        cr_assert(store_open(env, path, &store, &error) == ERROR_FATAL);
+        cr_assert_str_eq(error.code, "StoreCorrupt", "%s", error.message);
+        manifest->bytes[bit / 8] = (char)(manifest->bytes[bit / 8] ^ (1 << (bit % 8)));
+    }
+    store_env_free(env);
+}

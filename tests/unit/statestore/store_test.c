@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store opens, is written in one step, comes back, and goes. */
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+Test(statestore_store, a_new_store_is_empty)
+{
+    struct store_env *env = kit_env();
+    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
+    struct checkpoint checkpoint = kit_checkpoint(5);
+    struct text row = TEXT("untouched");
+    cr_assert(store_checkpoint(store, &checkpoint, NULL) == ERROR_OK);
+    cr_assert(checkpoint.cluster_id[0] == '\0' && checkpoint.next_event_offset == 0);
+    cr_assert(store_get_order(store, TEXT("o"), &row, NULL) == ERROR_OK);
+    cr_assert(row.data == NULL && row.size == 0);
+    cr_assert(!store_lost_tail(store));
+    store_row_free(row);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, what_was_committed_is_there_after_reopening)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 333, 10, false);
+    cr_assert(kit_verify(store) == 333);
+    store_close(store);
+    store = kit_open(env, path);
+    cr_assert(kit_verify(store) == 333);
+    cr_assert(!store_lost_tail(store));
+    kit_fold(store, 333, 1000, 50, false);
+    cr_assert(kit_verify(store) == 1000);
+    cr_assert(store_size_bytes(store) > 0);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, a_batch_that_is_cleared_leaves_nothing)
+{
+    struct store_env *env = kit_env();
+    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
+    struct store_batch *batch = store_batch_new(store);
+    kit_put_record(batch, 0);
+    store_batch_clear(batch);
+    struct checkpoint checkpoint = kit_checkpoint(0);
+    cr_assert(store_commit(store, batch, &checkpoint, false, NULL) == ERROR_OK);
+    struct text row;
+    cr_assert(store_get_order(store, TEXT("order-000"), &row, NULL) == ERROR_OK);
+    cr_assert(row.data == NULL);
+    store_batch_free(batch);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, the_newest_write_within_a_batch_counts)
+{
+    struct store_env *env = kit_env();
+    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
+    struct store_batch *batch = store_batch_new(store);
+    store_batch_put_order(batch, TEXT("a"), TEXT("1"));
+    store_batch_put_order(batch, TEXT("a"), TEXT("2"));
+    store_batch_put_order(batch, TEXT("b"), TEXT("3"));
+    store_batch_delete_order(batch, TEXT("b"));
+    store_batch_put_order(batch, TEXT("c"), TEXT(""));
+    struct checkpoint checkpoint = kit_checkpoint(1);
+    cr_assert(store_commit(store, batch, &checkpoint, false, NULL) == ERROR_OK);
+    struct text row;
+    cr_assert(store_get_order(store, TEXT("a"), &row, NULL) == ERROR_OK);
+    cr_assert(text_equal(row, TEXT("2")));
+    store_row_free(row);
+    cr_assert(store_get_order(store, TEXT("b"), &row, NULL) == ERROR_OK);
+    cr_assert(row.data == NULL);
+    cr_assert(store_get_order(store, TEXT("c"), &row, NULL) == ERROR_OK);
+    cr_assert(row.data != NULL && row.size == 0);
+    store_row_free(row);
+    store_batch_free(batch);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, bulk_and_logged_writes_may_follow_each_other)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 500, 50, true);
+    struct checkpoint checkpoint = kit_checkpoint(500);
+    cr_assert(store_end_bulk(store, &checkpoint, NULL) == ERROR_OK);
+    kit_fold(store, 500, 600, 10, false);
+    kit_fold(store, 600, 700, 10, true);
+    kit_fold(store, 700, 710, 10, false); /* ends the bulk by itself */
+    cr_assert(kit_verify(store) == 710);
+    store_close(store);
+    store = kit_open(env, path);
+    cr_assert(kit_verify(store) == 710);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, a_bulk_fold_that_is_closed_early_is_consistent)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 500, 50, true);
+    store_close(store);
+    store = kit_open(env, path);
+    cr_assert(kit_verify(store) == 500);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, a_store_in_use_is_neither_opened_nor_dropped)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 10, 1, false);
+    struct store *second = NULL;
+    struct error error = {0};
+    cr_assert(store_open(env, path, &second, &error) == ERROR_FATAL);
+    cr_assert_str_eq(error.code, "StoreInUse", "%s", error.message);
+    cr_assert(second == NULL);
+    error = (struct error){0};
+    cr_assert(store_drop(path, &error) == ERROR_FATAL);
+    cr_assert_str_eq(error.code, "StoreInUse", "%s", error.message);
+    cr_assert(kit_verify(store) == 10);
+    store_close(store);
+    cr_assert(store_drop(path, &error) == ERROR_OK);
+    store_env_free(env);
+}
+
+Test(statestore_store, dropping_removes_all_of_it)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct error error = {0};
+    cr_assert(store_drop(path, &error) == ERROR_OK); /* there is none */
+    store_close(kit_open(env, path));
+    FILE *stranger = fopen(kit_path(path, "stranger"), "w");
+    cr_assert(stranger != NULL);
+    (void)fclose(stranger);
+    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(access(path, F_OK) != 0);
+    struct store *store = kit_open(env, path);
+    cr_assert(kit_verify(store) == 0);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_store, what_cannot_be_opened_says_why)
+{
+    struct store_env *env = kit_env();
+    struct store *store = NULL;
+    struct error error = {0};
+    cr_assert(store_open(env, "/proc/no/such/folder", &store, &error) == ERROR_FATAL);
+    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    cr_assert(strstr(error.message, "/proc/no/such/folder") != NULL);
+    store_env_free(env);
+}
+
+static int digest_of(struct store *store, struct content_hash *ret_digest)
+{
+    uint64_t orders = 0;
+    struct error error = {0};
+    cr_assert(store_digest(store, ret_digest, &orders, &error) == ERROR_OK, "%s", error.message);
+    return (int)orders;
+}
+
+Test(statestore_store, digest_knows_rows_only)
+{
+    struct store_env *env = kit_env();
+    const char *folder = kit_folder();
+    struct content_hash first, second;
+    struct store *store = kit_open(env, kit_path(folder, "one"));
+    kit_fold(store, 0, 2000, 1, false);
+    int orders = digest_of(store, &first);
+    cr_assert(orders > 0 && orders <= KIT_ORDERS);
+    /* Flushed and compacted; other batches; another checkpoint. */
+    cr_assert(store_end_bulk(store, NULL, NULL) == ERROR_OK);
+    cr_assert(digest_of(store, &second) == orders);
+    cr_assert(memcmp(&first, &second, sizeof(first)) == 0);
+    struct store *other = kit_open(env, kit_path(folder, "two"));
+    kit_fold(other, 0, 2000, 77, true);
+    cr_assert(digest_of(other, &second) == orders);
+    cr_assert(memcmp(&first, &second, sizeof(first)) == 0);
+    struct store_batch *batch = store_batch_new(other);
+    store_batch_put_history(batch, TEXT("order-001"), 3, TEXT("decision"));
+    store_batch_put_index(batch, INDEX_STATE, TEXT("Pending"), 1, TEXT("order-001"));
+    struct checkpoint checkpoint = kit_checkpoint(9999);
+    cr_assert(store_commit(other, batch, &checkpoint, false, NULL) == ERROR_OK);
+    cr_assert(digest_of(other, &second) == orders);
+    cr_assert(memcmp(&first, &second, sizeof(first)) == 0);
+    /* One deadline more. */
+    store_batch_put_deadline(batch, TEXT("order-001"), &(struct deadline){DEADLINE_ORDER, 1, 1});
+    cr_assert(store_commit(other, batch, &checkpoint, false, NULL) == ERROR_OK);
+    cr_assert(digest_of(other, &second) == orders);
+    cr_assert(memcmp(&first, &second, sizeof(first)) != 0);
+    store_batch_free(batch);
+    store_close(store);
+    store_close(other);
+    store_env_free(env);
+}
+
+Test(statestore_store, a_store_is_not_closed_under_its_batch, .signal = SIGABRT)
+{
+    struct store_env *env = kit_env();
+    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
+    (void)store_batch_new(store);
+    store_close(store);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/submission/order_json.h"
+
+#include "base/heap_arena.h"
+#include "schemas/codec.h"
+
+#include <criterion/criterion.h>
+
+static struct heap_arena heap;
+
+static void set_up(void)
+{
+    heap_arena_init(&heap, 4096);
+}
+
+static void tear_down(void)
+{
+    heap_arena_deinit(&heap);
+}
+
+TestSuite(submission_json, .init = set_up, .fini = tear_down);
+
+Test(submission_json, every_field_is_read)
+{
+    struct order_details details;
+    struct error error = {0};
+    struct text json =
+        TEXT("{\"order_id\": \"536365\", \"customer\": \"17850\", \"currency\": \"GBP\", "
+             "\"workflow\": \"order-fulfilment\", \"workflow_version\": 3, "
+             "\"lines\": [{\"sku\": \"85123A\", \"description\": \"T-LIGHT \\u00e9\", "
+             "\"quantity\": 6, \"unit_price\": \"2.55\"}, "
+             "{\"sku\": \"B\", \"quantity\": 1, \"unit_price\": 12}], "
+             "\"attributes\": {\"country\": \"UK\", \"empty\": \"\"}, \"priority\": \"high\", "
+             "\"reply_to\": \"orders.replies.web\", \"traceparent\": \"00-ab\"}");
+    cr_assert(order_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
+              error.message);
+    cr_assert(text_equal(details.order_id, TEXT("536365")));
+    cr_assert(text_equal(details.customer, TEXT("17850")));
+    cr_assert(text_equal(details.currency, TEXT("GBP")));
+    cr_assert(text_equal(details.workflow, TEXT("order-fulfilment")));
+    cr_assert(details.workflow_version == 3);
+    cr_assert(details.line_count == 2);
+    cr_assert(text_equal(details.lines[0].sku, TEXT("85123A")));
+    cr_assert(text_equal(details.lines[0].description, TEXT("T-LIGHT \xc3\xa9")));
+    cr_assert(details.lines[0].quantity == 6);
+    cr_assert(details.lines[0].unit_price.unscaled == 25500);
+    cr_assert(text_empty(details.lines[1].description));
+    cr_assert(details.lines[1].unit_price.unscaled == 120000);
+    cr_assert(details.attribute_count == 2);
+    cr_assert(text_equal(details.attributes[0].name, TEXT("country")));
+    cr_assert(text_equal(details.attributes[0].value, TEXT("UK")));
+    cr_assert(details.priority == PRIORITY_HIGH);
+    cr_assert(text_equal(details.reply_to, TEXT("orders.replies.web")));
+    cr_assert(text_equal(details.traceparent, TEXT("00-ab")));
+}
+
+Test(submission_json, left_out_fields_are_empty)
+{
+    struct order_details details;
+    struct error error = {0};
+    cr_assert(order_json_read(TEXT("{}"), &heap.arena, &details, &error) == ERROR_OK);
+    cr_assert(text_empty(details.order_id) && text_empty(details.workflow));
+    cr_assert(details.line_count == 0 && details.attribute_count == 0);
+    cr_assert(details.priority == PRIORITY_NORMAL && details.workflow_version == 0);
+}
+
+Test(submission_json, prices_as_numbers_are_exact_or_refused)
+{
+    static const struct {
+        const char *price;
+        int64_t unscaled; /* -1: refused */
+    } cases[] = {
+        {"2.55", 25500},
+        {"0.1", 1000},
+        {"0.0001", 1},
+        {"99999999999", 999999999990000},
+        {"0.00001", -1},
+        {"1e3", 10000000},
+        {"100000000000.5", -1},
+        {"1e300", -1},
+        {"true", -1},
+        {"null", -1},
+        {"\"1e3\"", -1},
+        {"\"\"", -1},
+        {"\"99999999999999.9999\"", 999999999999999999},
+        {"\"100000000000000\"", -1},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char json[200];
+        struct order_details details;
+        struct error error = {0};
+        (void)snprintf(json, sizeof(json),
+                       "{\"lines\": [{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": %s}]}",
+                       cases[i].price);
+        enum error_class class = order_json_read(text_of(json), &heap.arena, &details, &error);
+        if (cases[i].unscaled < 0) {
+            cr_assert(class == ERROR_REJECT, "%s", cases[i].price);
+            cr_assert(strstr(error.message, "lines[0].unit_price") != NULL, "%s", error.message);
+        } else {
+            cr_assert(class == ERROR_OK, "%s: %s", cases[i].price, error.message);
+            cr_assert(details.lines[0].unit_price.unscaled == cases[i].unscaled, "%s",
+                      cases[i].price);
+        }
+    }
+}
+
+Test(submission_json, mistakes_are_named)
+{
+    static const struct {
+        const char *json;
+        const char *code;
+        const char *message; /* a part of it */
+    } cases[] = {
+        {"", "BadJson", "not JSON"},
+        {"[]", "BadJson", "expected a JSON object"},
+        {"{\"order_id\": 1}", "BadField", "order_id: expected a text"},
+        {"{\"order_id\": \"1\", \"order_id\": \"2\"}", "BadJson", "not JSON: duplicate"},
+        {"{\"orderid\": \"1\"}", "UnknownField", "\"orderid\": did you mean \"order_id\"?"},
+        {"{\"something_else\": 1}", "UnknownField", "unknown field \"something_else\""},
+        {"{\"lines\": {}}", "BadField", "lines: expected a list"},
+        {"{\"lines\": [1]}", "BadField", "lines[0].: expected an object"},
+        {"{\"lines\": [{\"sku\": \"a\", \"qantity\": 1}]}", "UnknownField",
+         "\"lines[0].qantity\": did you mean \"quantity\"?"},
+        {"{\"lines\": [{\"sku\": \"a\", \"quantity\": 1.5}]}", "BadField",
+         "lines[0].quantity: expected an integer"},
+        {"{\"attributes\": {\"a\": 1}}", "BadField", "attributes.a: expected a text"},
+        {"{\"attributes\": []}", "BadField", "attributes: expected an object"},
+        {"{\"priority\": \"urgent\"}", "BadField", "priority: expected \"high\""},
+        {"{\"priority\": 1}", "BadField", "priority: expected \"high\""},
+        {"{\"workflow_version\": -1}", "BadField", "workflow_version: expected"},
+        {"{\"workflow_version\": 4294967296}", "BadField", "workflow_version: expected"},
+        {"{\"order_id\": \"\\u0000\"}", "BadJson", "not JSON"},
+        {"{\"order_id\": \"\xff\"}", "BadJson", "not JSON"},
+        {"{\"content_hash\": \"\"}", "UnknownField", "content_hash"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct order_details details;
+        struct error error = {0};
+        cr_assert(order_json_read(text_of(cases[i].json), &heap.arena, &details, &error) ==
+                      ERROR_REJECT,
+                  "%s", cases[i].json);
+        cr_assert_str_eq(error.code, cases[i].code, "%s: %s", cases[i].json, error.code);
+        cr_assert(strstr(error.message, cases[i].message) != NULL, "%s: %s", cases[i].json,
+                  error.message);
+    }
+}
+
+Test(submission_json, counts_are_bounded)
+{
+    struct order_details details;
+    struct error error = {0};
+    json_t *order = json_object(), *lines = json_array();
+    for (int i = 0; i <= ORDER_LINES_MAX; i++)
+        (void)json_array_append_new(
+            lines, json_pack("{s:s, s:i, s:s}", "sku", "a", "quantity", 1, "unit_price", "1"));
+    (void)json_object_set_new(order, "lines", lines);
+    cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "2001 are more than 2000") != NULL, "%s", error.message);
+    (void)json_array_remove(lines, 0);
+    cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
+    cr_assert(details.line_count == ORDER_LINES_MAX);
+    json_decref(order);
+}
+
+/* Deep nesting must not reach the stack's end. */
+Test(submission_json, nesting_is_bounded)
+{
+    struct order_details details;
+    struct error error = {0};
+    static char json[100001];
+    memset(json, '[', sizeof(json) - 1);
+    cr_assert(order_json_read(text_of(json), &heap.arena, &details, &error) == ERROR_REJECT);
+}

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# services/submission: JSON orders, judging, the front door over the broker in memory.
+
+reeve_test(submission
+    SOURCES
+        json_test.c
+        judge_test.c
+        service_test.c
+        stage.c
+    LIBS reeve-submission reeve-simulation)

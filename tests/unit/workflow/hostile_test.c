@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that mean no good: they are refused in little time and memory. */
+#include "tests/unit/workflow/kit.h"
+#include "workflow/scratch.h"
+#include "workflow/workflow_print.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+Test(workflow_hostile, bombs)
+{
+    LINT({"a: &a [x, x]\nb: &b [*a, *a]\n",
+          "1:4: error: anchors (&) are not allowed: what steps share belongs into Defaults\n"},
+         {"Name: *x\n",
+          "1:7: error: aliases (*) are not allowed: what steps share belongs into Defaults\n"},
+         {"Name: !!binary aGVsbG8=\n", "1:7: error: tags (!) are not allowed\n"},
+         {"<<: {Name: w}\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n",
+          "1:1: error: there is no field << here: merge keys are not allowed, what steps share "
+          "belongs into Defaults\n"
+          "1:1: error: the workflow has no Name\n"},
+         {"Name: w\nVersion: 1\nSteps: [[[[[[[[[[[[[[[[[[[[x]]]]]]]]]]]]]]]]]]]]\n",
+          "3:23: error: this is nested too deeply for a workflow\n"},
+         {"[a]: b\n", "1:1: error: a list or a mapping cannot be the name of a field\n"},
+         {"? {a: b}\n: c\n", "1:3: error: a list or a mapping cannot be the name of a field\n"});
+}
+
+Test(workflow_hostile, texts_that_are_none)
+{
+    LINT({"", "0:0: error: the file is empty\n"},
+         {"# only words\n", "0:0: error: the file is empty\n"},
+         {"---\n...\n", "0:0: error: the file is empty\n"},
+         {"null\n", "0:0: error: the file is empty\n"},
+         {"Name: \xff\n", "1:7: error: byte 0xff is not UTF-8\n"},
+         {"Name: w\nVersion: \xc3", "2:10: error: byte 0xc3 is not UTF-8\n"},
+         {"Name: \xc0\xaf\n", "1:7: error: byte 0xc0 is not UTF-8\n"},
+         {"Name: \xed\xa0\x80\n", "1:7: error: byte 0xed is not UTF-8\n"},
+         {"Name: \xf4\x90\x80\x80\n", "1:7: error: byte 0xf4 is not UTF-8\n"},
+         {"\xc3\xa9: \x1b[2J\n", "1:4: error: byte 0x1b is a control character\n"},
+         {"Name: w\n---\nName: x\n",
+          "2:1: error: a second document begins here: one file is one workflow\n"});
+    struct parsed parsed = kit_parse(TEXT("Name: w\0\nVersion: 1\n"), WORKFLOW_YAML);
+    cr_assert_str_eq(parsed.problems, "1:8: error: byte 0x00 is a control character\n");
+    /* UTF-16 is not UTF-8. */
+    parsed = kit_parse(TEXT("\xff\xfeN\0a\0"), WORKFLOW_YAML);
+    cr_assert_str_eq(parsed.problems, "1:1: error: byte 0xff is not UTF-8\n");
+}
+
+Test(workflow_hostile, a_byte_order_mark_is_fine)
+{
+    (void)kit_workflow("\xef\xbb\xbfName: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n");
+}
+
+Test(workflow_hostile, broken_yaml_says_where)
+{
+    LINT({"Name: w\nVersion: [1\nSteps: 2\n",
+          "3:6: error: did not find expected ',' or ']' while parsing a flow sequence that begins "
+          "in line 2\n"},
+         {"Name: \"w\nVersion: 1\n",
+          "3:1: error: found unexpected end of stream while scanning a quoted scalar that begins "
+          "in line 1\n"},
+         {"Name: w\n Version: 1\n", "2:9: error: mapping values are not allowed in this context\n"},
+         {"Name: w\n\tVersion: 1\n",
+          "2:1: error: found a tab character that violates indentation while scanning a plain "
+          "scalar that begins in line 1\n"},
+         {"Name: @w\n", "1:7: error: found character that cannot start any token while scanning "
+                        "for the next token\n"});
+}
+
+Test(workflow_hostile, what_is_quoted_cannot_drive_a_terminal)
+{
+    /* Escapes of YAML make control characters; names of any length stay short. */
+    LINT({"\"Na\\e[2Jme\\n\": w\n", "1:1: error: Na [2Jme  is an unknown field of the workflow\n"
+                                    "1:1: error: the workflow has no Name\n"
+                                    "1:1: error: the workflow has no Version\n"
+                                    "1:1: error: the workflow has no Steps\n"});
+    static char source[4096] = "";
+    memset(source, 'x', 2000);
+    memcpy(source + 2000, ": 1\n", 5);
+    cr_assert(strlen(kit_yaml(source).problems) < 500);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* `unit` over and over, up to the largest file. Refused within a second or so, whatever it is. */
+static void flood(const char *head, const char *unit)
+{
+    static char source[WORKFLOW_BYTES_MAX + 1];
+    size_t head_size = strlen(head);
+    size_t unit_size = strlen(unit);
+    memcpy(source, head, head_size);
+    size_t size = head_size;
+    for (; size + unit_size <= WORKFLOW_BYTES_MAX; size += unit_size)
+        memcpy(source + size, unit, unit_size);
+    int64_t begin_ms = now_ms();
+    struct parsed parsed = kit_parse((struct text){source, (uint32_t)size}, WORKFLOW_YAML);
+    cr_assert(parsed.workflow == NULL);
+    cr_assert(now_ms() - begin_ms < 10000, "%s took %lld ms", unit,
+              (long long)(now_ms() - begin_ms));
+}
+
+Test(workflow_hostile, floods)
+{
+    flood("", "[");
+    flood("", "{");
+    flood("", "- ");
+    flood("", "? ");
+    flood("", "a: ");
+    flood("", "- - - - \n");
+    flood("[", "a,");
+    flood("{", "a: b,");
+    flood("", "x: y\n");
+    flood("Steps:\n", "  - {}\n");
+    flood("Steps: [", "[],");
+    flood(HEAD "  - Name: A\n    Agent: x\n    After: [", "B, ");
+    flood(HEAD "  - Name: A\n    Agent: x\n    Retry: [", "{}, ");
+    flood(HEAD "  - Name: A\n    Agent: x\n    Retry: [{ErrorEquals: [", "E, ");
+    flood("\"", "x");
+    flood("\"", "\\x41");
+    flood("# ", "x");
+    flood("|\n", " x\n");
+    flood("", "\n");
+    flood("", "&a ");
+    flood("", "!a ");
+    flood("%TAG ! ", "x");
+}
+
+Test(workflow_hostile, a_file_that_is_too_large)
+{
+    static char source[WORKFLOW_BYTES_MAX + 1];
+    memset(source, ' ', sizeof(source));
+    struct parsed parsed = kit_parse((struct text){source, sizeof(source)}, WORKFLOW_YAML);
+    cr_assert_str_eq(parsed.problems,
+                     "0:0: error: the file has 262145 bytes, at most 262144 are allowed\n");
+    parsed = kit_parse((struct text){source, sizeof(source)}, WORKFLOW_JSON);
+    cr_assert_str_eq(parsed.problems,
+                     "0:0: error: the file has 262145 bytes, at most 262144 are allowed\n");
+}
+
+Test(workflow_hostile, more_problems_than_there_is_room_for)
+{
+    static char source[64 << 10];
+    size_t size = (size_t)snprintf(source, sizeof(source), HEAD);
+    for (int i = 0; i < 64; i++)
+        size += (size_t)snprintf(source + size, sizeof(source) - size, "  - {Nam: A, Agen: x}\n");
+    static struct workflow_problems problems;
+    struct workflow *workflow = NULL;
+    cr_assert(!workflow_parse((struct text){source, (uint32_t)size}, WORKFLOW_YAML, kit_arena(),
+                              &problems, &workflow));
+    cr_assert(problems.count == WORKFLOW_PROBLEMS_MAX && problems.errors == 64 * 4);
+    cr_assert(workflow == NULL);
+}
+
+/* ---- every small change of a good file ---- */
+
+static const char good[] =
+    "Name: w\nVersion: 2\nTimeoutSeconds: 600.5\n"
+    "Defaults:\n"
+    "  Retry: [{ErrorEquals: [States.ALL], IntervalSeconds: 0.2, MaxDelaySeconds: 3.125}]\n"
+    "  Compensate: {TimeoutSeconds: 3}\n"
+    "Steps:\n"
+    "  - {Name: A, Agent: x, Compensate: {Action: U, Retry: []}}\n"
+    "  - Name: \"B\"\n    Agent: 'y'\n    After: []\n"
+    "    Catch: [{ErrorEquals: ['E'], Next: $error}]\n"
+    "  - {Name: C, Agent: z, After: [B, A], Pivot: true, OnExhausted: error}\n";
+
+/* Compiled or refused, what is told makes sense, and what was compiled prints to itself. */
+static void check(struct text source)
+{
+    static struct workflow_problems problems;
+    struct scratch scratch;
+    struct workflow *workflow = NULL;
+    scratch_init(&scratch);
+    bool compiled = workflow_parse(source, WORKFLOW_YAML, &scratch.arena, &problems, &workflow);
+    cr_assert(compiled == (problems.errors == 0) && compiled == (workflow != NULL));
+    for (uint32_t i = 0; i < problems.count; i++) {
+        cr_assert(problems.items[i].text[0] != '\0');
+        cr_assert(problems.items[i].line <= 16);
+    }
+    if (compiled) {
+        struct text printed = workflow_print(workflow, &scratch.arena);
+        struct workflow *again = NULL;
+        cr_assert(workflow_parse(printed, WORKFLOW_JSON, &scratch.arena, &problems, &again));
+        cr_assert(text_equal(workflow_print(again, &scratch.arena), printed));
+    }
+    scratch_deinit(&scratch);
+}
+
+Test(workflow_hostile, every_cut_and_every_changed_byte)
+{
+    static const char bytes[] = "\0\t\n #&*!|>'\"%@`[]{}:,-?0~\\\x7f\x80\xc3\xff";
+    char changed[sizeof(good)];
+    uint32_t size = sizeof(good) - 1;
+    for (uint32_t cut = 0; cut <= size; cut++) {
+        check((struct text){good, cut});
+        check((struct text){good + cut, size - cut});
+    }
+    memcpy(changed, good, sizeof(good));
+    for (uint32_t at = 0; at < size; at++) {
+        for (size_t i = 0; i + 1 < sizeof(bytes); i++) {
+            changed[at] = bytes[i];
+            check((struct text){changed, size});
+        }
+        changed[at] = good[at];
+    }
+}

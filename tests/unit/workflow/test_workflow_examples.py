@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users copy has to be right: the example workflows, and those in docs/workflows.md."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import textwrap
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
+REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
+HEAD = "Name: example\nVersion: 1\n"
+STEP = HEAD + "Steps:\n  - Name: A\n    Agent: a\n"
+
+
+def lint(*paths):
+    done = subprocess.run([REEVE, "workflow", "lint", *paths], capture_output=True, text=True,
+                          check=False, timeout=60)
+    return done.returncode, done.stderr
+
+
+class WorkflowExamplesTest(unittest.TestCase):
+    def test_examples_have_not_even_a_warning(self):
+        files = sorted((ROOT / "examples" / "workflows").glob("*.yaml"))
+        self.assertGreaterEqual(len(files), 3)
+        self.assertEqual(lint(*files), (0, ""))
+
+    def test_the_manual_shows_files_that_work(self):
+        text = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
+        blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        self.assertGreaterEqual(len(blocks), 4)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "block.yaml"
+            for block in blocks:
+                if block.startswith("Steps:"):
+                    block = HEAD + block
+                elif not block.startswith("Name:"):
+                    block = STEP + textwrap.indent(block, "    ")
+                path.write_text(block, encoding="utf-8")
+                with self.subTest(block=block):
+                    self.assertEqual(lint(path), (0, ""))
+
+    def test_the_manual_shows_what_lint_says(self):
+        text = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
+        section = text.split("## What lint says")[1]
+        bad = re.search(r"^```yml\n(.*?)^```", section, re.MULTILINE | re.DOTALL).group(1)
+        said = "".join(re.findall(r"^    (bad\.yaml:.*\n)", section, re.MULTILINE))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "bad.yaml"
+            path.write_text(bad, encoding="utf-8")
+            self.assertEqual(lint(path), (65, said.replace("bad.yaml:", f"{path}:")))
+
+
+if __name__ == "__main__":
+    unittest.main()

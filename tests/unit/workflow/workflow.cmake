@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Workflow files and the registry of deployed workflows.
+
+reeve_test(workflow
+    SOURCES
+        compile_test.c
+        hostile_test.c
+        kit.c
+        lint_test.c
+        policy_lint_test.c
+        print_test.c
+        registry_test.c
+    LIBS reeve-workflow)

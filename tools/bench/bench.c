@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve bench`: how fast all of it is on this machine, against a real broker. */
+#include "platform/files.h"
+#include "tools/bench/report.h"
+
+#include <assert.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    ORDERS = 40000,
+    IN_FLIGHT = 1000,
+    ALONE = 300,
+    WARM_UP = 5000, /* the broker's JVM compiles what is hot */
+    ALONE_WARM_UP = 50,
+    OPEN = 100000,
+    OPEN_IN_FLIGHT = 2000,
+    OPEN_SETTLE_MS = 3000, /* what follows the last status: supervisors fold */
+    ORDERS_MAX = 100000000,
+    INSTANCES_MAX = 16,
+    BROKERS_MAX = 8
+};
+
+struct bench {
+    struct cli *cli;
+    int64_t orders;
+    int64_t in_flight;
+    int64_t alone;
+    int64_t warm_up;
+    int64_t open;
+    bool fold;
+    struct bench_stage_options stage;
+    pid_t brokers[BROKERS_MAX];
+    uint32_t broker_count;
+    struct bench_report report;
+};
+
+/* ---- flags ---- */
+
+static enum error_class add_broker(struct bench *bench, const char *text, struct error *ret_error)
+{
+    char *end = NULL;
+    long pid = strtol(text, &end, 10);
+    if (end == text || pid <= 0 || (*end != '\0' && *end != '\n') ||
+        bench->broker_count == BROKERS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--broker-pid %.20s: expected at most %d process ids", text, BROKERS_MAX);
+    bench->brokers[bench->broker_count++] = (pid_t)pid;
+    return ERROR_OK;
+}
+
+/* scripts/kafka writes DIR/node-1.pid and so on. */
+static enum error_class add_broker_directory(struct bench *bench, const char *directory,
+                                             struct error *ret_error)
+{
+    char pattern[PATH_MAX];
+    glob_t found = {0};
+    enum error_class class = ERROR_OK;
+    (void)snprintf(pattern, sizeof(pattern), "%s/node-*.pid", directory);
+    if (glob(pattern, 0, NULL, &found) != 0)
+        class = error_set(ret_error, ERROR_REJECT, "Usage",
+                          "--kafka-dir %.200s: there is no node-N.pid", directory);
+    for (size_t i = 0; i < found.gl_pathc && class == ERROR_OK; i++) {
+        char *content = NULL;
+        size_t size = 0;
+        class = files_read(found.gl_pathv[i], 32, &content, &size, ret_error);
+        if (class == ERROR_OK)
+            class = add_broker(bench, content, ret_error);
+        free(content);
+    }
+    globfree(&found);
+    return class;
+}
+
+static enum error_class take_brokers(struct bench *bench, struct error *ret_error)
+{
+    const char *pid;
+    const char *directory = cli_flag_value(bench->cli, "kafka-dir");
+    enum error_class class = ERROR_OK;
+    for (size_t index = 0;
+         class == ERROR_OK && (pid = cli_flag_next(bench->cli, "broker-pid", &index)) != NULL;)
+        class = add_broker(bench, pid, ret_error);
+    return class == ERROR_OK && directory != NULL
+               ? add_broker_directory(bench, directory, ret_error)
+               : class;
+}
+
+static enum error_class take_flags(struct bench *bench, struct error *ret_error)
+{
+    struct cli *cli = bench->cli;
+    bench->fold = cli_flag_given(cli, "fold");
+    const struct {
+        const char *name;
+        int64_t fallback;
+        int64_t min;
+        int64_t max;
+        int64_t *value;
+    } numbers[] = {
+        {"orders", ORDERS, 0, ORDERS_MAX, &bench->orders},
+        {"in-flight", IN_FLIGHT, 1, 1000000, &bench->in_flight},
+        {"alone", bench->fold ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
+        {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
+        {"open", bench->fold ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
+        {"schedulers", 1, 1, INSTANCES_MAX, &bench->stage.schedulers},
+        {"supervisors", 1, 1, INSTANCES_MAX, &bench->stage.supervisors},
+    };
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (cli_flag_int(cli, numbers[i].name, numbers[i].fallback, numbers[i].min, numbers[i].max,
+                         numbers[i].value, ret_error) != ERROR_OK)
+            return ERROR_REJECT;
+    }
+    if (cli_flag_given(cli, "json"))
+        cli->output = CLI_OUTPUT_JSON;
+    if (config_bool(cli->config, "embedded"))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "the embedded broker is not for measuring: give a real one's "
+                         "--kafka-bootstrap-servers");
+    return take_brokers(bench, ret_error);
+}
+
+/* ---- measuring ---- */
+
+static void watch_processes(const struct bench *bench, const struct bench_stage *stage,
+                            struct bench_processes *processes)
+{
+    bench_stage_processes(stage, processes);
+    bench_processes_add(processes, "load (this process)", getpid());
+    for (uint32_t i = 0; i < bench->broker_count; i++)
+        bench_processes_add(processes, "broker", bench->brokers[i]);
+    bench_processes_begin(processes);
+}
+
+static enum error_class warm_up(struct bench_load *load, int64_t orders, int64_t in_flight,
+                                struct error *ret_error)
+{
+    struct bench_figures ignored;
+    struct bench_round round = {.orders = (uint64_t)orders, .in_flight = (uint32_t)in_flight};
+    return orders > 0 ? bench_load_run(load, &round, &ignored, ret_error) : ERROR_OK;
+}
+
+static enum error_class measure_load(struct bench *bench, struct bench_stage *stage,
+                                     struct bench_load *load, struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    struct bench_topics before;
+    struct bench_round round = {.orders = (uint64_t)bench->orders,
+                                .in_flight = (uint32_t)bench->in_flight,
+                                .what = "orders"};
+    if (bench->orders == 0)
+        return ERROR_OK;
+    enum error_class class = warm_up(load, bench->warm_up, bench->in_flight, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_topics(stage, &before, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    watch_processes(bench, stage, &report->load_processes);
+    class = bench_load_run(load, &round, &report->load, ret_error);
+    bench_processes_end(&report->load_processes);
+    if (class == ERROR_OK)
+        class = bench_stage_topics(stage, &report->topics, ret_error);
+    for (uint32_t i = 0; i < report->topics.count; i++)
+        report->topics.items[i].records -= before.items[i].records;
+    return class;
+}
+
+static enum error_class measure_alone(struct bench *bench, struct bench_stage *stage,
+                                      struct bench_load *load, struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    struct bench_round round = {
+        .orders = (uint64_t)bench->alone, .in_flight = 1, .what = "orders alone"};
+    if (bench->alone == 0)
+        return ERROR_OK;
+    enum error_class class = warm_up(load, bench->warm_up > 0 ? ALONE_WARM_UP : 0, 1, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    watch_processes(bench, stage, &report->alone_processes);
+    class = bench_load_run(load, &round, &report->alone, ret_error);
+    bench_processes_end(&report->alone_processes);
+    return class;
+}
+
+static enum error_class measure_foldings(struct bench *bench, struct bench_stage *stage,
+                                         struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    if (!bench->fold)
+        return ERROR_OK;
+    bench_stage_stop_services(stage);
+    for (int i = 0; i < BENCH_FOLDINGS && class == ERROR_OK; i++)
+        class = bench_fold(stage, i == 1, &bench->report.foldings[i], ret_error);
+    return class;
+}
+
+static enum error_class measure_speed(struct bench *bench, struct error *ret_error)
+{
+    struct bench_stage stage;
+    struct bench_load *load = NULL;
+    enum error_class class = bench_stage_open(bench->cli, &bench->stage, 1, &stage, ret_error);
+    if (class == ERROR_OK)
+        class = bench_load_new(&stage, &load, ret_error);
+    if (class == ERROR_OK)
+        class = measure_load(bench, &stage, load, ret_error);
+    if (class == ERROR_OK)
+        class = measure_alone(bench, &stage, load, ret_error);
+    bench_load_free(load);
+    if (class == ERROR_OK)
+        class = measure_foldings(bench, &stage, ret_error);
+    bench_stage_close(&stage);
+    return class;
+}
+
+static bool never(void *ctx)
+{
+    (void)ctx;
+    return false;
+}
+
+static enum error_class measure_open(struct bench *bench, struct error *ret_error)
+{
+    struct bench_stage stage;
+    struct bench_load *load = NULL;
+    struct bench_report *report = &bench->report;
+    struct bench_stage_options options = bench->stage;
+    struct bench_round round = {.orders = (uint64_t)bench->open,
+                                .in_flight = OPEN_IN_FLIGHT,
+                                .goal = BENCH_RECEIVED,
+                                .what = "open orders"};
+    options.silent = true;
+    enum error_class class = bench_stage_open(bench->cli, &options, 2, &stage, ret_error);
+    if (class == ERROR_OK)
+        class = bench_load_new(&stage, &load, ret_error);
+    if (class == ERROR_OK) {
+        watch_processes(bench, &stage, &report->open_processes);
+        class = bench_load_run(load, &round, &report->open, ret_error);
+    }
+    if (class == ERROR_OK) {
+        struct error silence;
+        (void)bench_stage_wait(&stage, never, NULL, OPEN_SETTLE_MS, &silence);
+        bench_processes_end(&report->open_processes);
+    }
+    bench_load_free(load);
+    bench_stage_close(&stage);
+    return class;
+}
+
+static int run(struct cli *cli)
+{
+    struct error error = {0};
+    struct bench *bench = calloc(1, sizeof(*bench));
+    assert(bench != NULL);
+    bench->cli = cli;
+    enum error_class class = take_flags(bench, &error);
+    bench->report.partitions = (int32_t)config_int(cli->config, "partitions");
+    bench->report.schedulers = bench->stage.schedulers;
+    bench->report.supervisors = bench->stage.supervisors;
+    bench->report.in_flight = bench->in_flight;
+    if (class == ERROR_OK && (bench->orders > 0 || bench->alone > 0 || bench->fold))
+        class = measure_speed(bench, &error);
+    if (class == ERROR_OK && bench->open > 0)
+        class = measure_open(bench, &error);
+    int code = EXIT_CODE_OK;
+    if (class != ERROR_OK)
+        code = cli_fail(cli, &error);
+    else if (cli->output == CLI_OUTPUT_TABLE)
+        bench_report_print(&bench->report, cli->out);
+    else
+        bench_report_json(&bench->report, cli->out);
+    free(bench);
+    return code;
+}
+
+static const struct cli_flag flags[] = {
+    {"orders", "N", "Orders of the measurement under load; 40000 by default, 0 leaves it out."},
+    {"in-flight", "N", "How many of them are under way at a time; 1000 by default."},
+    {"alone", "N", "Orders measured one after the other; 300 by default (0 with --fold)."},
+    {"warm-up", "N", "Orders before those that count; 5000 by default."},
+    {"fold", NULL,
+     "Also folds the log just made into fresh stores, and takes the memory of open orders."},
+    {"open", "N",
+     "Orders that are left open while the memory of each process is taken; 100000 with --fold, "
+     "else none."},
+    {"schedulers", "N", "How many; 1 by default."},
+    {"supervisors", "N", "How many; 1 by default."},
+    {"broker-pid", "PID", "A broker's process, to show what it uses. May be repeated."},
+    {"kafka-dir", "DIR", "The same for the cluster that `scripts/kafka --dir DIR` started."},
+    {"json", NULL, "The same as --output json."},
+    {NULL, NULL, NULL},
+};
+
+static const struct cli_verb verbs[] = {
+    {
+        .summary = "Measures orders/s, latency, records, CPU and memory with services of its own.",
+        .examples = "# topics and services of its own, deleted afterwards\n"
+                    "reeve bench --kafka-bootstrap-servers 127.0.0.1:9092\n"
+                    "# with what the broker uses\n"
+                    "scripts/kafka start --dir /tmp/k\n"
+                    "reeve bench --kafka-bootstrap-servers $(cat /tmp/k/bootstrap) --kafka-dir "
+                    "/tmp/k\n"
+                    "# folding, and memory with 100,000 open orders\n"
+                    "reeve bench --fold --orders 100000",
+        .flags = flags,
+        .config_services = CONFIG_CLI,
+        .output = true,
+        .run = run,
+    },
+};
+
+const struct cli_noun cli_bench = {"bench", "How fast it is here.", verbs,
+                                   sizeof(verbs) / sizeof(verbs[0])};

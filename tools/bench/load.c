@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See load.h. */
+#include "tools/bench/load.h"
+
+#include "base/heap_arena.h"
+#include "cli/progress.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ID_SIZE = 24, SILENCE_MS = 30000, SHOW_MS = 250, READERS_MAX = 1024, NOT_OVER = -1 };
+
+static const char id_format[] = "bench-%012" PRIu64;
+enum { ID_PREFIX = sizeof("bench-") - 1 };
+
+struct bench_load {
+    struct bench_stage *stage;
+    struct broker_reader *readers[READERS_MAX];
+    int32_t reader_count;
+    char reply_to[TOPIC_NAME_SIZE];
+    struct buffer value;
+    struct heap_arena scratch;
+    struct loop_work work; /* submits what fits: many statuses, one burst */
+    uint64_t next;         /* sequence of the next order, over all rounds */
+    /* The round: */
+    struct bench_round round;
+    uint64_t first;
+    uint64_t over;
+    uint64_t others; /* ended in another way */
+    int64_t *begun_us;
+    int64_t *took_us;
+    int64_t last_us;
+    struct error failure;
+};
+
+static int64_t now_us(const struct bench_load *load)
+{
+    return clock_mono_us(load->stage->session.context.clock);
+}
+
+/* ---- submitting ---- */
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct bench_load *load = ctx;
+    (void)token;
+    (void)offset;
+    if (error->class != ERROR_OK)
+        load->failure = *error;
+}
+
+/* About what a small shop's order is: some 250 bytes. */
+static void submit(struct bench_load *load)
+{
+    static struct order_line lines[] = {
+        {{"22961", 5}, {"JAM MAKING SET PRINTED", 22}, 12, {14500}},
+        {{"84879", 5}, {"ASSORTED COLOUR BIRD ORNAMENT", 29}, 32, {16900}},
+    };
+    struct node *node = load->stage->session.node;
+    char id[ID_SIZE];
+    uint64_t sequence = load->next++;
+    int size = snprintf(id, sizeof(id), id_format, sequence);
+    struct command cmd = {
+        .kind = COMMAND_SUBMIT_ORDER,
+        .order_id = {id, (uint32_t)size},
+        .submit_order = {.order_id = {id, (uint32_t)size},
+                         .customer = TEXT("17850"),
+                         .currency = TEXT("GBP"),
+                         .lines = lines,
+                         .line_count = sizeof(lines) / sizeof(lines[0]),
+                         .priority = PRIORITY_NORMAL,
+                         .reply_to = text_of(load->reply_to),
+                         .workflow = TEXT(BENCH_WORKFLOW)},
+    };
+    load->begun_us[sequence - load->first] = now_us(load);
+    load->value.size = 0;
+    codec_encode(node->codec, RECORD_SUBMIT_ORDER, &cmd, &load->value);
+    struct broker_append append = {
+        .producer = BROKER_PRODUCER_LOG,
+        .topic = node->topics.submissions,
+        .partition = broker_partition_of(cmd.order_id, node->partition_count),
+        .key = cmd.order_id,
+        .value = {(const char *)load->value.data, (uint32_t)load->value.size},
+        .done = on_appended,
+        .ctx = load,
+    };
+    (void)broker_append(node->broker, &append, &load->failure);
+}
+
+static void submit_what_fits(struct bench_load *load)
+{
+    while (load->next - load->first < load->round.orders &&
+           load->next - load->first - load->over < load->round.in_flight &&
+           load->failure.class == ERROR_OK)
+        submit(load);
+}
+
+static void on_work(struct loop *loop, struct loop_work *work, void *userdata)
+{
+    (void)loop;
+    (void)work;
+    submit_what_fits(userdata);
+}
+
+/* ---- statuses ---- */
+
+static bool is_over(const struct bench_load *load, const struct status_update *status)
+{
+    if (status->kind == STATUS_REJECTED || status->order_state == ORDER_ERROR ||
+        status->order_state == ORDER_COMPENSATED)
+        return true;
+    return load->round.goal == BENCH_RECEIVED ? status->kind == STATUS_RECEIVED
+                                              : status->order_state == ORDER_PROCESSED;
+}
+
+static void on_record(void *ctx, const struct broker_record *broker_record)
+{
+    struct bench_load *load = ctx;
+    struct record record;
+    char id[ID_SIZE];
+    heap_arena_reset(&load->scratch);
+    if (codec_decode(load->stage->session.node->codec, broker_record->value, true,
+                     &load->scratch.arena, &record, &load->failure) != ERROR_OK)
+        return;
+    const struct status_update *status = &record.status_update;
+    if (record.kind != RECORD_STATUS_UPDATE || status->order_id.size <= ID_PREFIX ||
+        status->order_id.size >= ID_SIZE || !is_over(load, status))
+        return;
+    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(status->order_id));
+    uint64_t index = strtoull(id + ID_PREFIX, NULL, 10) - load->first;
+    /* Of an earlier round, or delivered again. */
+    if (index >= load->next - load->first || load->took_us[index] != NOT_OVER)
+        return;
+    load->last_us = now_us(load);
+    load->took_us[index] = load->last_us - load->begun_us[index];
+    load->over++;
+    if (status->kind == STATUS_REJECTED ||
+        (load->round.goal == BENCH_PROCESSED && status->order_state != ORDER_PROCESSED))
+        load->others++;
+    loop_defer(load->stage->session.context.loop, &load->work);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    (void)ctx;
+    (void)next_offset;
+}
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct bench_load *load = ctx;
+    if (error->class == ERROR_FATAL)
+        load->failure = *error;
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+/* ---- rounds ---- */
+
+static bool is_finished(void *ctx)
+{
+    const struct bench_load *load = ctx;
+    return load->over == load->round.orders || load->failure.class != ERROR_OK;
+}
+
+static enum error_class wait_for_all(struct bench_load *load, struct error *ret_error)
+{
+    struct progress progress;
+    const struct clock *clock = load->stage->session.context.clock;
+    uint64_t seen = load->over;
+    int64_t since_ms = clock_mono_ms(clock);
+    struct error error;
+    progress_begin(&progress, load->stage->cli.err, clock,
+                   load->round.what != NULL ? load->round.what : "");
+    while (bench_stage_wait(load->stage, is_finished, load, SHOW_MS, &error) != ERROR_OK) {
+        int64_t now_ms = clock_mono_ms(clock);
+        bool silent = strcmp(error.code, "Silent") == 0;
+        if (load->over != seen) {
+            seen = load->over;
+            since_ms = now_ms;
+        }
+        if (!silent || now_ms - since_ms > SILENCE_MS) {
+            (void)progress_end(&progress);
+            return error_set(ret_error, error.class, error.code,
+                             "%" PRIu64 " of %" PRIu64 " orders are over: %s", load->over,
+                             load->round.orders, silent ? "nothing more comes" : error.message);
+        }
+        if (load->round.what != NULL)
+            progress_show(&progress, load->over, load->round.orders, -1);
+    }
+    (void)progress_end(&progress);
+    return ERROR_OK;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a;
+    int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static struct bench_figures figures_of(struct bench_load *load)
+{
+    uint64_t count = load->round.orders;
+    int64_t first_us = load->begun_us[0];
+    qsort(load->took_us, count, sizeof(load->took_us[0]), by_value);
+    return (struct bench_figures){
+        .orders = count,
+        .seconds = (double)(load->last_us - first_us) / 1e6,
+        .p50_us = load->took_us[(count - 1) / 2],
+        .p90_us = load->took_us[(count - 1) * 9 / 10],
+        .p99_us = load->took_us[(count - 1) * 99 / 100],
+        .max_us = load->took_us[count - 1],
+    };
+}
+
+enum error_class bench_load_run(struct bench_load *load, const struct bench_round *round,
+                                struct bench_figures *ret_figures, struct error *ret_error)
+{
+    assert(round->orders > 0 && round->in_flight > 0);
+    load->round = *round;
+    load->first = load->next;
+    load->over = load->others = 0;
+    load->failure = (struct error){0};
+    load->begun_us = calloc(round->orders, sizeof(load->begun_us[0]));
+    load->took_us = malloc(round->orders * sizeof(load->took_us[0]));
+    assert(load->begun_us != NULL && load->took_us != NULL);
+    for (uint64_t i = 0; i < round->orders; i++)
+        load->took_us[i] = NOT_OVER;
+    submit_what_fits(load);
+    enum error_class class = wait_for_all(load, ret_error);
+    if (class == ERROR_OK && load->failure.class != ERROR_OK) {
+        *ret_error = load->failure;
+        class = ret_error->class;
+    }
+    if (class == ERROR_OK && load->others > 0)
+        class = error_set(ret_error, ERROR_REJECT, "NotProcessed",
+                          "%" PRIu64 " orders were rejected or ended in another way", load->others);
+    if (class == ERROR_OK)
+        *ret_figures = figures_of(load);
+    free(load->begun_us);
+    free(load->took_us);
+    load->begun_us = load->took_us = NULL;
+    load->round.orders = 0;
+    load->first = load->next; /* what still comes is of no round */
+    return class;
+}
+
+/* ---- life ---- */
+
+enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **ret_load,
+                                struct error *ret_error)
+{
+    struct node *node = stage->session.node;
+    if (node->partition_count > READERS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Usage", "at most %d partitions", READERS_MAX);
+    struct bench_load *load = calloc(1, sizeof(*load));
+    assert(load != NULL);
+    load->stage = stage;
+    topics_replies(&stage->topics, TEXT(BENCH_APP), load->reply_to);
+    heap_arena_init(&load->scratch, 16 * 1024);
+    loop_work_init(&load->work, on_work, load);
+    load->reader_count = node->partition_count;
+    for (int32_t p = 0; p < load->reader_count; p++)
+        load->readers[p] = broker_read(node->broker, load->reply_to, p, 0, &reader_ops, load);
+    *ret_load = load;
+    return ERROR_OK;
+}
+
+void bench_load_free(struct bench_load *load)
+{
+    if (load == NULL)
+        return;
+    for (int32_t p = 0; p < load->reader_count; p++)
+        broker_reader_close(load->readers[p]);
+    loop_defer_cancel(load->stage->session.context.loop, &load->work);
+    buffer_deinit(&load->value);
+    heap_arena_deinit(&load->scratch);
+    free(load);
+}

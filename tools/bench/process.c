@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See process.h. */
+#include "tools/bench/process.h"
+
+#include "platform/files.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROC_FILE_MAX = 64 * 1024 };
+
+static char *read_proc(pid_t pid, const char *file)
+{
+    char path[64];
+    char *content = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
+    return files_read(path, PROC_FILE_MAX, &content, &size, NULL) == ERROR_OK ? content : NULL;
+}
+
+/* The 14th and 15th field of stat, in clock ticks. The 2nd may hold blanks and parentheses. */
+static int64_t cpu_us_of(pid_t pid)
+{
+    char *stat = read_proc(pid, "stat");
+    const char *at = stat != NULL ? strrchr(stat, ')') : NULL;
+    int64_t user = 0;
+    int64_t system = 0;
+    for (int field = 2; at != NULL && field < 14; field++) {
+        at = strchr(at, ' ');
+        at = at != NULL ? at + 1 : NULL;
+    }
+    if (at != NULL && sscanf(at, "%" SCNd64 " %" SCNd64, &user, &system) != 2)
+        user = system = 0;
+    free(stat);
+    return (user + system) * (1000000 / sysconf(_SC_CLK_TCK));
+}
+
+static int64_t kilobytes_of(const char *status, const char *name)
+{
+    const char *at = strstr(status, name);
+    return at != NULL ? strtoll(at + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+void bench_processes_add(struct bench_processes *processes, const char *name, pid_t pid)
+{
+    if (processes->count == BENCH_PROCESSES_MAX)
+        return;
+    struct bench_process *process = &processes->items[processes->count++];
+    *process = (struct bench_process){.pid = pid};
+    (void)snprintf(process->name, sizeof(process->name), "%s", name);
+}
+
+void bench_processes_begin(struct bench_processes *processes)
+{
+    for (uint32_t i = 0; i < processes->count; i++)
+        processes->items[i].began_us = cpu_us_of(processes->items[i].pid);
+}
+
+void bench_processes_end(struct bench_processes *processes)
+{
+    for (uint32_t i = 0; i < processes->count; i++) {
+        struct bench_process *process = &processes->items[i];
+        char *status = read_proc(process->pid, "status");
+        if (status == NULL)
+            continue;
+        process->cpu_us = cpu_us_of(process->pid) - process->began_us;
+        process->rss_bytes = kilobytes_of(status, "\nVmRSS:");
+        process->rss_peak_bytes = kilobytes_of(status, "\nVmHWM:");
+        free(status);
+    }
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What processes use, as /proc tells it: CPU time between two looks, and memory. */
+#ifndef TOOLS_BENCH_PROCESS_H
+#define TOOLS_BENCH_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { BENCH_PROCESSES_MAX = 48, BENCH_PROCESS_NAME_SIZE = 32 };
+
+struct bench_process {
+    char name[BENCH_PROCESS_NAME_SIZE];
+    pid_t pid;
+    int64_t began_us;
+    int64_t cpu_us; /* user and system time of all its threads, between begin and end */
+    int64_t rss_bytes;
+    int64_t rss_peak_bytes; /* since the process began */
+};
+
+struct bench_processes {
+    struct bench_process items[BENCH_PROCESSES_MAX];
+    uint32_t count;
+};
+
+/* More than BENCH_PROCESSES_MAX are left out. */
+void bench_processes_add(struct bench_processes *processes, const char *name, pid_t pid);
+void bench_processes_begin(struct bench_processes *processes);
+/* Processes that are gone keep zeros. */
+void bench_processes_end(struct bench_processes *processes);
+
+#endif

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See stage.h. */
+#include "tools/bench/stage.h"
+
+#include "cli/kafka_options.h"
+#include "cli/workflow/deploy.h"
+#include "platform/files.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define AGENT "noop"
+
+enum { PUMP_MS = 20, READY_MS = 60000, OFFSETS_MS = 30000 };
+
+/* examples/workflows/three-steps.yaml, with deadlines that no measurement reaches: what is open
+ * stays open. */
+static const char workflow_text[] = "Name: " BENCH_WORKFLOW "\n"
+                                    "Version: 1\n"
+                                    "TimeoutSeconds: 36000\n"
+                                    "Defaults:\n"
+                                    "  TimeoutSeconds: 7200\n"
+                                    "  Retry:\n"
+                                    "    - ErrorEquals: [States.ALL]\n"
+                                    "      IntervalSeconds: 1\n"
+                                    "      MaxAttempts: 3\n"
+                                    "Steps:\n"
+                                    "  - Name: First\n"
+                                    "    Agent: " AGENT "\n"
+                                    "  - Name: Second\n"
+                                    "    Agent: " AGENT "\n"
+                                    "  - Name: Third\n"
+                                    "    Agent: " AGENT "\n";
+
+/* ---- trouble ---- */
+
+static void on_signal(struct loop *loop, int signal, void *userdata)
+{
+    struct bench_stage *stage = userdata;
+    (void)loop;
+    (void)error_set(&stage->trouble, ERROR_RETRY, "Interrupted", "interrupted by signal %d",
+                    signal);
+}
+
+static void on_child_ended(void *ctx, struct child *child, int status)
+{
+    struct bench_stage *stage = ctx;
+    (void)status;
+    (void)error_set(&stage->trouble, ERROR_FATAL, "ServiceEnded", "%s %s; see %s/log",
+                    child_name(child), child_reason(child), child_directory(child));
+}
+
+static bool in_trouble(const struct bench_stage *stage)
+{
+    return stage->trouble.class != ERROR_OK;
+}
+
+/* ---- waiting ---- */
+
+static void on_pump(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct bench_stage *stage = userdata;
+    (void)loop_once(stage->loop, 0);
+    loop_timer_after(loop, timer, PUMP_MS);
+}
+
+struct waiting {
+    struct bench_stage *stage;
+    bool (*done)(void *ctx);
+    void *ctx;
+};
+
+static bool is_over(void *ctx)
+{
+    const struct waiting *waiting = ctx;
+    return in_trouble(waiting->stage) || waiting->done(waiting->ctx);
+}
+
+enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *ctx), void *ctx,
+                                  int64_t timeout_ms, struct error *ret_error)
+{
+    struct waiting waiting = {stage, done, ctx};
+    bool over = cli_session_wait(&stage->session, is_over, &waiting, timeout_ms);
+    if (in_trouble(stage)) {
+        *ret_error = stage->trouble;
+        return ret_error->class;
+    }
+    return over ? ERROR_OK
+                : error_set(ret_error, ERROR_RETRY, "Silent", "nothing came for %lld s",
+                            (long long)(timeout_ms / 1000));
+}
+
+/* ---- topics and workflow ---- */
+
+/* The sources of the invocation's, and the prefix. */
+static enum error_class make_config(struct bench_stage *stage, int number, struct error *ret_error)
+{
+    struct cli *cli = &stage->cli;
+    char prefix[64];
+    (void)snprintf(prefix, sizeof(prefix), "bench-%ld-%d", (long)getpid(), number);
+    cli->config = config_new();
+    enum error_class class = config_load_environment(cli->config, cli->environment, ret_error);
+    bool taken = true;
+    for (int i = 0; i < cli->config_flag_count && class == ERROR_OK && taken;)
+        class = config_take_flag(cli->config, cli->config_flag_count, cli->config_flags, &i, &taken,
+                                 ret_error);
+    assert(class != ERROR_OK || taken);
+    if (class == ERROR_OK)
+        class = config_set(cli->config, "topics.prefix", prefix, ret_error);
+    if (class == ERROR_OK)
+        class = config_finish(cli->config, ret_error);
+    return class == ERROR_OK ? topics_init(&stage->topics, prefix, ret_error) : class;
+}
+
+static enum error_class make_topics(struct bench_stage *stage, struct error *ret_error)
+{
+    static const char *const agents[] = {AGENT};
+    static const char *const apps[] = {BENCH_APP};
+    const struct config *config = stage->cli.config;
+    struct cli_kafka_options kafka;
+    enum error_class class = cli_kafka_options(config, &kafka, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    struct topics_plan plan = {
+        .kafka = &kafka.options,
+        .topics = &stage->topics,
+        .partitions = (int32_t)config_int(config, "partitions"),
+        .replication_factor = (int32_t)config_int(config, "replication.factor"),
+        .agents = agents,
+        .agent_count = 1,
+        .apps = apps,
+        .app_count = 1,
+    };
+    stage->topics_made = true;
+    return topics_apply(&plan, NULL, NULL, ret_error);
+}
+
+static enum error_class deploy(struct bench_stage *stage, struct error *ret_error)
+{
+    struct workflow_source source = {.path = "", .size = strlen(workflow_text)};
+    bool new = false;
+    source.text = strdup(workflow_text);
+    assert(source.text != NULL);
+    heap_arena_init(&source.heap, 16 * 1024);
+    bool fine = workflow_parse(text_of(workflow_text), WORKFLOW_YAML, &source.heap.arena,
+                               &source.problems, &source.workflow);
+    assert(fine);
+    (void)fine;
+    enum error_class class = workflow_deploy(&stage->session, &source, &new, ret_error);
+    workflow_source_deinit(&source);
+    return class;
+}
+
+/* ---- services ---- */
+
+struct words {
+    char *items[CHILD_ARGUMENTS_MAX + 1];
+    size_t count;
+};
+
+static void add_word(struct words *words, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_word(struct words *words, const char *format, ...)
+{
+    va_list args;
+    char *word = NULL;
+    va_start(args, format);
+    int size = vasprintf(&word, format, args);
+    va_end(args);
+    assert(size >= 0 && words->count < CHILD_ARGUMENTS_MAX);
+    words->items[words->count++] = word;
+}
+
+static enum error_class start_service(struct bench_stage *stage, const char *service,
+                                      const char *name, bool silent, struct error *ret_error)
+{
+    const struct cli *cli = &stage->cli;
+    char directory[PATH_MAX + 64];
+    struct words words = {.count = 0};
+    struct child *child;
+    (void)snprintf(directory, sizeof(directory), "%s/%s", stage->directory, name);
+    add_word(&words, "run");
+    add_word(&words, "%s", service);
+    for (int i = 0; i < cli->config_flag_count; i++)
+        add_word(&words, "%s", cli->config_flags[i]);
+    add_word(&words, "--topics-prefix=%s", stage->topics.prefix);
+    add_word(&words, "--data-dir=%s", directory);
+    add_word(&words, "--http-port=0");
+    add_word(&words, "--instance-id=%s", name);
+    if (strcmp(service, "agent") == 0) {
+        add_word(&words, "--agent-name=" AGENT);
+        add_word(&words, "--agent-kind=sim");
+        add_word(&words, "--agent-sim-latency-ms=0");
+        add_word(&words, "--agent-sim-silent-share=%d", silent ? 1 : 0);
+    }
+    enum error_class class = files_make_dirs(directory, ret_error);
+    if (class == ERROR_OK)
+        class =
+            children_start(stage->children, name, directory, words.items, false, &child, ret_error);
+    for (size_t i = 0; i < words.count; i++)
+        free(words.items[i]);
+    return class;
+}
+
+static enum error_class start_several(struct bench_stage *stage, const char *service, int64_t count,
+                                      struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
+        char name[64];
+        (void)snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
+        class = start_service(stage, service, name, false, ret_error);
+    }
+    return class;
+}
+
+static bool services_are_ready(void *ctx)
+{
+    const struct bench_stage *stage = ctx;
+    return children_are_ready(stage->children);
+}
+
+static enum error_class start_services(struct bench_stage *stage,
+                                       const struct bench_stage_options *options,
+                                       struct error *ret_error)
+{
+    enum error_class class = start_service(stage, "submission", "submission", false, ret_error);
+    if (class == ERROR_OK)
+        class = start_several(stage, "scheduler", options->schedulers, ret_error);
+    if (class == ERROR_OK)
+        class = start_several(stage, "supervisor", options->supervisors, ret_error);
+    if (class == ERROR_OK)
+        class = start_service(stage, "agent", "agent", options->silent, ret_error);
+    if (class == ERROR_OK)
+        class = children_watch(stage->children, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_wait(stage, services_are_ready, stage, READY_MS, ret_error);
+    return class;
+}
+
+/* ---- life ---- */
+
+static enum error_class make_directory(struct bench_stage *stage, struct error *ret_error)
+{
+    const char *tmp = getenv("TMPDIR");
+    (void)snprintf(stage->directory, sizeof(stage->directory), "%s/reeve-bench-XXXXXX",
+                   tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+    if (mkdtemp(stage->directory) != NULL)
+        return ERROR_OK;
+    stage->directory[0] = '\0';
+    return error_set(ret_error, ERROR_FATAL, "NoDirectory", "cannot make a directory: %s",
+                     strerror(errno));
+}
+
+enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_options *options,
+                                  int number, struct bench_stage *stage, struct error *ret_error)
+{
+    *stage = (struct bench_stage){.cli = *cli};
+    enum error_class class = make_config(stage, number, ret_error);
+    if (class == ERROR_OK)
+        class = make_directory(stage, ret_error);
+    if (class == ERROR_OK)
+        class = loop_new(clock_real(), &stage->loop, ret_error);
+    /* Before any thread begins: signals are for this loop. */
+    if (class == ERROR_OK)
+        class = loop_on_signals(stage->loop, on_signal, stage, ret_error);
+    if (class == ERROR_OK)
+        class = make_topics(stage, ret_error);
+    if (class == ERROR_OK)
+        class = cli_session_open(&stage->cli, NODE_FOLLOWS_WORKFLOWS, &stage->session, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    stage->children = children_new(stage->loop, on_child_ended, stage);
+    loop_timer_init(&stage->pump, on_pump, stage);
+    loop_timer_after(stage->session.context.loop, &stage->pump, PUMP_MS);
+    class = deploy(stage, ret_error);
+    return class == ERROR_OK ? start_services(stage, options, ret_error) : class;
+}
+
+static void on_stopped(void *ctx)
+{
+    struct bench_stage *stage = ctx;
+    loop_stop(stage->loop);
+}
+
+void bench_stage_stop_services(struct bench_stage *stage)
+{
+    if (stage->children == NULL)
+        return;
+    children_stop(stage->children, on_stopped);
+    loop_run(stage->loop);
+    children_free(stage->children);
+    stage->children = NULL;
+}
+
+void bench_stage_close(struct bench_stage *stage)
+{
+    struct cli_kafka_options kafka;
+    bench_stage_stop_services(stage);
+    if (stage->session.node != NULL) {
+        loop_timer_cancel(stage->session.context.loop, &stage->pump);
+        cli_session_close(&stage->session);
+    }
+    if (stage->topics_made && cli_kafka_options(stage->cli.config, &kafka, NULL) == ERROR_OK)
+        (void)topics_delete(&kafka.options, &stage->topics, NULL);
+    config_free(stage->cli.config);
+    loop_free(stage->loop);
+    /* After trouble the logs are what helps. */
+    if (stage->directory[0] != '\0' && stage->trouble.class != ERROR_FATAL)
+        (void)files_remove_tree(stage->directory, NULL);
+}
+
+void bench_stage_processes(const struct bench_stage *stage, struct bench_processes *processes)
+{
+    for (const struct child *child = NULL; (child = children_next(stage->children, child)) != NULL;)
+        bench_processes_add(processes, child_name(child), child_pid(child));
+}
+
+/* ---- what the topics hold ---- */
+
+struct count {
+    struct bench_topic *topic;
+    uint32_t *waiting;
+    struct error *error;
+};
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct count *count = ctx;
+    if (error->class != ERROR_OK)
+        *count->error = *error;
+    else
+        count->topic->records += high - low;
+    --*count->waiting;
+}
+
+static bool all_counted(void *ctx)
+{
+    const uint32_t *waiting = ctx;
+    return *waiting == 0;
+}
+
+enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topics *ret_topics,
+                                    struct error *ret_error)
+{
+    struct node *node = stage->session.node;
+    char requests[TOPIC_NAME_SIZE];
+    char replies[TOPIC_NAME_SIZE];
+    topics_requests(&stage->topics, TEXT(AGENT), requests);
+    topics_replies(&stage->topics, TEXT(BENCH_APP), replies);
+    const char *const names[] = {stage->topics.submissions,
+                                 stage->topics.commands,
+                                 stage->topics.events,
+                                 requests,
+                                 replies,
+                                 stage->topics.alerts,
+                                 stage->topics.dead_letters};
+    enum { NAMES = sizeof(names) / sizeof(names[0]) };
+    struct count counts[NAMES];
+    struct error error = {.class = ERROR_OK};
+    uint32_t waiting = 0;
+    *ret_topics = (struct bench_topics){.count = NAMES};
+    for (uint32_t i = 0; i < NAMES; i++) {
+        struct bench_topic *topic = &ret_topics->items[i];
+        (void)snprintf(topic->name, sizeof(topic->name), "%s",
+                       names[i] + strlen(stage->topics.prefix) + 1);
+        counts[i] = (struct count){topic, &waiting, &error};
+        for (int32_t p = 0; p < node->partition_count; p++) {
+            waiting++;
+            broker_offsets(node->broker, names[i], p, on_offsets, &counts[i]);
+        }
+    }
+    /* The broker answers each one, if only to say that it timed out. */
+    while (!cli_session_wait(&stage->session, all_counted, &waiting, OFFSETS_MS))
+        ;
+    if (error.class != ERROR_OK)
+        *ret_error = error;
+    return error.class;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reeve bench` measures: topics of a prefix of their own, a deployed workflow of three no-op
+ * steps, and every service as a child process with a temporary directory. */
+#ifndef TOOLS_BENCH_STAGE_H
+#define TOOLS_BENCH_STAGE_H
+
+#include "cli/dev/children.h"
+#include "cli/session.h"
+#include "tools/bench/process.h"
+
+#include <limits.h>
+
+#define BENCH_APP "bench"
+#define BENCH_WORKFLOW "three-steps"
+
+struct bench_stage_options {
+    int64_t schedulers;
+    int64_t supervisors;
+    bool silent; /* the agent answers nothing */
+};
+
+struct bench_stage {
+    struct cli cli;    /* the invocation, with a configuration of our own: another prefix */
+    struct loop *loop; /* of the children and the signals; runs while the session's does */
+    struct children *children;
+    struct cli_session session;
+    struct topics topics;
+    bool topics_made;
+    char directory[PATH_MAX];
+    struct loop_timer pump;
+    struct error trouble; /* a signal, or a process that ended */
+};
+
+/* Ready when it returns. On failure too it wants bench_stage_close. `number` makes the prefix
+ * another one. */
+enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_options *options,
+                                  int number, struct bench_stage *stage, struct error *ret_error);
+/* SIGTERM to the services; the session stays. */
+void bench_stage_stop_services(struct bench_stage *stage);
+/* Stops what runs, deletes the topics and the directory. */
+void bench_stage_close(struct bench_stage *stage);
+
+/* Runs the session's loop until done(ctx). Errors: the stage's trouble; RETRY "Silent" after
+ * timeout_ms. */
+enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *ctx), void *ctx,
+                                  int64_t timeout_ms, struct error *ret_error);
+/* The services, for looks at what they use. */
+void bench_stage_processes(const struct bench_stage *stage, struct bench_processes *processes);
+
+/* Records that the topics hold. */
+enum { BENCH_TOPICS_MAX = 8 };
+struct bench_topic {
+    char name[TOPIC_NAME_SIZE]; /* without the prefix */
+    int64_t records;
+};
+struct bench_topics {
+    struct bench_topic items[BENCH_TOPICS_MAX];
+    uint32_t count;
+};
+enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topics *ret_topics,
+                                    struct error *ret_error);
+
+#endif
