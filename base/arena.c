@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
 
-#include "engine/check.h"
+#include <assert.h>
 
 static uint8_t *take(struct arena *arena, size_t size, size_t alignment)
 {
     size_t padding = (size_t)(-(uintptr_t)arena->at & (alignment - 1));
     if (arena->at == NULL || (size_t)(arena->end - arena->at) < size + padding) {
-        ENGINE_ASSERT(arena->more != NULL);
+        assert(arena->more != NULL);
         size_t block_size = 0;
         arena->at = arena->more(arena, size + alignment, &block_size);
-        ENGINE_ASSERT(arena->at != NULL && block_size >= size + alignment);
+        assert(arena->at != NULL && block_size >= size + alignment);
         arena->end = arena->at + block_size;
         padding = (size_t)(-(uintptr_t)arena->at & (alignment - 1));
     }
@@ -28,7 +28,7 @@ void arena_init(struct arena *arena, void *memory, size_t size)
 
 void *arena_calloc(struct arena *arena, size_t count, size_t size)
 {
-    ENGINE_ASSERT(size > 0 && count <= SIZE_MAX / 2 / size);
+    assert(size > 0 && count <= SIZE_MAX / 2 / size);
     return memset(take(arena, count * size, 8), 0, count * size);
 }
 

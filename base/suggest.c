@@ -2,7 +2,7 @@
 /* Nearest names. See suggest.h. */
 #include "base/suggest.h"
 
-#include "engine/limits.h"
+#include "base/limits.h"
 
 #include <stddef.h>
 

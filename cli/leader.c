@@ -52,11 +52,11 @@ static struct election_log *log_of(struct reading *reading, struct text name)
 static void on_record(void *ctx, const struct broker_record *record)
 {
     struct reading *reading = ctx;
-    struct node *node = reading->session.node;
+    struct cluster *cluster = reading->session.cluster;
     struct record decoded;
-    heap_arena_reset(&node->scratch);
-    if (codec_decode(node->codec, record->value, true, &node->scratch.arena, &decoded, NULL) !=
-            ERROR_OK ||
+    heap_arena_reset(&cluster->scratch);
+    if (codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena, &decoded,
+                     NULL) != ERROR_OK ||
         decoded.kind != RECORD_LEADERSHIP || text_empty(decoded.leadership.role))
         return;
     (void)election_log_fold(log_of(reading, decoded.leadership.role), &decoded.leadership,
@@ -88,10 +88,10 @@ static bool is_done(void *ctx)
 static enum error_class read_all(struct reading *reading, struct error *ret_error)
 {
     static const struct broker_reader_ops ops = {on_record, on_end, on_error};
-    struct node *node = reading->session.node;
-    reading->append_times = broker_has_append_time(node->broker);
+    struct cluster *cluster = reading->session.cluster;
+    reading->append_times = broker_has_append_time(cluster->broker);
     struct broker_reader *reader =
-        broker_read(node->broker, node->topics.leadership, 0, BROKER_EARLIEST, &ops, reading);
+        broker_read(cluster->broker, cluster->topics.leadership, 0, BROKER_EARLIEST, &ops, reading);
     bool answered = cli_session_wait(&reading->session, is_done, reading, ANSWER_MS);
     broker_reader_close(reader);
     if (!answered)

@@ -58,15 +58,15 @@ static enum error_class wait_for(struct cli_session *session, struct reset *rese
 static enum error_class check_next(struct cli_session *session, int32_t partition, int64_t next,
                                    struct reset *reset, struct error *ret_error)
 {
-    broker_offsets(session->node->broker, session->node->topics.commands, partition, on_offsets,
-                   reset);
+    broker_offsets(session->cluster->broker, session->cluster->topics.commands, partition,
+                   on_offsets, reset);
     enum error_class class = wait_for(session, reset, ret_error);
     if (class == ERROR_OK && (next < reset->low || next > reset->high))
         class = error_set(
             ret_error, ERROR_REJECT, "OutOfRange",
             "%s[%d] holds the offsets %" PRId64 " to %" PRId64
             ": --next-command must be one of them, or %" PRId64 " to go on with what comes",
-            session->node->topics.commands, partition, reset->low, reset->high - 1, reset->high);
+            session->cluster->topics.commands, partition, reset->low, reset->high - 1, reset->high);
     return class;
 }
 
@@ -76,16 +76,16 @@ static enum error_class append_claim(struct cli *cli, struct cli_session *sessio
 {
     struct claim claim = {.instance = text_of(session->context.instance_id),
                           .claimed_at = clock_wall_ms(session->context.clock),
-                          .partition_count = session->node->partition_count,
+                          .partition_count = session->cluster->partition_count,
                           .has_reset = true};
     claim.reset.next_command_offset = next;
     claim.reset.by = text_of(cli_flag_value(cli, "by"));
     claim.reset.reason = text_of(cli_flag_value(cli, "reason"));
     ssize_t random = getrandom(claim.claim_id.bytes, sizeof(claim.claim_id.bytes), 0);
     assert(random == (ssize_t)sizeof(claim.claim_id.bytes));
-    enum error_class class =
-        node_append(session->node, BROKER_PRODUCER_LOG, session->node->topics.events, partition,
-                    claim.instance, RECORD_CLAIM, &claim, on_appended, reset, 0, ret_error);
+    enum error_class class = cluster_append(
+        session->cluster, BROKER_PRODUCER_LOG, session->cluster->topics.events, partition,
+        claim.instance, RECORD_CLAIM, &claim, on_appended, reset, 0, ret_error);
     return class != ERROR_OK ? class : wait_for(session, reset, ret_error);
 }
 
@@ -110,9 +110,9 @@ static int run(struct cli *cli)
     if (cli_session_open(cli, 0, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     enum error_class class = ERROR_OK;
-    if (partition >= session.node->partition_count)
+    if (partition >= session.cluster->partition_count)
         class = error_set(&error, ERROR_REJECT, "NoPartition", "there are only %d partitions",
-                          session.node->partition_count);
+                          session.cluster->partition_count);
     if (class == ERROR_OK)
         class = check_next(&session, (int32_t)partition, next, &reset, &error);
     if (class == ERROR_OK)
@@ -121,7 +121,7 @@ static int run(struct cli *cli)
         fprintf(cli->out,
                 "partition %" PRId64 " goes on with command %" PRId64 " (recorded in %s at offset "
                 "%" PRId64 ")\n",
-                partition, next, session.node->topics.events, reset.offset);
+                partition, next, session.cluster->topics.events, reset.offset);
     cli_session_close(&session);
     return class == ERROR_OK ? EXIT_CODE_OK : cli_fail(cli, &error);
 }

@@ -7,7 +7,7 @@ static void on_ready(void *ctx)
     session->ready = true;
 }
 
-static const struct node_ops node_ops = {.ready = on_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_ready};
 
 static bool is_ready(void *ctx)
 {
@@ -29,7 +29,8 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
     if (class != ERROR_OK)
         return class;
     session->metrics = session->context.metrics = metrics_new();
-    class = node_open(&session->context, flags, &node_ops, session, &session->node, ret_error);
+    class =
+        cluster_open(&session->context, flags, &cluster_ops, session, &session->cluster, ret_error);
     if (class == ERROR_OK &&
         !cli_session_wait(session, is_ready, session, config_ms(cli->config, "start.timeout.ms")))
         class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",
@@ -42,7 +43,7 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
 
 void cli_session_close(struct cli_session *session)
 {
-    node_close(session->node);
+    cluster_close(session->cluster);
     metrics_free(session->metrics);
     loop_free(session->context.loop);
     *session = (struct cli_session){0};

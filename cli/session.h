@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command's connection to the broker: the same node that services have, over a loop of its own
+/* A command's connection to the broker: the same cluster that services have, over a loop of its own
  * that runs while the command waits. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
 #include "cli/cli.h"
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 struct cli_session {
     struct service_context context;
-    struct node *node;
+    struct cluster *cluster;
     struct metrics *metrics;
     bool ready;
 };
 
-/* Opens the node with `flags` of node_open and waits until it is ready. On failure nothing is left
- * to close. */
+/* Connects with `flags` of cluster_open and waits until the cluster is ready. On failure nothing is
+ * left to close. */
 enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_session *session,
                                   struct error *ret_error);
 void cli_session_close(struct cli_session *session);

@@ -2,9 +2,10 @@
 /* apply(): the only mutator of orders, and replay's only code. */
 #include "engine/apply.h"
 
-#include "engine/check.h"
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
+
+#include <assert.h>
 
 struct text apply_text(const struct apply_ctx *ctx, struct text old, struct text text)
 {
@@ -16,8 +17,8 @@ struct text apply_text(const struct apply_ctx *ctx, struct text old, struct text
 void apply_event(const struct apply_ctx *ctx, const struct event *event)
 {
     struct order *order = ctx->order;
-    ENGINE_ASSERT(event_changes_order(event->kind));
-    ENGINE_ASSERT(order->version == ctx->version || order->version + 1 == ctx->version);
+    assert(event_changes_order(event->kind));
+    assert(order->version == ctx->version || order->version + 1 == ctx->version);
     if (event_is_of_step(event->kind))
         apply_step_event(ctx, event);
     else
@@ -40,14 +41,14 @@ void apply(struct order *order, const struct event *event, uint64_t version, int
 void apply_decision(struct order *order, const struct decision *decision, struct arena *arena)
 {
     if (!decision_changes_order(decision)) {
-        ENGINE_ASSERT(order == NULL || order->version == decision->order_version);
+        assert(order == NULL || order->version == decision->order_version);
         return;
     }
-    ENGINE_ASSERT(order->version + 1 == decision->order_version);
+    assert(order->version + 1 == decision->order_version);
     for (uint32_t i = 0; i < decision->event_count; i++)
         apply(order, &decision->events[i], decision->order_version, decision->decided_at, arena);
     if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
         return;
-    ENGINE_ASSERT(order->version == decision->order_version);
-    ENGINE_ASSERT(order->state == decision->order_state);
+    assert(order->version == decision->order_version);
+    assert(order->state == decision->order_state);
 }

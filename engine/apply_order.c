@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appliers of the events that speak of the order as a whole. */
 #include "engine/apply.h"
-#include "engine/check.h"
+
+#include <assert.h>
 
 /* The one setter of an order's state. */
 static void set_state(struct order *order, enum order_state state)
 {
-    ENGINE_ASSERT(order_state_may_follow(order->state, state));
+    assert(order_state_may_follow(order->state, state));
     order->state = state;
 }
 
@@ -29,8 +30,8 @@ static void order_accepted(const struct apply_ctx *ctx, const struct event *even
 {
     const struct order_accepted *accepted = &event->order_accepted;
     struct order *order = ctx->order;
-    ENGINE_ASSERT(order->version == 0 && order->steps == NULL);
-    ENGINE_ASSERT(accepted->step_count >= 1 && accepted->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->version == 0 && order->steps == NULL);
+    assert(accepted->step_count >= 1 && accepted->step_count <= WORKFLOW_STEPS_MAX);
     if (ctx->borrow)
         order->details = accepted->details;
     else
@@ -109,14 +110,14 @@ static void order_resumed(const struct apply_ctx *ctx, const struct event *event
 static void alert_raised(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;
-    ENGINE_ASSERT(!ctx->order->alert_open);
+    assert(!ctx->order->alert_open);
     ctx->order->alert_open = true;
 }
 
 static void alert_closed(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;
-    ENGINE_ASSERT(ctx->order->alert_open);
+    assert(ctx->order->alert_open);
     ctx->order->alert_open = false;
 }
 
@@ -124,7 +125,7 @@ static void alert_closed(const struct apply_ctx *ctx, const struct event *event)
 static void order_expired(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;
-    ENGINE_ASSERT(order_ended(ctx->order));
+    assert(order_ended(ctx->order));
     *ctx->order = (struct order){0};
 }
 
@@ -147,7 +148,7 @@ static const applier appliers[EVENT_KIND_COUNT] = {
 
 void apply_order_event(const struct apply_ctx *ctx, const struct event *event)
 {
-    ENGINE_ASSERT(appliers[event->kind] != NULL);
-    ENGINE_ASSERT(ctx->order->step_count > 0 || event->kind == EVENT_ORDER_ACCEPTED);
+    assert(appliers[event->kind] != NULL);
+    assert(ctx->order->step_count > 0 || event->kind == EVENT_ORDER_ACCEPTED);
     appliers[event->kind](ctx, event);
 }

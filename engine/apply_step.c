@@ -2,9 +2,10 @@
 /* Appliers of the events that speak of one attempt of one step. The state that each leads to comes
  * from the table in engine/lifecycle.c. */
 #include "engine/apply.h"
-#include "engine/check.h"
 #include "engine/lifecycle.h"
 #include "engine/workflow.h"
+
+#include <assert.h>
 
 static const struct text no_text = {0};
 
@@ -16,14 +17,14 @@ static void set_state(struct step *step, enum event_kind kind)
     enum step_state state = step_state_after(kind, step->direction);
     bool keeps = kind == EVENT_STEP_RETRY_SCHEDULED || kind == EVENT_STEP_SUCCEEDED ||
                  kind == EVENT_STEP_QUEUED || kind == EVENT_STEP_EXTENDED;
-    ENGINE_ASSERT(step_state_may_follow(step->state, state) || (keeps && step->state == state));
+    assert(step_state_may_follow(step->state, state) || (keeps && step->state == state));
     step->state = state;
 }
 
 /* The attempt no longer runs. */
 static void end_attempt(const struct apply_ctx *ctx, struct step *step)
 {
-    ENGINE_ASSERT(step->complete_by != 0);
+    assert(step->complete_by != 0);
     step->locked_by = no_text;
     step->complete_by = 0;
     step->ended_at = ctx->decided_at;
@@ -106,8 +107,8 @@ static void step_retry_scheduled(const struct apply_ctx *ctx, struct step *step,
 {
     (void)ctx;
     const struct step_retry_scheduled *scheduled = &event->step_retry_scheduled;
-    ENGINE_ASSERT(scheduled->retrier < RETRIERS_MAX);
-    ENGINE_ASSERT(scheduled->retry_at > 0);
+    assert(scheduled->retrier < RETRIERS_MAX);
+    assert(scheduled->retry_at > 0);
     step->retry_at = scheduled->retry_at;
     step->retries_used[scheduled->retrier] = scheduled->retry;
 }
@@ -146,7 +147,7 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
 static void step_extended(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     (void)ctx;
-    ENGINE_ASSERT(event->step_extended.complete_by > step->complete_by);
+    assert(event->step_extended.complete_by > step->complete_by);
     step->complete_by = event->step_extended.complete_by;
 }
 
@@ -179,14 +180,14 @@ void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
 {
     const struct attempt_ref *ref = &event->step_marked.ref;
     int index = order_find_step(ctx->order, ref->step);
-    ENGINE_ASSERT(index >= 0);
-    ENGINE_ASSERT(appliers[event->kind] != NULL);
+    assert(index >= 0);
+    assert(appliers[event->kind] != NULL);
     struct step *step = &ctx->order->steps[index];
     bool may_turn = event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_QUEUED;
     if (may_turn) {
-        ENGINE_ASSERT(step->state != STEP_PROCESSING);
+        assert(step->state != STEP_PROCESSING);
     } else {
-        ENGINE_ASSERT(step->direction == ref->direction && step->attempt == ref->attempt);
+        assert(step->direction == ref->direction && step->attempt == ref->attempt);
     }
     appliers[event->kind](ctx, step, event);
     set_state(step, event->kind);

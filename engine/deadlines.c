@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a supervisor must watch, as a function of the order alone. */
-#include "engine/check.h"
 #include "engine/engine.h"
+
+#include <assert.h>
 
 /* Which direction may start attempts in a state of the order; DIRECTION_COUNT = none. */
 static const enum direction startable[] = {
@@ -16,7 +17,7 @@ static bool step_deadline(const struct order *order, uint32_t index, struct dead
 {
     const struct step *step = &order->steps[index];
     if (step->state == STEP_PROCESSING) {
-        ENGINE_ASSERT(step->complete_by > 0);
+        assert(step->complete_by > 0);
         *ret_deadline =
             (struct deadline){DEADLINE_RECOVER, step->complete_by + step->margin_ms, index};
         return true;
@@ -41,7 +42,7 @@ uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[D
     if (order->complete_by != 0 && startable[order->state] == DIRECTION_DO)
         ret_deadlines[count++] =
             (struct deadline){DEADLINE_ORDER, order->complete_by + order->margin_ms, UINT32_MAX};
-    ENGINE_ASSERT(count <= DEADLINES_MAX);
+    assert(count <= DEADLINES_MAX);
     return count;
 }
 
@@ -52,7 +53,7 @@ void deadline_command(const struct order *order, const struct deadline *deadline
     *ret_cmd = (struct command){.order_id = order_id};
     const struct step *step = NULL;
     if (deadline->kind != DEADLINE_ORDER) {
-        ENGINE_ASSERT(deadline->step < order->step_count);
+        assert(deadline->step < order->step_count);
         step = &order->steps[deadline->step];
     }
     switch (deadline->kind) {
@@ -73,5 +74,5 @@ void deadline_command(const struct order *order, const struct deadline *deadline
     case DEADLINE_KIND_COUNT:
         break;
     }
-    ENGINE_ASSERT(false && "a kind of deadline");
+    assert(false && "a kind of deadline");
 }

@@ -3,15 +3,16 @@
 #include "engine/decide.h"
 
 #include "engine/apply.h"
-#include "engine/check.h"
 #include "engine/message.h"
+
+#include <assert.h>
 
 enum { EVENTS_AT_FIRST = 8 };
 
 static struct event *next_event(struct decide_ctx *ctx)
 {
     struct decision *decision = ctx->decision;
-    ENGINE_ASSERT(decision->event_count < DECISION_EVENTS_MAX);
+    assert(decision->event_count < DECISION_EVENTS_MAX);
     if (decision->event_count == ctx->capacity) {
         uint32_t capacity = ctx->capacity * 2;
         struct event *events = ARENA_ARRAY(ctx->arena, struct event, capacity);
@@ -26,7 +27,7 @@ void emit(struct decide_ctx *ctx, const struct event *event)
 {
     *next_event(ctx) = *event;
     if (!event_changes_order(event->kind)) {
-        ENGINE_ASSERT(ctx->decision->event_count == 1);
+        assert(ctx->decision->event_count == 1);
         return;
     }
     struct apply_ctx apply_ctx = {.order = ctx->order,
@@ -105,7 +106,7 @@ void reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
 
 void reject_early(struct decide_ctx *ctx, int64_t due_at)
 {
-    ENGINE_ASSERT(due_at > ctx->input->now);
+    assert(due_at > ctx->input->now);
     struct text reason =
         message(ctx->arena, "not due for another %lld ms", (long long)(due_at - ctx->input->now));
     emit_rejected(ctx, "NotYetDue", reason, due_at);
@@ -198,14 +199,14 @@ static void dispatch(struct decide_ctx *ctx)
     case COMMAND_KIND_COUNT:
         break;
     }
-    ENGINE_ASSERT(false && "a kind of command");
+    assert(false && "a kind of command");
 }
 
 /* The order as it will be, with steps of its own and borrowed texts. */
 static struct order scratch_copy(const struct order *order, struct arena *arena)
 {
     struct order scratch = *order;
-    ENGINE_ASSERT(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
     scratch.steps = ARENA_ARRAY(arena, struct step, order->step_count);
     memcpy(scratch.steps, order->steps, sizeof(struct step) * order->step_count);
     return scratch;
@@ -214,15 +215,15 @@ static struct order scratch_copy(const struct order *order, struct arena *arena)
 /* What holds between any two Decisions. */
 static void check_order(const struct order *order)
 {
-    ENGINE_ASSERT(order->state != ORDER_PENDING);
-    ENGINE_ASSERT(order->alert_open == (order->state == ORDER_ERROR));
+    assert(order->state != ORDER_PENDING);
+    assert(order->alert_open == (order->state == ORDER_ERROR));
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
-        ENGINE_ASSERT((step->state == STEP_PROCESSING) == (step->complete_by != 0));
-        ENGINE_ASSERT(step->retry_at == 0 || step->state == STEP_PENDING);
-        ENGINE_ASSERT(step->queued_at == 0 || step->state == STEP_PENDING);
+        assert((step->state == STEP_PROCESSING) == (step->complete_by != 0));
+        assert(step->retry_at == 0 || step->state == STEP_PENDING);
+        assert(step->queued_at == 0 || step->state == STEP_PENDING);
         if (order_ended(order))
-            ENGINE_ASSERT(step->state != STEP_PROCESSING && step->state != STEP_PENDING);
+            assert(step->state != STEP_PROCESSING && step->state != STEP_PENDING);
     }
 }
 
@@ -241,12 +242,12 @@ void decide_seeing(const struct order *order, const struct command *cmd,
                    const struct decide_input *input, struct arena *arena,
                    struct decision *ret_decision, struct order *ret_seen)
 {
-    ENGINE_ASSERT(input->now > 0 && input->margin_ms >= 0);
+    assert(input->now > 0 && input->margin_ms >= 0);
     struct order scratch = {0};
     if (order != NULL) {
-        ENGINE_ASSERT(order->version > 0 && order->state != ORDER_PENDING);
-        ENGINE_ASSERT(input->workflow == NULL || cmd->kind == COMMAND_SUBMIT_ORDER ||
-                      input->workflow->step_count == order->step_count);
+        assert(order->version > 0 && order->state != ORDER_PENDING);
+        assert(input->workflow == NULL || cmd->kind == COMMAND_SUBMIT_ORDER ||
+               input->workflow->step_count == order->step_count);
         scratch = scratch_copy(order, arena);
     }
     *ret_decision = (struct decision){.command_offset = input->command_offset,
@@ -265,14 +266,13 @@ void decide_seeing(const struct order *order, const struct command *cmd,
                              .capacity = EVENTS_AT_FIRST,
                              .next_version = scratch.version + 1};
     dispatch(&ctx);
-    ENGINE_ASSERT(ret_decision->event_count >= 1);
+    assert(ret_decision->event_count >= 1);
     if (ret_decision->events[0].kind == EVENT_ORDER_EXPIRED) {
-        ENGINE_ASSERT(scratch.version == 0 && ret_decision->event_count == 1);
+        assert(scratch.version == 0 && ret_decision->event_count == 1);
         ret_decision->order_version = ctx.next_version;
         ret_decision->order_state = order->state;
     } else {
-        ENGINE_ASSERT(decision_changes_order(ret_decision) ==
-                      (scratch.version == ctx.next_version));
+        assert(decision_changes_order(ret_decision) == (scratch.version == ctx.next_version));
         ret_decision->order_version = scratch.version;
         ret_decision->order_state = scratch.state;
     }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Undoing an order: every step whose effect is applied or unknown and that has a Compensate, one
  * after the other, the latest first, once no forward attempt may run any more. */
-#include "engine/check.h"
 #include "engine/decide.h"
+
+#include <assert.h>
 
 bool way_back(const struct order *order, const struct workflow *workflow)
 {
     if (workflow->pivot < 0)
         return true;
-    ENGINE_ASSERT((uint32_t)workflow->pivot < order->step_count);
+    assert((uint32_t)workflow->pivot < order->step_count);
     const struct step *pivot = &order->steps[workflow->pivot];
     return pivot->state != STEP_PROCESSING && pivot->effect == EFFECT_NONE;
 }
@@ -16,7 +17,7 @@ bool way_back(const struct order *order, const struct workflow *workflow)
 void skip_what_left_nothing(struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
-    ENGINE_ASSERT(step->state == STEP_PENDING && step->direction == DIRECTION_DO);
+    assert(step->state == STEP_PENDING && step->direction == DIRECTION_DO);
     struct text reason;
     if (step->attempt == 0)
         reason = TEXT("never started");
@@ -32,7 +33,7 @@ void skip_what_left_nothing(struct decide_ctx *ctx, uint32_t index)
 
 void begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
 {
-    ENGINE_ASSERT(way_back(ctx->order, ctx->workflow));
+    assert(way_back(ctx->order, ctx->workflow));
     emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         if (ctx->order->steps[i].state == STEP_PENDING)
@@ -93,7 +94,7 @@ void advance_compensation(struct decide_ctx *ctx)
         return;
     int current = being_undone(order);
     if (current >= 0) {
-        ENGINE_ASSERT(order->steps[current].state == STEP_PENDING);
+        assert(order->steps[current].state == STEP_PENDING);
         if (may_try(ctx, &order->steps[current]))
             (void)start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
         return;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ExpireOrder: an order that ended long ago leaves the stores. Which ones, and when, is for who
  * asks to know; here is only refused what cannot be meant. */
-#include "engine/check.h"
 #include "engine/decide.h"
+
+#include <assert.h>
 
 void decide_expire(struct decide_ctx *ctx)
 {
     const struct expire_order *asked = &ctx->cmd->expire_order;
     const struct order *order = ctx->order;
-    ENGINE_ASSERT(asked->by.size <= WHO_BYTES_MAX && ctx->input->retention_ms >= 0);
+    assert(asked->by.size <= WHO_BYTES_MAX && ctx->input->retention_ms >= 0);
     if (!ctx->exists) {
         reject_unknown_order(ctx);
         return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ExtendStep: an agent that works on a long step asks for more time. The workflow bounds what all
  * extensions of an attempt may add up to. */
-#include "engine/check.h"
 #include "engine/decide.h"
+
+#include <assert.h>
 
 /* The latest that the running attempt may have. */
 static int64_t latest_end(const struct decide_ctx *ctx, uint32_t index)
@@ -12,7 +13,7 @@ static int64_t latest_end(const struct decide_ctx *ctx, uint32_t index)
     bool undo = step->direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     int64_t more = undo ? plan->compensate.max_extension_ms : plan->max_extension_ms;
-    ENGINE_ASSERT(more >= 0 && more <= DURATION_MS_MAX);
+    assert(more >= 0 && more <= DURATION_MS_MAX);
     return step->started_at + timeout + more;
 }
 
@@ -20,8 +21,8 @@ void decide_extend(struct decide_ctx *ctx)
 {
     const struct extend_step *asked = &ctx->cmd->extend_step;
     uint32_t index = 0;
-    ENGINE_ASSERT(asked->progress.size <= MESSAGE_BYTES_MAX);
-    ENGINE_ASSERT(asked->instance.size <= WHO_BYTES_MAX);
+    assert(asked->progress.size <= MESSAGE_BYTES_MAX);
+    assert(asked->instance.size <= WHO_BYTES_MAX);
     const struct step *step =
         require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
     if (step == NULL)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows a failed attempt: the first matching retrier with retries left, else a matching
  * Catch, else OnExhausted. */
-#include "engine/check.h"
 #include "engine/decide.h"
 #include "engine/message.h"
+
+#include <assert.h>
 
 /* How much of an error's message an alert repeats, so that the advice after it fits, too. */
 enum { ALERT_ERROR_BYTES = 400 };
@@ -35,7 +36,7 @@ static void schedule_retry(struct decide_ctx *ctx, uint32_t index, uint32_t numb
 static const struct catcher *find_catcher(const struct workflow_step *plan,
                                           enum direction direction, struct text error_name)
 {
-    ENGINE_ASSERT(plan->catcher_count <= CATCHERS_MAX);
+    assert(plan->catcher_count <= CATCHERS_MAX);
     uint32_t count = direction == DIRECTION_DO ? plan->catcher_count : 0;
     for (uint32_t i = 0; i < count; i++) {
         if (error_set_matches(&plan->catchers[i].errors, error_name))
@@ -102,7 +103,7 @@ void follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_na
 {
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = plan_of(ctx, index);
-    ENGINE_ASSERT(step->state == STEP_PENDING && step->failure_count > 0);
+    assert(step->state == STEP_PENDING && step->failure_count > 0);
     if (ctx->order->state == ORDER_COMPENSATING && step->direction == DIRECTION_DO) {
         skip_what_left_nothing(ctx, index);
         return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CancelOrder, CompensateOrder, ResubmitStep: people decide. Each event says who and why; an open
  * alert is closed with it. */
-#include "engine/check.h"
 #include "engine/decide.h"
+
+#include <assert.h>
 
 static void close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
 {
@@ -46,7 +47,7 @@ static void turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
 void decide_cancel(struct decide_ctx *ctx)
 {
     const struct cancel_order *asked = &ctx->cmd->cancel_order;
-    ENGINE_ASSERT(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
     if (!require_order(ctx) || !may_turn_back(ctx))
         return;
     struct order_marked marked = {
@@ -58,7 +59,7 @@ void decide_cancel(struct decide_ctx *ctx)
 void decide_compensate(struct decide_ctx *ctx)
 {
     const struct compensate_order *asked = &ctx->cmd->compensate_order;
-    ENGINE_ASSERT(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
     if (!require_order(ctx) || !may_turn_back(ctx))
         return;
     turn_back(ctx, &(struct order_marked){
@@ -114,7 +115,7 @@ static void resubmit(struct decide_ctx *ctx, const struct step *step)
 void decide_resubmit(struct decide_ctx *ctx)
 {
     const struct resubmit_step *asked = &ctx->cmd->resubmit_step;
-    ENGINE_ASSERT(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
     if (!require_order(ctx))
         return;
     if (ctx->order->state != ORDER_ERROR) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Going on: what may start now is started or queued, and an order with nothing left to do ends. */
-#include "engine/check.h"
 #include "engine/decide.h"
+
+#include <assert.h>
 
 static uint64_t processed_steps(const struct order *order)
 {
@@ -14,7 +15,7 @@ static uint64_t processed_steps(const struct order *order)
 static void advance_processing(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
-    ENGINE_ASSERT(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
     uint64_t processed = processed_steps(order);
     uint64_t all = UINT64_MAX >> (64 - order->step_count);
     if (processed == all) {
@@ -46,5 +47,5 @@ void advance(struct decide_ctx *ctx)
     case ORDER_STATE_COUNT:
         break;
     }
-    ENGINE_ASSERT(false && "an order under way");
+    assert(false && "an order under way");
 }

@@ -2,9 +2,10 @@
 /* RecoverStep, StartStep, TimeOutOrder: what supervisors ask when a deadline has passed. Each names
  * what it saw; what has changed since makes it stale, and whoever is early hears when it will be
  * due. */
-#include "engine/check.h"
 #include "engine/decide.h"
 #include "engine/message.h"
+
+#include <assert.h>
 
 void decide_recover(struct decide_ctx *ctx)
 {

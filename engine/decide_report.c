@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReportStep: a report counts while its attempt is the current one and no outcome of it was
  * decided. The order of the log says which was first, no clock does. */
-#include "engine/check.h"
 #include "engine/decide.h"
 #include "engine/message.h"
+
+#include <assert.h>
 
 static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
 {
@@ -83,10 +84,10 @@ static void fail(struct decide_ctx *ctx, uint32_t index)
 void decide_report(struct decide_ctx *ctx)
 {
     const struct report_step *report = &ctx->cmd->report_step;
-    ENGINE_ASSERT(report->output.size <= STEP_OUTPUT_BYTES_MAX);
-    ENGINE_ASSERT(report->error_name.size <= ERROR_NAME_BYTES_MAX);
-    ENGINE_ASSERT(report->error_message.size <= MESSAGE_BYTES_MAX);
-    ENGINE_ASSERT(report->instance.size <= WHO_BYTES_MAX);
+    assert(report->output.size <= STEP_OUTPUT_BYTES_MAX);
+    assert(report->error_name.size <= ERROR_NAME_BYTES_MAX);
+    assert(report->error_message.size <= MESSAGE_BYTES_MAX);
+    assert(report->instance.size <= WHO_BYTES_MAX);
     if (!ctx->exists) {
         ignore(ctx, "UnknownOrder", TEXT("there is no such order"));
         return;

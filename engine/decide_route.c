@@ -2,9 +2,10 @@
 /* Which agent gets a step: the one that is well and has the most room. If none has, the step is
  * queued: it stays Pending, without an attempt and without a deadline of its own, so that an agent
  * that is away does not time out and undo its whole backlog. */
-#include "engine/check.h"
 #include "engine/decide.h"
 #include "engine/message.h"
+
+#include <assert.h>
 
 /* An agent that could do the step, as it stands now. */
 struct candidate {
@@ -59,7 +60,7 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = plan_of(ctx, index);
     bool only_one = sticks(step, direction);
-    ENGINE_ASSERT(plan->agent_count >= 1 && plan->agent_count <= STEP_AGENTS_MAX);
+    assert(plan->agent_count >= 1 && plan->agent_count <= STEP_AGENTS_MAX);
     candidates->count = only_one ? 1 : plan->agent_count;
     for (uint32_t i = 0; i < candidates->count; i++) {
         struct text agent = only_one ? step->agent : plan->agents[i];
@@ -142,7 +143,7 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
     bool undo = direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     uint32_t last = step->direction == direction ? step->attempt : 0;
-    ENGINE_ASSERT(timeout > 0 && timeout <= DURATION_MS_MAX);
+    assert(timeout > 0 && timeout <= DURATION_MS_MAX);
     emit(ctx,
          &(struct event){.kind = EVENT_STEP_STARTED,
                          .step_started = {.ref = {step->name, direction, last + 1},
@@ -204,14 +205,14 @@ bool start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direc
     const struct workflow_step *plan = plan_of(ctx, index);
     const struct routing *routing = ctx->input->routing;
     struct text no_reason = {0};
-    ENGINE_ASSERT(text_equal(step->name, plan->name));
-    ENGINE_ASSERT(direction == DIRECTION_DO || plan->has_compensate);
+    assert(text_equal(step->name, plan->name));
+    assert(direction == DIRECTION_DO || plan->has_compensate);
     if (routing == NULL) {
         start(ctx, index, direction, sticks(step, direction) ? step->agent : plan->agents[0],
               no_reason);
         return true;
     }
-    ENGINE_ASSERT(routing->retry_ms_min > 0 && routing->retry_ms_max >= routing->retry_ms_min);
+    assert(routing->retry_ms_min > 0 && routing->retry_ms_max >= routing->retry_ms_min);
     struct candidates candidates;
     list_candidates(ctx, index, direction, &candidates);
     int chosen = choose(&candidates);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SubmitOrder: accept once, answer repeats, refuse what differs. */
-#include "engine/check.h"
 #include "engine/decide.h"
+
+#include <assert.h>
 
 static void repeat(struct decide_ctx *ctx, const struct order_details *details)
 {
@@ -18,7 +19,7 @@ static void repeat(struct decide_ctx *ctx, const struct order_details *details)
 static void accept(struct decide_ctx *ctx, const struct order_details *details)
 {
     const struct workflow *workflow = ctx->workflow;
-    ENGINE_ASSERT(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
+    assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, workflow->step_count);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         plans[i] = (struct step_plan){workflow->steps[i].name, workflow->steps[i].agents[0]};
@@ -39,8 +40,8 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
 void decide_submit(struct decide_ctx *ctx)
 {
     const struct order_details *details = &ctx->cmd->submit_order;
-    ENGINE_ASSERT(details->line_count <= ORDER_LINES_MAX);
-    ENGINE_ASSERT(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
+    assert(details->line_count <= ORDER_LINES_MAX);
+    assert(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
     if (!text_equal(ctx->cmd->order_id, details->order_id)) {
         reject(ctx, "KeyDiffers", "the record's key is not the order's id");
     } else if (ctx->exists) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What leaves the partition after a Decision: a pure function of it, so that a new owner emits the
  * very same again. Only requests look at the order, too: an attempt that is over asks nobody. */
-#include "engine/check.h"
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
+
+#include <assert.h>
 
 /* ---- requests ---- */
 
@@ -46,7 +47,7 @@ static void add_request(const struct decision *decision, const struct event *eve
     const struct step *step = running(order, ref);
     if (step == NULL)
         return;
-    ENGINE_ASSERT(!first || step->generation[step->direction] == event->step_started.generation);
+    assert(!first || step->generation[step->direction] == event->step_started.generation);
     struct step_request *request = &effects->requests[effects->request_count++];
     request->order_id = decision->order_id;
     request->ref = *ref;
@@ -163,7 +164,7 @@ static struct step_change *change_of(struct status_update *status, struct text s
         if (text_equal(status->steps[i].step, step))
             return &status->steps[i];
     }
-    ENGINE_ASSERT(status->steps != NULL && status->step_count < WORKFLOW_STEPS_MAX);
+    assert(status->steps != NULL && status->step_count < WORKFLOW_STEPS_MAX);
     struct step_change *change = &status->steps[status->step_count++];
     change->step = step;
     return change;
@@ -267,7 +268,7 @@ static void add_alert(const struct decision *decision, int32_t partition, struct
 void effects_of(const struct decision *decision, int32_t partition, int64_t decision_offset,
                 const struct order *order, struct arena *arena, struct effects *ret_effects)
 {
-    ENGINE_ASSERT(decision->event_count >= 1);
+    assert(decision->event_count >= 1);
     /* Expired since, and perhaps submitted again. */
     if (order != NULL &&
         (order->version < decision->order_version || order->accepted_at > decision->decided_at))

@@ -3,7 +3,7 @@
  * follow. docs/state-machines.md shows them. */
 #include "engine/lifecycle.h"
 
-#include "engine/check.h"
+#include <assert.h>
 
 #define BIT(state) (1u << (state))
 
@@ -34,13 +34,13 @@ _Static_assert(sizeof(step_follows) / sizeof(step_follows[0]) == STEP_STATE_COUN
 
 bool order_state_may_follow(enum order_state from, enum order_state to)
 {
-    ENGINE_ASSERT((unsigned)from < ORDER_STATE_COUNT && (unsigned)to < ORDER_STATE_COUNT);
+    assert((unsigned)from < ORDER_STATE_COUNT && (unsigned)to < ORDER_STATE_COUNT);
     return (order_follows[from] & BIT(to)) != 0;
 }
 
 bool step_state_may_follow(enum step_state from, enum step_state to)
 {
-    ENGINE_ASSERT((unsigned)from < STEP_STATE_COUNT && (unsigned)to < STEP_STATE_COUNT);
+    assert((unsigned)from < STEP_STATE_COUNT && (unsigned)to < STEP_STATE_COUNT);
     return (step_follows[from] & BIT(to)) != 0;
 }
 
@@ -68,22 +68,22 @@ bool event_is_of_step(enum event_kind kind)
 
 enum step_state step_state_after(enum event_kind kind, enum direction direction)
 {
-    ENGINE_ASSERT(event_is_of_step(kind));
-    ENGINE_ASSERT((unsigned)direction < DIRECTION_COUNT);
+    assert(event_is_of_step(kind));
+    assert((unsigned)direction < DIRECTION_COUNT);
     enum step_state state = state_after[kind][direction];
-    ENGINE_ASSERT(state != STEP_STATE_COUNT);
+    assert(state != STEP_STATE_COUNT);
     return state;
 }
 
 bool event_changes_order(enum event_kind kind)
 {
-    ENGINE_ASSERT(kind > 0 && kind < EVENT_KIND_COUNT);
+    assert(kind > 0 && kind < EVENT_KIND_COUNT);
     return kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED;
 }
 
 bool decision_changes_order(const struct decision *decision)
 {
-    ENGINE_ASSERT(decision->event_count > 0);
+    assert(decision->event_count > 0);
     for (uint32_t i = 0; i < decision->event_count; i++) {
         if (event_changes_order(decision->events[i].kind))
             return true;

@@ -4,17 +4,17 @@
 #ifndef ENGINE_LIMITS_H
 #define ENGINE_LIMITS_H
 
+#include "base/limits.h"
+
 enum {
     /* texts, in bytes */
     ORDER_ID_BYTES_MAX = 128, /* also the Kafka key; no control characters, no '/' */
-    NAME_BYTES_MAX = 64,      /* workflow, step, agent, action, application: [A-Za-z0-9._-] */
     CUSTOMER_BYTES_MAX = 256,
     CURRENCY_BYTES = 3, /* ISO 4217, upper case */
     SKU_BYTES_MAX = 128,
     DESCRIPTION_BYTES_MAX = 512,
     ATTRIBUTE_NAME_BYTES_MAX = 128,
     ATTRIBUTE_VALUE_BYTES_MAX = 4096,
-    TOPIC_BYTES_MAX = 249, /* Kafka's own */
     TRACEPARENT_BYTES_MAX = 64,
     ERROR_NAME_BYTES_MAX = 64,
     MESSAGE_BYTES_MAX = 1024,     /* error messages, reasons of operators */
@@ -39,7 +39,6 @@ enum {
     ORDER_DETAILS_BYTES_MAX = 640 * 1024, /* an order as submitted, encoded */
     INPUT_BYTES_MAX = 1024 * 1024,        /* one record on submissions or commands */
     WORKFLOW_BYTES_MAX = 256 * 1024,      /* a workflow file */
-    RECORD_BYTES_MAX = 4 * 1024 * 1024,   /* any record that reeve writes */
 };
 
 #define DURATION_MS_MAX (INT64_C(366) * 24 * 3600 * 1000) /* any timeout, interval or delay */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/message.h"
 
-#include "engine/check.h"
 #include "engine/limits.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 struct text text_cut(struct text text, uint32_t max)
@@ -20,7 +20,7 @@ struct text message_of(struct arena *arena, const char *format, va_list argument
 {
     char line[MESSAGE_BYTES_MAX + 8]; /* with room for the character at the cut and the NUL */
     int size = vsnprintf(line, sizeof(line), format, arguments);
-    ENGINE_ASSERT(size >= 0);
+    assert(size >= 0);
     uint32_t written = (uint32_t)size < sizeof(line) ? (uint32_t)size : sizeof(line) - 1;
     return arena_text(arena, text_cut((struct text){line, written}, MESSAGE_BYTES_MAX));
 }

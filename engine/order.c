@@ -3,11 +3,12 @@
 #include "engine/order.h"
 
 #include "base/arena.h"
-#include "engine/check.h"
+
+#include <assert.h>
 
 int order_find_step(const struct order *order, struct text name)
 {
-    ENGINE_ASSERT(order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count <= WORKFLOW_STEPS_MAX);
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (text_equal(order->steps[i].name, name))
             return (int)i;
@@ -19,14 +20,14 @@ bool order_step_queued(const struct order *order, const struct step *step)
 {
     enum order_state state =
         step->direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING;
-    ENGINE_ASSERT(step->queued_at == 0 || step->state == STEP_PENDING);
+    assert(step->queued_at == 0 || step->state == STEP_PENDING);
     return step->queued_at != 0 && order->state == state;
 }
 
 static struct order_line *lines_copy(const struct order_line *lines, uint32_t count,
                                      struct arena *arena)
 {
-    ENGINE_ASSERT(count <= ORDER_LINES_MAX);
+    assert(count <= ORDER_LINES_MAX);
     if (count == 0)
         return NULL;
     struct order_line *copies = ARENA_ARRAY(arena, struct order_line, count);
@@ -41,7 +42,7 @@ static struct order_line *lines_copy(const struct order_line *lines, uint32_t co
 static struct attribute *attributes_copy(const struct attribute *attributes, uint32_t count,
                                          struct arena *arena)
 {
-    ENGINE_ASSERT(count <= ORDER_ATTRIBUTES_MAX);
+    assert(count <= ORDER_ATTRIBUTES_MAX);
     if (count == 0)
         return NULL;
     struct attribute *copies = ARENA_ARRAY(arena, struct attribute, count);
@@ -80,7 +81,7 @@ static void step_copy(const struct step *step, struct arena *arena, struct step 
 
 void order_copy(const struct order *order, struct arena *arena, struct order *ret_order)
 {
-    ENGINE_ASSERT(order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count <= WORKFLOW_STEPS_MAX);
     struct order copy = *order;
     order_details_copy(&order->details, arena, &copy.details);
     copy.steps = order->step_count == 0 ? NULL : ARENA_ARRAY(arena, struct step, order->step_count);
@@ -117,7 +118,7 @@ struct text order_idempotency_key(const struct order *order, const struct step *
                                   enum direction direction, struct arena *arena)
 {
     struct text id = order->details.order_id;
-    ENGINE_ASSERT(id.size <= ORDER_ID_BYTES_MAX && step->name.size <= NAME_BYTES_MAX);
+    assert(id.size <= ORDER_ID_BYTES_MAX && step->name.size <= NAME_BYTES_MAX);
     char *key = arena_bytes(arena, id.size + step->name.size + 24);
     char *at = put_text(key, id);
     *at++ = '/';
@@ -126,6 +127,6 @@ struct text order_idempotency_key(const struct order *order, const struct step *
     at = put_text(at, text_of(direction_name(direction)));
     *at++ = '/';
     at = put_number(at, step->generation[direction]);
-    ENGINE_ASSERT((size_t)(at - key) <= IDEMPOTENCY_KEY_BYTES_MAX);
+    assert((size_t)(at - key) <= IDEMPOTENCY_KEY_BYTES_MAX);
     return (struct text){key, (uint32_t)(at - key)};
 }

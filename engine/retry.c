@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Retry policies: which retrier takes a failure, and how long it waits. */
-#include "engine/check.h"
 #include "engine/workflow.h"
+
+#include <assert.h>
 
 bool error_set_matches(const struct error_set *errors, struct text error_name)
 {
-    ENGINE_ASSERT(errors->count <= ERRORS_EQUAL_MAX);
+    assert(errors->count <= ERRORS_EQUAL_MAX);
     for (uint32_t i = 0; i < errors->count; i++) {
         struct text name = errors->names[i];
         if (text_equal(name, error_name) || text_equal(name, TEXT(ERROR_ALL)))
@@ -20,7 +21,7 @@ bool error_set_matches(const struct error_set *errors, struct text error_name)
 int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RETRIERS_MAX],
                        struct text error_name)
 {
-    ENGINE_ASSERT(policy->count <= RETRIERS_MAX);
+    assert(policy->count <= RETRIERS_MAX);
     for (uint32_t i = 0; i < policy->count; i++) {
         const struct retrier *retrier = &policy->retriers[i];
         if (used[i] < retrier->max_attempts && error_set_matches(&retrier->errors, error_name))
@@ -58,16 +59,16 @@ static uint64_t mix(uint64_t x)
 
 int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t salt)
 {
-    ENGINE_ASSERT(retry >= 1);
-    ENGINE_ASSERT(retrier->interval_ms >= 0 && retrier->max_delay_ms >= 0);
-    ENGINE_ASSERT(retrier->backoff_rate_milli >= 1000);
+    assert(retry >= 1);
+    assert(retrier->interval_ms >= 0 && retrier->max_delay_ms >= 0);
+    assert(retrier->backoff_rate_milli >= 1000);
     int64_t cap = DURATION_MS_MAX;
     if (retrier->max_delay_ms > 0 && retrier->max_delay_ms < cap)
         cap = retrier->max_delay_ms;
     int64_t wait = full_wait_ms(retrier, retry, cap);
     if (retrier->jitter == JITTER_FULL)
         wait = (int64_t)(mix(salt) % ((uint64_t)wait + 1));
-    ENGINE_ASSERT(wait >= 0 && wait <= cap);
+    assert(wait >= 0 && wait <= cap);
     return wait;
 }
 

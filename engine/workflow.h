@@ -84,4 +84,14 @@ int64_t retry_wait_ms(const struct retrier *retrier, uint32_t retry, uint64_t sa
 /* FNV-1a over order, step, direction and attempt. */
 uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt);
 
+/* A workflow file as it was deployed: a record of <p>.workflows. */
+struct workflow_definition {
+    struct text name;
+    uint32_t version;
+    struct text source; /* the file's text, as deployed */
+    struct text format; /* "yaml" or "json" */
+    struct text deployed_by;
+    int64_t deployed_at;
+};
+
 #endif

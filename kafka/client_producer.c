@@ -7,7 +7,7 @@
  * closes it unread, answers all that it held with FATAL, and makes a new one. */
 #include "kafka/client_internal.h"
 
-#include "engine/limits.h"
+#include "base/limits.h"
 
 #include <assert.h>
 #include <stdlib.h>

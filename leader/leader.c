@@ -18,7 +18,7 @@ enum {
 };
 
 struct reeve_leader {
-    struct node *node;
+    struct cluster *cluster;
     const struct clock *clock; /* the process's: outlives a task that outlives the service */
     const struct reeve_leader_ops *ops;
     void *ctx;
@@ -96,9 +96,9 @@ static void append(struct reeve_leader *leader, const struct leadership *record)
 {
     struct error error;
     FAILPOINT("leader.append");
-    if (node_append(leader->node, BROKER_PRODUCER_LOG, leader->node->topics.leadership, 0,
-                    record->role, RECORD_LEADERSHIP, record, on_appended, leader, 0,
-                    &error) == ERROR_OK) {
+    if (cluster_append(leader->cluster, BROKER_PRODUCER_LOG, leader->cluster->topics.leadership, 0,
+                       record->role, RECORD_LEADERSHIP, record, on_appended, leader, 0,
+                       &error) == ERROR_OK) {
         leader->outstanding++;
         return;
     }
@@ -153,7 +153,7 @@ static void act(struct reeve_leader *leader, const struct election_step *what)
 static void tell_stopped(struct reeve_leader *leader)
 {
     void (*stopped)(void *) = leader->stopped;
-    loop_timer_cancel(leader->node->service->loop, &leader->stop_timer);
+    loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
     leader->stopped = NULL;
     if (stopped != NULL)
         stopped(leader->stopped_ctx);
@@ -178,13 +178,13 @@ static void step(struct reeve_leader *leader)
         act(leader, &what);
     atomic_store(&leader->trusted_until,
                  election->state == ELECTION_LEADING ? election->trusted_until : 0);
-    loop_timer_set(leader->node->service->loop, &leader->timer,
+    loop_timer_set(leader->cluster->service->loop, &leader->timer,
                    election_due(election, mono(leader)));
     bool has_task = election->state == ELECTION_LEADING || election->state == ELECTION_ENDING;
     if (leader->stopped != NULL && election_is_over(election))
         tell_stopped(leader);
     else if (leader->stopped != NULL && !has_task && !loop_timer_armed(&leader->stop_timer))
-        loop_timer_after(leader->node->service->loop, &leader->stop_timer, LAST_WORD_MS);
+        loop_timer_after(leader->cluster->service->loop, &leader->stop_timer, LAST_WORD_MS);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -224,7 +224,7 @@ static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error}
 static void open_reader(struct reeve_leader *leader)
 {
     leader->reader =
-        broker_read(leader->node->broker, leader->node->topics.leadership, 0,
+        broker_read(leader->cluster->broker, leader->cluster->topics.leadership, 0,
                     leader->position > 0 ? leader->position : BROKER_EARLIEST, &reader_ops, leader);
 }
 
@@ -255,7 +255,7 @@ static void refresh(struct reeve_leader *leader, int64_t offset)
     leader->refreshed = leader->position = offset;
     leader->refreshing = true;
     leader->outstanding++;
-    node_refresh_schemas(leader->node, on_schemas, leader);
+    cluster_refresh_schemas(leader->cluster, on_schemas, leader);
 }
 
 static void on_record(void *ctx, const struct broker_record *record)
@@ -268,7 +268,7 @@ static void on_record(void *ctx, const struct broker_record *record)
         return;
     }
     heap_arena_reset(&leader->scratch);
-    enum error_class class = codec_decode(leader->node->codec, record->value, true,
+    enum error_class class = codec_decode(leader->cluster->codec, record->value, true,
                                           &leader->scratch.arena, &decoded, &error);
     if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 &&
         leader->refreshed != record->offset) {
@@ -320,14 +320,14 @@ static void on_read_timer(struct loop *loop, struct loop_timer *timer, void *use
 static void on_error(void *ctx, const struct error *error)
 {
     struct reeve_leader *leader = ctx;
-    log_warning_limited("reading the election", LOG_STR("topic", leader->node->topics.leadership),
-                        LOG_ERR(error));
+    log_warning_limited("reading the election",
+                        LOG_STR("topic", leader->cluster->topics.leadership), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
     close_reader(leader);
     leader->position = 0;
     election_reread(&leader->election);
-    loop_timer_after(leader->node->service->loop, &leader->read_timer, REOPEN_MS);
+    loop_timer_after(leader->cluster->service->loop, &leader->read_timer, REOPEN_MS);
     step(leader);
 }
 
@@ -359,7 +359,7 @@ enum error_class reeve_leader_configure(const struct config *config,
 
 static void add_metrics(struct reeve_leader *leader, const char *role)
 {
-    struct metrics *all = leader->node->service->metrics;
+    struct metrics *all = leader->cluster->service->metrics;
     leader->leads = metrics_gauge(all, "reeve_leader_leads",
                                   "1 while this instance leads, and its task may act.",
                                   METRICS_LABEL("role", role));
@@ -369,30 +369,32 @@ static void add_metrics(struct reeve_leader *leader, const char *role)
                         METRICS_LABEL("role", role));
 }
 
-enum error_class reeve_leader_new(struct node *node, const struct reeve_leader_options *options,
+enum error_class reeve_leader_new(struct cluster *cluster,
+                                  const struct reeve_leader_options *options,
                                   const struct reeve_leader_ops *ops, void *ctx,
                                   struct reeve_leader **ret_leader, struct error *ret_error)
 {
     struct reeve_leader_options configured = *options;
-    enum error_class class = reeve_leader_configure(node->service->config, &configured, ret_error);
+    enum error_class class =
+        reeve_leader_configure(cluster->service->config, &configured, ret_error);
     if (class != ERROR_OK)
         return class;
     struct reeve_leader *leader = calloc(1, sizeof(*leader));
-    assert(leader != NULL && node->ready);
-    leader->node = node;
-    leader->clock = node->service->clock;
+    assert(leader != NULL && cluster->ready);
+    leader->cluster = cluster;
+    leader->clock = cluster->service->clock;
     leader->ops = ops;
     leader->ctx = ctx;
     leader->refreshed = leader->told_term = -1;
     atomic_init(&leader->token, -1);
     struct election_options election = {.role = text_of(configured.role),
-                                        .instance = text_of(node->service->instance_id),
+                                        .instance = text_of(cluster->service->instance_id),
                                         .strategy = configured.strategy,
                                         .rank = configured.rank,
                                         .lease_ms = configured.lease_ms,
                                         .renew_ms = configured.renew_ms,
                                         .progress_ms = configured.progress_ms,
-                                        .append_times = broker_has_append_time(node->broker)};
+                                        .append_times = broker_has_append_time(cluster->broker)};
     ssize_t random = getrandom(election.candidate_id.bytes, sizeof(election.candidate_id.bytes), 0);
     assert(random == (ssize_t)sizeof(election.candidate_id.bytes));
     election_init(&leader->election, &election);
@@ -412,7 +414,7 @@ void reeve_leader_ended(struct reeve_leader *leader)
     metrics_set(leader->leads, 0);
     election_task_ended(&leader->election, mono(leader));
     /* Not from inside the caller's callback. */
-    loop_timer_after(leader->node->service->loop, &leader->timer, 0);
+    loop_timer_after(leader->cluster->service->loop, &leader->timer, 0);
 }
 
 void reeve_leader_stop(struct reeve_leader *leader, void (*stopped)(void *ctx), void *ctx)
@@ -420,7 +422,7 @@ void reeve_leader_stop(struct reeve_leader *leader, void (*stopped)(void *ctx), 
     leader->stopped = stopped;
     leader->stopped_ctx = ctx;
     election_stop(&leader->election);
-    loop_timer_after(leader->node->service->loop, &leader->timer, 0);
+    loop_timer_after(leader->cluster->service->loop, &leader->timer, 0);
 }
 
 void reeve_leader_free(struct reeve_leader *leader)
@@ -428,9 +430,9 @@ void reeve_leader_free(struct reeve_leader *leader)
     if (leader == NULL)
         return;
     close_reader(leader);
-    loop_timer_cancel(leader->node->service->loop, &leader->timer);
-    loop_timer_cancel(leader->node->service->loop, &leader->read_timer);
-    loop_timer_cancel(leader->node->service->loop, &leader->stop_timer);
+    loop_timer_cancel(leader->cluster->service->loop, &leader->timer);
+    loop_timer_cancel(leader->cluster->service->loop, &leader->read_timer);
+    loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
     heap_arena_deinit(&leader->scratch);
     leader->freed = true;
     if (leader->outstanding == 0)

@@ -34,7 +34,7 @@
 #define LEADER_LEADER_H
 
 #include "leader/election.h"
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 struct reeve_leader;
 
@@ -84,9 +84,10 @@ struct reeve_leader_ops {
     void (*cancel)(void *ctx, enum election_reason reason);
 };
 
-/* New. Takes part in the election from now on. `node` is ready, and has one leader at most: its
+/* New. Takes part in the election from now on. `cluster` is ready, and has one leader at most: its
  * broker reads a partition once. All borrowed. Callbacks come from the loop. */
-enum error_class reeve_leader_new(struct node *node, const struct reeve_leader_options *options,
+enum error_class reeve_leader_new(struct cluster *cluster,
+                                  const struct reeve_leader_options *options,
                                   const struct reeve_leader_ops *ops, void *ctx,
                                   struct reeve_leader **ret_leader, struct error *ret_error);
 /* The task has ended, told to or not. */
@@ -94,7 +95,7 @@ void reeve_leader_ended(struct reeve_leader *leader);
 /* Takes part no more: ends the task, releases; `stopped` is called once that is in the log, or 2 s
  * after the task has ended if the broker does not answer. */
 void reeve_leader_stop(struct reeve_leader *leader, void (*stopped)(void *ctx), void *ctx);
-/* Before node_close(). Forgets a task that still runs. NULL is fine. */
+/* Before cluster_close(). Forgets a task that still runs. NULL is fine. */
 void reeve_leader_free(struct reeve_leader *leader);
 /* What the log says, as far as it was read. */
 const struct election *reeve_leader_election(const struct reeve_leader *leader);

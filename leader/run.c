@@ -14,7 +14,7 @@
 struct candidate {
     struct service_context *service;
     const struct clock *clock;
-    struct node *node;
+    struct cluster *cluster;
     struct reeve_leader *leader;
     struct reeve_leader_options options;
     struct loop_wakeup ended; /* the task's thread is at its end */
@@ -119,12 +119,12 @@ static void on_ready(void *ctx)
     struct error error;
     if (candidate->draining)
         return;
-    if (reeve_leader_new(candidate->node, &candidate->options, &leader_ops, candidate,
+    if (reeve_leader_new(candidate->cluster, &candidate->options, &leader_ops, candidate,
                          &candidate->leader, &error) != ERROR_OK)
         service_fail(candidate->service, &error);
 }
 
-static const struct node_ops node_ops = {.ready = on_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_ready};
 
 static void free_candidate(struct candidate *candidate)
 {
@@ -155,7 +155,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     if (class == ERROR_OK) /* a contradiction is told at the start, not when the broker answers */
         class = reeve_leader_configure(context->config, &candidate->options, ret_error);
     if (class == ERROR_OK)
-        class = node_open(context, 0, &node_ops, candidate, &candidate->node, ret_error);
+        class = cluster_open(context, 0, &cluster_ops, candidate, &candidate->cluster, ret_error);
     if (class != ERROR_OK) {
         free_candidate(candidate);
         return class;
@@ -195,7 +195,7 @@ static void stop(void *state)
         return;
     }
     reeve_leader_free(candidate->leader);
-    node_close(candidate->node);
+    cluster_close(candidate->cluster);
     free_candidate(candidate);
 }
 

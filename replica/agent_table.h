@@ -10,7 +10,7 @@
 #ifndef REPLICA_AGENT_TABLE_H
 #define REPLICA_AGENT_TABLE_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 enum {
     AGENT_TABLE_MAX = 4096, /* entries; more are ignored, and told */
@@ -70,11 +70,12 @@ struct agent_table_ops {
     void (*gone)(void *ctx, const struct agent_entry *entry, bool lapsed);
 };
 
-/* New. Reads <p>.agents from its start, for good. `node` is borrowed and must be ready (the topic
- * need not exist: it is looked for again). One of them for each node: there is one reader. */
-struct agent_table *agent_table_follow(struct node *node, const struct agent_table_ops *ops,
+/* New. Reads <p>.agents from its start, for good. `cluster` is borrowed and must be ready (the
+ * topic need not exist: it is looked for again). At most one for a `cluster`, which has one reader
+ * of each partition. */
+struct agent_table *agent_table_follow(struct cluster *cluster, const struct agent_table_ops *ops,
                                        void *ctx);
-/* Before node_close(). NULL is fine. */
+/* Before cluster_close(). NULL is fine. */
 void agent_table_free(struct agent_table *table);
 /* The topic was read to its end once: before that, an agent that is not there may only not have
  * been read yet. */

@@ -9,7 +9,7 @@ enum { REOPEN_MS = 5000 };
 
 static struct loop *loop_of(const struct agent_table *table)
 {
-    return table->node->service->loop;
+    return table->cluster->service->loop;
 }
 
 /* The timer is at the next lapse, or earlier; also the one after which the topic is opened
@@ -25,8 +25,8 @@ static void check_clock(struct agent_table *table, const struct broker_record *r
                         const struct agent_health *health, const struct agent_entry *entry)
 {
     int64_t off = health->reported_at - record->timestamp;
-    int64_t most = config_ms(table->node->service->config, "clock.skew.max.ms");
-    if (broker_has_append_time(table->node->broker) &&
+    int64_t most = config_ms(table->cluster->service->config, "clock.skew.max.ms");
+    if (broker_has_append_time(table->cluster->broker) &&
         (off > most || off < -most - AGENT_TABLE_BEATS * entry->heartbeat_ms))
         log_warning_limited("an agent's clock is far off the broker's append time, which counts",
                             LOG_TEXT("agent", health->agent),
@@ -37,7 +37,7 @@ static void put(struct agent_table *table, const struct broker_record *record,
                 const struct agent_health *health)
 {
     struct error error = {.class = ERROR_OK};
-    const struct clock *clock = table->node->service->clock;
+    const struct clock *clock = table->cluster->service->clock;
     if (agent_table_put(table, record->key, health, record->timestamp, clock_wall_ms(clock),
                         clock_mono_ms(clock), &error) != ERROR_OK) {
         log_warning_limited("what an agent says of itself cannot be true: ignored",
@@ -63,8 +63,8 @@ static void on_record(void *ctx, const struct broker_record *record)
         return;
     }
     heap_arena_reset(&table->heap);
-    enum error_class class =
-        codec_decode(table->node->codec, record->value, true, &table->heap.arena, &decoded, &error);
+    enum error_class class = codec_decode(table->cluster->codec, record->value, true,
+                                          &table->heap.arena, &decoded, &error);
     if (class == ERROR_OK && decoded.kind != RECORD_AGENT_HEALTH)
         class = error_set(&error, ERROR_REJECT, "UnexpectedRecord", "%s is no AgentHealth",
                           record_kind_name(decoded.kind));
@@ -80,7 +80,7 @@ static void on_record(void *ctx, const struct broker_record *record)
 
 static void sweep(struct agent_table *table)
 {
-    int64_t next_ms = agent_table_sweep(table, clock_mono_ms(table->node->service->clock));
+    int64_t next_ms = agent_table_sweep(table, clock_mono_ms(table->cluster->service->clock));
     if (next_ms != INT64_MAX)
         look_again_at(table, next_ms);
 }
@@ -109,7 +109,7 @@ static void on_error(void *ctx, const struct error *error)
         return;
     broker_reader_close(table->reader);
     table->reader = NULL;
-    look_again_at(table, clock_mono_ms(table->node->service->clock) + REOPEN_MS);
+    look_again_at(table, clock_mono_ms(table->cluster->service->clock) + REOPEN_MS);
 }
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
@@ -120,30 +120,30 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     (void)loop;
     (void)timer;
     if (table->reader == NULL)
-        table->reader = broker_read(table->node->broker, table->node->topics.agents, 0,
+        table->reader = broker_read(table->cluster->broker, table->cluster->topics.agents, 0,
                                     BROKER_EARLIEST, &reader_ops, table);
     sweep(table);
 }
 
-struct agent_table *agent_table_follow(struct node *node, const struct agent_table_ops *ops,
+struct agent_table *agent_table_follow(struct cluster *cluster, const struct agent_table_ops *ops,
                                        void *ctx)
 {
     struct agent_table *table = agent_table_new(ops, ctx);
     table->complete = false;
-    table->node = node;
+    table->cluster = cluster;
     heap_arena_init(&table->heap, 4096);
     loop_timer_init(&table->timer, on_timer, table);
-    table->reader =
-        broker_read(node->broker, node->topics.agents, 0, BROKER_EARLIEST, &reader_ops, table);
+    table->reader = broker_read(cluster->broker, cluster->topics.agents, 0, BROKER_EARLIEST,
+                                &reader_ops, table);
     return table;
 }
 
 void agent_table_unfollow(struct agent_table *table)
 {
-    if (table->node == NULL)
+    if (table->cluster == NULL)
         return;
     broker_reader_close(table->reader);
     loop_timer_cancel(loop_of(table), &table->timer);
     heap_arena_deinit(&table->heap);
-    table->node = NULL;
+    table->cluster = NULL;
 }

@@ -26,7 +26,7 @@ struct agent_table {
     struct agent_group *groups; /* by name */
     bool complete;
     /* of agent_table_follow.c */
-    struct node *node; /* NULL: nothing is followed */
+    struct cluster *cluster; /* NULL: nothing is followed */
     struct broker_reader *reader;
     struct loop_timer timer;
     struct heap_arena heap;

@@ -21,7 +21,7 @@ static void look_for_room(struct follower *follower);
 
 static struct loop *loop_of(struct follower *follower)
 {
-    return follower->node->service->loop;
+    return follower->cluster->service->loop;
 }
 
 void follower_close_reader(struct follower *follower)
@@ -62,7 +62,7 @@ void follower_stop(struct follower *follower, const struct error *error)
     if (news) {
         log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
                   LOG_I64("partition", follower->partition), LOG_ERR(error));
-        node_alert(follower->node, follower->partition, error->code, error->message);
+        cluster_alert(follower->cluster, follower->partition, error->code, error->message);
     }
     if (follower->ops->stopped != NULL)
         follower->ops->stopped(follower->ctx, error);
@@ -74,7 +74,7 @@ bool follower_drop_store(struct follower *follower, const char *code, const char
     follower_close_reader(follower);
     log_warning("store dropped, folding again", LOG_STR("topic", follower_topic(follower)),
                 LOG_I64("partition", follower->partition), LOG_STR("reason", why));
-    node_alert(follower->node, follower->partition, code, why);
+    cluster_alert(follower->cluster, follower->partition, code, why);
     FAILPOINT("follower.drop");
     if (view_drop(follower->view, &error) != ERROR_OK) {
         follower_stop(follower, &error);
@@ -192,7 +192,7 @@ static void fold_failed(struct follower *follower, const struct error *error)
     follower->stop = *error;
     follower->phase = PHASE_SCHEMAS;
     follower->asked = true;
-    node_refresh_schemas(follower->node, on_schemas, follower);
+    cluster_refresh_schemas(follower->cluster, on_schemas, follower);
 }
 
 /* This record has to wait; reading begins with it again. */
@@ -212,7 +212,7 @@ static void pause_folding(struct follower *follower, int64_t offset)
 
 static void look_for_room(struct follower *follower)
 {
-    if (!follower->asked && !disk_guard_is_low(follower->node->service->disk)) {
+    if (!follower->asked && !disk_guard_is_low(follower->cluster->service->disk)) {
         follower_run(follower, follower->until);
         return;
     }
@@ -225,7 +225,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
     struct follower *follower = ctx;
     struct view_folded folded;
     struct error error;
-    if (disk_guard_is_low(follower->node->service->disk)) {
+    if (disk_guard_is_low(follower->cluster->service->disk)) {
         pause_folding(follower, record->offset);
         return;
     }
@@ -299,7 +299,7 @@ void follower_run(struct follower *follower, int64_t until)
     if (follower->high < until && until != INT64_MAX)
         follower->high = until + 1;
     follower->bulk = next == 0 && follower->high - next > BULK_RECORDS;
-    follower->reader = broker_read(follower->node->broker, follower_topic(follower),
+    follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, next, &fold_ops, follower);
 }
 
@@ -346,7 +346,7 @@ void follower_commit(struct follower *follower)
 
 /* ---- life ---- */
 
-enum error_class follower_new(struct node *node, int32_t partition,
+enum error_class follower_new(struct cluster *cluster, int32_t partition,
                               const struct view_options *options, const struct follower_ops *ops,
                               void *ctx, struct follower **ret_follower, struct error *ret_error)
 {
@@ -358,7 +358,7 @@ enum error_class follower_new(struct node *node, int32_t partition,
         return class;
     struct follower *follower = calloc(1, sizeof(*follower));
     assert(follower != NULL);
-    follower->node = node;
+    follower->cluster = cluster;
     follower->partition = partition;
     follower->view = view;
     follower->ops = ops;
@@ -366,8 +366,8 @@ enum error_class follower_new(struct node *node, int32_t partition,
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);
     if (dropped)
-        node_alert(node, partition, "StoreDamaged",
-                   "the store was damaged: it is dropped and folded again");
+        cluster_alert(cluster, partition, "StoreDamaged",
+                      "the store was damaged: it is dropped and folded again");
     /* Not from inside this call: the caller has no pointer yet. */
     loop_timer_after(loop_of(follower), &follower->timer, 0);
     *ret_follower = follower;

@@ -12,7 +12,7 @@
 #ifndef REPLICA_FOLLOWER_H
 #define REPLICA_FOLLOWER_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 #include "replica/view.h"
 
 struct follower;
@@ -39,7 +39,7 @@ struct follower_ops {
 
 /* New. Opens the view (directory from `options`) and begins to check. FATAL when the directory
  * cannot be used. */
-enum error_class follower_new(struct node *node, int32_t partition,
+enum error_class follower_new(struct cluster *cluster, int32_t partition,
                               const struct view_options *options, const struct follower_ops *ops,
                               void *ctx, struct follower **ret_follower, struct error *ret_error);
 /* Closes the view without committing. NULL is fine. */

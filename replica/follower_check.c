@@ -18,7 +18,7 @@ static void checked(struct follower *follower)
     struct checkpoint const *checkpoint = view_checkpoint(follower->view);
     follower_close_reader(follower);
     if (checkpoint->cluster_id[0] == '\0') {
-        const char *cluster_id = broker_cluster_id(follower->node->broker, METADATA_MS);
+        const char *cluster_id = broker_cluster_id(follower->cluster->broker, METADATA_MS);
         if (cluster_id == NULL) {
             follower_check_later(follower, FOLLOWER_RETRY_MS);
             return;
@@ -67,9 +67,9 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
     struct record decoded;
     struct error error;
-    heap_arena_reset(&follower->node->scratch);
-    enum error_class class = codec_decode(follower->node->codec, record->value, true,
-                                          &follower->node->scratch.arena, &decoded, &error);
+    heap_arena_reset(&follower->cluster->scratch);
+    enum error_class class = codec_decode(follower->cluster->codec, record->value, true,
+                                          &follower->cluster->scratch.arena, &decoded, &error);
     bool is_claim = class == ERROR_OK && decoded.kind == RECORD_CLAIM;
     bool same = checkpoint->has_first_claim
                     ? is_claim && !follower->claim_seen &&
@@ -130,7 +130,7 @@ static void read_one(struct follower *follower, enum follower_phase phase, int64
 {
     follower_close_reader(follower);
     follower->phase = phase;
-    follower->reader = broker_read(follower->node->broker, follower_topic(follower),
+    follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, offset, &check_ops, follower);
 }
 
@@ -152,7 +152,7 @@ static void check_with_offsets(struct follower *follower)
         checked(follower);
         return;
     }
-    const char *cluster_id = broker_cluster_id(follower->node->broker, METADATA_MS);
+    const char *cluster_id = broker_cluster_id(follower->cluster->broker, METADATA_MS);
     if (cluster_id == NULL)
         follower_check_later(follower, FOLLOWER_RETRY_MS);
     else if (strcmp(cluster_id, checkpoint->cluster_id) != 0)
@@ -193,7 +193,7 @@ void follower_ask_offsets(struct follower *follower)
     if (follower->asked)
         return; /* the answer under way will do */
     follower->asked = true;
-    broker_offsets(follower->node->broker, follower_topic(follower), follower->partition,
+    broker_offsets(follower->cluster->broker, follower_topic(follower), follower->partition,
                    on_offsets, follower);
 }
 

@@ -24,7 +24,7 @@ enum follower_phase {
 };
 
 struct follower {
-    struct node *node;
+    struct cluster *cluster;
     int32_t partition;
     struct view *view;
     const struct follower_ops *ops;
@@ -51,7 +51,7 @@ struct follower {
 
 static inline const char *follower_topic(const struct follower *follower)
 {
-    return follower->node->topics.events;
+    return follower->cluster->topics.events;
 }
 
 /* follower.c */

@@ -16,11 +16,11 @@ struct place {
 };
 
 struct membership {
-    struct node *node;
+    struct cluster *cluster;
     struct broker_group *group;
     const struct membership_ops *ops;
     void *ctx;
-    struct place *places; /* node->partition_count of them */
+    struct place *places; /* cluster->partition_count of them */
     bool assigned;
     uint32_t count; /* wanted */
     struct loop_timer timer;
@@ -31,7 +31,7 @@ struct membership {
 static void open_wanted(struct membership *membership)
 {
     struct error error;
-    for (int32_t p = 0; p < membership->node->partition_count; p++) {
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
         struct place *place = &membership->places[p];
         if (!place->wanted || place->thing != NULL)
             continue;
@@ -46,15 +46,15 @@ static void open_wanted(struct membership *membership)
 static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
 {
     struct membership *membership = ctx;
-    for (int32_t p = 0; p < membership->node->partition_count; p++)
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++)
         membership->places[p].wanted = false;
     for (uint32_t i = 0; i < count; i++)
-        if (partitions[i] < membership->node->partition_count)
+        if (partitions[i] < membership->cluster->partition_count)
             membership->places[partitions[i]].wanted = true;
     membership->assigned = true;
     membership->count = count;
     log_info("partitions assigned", LOG_U64("count", count));
-    for (int32_t p = 0; p < membership->node->partition_count; p++) {
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
         struct place *place = &membership->places[p];
         if (place->thing == NULL)
             continue;
@@ -72,7 +72,7 @@ static void on_revoked(void *ctx, bool lost)
 {
     struct membership *membership = ctx;
     log_info("partitions revoked", LOG_BOOL("lost", lost));
-    for (int32_t p = 0; p < membership->node->partition_count; p++)
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++)
         if (membership->places[p].thing != NULL && membership->ops->suspend != NULL)
             membership->ops->suspend(membership->places[p].thing, true);
 }
@@ -81,7 +81,7 @@ static void on_error(void *ctx, const struct error *error)
 {
     struct membership *membership = ctx;
     if (error->class != ERROR_RETRY)
-        service_fail(membership->node->service, error);
+        service_fail(membership->cluster->service, error);
     else
         log_warning_limited("consumer group", LOG_ERR(error));
 }
@@ -92,7 +92,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct membership *membership = userdata;
     open_wanted(membership);
-    for (int32_t p = 0; p < membership->node->partition_count; p++) {
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
         struct place *place = &membership->places[p];
         if (place->thing == NULL || membership->ops->committable == NULL)
             continue;
@@ -105,22 +105,23 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     loop_timer_after(loop, timer, TICK_MS);
 }
 
-struct membership *membership_join(struct node *node, const char *topic,
+struct membership *membership_join(struct cluster *cluster, const char *topic,
                                    const struct membership_ops *ops, void *ctx)
 {
     char group[TOPIC_BYTES_MAX + 1];
     struct membership *membership = calloc(1, sizeof(*membership));
-    assert(membership != NULL && node->partition_count > 0);
-    membership->node = node;
+    assert(membership != NULL && cluster->partition_count > 0);
+    membership->cluster = cluster;
     membership->ops = ops;
     membership->ctx = ctx;
-    membership->places = calloc((size_t)node->partition_count, sizeof(struct place));
+    membership->places = calloc((size_t)cluster->partition_count, sizeof(struct place));
     assert(membership->places != NULL);
     (void)snprintf(group, sizeof(group), "%s.%s",
-                   config_string(node->service->config, "topics.prefix"), node->service->name);
-    membership->group = broker_join(node->broker, group, topic, &group_ops, membership);
+                   config_string(cluster->service->config, "topics.prefix"),
+                   cluster->service->name);
+    membership->group = broker_join(cluster->broker, group, topic, &group_ops, membership);
     loop_timer_init(&membership->timer, on_tick, membership);
-    loop_timer_after(node->service->loop, &membership->timer, TICK_MS);
+    loop_timer_after(cluster->service->loop, &membership->timer, TICK_MS);
     return membership;
 }
 
@@ -136,8 +137,8 @@ static void on_left(void *ctx)
 
 void membership_leave(struct membership *membership, void (*left)(void *ctx), void *ctx)
 {
-    loop_timer_cancel(membership->node->service->loop, &membership->timer);
-    for (int32_t p = 0; p < membership->node->partition_count; p++) {
+    loop_timer_cancel(membership->cluster->service->loop, &membership->timer);
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
         if (membership->places[p].thing != NULL)
             membership->ops->close(membership->places[p].thing);
         membership->places[p].thing = NULL;
@@ -152,14 +153,14 @@ void membership_each(struct membership *membership, void (*visit)(void *ctx, voi
 {
     if (membership == NULL)
         return;
-    for (int32_t p = 0; p < membership->node->partition_count; p++)
+    for (int32_t p = 0; p < membership->cluster->partition_count; p++)
         if (membership->places[p].thing != NULL)
             visit(ctx, membership->places[p].thing);
 }
 
 void *membership_find(struct membership *membership, int32_t partition)
 {
-    return partition >= 0 && partition < membership->node->partition_count
+    return partition >= 0 && partition < membership->cluster->partition_count
                ? membership->places[partition].thing
                : NULL;
 }
@@ -173,7 +174,7 @@ static bool all_work(const struct membership *membership, char *ret_reason, size
 {
     char trouble[ERROR_MESSAGE_SIZE + 64] = "";
     uint32_t beginning = 0;
-    for (int32_t p = 0; p < membership->node->partition_count && trouble[0] == '\0'; p++) {
+    for (int32_t p = 0; p < membership->cluster->partition_count && trouble[0] == '\0'; p++) {
         void *thing = membership->places[p].thing;
         if (thing != NULL && !membership->ops->works(thing, trouble, sizeof(trouble)))
             beginning++;
@@ -186,11 +187,11 @@ static bool all_work(const struct membership *membership, char *ret_reason, size
     return beginning == 0;
 }
 
-bool membership_is_ready(const struct membership *membership, const struct node *node,
+bool membership_is_ready(const struct membership *membership, const struct cluster *cluster,
                          char *ret_reason, size_t reason_size)
 {
     const char *reason = NULL;
-    if (!broker_connected(node->broker))
+    if (!broker_connected(cluster->broker))
         reason = "no broker is connected";
     else if (membership == NULL || !membership->assigned)
         reason = "waits for its partitions";

@@ -7,7 +7,7 @@
 #ifndef REPLICA_MEMBERSHIP_H
 #define REPLICA_MEMBERSHIP_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 struct membership;
 
@@ -28,7 +28,7 @@ struct membership_ops {
 };
 
 /* New; joins the service's group, "<p>.<service>", on `topic`. */
-struct membership *membership_join(struct node *node, const char *topic,
+struct membership *membership_join(struct cluster *cluster, const char *topic,
                                    const struct membership_ops *ops, void *ctx);
 /* Closes all things, leaves the group, then calls `left` and frees itself. */
 void membership_leave(struct membership *membership, void (*left)(void *ctx), void *ctx);
@@ -41,7 +41,7 @@ void *membership_find(struct membership *membership, int32_t partition);
 uint32_t membership_count(const struct membership *membership);
 /* A broker is connected, the first assignment came (even an empty one), and all things work. Else
  * why not, in one line. */
-bool membership_is_ready(const struct membership *membership, const struct node *node,
+bool membership_is_ready(const struct membership *membership, const struct cluster *cluster,
                          char *ret_reason, size_t reason_size);
 /* See broker_group_members(). */
 bool membership_members(struct membership *membership, broker_members_done done, void *ctx);

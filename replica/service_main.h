@@ -39,7 +39,7 @@ struct service_context {
     struct metrics *metrics;
     struct http_server *http;
     struct disk_guard *disk; /* NULL: nobody looks at the free space */
-    /* While it is in trouble readyz says no. Set and unset with the node; NULL: none yet. */
+    /* While it is in trouble readyz says no. Set and unset with the cluster; NULL: none yet. */
     const struct broker *broker;
 };
 

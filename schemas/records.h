@@ -66,15 +66,6 @@ struct attempt {
     int64_t command_offset;
 };
 
-struct workflow_definition {
-    struct text name;
-    uint32_t version;
-    struct text source; /* the file's text, as deployed */
-    struct text format; /* "yaml" or "json" */
-    struct text deployed_by;
-    int64_t deployed_at;
-};
-
 struct agent_health {
     struct text agent;
     struct text instance;

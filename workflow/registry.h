@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "engine/workflow.h"
-#include "schemas/records.h"
 
 struct workflow_registry;
 

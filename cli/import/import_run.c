@@ -52,7 +52,7 @@ enum error_class import_run_new(struct cli *cli, const char *path, struct import
     run->limit = (uint64_t)limit;
     run->share = -1;
     enum error_class class =
-        cli_session_open(cli, NODE_FOLLOWS_WORKFLOWS, &run->session, ret_error);
+        cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &run->session, ret_error);
     if (class == ERROR_OK) {
         class = rejects_init(&run->rejects, path, ret_error);
         if (class != ERROR_OK) {
@@ -64,8 +64,8 @@ enum error_class import_run_new(struct cli *cli, const char *path, struct import
         free(run);
         return class;
     }
-    order_checks_init(&run->checks, run->session.node);
-    run->sender = sender_new(&run->session, run->session.node->topics.submissions, NULL, NULL);
+    order_checks_init(&run->checks, run->session.cluster);
+    run->sender = sender_new(&run->session, run->session.cluster->topics.submissions, NULL, NULL);
     progress_begin(&run->progress, cli->err, run->session.context.clock, "orders");
     *ret_run = run;
     return ERROR_OK;

@@ -47,7 +47,7 @@ static int run(struct cli *cli)
         return cli_fail(cli, &error);
     struct output *output = output_new(cli->out, cli->output, columns, 3);
     struct sender *sender =
-        sender_new(&session, session.node->topics.submissions, on_acked, output);
+        sender_new(&session, session.cluster->topics.submissions, on_acked, output);
     enum error_class class = ERROR_OK;
     for (int i = 0; i < cli->argument_count && class == ERROR_OK; i++) {
         cancel.order_id = text_of(cli->arguments[i]);

@@ -6,9 +6,9 @@
 
 enum { METADATA_MS = 5000 };
 
-void order_checks_init(struct order_checks *checks, struct node *node)
+void order_checks_init(struct order_checks *checks, struct cluster *cluster)
 {
-    *checks = (struct order_checks){.node = node};
+    *checks = (struct order_checks){.cluster = cluster};
 }
 
 static enum error_class unknown_workflow(const struct order_checks *checks,
@@ -17,7 +17,7 @@ static enum error_class unknown_workflow(const struct order_checks *checks,
 {
     char names[200];
     size_t used = 0;
-    const struct workflow_registry *registry = checks->node->workflows;
+    const struct workflow_registry *registry = checks->cluster->workflows;
     names[0] = '\0';
     for (uint32_t i = 0; i < workflow_registry_count(registry) && used < sizeof(names); i++) {
         const struct workflow *workflow = workflow_registry_at(registry, i)->workflow;
@@ -44,12 +44,12 @@ static enum error_class check_reply(struct order_checks *checks, struct text top
     char name[TOPIC_NAME_SIZE];
     if (text_empty(topic) || is_last(checks->reply_to, topic))
         return ERROR_OK;
-    if (!topics_is_reply(&checks->node->topics, topic))
+    if (!topics_is_reply(&checks->cluster->topics, topic))
         return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
                          "reply_to must be empty or %s.replies.APPLICATION",
-                         checks->node->topics.prefix);
+                         checks->cluster->topics.prefix);
     (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
-    if (broker_partition_count(checks->node->broker, name, METADATA_MS) == 0)
+    if (broker_partition_count(checks->cluster->broker, name, METADATA_MS) == 0)
         return error_set(ret_error, ERROR_REJECT, "UnknownReplyTopic",
                          "there is no topic %s: make it with `reeve topics apply --app NAME`",
                          name);
@@ -62,7 +62,7 @@ enum error_class order_checks_pass(struct order_checks *checks, const struct ord
 {
     bool known = is_last(checks->workflow, details->workflow) &&
                  checks->workflow_version == details->workflow_version;
-    if (!known && workflow_registry_find(checks->node->workflows, details->workflow,
+    if (!known && workflow_registry_find(checks->cluster->workflows, details->workflow,
                                          details->workflow_version) == NULL)
         return unknown_workflow(checks, details, ret_error);
     (void)snprintf(checks->workflow, sizeof(checks->workflow), "%.*s", TEXT_ARG(details->workflow));

@@ -4,18 +4,18 @@
 #ifndef CLI_SUBMIT_ORDER_CHECKS_H
 #define CLI_SUBMIT_ORDER_CHECKS_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 struct order_checks {
-    struct node *node;
+    struct cluster *cluster;
     /* The last ones that were found: most orders of a file agree. */
     char workflow[NAME_BYTES_MAX + 1];
     uint32_t workflow_version;
     char reply_to[TOPIC_NAME_SIZE];
 };
 
-/* The node follows workflows. */
-void order_checks_init(struct order_checks *checks, struct node *node);
+/* The cluster follows workflows. */
+void order_checks_init(struct order_checks *checks, struct cluster *cluster);
 /* REJECT: UnknownWorkflow (names those that are deployed), BadReplyTopic, UnknownReplyTopic. */
 enum error_class order_checks_pass(struct order_checks *checks, const struct order_details *details,
                                    struct error *ret_error);

@@ -110,8 +110,8 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct record decoded;
     struct awaited *order = NULL;
     heap_arena_reset(&watch->heap);
-    if (codec_decode(watch->session->node->codec, record->value, true, &watch->heap.arena, &decoded,
-                     NULL) != ERROR_OK ||
+    if (codec_decode(watch->session->cluster->codec, record->value, true, &watch->heap.arena,
+                     &decoded, NULL) != ERROR_OK ||
         decoded.kind != RECORD_STATUS_UPDATE)
         return;
     const struct status_update *status = &decoded.status_update;
@@ -163,7 +163,7 @@ static bool is_asked(void *ctx)
 static enum error_class open_reader(struct reply_watch *watch, const char *topic, int32_t partition,
                                     struct error *ret_error)
 {
-    struct broker *broker = watch->session->node->broker;
+    struct broker *broker = watch->session->cluster->broker;
     struct partition_reader *reader = calloc(1, sizeof(*reader));
     assert(reader != NULL);
     reader->watch = watch;
@@ -188,15 +188,16 @@ enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
         if (text_equal(text_of(known->name), topic))
             return ERROR_OK;
     }
-    if (!topics_is_reply(&watch->session->node->topics, topic))
+    if (!topics_is_reply(&watch->session->cluster->topics, topic))
         return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
                          "reply_to must be %s.replies.APPLICATION, not \"%.*s\"",
-                         watch->session->node->topics.prefix, TEXT_ARG(topic));
+                         watch->session->cluster->topics.prefix, TEXT_ARG(topic));
     known = calloc(1, sizeof(*known));
     assert(known != NULL);
     memcpy(known->name, topic.data, topic.size);
     LL_PREPEND(watch->topics, known);
-    int32_t count = broker_partition_count(watch->session->node->broker, known->name, METADATA_MS);
+    int32_t count =
+        broker_partition_count(watch->session->cluster->broker, known->name, METADATA_MS);
     if (count <= 0)
         return error_set(ret_error, count < 0 ? ERROR_RETRY : ERROR_REJECT, "UnknownReplyTopic",
                          count < 0 ? "the broker does not say whether there is a topic %s"

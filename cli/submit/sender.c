@@ -131,7 +131,7 @@ static void append(struct flight *flight)
         .ctx = flight,
     };
     flight->waiting = false;
-    if (broker_append(sender->session->node->broker, &append, NULL) == ERROR_OK)
+    if (broker_append(sender->session->cluster->broker, &append, NULL) == ERROR_OK)
         sender->calls++;
     else
         send_later(flight);
@@ -186,19 +186,20 @@ static enum error_class wait_for(struct sender *sender, uint32_t limit, struct e
 enum error_class sender_send(struct sender *sender, int32_t partition, struct text key,
                              enum record_kind kind, const void *record, struct error *ret_error)
 {
-    struct node *node = sender->session->node;
+    struct cluster *cluster = sender->session->cluster;
     if (sender->count >= SENDER_RECORDS_MAX || sender->bytes >= SENDER_BYTES_MAX) {
         enum error_class class = wait_for(sender, SENDER_RECORDS_MAX / 2, ret_error);
         if (class != ERROR_OK)
             return class;
     }
     sender->value.size = 0;
-    codec_encode(node->codec, kind, record, &sender->value);
+    codec_encode(cluster->codec, kind, record, &sender->value);
     struct flight *flight = malloc(sizeof(*flight) + key.size + sender->value.size);
     assert(flight != NULL);
     *flight = (struct flight){
         .sender = sender,
-        .partition = partition >= 0 ? partition : broker_partition_of(key, node->partition_count),
+        .partition =
+            partition >= 0 ? partition : broker_partition_of(key, cluster->partition_count),
         .key = {flight->bytes, key.size},
         .value = {flight->bytes + key.size, (uint32_t)sender->value.size},
     };

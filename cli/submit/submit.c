@@ -171,13 +171,13 @@ static int submit_file(struct cli *cli, FILE *in)
 {
     struct error error = {0};
     struct submit submit = {.cli = cli};
-    if (cli_session_open(cli, NODE_FOLLOWS_WORKFLOWS, &submit.session, &error) != ERROR_OK)
+    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &submit.session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     bool waits = cli_flag_given(cli, "wait");
     heap_arena_init(&submit.heap, 64 * 1024);
-    order_checks_init(&submit.checks, submit.session.node);
+    order_checks_init(&submit.checks, submit.session.cluster);
     submit.sender =
-        sender_new(&submit.session, submit.session.node->topics.submissions, on_acked, &submit);
+        sender_new(&submit.session, submit.session.cluster->topics.submissions, on_acked, &submit);
     if (waits) {
         submit.watch = reply_watch_new(&submit.session, on_status, &submit);
         submit.output = output_new(cli->out, cli->output, status_columns, 6);

@@ -73,13 +73,13 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
     if (class != ERROR_OK)
         return class;
     struct view_options options = {.env = stores,
-                                   .codec = session->node->codec,
+                                   .codec = session->cluster->codec,
                                    .path = path,
                                    .cache_orders = CACHE_ORDERS,
                                    .deadlines = strcmp(service, "supervisor") == 0,
                                    .history = strcmp(service, "console") == 0};
-    class = follower_new(session->node, partition, &options, &replay_ops, &replay, &replay.follower,
-                         ret_error);
+    class = follower_new(session->cluster, partition, &options, &replay_ops, &replay,
+                         &replay.follower, ret_error);
     if (class != ERROR_OK)
         return class;
     while (!cli_session_wait(session, is_done, &replay, PROGRESS_MS))
@@ -107,7 +107,7 @@ static enum error_class replay_all(struct cli *cli, struct cli_session *session,
     struct store_options options = {.cache_bytes = 32 << 20, .write_buffer_bytes = 64 << 20};
     struct store_env *stores = store_env_new(&options);
     enum error_class class = ERROR_OK;
-    for (int32_t p = 0; p < session->node->partition_count && class == ERROR_OK; p++)
+    for (int32_t p = 0; p < session->cluster->partition_count && class == ERROR_OK; p++)
         if (only < 0 || only == p)
             class = replay_partition(cli, session, stores, service, p, ret_error);
     store_env_free(stores);

@@ -97,11 +97,11 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
     (void)snprintf(path, sizeof(path), "%s/%d-%s", verify->scratch, partition,
                    deadlines ? "deadlines" : "orders");
     struct view_options options = {.env = verify->stores,
-                                   .codec = verify->session->node->codec,
+                                   .codec = verify->session->cluster->codec,
                                    .path = path,
                                    .cache_orders = CACHE_ORDERS,
                                    .deadlines = deadlines};
-    enum error_class class = follower_new(verify->session->node, partition, &options, &fold_ops,
+    enum error_class class = follower_new(verify->session->cluster, partition, &options, &fold_ops,
                                           fold, &fold->follower, ret_error);
     if (class != ERROR_OK)
         return class;
@@ -148,7 +148,7 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
     uint64_t orders = 0;
     struct fold fold = {.cli = verify->cli, .until = INT64_MAX};
     fold.rules =
-        verify_rules_new(partition, verify->session->node->partition_count, on_finding, &fold);
+        verify_rules_new(partition, verify->session->cluster->partition_count, on_finding, &fold);
     enum error_class class = fold_partition(verify, partition, false, &fold, ret_error);
     if (class == ERROR_OK)
         class = store_digest(view_store(follower_view(fold.follower)), &digest, &orders, ret_error);
@@ -206,7 +206,7 @@ static enum error_class check_all(struct verify *verify, struct error *ret_error
 {
     enum error_class class = ERROR_OK;
     char removed[PATH_MAX + 32];
-    for (int32_t p = 0; p < verify->session->node->partition_count && class == ERROR_OK; p++)
+    for (int32_t p = 0; p < verify->session->cluster->partition_count && class == ERROR_OK; p++)
         class = check_log(verify, p, ret_error);
     for (uint32_t i = 0; i < verify->live.count && class == ERROR_OK; i++) {
         const struct verify_live_store *live = &verify->live.stores[i];

@@ -81,14 +81,14 @@ static bool is_refreshed(void *ctx)
 static enum error_class refresh(struct cli_session *session, struct error *ret_error)
 {
     struct refreshed refreshed = {0};
-    node_refresh_workflows(session->node, on_refreshed, &refreshed);
-    /* The node answers within seconds, one way or the other. */
+    cluster_refresh_workflows(session->cluster, on_refreshed, &refreshed);
+    /* The cluster answers within seconds, one way or the other. */
     while (!cli_session_wait(session, is_refreshed, &refreshed, REFRESH_MS))
         ;
     if (refreshed.fresh)
         return ERROR_OK;
     return error_set(ret_error, ERROR_RETRY, "NotRead", "cannot read %s to its end",
-                     session->node->topics.workflows);
+                     session->cluster->topics.workflows);
 }
 
 static bool same_source(const struct workflow_entry *entry, const struct workflow_source *source)
@@ -124,7 +124,7 @@ static enum error_class append(struct cli_session *session, const struct workflo
         .deployed_by = text_of(by),
         .deployed_at = clock_wall_ms(session->context.clock),
     };
-    struct sender *sender = sender_new(session, session->node->topics.workflows, NULL, NULL);
+    struct sender *sender = sender_new(session, session->cluster->topics.workflows, NULL, NULL);
     enum error_class class = sender_send(sender, 0, (struct text){key, (uint32_t)key_size},
                                          RECORD_WORKFLOW_DEFINITION, &definition, ret_error);
     if (class == ERROR_OK)
@@ -137,7 +137,7 @@ enum error_class workflow_deploy(struct cli_session *session, const struct workf
                                  bool *ret_new, struct error *ret_error)
 {
     const struct workflow *workflow = source->workflow;
-    const struct workflow_registry *registry = session->node->workflows;
+    const struct workflow_registry *registry = session->cluster->workflows;
     const struct workflow_entry *entry =
         workflow_registry_entry(registry, workflow->name, workflow->version);
     *ret_new = false;
@@ -166,8 +166,8 @@ static enum error_class make_topic(struct cli_session *session, const char *agen
     const struct config *config = session->context.config;
     struct topics_plan plan = {
         .kafka = &kafka.options,
-        .topics = &session->node->topics,
-        .partitions = session->node->partition_count,
+        .topics = &session->cluster->topics,
+        .partitions = session->cluster->partition_count,
         .replication_factor = (int32_t)config_int(config, "replication.factor"),
         .agents = &agent,
         .agent_count = 1,
@@ -186,9 +186,9 @@ enum error_class workflow_make_topics(struct cli_session *session, const struct 
         char topic[TOPIC_NAME_SIZE];
         char agent[NAME_BYTES_MAX + 1];
         struct error why = {0};
-        topics_requests(&session->node->topics, agents[i], topic);
+        topics_requests(&session->cluster->topics, agents[i], topic);
         (void)snprintf(agent, sizeof(agent), "%.*s", TEXT_ARG(agents[i]));
-        if (broker_partition_count(session->node->broker, topic, METADATA_MS) > 0)
+        if (broker_partition_count(session->cluster->broker, topic, METADATA_MS) > 0)
             continue;
         class = make_topic(session, agent, &why);
         if (class != ERROR_OK)

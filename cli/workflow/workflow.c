@@ -100,7 +100,7 @@ static int run_deploy(struct cli *cli)
             code = EXIT_CODE_DATA;
     }
     if (code == EXIT_CODE_OK &&
-        cli_session_open(cli, NODE_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
+        cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         code = cli_fail(cli, &error);
     else if (code == EXIT_CODE_OK) {
         struct output *output = output_new(cli->out, cli->output, deploy_columns, 3);
@@ -162,9 +162,9 @@ static int run_list(struct cli *cli)
 {
     struct error error = {0};
     struct cli_session session;
-    if (cli_session_open(cli, NODE_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
+    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
-    const struct workflow_registry *registry = session.node->workflows;
+    const struct workflow_registry *registry = session.cluster->workflows;
     struct output *output = output_new(cli->out, cli->output, list_columns, 6);
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
         output_row(output, entry_row(workflow_registry_at(registry, i)));
@@ -213,10 +213,10 @@ static int run_show(struct cli *cli)
     uint32_t version;
     if (!parse_name(cli->arguments[0], &name, &version))
         return cli_usage(cli, "\"%.80s\": expected NAME or NAME:VERSION", cli->arguments[0]);
-    if (cli_session_open(cli, NODE_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
+    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     const struct workflow_entry *entry =
-        workflow_registry_entry(session.node->workflows, name, version);
+        workflow_registry_entry(session.cluster->workflows, name, version);
     if (entry == NULL)
         (void)fprintf(cli->err, "reeve: there is no workflow %.80s\n", cli->arguments[0]);
     else

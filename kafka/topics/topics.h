@@ -14,8 +14,8 @@
 #define KAFKA_TOPICS_TOPICS_H
 
 #include "base/error.h"
+#include "base/limits.h"
 #include "base/text.h"
-#include "engine/limits.h"
 #include "kafka/client.h"
 #include "kafka/embedded.h"
 

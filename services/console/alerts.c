@@ -35,7 +35,7 @@ struct source {
 };
 
 struct alerts {
-    struct node *node;
+    struct cluster *cluster;
     struct loop *loop;
     struct source *sources;
     int32_t source_count;
@@ -121,7 +121,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     if (record->value.data == NULL)
         return;
     heap_arena_reset(&alerts->heap);
-    if (codec_decode(alerts->node->codec, record->value, true, &alerts->heap.arena, &decoded,
+    if (codec_decode(alerts->cluster->codec, record->value, true, &alerts->heap.arena, &decoded,
                      &error) != ERROR_OK) {
         log_warning_limited("an alert cannot be read", LOG_I64("partition", record->partition),
                             LOG_I64("offset", record->offset), LOG_ERR(&error));
@@ -155,8 +155,8 @@ static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error}
 
 static void source_open(struct source *source)
 {
-    struct node *node = source->alerts->node;
-    source->reader = broker_read(node->broker, node->topics.alerts, source->partition,
+    struct cluster *cluster = source->alerts->cluster;
+    source->reader = broker_read(cluster->broker, cluster->topics.alerts, source->partition,
                                  source->position, &reader_ops, source);
 }
 
@@ -167,15 +167,16 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     source_open(userdata);
 }
 
-struct alerts *alerts_new(struct node *node)
+struct alerts *alerts_new(struct cluster *cluster)
 {
     struct alerts *alerts = calloc(1, sizeof(*alerts));
     assert(alerts != NULL);
-    alerts->node = node;
-    alerts->loop = node->service->loop;
-    alerts->source_count = broker_partition_count(node->broker, node->topics.alerts, METADATA_MS);
+    alerts->cluster = cluster;
+    alerts->loop = cluster->service->loop;
+    alerts->source_count =
+        broker_partition_count(cluster->broker, cluster->topics.alerts, METADATA_MS);
     if (alerts->source_count <= 0) /* no answer: as many as `topics apply` makes */
-        alerts->source_count = node->partition_count;
+        alerts->source_count = cluster->partition_count;
     alerts->sources = calloc((size_t)alerts->source_count, sizeof(alerts->sources[0]));
     assert(alerts->sources != NULL);
     heap_arena_init(&alerts->heap, 4096);

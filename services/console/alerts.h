@@ -4,7 +4,7 @@
 #ifndef SERVICES_CONSOLE_ALERTS_H
 #define SERVICES_CONSOLE_ALERTS_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 #include <jansson.h>
 
@@ -12,8 +12,8 @@ struct alerts;
 
 enum { ALERTS_MAX = 1000 /* the latest ones, equal ones once */ };
 
-struct alerts *alerts_new(struct node *node);
-/* Before node_close(). */
+struct alerts *alerts_new(struct cluster *cluster);
+/* Before cluster_close(). */
 void alerts_free(struct alerts *alerts);
 
 /* {"partition", "code", "message", "by", "open", "first_at", "last_at", "count"}, the newest first.

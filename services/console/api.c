@@ -242,7 +242,7 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
     if (history->more)
         return false;
     heap_arena_reset(&console->scratch);
-    if (codec_decode(console->node->codec, value, true, &console->scratch.arena, &record,
+    if (codec_decode(console->cluster->codec, value, true, &console->scratch.arena, &record,
                      &history->error) != ERROR_OK)
         return false;
     assert(record.kind == RECORD_DECISION);
@@ -339,7 +339,7 @@ static void serve_workflows(struct http_exchange *exchange, void *userdata)
         return;
     json_t *body = json_object();
     json_t *list = json_array();
-    const struct workflow_registry *registry = console->node->workflows;
+    const struct workflow_registry *registry = console->cluster->workflows;
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
         (void)json_array_append_new(list, render_workflow(workflow_registry_at(registry, i)));
     put(body, "workflows", list);

@@ -38,7 +38,7 @@ struct watcher {
 };
 
 struct changes {
-    struct node *node;
+    struct cluster *cluster;
     uint64_t epoch; /* tells this process' cursors from those of others */
     struct change *ring;
     uint64_t first; /* number of the oldest one that is kept */
@@ -55,7 +55,7 @@ struct changes {
 
 static struct loop *loop_of(const struct changes *changes)
 {
-    return changes->node->service->loop;
+    return changes->cluster->service->loop;
 }
 
 static struct change *change_at(const struct changes *changes, uint64_t number)
@@ -96,7 +96,7 @@ static json_t *render_change(struct changes *changes, const struct change *chang
     struct error error;
     struct text value = {change->value, change->value_size};
     heap_arena_reset(&changes->heap);
-    if (codec_decode(changes->node->codec, value, true, &changes->heap.arena, &record, &error) !=
+    if (codec_decode(changes->cluster->codec, value, true, &changes->heap.arena, &record, &error) !=
             ERROR_OK ||
         record.kind != RECORD_DECISION)
         return NULL; /* cannot be: it was folded */
@@ -313,12 +313,12 @@ uint32_t changes_watchers(const struct changes *changes)
 
 /* ---- life ---- */
 
-struct changes *changes_new(struct node *node)
+struct changes *changes_new(struct cluster *cluster)
 {
     struct changes *changes = calloc(1, sizeof(*changes));
     assert(changes != NULL);
-    changes->node = node;
-    changes->epoch = (uint64_t)clock_wall_ms(node->service->clock);
+    changes->cluster = cluster;
+    changes->epoch = (uint64_t)clock_wall_ms(cluster->service->clock);
     changes->ring = calloc(CHANGES_MAX, sizeof(*changes->ring));
     assert(changes->ring != NULL);
     heap_arena_init(&changes->heap, 16 * 1024);

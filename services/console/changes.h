@@ -7,7 +7,7 @@
 #define SERVICES_CONSOLE_CHANGES_H
 
 #include "platform/http/server.h"
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 struct changes;
 
@@ -20,7 +20,7 @@ enum {
     CHANGES_IDLE_MS = 60000       /* nobody watched for so long: nothing is kept */
 };
 
-struct changes *changes_new(struct node *node);
+struct changes *changes_new(struct cluster *cluster);
 /* Answers those who wait. */
 void changes_free(struct changes *changes);
 

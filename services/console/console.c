@@ -31,15 +31,15 @@ static enum error_class open_partition(struct console *console, int32_t number,
                                        struct error *ret_error)
 {
     char path[PATH_MAX];
-    uint32_t cache = (uint32_t)(CACHE_ORDERS / console->node->partition_count);
+    uint32_t cache = (uint32_t)(CACHE_ORDERS / console->cluster->partition_count);
     (void)snprintf(path, sizeof(path), "%s/partition-%d", console->service->data_dir, number);
     struct view_options options = {.env = console->stores,
-                                   .codec = console->node->codec,
+                                   .codec = console->cluster->codec,
                                    .path = path,
                                    .cache_orders =
                                        cache > CACHE_ORDERS_MIN ? cache : CACHE_ORDERS_MIN,
                                    .history = true};
-    return partition_new(console->node, number, &options, on_decided, console,
+    return partition_new(console->cluster, number, &options, on_decided, console,
                          &console->partitions[number], ret_error);
 }
 
@@ -49,11 +49,11 @@ static void on_acts_settled(void *ctx)
     service_drained(console->service);
 }
 
-static void on_node_ready(void *ctx)
+static void on_cluster_ready(void *ctx)
 {
     struct console *console = ctx;
     struct error error;
-    int32_t count = console->node->partition_count;
+    int32_t count = console->cluster->partition_count;
     console->partitions = calloc((size_t)count, sizeof(struct partition *));
     assert(console->partitions != NULL);
     for (int32_t i = 0; i < count; i++) {
@@ -63,14 +63,14 @@ static void on_node_ready(void *ctx)
         }
         console->partition_count++;
     }
-    console->changes = changes_new(console->node);
-    console->acts = acts_new(console->node, on_acts_settled, console);
-    console->alerts = alerts_new(console->node);
-    console->agents = agent_table_follow(console->node, NULL, NULL);
-    console->owners = owners_new(console->node, console->partitions, console->alerts);
+    console->changes = changes_new(console->cluster);
+    console->acts = acts_new(console->cluster, on_acts_settled, console);
+    console->alerts = alerts_new(console->cluster);
+    console->agents = agent_table_follow(console->cluster, NULL, NULL);
+    console->owners = owners_new(console->cluster, console->partitions, console->alerts);
 }
 
-static const struct node_ops node_ops = {.ready = on_node_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
 
 bool console_is_open(struct console *console, struct http_exchange *exchange)
 {
@@ -136,14 +136,14 @@ static void report_stores(void *ctx, struct view_report *report)
 
 /* ---- life ---- */
 
-static enum error_class open_node(struct console *console, struct broker *broker,
-                                  struct error *ret_error)
+static enum error_class open_cluster(struct console *console, struct broker *broker,
+                                     struct error *ret_error)
 {
     if (broker == NULL)
-        return node_open(console->service, NODE_FOLLOWS_WORKFLOWS, &node_ops, console,
-                         &console->node, ret_error);
-    return node_open_on(console->service, broker, NODE_FOLLOWS_WORKFLOWS, &node_ops, console,
-                        &console->node, ret_error);
+        return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops, console,
+                            &console->cluster, ret_error);
+    return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops,
+                           console, &console->cluster, ret_error);
 }
 
 enum error_class console_new(struct service_context *service, struct broker *broker,
@@ -152,7 +152,7 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     struct console *console = calloc(1, sizeof(*console));
     assert(console != NULL);
     console->service = service;
-    enum error_class class = open_node(console, broker, ret_error);
+    enum error_class class = open_cluster(console, broker, ret_error);
     if (class != ERROR_OK) {
         free(console);
         return class;
@@ -198,7 +198,7 @@ void console_free(struct console *console)
     for (int32_t i = 0; i < console->partition_count; i++)
         partition_free(console->partitions[i]);
     console->partition_count = 0;
-    node_close(console->node);
+    cluster_close(console->cluster);
     acts_free(console->acts);
     owners_free(console->owners);
     store_env_free(console->stores);

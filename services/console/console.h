@@ -15,9 +15,9 @@
 
 struct console {
     struct service_context *service;
-    struct node *node;
+    struct cluster *cluster;
     struct store_env *stores;
-    struct partition **partitions; /* all of them once the node is ready; NULL before */
+    struct partition **partitions; /* all of them once the cluster is ready; NULL before */
     int32_t partition_count;       /* 0 before */
     struct changes *changes;
     struct acts *acts;
@@ -36,7 +36,7 @@ struct console {
 };
 
 /* New, with its routes. `broker` (stolen, also on failure) or NULL: it connects to the one of the
- * configuration. Errors as of node_open(). */
+ * configuration. Errors as of cluster_open(). */
 enum error_class console_new(struct service_context *service, struct broker *broker,
                              struct console **ret_console, struct error *ret_error);
 /* Who still waits for an answer gets one. */
@@ -46,7 +46,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 
 /* api.c: adds the routes. Nothing is answered from the stores before console_is_open(). */
 void console_add_routes(struct console *console);
-/* Answers 503 and returns false while the node is not ready. */
+/* Answers 503 and returns false while the cluster is not ready. */
 bool console_is_open(struct console *console, struct http_exchange *exchange);
 
 #endif

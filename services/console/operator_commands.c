@@ -34,7 +34,7 @@ struct act {
 };
 
 struct acts {
-    struct node *node; /* not to be used by acts_free() */
+    struct cluster *cluster; /* not to be used by acts_free() */
     struct loop *loop;
     struct act *list;
     uint32_t count;
@@ -127,8 +127,8 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
                            "the command is in %s[%d] at offset %lld, but nothing was decided about "
                            "it in %d s: is there a scheduler (`reeve owners`)? It will be decided "
                            "as soon as the partition has an owner",
-                           act->acts->node->topics.commands, act->partition, (long long)act->offset,
-                           ACT_WAIT_MS / 1000);
+                           act->acts->cluster->topics.commands, act->partition,
+                           (long long)act->offset, ACT_WAIT_MS / 1000);
     free_when_done(act);
 }
 
@@ -281,15 +281,15 @@ static void append(struct acts *acts, struct http_exchange *exchange, const stru
     act->exchange = exchange;
     act->is_appending = true;
     act->offset = OFFSET_UNKNOWN;
-    act->partition = broker_partition_of(cmd->order_id, acts->node->partition_count);
+    act->partition = broker_partition_of(cmd->order_id, acts->cluster->partition_count);
     memcpy(act->order_id, cmd->order_id.data, cmd->order_id.size);
     act->order_id_size = cmd->order_id.size;
     loop_timer_init(&act->timer, on_timeout, act);
     DL_APPEND(acts->list, act);
     acts->count++;
-    if (node_append(acts->node, BROKER_PRODUCER_LOG, acts->node->topics.commands, act->partition,
-                    cmd->order_id, (enum record_kind)cmd->kind, cmd, on_appended, act, 0,
-                    &error) != ERROR_OK) {
+    if (cluster_append(acts->cluster, BROKER_PRODUCER_LOG, acts->cluster->topics.commands,
+                       act->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd, on_appended,
+                       act, 0, &error) != ERROR_OK) {
         http_respond_failure(take_exchange(act), &error);
         act_free(act);
         return;
@@ -324,12 +324,12 @@ uint32_t acts_under_way(const struct acts *acts)
 
 /* ---- life ---- */
 
-struct acts *acts_new(struct node *node, void (*settled)(void *ctx), void *ctx)
+struct acts *acts_new(struct cluster *cluster, void (*settled)(void *ctx), void *ctx)
 {
     struct acts *acts = calloc(1, sizeof(*acts));
     assert(acts != NULL);
-    acts->node = node;
-    acts->loop = node->service->loop;
+    acts->cluster = cluster;
+    acts->loop = cluster->service->loop;
     acts->settled = settled;
     acts->ctx = ctx;
     heap_arena_init(&acts->heap, 16 * 1024);

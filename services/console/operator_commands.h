@@ -12,7 +12,7 @@
 #define SERVICES_CONSOLE_OPERATOR_COMMANDS_H
 
 #include "platform/http/server.h"
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 struct acts;
 
@@ -23,8 +23,8 @@ enum {
 };
 
 /* `settled` is called when nothing is under way any more after acts_drain(). */
-struct acts *acts_new(struct node *node, void (*settled)(void *ctx), void *ctx);
-/* After node_close(): what was under way is answered and forgotten. */
+struct acts *acts_new(struct cluster *cluster, void (*settled)(void *ctx), void *ctx);
+/* After cluster_close(): what was under way is answered and forgotten. */
 void acts_free(struct acts *acts);
 void acts_drain(struct acts *acts);
 

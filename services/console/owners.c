@@ -25,7 +25,7 @@ struct end {
 };
 
 struct owners {
-    struct node *node; /* not to be used by owners_free() */
+    struct cluster *cluster; /* not to be used by owners_free() */
     struct loop *loop;
     struct partition *const *partitions;
     const struct alerts *alerts;
@@ -141,7 +141,8 @@ static void ask(struct owners *owners)
             continue;
         end->asked = true;
         owners->outstanding++;
-        broker_offsets(owners->node->broker, owners->node->topics.commands, i, on_offsets, end);
+        broker_offsets(owners->cluster->broker, owners->cluster->topics.commands, i, on_offsets,
+                       end);
     }
 }
 
@@ -165,16 +166,16 @@ void owners_serve(struct owners *owners, struct http_exchange *exchange)
         loop_timer_after(owners->loop, &owners->timer, WAIT_MS);
 }
 
-struct owners *owners_new(struct node *node, struct partition *const partitions[],
+struct owners *owners_new(struct cluster *cluster, struct partition *const partitions[],
                           const struct alerts *alerts)
 {
     struct owners *owners = calloc(1, sizeof(*owners));
     assert(owners != NULL);
-    owners->node = node;
-    owners->loop = node->service->loop;
+    owners->cluster = cluster;
+    owners->loop = cluster->service->loop;
     owners->partitions = partitions;
     owners->alerts = alerts;
-    owners->count = node->partition_count;
+    owners->count = cluster->partition_count;
     owners->ends = calloc((size_t)owners->count, sizeof(owners->ends[0]));
     assert(owners->ends != NULL);
     for (int32_t i = 0; i < owners->count; i++)

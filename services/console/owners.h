@@ -10,11 +10,11 @@
 struct owners;
 
 /* All borrowed. */
-struct owners *owners_new(struct node *node, struct partition *const partitions[],
+struct owners *owners_new(struct cluster *cluster, struct partition *const partitions[],
                           const struct alerts *alerts);
 /* Answers who waits; nobody waits from now on. Before the partitions are freed. */
 void owners_drain(struct owners *owners);
-/* After node_close(). */
+/* After cluster_close(). */
 void owners_free(struct owners *owners);
 /* Answers the exchange once the brokers have said where the commands end, within seconds. */
 void owners_serve(struct owners *owners, struct http_exchange *exchange);

@@ -11,7 +11,7 @@
 enum { COUNT_ROWS = 2000 /* looked at in one turn of the loop, when counting anew */ };
 
 struct partition {
-    struct node *node;
+    struct cluster *cluster;
     int32_t number;
     struct follower *follower;
     struct codec *codec;
@@ -133,7 +133,7 @@ static void count_decision(struct partition *partition, const struct view_folded
 static void on_checked(void *ctx)
 {
     struct partition *partition = ctx;
-    struct loop *loop = partition->node->service->loop;
+    struct loop *loop = partition->cluster->service->loop;
     int64_t next = view_checkpoint(follower_view(partition->follower))->next_event_offset;
     loop_defer_cancel(loop, &partition->work);
     if (partition->counted == next) {
@@ -174,7 +174,7 @@ static void on_caught_up(void *ctx)
 
 static void forget(struct partition *partition)
 {
-    loop_defer_cancel(partition->node->service->loop, &partition->work);
+    loop_defer_cancel(partition->cluster->service->loop, &partition->work);
     partition->caught_up = false;
 }
 
@@ -209,19 +209,19 @@ static const struct follower_ops follower_ops = {.checked = on_checked,
 
 /* ---- life ---- */
 
-enum error_class partition_new(struct node *node, int32_t number,
+enum error_class partition_new(struct cluster *cluster, int32_t number,
                                const struct view_options *options, partition_decided decided,
                                void *ctx, struct partition **ret_partition, struct error *ret_error)
 {
     struct partition *partition = calloc(1, sizeof(*partition));
     assert(partition != NULL && options->history);
-    partition->node = node;
+    partition->cluster = cluster;
     partition->number = number;
     partition->codec = options->codec;
     partition->decided = decided;
     partition->ctx = ctx;
     partition->counted = -1;
-    enum error_class class = follower_new(node, number, options, &follower_ops, partition,
+    enum error_class class = follower_new(cluster, number, options, &follower_ops, partition,
                                           &partition->follower, ret_error);
     if (class != ERROR_OK) {
         free(partition);
@@ -238,7 +238,7 @@ void partition_free(struct partition *partition)
 {
     if (partition == NULL)
         return;
-    loop_defer_cancel(partition->node->service->loop, &partition->work);
+    loop_defer_cancel(partition->cluster->service->loop, &partition->work);
     follower_commit(partition->follower);
     follower_free(partition->follower);
     counts_free(partition->counts);

@@ -27,7 +27,7 @@ typedef void (*partition_decided)(void *ctx, struct partition *partition,
                                   const struct view_folded *folded);
 
 /* New. FATAL when the store's directory cannot be used. */
-enum error_class partition_new(struct node *node, int32_t number,
+enum error_class partition_new(struct cluster *cluster, int32_t number,
                                const struct view_options *options, partition_decided decided,
                                void *ctx, struct partition **ret_partition,
                                struct error *ret_error);

@@ -27,7 +27,7 @@ enum mode {
 };
 
 struct emitter {
-    struct node *node;
+    struct cluster *cluster;
     int32_t partition;
     struct view *view;
     enum mode mode;
@@ -65,7 +65,7 @@ static void go_back(struct emitter *emitter)
     emitter->head = emitter->tail = 0;
     emitter->taken = emitter->through;
     emitter->mode = MODE_WAITING;
-    loop_timer_after(emitter->node->service->loop, &emitter->timer, RETRY_MS);
+    loop_timer_after(emitter->cluster->service->loop, &emitter->timer, RETRY_MS);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -148,8 +148,8 @@ static void on_effect_appended(void *ctx, uint64_t token, int64_t offset, const 
                                        .value = effect->value};
         log_warning_limited("an effect becomes a dead letter", LOG_STR("topic", effect->topic),
                             LOG_TEXT("order", effect->key), LOG_ERR(error));
-        if (node_dead_letter(emitter->node, &record, error->code, error->message, on_appended,
-                             emitter, token, NULL) == ERROR_OK) {
+        if (cluster_dead_letter(emitter->cluster, &record, error->code, error->message, on_appended,
+                                emitter, token, NULL) == ERROR_OK) {
             free(effect);
             return; /* `outstanding` and the slot now wait for the dead letter */
         }
@@ -165,7 +165,7 @@ static bool produce(struct emitter *emitter, const char *topic, struct text key,
 {
     struct buffer *value = &emitter->value;
     value->size = 0;
-    codec_encode(emitter->node->codec, kind, record, value);
+    codec_encode(emitter->cluster->codec, kind, record, value);
     size_t topic_size = strlen(topic) + 1;
     struct undelivered *effect = malloc(sizeof(*effect) + topic_size + key.size + value->size);
     assert(effect != NULL);
@@ -186,7 +186,7 @@ static bool produce(struct emitter *emitter, const char *topic, struct text key,
                                    .done = on_effect_appended,
                                    .ctx = effect,
                                    .token = token_of(emitter, slot)};
-    if (broker_append(emitter->node->broker, &append, NULL) != ERROR_OK) {
+    if (broker_append(emitter->cluster->broker, &append, NULL) != ERROR_OK) {
         free(effect);
         return false;
     }
@@ -200,7 +200,7 @@ static bool produce_requests(struct emitter *emitter, const struct effects *effe
     char topic[TOPIC_BYTES_MAX + 1];
     for (uint32_t i = 0; i < effects->request_count; i++) {
         const struct step_request *request = &effects->requests[i];
-        topics_requests(&emitter->node->topics, request->agent, topic);
+        topics_requests(&emitter->cluster->topics, request->agent, topic);
         FAILPOINT("emit.request");
         if (!produce(emitter, topic, request->order_id, RECORD_STEP_REQUEST, request, slot))
             return false;
@@ -215,7 +215,7 @@ static bool produce_dead_letter(struct emitter *emitter, const struct decision *
         const struct undecodable *dead = &decision->events[i].command_dead_lettered;
         if (decision->events[i].kind != EVENT_COMMAND_DEAD_LETTERED)
             continue;
-        struct broker_record record = {.topic = emitter->node->topics.commands,
+        struct broker_record record = {.topic = emitter->cluster->topics.commands,
                                        .partition = emitter->partition,
                                        .offset = decision->command_offset,
                                        .timestamp = decision->command_time,
@@ -224,8 +224,8 @@ static bool produce_dead_letter(struct emitter *emitter, const struct decision *
         char reason[MESSAGE_BYTES_MAX];
         (void)snprintf(reason, sizeof(reason), "%.*s", TEXT_ARG(dead->reason));
         const char *code = dead->quarantined ? "Quarantined" : "Undecodable";
-        if (node_dead_letter(emitter->node, &record, code, reason, on_appended, emitter,
-                             token_of(emitter, slot), NULL) != ERROR_OK)
+        if (cluster_dead_letter(emitter->cluster, &record, code, reason, on_appended, emitter,
+                                token_of(emitter, slot), NULL) != ERROR_OK)
             return false;
         emitter->outstanding++;
         emitter->slots[slot % SLOTS].remaining++;
@@ -247,7 +247,7 @@ static bool produce_all(struct emitter *emitter, const struct decision *decision
             return false;
     }
     if (effects->has_alert &&
-        !produce(emitter, emitter->node->topics.alerts, effects->alert.order_id,
+        !produce(emitter, emitter->cluster->topics.alerts, effects->alert.order_id,
                  RECORD_OPERATOR_ALERT, &effects->alert, slot))
         return false;
     return !effects->has_dead_letter || produce_dead_letter(emitter, decision, slot);
@@ -323,7 +323,7 @@ static void read_record(void *ctx, const struct broker_record *broker_record)
         return;
     }
     heap_arena_reset(&emitter->bytes);
-    if (codec_decode(emitter->node->codec, broker_record->value, true, &emitter->bytes.arena,
+    if (codec_decode(emitter->cluster->codec, broker_record->value, true, &emitter->bytes.arena,
                      &record, NULL) != ERROR_OK) {
         go_back(emitter); /* the fold has read it, so its schema is on its way */
         return;
@@ -372,7 +372,7 @@ static void begin_reading(struct emitter *emitter)
     emitter->admission = (struct checkpoint){.emitted_through = -1};
     emitter->admission_begun = false;
     emitter->reader =
-        broker_read(emitter->node->broker, emitter->node->topics.events, emitter->partition,
+        broker_read(emitter->cluster->broker, emitter->cluster->topics.events, emitter->partition,
                     emitter->taken < 0 ? 0 : emitter->taken, &read_ops, emitter);
 }
 
@@ -389,7 +389,7 @@ void emitter_start(struct emitter *emitter, int64_t emitted_through, int64_t ack
 void emitter_stop(struct emitter *emitter)
 {
     close_reader(emitter);
-    loop_timer_cancel(emitter->node->service->loop, &emitter->timer);
+    loop_timer_cancel(emitter->cluster->service->loop, &emitter->timer);
     emitter->generation++;
     emitter->head = emitter->tail = 0;
     emitter->mode = MODE_STOPPED;
@@ -405,11 +405,11 @@ void emitter_offer(struct emitter *emitter, const struct decision *decision, int
         wait_for_drain(emitter);
 }
 
-struct emitter *emitter_new(struct node *node, int32_t partition, struct view *view)
+struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct view *view)
 {
     struct emitter *emitter = calloc(1, sizeof(*emitter));
     assert(emitter != NULL);
-    emitter->node = node;
+    emitter->cluster = cluster;
     emitter->partition = partition;
     emitter->view = view;
     emitter->slots = calloc(SLOTS, sizeof(struct slot));

@@ -10,13 +10,13 @@
 #ifndef SERVICES_SCHEDULER_EMITTER_H
 #define SERVICES_SCHEDULER_EMITTER_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 #include "replica/view.h"
 
 struct emitter;
 
 /* New, idle. `view` is borrowed. */
-struct emitter *emitter_new(struct node *node, int32_t partition, struct view *view);
+struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct view *view);
 /* Forgets what is outstanding; late acknowledgements are ignored. NULL is fine. */
 void emitter_free(struct emitter *emitter);
 

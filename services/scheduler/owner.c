@@ -53,7 +53,7 @@ const char *owner_state_name(enum owner_state state)
 
 static struct loop *loop_of(const struct owner *owner)
 {
-    return owner->node->service->loop;
+    return owner->cluster->service->loop;
 }
 
 /* ---- outstanding answers ---- */
@@ -127,7 +127,7 @@ void owner_stop(struct owner *owner, const struct error *error)
     owner->claim_number++;
     if (strcmp(owner->trouble.message, error->message) != 0) {
         log_error("partition stopped", LOG_I64("partition", owner->partition), LOG_ERR(error));
-        node_alert(owner->node, owner->partition, error->code, error->message);
+        cluster_alert(owner->cluster, owner->partition, error->code, error->message);
     }
     owner->trouble = *error;
     follower_run(owner->follower, INT64_MAX);
@@ -184,9 +184,9 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
 static void claim_partition(struct owner *owner)
 {
     struct error error;
-    struct claim claim = {.instance = text_of(owner->node->service->instance_id),
-                          .claimed_at = clock_wall_ms(owner->node->service->clock),
-                          .partition_count = owner->node->partition_count};
+    struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
+                          .claimed_at = clock_wall_ms(owner->cluster->service->clock),
+                          .partition_count = owner->cluster->partition_count};
     ssize_t random = getrandom(claim.claim_id.bytes, sizeof(claim.claim_id.bytes), 0);
     assert(random == (ssize_t)sizeof(claim.claim_id.bytes));
     owner->claim_id = claim.claim_id;
@@ -194,8 +194,8 @@ static void claim_partition(struct owner *owner)
     owner->check_passed = false;
     owner_set_state(owner, OWNER_CLAIMING);
     FAILPOINT("claim.begin");
-    enum error_class class = node_append(
-        owner->node, BROKER_PRODUCER_LOG, owner->node->topics.events, owner->partition,
+    enum error_class class = cluster_append(
+        owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events, owner->partition,
         claim.instance, RECORD_CLAIM, &claim, on_claimed, owner, owner->claim_number, &error);
     if (class != ERROR_OK) {
         owner_give_up(owner, error.code, error.message);
@@ -260,7 +260,7 @@ static void inspected_record(void *ctx, const struct broker_record *record)
               "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
               "made anew. Go on from its start with `reeve partition reset --partition %d "
               "--next-command 0`",
-              owner->node->topics.commands, owner->partition, record->offset, owner->partition);
+              owner->cluster->topics.commands, owner->partition, record->offset, owner->partition);
     owner_stop(owner, &error);
 }
 
@@ -294,7 +294,7 @@ static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
                   " to %" PRId64 ". Was it made anew, or were commands deleted before they were "
                   "decided? Decide where to go on: `reeve partition reset --partition %d "
                   "--next-command OFFSET`",
-                  owner->node->topics.commands, owner->partition, next, low, high,
+                  owner->cluster->topics.commands, owner->partition, next, low, high,
                   owner->partition);
         owner_stop(owner, &error);
         return;
@@ -304,7 +304,7 @@ static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
         return;
     }
     owner->commands =
-        broker_read(owner->node->broker, owner->node->topics.commands, owner->partition,
+        broker_read(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
                     checkpoint->last_command_offset, &inspect_ops, owner);
 }
 
@@ -334,7 +334,7 @@ static void on_caught_up(void *ctx)
     FAILPOINT("claim.folded");
     owner_set_state(owner, OWNER_INSPECTING);
     owner->outstanding++;
-    broker_offsets(owner->node->broker, owner->node->topics.commands, owner->partition,
+    broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
                    on_command_offsets, owner);
 }
 
@@ -377,25 +377,25 @@ static const struct follower_ops follower_ops = {.checked = on_checked,
 
 /* ---- life ---- */
 
-enum error_class owner_new(struct node *node, int32_t partition,
+enum error_class owner_new(struct cluster *cluster, int32_t partition,
                            const struct owner_options *options, struct owner_metrics *metrics,
                            struct owner **ret_owner, struct error *ret_error)
 {
     struct owner *owner = calloc(1, sizeof(*owner));
     assert(owner != NULL && options->batch_max > 0);
-    owner->node = node;
+    owner->cluster = cluster;
     owner->partition = partition;
     owner->options = *options;
     owner->metrics = metrics;
     owner->options.view.apart = options->standby;
-    enum error_class class = follower_new(node, partition, &owner->options.view, &follower_ops,
+    enum error_class class = follower_new(cluster, partition, &owner->options.view, &follower_ops,
                                           owner, &owner->follower, ret_error);
     owner->options.view.path = NULL; /* the caller's, who may free it */
     if (class != ERROR_OK) {
         free(owner);
         return class;
     }
-    owner->emitter = emitter_new(node, partition, follower_view(owner->follower));
+    owner->emitter = emitter_new(cluster, partition, follower_view(owner->follower));
     owner->items = calloc(options->batch_max, sizeof(owner->items[0]));
     assert(owner->items != NULL);
     heap_arena_init(&owner->batch, 256 * 1024);

@@ -45,7 +45,7 @@ struct owner_options {
 };
 
 /* New; begins to check, fold and claim; a standby only to check and fold. */
-enum error_class owner_new(struct node *node, int32_t partition,
+enum error_class owner_new(struct cluster *cluster, int32_t partition,
                            const struct owner_options *options, struct owner_metrics *metrics,
                            struct owner **ret_owner, struct error *ret_error);
 /* The standby's partition is ours now: claims it. */

@@ -18,7 +18,7 @@ enum {
 
 static struct loop *loop_of(const struct owner *owner)
 {
-    return owner->node->service->loop;
+    return owner->cluster->service->loop;
 }
 
 static struct view *view_of(const struct owner *owner)
@@ -60,8 +60,8 @@ static void on_command(void *ctx, const struct broker_record *record)
     owner->tail = pending;
     owner->pending_count++;
     owner->pending_bytes += size;
-    if (owner->commands_at_end && broker_has_append_time(owner->node->broker))
-        clock_guard_observe(&owner->clock_guard, clock_wall_ms(owner->node->service->clock),
+    if (owner->commands_at_end && broker_has_append_time(owner->cluster->broker))
+        clock_guard_observe(&owner->clock_guard, clock_wall_ms(owner->cluster->service->clock),
                             record->timestamp);
     owner->commands_at_end = false;
     bound_queue(owner);
@@ -130,7 +130,7 @@ static void store_and_emit(struct owner *owner)
         return;
     }
     FAILPOINT("cycle.stored");
-    int64_t now_us = clock_mono_us(owner->node->service->clock);
+    int64_t now_us = clock_mono_us(owner->cluster->service->clock);
     for (uint32_t i = 0; i < owner->item_count; i++) {
         emitter_offer(owner->emitter, &owner->items[i].decision, owner->items[i].offset);
         metrics_observe_us(owner->metrics->cycle, now_us - owner->items[i].begun_us);
@@ -235,13 +235,13 @@ static enum verdict read_command(struct owner *owner, struct pending *pending, s
 {
     struct error error;
     struct record record;
-    enum error_class class = codec_decode(owner->node->codec, pending->value, true,
+    enum error_class class = codec_decode(owner->cluster->codec, pending->value, true,
                                           &owner->batch.arena, &record, &error);
     if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 && !pending->schemas_asked) {
         pending->schemas_asked = true;
         owner->refreshing = true;
         owner->outstanding++;
-        node_refresh_schemas(owner->node, on_refreshed, owner);
+        cluster_refresh_schemas(owner->cluster, on_refreshed, owner);
         return LATER;
     }
     if (class != ERROR_OK) {
@@ -257,7 +257,7 @@ static enum verdict read_command(struct owner *owner, struct pending *pending, s
     if (!text_equal(cmd->order_id, pending->key))
         dead_command(cmd, pending, false,
                      reason_text(owner, "%s", "the key is not the order id of the command"));
-    else if (broker_partition_of(pending->key, owner->node->partition_count) != owner->partition)
+    else if (broker_partition_of(pending->key, owner->cluster->partition_count) != owner->partition)
         dead_command(cmd, pending, false,
                      reason_text(owner, "%s",
                                  "wrong partition: it must be murmur2(order id) modulo the "
@@ -279,14 +279,14 @@ static enum verdict find_workflow(struct owner *owner, struct pending *pending,
         details = &cmd->submit_order;
     if (details == NULL)
         return DECIDED;
-    *ret_workflow = workflow_registry_find(owner->node->workflows, details->workflow,
+    *ret_workflow = workflow_registry_find(owner->cluster->workflows, details->workflow,
                                            details->workflow_version);
     if (*ret_workflow != NULL || pending->workflows_asked)
         return DECIDED;
     pending->workflows_asked = true;
     owner->refreshing = true;
     owner->outstanding++;
-    node_refresh_workflows(owner->node, on_refreshed, owner);
+    cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
     return LATER;
 }
 
@@ -300,10 +300,10 @@ static enum verdict append_decision(struct owner *owner, struct batch_item *item
     decision->emitted_through = emitter_through(owner->emitter);
     item->offset = checkpoint->next_event_offset;
     owner->value.size = 0;
-    codec_encode(owner->node->codec, RECORD_DECISION, decision, &owner->value);
+    codec_encode(owner->cluster->codec, RECORD_DECISION, decision, &owner->value);
     struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
     struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->node->topics.events,
+                                   .topic = owner->cluster->topics.events,
                                    .partition = owner->partition,
                                    .key = decision->order_id,
                                    .value = value,
@@ -311,7 +311,7 @@ static enum verdict append_decision(struct owner *owner, struct batch_item *item
                                    .ctx = owner,
                                    .token = owner->claim_number};
     FAILPOINT("cycle.append");
-    if (broker_append(owner->node->broker, &append, &error) != ERROR_OK)
+    if (broker_append(owner->cluster->broker, &append, &error) != ERROR_OK)
         return LATER;
     owner->outstanding++;
     if (view_decided(view_of(owner), decision, value, item->offset, &error) == ERROR_OK)
@@ -328,12 +328,12 @@ static enum verdict decide_head(struct owner *owner)
     struct command cmd;
     struct error error;
     const struct order *order = NULL;
-    struct decide_input input = {.now = clock_wall_ms(owner->node->service->clock),
+    struct decide_input input = {.now = clock_wall_ms(owner->cluster->service->clock),
                                  .margin_ms = owner->options.margin_ms,
-                                 .instance = text_of(owner->node->service->instance_id),
+                                 .instance = text_of(owner->cluster->service->instance_id),
                                  .command_offset = pending->offset,
                                  .command_time = pending->timestamp};
-    item->begun_us = clock_mono_us(owner->node->service->clock);
+    item->begun_us = clock_mono_us(owner->cluster->service->clock);
     if (input.now < checkpoint->newest_decided_at)
         input.now = checkpoint->newest_decided_at;
     bool quarantine = checkpoint->attempt_offset == pending->offset &&
@@ -376,17 +376,17 @@ static void append_attempt(struct owner *owner)
     struct attempt attempt = {.claim_id = owner->claim_id, .command_offset = owner->head->offset};
     int64_t offset = view_checkpoint(view_of(owner))->next_event_offset;
     owner->value.size = 0;
-    codec_encode(owner->node->codec, RECORD_ATTEMPT, &attempt, &owner->value);
+    codec_encode(owner->cluster->codec, RECORD_ATTEMPT, &attempt, &owner->value);
     struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
     struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->node->topics.events,
+                                   .topic = owner->cluster->topics.events,
                                    .partition = owner->partition,
                                    .key = owner->head->key,
                                    .value = value,
                                    .done = on_attempt_appended,
                                    .ctx = owner,
                                    .token = owner->claim_number};
-    if (broker_append(owner->node->broker, &append, NULL) != ERROR_OK) {
+    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK) {
         loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
         return;
     }
@@ -401,7 +401,7 @@ static void append_attempt(struct owner *owner)
 static bool blocked(struct owner *owner)
 {
     struct error error = {0};
-    if (disk_guard_is_low(owner->node->service->disk)) { /* which tells it itself */
+    if (disk_guard_is_low(owner->cluster->service->disk)) { /* which tells it itself */
         loop_timer_after(loop_of(owner), &owner->timer, BLOCKED_MS);
         return true;
     }
@@ -479,7 +479,7 @@ void owner_cycle_begin(struct owner *owner)
     loop_work_init(&owner->work, step, owner);
     owner->paused = owner->commands_at_end = owner->attempted = owner->refreshing = false;
     owner->commands = broker_read(
-        owner->node->broker, owner->node->topics.commands, owner->partition,
+        owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
         view_checkpoint(view_of(owner))->next_command_offset, &owner_command_ops, owner);
     owner_route_begin(owner);
 }

@@ -40,7 +40,7 @@ struct owner_metrics {
 };
 
 struct owner {
-    struct node *node;
+    struct cluster *cluster;
     int32_t partition;
     struct owner_options options;
     struct owner_metrics *metrics;

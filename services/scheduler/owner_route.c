@@ -18,7 +18,7 @@ static struct router *router_of(const struct owner *owner)
 static int step_asked_for(const struct owner *owner, const struct command *cmd,
                           const struct order *order)
 {
-    struct text instance = text_of(owner->node->service->instance_id);
+    struct text instance = text_of(owner->cluster->service->instance_id);
     if (cmd->kind != COMMAND_START_STEP || order == NULL ||
         !text_equal(cmd->start_step.by, instance))
         return -1;
@@ -84,11 +84,11 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
                                          .direction = step->direction,
                                          .attempt = step->attempt,
                                          .retry_at = step->retry_at,
-                                         .by = text_of(owner->node->service->instance_id)}};
+                                         .by = text_of(owner->cluster->service->instance_id)}};
     FAILPOINT("owner.pick");
-    if (node_append(owner->node, BROKER_PRODUCER_LOG, owner->node->topics.commands,
-                    owner->partition, pick->order_id, RECORD_START_STEP, &cmd, on_asked, owner,
-                    (uint64_t)pick->number << 32 | owner->claim_number, &error) != ERROR_OK)
+    if (cluster_append(owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.commands,
+                       owner->partition, pick->order_id, RECORD_START_STEP, &cmd, on_asked, owner,
+                       (uint64_t)pick->number << 32 | owner->claim_number, &error) != ERROR_OK)
         return ROUTE_LATER;
     owner->outstanding++;
     return ROUTE_ASKED;

@@ -27,7 +27,7 @@ struct told {
 };
 
 struct routing_service {
-    struct node *node;
+    struct cluster *cluster;
     struct router *router;
     struct agent_table *table;
     struct told *told; /* uthash by agent */
@@ -41,7 +41,7 @@ struct routing_service {
 
 static struct loop *loop_of(const struct routing_service *routing)
 {
-    return routing->node->service->loop;
+    return routing->cluster->service->loop;
 }
 
 /* ---- how they are doing ---- */
@@ -109,7 +109,7 @@ static const struct agent_table_ops table_ops = {on_changed, on_gone};
 static struct told *told_of(struct routing_service *routing, struct route_agent *agent)
 {
     struct told *told = NULL;
-    struct metrics *metrics = routing->node->service->metrics;
+    struct metrics *metrics = routing->cluster->service->metrics;
     HASH_FIND_PTR(routing->told, &agent, told);
     if (told != NULL)
         return told;
@@ -159,7 +159,7 @@ static void tell_stuck(struct routing_service *routing, struct told *told, int64
                    "%" PRId64 " steps wait for agent %s: %s. They go on by themselves when an "
                    "instance of it is well; `reeve agents get %s` shows what there is.",
                    agent->stuck, agent->name, agent->health.why, agent->name);
-    node_agent_alert(routing->node, true, agent->name, "AgentUnavailable", message);
+    cluster_agent_alert(routing->cluster, true, agent->name, "AgentUnavailable", message);
 }
 
 /* What a scheduler raised that is gone is closed by whoever has the partition now, once the agent
@@ -181,7 +181,7 @@ static void tell_over(struct routing_service *routing, struct told *told, int64_
     agent->inherited = agent->inherited && !agent->health.well;
     (void)snprintf(message, sizeof(message), "agent %s: %s", agent->name,
                    agent->health.well ? "an instance of it is well" : "no step waits for it");
-    node_agent_alert(routing->node, false, agent->name, "AgentUnavailable", message);
+    cluster_agent_alert(routing->cluster, false, agent->name, "AgentUnavailable", message);
 }
 
 /* False: not yet. */
@@ -192,7 +192,7 @@ static bool find_out(struct routing_service *routing, int64_t now_ms)
         return false;
     if (!complete)
         log_warning("the agents' topic was not read to its end: it begins without",
-                    LOG_STR("topic", routing->node->topics.agents));
+                    LOG_STR("topic", routing->cluster->topics.agents));
     routing->known = true;
     routing->ops->known(routing->ctx);
     return true;
@@ -202,7 +202,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct routing_service *routing = userdata;
     struct route_agent *agent;
-    int64_t now_ms = clock_mono_ms(routing->node->service->clock);
+    int64_t now_ms = clock_mono_ms(routing->cluster->service->clock);
     if (!routing->known && !find_out(routing, now_ms)) {
         loop_timer_after(loop, timer, KNOWN_TICK_MS);
         return;
@@ -221,9 +221,9 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 
 /* ---- life ---- */
 
-struct routing_service *routing_new(struct node *node)
+struct routing_service *routing_new(struct cluster *cluster)
 {
-    const struct config *config = node->service->config;
+    const struct config *config = cluster->service->config;
     if (!config_bool(config, "routing.enabled"))
         return NULL;
     struct routing_service *routing = calloc(1, sizeof(*routing));
@@ -231,19 +231,19 @@ struct routing_service *routing_new(struct node *node)
     int64_t retry_min = config_ms(config, "routing.retry.ms");
     int64_t retry_max = config_ms(config, "routing.retry.max.ms");
     struct router_options options = {
-        .loop = node->service->loop,
-        .workflows = node->workflows,
+        .loop = cluster->service->loop,
+        .workflows = cluster->workflows,
         .factor = config_double(config, "routing.factor"),
         .retry_ms_min = retry_min,
         .retry_ms_max = retry_max > retry_min ? retry_max : retry_min,
         .weights = {[PRIORITY_HIGH] = (uint32_t)config_int(config, "priority.share.high"),
                     [PRIORITY_NORMAL] = (uint32_t)config_int(config, "priority.share.normal"),
                     [PRIORITY_LOW] = (uint32_t)config_int(config, "priority.share.low")}};
-    routing->node = node;
+    routing->cluster = cluster;
     routing->router = router_new(&options);
     routing->alert_ms = config_ms(config, "routing.alert.ms");
     loop_timer_init(&routing->timer, on_tick, routing);
-    metrics_on_render(node->service->metrics, refresh_gauges, routing);
+    metrics_on_render(cluster->service->metrics, refresh_gauges, routing);
     return routing;
 }
 
@@ -267,8 +267,8 @@ void routing_follow(struct routing_service *routing, const struct routing_ops *o
     assert(routing->table == NULL);
     routing->ops = ops;
     routing->ctx = ctx;
-    routing->began_ms = clock_mono_ms(routing->node->service->clock);
-    routing->table = agent_table_follow(routing->node, &table_ops, routing);
+    routing->began_ms = clock_mono_ms(routing->cluster->service->clock);
+    routing->table = agent_table_follow(routing->cluster, &table_ops, routing);
     loop_timer_after(loop_of(routing), &routing->timer, 0);
 }
 
@@ -281,6 +281,6 @@ void routing_set_part(struct routing_service *routing, uint32_t own)
 {
     if (routing == NULL)
         return;
-    uint32_t all = (uint32_t)routing->node->partition_count;
+    uint32_t all = (uint32_t)routing->cluster->partition_count;
     router_set_part(routing->router, own < all ? own : all, all);
 }

@@ -9,10 +9,10 @@
 
 struct routing_service;
 
-/* New; NULL when routing.enabled is false. `node` is borrowed; call routing_follow() when it is
+/* New; NULL when routing.enabled is false. `cluster` is borrowed; call routing_follow() when it is
  * ready. */
-struct routing_service *routing_new(struct node *node);
-/* Before node_close(), after the last partition was closed. NULL is fine. */
+struct routing_service *routing_new(struct cluster *cluster);
+/* Before cluster_close(), after the last partition was closed. NULL is fine. */
 void routing_free(struct routing_service *routing);
 
 struct routing_ops {

@@ -19,7 +19,7 @@ enum { DRAIN_TICK_MS = 10, DRAIN_TICKS_MAX = 500 };
 
 struct scheduler {
     struct service_context *service;
-    struct node *node;
+    struct cluster *cluster;
     struct store_env *stores;
     struct owner_metrics *metrics;
     struct membership *membership;
@@ -46,7 +46,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
     int64_t cache = config_int(config, "scheduler.cache.orders") / parts;
     struct owner_options options = {
         .view = {.env = scheduler->stores,
-                 .codec = scheduler->node->codec,
+                 .codec = scheduler->cluster->codec,
                  .path = path,
                  .cache_orders = (uint32_t)cache,
                  .router = routing_router(scheduler->routing)},
@@ -54,7 +54,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
         .standby = standby,
     };
-    if (owner_new(scheduler->node, partition, &options, scheduler->metrics, &owner, ret_error) !=
+    if (owner_new(scheduler->cluster, partition, &options, scheduler->metrics, &owner, ret_error) !=
         ERROR_OK)
         return NULL;
     return owner;
@@ -75,7 +75,7 @@ static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_coun
 static struct owner *open_standby(void *ctx, int32_t partition, struct error *ret_error)
 {
     struct scheduler *scheduler = ctx;
-    return open_owner(scheduler, partition, scheduler->node->partition_count, true, ret_error);
+    return open_owner(scheduler, partition, scheduler->cluster->partition_count, true, ret_error);
 }
 
 static const struct standby_ops standby_ops = {.open = open_standby};
@@ -114,7 +114,7 @@ static void join(void *ctx)
     struct scheduler *scheduler = ctx;
     if (scheduler->leaving)
         return;
-    scheduler->membership = membership_join(scheduler->node, scheduler->node->topics.commands,
+    scheduler->membership = membership_join(scheduler->cluster, scheduler->cluster->topics.commands,
                                             &membership_ops, scheduler);
     standby_begin(scheduler->standby, scheduler->membership);
 }
@@ -127,7 +127,7 @@ static uint32_t own_partitions(void *ctx)
 
 static const struct routing_ops routing_ops = {.known = join, .own = own_partitions};
 
-static void on_node_ready(void *ctx)
+static void on_cluster_ready(void *ctx)
 {
     struct scheduler *scheduler = ctx;
     if (scheduler->routing != NULL)
@@ -136,7 +136,7 @@ static void on_node_ready(void *ctx)
         join(scheduler);
 }
 
-static const struct node_ops node_ops = {.ready = on_node_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
 
 static void count_running(void *ctx, void *thing)
 {
@@ -190,7 +190,7 @@ static void stop(void *state)
         leave(scheduler);
     standby_free(scheduler->standby);
     routing_free(scheduler->routing);
-    node_close(scheduler->node);
+    cluster_close(scheduler->cluster);
     owner_metrics_free(scheduler->metrics);
     if (scheduler->stores != NULL)
         store_env_free(scheduler->stores);
@@ -206,16 +206,16 @@ static enum error_class start(struct service_context *service, void **ret_state,
     assert(scheduler != NULL);
     scheduler->service = service;
     loop_timer_init(&scheduler->drain_timer, drain_tick, scheduler);
-    enum error_class class = node_open(service, NODE_FOLLOWS_WORKFLOWS, &node_ops, scheduler,
-                                       &scheduler->node, ret_error);
+    enum error_class class = cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops,
+                                          scheduler, &scheduler->cluster, ret_error);
     if (class != ERROR_OK) {
         free(scheduler);
         return class;
     }
     scheduler->stores = stores_new(service->config);
     scheduler->metrics = owner_metrics_new(service->metrics);
-    scheduler->routing = routing_new(scheduler->node);
-    scheduler->standby = standby_new(scheduler->node, &standby_ops, scheduler);
+    scheduler->routing = routing_new(scheduler->cluster);
+    scheduler->standby = standby_new(scheduler->cluster, &standby_ops, scheduler);
     scheduler->owned = metrics_gauge(service->metrics, "reeve_partitions_assigned",
                                      "Partitions that the group gave us.", METRICS_NO_LABELS);
     scheduler->running =
@@ -230,7 +230,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
     const struct scheduler *scheduler = state;
-    return membership_is_ready(scheduler->membership, scheduler->node, ret_reason, reason_size);
+    return membership_is_ready(scheduler->membership, scheduler->cluster, ret_reason, reason_size);
 }
 
 /* ---- leaving ---- */

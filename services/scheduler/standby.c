@@ -11,7 +11,7 @@
 enum { LOOK_MS = 2000 };
 
 struct standby {
-    struct node *node;
+    struct cluster *cluster;
     const struct standby_ops *ops;
     void *ctx;
     struct membership *membership; /* borrowed; NULL: not begun, or ended */
@@ -82,13 +82,13 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
                        const struct error *error)
 {
     struct standby *standby = ctx;
-    const char *instance = standby->node->service->instance_id;
+    const char *instance = standby->cluster->service->instance_id;
     if (error != NULL && error_is(error)) {
         if (strcmp(error->code, "GroupUnknown") != 0)
             log_warning_limited("who is in the group is not known", LOG_ERR(error));
         return; /* what there is stays */
     }
-    for (int32_t p = 0; p < standby->node->partition_count; p++) {
+    for (int32_t p = 0; p < standby->cluster->partition_count; p++) {
         const struct broker_member *owner = owner_of(members, count, p);
         /* The answer may be older than our assignment, or newer. */
         if (owner == NULL || strcmp(owner->client_id, instance) == 0 ||
@@ -125,7 +125,7 @@ void standby_each(struct standby *standby, void (*visit)(void *ctx, void *owner)
 {
     if (standby == NULL)
         return;
-    for (int32_t p = 0; p < standby->node->partition_count; p++)
+    for (int32_t p = 0; p < standby->cluster->partition_count; p++)
         if (standby->owners[p] != NULL)
             visit(ctx, standby->owners[p]);
 }
@@ -138,7 +138,7 @@ static void refresh_gauges(void *ctx)
     double open = 0;
     double warm = 0;
     double lag = 0;
-    for (int32_t p = 0; p < standby->node->partition_count; p++) {
+    for (int32_t p = 0; p < standby->cluster->partition_count; p++) {
         if (standby->owners[p] == NULL)
             continue;
         open++;
@@ -150,19 +150,19 @@ static void refresh_gauges(void *ctx)
     metrics_set(standby->lag, lag);
 }
 
-struct standby *standby_new(struct node *node, const struct standby_ops *ops, void *ctx)
+struct standby *standby_new(struct cluster *cluster, const struct standby_ops *ops, void *ctx)
 {
-    struct metrics *metrics = node->service->metrics;
-    int64_t count = config_int(node->service->config, "scheduler.standby");
+    struct metrics *metrics = cluster->service->metrics;
+    int64_t count = config_int(cluster->service->config, "scheduler.standby");
     if (count == 0)
         return NULL;
     struct standby *standby = calloc(1, sizeof(*standby));
     assert(standby != NULL);
-    standby->node = node;
+    standby->cluster = cluster;
     standby->ops = ops;
     standby->ctx = ctx;
     standby->count = count;
-    standby->owners = calloc((size_t)node->partition_count, sizeof(standby->owners[0]));
+    standby->owners = calloc((size_t)cluster->partition_count, sizeof(standby->owners[0]));
     assert(standby->owners != NULL);
     loop_timer_init(&standby->timer, on_timer, standby);
     standby->open = metrics_gauge(metrics, "reeve_partitions_standby",
@@ -184,7 +184,7 @@ void standby_begin(struct standby *standby, struct membership *membership)
     if (standby == NULL)
         return;
     standby->membership = membership;
-    loop_timer_after(standby->node->service->loop, &standby->timer, LOOK_MS);
+    loop_timer_after(standby->cluster->service->loop, &standby->timer, LOOK_MS);
 }
 
 void standby_end(struct standby *standby)
@@ -192,8 +192,8 @@ void standby_end(struct standby *standby)
     if (standby == NULL)
         return;
     standby->membership = NULL;
-    loop_timer_cancel(standby->node->service->loop, &standby->timer);
-    for (int32_t p = 0; p < standby->node->partition_count; p++)
+    loop_timer_cancel(standby->cluster->service->loop, &standby->timer);
+    for (int32_t p = 0; p < standby->cluster->partition_count; p++)
         if (standby->owners[p] != NULL)
             close_one(standby, p);
 }

@@ -21,7 +21,7 @@ struct standby_ops {
 };
 
 /* New; NULL when scheduler.standby is 0. Call standby_begin once there is a membership. */
-struct standby *standby_new(struct node *node, const struct standby_ops *ops, void *ctx);
+struct standby *standby_new(struct cluster *cluster, const struct standby_ops *ops, void *ctx);
 void standby_begin(struct standby *standby, struct membership *membership);
 /* Before the membership is left. Closes all. NULL is fine, here and below. */
 void standby_end(struct standby *standby);

@@ -206,10 +206,10 @@ static enum error_class send_status(struct source *source, uint64_t sequence,
     (void)snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(judgement->reply_to));
     int32_t count = replies_partition_count(submission->replies, judgement->reply_to);
     return appended(source, sequence,
-                    node_append(submission->node, BROKER_PRODUCER_EFFECTS, topic,
-                                broker_partition_of(judgement->order_id, count),
-                                judgement->order_id, RECORD_STATUS_UPDATE, &status, on_appended,
-                                source, token_of(sequence, APPEND_STATUS), NULL));
+                    cluster_append(submission->cluster, BROKER_PRODUCER_EFFECTS, topic,
+                                   broker_partition_of(judgement->order_id, count),
+                                   judgement->order_id, RECORD_STATUS_UPDATE, &status, on_appended,
+                                   source, token_of(sequence, APPEND_STATUS), NULL));
 }
 
 static enum wait refuse_record(struct source *source, uint64_t sequence,
@@ -221,9 +221,9 @@ static enum wait refuse_record(struct source *source, uint64_t sequence,
         class = send_status(source, sequence, record, judgement);
     if (class == ERROR_OK)
         class = appended(source, sequence,
-                         node_dead_letter(submission->node, record, judgement->error.code,
-                                          judgement->error.message, on_appended, source,
-                                          token_of(sequence, APPEND_DEAD_LETTER), NULL));
+                         cluster_dead_letter(submission->cluster, record, judgement->error.code,
+                                             judgement->error.message, on_appended, source,
+                                             token_of(sequence, APPEND_DEAD_LETTER), NULL));
     if (class != ERROR_OK)
         return WAIT_QUEUE; /* a status may be sent twice: receivers deduplicate */
     metrics_add(submission->metrics.refused_topic, 1);
@@ -327,7 +327,7 @@ void source_wake(struct source *source)
         if (!may_go_on(source, parked))
             continue;
         uint64_t sequence = parked->sequence;
-        parked->record.topic = source->submission->node->topics.submissions;
+        parked->record.topic = source->submission->cluster->topics.submissions;
         enum wait wait = process(source, sequence, &parked->record, parked->fresh);
         if (wait != WAIT_NONE) {
             begin_to_wait(source, parked, wait);
@@ -353,7 +353,7 @@ static void on_queue_timer(struct loop *loop, struct loop_timer *timer, void *us
 static void observe_clock(struct source *source, const struct broker_record *record)
 {
     struct submission *submission = source->submission;
-    if (!source->at_end || !broker_has_append_time(submission->node->broker))
+    if (!source->at_end || !broker_has_append_time(submission->cluster->broker))
         return;
     bool was_bad = submission->clock_guard.bad;
     clock_guard_observe(&submission->clock_guard, clock_wall_ms(submission->service->clock),
@@ -417,7 +417,7 @@ static void on_reader_error(void *ctx, const struct error *error)
         return;
     if (strcmp(error->code, "OffsetOutOfRange") == 0 && source->position >= 0) {
         log_error("submissions were removed before they were read; going on with the oldest",
-                  LOG_STR("topic", source->submission->node->topics.submissions),
+                  LOG_STR("topic", source->submission->cluster->topics.submissions),
                   LOG_I64("partition", source->partition), LOG_I64("offset", source->position));
         source->position = BROKER_EARLIEST;
     }
@@ -429,9 +429,9 @@ static const struct broker_reader_ops reader_ops = {on_record, on_end, on_reader
 
 static void open_reader(struct source *source)
 {
-    source->reader =
-        broker_read(source->submission->node->broker, source->submission->node->topics.submissions,
-                    source->partition, source->position, &reader_ops, source);
+    source->reader = broker_read(source->submission->cluster->broker,
+                                 source->submission->cluster->topics.submissions, source->partition,
+                                 source->position, &reader_ops, source);
     update_pause(source);
 }
 

@@ -18,7 +18,7 @@ static void begin_refresh(struct refresh *refresh)
 {
     refresh->running = true;
     refresh->begun++;
-    refresh->read(refresh->submission->node, on_refreshed, refresh);
+    refresh->read(refresh->submission->cluster, on_refreshed, refresh);
 }
 
 static void on_refreshed(void *ctx, bool fresh)
@@ -66,7 +66,7 @@ static enum reply_state reply_state(void *ctx, struct text topic)
 
 int32_t submission_partition_of(const struct submission *submission, struct text order_id)
 {
-    return broker_partition_of(order_id, submission->node->partition_count);
+    return broker_partition_of(order_id, submission->cluster->partition_count);
 }
 
 enum error_class submission_append(struct submission *submission, const struct command *cmd,
@@ -75,10 +75,10 @@ enum error_class submission_append(struct submission *submission, const struct c
 {
     struct buffer *value = &submission->value;
     value->size = 0;
-    codec_encode(submission->node->codec, (enum record_kind)cmd->kind, cmd, value);
+    codec_encode(submission->cluster->codec, (enum record_kind)cmd->kind, cmd, value);
     struct broker_append append = {
         .producer = BROKER_PRODUCER_LOG,
-        .topic = submission->node->topics.commands,
+        .topic = submission->cluster->topics.commands,
         .partition = submission_partition_of(submission, cmd->order_id),
         .key = cmd->order_id,
         .value = {(const char *)value->data, (uint32_t)value->size},
@@ -86,7 +86,7 @@ enum error_class submission_append(struct submission *submission, const struct c
         .ctx = ctx,
         .token = token,
     };
-    return broker_append(submission->node->broker, &append, ret_error);
+    return broker_append(submission->cluster->broker, &append, ret_error);
 }
 
 /* ---- partitions ---- */
@@ -233,27 +233,27 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 
 /* ---- the service ---- */
 
-static void on_node_ready(void *ctx)
+static void on_cluster_ready(void *ctx)
 {
     struct submission *submission = ctx;
-    struct node *node = submission->node;
+    struct cluster *cluster = submission->cluster;
     submission->replies =
-        replies_new(submission->service->loop, node->broker, on_replies_changed, submission);
+        replies_new(submission->service->loop, cluster->broker, on_replies_changed, submission);
     submission->judge = (struct judge){
-        .codec = node->codec,
-        .topics = &node->topics,
-        .workflows = node->workflows,
+        .codec = cluster->codec,
+        .topics = &cluster->topics,
+        .workflows = cluster->workflows,
         .reply_state = reply_state,
         .ctx = submission,
     };
-    submission->group = broker_join(node->broker, submission->group_name, node->topics.submissions,
-                                    &group_ops, submission);
+    submission->group = broker_join(cluster->broker, submission->group_name,
+                                    cluster->topics.submissions, &group_ops, submission);
     loop_timer_after(submission->service->loop, &submission->tick, COMMIT_TICK_MS);
     if (config_bool(submission->service->config, "submission.http"))
         submission->door = door_new(submission);
 }
 
-static const struct node_ops node_ops = {.ready = on_node_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
 
 static void refresh_gauges(void *ctx)
 {
@@ -304,24 +304,25 @@ enum error_class submission_open(struct service_context *service, struct broker 
     struct submission *submission = calloc(1, sizeof(*submission));
     assert(submission != NULL);
     submission->service = service;
-    enum error_class class = broker == NULL
-                                 ? node_open(service, NODE_FOLLOWS_WORKFLOWS, &node_ops, submission,
-                                             &submission->node, ret_error)
-                                 : node_open_on(service, broker, NODE_FOLLOWS_WORKFLOWS, &node_ops,
-                                                submission, &submission->node, ret_error);
+    enum error_class class =
+        broker == NULL ? cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops, submission,
+                                      &submission->cluster, ret_error)
+                       : cluster_open_on(service, broker, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops,
+                                         submission, &submission->cluster, ret_error);
     if (class != ERROR_OK) {
         free(submission);
         return class;
     }
-    submission->schemas = (struct refresh){.submission = submission, .read = node_refresh_schemas};
+    submission->schemas =
+        (struct refresh){.submission = submission, .read = cluster_refresh_schemas};
     submission->workflows =
-        (struct refresh){.submission = submission, .read = node_refresh_workflows};
+        (struct refresh){.submission = submission, .read = cluster_refresh_workflows};
     heap_arena_init(&submission->scratch, 256 * 1024);
     clock_guard_init(&submission->clock_guard, config_ms(service->config, "clock.skew.max.ms") / 2);
     loop_timer_init(&submission->tick, on_tick, submission);
     make_metrics(submission);
     (void)snprintf(submission->group_name, sizeof(submission->group_name), "%s.submission",
-                   submission->node->topics.prefix);
+                   submission->cluster->topics.prefix);
     *ret_submission = submission;
     return ERROR_OK;
 }
@@ -340,9 +341,9 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
     const struct submission *submission = state;
     const char *reason = NULL;
-    if (!submission->node->ready)
+    if (!submission->cluster->ready)
         reason = "reads the schemas and workflows";
-    else if (!broker_connected(submission->node->broker))
+    else if (!broker_connected(submission->cluster->broker))
         reason = "no broker is connected";
     else if (!submission->assigned)
         reason = "waits for its partitions";
@@ -375,7 +376,7 @@ void submission_close(struct submission *submission)
     if (submission->group != NULL)
         leave(submission);
     replies_free(submission->replies);
-    node_close(submission->node);
+    cluster_close(submission->cluster);
     door_free(submission->door);
     sources_free_closed(submission);
     free(submission->sources);

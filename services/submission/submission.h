@@ -17,13 +17,13 @@
 #define SERVICES_SUBMISSION_SUBMISSION_H
 
 #include "kafka/clock_guard.h"
-#include "replica/node.h"
+#include "replica/cluster.h"
 #include "services/submission/validate.h"
 
 /* Reading <p>.schemas or <p>.workflows to its end: one at a time, for all that wait for it. */
 struct refresh {
     struct submission *submission;
-    void (*read)(struct node *node, void (*done)(void *ctx, bool fresh), void *ctx);
+    void (*read)(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx);
     uint64_t begun;
     uint64_t finished;
     uint64_t wanted;
@@ -58,9 +58,9 @@ struct door;
 
 struct submission {
     struct service_context *service;
-    struct node *node;
+    struct cluster *cluster;
     struct judge judge;
-    struct replies *replies; /* NULL until the node is ready */
+    struct replies *replies; /* NULL until the cluster is ready */
     struct refresh schemas;
     struct refresh workflows;
     struct broker_group *group;
@@ -82,7 +82,7 @@ struct submission {
 };
 
 /* New. `broker` NULL: connects as the configuration says; else it is stolen, also on failure
- * (tests). Errors are node_open's. */
+ * (tests). Errors are cluster_open's. */
 enum error_class submission_open(struct service_context *service, struct broker *broker,
                                  struct submission **ret_submission, struct error *ret_error);
 void submission_close(struct submission *submission);

@@ -37,10 +37,10 @@ struct audited {
 };
 
 struct auditor {
-    struct node *node; /* the supervisor's */
+    struct cluster *cluster; /* the supervisor's */
     struct store_env *stores;
     struct reeve_leader *leader;
-    struct node *own;        /* for the views: a broker reads a partition once; NULL before the
+    struct cluster *own;     /* for the views: a broker reads a partition once; NULL before the
                                  first lead */
     struct audited *audited; /* while it leads and `own` is ready, else NULL */
     struct agent_table *table;
@@ -68,7 +68,7 @@ struct auditor {
 
 static struct loop *loop_of(const struct auditor *auditor)
 {
-    return auditor->node->service->loop;
+    return auditor->cluster->service->loop;
 }
 
 /* ---- what it asks for ---- */
@@ -94,9 +94,9 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
     struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
     cmd.expire_order = (struct expire_order){
         .order_id = order_id, .ended_at = order->ended_at, .by = text_of(auditor->by)};
-    if (node_append(auditor->own, BROKER_PRODUCER_LOG, auditor->own->topics.commands, partition,
-                    order_id, RECORD_EXPIRE_ORDER, &cmd, on_appended, auditor, 0,
-                    &error) != ERROR_OK)
+    if (cluster_append(auditor->own, BROKER_PRODUCER_LOG, auditor->own->topics.commands, partition,
+                       order_id, RECORD_EXPIRE_ORDER, &cmd, on_appended, auditor, 0,
+                       &error) != ERROR_OK)
         return;
     auditor->outstanding++;
     auditor->expired++;
@@ -133,7 +133,7 @@ static void alert_stuck(struct audited *audited)
     audited->alert_not_before = now + ALERT_AGAIN_MS;
     (void)snprintf(message, sizeof(message), "%s; %u more like it", audited->example,
                    audited->stuck - 1);
-    node_alert(audited->auditor->own, audited->partition, "OrderStuck", message);
+    cluster_alert(audited->auditor->own, audited->partition, "OrderStuck", message);
 }
 
 /* ---- the walk ---- */
@@ -145,7 +145,7 @@ static bool visit(void *ctx, struct text order_id, struct text row)
     struct record record;
     struct error error;
     int64_t due = 0;
-    int64_t now = clock_wall_ms(auditor->node->service->clock);
+    int64_t now = clock_wall_ms(auditor->cluster->service->clock);
     assert(order_id.size <= ORDER_ID_BYTES_MAX);
     memcpy(auditor->cursor.data, order_id.data, order_id.size);
     auditor->cursor.size = order_id.size;
@@ -282,7 +282,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
 {
     struct audited *audited = ctx;
     (void)folded;
-    if (clock_wall_ms(audited->auditor->node->service->clock) - record->timestamp > OLD_NEWS_MS)
+    if (clock_wall_ms(audited->auditor->cluster->service->clock) - record->timestamp > OLD_NEWS_MS)
         audited->caught_up = false;
     reeve_leader_progress(audited->auditor->leader);
 }
@@ -310,7 +310,7 @@ static void open_partition(struct auditor *auditor, int32_t partition)
     struct audited *audited = &auditor->audited[partition];
     struct error error;
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/auditor-%d", auditor->node->service->data_dir,
+    (void)snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir,
                    partition);
     struct view_options options = {.env = auditor->stores,
                                    .codec = auditor->own->codec,
@@ -388,7 +388,7 @@ static void on_own_ready(void *ctx)
         open_all(auditor);
 }
 
-static const struct node_ops own_ops = {.ready = on_own_ready};
+static const struct cluster_ops own_ops = {.ready = on_own_ready};
 
 static void on_begin(void *ctx, int64_t token)
 {
@@ -396,11 +396,12 @@ static void on_begin(void *ctx, int64_t token)
     struct error error;
     auditor->leading = true;
     (void)snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
-                   auditor->node->service->instance_id);
+                   auditor->cluster->service->instance_id);
     /* Once: it stays for the next term. It asks the brokers and waits for them; that we lead says
      * that they answer. */
-    if (auditor->own == NULL && node_open(auditor->node->service, NODE_READS_AT_LEISURE, &own_ops,
-                                          auditor, &auditor->own, &error) != ERROR_OK) {
+    if (auditor->own == NULL &&
+        cluster_open(auditor->cluster->service, CLUSTER_READS_AT_LEISURE, &own_ops, auditor,
+                     &auditor->own, &error) != ERROR_OK) {
         log_warning("the auditor does not reach the brokers", LOG_ERR(&error));
         auditor->own = NULL;
         auditor->leading = false;
@@ -424,14 +425,14 @@ static const struct reeve_leader_ops leader_ops = {.begin = on_begin, .cancel = 
 
 /* ---- life ---- */
 
-enum error_class auditor_new(struct node *node, struct store_env *stores,
+enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
                              struct auditor **ret_auditor, struct error *ret_error)
 {
     static const struct reeve_leader_options options = {.role = "auditor"};
-    const struct config *config = node->service->config;
+    const struct config *config = cluster->service->config;
     struct auditor *auditor = calloc(1, sizeof(*auditor));
     assert(auditor != NULL);
-    auditor->node = node;
+    auditor->cluster = cluster;
     auditor->stores = stores;
     auditor->rules.retention_ms = config_ms(config, "orders.retention.ms");
     auditor->rules.grace_ms = config_ms(config, "auditor.grace.ms");
@@ -440,7 +441,7 @@ enum error_class auditor_new(struct node *node, struct store_env *stores,
     heap_arena_init(&auditor->scratch, 64 * 1024);
     loop_timer_init(&auditor->timer, on_tick, auditor);
     enum error_class class =
-        reeve_leader_new(node, &options, &leader_ops, auditor, &auditor->leader, ret_error);
+        reeve_leader_new(cluster, &options, &leader_ops, auditor, &auditor->leader, ret_error);
     if (class != ERROR_OK) {
         heap_arena_deinit(&auditor->scratch);
         free(auditor);
@@ -465,7 +466,7 @@ void auditor_free(struct auditor *auditor)
         return;
     close_all(auditor);
     reeve_leader_free(auditor->leader);
-    node_close(auditor->own);
+    cluster_close(auditor->own);
     heap_arena_deinit(&auditor->scratch);
     auditor->freed = true;
     if (auditor->outstanding == 0)

@@ -19,17 +19,17 @@
 #ifndef SERVICES_SUPERVISOR_AUDITOR_H
 #define SERVICES_SUPERVISOR_AUDITOR_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 #include "statestore/store.h"
 
 struct auditor;
 
-/* New: a candidate from now on. `node` is ready; all borrowed. REJECT "Config". */
-enum error_class auditor_new(struct node *node, struct store_env *stores,
+/* New: a candidate from now on. `cluster` is ready; all borrowed. REJECT "Config". */
+enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
                              struct auditor **ret_auditor, struct error *ret_error);
 /* Gives the lead up and takes part no more; `stopped` is called once that is in the log. */
 void auditor_stop(struct auditor *auditor, void (*stopped)(void *ctx), void *ctx);
-/* Before node_close(). NULL is fine. */
+/* Before cluster_close(). NULL is fine. */
 void auditor_free(struct auditor *auditor);
 
 #endif

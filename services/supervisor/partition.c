@@ -16,7 +16,7 @@ enum {
 };
 
 struct watch {
-    struct node *node;
+    struct cluster *cluster;
     int32_t partition;
     struct follower *follower;
     struct watch_metrics *metrics;
@@ -51,16 +51,16 @@ static bool request(struct watch *watch, struct text order_id, const struct dead
 {
     const struct order *order = NULL;
     struct command cmd;
-    struct text by = text_of(watch->node->service->instance_id);
+    struct text by = text_of(watch->cluster->service->instance_id);
     if (view_order(follower_view(watch->follower), order_id, &order, &watch->error) != ERROR_OK)
         return false;
     if (order == NULL)
         return true;
     deadline_command(order, deadline, by, &cmd);
     FAILPOINT("supervisor.request");
-    if (node_append(watch->node, BROKER_PRODUCER_LOG, watch->node->topics.commands,
-                    watch->partition, order_id, (enum record_kind)cmd.kind, &cmd, on_requested,
-                    watch, 0, &watch->error) != ERROR_OK)
+    if (cluster_append(watch->cluster, BROKER_PRODUCER_LOG, watch->cluster->topics.commands,
+                       watch->partition, order_id, (enum record_kind)cmd.kind, &cmd, on_requested,
+                       watch, 0, &watch->error) != ERROR_OK)
         return false;
     watch->outstanding++;
     watch->requests++;
@@ -92,7 +92,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     if (watch->suspended || !watch->caught_up || watch->outstanding > OUTSTANDING_MAX ||
         follower_is_stopped(watch->follower, NULL))
         return;
-    watch->now = clock_wall_ms(watch->node->service->clock);
+    watch->now = clock_wall_ms(watch->cluster->service->clock);
     watch->first = INT64_MAX;
     watch->requests = 0;
     watch->error = (struct error){0};
@@ -123,7 +123,7 @@ static void learn_not_due(struct watch *watch, const struct order *order,
     metrics_add(watch->metrics->early, 1);
     uint32_t count = deadlines_of(order, deadlines);
     int64_t at =
-        clock_wall_ms(watch->node->service->clock) + rejected->due_at - decision->decided_at;
+        clock_wall_ms(watch->cluster->service->clock) + rejected->due_at - decision->decided_at;
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at == rejected->due_at)
             asked_postpone(watch->asked, order->details.order_id, &deadlines[i], at);
@@ -183,31 +183,31 @@ static const struct follower_ops follower_ops = {.checked = on_checked,
 
 /* ---- life ---- */
 
-enum error_class watch_new(struct node *node, int32_t partition, const struct view_options *options,
-                           struct watch_metrics *metrics, struct watch **ret_watch,
-                           struct error *ret_error)
+enum error_class watch_new(struct cluster *cluster, int32_t partition,
+                           const struct view_options *options, struct watch_metrics *metrics,
+                           struct watch **ret_watch, struct error *ret_error)
 {
     struct watch *watch = calloc(1, sizeof(*watch));
     assert(watch != NULL && options->deadlines);
-    watch->node = node;
+    watch->cluster = cluster;
     watch->partition = partition;
     watch->metrics = metrics;
-    enum error_class class =
-        follower_new(node, partition, options, &follower_ops, watch, &watch->follower, ret_error);
+    enum error_class class = follower_new(cluster, partition, options, &follower_ops, watch,
+                                          &watch->follower, ret_error);
     if (class != ERROR_OK) {
         free(watch);
         return class;
     }
     watch->asked = asked_new();
     loop_timer_init(&watch->timer, on_tick, watch);
-    loop_timer_after(node->service->loop, &watch->timer, TICK_MS);
+    loop_timer_after(cluster->service->loop, &watch->timer, TICK_MS);
     *ret_watch = watch;
     return ERROR_OK;
 }
 
 void watch_free(struct watch *watch)
 {
-    loop_timer_cancel(watch->node->service->loop, &watch->timer);
+    loop_timer_cancel(watch->cluster->service->loop, &watch->timer);
     follower_commit(watch->follower);
     follower_free(watch->follower);
     asked_free(watch->asked);

@@ -16,9 +16,9 @@ struct watch_metrics {
     struct metrics_histogram *late; /* how long after the deadline it was asked for */
 };
 
-enum error_class watch_new(struct node *node, int32_t partition, const struct view_options *options,
-                           struct watch_metrics *metrics, struct watch **ret_watch,
-                           struct error *ret_error);
+enum error_class watch_new(struct cluster *cluster, int32_t partition,
+                           const struct view_options *options, struct watch_metrics *metrics,
+                           struct watch **ret_watch, struct error *ret_error);
 void watch_free(struct watch *watch);
 /* Suspended: folds on, asks for nothing. */
 void watch_suspend(struct watch *watch, bool suspended);

@@ -19,7 +19,7 @@ enum { CACHE_ORDERS = 20000 };
 
 struct supervisor {
     struct service_context *service;
-    struct node *node;
+    struct cluster *cluster;
     struct store_env *stores;
     struct membership *membership;
     struct auditor *auditor;
@@ -38,12 +38,12 @@ static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_coun
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, partition);
     struct view_options options = {.env = supervisor->stores,
-                                   .codec = supervisor->node->codec,
+                                   .codec = supervisor->cluster->codec,
                                    .path = path,
                                    .cache_orders = CACHE_ORDERS / assigned_count,
                                    .deadlines = true};
-    if (watch_new(supervisor->node, partition, &options, &supervisor->metrics, &watch, ret_error) !=
-        ERROR_OK)
+    if (watch_new(supervisor->cluster, partition, &options, &supervisor->metrics, &watch,
+                  ret_error) != ERROR_OK)
         return NULL;
     return watch;
 }
@@ -78,20 +78,20 @@ static const struct membership_ops membership_ops = {.open = open_partition,
                                                      .works = works,
                                                      .until_then = "folded"};
 
-static void on_node_ready(void *ctx)
+static void on_cluster_ready(void *ctx)
 {
     struct supervisor *supervisor = ctx;
     struct error error;
-    if (auditor_new(supervisor->node, supervisor->stores, &supervisor->auditor, &error) !=
+    if (auditor_new(supervisor->cluster, supervisor->stores, &supervisor->auditor, &error) !=
         ERROR_OK) {
         service_fail(supervisor->service, &error);
         return;
     }
-    supervisor->membership = membership_join(supervisor->node, supervisor->node->topics.events,
-                                             &membership_ops, supervisor);
+    supervisor->membership = membership_join(
+        supervisor->cluster, supervisor->cluster->topics.events, &membership_ops, supervisor);
 }
 
-static const struct node_ops node_ops = {.ready = on_node_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
 
 static void add_lag(void *ctx, void *thing)
 {
@@ -154,8 +154,8 @@ static enum error_class start(struct service_context *service, void **ret_state,
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);
     supervisor->service = service;
-    enum error_class class = node_open(service, NODE_READS_AT_LEISURE, &node_ops, supervisor,
-                                       &supervisor->node, ret_error);
+    enum error_class class = cluster_open(service, CLUSTER_READS_AT_LEISURE, &cluster_ops,
+                                          supervisor, &supervisor->cluster, ret_error);
     if (class != ERROR_OK) {
         free(supervisor);
         return class;
@@ -170,7 +170,8 @@ static enum error_class start(struct service_context *service, void **ret_state,
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
     const struct supervisor *supervisor = state;
-    return membership_is_ready(supervisor->membership, supervisor->node, ret_reason, reason_size);
+    return membership_is_ready(supervisor->membership, supervisor->cluster, ret_reason,
+                               reason_size);
 }
 
 static void on_left(void *ctx)
@@ -200,7 +201,7 @@ static void stop(void *state)
     if (supervisor->membership != NULL)
         drain(supervisor);
     auditor_free(supervisor->auditor);
-    node_close(supervisor->node);
+    cluster_close(supervisor->cluster);
     store_env_free(supervisor->stores);
     free(supervisor);
 }

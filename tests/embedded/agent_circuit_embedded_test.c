@@ -29,8 +29,8 @@ struct site {
 struct lab {
     struct loop *loop;
     struct embedded *embedded;
-    struct service_context service; /* of the test's own node */
-    struct node *node;
+    struct service_context service; /* of the test's own cluster */
+    struct cluster *cluster;
     struct agent_table *table;
     struct broker_reader *readers[PARTITIONS];
     struct heap_arena arena;
@@ -82,7 +82,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct error error;
     unsigned order;
     heap_arena_reset(&lab->arena);
-    cr_assert(codec_decode(lab->node->codec, record->value, true, &lab->arena.arena, &decoded,
+    cr_assert(codec_decode(lab->cluster->codec, record->value, true, &lab->arena.arena, &decoded,
                            &error) == ERROR_OK,
               "%s", error.message);
     const struct report_step *report = &decoded.command.report_step;
@@ -111,13 +111,13 @@ static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error}
 static void on_ready(void *ctx)
 {
     struct lab *lab = ctx;
-    lab->table = agent_table_follow(lab->node, NULL, NULL);
+    lab->table = agent_table_follow(lab->cluster, NULL, NULL);
     for (int32_t i = 0; i < PARTITIONS; i++)
-        lab->readers[i] = broker_read(lab->node->broker, lab->node->topics.commands, i,
+        lab->readers[i] = broker_read(lab->cluster->broker, lab->cluster->topics.commands, i,
                                       BROKER_EARLIEST, &reader_ops, lab);
 }
 
-static const struct node_ops node_ops = {.ready = on_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_ready};
 
 static struct service_context service_of(struct lab *lab, const char *instance,
                                          const char *const settings[])
@@ -156,8 +156,8 @@ static struct lab *lab_open(void)
     for (size_t i = 0; i < sizeof(side_topics) / sizeof(side_topics[0]); i++)
         cr_assert(embedded_topic(lab.embedded, side_topics[i], 1, &error) == ERROR_OK);
     lab.service = service_of(&lab, "test", (const char *const[]){NULL});
-    cr_assert(node_open(&lab.service, 0, &node_ops, &lab, &lab.node, &error) == ERROR_OK, "%s",
-              error.message);
+    cr_assert(cluster_open(&lab.service, 0, &cluster_ops, &lab, &lab.cluster, &error) == ERROR_OK,
+              "%s", error.message);
     return &lab;
 }
 
@@ -201,7 +201,7 @@ static void lab_close(struct lab *lab)
     agent_table_free(lab->table);
     for (int i = 0; i < PARTITIONS; i++)
         broker_reader_close(lab->readers[i]);
-    node_close(lab->node);
+    cluster_close(lab->cluster);
     metrics_free(lab->service.metrics);
     config_free(lab->service.config);
     heap_arena_deinit(&lab->arena);
@@ -241,8 +241,9 @@ static void request(struct lab *lab)
         .decision_offset = lab->ordered,
         .order_version = 1,
     };
-    cr_assert(node_append(lab->node, BROKER_PRODUCER_LOG, "t.requests.pay", -1, text_of(order),
-                          RECORD_STEP_REQUEST, &step_request, on_acked, lab, 0, &error) == ERROR_OK,
+    cr_assert(cluster_append(lab->cluster, BROKER_PRODUCER_LOG, "t.requests.pay", -1,
+                             text_of(order), RECORD_STEP_REQUEST, &step_request, on_acked, lab, 0,
+                             &error) == ERROR_OK,
               "%s", error.message);
 }
 

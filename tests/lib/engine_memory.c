@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_memory.h"
 
-#include "engine/check.h"
-
+#include <assert.h>
 #include <stdlib.h>
 
 enum { BLOCK_SIZE = 256 * 1024, BLOCK_HEAD = 16 };
@@ -12,7 +11,7 @@ static void *more(struct arena *arena, size_t need, size_t *ret_size)
     struct test_arena *memory = arena->ctx;
     size_t size = need > BLOCK_SIZE ? need : BLOCK_SIZE;
     uint8_t *block = malloc(BLOCK_HEAD + size);
-    ENGINE_ASSERT(block != NULL);
+    assert(block != NULL);
     memcpy(block, &memory->blocks, sizeof(memory->blocks));
     memory->blocks = block;
     *ret_size = size;

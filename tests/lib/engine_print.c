@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_print.h"
 
-#include "engine/check.h"
 #include "engine/lifecycle.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@ void line_add(struct line *line, const char *format, ...)
     va_start(arguments, format);
     int size = vsnprintf(piece, sizeof(piece), format, arguments);
     va_end(arguments);
-    ENGINE_ASSERT(size >= 0 && (size_t)size < sizeof(piece));
+    assert(size >= 0 && (size_t)size < sizeof(piece));
     line->text = realloc(line->text, line->size + (size_t)size + 1);
-    ENGINE_ASSERT(line->text != NULL);
+    assert(line->text != NULL);
     memcpy(line->text + line->size, piece, (size_t)size + 1);
     line->size += (size_t)size;
 }

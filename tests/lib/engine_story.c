@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_story.h"
 
-#include "engine/check.h"
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_memory.h"
 #include "tests/lib/engine_print.h"
 #include "tests/lib/engine_workflow.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ struct words {
 
 static void split(const char *line, size_t size, struct words *ret_words)
 {
-    ENGINE_ASSERT(size < sizeof(ret_words->text));
+    assert(size < sizeof(ret_words->text));
     memcpy(ret_words->text, line, size);
     ret_words->text[size] = '\0';
     char *at = ret_words->text;
@@ -181,7 +181,7 @@ static enum command_kind kind_of(const char *word)
         if (is(kinds[i].word, word))
             return kinds[i].kind;
     }
-    ENGINE_ASSERT(false && "a command of stories");
+    assert(false && "a command of stories");
     return COMMAND_KIND_COUNT;
 }
 
@@ -280,7 +280,7 @@ static void command(struct story *story, const struct words *words, bool blind)
                                  .retention_ms = story->retention_ms,
                                  .command_offset = story->decisions,
                                  .command_time = story->now - 1};
-    ENGINE_ASSERT(story->decisions < STORY_DECISIONS_MAX);
+    assert(story->decisions < STORY_DECISIONS_MAX);
     struct decision *decision = &story->log[story->decisions++];
     struct order seen;
     uint64_t version = story->order.version;
@@ -441,7 +441,7 @@ static void tell_line(struct story *story, const char *line)
 char *story_tell(const char *workflow, const char *lines)
 {
     struct story *story = calloc(1, sizeof(*story));
-    ENGINE_ASSERT(story != NULL);
+    assert(story != NULL);
     test_arena_init(&story->memory);
     story->now = 1000000;
     story->workflow = workflow_of(&story->memory.arena, workflow);
@@ -449,7 +449,7 @@ char *story_tell(const char *workflow, const char *lines)
     while (*lines != '\0' && !story->failed) {
         char line[512];
         size_t size = strcspn(lines, "\n");
-        ENGINE_ASSERT(size > 0 && size < sizeof(line) && lines[size] == '\n');
+        assert(size > 0 && size < sizeof(line) && lines[size] == '\n');
         memcpy(line, lines, size);
         line[size] = '\0';
         lines += size + 1;

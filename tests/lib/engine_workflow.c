@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/lib/engine_workflow.h"
 
-#include "engine/check.h"
-
+#include <assert.h>
 #include <stdlib.h>
 
 struct parser {
@@ -61,7 +60,7 @@ static void add_catcher(struct parser *parser, struct workflow_step *step)
         memcpy(catchers, step->catchers, sizeof(*catchers) * step->catcher_count);
     struct catcher *catcher = &catchers[step->catcher_count++];
     catcher->errors = (struct error_set){.names = {word(parser, ":")}, .count = 1};
-    ENGINE_ASSERT(parser->at[0] == ':' && (parser->at[1] == 'e' || parser->at[1] == 'c'));
+    assert(parser->at[0] == ':' && (parser->at[1] == 'e' || parser->at[1] == 'c'));
     catcher->next = parser->at[1] == 'e' ? OUTCOME_ERROR : OUTCOME_COMPENSATE;
     parser->at += 2;
     step->catchers = catchers;
@@ -75,7 +74,7 @@ static void set_agents(struct parser *parser, struct workflow_step *step)
     step->agent_count = 1;
     while (*parser->at == '+') {
         parser->at++;
-        ENGINE_ASSERT(step->agent_count < STEP_AGENTS_MAX);
+        assert(step->agent_count < STEP_AGENTS_MAX);
         agents[step->agent_count++] = word(parser, "+,}");
     }
     step->agents = agents;
@@ -92,7 +91,7 @@ static int64_t number(struct parser *parser)
 static void set_option(struct parser *parser, struct workflow_step *step)
 {
     char letter = *parser->at++;
-    ENGINE_ASSERT(strchr("cperjzuvkamn", letter) != NULL);
+    assert(strchr("cperjzuvkamn", letter) != NULL);
     if (letter == 'c' || letter == 'u' || letter == 'v')
         step->has_compensate = true;
     if (letter == 'p') {
@@ -117,7 +116,7 @@ static void set_option(struct parser *parser, struct workflow_step *step)
 
 static void parse_step(struct parser *parser)
 {
-    ENGINE_ASSERT(parser->workflow->step_count < WORKFLOW_STEPS_MAX);
+    assert(parser->workflow->step_count < WORKFLOW_STEPS_MAX);
     struct workflow_step *step = &parser->steps[parser->workflow->step_count];
     step->name = word(parser, "<{ ");
     struct text *agents = ARENA_ARRAY(parser->arena, struct text, STEP_AGENTS_MAX);
@@ -130,7 +129,7 @@ static void parse_step(struct parser *parser)
         do {
             parser->at++;
             int before = step_index(parser, word(parser, ",{ "));
-            ENGINE_ASSERT(before >= 0);
+            assert(before >= 0);
             step->after |= UINT64_C(1) << before;
         } while (*parser->at == ',');
     }
@@ -139,7 +138,7 @@ static void parse_step(struct parser *parser)
             parser->at++;
             set_option(parser, step);
         } while (*parser->at == ',');
-        ENGINE_ASSERT(*parser->at == '}');
+        assert(*parser->at == '}');
         parser->at++;
     }
     char *action = arena_bytes(parser->arena, step->name.size + 4);
@@ -172,6 +171,6 @@ struct workflow *workflow_of(struct arena *arena, const char *line)
             parse_step(&parser);
         }
     }
-    ENGINE_ASSERT(workflow->step_count > 0);
+    assert(workflow->step_count > 0);
     return workflow;
 }

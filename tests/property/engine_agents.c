@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_agents.h"
 
-#include "engine/check.h"
+#include <assert.h>
 
 static const struct text names[AGENTS_COUNT] = {
     {"a0", 2}, {"a1", 2}, {"a2", 2}, {"a3", 2}, {"a4", 2}};
@@ -83,6 +83,6 @@ uint32_t agents_index(struct text agent)
         if (text_equal(names[i], agent))
             return i;
     }
-    ENGINE_ASSERT(false && "one of the agents");
+    assert(false && "one of the agents");
     return 0;
 }

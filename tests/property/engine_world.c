@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_world.h"
 
-#include "engine/check.h"
-
+#include <assert.h>
 #include <stdlib.h>
 
 void services_request(struct services *services, uint32_t step, const struct step_request *request)
 {
-    ENGINE_ASSERT(services->call_count < CALLS_MAX);
+    assert(services->call_count < CALLS_MAX);
     const char *digits = request->do_key.data + request->do_key.size;
     while (digits[-1] != '/')
         digits--;
     char number[12] = "";
     memcpy(number, digits, (size_t)(request->do_key.data + request->do_key.size - digits));
     uint32_t do_generation = (uint32_t)strtoul(number, NULL, 10);
-    ENGINE_ASSERT(do_generation < GENERATIONS_MAX);
+    assert(do_generation < GENERATIONS_MAX);
     for (uint32_t i = 0; i < services->call_count; i++) {
         struct call *call = &services->calls[i];
         if (call->step == step && call->direction == request->ref.direction &&
             call->attempt == request->ref.attempt) {
-            ENGINE_ASSERT(call->agent == agents_index(request->agent));
+            assert(call->agent == agents_index(request->agent));
             call->complete_by = request->complete_by;
             return;
         }

@@ -114,7 +114,7 @@ void supervise(struct world *world, bool early)
 static void crash_or_restart(struct world *world)
 {
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
-    if (instance->node != NULL && dice_percent(&world->dice, 50)) {
+    if (instance->cluster != NULL && dice_percent(&world->dice, 50)) {
         world_count(world, SOMETIMES_CRASHED);
         instance_shut(world, instance);
         if (dice_percent(&world->dice, 20)) {
@@ -122,7 +122,7 @@ static void crash_or_restart(struct world *world)
             world_count(world, SOMETIMES_STORE_LOST);
         }
     }
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         instance_boot(world, instance);
 }
 
@@ -134,7 +134,7 @@ static int32_t some_partition(struct world *world)
 static void disturb(struct world *world)
 {
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         return;
     switch (dice_roll(&world->dice, 8)) {
     case 7:
@@ -164,7 +164,7 @@ static void disturb(struct world *world)
 static void own_somewhere(struct world *world)
 {
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         return;
     if (dice_percent(&world->dice, 40))
         instance_stand_by(world, instance, some_partition(world));
@@ -174,7 +174,7 @@ static void own_somewhere(struct world *world)
 
 static void submit_garbage(struct world *world)
 {
-    (void)broker_memory_append(world->cluster, "p.commands", some_partition(world), TEXT("x"),
+    (void)broker_memory_append(world->kafka, "p.commands", some_partition(world), TEXT("x"),
                                TEXT("garbage"));
 }
 

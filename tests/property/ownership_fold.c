@@ -184,7 +184,7 @@ const char *compare_stores(struct world *world)
     for (uint32_t i = 0; i < INSTANCES && failed == NULL; i++) {
         struct instance *instance = &world->instances[i];
         for (int32_t p = 0; p < world->partitions && failed == NULL; p++)
-            if (instance->node != NULL && instance->partitions[p].owner != NULL)
+            if (instance->cluster != NULL && instance->partitions[p].owner != NULL)
                 failed = compare_store(world, p, instance);
     }
     return failed;

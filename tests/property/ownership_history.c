@@ -27,11 +27,11 @@ static void begin_peace(struct world *world)
 {
     struct broker_memory_faults none = {0};
     struct instance *instance = &world->instances[0];
-    broker_memory_set_faults(world->cluster, &none);
+    broker_memory_set_faults(world->kafka, &none);
     world->crash_permille = world->store_fail_permille = 0;
     for (uint32_t i = 1; i < INSTANCES; i++)
         instance_shut(world, &world->instances[i]);
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         instance_boot(world, instance);
     broker_memory_continue(instance->broker);
     broker_memory_connect(instance->broker);
@@ -122,7 +122,7 @@ static const char *make_peace(struct world *world)
         if (failed != NULL || round % 4 != 0)
             continue;
         enum rest rest = rest_of(world, &why);
-        if (rest == REST_ENDED && broker_memory_settle(world->cluster, 1) == 0)
+        if (rest == REST_ENDED && broker_memory_settle(world->kafka, 1) == 0)
             break;
         if (rest != REST_BUSY)
             let_go_on(world);
@@ -149,7 +149,7 @@ static void draw_faults(struct world *world)
                                           .append_lost = dice_percent(&world->dice, 30) ? 5 : 0,
                                           .append_unknown = dice_percent(&world->dice, 30) ? 5 : 0,
                                           .reply_failed = dice_percent(&world->dice, 30) ? 5 : 0};
-    broker_memory_set_faults(world->cluster, &faults);
+    broker_memory_set_faults(world->kafka, &faults);
     world->crash_permille = dice_percent(&world->dice, 50) ? 3 : 0;
     world->store_fail_permille = dice_percent(&world->dice, 20) ? 50 : 0;
 }

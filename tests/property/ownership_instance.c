@@ -25,19 +25,19 @@ void instance_init(struct world *world, struct instance *instance, uint32_t numb
 
 void instance_lose_stores(struct world *world, struct instance *instance)
 {
-    assert(instance->node == NULL);
+    assert(instance->cluster == NULL);
     for (int32_t i = 0; i < world->partitions; i++)
         (void)files_remove_tree(instance->partitions[i].path, NULL);
 }
 
 /* ---- life ---- */
 
-static void on_node_ready(void *ctx)
+static void on_cluster_ready(void *ctx)
 {
     (void)ctx;
 }
 
-static const struct node_ops node_ops = {.ready = on_node_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
 
 void instance_boot(struct world *world, struct instance *instance)
 {
@@ -57,9 +57,9 @@ void instance_boot(struct world *world, struct instance *instance)
                                                  .metrics = instance->metrics};
     class = loop_new(&world->clock.clock, &instance->service.loop, &error);
     assert(class == ERROR_OK);
-    instance->broker = broker_memory_new(world->cluster, instance->name);
-    class = node_open_on(&instance->service, instance->broker, NODE_FOLLOWS_WORKFLOWS, &node_ops,
-                         instance, &instance->node, &error);
+    instance->broker = broker_memory_new(world->kafka, instance->name);
+    class = cluster_open_on(&instance->service, instance->broker, CLUSTER_FOLLOWS_WORKFLOWS,
+                            &cluster_ops, instance, &instance->cluster, &error);
     assert(class == ERROR_OK);
     instance->owner_metrics = owner_metrics_new(instance->metrics);
     route_boot(world, instance);
@@ -67,7 +67,7 @@ void instance_boot(struct world *world, struct instance *instance)
 
 void instance_shut(struct world *world, struct instance *instance)
 {
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         return;
     const struct metrics_counter *given_up =
         metrics_counter(instance->metrics, "reeve_claims_given_up_total", "", METRICS_NO_LABELS);
@@ -76,12 +76,12 @@ void instance_shut(struct world *world, struct instance *instance)
     for (int32_t i = 0; i < world->partitions; i++)
         instance_release(instance, i);
     route_shut(instance);
-    node_close(instance->node);
+    cluster_close(instance->cluster);
     owner_metrics_free(instance->owner_metrics);
     metrics_free(instance->metrics);
     loop_free(instance->service.loop);
     config_free(instance->config);
-    instance->node = NULL;
+    instance->cluster = NULL;
 }
 
 /* ---- partitions ---- */
@@ -124,7 +124,7 @@ static void open_owner(struct world *world, struct instance *instance, int32_t p
     struct ownership *ownership = &instance->partitions[partition];
     struct error error;
     struct owner_options options = {.view = {.env = world->stores,
-                                             .codec = instance->node->codec,
+                                             .codec = instance->cluster->codec,
                                              .path = ownership->path,
                                              .router = instance->router,
                                              .cache_orders = 1 + dice_roll(&world->dice, 4)},
@@ -137,8 +137,8 @@ static void open_owner(struct world *world, struct instance *instance, int32_t p
         else
             copy_store(world->run->empty_store, ownership->path);
     }
-    enum error_class class = owner_new(instance->node, partition, &options, instance->owner_metrics,
-                                       &ownership->owner, &error);
+    enum error_class class = owner_new(instance->cluster, partition, &options,
+                                       instance->owner_metrics, &ownership->owner, &error);
     assert(class == ERROR_OK);
     ownership->compared = -1;
 }
@@ -196,7 +196,7 @@ static void crashed(struct world *world)
 
 void instance_turn(struct world *world, struct instance *instance)
 {
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         return;
     if (setjmp(world->crash) != 0) {
         crashed(world);
@@ -219,7 +219,7 @@ bool instances_deliver(struct world *world)
         return false;
     }
     world->crash_armed = true;
-    bool more = broker_memory_step(world->cluster);
+    bool more = broker_memory_step(world->kafka);
     world->crash_armed = false;
     return more;
 }

@@ -22,7 +22,7 @@ struct suspects {
 static void live(struct world *world)
 {
     struct instance *instance = &world->instances[0];
-    if (instance->node == NULL)
+    if (instance->cluster == NULL)
         instance_boot(world, instance);
     int32_t first = (int32_t)dice_roll(&world->dice, (uint32_t)world->partitions);
     for (int32_t i = 0; i < world->partitions; i++)

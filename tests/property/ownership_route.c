@@ -10,7 +10,7 @@ enum { ROUTED_PERCENT = 40, CALLS_MAX = 3 };
 static struct router *new_router(const struct instance *instance)
 {
     struct router_options options = {.loop = instance->service.loop,
-                                     .workflows = instance->node->workflows,
+                                     .workflows = instance->cluster->workflows,
                                      .factor = 1,
                                      .retry_ms_min = 500,
                                      .retry_ms_max = 2000,

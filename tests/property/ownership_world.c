@@ -68,7 +68,7 @@ static int64_t send(struct world *world, const char *topic, int32_t partition, s
     world->bytes.size = 0;
     codec_encode(world->run->codec, kind, record, &world->bytes);
     return broker_memory_append(
-        world->cluster, topic, partition, key,
+        world->kafka, topic, partition, key,
         (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
 }
 
@@ -111,7 +111,7 @@ int64_t log_end(const struct world *world, const char *topic, int32_t partition)
 {
     int64_t low;
     int64_t high;
-    broker_memory_bounds(world->cluster, topic, partition, &low, &high);
+    broker_memory_bounds(world->kafka, topic, partition, &low, &high);
     return high;
 }
 
@@ -120,7 +120,7 @@ const char *read_log(struct world *world, const char *topic, int32_t partition, 
 {
     struct broker_record record;
     struct error error;
-    if (!broker_memory_record(world->cluster, topic, partition, offset, &record))
+    if (!broker_memory_record(world->kafka, topic, partition, offset, &record))
         return wrong("%s[%d]@%lld is missing", topic, partition, (long long)offset);
     if (codec_decode(world->run->codec, record.value, true, &world->scratch.arena, ret_record,
                      &error) != ERROR_OK)
@@ -137,9 +137,9 @@ static void make_topics(struct world *world)
     static const char *const others[] = {"p.schemas", "p.workflows", "p.alerts", "p.dead-letters",
                                          "p.agents"};
     for (size_t i = 0; i < sizeof(of_orders) / sizeof(of_orders[0]); i++)
-        broker_memory_topic(world->cluster, of_orders[i], world->partitions);
+        broker_memory_topic(world->kafka, of_orders[i], world->partitions);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        broker_memory_topic(world->cluster, others[i], 1);
+        broker_memory_topic(world->kafka, others[i], 1);
 }
 
 /* What lint still refuses (retries that cannot fit) is thrown again. */
@@ -171,7 +171,7 @@ struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partit
     world->partitions = partitions;
     world->routed = route_drawn(&world->dice);
     clock_manual_init(&world->clock, 1700000000000);
-    world->cluster = broker_memory_cluster_new(seed, &world->clock.clock);
+    world->kafka = broker_memory_cluster_new(seed, &world->clock.clock);
     world->stores = new_stores();
     heap_arena_init(&world->arena, 64 * 1024);
     heap_arena_init(&world->scratch, 256 * 1024);
@@ -188,7 +188,7 @@ void world_free(struct world *world)
     failpoint_on_pass(NULL, NULL);
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_shut(world, &world->instances[i]);
-    broker_memory_cluster_free(world->cluster);
+    broker_memory_cluster_free(world->kafka);
     store_env_free(world->stores);
     buffer_deinit(&world->bytes);
     heap_arena_deinit(&world->arena);

@@ -13,7 +13,7 @@
 #ifndef TESTS_PROPERTY_OWNERSHIP_WORLD_H
 #define TESTS_PROPERTY_OWNERSHIP_WORLD_H
 
-#include "replica/node.h"
+#include "replica/cluster.h"
 #include "services/scheduler/owner.h"
 #include "tests/property/engine_random.h"
 #include "tests/property/ownership_sometimes.h"
@@ -39,13 +39,13 @@ struct ownership {
     int64_t compared;    /* next_event_offset of the last comparison */
 };
 
-/* A scheduler process. `node` NULL: it does not run. */
+/* A scheduler process. `cluster` NULL: it does not run. */
 struct instance {
     struct service_context service;
     struct config *config;
     struct metrics *metrics;
-    struct broker *broker; /* borrowed: the node owns it */
-    struct node *node;
+    struct broker *broker; /* borrowed: the cluster owns it */
+    struct cluster *cluster;
     struct owner_metrics *owner_metrics;
     struct router *router; /* NULL in a world without routing */
     struct ownership partitions[PARTITIONS_MAX];
@@ -65,7 +65,7 @@ struct world {
     struct ownership_run *run;
     struct dice dice;
     struct clock_manual clock;
-    struct broker_memory_cluster *cluster;
+    struct broker_memory_cluster *kafka;
     struct store_env *stores;
     struct instance instances[INSTANCES];
     int32_t partitions;

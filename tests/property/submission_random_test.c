@@ -42,7 +42,7 @@ static uint64_t seed;
 
 static uint64_t chance(uint64_t bound)
 {
-    return broker_memory_random(stage.cluster, bound);
+    return broker_memory_random(stage.kafka, bound);
 }
 
 static bool is_good(const struct input *input)
@@ -102,7 +102,7 @@ static void set_random_faults(void)
     };
     if (chance(2) == 0)
         faults = (struct broker_memory_faults){0};
-    broker_memory_set_faults(stage.cluster, &faults);
+    broker_memory_set_faults(stage.kafka, &faults);
 }
 
 static void disturb(size_t index)
@@ -167,7 +167,7 @@ static void calm_down(void)
 {
     bool keep = chance(2) == 0;
     size_t alive = 0;
-    broker_memory_set_faults(stage.cluster, &(struct broker_memory_faults){0});
+    broker_memory_set_faults(stage.kafka, &(struct broker_memory_faults){0});
     for (size_t i = 0; i < STAGE_INSTANCES_MAX; i++) {
         if (stage.instances[i] == NULL)
             continue;
@@ -206,7 +206,7 @@ static int64_t records_of(const char *topic)
 {
     int64_t low, high, total = 0;
     for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        broker_memory_bounds(stage.cluster, topic, p, &low, &high);
+        broker_memory_bounds(stage.kafka, topic, p, &low, &high);
         total += high;
     }
     return total;

@@ -74,12 +74,12 @@ static enum error_class open_parts(struct bench_stage *stage, struct fold *fold,
                        deadlines ? "supervisor" : "scheduler", p);
         struct view_options options = {
             .env = stores,
-            .codec = stage->session.node->codec,
+            .codec = stage->session.cluster->codec,
             .path = path,
             .cache_orders = (uint32_t)(config_int(config, "scheduler.cache.orders") / fold->count),
             .deadlines = deadlines};
         fold->parts[p].fold = fold;
-        class = follower_new(stage->session.node, p, &options, &ops, &fold->parts[p],
+        class = follower_new(stage->session.cluster, p, &options, &ops, &fold->parts[p],
                              &fold->parts[p].follower, ret_error);
     }
     return class;
@@ -90,7 +90,7 @@ enum error_class bench_fold(struct bench_stage *stage, bool deadlines,
 {
     struct config *config = stage->cli.config;
     const struct clock *clock = stage->session.context.clock;
-    int32_t count = stage->session.node->partition_count;
+    int32_t count = stage->session.cluster->partition_count;
     struct fold fold = {.count = count, .waiting = count};
     struct store_env *stores = stores_new(config);
     fold.parts = calloc((size_t)count, sizeof(*fold.parts));

@@ -58,7 +58,7 @@ static void submit(struct bench_load *load)
         {{"22961", 5}, {"JAM MAKING SET PRINTED", 22}, 12, {14500}},
         {{"84879", 5}, {"ASSORTED COLOUR BIRD ORNAMENT", 29}, 32, {16900}},
     };
-    struct node *node = load->stage->session.node;
+    struct cluster *cluster = load->stage->session.cluster;
     char id[ID_SIZE];
     uint64_t sequence = load->next++;
     int size = snprintf(id, sizeof(id), id_format, sequence);
@@ -76,17 +76,17 @@ static void submit(struct bench_load *load)
     };
     load->begun_us[sequence - load->first] = now_us(load);
     load->value.size = 0;
-    codec_encode(node->codec, RECORD_SUBMIT_ORDER, &cmd, &load->value);
+    codec_encode(cluster->codec, RECORD_SUBMIT_ORDER, &cmd, &load->value);
     struct broker_append append = {
         .producer = BROKER_PRODUCER_LOG,
-        .topic = node->topics.submissions,
-        .partition = broker_partition_of(cmd.order_id, node->partition_count),
+        .topic = cluster->topics.submissions,
+        .partition = broker_partition_of(cmd.order_id, cluster->partition_count),
         .key = cmd.order_id,
         .value = {(const char *)load->value.data, (uint32_t)load->value.size},
         .done = on_appended,
         .ctx = load,
     };
-    (void)broker_append(node->broker, &append, &load->failure);
+    (void)broker_append(cluster->broker, &append, &load->failure);
 }
 
 static void submit_what_fits(struct bench_load *load)
@@ -121,7 +121,7 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
     struct record record;
     char id[ID_SIZE];
     heap_arena_reset(&load->scratch);
-    if (codec_decode(load->stage->session.node->codec, broker_record->value, true,
+    if (codec_decode(load->stage->session.cluster->codec, broker_record->value, true,
                      &load->scratch.arena, &record, &load->failure) != ERROR_OK)
         return;
     const struct status_update *status = &record.status_update;
@@ -253,8 +253,8 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
 enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **ret_load,
                                 struct error *ret_error)
 {
-    struct node *node = stage->session.node;
-    if (node->partition_count > READERS_MAX)
+    struct cluster *cluster = stage->session.cluster;
+    if (cluster->partition_count > READERS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Usage", "at most %d partitions", READERS_MAX);
     struct bench_load *load = calloc(1, sizeof(*load));
     assert(load != NULL);
@@ -262,9 +262,9 @@ enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **r
     topics_replies(&stage->topics, TEXT(BENCH_APP), load->reply_to);
     heap_arena_init(&load->scratch, 16 * 1024);
     loop_work_init(&load->work, on_work, load);
-    load->reader_count = node->partition_count;
+    load->reader_count = cluster->partition_count;
     for (int32_t p = 0; p < load->reader_count; p++)
-        load->readers[p] = broker_read(node->broker, load->reply_to, p, 0, &reader_ops, load);
+        load->readers[p] = broker_read(cluster->broker, load->reply_to, p, 0, &reader_ops, load);
     *ret_load = load;
     return ERROR_OK;
 }

@@ -272,7 +272,8 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
     if (class == ERROR_OK)
         class = make_topics(stage, ret_error);
     if (class == ERROR_OK)
-        class = cli_session_open(&stage->cli, NODE_FOLLOWS_WORKFLOWS, &stage->session, ret_error);
+        class =
+            cli_session_open(&stage->cli, CLUSTER_FOLLOWS_WORKFLOWS, &stage->session, ret_error);
     if (class != ERROR_OK)
         return class;
     stage->children = children_new(stage->loop, on_child_ended, stage);
@@ -302,7 +303,7 @@ void bench_stage_close(struct bench_stage *stage)
 {
     struct cli_kafka_options kafka;
     bench_stage_stop_services(stage);
-    if (stage->session.node != NULL) {
+    if (stage->session.cluster != NULL) {
         loop_timer_cancel(stage->session.context.loop, &stage->pump);
         cli_session_close(&stage->session);
     }
@@ -348,7 +349,7 @@ static bool all_counted(void *ctx)
 enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topics *ret_topics,
                                     struct error *ret_error)
 {
-    struct node *node = stage->session.node;
+    struct cluster *cluster = stage->session.cluster;
     char requests[TOPIC_NAME_SIZE];
     char replies[TOPIC_NAME_SIZE];
     topics_requests(&stage->topics, TEXT(AGENT), requests);
@@ -370,9 +371,9 @@ enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topi
         (void)snprintf(topic->name, sizeof(topic->name), "%s",
                        names[i] + strlen(stage->topics.prefix) + 1);
         counts[i] = (struct count){topic, &waiting, &error};
-        for (int32_t p = 0; p < node->partition_count; p++) {
+        for (int32_t p = 0; p < cluster->partition_count; p++) {
             waiting++;
-            broker_offsets(node->broker, names[i], p, on_offsets, &counts[i]);
+            broker_offsets(cluster->broker, names[i], p, on_offsets, &counts[i]);
         }
     }
     /* The broker answers each one, if only to say that it timed out. */

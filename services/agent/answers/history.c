@@ -178,12 +178,12 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 
 static void ask(struct tenure *tenure)
 {
-    const struct node *node = tenure->history->agent->node;
+    const struct cluster *cluster = tenure->history->agent->cluster;
     if (tenure->asked)
         return;
     tenure->asked = true;
     tenure->asked_in = tenure->epoch;
-    broker_offsets(node->broker, node->topics.events, tenure->partition, on_offsets, tenure);
+    broker_offsets(cluster->broker, cluster->topics.events, tenure->partition, on_offsets, tenure);
 }
 
 void history_open(struct agent_history *history, int32_t partition)
@@ -255,7 +255,7 @@ static bool is_covered(const struct tenure *tenure, const struct step_request *r
 static bool is_at_home(const struct agent_history *history, int32_t partition,
                        const struct step_request *request)
 {
-    return broker_partition_of(request->order_id, history->agent->node->partition_count) ==
+    return broker_partition_of(request->order_id, history->agent->cluster->partition_count) ==
            partition;
 }
 
@@ -278,7 +278,7 @@ bool history_recall(struct agent_history *history, struct agent_attempt *attempt
     if (history == NULL || history->found.answers == NULL)
         return false;
     const struct step_request *request = &attempt->request;
-    int32_t count = history->agent->node->partition_count;
+    int32_t count = history->agent->cluster->partition_count;
     const struct tenure *tenure =
         find_tenure(history, broker_partition_of(request->order_id, count));
     const struct claim_seen *claim =
@@ -301,7 +301,7 @@ static void finish(struct tenure *tenure)
 
 static void fail(struct tenure *tenure, const struct error *error)
 {
-    const struct topics *topics = &tenure->history->agent->node->topics;
+    const struct topics *topics = &tenure->history->agent->cluster->topics;
     log_warning_limited(
         "what other instances have answered cannot be looked up: some calls may be "
         "made again with the same key",
@@ -320,7 +320,7 @@ static void finish_reading(struct tenure *tenure, bool cut)
         log_warning_limited(
             "not all that other instances have answered was looked up: some calls may be made "
             "again with the same key",
-            LOG_STR("topic", history->agent->node->topics.commands),
+            LOG_STR("topic", history->agent->cluster->topics.commands),
             LOG_I64("partition", tenure->partition), LOG_I64("from", tenure->first),
             LOG_U64("records", tenure->records), LOG_U64("bytes", tenure->bytes));
     log_debug("looked for what other instances have answered",
@@ -335,11 +335,11 @@ static void finish_reading(struct tenure *tenure, bool cut)
 
 static void read_reports(struct tenure *tenure)
 {
-    const struct node *node = tenure->history->agent->node;
+    const struct cluster *cluster = tenure->history->agent->cluster;
     tenure->state = LOOK_REPORTS;
     broker_reader_close(tenure->reader);
     tenure->reader =
-        broker_read(node->broker, node->topics.commands, tenure->partition,
+        broker_read(cluster->broker, cluster->topics.commands, tenure->partition,
                     tenure->from_earliest ? BROKER_EARLIEST : tenure->first, &report_ops, tenure);
 }
 
@@ -358,8 +358,8 @@ static bool decode(struct agent_history *history, const struct broker_record *re
                    struct record *ret_record, struct error *ret_error)
 {
     heap_arena_reset(&history->scratch);
-    return codec_decode(history->agent->node->codec, record->value, true, &history->scratch.arena,
-                        ret_record, ret_error) == ERROR_OK;
+    return codec_decode(history->agent->cluster->codec, record->value, true,
+                        &history->scratch.arena, ret_record, ret_error) == ERROR_OK;
 }
 
 static void on_decision(void *ctx, const struct broker_record *record)
@@ -459,7 +459,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 void history_look(struct agent_history *history, int32_t partition,
                   const struct step_request *request)
 {
-    const struct node *node = history->agent->node;
+    const struct cluster *cluster = history->agent->cluster;
     struct tenure *tenure = find_tenure(history, partition);
     assert(tenure != NULL && tenure->open && tenure->state == LOOK_NONE);
     metrics_add(history->looks, 1);
@@ -471,6 +471,6 @@ void history_look(struct agent_history *history, int32_t partition,
     tenure->bytes = 0;
     (void)error_set(&tenure->error, ERROR_RETRY, "TimedOut", "no answer in %d ms", HISTORY_LOOK_MS);
     loop_timer_after(loop_of(tenure), &tenure->timer, HISTORY_LOOK_MS);
-    tenure->reader = broker_read(node->broker, node->topics.events, partition,
+    tenure->reader = broker_read(cluster->broker, cluster->topics.events, partition,
                                  request->decision_offset, &decision_ops, tenure);
 }

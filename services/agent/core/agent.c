@@ -226,7 +226,7 @@ static void on_group_error(void *ctx, const struct error *error)
 {
     struct agent *agent = ctx;
     if (error->class != ERROR_RETRY)
-        service_fail(agent->node->service, error);
+        service_fail(agent->cluster->service, error);
     else
         log_warning_limited("consumer group", LOG_STR("group", agent->group_name), LOG_ERR(error));
 }
@@ -242,7 +242,7 @@ void agent_join(struct agent *agent)
     clock_guard_init(&agent->clock_guard, agent->clock_guard.limit_ms);
     log_info("joining", LOG_STR("group", agent->group_name), LOG_STR("topic", agent->topic));
     agent->group =
-        broker_join(agent->node->broker, agent->group_name, agent->topic, &group_ops, agent);
+        broker_join(agent->cluster->broker, agent->group_name, agent->topic, &group_ops, agent);
 }
 
 static void leave(struct agent *agent, void (*left)(void *ctx))
@@ -268,7 +268,7 @@ void agent_leave(struct agent *agent)
 
 static void look_for_topic(struct agent *agent)
 {
-    int32_t count = broker_partition_count(agent->node->broker, agent->topic, TOPIC_ANSWER_MS);
+    int32_t count = broker_partition_count(agent->cluster->broker, agent->topic, TOPIC_ANSWER_MS);
     if (count > 0) {
         agent_join(agent);
         return;
@@ -280,7 +280,7 @@ static void look_for_topic(struct agent *agent)
     loop_timer_after(agent->service->loop, &agent->timer, TOPIC_AGAIN_MS);
 }
 
-static void on_node_ready(void *ctx)
+static void on_cluster_ready(void *ctx)
 {
     struct agent *agent = ctx;
     if (agent->phase != AGENT_STARTING)
@@ -289,7 +289,7 @@ static void on_node_ready(void *ctx)
     look_for_topic(agent);
 }
 
-static const struct node_ops node_ops = {.ready = on_node_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
 
 /* ---- the clock ---- */
 
@@ -297,7 +297,7 @@ bool agent_clock_is_right(struct agent *agent, int64_t append_time, bool fresh)
 {
     struct clock_guard *guard = &agent->clock_guard;
     int64_t now = clock_wall_ms(agent->service->clock);
-    if (agent->phase != AGENT_WORKING || !broker_has_append_time(agent->node->broker) ||
+    if (agent->phase != AGENT_WORKING || !broker_has_append_time(agent->cluster->broker) ||
         (!fresh && append_time <= now))
         return true;
     clock_guard_observe(guard, now, append_time);
@@ -367,7 +367,7 @@ void agent_drain(struct agent *agent, void (*drained)(void *ctx), void *ctx)
 
 bool agent_ready(const struct agent *agent, char *ret_reason, size_t reason_size)
 {
-    if (agent->node != NULL && broker_trouble(agent->node->broker, ret_reason, reason_size))
+    if (agent->cluster != NULL && broker_trouble(agent->cluster->broker, ret_reason, reason_size))
         return false;
     switch (agent->phase) {
     case AGENT_WORKING:
@@ -414,7 +414,7 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
 
 static void name_topics(struct agent *agent)
 {
-    const struct topics *topics = &agent->node->topics;
+    const struct topics *topics = &agent->cluster->topics;
     topics_requests(topics, text_of(agent->name), agent->topic);
     int size = snprintf(agent->group_name, sizeof(agent->group_name), "%s.agent.%s", topics->prefix,
                         agent->name);
@@ -443,12 +443,13 @@ static void make_parts(struct agent *agent)
     agent->clock_guard.limit_ms = config_ms(service->config, "clock.skew.max.ms") / 2;
 }
 
-static enum error_class open_node(struct agent *agent, struct broker *broker,
-                                  struct error *ret_error)
+static enum error_class open_cluster(struct agent *agent, struct broker *broker,
+                                     struct error *ret_error)
 {
     if (broker != NULL)
-        return node_open_on(agent->service, broker, 0, &node_ops, agent, &agent->node, ret_error);
-    return node_open(agent->service, 0, &node_ops, agent, &agent->node, ret_error);
+        return cluster_open_on(agent->service, broker, 0, &cluster_ops, agent, &agent->cluster,
+                               ret_error);
+    return cluster_open(agent->service, 0, &cluster_ops, agent, &agent->cluster, ret_error);
 }
 
 enum error_class agent_new(struct service_context *service, const struct agent_ops *ops,
@@ -465,7 +466,7 @@ enum error_class agent_new(struct service_context *service, const struct agent_o
         class = ops->start(service, &agent->ctx, ret_error);
     agent->started = class == ERROR_OK;
     if (class == ERROR_OK)
-        class = open_node(agent, broker, ret_error);
+        class = open_cluster(agent, broker, ret_error);
     else
         broker_free(broker);
     if (class != ERROR_OK) {
@@ -497,7 +498,7 @@ void agent_free(struct agent *agent)
         intake_close(agent->intake);
     if (agent->group != NULL)
         broker_leave(agent->group, on_left, agent);
-    node_close(agent->node);
+    cluster_close(agent->cluster);
     attempts_free(agent->attempts);
     reports_free(agent->reports);
     intake_free(agent->intake);

@@ -301,7 +301,7 @@ static enum error_class send(struct callback *callback, const struct callback_id
                              const struct callback_said *said, struct error *ret_error)
 {
     struct agent *agent = callback->callbacks->agent;
-    struct node *node = agent->node;
+    struct cluster *cluster = agent->cluster;
     struct command cmd;
     if (said->outcome == CALLBACK_EXTEND) {
         struct extend_step wish = {
@@ -315,8 +315,8 @@ static enum error_class send(struct callback *callback, const struct callback_id
         return reports_extend(agent, &wish, on_appended, callback, ret_error);
     }
     make_report(agent, id, said, &cmd);
-    return node_append(node, BROKER_PRODUCER_LOG, node->topics.commands, -1, cmd.order_id,
-                       RECORD_REPORT_STEP, &cmd, on_appended, callback, 0, ret_error);
+    return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
+                          RECORD_REPORT_STEP, &cmd, on_appended, callback, 0, ret_error);
 }
 
 static void append(struct agent_callbacks *callbacks, struct http_exchange *exchange,
@@ -358,7 +358,7 @@ static void on_post(struct http_exchange *exchange, void *userdata)
              ERROR_OK)
         refuse(callbacks, exchange, strcmp(error.code, "TooLarge") == 0 ? 413 : 400, error.code,
                error.message);
-    else if (!callbacks->agent->node->ready)
+    else if (!callbacks->agent->cluster->ready)
         come_again(exchange, "Starting", "this instance is not ready yet");
     else if (callbacks->pending_count >= CALLBACKS_PENDING_MAX)
         come_again(exchange, "Busy", "too many callbacks wait for the brokers");

@@ -13,12 +13,12 @@
 #define SERVICES_AGENT_CORE_CORE_H
 
 #include "kafka/clock_guard.h"
-#include "replica/node.h"
+#include "replica/cluster.h"
 #include "services/agent/core/attempts.h"
 #include "services/agent/sdk/agent.h"
 
 enum agent_phase {
-    AGENT_STARTING,    /* the node is not ready */
+    AGENT_STARTING,    /* the cluster is not ready */
     AGENT_NO_TOPIC,    /* our topic does not exist yet */
     AGENT_WORKING,     /* a member of the group */
     AGENT_CLOCK_OFF,   /* out of the group: our clock is wrong; looks again later */
@@ -45,7 +45,7 @@ struct agent {
     char name[NAME_BYTES_MAX + 1];
     char topic[TOPIC_BYTES_MAX + 1]; /* <p>.requests.<name> */
     char group_name[TOPIC_BYTES_MAX + 1];
-    struct node *node;
+    struct cluster *cluster;
     struct broker_group *group; /* NULL while not a member */
     struct attempts *attempts;
     struct agent_intake *intake;
@@ -66,8 +66,8 @@ struct agent {
     void *drained_ctx;
 };
 
-/* New. `broker` is stolen, also on failure; NULL = connects as configured. Errors as of node_open,
- * and REJECT Config. */
+/* New. `broker` is stolen, also on failure; NULL = connects as configured. Errors as of
+ * cluster_open, and REJECT Config. */
 enum error_class agent_new(struct service_context *service, const struct agent_ops *ops,
                            struct broker *broker, struct agent **ret_agent,
                            struct error *ret_error);

@@ -141,8 +141,8 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 static void send(struct agent_letters *letters, struct letter *letter)
 {
     struct error error;
-    if (node_dead_letter(letters->agent->node, &letter->record, letter->why.code,
-                         letter->why.message, on_appended, letter, 0, &error) == ERROR_OK)
+    if (cluster_dead_letter(letters->agent->cluster, &letter->record, letter->why.code,
+                            letter->why.message, on_appended, letter, 0, &error) == ERROR_OK)
         letter->on_its_way = true;
     else
         try_again_later(letters);
@@ -183,7 +183,7 @@ static void refresh(struct agent_letters *letters)
     letters->refreshing = true;
     DL_CONCAT(letters->parked, letters->waiting);
     letters->waiting = NULL;
-    node_refresh_schemas(letters->agent->node, on_refreshed, letters);
+    cluster_refresh_schemas(letters->agent->cluster, on_refreshed, letters);
 }
 
 static void on_refreshed(void *ctx, bool fresh)

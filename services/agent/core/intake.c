@@ -167,7 +167,7 @@ static bool decode(const struct agent *agent, struct agent_attempt *attempt, str
     struct record decoded;
     struct arena *arena = &attempt->memory.arena;
     struct text bytes = arena_text(arena, value);
-    if (codec_decode(agent->node->codec, bytes, true, arena, &decoded, ret_error) != ERROR_OK ||
+    if (codec_decode(agent->cluster->codec, bytes, true, arena, &decoded, ret_error) != ERROR_OK ||
         !request_fits(agent, &decoded, ret_error))
         return false;
     attempt->request = decoded.step_request;

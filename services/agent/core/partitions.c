@@ -76,7 +76,7 @@ static void read_if_located(struct agent_partition *partition)
     partition->state = PARTITION_READING;
     partition->end = -1;
     partition->committed = start >= 0 ? start : -1;
-    partition->reader = broker_read(agent->node->broker, agent->topic, partition->number,
+    partition->reader = broker_read(agent->cluster->broker, agent->topic, partition->number,
                                     start >= 0 ? start : BROKER_EARLIEST, &reader_ops, partition);
     loop_defer(intake_loop(partition->intake), &partition->intake->flow);
 }

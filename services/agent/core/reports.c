@@ -111,25 +111,25 @@ static struct command report_of(const struct agent *agent, const struct agent_at
 enum error_class reports_extend(struct agent *agent, const struct extend_step *wish,
                                 broker_appended done, void *ctx, struct error *ret_error)
 {
-    struct node *node = agent->node;
+    struct cluster *cluster = agent->cluster;
     struct command cmd = {.kind = COMMAND_EXTEND_STEP, .order_id = wish->order_id};
     cmd.extend_step = *wish;
     cmd.extend_step.agent = text_of(agent->name);
     cmd.extend_step.instance = text_of(agent->service->instance_id);
-    return node_append(node, BROKER_PRODUCER_LOG, node->topics.commands, -1, cmd.order_id,
-                       RECORD_EXTEND_STEP, &cmd, done, ctx, 0, ret_error);
+    return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
+                          RECORD_EXTEND_STEP, &cmd, done, ctx, 0, ret_error);
 }
 
 /* False: the queue to the broker is full. */
 static bool append(struct agent_reports *reports, struct agent_attempt *attempt)
 {
-    struct node *node = reports->agent->node;
+    struct cluster *cluster = reports->agent->cluster;
     struct command cmd = report_of(reports->agent, attempt);
     struct error error;
     FAILPOINT("agent.report");
-    return node_append(node, BROKER_PRODUCER_LOG, node->topics.commands, -1, cmd.order_id,
-                       RECORD_REPORT_STEP, &cmd, on_appended, reports, (uint64_t)(uintptr_t)attempt,
-                       &error) == ERROR_OK;
+    return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
+                          RECORD_REPORT_STEP, &cmd, on_appended, reports,
+                          (uint64_t)(uintptr_t)attempt, &error) == ERROR_OK;
 }
 
 void reports_send(struct agent_reports *reports, struct agent_attempt *attempt)

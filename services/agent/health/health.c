@@ -148,19 +148,21 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     health->waiting = false;
     if (error != NULL && error_is(error))
         log_warning_limited("a health record was not delivered",
-                            LOG_STR("topic", health->agent->node->topics.agents), LOG_ERR(error));
+                            LOG_STR("topic", health->agent->cluster->topics.agents),
+                            LOG_ERR(error));
 }
 
 static void send(struct agent_health_report *health)
 {
-    struct node *node = health->agent->node;
+    struct cluster *cluster = health->agent->cluster;
     struct agent_health record = record_of(health);
     struct error error;
     health->told_load = record.in_flight;
     health->waiting = true;
     health->told = true;
-    if (node_append(node, BROKER_PRODUCER_EFFECTS, node->topics.agents, 0, text_of(health->key),
-                    RECORD_AGENT_HEALTH, &record, on_appended, health, 0, &error) != ERROR_OK)
+    if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.agents, 0,
+                       text_of(health->key), RECORD_AGENT_HEALTH, &record, on_appended, health, 0,
+                       &error) != ERROR_OK)
         health->waiting = false; /* the queue to the brokers is full: at the next beat */
 }
 
@@ -195,7 +197,7 @@ static void on_tombstone(void *ctx, uint64_t token, int64_t offset, const struct
 /* Appended behind the last record, to the same partition by the same producer: it stays behind. */
 void health_stop(struct agent_health_report *health)
 {
-    struct node *node = health->agent->node;
+    struct cluster *cluster = health->agent->cluster;
     struct error error;
     if (health->stopped)
         return;
@@ -204,12 +206,12 @@ void health_stop(struct agent_health_report *health)
     if (!health->told)
         return;
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
-                                   .topic = node->topics.agents,
+                                   .topic = cluster->topics.agents,
                                    .partition = 0,
                                    .key = text_of(health->key),
                                    .value = {NULL, 0},
                                    .done = on_tombstone};
-    if (broker_append(node->broker, &append, &error) != ERROR_OK)
+    if (broker_append(cluster->broker, &append, &error) != ERROR_OK)
         on_tombstone(NULL, 0, -1, &error);
 }
 

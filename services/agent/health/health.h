@@ -19,9 +19,9 @@ enum {
 struct agent_health_report;
 
 struct agent_health_report *health_new(struct agent *agent);
-/* After node_close(). NULL is fine. */
+/* After cluster_close(). NULL is fine. */
 void health_free(struct agent_health_report *health);
-/* The node is ready: it begins. */
+/* The cluster is ready: it begins. */
 void health_start(struct agent_health_report *health);
 /* The last word, a tombstone. */
 void health_stop(struct agent_health_report *health);

@@ -265,7 +265,7 @@ static const char *said_by(struct world *world, const char *key)
     static uint8_t memory[65536];
     struct broker_record record;
     text[0] = '\0';
-    for (int64_t offset = 0; broker_memory_record(world->cluster, "t.agents", 0, offset, &record);
+    for (int64_t offset = 0; broker_memory_record(world->kafka, "t.agents", 0, offset, &record);
          offset++) {
         struct arena arena;
         struct record decoded;

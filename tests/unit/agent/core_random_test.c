@@ -22,7 +22,7 @@ struct history {
 
 static uint64_t draw(struct history *history, uint64_t below)
 {
-    return broker_memory_random(history->world->cluster, below);
+    return broker_memory_random(history->world->kafka, below);
 }
 
 static struct instance *any_alive(struct history *history)
@@ -131,7 +131,7 @@ static void finish(struct history *history)
     static const struct broker_memory_faults none;
     struct world *world = history->world;
     bool takeover = draw(history, 2) == 0;
-    broker_memory_set_faults(world->cluster, &none);
+    broker_memory_set_faults(world->kafka, &none);
     for (uint32_t i = 0; i < world->instance_count && takeover; i++)
         if (world->instances[i].agent != NULL)
             world_kill(&world->instances[i]);
@@ -182,7 +182,7 @@ static void run_case(uint64_t seed, struct history *sum)
                                           .append_lost = (uint32_t)draw(&history, 200),
                                           .append_unknown = (uint32_t)draw(&history, 200),
                                           .reply_failed = (uint32_t)draw(&history, 100)};
-    broker_memory_set_faults(history.world->cluster, &faults);
+    broker_memory_set_faults(history.world->kafka, &faults);
     (void)world_add(history.world, NULL);
     world_rebalance(history.world);
     for (int i = 0; i < TURNS; i++)

@@ -117,19 +117,19 @@ Test(agent_core, what_is_no_request_becomes_a_dead_letter)
     struct cancel_order cancel = {.order_id = TEXT(A), .by = TEXT("x")};
     struct command cmd = {
         .kind = COMMAND_CANCEL_ORDER, .order_id = TEXT(A), .cancel_order = cancel};
-    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, partition, TEXT(A), TEXT("garbage"));
+    (void)broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A), TEXT("garbage"));
     codec_encode(world->codec, RECORD_CANCEL_ORDER, &cmd, &bytes);
-    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, partition, TEXT(A),
+    (void)broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
                                (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
     /* Framed with a fingerprint that nobody ever published. */
-    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, partition, TEXT(A),
+    (void)broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
                                TEXT("\xc3\x01whoknows12345"));
     world_request(world, A, DIRECTION_DO, 1, SOON);
     cr_assert_eq(instance->call_count, 1, "the neighbour is processed");
     cr_assert_eq(world_count(world, "t.dead-letters"), 3);
     struct broker_record record;
-    cr_assert(broker_memory_record(world->cluster, "t.dead-letters",
+    cr_assert(broker_memory_record(world->kafka, "t.dead-letters",
                                    broker_partition_of(TEXT(A), WORLD_PARTITIONS), 0, &record));
     cr_assert(text_equal(record.value, TEXT("garbage")));
     cr_assert(text_equal(record.headers[2].value, TEXT(WORLD_REQUESTS)));
@@ -223,14 +223,14 @@ Test(agent_core, reports_are_sent_until_the_broker_takes_them)
     struct instance *instance = alone(world, NULL);
     world_request(world, A, DIRECTION_DO, 1, SOON);
     struct broker_memory_faults faults = {.append_lost = 1000};
-    broker_memory_set_faults(world->cluster, &faults);
+    broker_memory_set_faults(world->kafka, &faults);
     world_succeed(instance, "");
     world_advance(world, 5000);
     cr_assert_str_eq(world_reports(world), "");
     cr_assert_eq(world_committed(instance, A), 0);
     broker_memory_fail_producer(instance->broker, BROKER_PRODUCER_LOG);
     faults.append_lost = 0;
-    broker_memory_set_faults(world->cluster, &faults);
+    broker_memory_set_faults(world->kafka, &faults);
     for (int i = 0; i < 5; i++)
         world_advance(world, 1000);
     cr_assert_geq(world_count_reports(world, A), 1);
@@ -266,7 +266,7 @@ Test(agent_core, requests_that_retention_removed_are_passed_over)
     world_kill(one);
     world_request(world, A, DIRECTION_DO, 2, SOON);
     world_request(world, A, DIRECTION_DO, 3, SOON);
-    broker_memory_trim(world->cluster, WORLD_REQUESTS, partition, 2);
+    broker_memory_trim(world->kafka, WORLD_REQUESTS, partition, 2);
     struct instance *two = alone(world, NULL);
     cr_assert_eq(two->call_count, 1);
     cr_assert_eq(two->calls[0]->request->ref.attempt, 3);
@@ -281,11 +281,11 @@ Test(agent_core, the_topic_may_come_later)
     struct instance *instance = world_add(world, settings);
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
     cr_assert_str_eq(reason, "topic t.requests.late does not exist: `reeve topics apply` makes it");
-    broker_memory_topic(world->cluster, "t.requests.late", WORLD_PARTITIONS);
+    broker_memory_topic(world->kafka, "t.requests.late", WORLD_PARTITIONS);
     world_advance(world, 2000);
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
     cr_assert_str_eq(reason, "joining the group t.agent.late");
-    broker_memory_rebalance(world->cluster, "t.agent.late");
+    broker_memory_rebalance(world->kafka, "t.agent.late");
     world_settle(world);
     cr_assert(agent_ready(instance->agent, reason, sizeof(reason)), "%s", reason);
     world_free(world);

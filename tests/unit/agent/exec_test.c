@@ -212,7 +212,7 @@ static void wait_reports(struct world *world, uint32_t lines)
             found += *at == '\n';
         if (found >= lines)
             return;
-        (void)broker_memory_settle(world->cluster, 100000);
+        (void)broker_memory_settle(world->kafka, 100000);
         (void)loop_once(world->loop, 5);
     }
     cr_assert_fail("there are only these:\n%s", world_reports(world));

@@ -189,7 +189,7 @@ Test(agent_history, where_the_log_cannot_be_read_the_call_is_made)
     struct instance *instance = alone(world);
     char order[16];
     int at = 0;
-    int64_t offset = broker_memory_append(world->cluster, "t.events", 0, TEXT("x"), TEXT("x"));
+    int64_t offset = broker_memory_append(world->kafka, "t.events", 0, TEXT("x"), TEXT("x"));
     world_request_of(world, order_of_partition_0(order, &at), offset, SOON);
     instance = replace(world, instance);
     cr_assert_eq(metric(instance, "reeve_agent_memory_looks_failed_total"), 1);
@@ -211,10 +211,10 @@ Test(agent_history, it_does_not_wait_for_ever)
     instance = replace(world, instance);
     world_kill(instance);
     instance = world_add(world, NULL);
-    broker_memory_rebalance(world->cluster, WORLD_GROUP);
+    broker_memory_rebalance(world->kafka, WORLD_GROUP);
     for (int step = 0; looks(instance) == 0; step++) {
         cr_assert_lt(step, 1000);
-        (void)broker_memory_step(world->cluster);
+        (void)broker_memory_step(world->kafka);
         (void)loop_once(world->loop, 0);
     }
     clock_manual_advance(&world->clock, HISTORY_LOOK_MS + 1);
@@ -234,9 +234,9 @@ Test(agent_history, it_begins_without_knowing_where_events_end)
     world_kill(instance);
     use_new_folder(world);
     instance = world_add(world, NULL);
-    broker_memory_rebalance(world->cluster, WORLD_GROUP);
+    broker_memory_rebalance(world->kafka, WORLD_GROUP);
     while (intake_partitions(instance->agent->intake) == 0)
-        cr_assert(broker_memory_step(world->cluster));
+        cr_assert(broker_memory_step(world->kafka));
     struct agent_history *history = instance->agent->history;
     cr_assert_not(history_is_open(history, world_partition("A")));
     clock_manual_advance(&world->clock, HISTORY_OPEN_MS);
@@ -260,7 +260,7 @@ Test(agent_history, what_retention_took_is_not_there)
     world_succeed(instance, "{}");
     world_request_of(world, b, world_decide(world, order_of_partition_0(b, &at)), SOON);
     world_succeed(instance, "{\"b\":1}");
-    broker_memory_trim(world->cluster, "t.commands", 0, 1);
+    broker_memory_trim(world->kafka, "t.commands", 0, 1);
     instance = replace(world, instance);
     cr_assert_eq(looks(instance), 1);
     cr_assert_eq(instance->call_count, 1, "that of the first");
@@ -283,7 +283,7 @@ static void append_report(struct world *world, const char *order, const char *ag
                                            .instance = TEXT("x")};
     struct buffer bytes = {.size = 0};
     codec_encode(world->codec, RECORD_REPORT_STEP, &cmd, &bytes);
-    (void)broker_memory_append(world->cluster, "t.commands", 0, text_of(order),
+    (void)broker_memory_append(world->kafka, "t.commands", 0, text_of(order),
                                (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
@@ -294,7 +294,7 @@ Test(agent_history, what_another_agent_says_is_no_answer)
     char order[16];
     int at = 0;
     int64_t decided = world_decide(world, order_of_partition_0(order, &at));
-    (void)broker_memory_append(world->cluster, "t.commands", 0, TEXT("x"), TEXT("not a record"));
+    (void)broker_memory_append(world->kafka, "t.commands", 0, TEXT("x"), TEXT("not a record"));
     append_report(world, order, "bank", "{}");
     world_request_of(world, order, decided, SOON);
     struct instance *instance = alone(world);
@@ -361,7 +361,7 @@ Test(agent_history, without_a_memory_nothing_is_looked_up)
 static void step(struct world *world, int steps)
 {
     for (int i = 0; i < steps; i++) {
-        (void)broker_memory_step(world->cluster);
+        (void)broker_memory_step(world->kafka);
         (void)loop_once(world->loop, 0);
     }
 }
@@ -380,7 +380,7 @@ static struct instance *begun(struct world *world, int steps)
     world_kill(instance);
     use_new_folder(world);
     instance = world_add(world, NULL);
-    broker_memory_rebalance(world->cluster, WORLD_GROUP);
+    broker_memory_rebalance(world->kafka, WORLD_GROUP);
     step(world, steps);
     return instance;
 }
@@ -438,7 +438,7 @@ struct orders {
 
 static int draw(const struct orders *orders, uint64_t below)
 {
-    return (int)broker_memory_random(orders->world->cluster, below);
+    return (int)broker_memory_random(orders->world->kafka, below);
 }
 
 /* The property: nothing is called that the log has an answer of. */
@@ -476,7 +476,7 @@ static void turn(struct orders *orders)
         int at = draw(orders, (uint64_t)orders->count);
         world_request_of(world, orders->names[at], orders->decided[at], SOON * 1000LL);
     } else if (kind == 9) {
-        broker_memory_rebalance(world->cluster, WORLD_GROUP);
+        broker_memory_rebalance(world->kafka, WORLD_GROUP);
         step(world, draw(orders, 40));
         world_rebalance(world);
     } else if (kind == 10 && world->instance_count < WORLD_INSTANCES_MAX) {
@@ -512,7 +512,7 @@ Test(agent_history, nothing_is_called_that_the_log_has_an_answer_of)
                                               .append_unknown = (uint32_t)draw(&orders, 200),
                                               .reply_failed = (uint32_t)draw(&orders, 100)};
         if (i % 2 == 1)
-            broker_memory_set_faults(world->cluster, &faults);
+            broker_memory_set_faults(world->kafka, &faults);
         memset(&world->claim_id, 7, sizeof(world->claim_id));
         world->on_call = on_call;
         use_new_folder(world);

@@ -22,12 +22,12 @@ struct world *world_new(uint64_t seed)
     clock_manual_init(&world.clock, START_MS);
     clock_manual_init(&world.broker_clock, START_MS);
     cr_assert(loop_new(&world.clock.clock, &world.loop, &error) == ERROR_OK);
-    world.cluster = broker_memory_cluster_new(seed, &world.broker_clock.clock);
+    world.kafka = broker_memory_cluster_new(seed, &world.broker_clock.clock);
     world.codec = codec_new();
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(world.cluster, topics[i], WORLD_PARTITIONS);
+        broker_memory_topic(world.kafka, topics[i], WORLD_PARTITIONS);
     for (size_t i = 0; i < sizeof(side_topics) / sizeof(side_topics[0]); i++)
-        broker_memory_topic(world.cluster, side_topics[i], 1);
+        broker_memory_topic(world.kafka, side_topics[i], 1);
     log_set_level(LOG_LEVEL_ERROR);
     return &world;
 }
@@ -38,14 +38,14 @@ void world_free(struct world *world)
         if (world->instances[i].agent != NULL)
             world_stop(&world->instances[i]);
     codec_free(world->codec);
-    broker_memory_cluster_free(world->cluster);
+    broker_memory_cluster_free(world->kafka);
     loop_free(world->loop);
 }
 
 void world_settle(struct world *world)
 {
     for (int round = 0; round < ROUNDS_MAX; round++) {
-        uint64_t steps = broker_memory_settle(world->cluster, STEPS_MAX);
+        uint64_t steps = broker_memory_settle(world->kafka, STEPS_MAX);
         int called = loop_once(world->loop, 0);
         if (steps == 0 && called == 0)
             return;
@@ -62,7 +62,7 @@ void world_advance(struct world *world, int64_t ms)
 
 void world_rebalance(struct world *world)
 {
-    broker_memory_rebalance(world->cluster, WORLD_GROUP);
+    broker_memory_rebalance(world->kafka, WORLD_GROUP);
     world_settle(world);
 }
 
@@ -124,7 +124,7 @@ struct instance *world_add(struct world *world, const char *const settings[])
     struct http_server_options http = {.port = 0};
     if (world->serves_http)
         cr_assert(http_server_new(world->loop, &http, &instance->service.http, &error) == ERROR_OK);
-    instance->broker = broker_memory_new(world->cluster, instance->service.instance_id);
+    instance->broker = broker_memory_new(world->kafka, instance->service.instance_id);
     const struct agent_ops *use = world->ops != NULL ? world->ops
                                   : world->probes    ? &probing_ops
                                                      : &ops;
@@ -229,8 +229,7 @@ void world_append_request(struct world *world, const char *order, enum priority 
     };
     struct buffer bytes = {.size = 0};
     codec_encode(world->codec, RECORD_STEP_REQUEST, &request, &bytes);
-    (void)broker_memory_append(world->cluster, WORLD_REQUESTS, world_partition(order),
-                               text_of(order),
+    (void)broker_memory_append(world->kafka, WORLD_REQUESTS, world_partition(order), text_of(order),
                                (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
@@ -241,7 +240,7 @@ int64_t world_decide(struct world *world, const char *order)
     event.report_ignored.ref = (struct attempt_ref){TEXT("Pay"), DIRECTION_DO, 1};
     int32_t partition = world_partition(order);
     int64_t low, high;
-    broker_memory_bounds(world->cluster, "t.commands", partition, &low, &high);
+    broker_memory_bounds(world->kafka, "t.commands", partition, &low, &high);
     struct decision decision = {.claim_id = world->claim_id,
                                 .command_offset = high - 1,
                                 .order_id = text_of(order),
@@ -251,7 +250,7 @@ int64_t world_decide(struct world *world, const char *order)
     struct buffer bytes = {.size = 0};
     codec_encode(world->codec, RECORD_DECISION, &decision, &bytes);
     int64_t offset =
-        broker_memory_append(world->cluster, "t.events", partition, text_of(order),
+        broker_memory_append(world->kafka, "t.events", partition, text_of(order),
                              (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
     return offset;
@@ -287,7 +286,7 @@ static bool read_report(struct world *world, int32_t partition, int64_t offset, 
     struct broker_record record;
     struct record decoded;
     struct error error;
-    if (!broker_memory_record(world->cluster, "t.commands", partition, offset, &record))
+    if (!broker_memory_record(world->kafka, "t.commands", partition, offset, &record))
         return false;
     cr_assert(codec_decode(world->codec, record.value, false, arena, &decoded, &error) == ERROR_OK,
               "%s", error.message);
@@ -364,7 +363,7 @@ int64_t world_count(struct world *world, const char *topic)
     int64_t count = 0;
     for (int32_t partition = 0; partition < WORLD_PARTITIONS; partition++) {
         int64_t low, high;
-        broker_memory_bounds(world->cluster, topic, partition, &low, &high);
+        broker_memory_bounds(world->kafka, topic, partition, &low, &high);
         count += high - low;
     }
     return count;

@@ -29,7 +29,7 @@ struct world {
     struct clock_manual clock; /* of the agents */
     struct clock_manual broker_clock;
     struct loop *loop;
-    struct broker_memory_cluster *cluster;
+    struct broker_memory_cluster *kafka;
     struct codec *codec;
     struct instance instances[WORLD_INSTANCES_MAX];
     uint32_t instance_count;

@@ -139,11 +139,11 @@ Test(console_acts, an_unknown_fate_is_told)
     static const struct broker_memory_faults lost = {.append_lost = 1000};
     static const struct broker_memory_faults nowhere = {.ack_without_offset = 1000};
     struct world *world = with_stuck_order(6);
-    broker_memory_set_faults(world->cluster, &lost);
+    broker_memory_set_faults(world->kafka, &lost);
     json_t *answer = world_post(world, 503, "/api/orders/stuck/resubmit", body);
     cr_assert_str_eq(world_text(answer, "error"), "Unknown");
     json_decref(answer);
-    broker_memory_set_faults(world->cluster, &nowhere);
+    broker_memory_set_faults(world->kafka, &nowhere);
     answer = world_post(world, 504, "/api/orders/stuck/resubmit", body);
     cr_assert_str_eq(world_text(answer, "error"), "OffsetUnknown");
     json_decref(answer);
@@ -189,7 +189,7 @@ Test(console_acts, who_and_why_are_needed)
     json_decref(world_post(world, 413, "/api/orders/stuck/cancel", large));
     json_decref(world_get(world, 405, "/api/orders/stuck/cancel"));
     int64_t low, high;
-    broker_memory_bounds(world->cluster, "t.commands", world_partition("stuck"), &low, &high);
+    broker_memory_bounds(world->kafka, "t.commands", world_partition("stuck"), &low, &high);
     cr_assert_eq(high, 2, "nothing was sent");
     world_free(world);
 }

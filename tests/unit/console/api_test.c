@@ -319,7 +319,7 @@ Test(console_api, a_stopped_partition_is_told_of)
     make_orders();
     world_open(world);
     world_close(world);
-    broker_memory_topic(world->cluster, "t.events", WORLD_PARTITIONS);
+    broker_memory_topic(world->kafka, "t.events", WORLD_PARTITIONS);
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++)
         if (p != world_partition("stuck"))
             world->partitions[p].claims = 0; /* as it was: the same first claim */

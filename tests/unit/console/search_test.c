@@ -14,7 +14,7 @@ enum { ORDERS = 120, ROUNDS = 12 };
 
 static uint64_t choose(struct world *world, uint64_t bound)
 {
-    return broker_memory_random(world->cluster, bound);
+    return broker_memory_random(world->kafka, bound);
 }
 
 static void act(struct world *world, const char *id)

@@ -39,10 +39,10 @@ static void make_topics(struct world *world)
 {
     static const char *const topics[] = {"t.commands", "t.events", "t.alerts", "t.dead-letters"};
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
-        broker_memory_topic(world->cluster, topics[i], WORLD_PARTITIONS);
-    broker_memory_topic(world->cluster, "t.schemas", 1);
-    broker_memory_topic(world->cluster, "t.workflows", 1);
-    broker_memory_topic(world->cluster, "t.agents", 1);
+        broker_memory_topic(world->kafka, topics[i], WORLD_PARTITIONS);
+    broker_memory_topic(world->kafka, "t.schemas", 1);
+    broker_memory_topic(world->kafka, "t.workflows", 1);
+    broker_memory_topic(world->kafka, "t.agents", 1);
 }
 
 struct world *world_new(uint64_t seed, const char *workflow)
@@ -54,7 +54,7 @@ struct world *world_new(uint64_t seed, const char *workflow)
     world->clock = (struct clock){wall_ms, mono_ms, mono_us, world};
     world->now = START_MS;
     cr_assert(loop_new(&world->clock, &world->loop, &error) == ERROR_OK);
-    world->cluster = broker_memory_cluster_new(seed, &world->clock);
+    world->kafka = broker_memory_cluster_new(seed, &world->clock);
     world->codec = codec_new();
     heap_arena_init(&world->heap, 16 * 1024);
     heap_arena_init(&world->workflow_heap, 16 * 1024);
@@ -94,7 +94,7 @@ void world_free(struct world *world)
     heap_arena_deinit(&world->heap);
     heap_arena_deinit(&world->workflow_heap);
     codec_free(world->codec);
-    broker_memory_cluster_free(world->cluster);
+    broker_memory_cluster_free(world->kafka);
     loop_free(world->loop);
     free(world);
 }
@@ -117,7 +117,7 @@ void world_open_unready(struct world *world)
     server.metrics = world->service.metrics;
     cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);
     cr_assert(http_client_new(world->loop, &client, &world->client, &error) == ERROR_OK);
-    world->broker = broker_memory_new(world->cluster, "console-1");
+    world->broker = broker_memory_new(world->kafka, "console-1");
     cr_assert(console_new(&world->service, world->broker, &world->console, &error) == ERROR_OK,
               "%s", error.message);
 }
@@ -156,7 +156,7 @@ static int64_t append(struct world *world, const char *topic, int32_t partition,
     struct buffer value = {0};
     codec_encode(world->codec, kind, record, &value);
     int64_t offset =
-        broker_memory_append(world->cluster, topic, partition, key,
+        broker_memory_append(world->kafka, topic, partition, key,
                              (struct text){(const char *)value.data, (uint32_t)value.size});
     buffer_deinit(&value);
     return offset;
@@ -265,7 +265,7 @@ void world_schedule(struct world *world)
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
         struct broker_record record;
         int64_t *next = &world->partitions[p].next_command;
-        while (broker_memory_record(world->cluster, "t.commands", p, *next, &record)) {
+        while (broker_memory_record(world->kafka, "t.commands", p, *next, &record)) {
             schedule_one(world, p, &record);
             ++*next;
         }
@@ -301,7 +301,7 @@ void world_alert(struct world *world, int32_t partition, bool raised, const char
 
 void world_turn(struct world *world)
 {
-    (void)broker_memory_settle(world->cluster, STEPS_MAX);
+    (void)broker_memory_settle(world->kafka, STEPS_MAX);
     (void)loop_once(world->loop, 1);
 }
 
@@ -310,7 +310,7 @@ static bool is_behind(const struct world *world)
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
         int64_t low, high;
         struct view *view = partition_view(world->console->partitions[p]);
-        broker_memory_bounds(world->cluster, "t.events", p, &low, &high);
+        broker_memory_bounds(world->kafka, "t.events", p, &low, &high);
         if (view_checkpoint(view)->next_event_offset < high)
             return true;
     }

@@ -24,7 +24,7 @@ struct world {
     int64_t offset_ms;
     int64_t now; /* the scheduler's */
     struct loop *loop;
-    struct broker_memory_cluster *cluster;
+    struct broker_memory_cluster *kafka;
     struct codec *codec;
     struct heap_arena heap; /* of one decision */
     struct heap_arena workflow_heap;

@@ -143,7 +143,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 
 struct lab {
     struct clock_manual clock;
-    struct broker_memory_cluster *cluster;
+    struct broker_memory_cluster *kafka;
     struct instance *one;
     struct instance *two;
 };
@@ -152,15 +152,15 @@ static struct instance *new_instance(struct lab *lab, const char *name)
 {
     struct instance *instance = calloc(1, sizeof(*instance));
     cr_assert_not_null(instance);
-    instance->broker = broker_memory_new(lab->cluster, name);
+    instance->broker = broker_memory_new(lab->kafka, name);
     return instance;
 }
 
 static void open_lab(struct lab *lab, uint64_t seed)
 {
     clock_manual_init(&lab->clock, 1700000000000);
-    lab->cluster = broker_memory_cluster_new(seed, &lab->clock.clock);
-    broker_memory_topic(lab->cluster, "events", 2);
+    lab->kafka = broker_memory_cluster_new(seed, &lab->clock.clock);
+    broker_memory_topic(lab->kafka, "events", 2);
     lab->one = new_instance(lab, "one");
     lab->two = new_instance(lab, "two");
 }
@@ -178,12 +178,12 @@ static void close_lab(struct lab *lab)
 {
     free_instance(lab->one);
     free_instance(lab->two);
-    broker_memory_cluster_free(lab->cluster);
+    broker_memory_cluster_free(lab->kafka);
 }
 
 static void settle(struct lab *lab)
 {
-    cr_assert_lt(broker_memory_settle(lab->cluster, STEPS_MAX), STEPS_MAX);
+    cr_assert_lt(broker_memory_settle(lab->kafka, STEPS_MAX), STEPS_MAX);
 }
 
 static void read_events(struct instance *instance, int64_t offset)
@@ -228,14 +228,14 @@ Test(broker_memory, a_record_keeps_key_value_headers_and_time)
     cr_assert_eq(broker_append(lab.one->broker, &append, NULL), ERROR_OK);
     clock_manual_advance(&lab.clock, 5);
     settle(&lab);
-    cr_assert(broker_memory_record(lab.cluster, "events", 0, 0, &record));
+    cr_assert(broker_memory_record(lab.kafka, "events", 0, 0, &record));
     cr_assert(text_equal(record.key, TEXT("key")));
     cr_assert_null(record.value.data);
     cr_assert_eq(record.header_count, 2);
     cr_assert(text_equal(record.headers[0].value, TEXT("value")));
     cr_assert(text_equal(record.headers[1].name, TEXT("empty")));
     cr_assert_eq(record.timestamp, 1700000000005);
-    cr_assert_not(broker_memory_record(lab.cluster, "events", 0, 1, &record));
+    cr_assert_not(broker_memory_record(lab.kafka, "events", 0, 1, &record));
     close_lab(&lab);
 }
 
@@ -260,7 +260,7 @@ Test(broker_memory, a_paused_reader_is_silent)
 {
     struct lab lab;
     open_lab(&lab, 1);
-    (void)broker_memory_append(lab.cluster, "events", 0, TEXT("k"), TEXT("v"));
+    (void)broker_memory_append(lab.kafka, "events", 0, TEXT("k"), TEXT("v"));
     read_events(lab.one, 0);
     broker_reader_pause(lab.one->reader, true);
     settle(&lab);
@@ -277,16 +277,16 @@ Test(broker_memory, positions_outside_the_log_are_errors)
     struct lab lab;
     open_lab(&lab, 1);
     for (int i = 0; i < 10; i++)
-        (void)broker_memory_append(lab.cluster, "events", 0, TEXT("k"), TEXT("v"));
+        (void)broker_memory_append(lab.kafka, "events", 0, TEXT("k"), TEXT("v"));
     read_events(lab.one, 10);
     lab.two->reader = broker_read(lab.two->broker, "events", 0, 3, &reader_ops, lab.two);
     settle(&lab);
     cr_assert_eq(lab.two->records, 7);
     cr_assert_str_empty(lab.one->error);
-    broker_memory_truncate(lab.cluster, "events", 0, 9);
+    broker_memory_truncate(lab.kafka, "events", 0, 9);
     settle(&lab);
     cr_assert_str_eq(lab.one->error, "OffsetOutOfRange");
-    broker_memory_trim(lab.cluster, "events", 0, 5);
+    broker_memory_trim(lab.kafka, "events", 0, 5);
     broker_reader_close(lab.two->reader);
     lab.two->reader = broker_read(lab.two->broker, "events", 0, 4, &reader_ops, lab.two);
     lab.two->error[0] = '\0';
@@ -305,9 +305,9 @@ Test(broker_memory, a_topic_made_again_is_empty)
     int64_t low;
     int64_t high;
     open_lab(&lab, 1);
-    (void)broker_memory_append(lab.cluster, "events", 0, TEXT("k"), TEXT("v"));
-    broker_memory_topic(lab.cluster, "events", 3);
-    broker_memory_bounds(lab.cluster, "events", 0, &low, &high);
+    (void)broker_memory_append(lab.kafka, "events", 0, TEXT("k"), TEXT("v"));
+    broker_memory_topic(lab.kafka, "events", 3);
+    broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
     cr_assert_eq(high, 0);
     cr_assert_eq(broker_partition_count(lab.one->broker, "events", 0), 3);
     close_lab(&lab);
@@ -351,12 +351,12 @@ Test(broker_memory, a_zombie_still_writes_what_was_on_the_wire)
             append_to(lab.one, "events", 0, "a");
         broker_memory_pause(lab.one->broker);
         settle(&lab);
-        broker_memory_bounds(lab.cluster, "events", 0, &low, &high);
+        broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
         some = some || high > 0;
         none = none || high == 0;
         broker_memory_continue(lab.one->broker);
         settle(&lab);
-        broker_memory_bounds(lab.cluster, "events", 0, &low, &high);
+        broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
         cr_assert_eq(high, 3);
         cr_assert_eq(lab.one->answered, 3);
         close_lab(&lab);
@@ -375,12 +375,12 @@ Test(broker_memory, a_killed_instance_is_told_nothing_more)
     for (int i = 0; i < 20; i++)
         append_to(lab.one, "events", 0, "a");
     broker_memory_kill(lab.one->broker);
-    broker_memory_rebalance(lab.cluster, "g");
+    broker_memory_rebalance(lab.kafka, "g");
     settle(&lab);
     cr_assert_eq(lab.one->answered, 0);
     cr_assert_eq(lab.one->records, 0);
     cr_assert_eq(lab.one->assigned, 0);
-    broker_memory_bounds(lab.cluster, "events", 0, &low, &high);
+    broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
     cr_assert_lt(high, 20);
     close_lab(&lab);
 }
@@ -392,7 +392,7 @@ Test(broker_memory, a_dead_producer_answers_everything_once_and_goes_on)
     for (int i = 0; i < 20; i++)
         append_to(lab.one, "events", i % 2, "a");
     for (int i = 0; i < 10; i++)
-        (void)broker_memory_step(lab.cluster);
+        (void)broker_memory_step(lab.kafka);
     broker_memory_fail_producer(lab.one->broker, BROKER_PRODUCER_LOG);
     uint32_t before = lab.one->answered;
     append_to(lab.one, "events", 0, "b");
@@ -418,7 +418,7 @@ Test(broker_memory, injected_append_faults_come_as_often_as_asked)
     open_lab(&lab, 5);
     struct broker_memory_faults faults = {
         .ack_without_offset = 200, .append_lost = 100, .append_unknown = 100};
-    broker_memory_set_faults(lab.cluster, &faults);
+    broker_memory_set_faults(lab.kafka, &faults);
     for (int i = 0; i < 1000; i++)
         append_to(lab.one, "events", 0, "a");
     settle(&lab);
@@ -426,7 +426,7 @@ Test(broker_memory, injected_append_faults_come_as_often_as_asked)
         failed += lab.one->answers[i].class == ERROR_RETRY;
         without_offset += lab.one->answers[i].class == ERROR_OK && lab.one->answers[i].offset == -1;
     }
-    broker_memory_bounds(lab.cluster, "events", 0, &low, &high);
+    broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
     cr_assert(failed > 120 && failed < 280);
     cr_assert(without_offset > 100 && without_offset < 220);
     cr_assert(high > 850 && high < 950);
@@ -440,11 +440,11 @@ Test(broker_memory, members_share_partitions_and_lose_them)
     struct lab lab;
     open_lab(&lab, 2);
     lab.one->group = broker_join(lab.one->broker, "g", "events", &group_ops, lab.one);
-    broker_memory_rebalance(lab.cluster, "g");
+    broker_memory_rebalance(lab.kafka, "g");
     settle(&lab);
     cr_assert_eq(lab.one->owned, 2);
     lab.two->group = broker_join(lab.two->broker, "g", "events", &group_ops, lab.two);
-    broker_memory_rebalance(lab.cluster, "g");
+    broker_memory_rebalance(lab.kafka, "g");
     settle(&lab);
     cr_assert_eq(lab.one->owned, 1);
     cr_assert_eq(lab.two->owned, 1);
@@ -452,7 +452,7 @@ Test(broker_memory, members_share_partitions_and_lose_them)
 
     broker_memory_pause(lab.one->broker);
     broker_memory_expire(lab.one->broker, "g");
-    broker_memory_rebalance(lab.cluster, "g");
+    broker_memory_rebalance(lab.kafka, "g");
     settle(&lab);
     cr_assert_eq(lab.two->owned, 2);
     cr_assert_eq(lab.one->owned, 1); /* it does not know yet */
@@ -460,13 +460,13 @@ Test(broker_memory, members_share_partitions_and_lose_them)
     settle(&lab);
     cr_assert_eq(lab.one->owned, 0);
     cr_assert_eq(lab.one->lost, 1);
-    broker_memory_rebalance(lab.cluster, "g");
+    broker_memory_rebalance(lab.kafka, "g");
     settle(&lab);
     cr_assert_eq(lab.one->owned + lab.two->owned, 2);
 
     broker_leave(lab.one->group, on_left, lab.one);
     lab.one->group = NULL;
-    broker_memory_rebalance(lab.cluster, "g");
+    broker_memory_rebalance(lab.kafka, "g");
     settle(&lab);
     cr_assert_eq(lab.one->left, 1);
     cr_assert_eq(lab.two->owned, 2);
@@ -498,8 +498,8 @@ static uint64_t hash_of(uint64_t hash, uint64_t value)
 
 static void act(struct lab *lab, char *value)
 {
-    struct instance *instance = broker_memory_random(lab->cluster, 2) == 0 ? lab->one : lab->two;
-    switch (broker_memory_random(lab->cluster, 12)) {
+    struct instance *instance = broker_memory_random(lab->kafka, 2) == 0 ? lab->one : lab->two;
+    switch (broker_memory_random(lab->kafka, 12)) {
     case 0:
         broker_memory_disconnect(instance->broker);
         break;
@@ -516,7 +516,7 @@ static void act(struct lab *lab, char *value)
         break;
     default:
         (void)snprintf(value, 64, "%s-%u", instance == lab->one ? "one" : "two", instance->sent);
-        append_to(instance, "events", (int32_t)broker_memory_random(lab->cluster, 2), value);
+        append_to(instance, "events", (int32_t)broker_memory_random(lab->kafka, 2), value);
         break;
     }
 }
@@ -537,7 +537,7 @@ static uint64_t check_instance(const struct lab *lab, const struct instance *ins
         (void)snprintf(value, sizeof(value), "%s-%u", name, i);
         for (int32_t p = 0; p < 2; p++) {
             struct broker_record record;
-            found += broker_memory_record(lab->cluster, "events", p, answer->offset, &record) &&
+            found += broker_memory_record(lab->kafka, "events", p, answer->offset, &record) &&
                      text_equal(record.value, text_of(value));
         }
         cr_assert_eq(found, 1, "%s is not at offset %" PRId64, value, answer->offset);
@@ -552,10 +552,10 @@ static uint64_t history(uint64_t seed)
     open_lab(&lab, seed);
     read_events(lab.one, BROKER_EARLIEST);
     for (int i = 0; i < 300; i++) {
-        if (broker_memory_random(lab.cluster, 4) == 0)
+        if (broker_memory_random(lab.kafka, 4) == 0)
             act(&lab, value);
         else
-            (void)broker_memory_step(lab.cluster);
+            (void)broker_memory_step(lab.kafka);
     }
     broker_memory_connect(lab.one->broker);
     broker_memory_continue(lab.one->broker);
@@ -566,7 +566,7 @@ static uint64_t history(uint64_t seed)
         hash_of(check_instance(&lab, lab.one, "one"), check_instance(&lab, lab.two, "two"));
     int64_t low;
     int64_t high;
-    broker_memory_bounds(lab.cluster, "events", 0, &low, &high);
+    broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
     cr_assert_eq(lab.one->records, high);
     close_lab(&lab);
     return hash_of(hash, (uint64_t)high);

@@ -216,27 +216,27 @@ Test(runtime_agents, their_number_is_bounded_and_the_dead_make_room)
 struct stage {
     struct clock_manual clock;
     struct loop *loop;
-    struct broker_memory_cluster *cluster;
+    struct broker_memory_cluster *kafka;
     struct codec *codec;
     struct service_context service;
-    struct node *node;
+    struct cluster *cluster;
     struct agent_table *table;
     struct seen seen;
 };
 
 static void settle(struct stage *stage)
 {
-    while (broker_memory_settle(stage->cluster, 100000) > 0 || loop_once(stage->loop, 0) > 0)
+    while (broker_memory_settle(stage->kafka, 100000) > 0 || loop_once(stage->loop, 0) > 0)
         continue;
 }
 
 static void on_ready(void *ctx)
 {
     struct stage *stage = ctx;
-    stage->table = agent_table_follow(stage->node, &ops, &stage->seen);
+    stage->table = agent_table_follow(stage->cluster, &ops, &stage->seen);
 }
 
-static const struct node_ops node_ops = {.ready = on_ready};
+static const struct cluster_ops cluster_ops = {.ready = on_ready};
 
 static void append(struct stage *stage, const struct agent_health *health, bool tombstone)
 {
@@ -246,7 +246,7 @@ static void append(struct stage *stage, const struct agent_health *health, bool 
                         TEXT_ARG(health->agent));
     codec_encode(stage->codec, RECORD_AGENT_HEALTH, health, &bytes);
     struct text value = {(const char *)bytes.data, (uint32_t)bytes.size};
-    (void)broker_memory_append(stage->cluster, "t.agents", 0, (struct text){key, (uint32_t)size},
+    (void)broker_memory_append(stage->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
                                tombstone ? (struct text){NULL, 0} : value);
     buffer_deinit(&bytes);
 }
@@ -257,11 +257,11 @@ static struct stage *stage_new(void)
     struct error error;
     clock_manual_init(&stage.clock, START_MS);
     cr_assert(loop_new(&stage.clock.clock, &stage.loop, &error) == ERROR_OK);
-    stage.cluster = broker_memory_cluster_new(1, &stage.clock.clock);
-    broker_memory_topic(stage.cluster, "t.commands", 1);
-    broker_memory_topic(stage.cluster, "t.events", 1);
-    broker_memory_topic(stage.cluster, "t.schemas", 1);
-    broker_memory_topic(stage.cluster, "t.agents", 1);
+    stage.kafka = broker_memory_cluster_new(1, &stage.clock.clock);
+    broker_memory_topic(stage.kafka, "t.commands", 1);
+    broker_memory_topic(stage.kafka, "t.events", 1);
+    broker_memory_topic(stage.kafka, "t.schemas", 1);
+    broker_memory_topic(stage.kafka, "t.agents", 1);
     stage.codec = codec_new();
     stage.service = (struct service_context){.name = "test",
                                              .instance_id = "t1",
@@ -277,9 +277,9 @@ static struct stage *stage_new(void)
 static void stage_open(struct stage *stage)
 {
     struct error error;
-    struct broker *broker = broker_memory_new(stage->cluster, "t1");
-    cr_assert(node_open_on(&stage->service, broker, 0, &node_ops, stage, &stage->node, &error) ==
-                  ERROR_OK,
+    struct broker *broker = broker_memory_new(stage->kafka, "t1");
+    cr_assert(cluster_open_on(&stage->service, broker, 0, &cluster_ops, stage, &stage->cluster,
+                              &error) == ERROR_OK,
               "%s", error.message);
     settle(stage);
 }
@@ -287,10 +287,10 @@ static void stage_open(struct stage *stage)
 static void stage_free(struct stage *stage)
 {
     agent_table_free(stage->table);
-    node_close(stage->node);
+    cluster_close(stage->cluster);
     config_free(stage->service.config);
     codec_free(stage->codec);
-    broker_memory_cluster_free(stage->cluster);
+    broker_memory_cluster_free(stage->kafka);
     loop_free(stage->loop);
 }
 
@@ -338,8 +338,8 @@ Test(runtime_agents, garbage_on_the_topic_hurts_nobody)
     struct stage *stage = stage_new();
     struct agent_health fine = health_of("a", "i");
     stage_open(stage);
-    (void)broker_memory_append(stage->cluster, "t.agents", 0, TEXT("i/a"), TEXT("garbage"));
-    (void)broker_memory_append(stage->cluster, "t.agents", 0, TEXT(""), TEXT(""));
+    (void)broker_memory_append(stage->kafka, "t.agents", 0, TEXT("i/a"), TEXT("garbage"));
+    (void)broker_memory_append(stage->kafka, "t.agents", 0, TEXT(""), TEXT(""));
     append(stage, &fine, false);
     settle(stage);
     cr_assert_eq(agent_table_count(stage->table), 1);

@@ -121,11 +121,11 @@ Test(submission_service, order_is_kept_for_each_order)
     struct broker_record record;
     struct record decoded;
     struct error error;
-    cr_assert(broker_memory_record(stage.cluster, "p.commands", partition, 0, &record));
+    cr_assert(broker_memory_record(stage.kafka, "p.commands", partition, 0, &record));
     cr_assert(codec_decode(stage.codec, record.value, true, &stage.heap.arena, &decoded, &error) ==
               ERROR_OK);
     cr_assert(decoded.kind == RECORD_SUBMIT_ORDER);
-    cr_assert(broker_memory_record(stage.cluster, "p.commands", partition, 1, &record));
+    cr_assert(broker_memory_record(stage.kafka, "p.commands", partition, 1, &record));
     cr_assert(codec_decode(stage.codec, record.value, true, &stage.heap.arena, &decoded, &error) ==
               ERROR_OK);
     cr_assert(decoded.kind == RECORD_CANCEL_ORDER);
@@ -146,13 +146,13 @@ Test(submission_service, floods_of_good_and_of_bad_are_digested)
     stage_settle(&stage);
     int64_t low, high, total = 0;
     for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        broker_memory_bounds(stage.cluster, "p.commands", p, &low, &high);
+        broker_memory_bounds(stage.kafka, "p.commands", p, &low, &high);
         total += high;
     }
     cr_assert(total == 9000, "%lld", (long long)total);
     total = 0;
     for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
-        broker_memory_bounds(stage.cluster, "p.dead-letters", p, &low, &high);
+        broker_memory_bounds(stage.kafka, "p.dead-letters", p, &low, &high);
         total += high;
     }
     cr_assert(total == 1000, "%lld", (long long)total);
@@ -163,7 +163,7 @@ Test(submission_service, what_is_committed_is_not_done_again)
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
     stage_settle(&stage);
     stage_end(&stage, 0, true);
-    broker_memory_rebalance(stage.cluster, "p.submission");
+    broker_memory_rebalance(stage.kafka, "p.submission");
     stage_settle(&stage);
     stage_start(&stage, 1);
     stage_settle(&stage);
@@ -178,12 +178,12 @@ Test(submission_service, what_was_not_acknowledged_is_sent_again)
 {
     stage_settle(&stage);
     struct broker_memory_faults faults = {.append_lost = 1000};
-    broker_memory_set_faults(stage.cluster, &faults);
+    broker_memory_set_faults(stage.kafka, &faults);
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
     (void)stage_submit(&stage, 0, "g", TEXT("garbage"));
     stage_settle(&stage);
     cr_assert(stage_commands(&stage, "o1", COMMAND_SUBMIT_ORDER) == 0);
-    broker_memory_set_faults(stage.cluster, &(struct broker_memory_faults){0});
+    broker_memory_set_faults(stage.kafka, &(struct broker_memory_faults){0});
     stage_settle(&stage);
     cr_assert(stage_commands(&stage, "o1", COMMAND_SUBMIT_ORDER) == 1);
     cr_assert(stage_dead_letters(&stage, 0, 1, TEXT("garbage"), code) == 1);
@@ -215,7 +215,7 @@ Test(submission_service, a_gap_in_the_log_is_passed_over)
     for (int i = 0; i < 5; i++)
         (void)stage_submit(&stage, 0, "g", TEXT("garbage"));
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
-    broker_memory_trim(stage.cluster, "p.submissions", 0, 3);
+    broker_memory_trim(stage.kafka, "p.submissions", 0, 3);
     stage_start(&stage, 0);
     stage_settle(&stage);
     stage_rebalance(&stage);

@@ -36,15 +36,15 @@ void stage_register(struct workflow_registry *registry, const char *name, uint32
 
 static void make_topics(struct stage *stage)
 {
-    struct broker_memory_cluster *cluster = stage->cluster;
-    broker_memory_topic(cluster, "p.submissions", STAGE_PARTITIONS);
-    broker_memory_topic(cluster, "p.commands", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(cluster, "p.events", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(cluster, "p.dead-letters", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(cluster, "p.alerts", STAGE_COMMAND_PARTITIONS);
-    broker_memory_topic(cluster, "p.schemas", 1);
-    broker_memory_topic(cluster, "p.workflows", 1);
-    broker_memory_topic(cluster, "p.replies.web", 1); /* an application's need not have N */
+    struct broker_memory_cluster *kafka = stage->kafka;
+    broker_memory_topic(kafka, "p.submissions", STAGE_PARTITIONS);
+    broker_memory_topic(kafka, "p.commands", STAGE_COMMAND_PARTITIONS);
+    broker_memory_topic(kafka, "p.events", STAGE_COMMAND_PARTITIONS);
+    broker_memory_topic(kafka, "p.dead-letters", STAGE_COMMAND_PARTITIONS);
+    broker_memory_topic(kafka, "p.alerts", STAGE_COMMAND_PARTITIONS);
+    broker_memory_topic(kafka, "p.schemas", 1);
+    broker_memory_topic(kafka, "p.workflows", 1);
+    broker_memory_topic(kafka, "p.replies.web", 1); /* an application's need not have N */
 }
 
 void stage_open(struct stage *stage, uint64_t seed)
@@ -53,7 +53,7 @@ void stage_open(struct stage *stage, uint64_t seed)
     *stage = (struct stage){0};
     log_set_level(LOG_LEVEL_ERROR);
     clock_manual_init(&stage->clock, 1600000000000);
-    stage->cluster = broker_memory_cluster_new(seed, &stage->clock.clock);
+    stage->kafka = broker_memory_cluster_new(seed, &stage->clock.clock);
     stage->config = config_new();
     heap_arena_init(&stage->heap, 64 * 1024);
     stage->codec = codec_new();
@@ -76,7 +76,7 @@ void stage_close(struct stage *stage)
             stage_end(stage, i, true);
     }
     loop_free(stage->loop);
-    broker_memory_cluster_free(stage->cluster);
+    broker_memory_cluster_free(stage->kafka);
     config_free(stage->config);
     codec_free(stage->codec);
     heap_arena_deinit(&stage->heap);
@@ -90,7 +90,7 @@ void stage_start(struct stage *stage, size_t index)
     struct error error = {0};
     assert(stage->instances[index] == NULL);
     (void)snprintf(name, sizeof(name), "instance-%zu", index);
-    stage->brokers[index] = broker_memory_new(stage->cluster, name);
+    stage->brokers[index] = broker_memory_new(stage->kafka, name);
     stage->contexts[index] = (struct service_context){.name = "submission",
                                                       .instance_id = "i",
                                                       .clock = &stage->clock.clock,
@@ -116,7 +116,7 @@ void stage_end(struct stage *stage, size_t index, bool crash)
 
 void stage_turn(struct stage *stage, uint32_t steps, int64_t ms)
 {
-    for (uint32_t i = 0; i < steps && broker_memory_step(stage->cluster); i++)
+    for (uint32_t i = 0; i < steps && broker_memory_step(stage->kafka); i++)
         (void)loop_once(stage->loop, 0);
     clock_manual_advance(&stage->clock, ms);
     (void)loop_once(stage->loop, 0);
@@ -130,7 +130,7 @@ void stage_settle(struct stage *stage)
 
 void stage_rebalance(struct stage *stage)
 {
-    broker_memory_rebalance(stage->cluster, "p.submission");
+    broker_memory_rebalance(stage->kafka, "p.submission");
 }
 
 /* ---- inputs ---- */
@@ -149,7 +149,7 @@ void stage_deploy(struct stage *stage, const char *name, uint32_t version)
 {
     char source[128];
     struct workflow_definition definition = definition_of(name, version, source);
-    (void)broker_memory_append(stage->cluster, "p.workflows", 0, TEXT("k"),
+    (void)broker_memory_append(stage->kafka, "p.workflows", 0, TEXT("k"),
                                encode(stage, RECORD_WORKFLOW_DEFINITION, &definition));
 }
 
@@ -181,7 +181,7 @@ struct text stage_cancel(struct stage *stage, const char *order_id)
 
 int64_t stage_submit(struct stage *stage, int32_t partition, const char *key, struct text value)
 {
-    return broker_memory_append(stage->cluster, "p.submissions", partition, text_of(key), value);
+    return broker_memory_append(stage->kafka, "p.submissions", partition, text_of(key), value);
 }
 
 /* ---- outcomes ---- */
@@ -192,10 +192,10 @@ static void each(struct stage *stage, const char *topic, int32_t partitions,
 {
     for (int32_t p = 0; p < partitions; p++) {
         int64_t low, high;
-        broker_memory_bounds(stage->cluster, topic, p, &low, &high);
+        broker_memory_bounds(stage->kafka, topic, p, &low, &high);
         for (int64_t offset = low; offset < high; offset++) {
             struct broker_record record;
-            bool found = broker_memory_record(stage->cluster, topic, p, offset, &record);
+            bool found = broker_memory_record(stage->kafka, topic, p, offset, &record);
             assert(found);
             visit(ctx, &record);
         }

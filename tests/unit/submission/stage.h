@@ -13,7 +13,7 @@ enum { STAGE_PARTITIONS = 3, STAGE_COMMAND_PARTITIONS = 4, STAGE_INSTANCES_MAX =
 void stage_register(struct workflow_registry *registry, const char *name, uint32_t version);
 
 struct stage {
-    struct broker_memory_cluster *cluster;
+    struct broker_memory_cluster *kafka;
     struct clock_manual clock;
     struct loop *loop;
     struct metrics *metrics;

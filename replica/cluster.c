@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "replica/node.h"
+#include "replica/cluster.h"
 
 #include "kafka/client.h"
 #include "platform/failpoint.h"
@@ -32,10 +32,10 @@ struct waiter {
 
 /* <p>.schemas or <p>.workflows, followed for good. One partition. */
 struct side_topic {
-    struct node *node;
+    struct cluster *cluster;
     const char *topic;
-    void (*record)(struct node *node, const struct broker_record *record);
-    void (*first_end)(struct node *node);
+    void (*record)(struct cluster *cluster, const struct broker_record *record);
+    void (*first_end)(struct cluster *cluster);
     struct broker_reader *reader;
     int64_t position;
     bool ended; /* the end was reached at least once */
@@ -45,7 +45,7 @@ struct side_topic {
     struct loop_timer timer;
 };
 
-struct node_private {
+struct cluster_private {
     struct side_topic schemas;
     struct side_topic workflows;
     bool follows_workflows;
@@ -60,7 +60,7 @@ struct node_private {
 
 static struct loop *loop_of(const struct side_topic *side)
 {
-    return side->node->service->loop;
+    return side->cluster->service->loop;
 }
 
 static void answer_waiters(struct side_topic *side)
@@ -81,7 +81,7 @@ static void answer_waiters(struct side_topic *side)
 static void side_record(void *ctx, const struct broker_record *record)
 {
     struct side_topic *side = ctx;
-    side->record(side->node, record);
+    side->record(side->cluster, record);
     side->position = record->offset + 1;
     answer_waiters(side);
 }
@@ -93,7 +93,7 @@ static void side_end(void *ctx, int64_t next_offset)
     side->position = next_offset;
     side->ended = true;
     if (first)
-        side->first_end(side->node);
+        side->first_end(side->cluster);
     answer_waiters(side);
 }
 
@@ -116,7 +116,7 @@ static void side_open(struct side_topic *side)
 {
     side->position = 0;
     side->reader =
-        broker_read(side->node->broker, side->topic, 0, BROKER_EARLIEST, &side_ops, side);
+        broker_read(side->cluster->broker, side->topic, 0, BROKER_EARLIEST, &side_ops, side);
 }
 
 static void side_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -129,12 +129,12 @@ static void side_timer(struct loop *loop, struct loop_timer *timer, void *userda
         loop_timer_after(loop, timer, REOPEN_MS);
 }
 
-static void side_init(struct side_topic *side, struct node *node, const char *topic,
-                      void (*record)(struct node *, const struct broker_record *),
-                      void (*first_end)(struct node *))
+static void side_init(struct side_topic *side, struct cluster *cluster, const char *topic,
+                      void (*record)(struct cluster *, const struct broker_record *),
+                      void (*first_end)(struct cluster *))
 {
-    *side =
-        (struct side_topic){.node = node, .topic = topic, .record = record, .first_end = first_end};
+    *side = (struct side_topic){
+        .cluster = cluster, .topic = topic, .record = record, .first_end = first_end};
     loop_timer_init(&side->timer, side_timer, side);
     side_open(side);
 }
@@ -143,7 +143,7 @@ static void side_close(struct side_topic *side)
 {
     struct waiter *waiter;
     struct waiter *next;
-    if (side->node == NULL)
+    if (side->cluster == NULL)
         return;
     broker_reader_close(side->reader);
     side->reader = NULL;
@@ -162,7 +162,7 @@ static void on_high(void *ctx, int64_t low, int64_t high, const struct error *er
     bool more = false;
     (void)low;
     side->asking = false;
-    if (side->node->private->closing)
+    if (side->cluster->private->closing)
         return;
     DL_FOREACH(side->waiters, waiter) {
         /* The end as it was before they asked would not do. */
@@ -179,7 +179,7 @@ static void ask_for_end(struct side_topic *side)
 {
     side->asking = true;
     side->query++;
-    broker_offsets(side->node->broker, side->topic, 0, on_high, side);
+    broker_offsets(side->cluster->broker, side->topic, 0, on_high, side);
 }
 
 static void side_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx)
@@ -198,108 +198,110 @@ static void side_refresh(struct side_topic *side, void (*done)(void *ctx, bool f
         loop_timer_after(loop_of(side), &side->timer, REOPEN_MS);
 }
 
-void node_refresh_schemas(struct node *node, void (*done)(void *ctx, bool fresh), void *ctx)
+void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
+                             void *ctx)
 {
-    side_refresh(&node->private->schemas, done, ctx);
+    side_refresh(&cluster->private->schemas, done, ctx);
 }
 
-void node_refresh_workflows(struct node *node, void (*done)(void *ctx, bool fresh), void *ctx)
+void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
+                               void *ctx)
 {
-    assert(node->workflows != NULL);
-    side_refresh(&node->private->workflows, done, ctx);
+    assert(cluster->workflows != NULL);
+    side_refresh(&cluster->private->workflows, done, ctx);
 }
 
 /* ---- schemas: learned from all, ours published before anything is written with them ---- */
 
-static void ready_when_all_is_read(struct node *node)
+static void ready_when_all_is_read(struct cluster *cluster)
 {
-    struct node_private *private = node->private;
-    if (node->ready || !private->published ||
+    struct cluster_private *private = cluster->private;
+    if (cluster->ready || !private->published ||
         (private->follows_workflows && !private->workflows.ended))
         return;
-    node->ready = true;
-    node->ops->ready(node->ctx);
+    cluster->ready = true;
+    cluster->ops->ready(cluster->ctx);
 }
 
-static void schema_record(struct node *node, const struct broker_record *record)
+static void schema_record(struct cluster *cluster, const struct broker_record *record)
 {
     struct error error;
     if (record->value.data == NULL)
         return;
-    if (codec_learn(node->codec, record->value, &error) != ERROR_OK) {
+    if (codec_learn(cluster->codec, record->value, &error) != ERROR_OK) {
         log_warning("a schema is not usable", LOG_TEXT("key", record->key),
                     LOG_I64("offset", record->offset), LOG_ERR(&error));
         return;
     }
     for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
         if (text_equal(record->value, codec_schema((enum record_kind)kind)))
-            node->private->schema_seen[kind] = true;
+            cluster->private->schema_seen[kind] = true;
 }
 
-static void publish(struct node *node, enum record_kind kind);
+static void publish(struct cluster *cluster, enum record_kind kind);
 
 static void on_published(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
-    struct node *node = ctx;
+    struct cluster *cluster = ctx;
     (void)offset;
-    node->private->publishing--;
-    if (node->private->closing)
+    cluster->private->publishing--;
+    if (cluster->private->closing)
         return;
     if (error != NULL && error_is(error)) {
         log_warning("publishing a schema", LOG_ERR(error));
-        publish(node, (enum record_kind)token);
+        publish(cluster, (enum record_kind)token);
         return;
     }
-    if (node->private->publishing > 0)
+    if (cluster->private->publishing > 0)
         return;
-    node->private->published = true;
-    ready_when_all_is_read(node);
+    cluster->private->published = true;
+    ready_when_all_is_read(cluster);
 }
 
-static void publish(struct node *node, enum record_kind kind)
+static void publish(struct cluster *cluster, enum record_kind kind)
 {
     char key[17];
     struct error error;
-    (void)snprintf(key, sizeof(key), "%016" PRIx64, codec_fingerprint(node->codec, kind));
+    (void)snprintf(key, sizeof(key), "%016" PRIx64, codec_fingerprint(cluster->codec, kind));
     struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = node->topics.schemas,
+                                   .topic = cluster->topics.schemas,
                                    .partition = 0,
                                    .key = text_of(key),
                                    .value = codec_schema(kind),
                                    .done = on_published,
-                                   .ctx = node,
+                                   .ctx = cluster,
                                    .token = kind};
-    node->private->publishing++;
-    if (broker_append(node->broker, &append, &error) == ERROR_OK)
+    cluster->private->publishing++;
+    if (broker_append(cluster->broker, &append, &error) == ERROR_OK)
         return;
-    node->private->publishing--;
+    cluster->private->publishing--;
     log_error("publishing a schema", LOG_ERR(&error));
 }
 
-static void schemas_first_end(struct node *node)
+static void schemas_first_end(struct cluster *cluster)
 {
     for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
-        if (kind != RECORD_ORDER_ROW && !node->private->schema_seen[kind])
-            publish(node, (enum record_kind)kind);
-    if (node->private->publishing == 0) {
-        node->private->published = true;
-        ready_when_all_is_read(node);
+        if (kind != RECORD_ORDER_ROW && !cluster->private->schema_seen[kind])
+            publish(cluster, (enum record_kind)kind);
+    if (cluster->private->publishing == 0) {
+        cluster->private->published = true;
+        ready_when_all_is_read(cluster);
     }
 }
 
 /* ---- workflows ---- */
 
-static void workflow_record(struct node *node, const struct broker_record *record)
+static void workflow_record(struct cluster *cluster, const struct broker_record *record)
 {
     struct error error = {0};
     struct record decoded;
     if (record->value.data == NULL)
         return;
-    heap_arena_reset(&node->scratch);
-    enum error_class class =
-        codec_decode(node->codec, record->value, true, &node->scratch.arena, &decoded, &error);
+    heap_arena_reset(&cluster->scratch);
+    enum error_class class = codec_decode(cluster->codec, record->value, true,
+                                          &cluster->scratch.arena, &decoded, &error);
     if (class == ERROR_OK && decoded.kind == RECORD_WORKFLOW_DEFINITION)
-        class = workflow_registry_add(node->workflows, &decoded.workflow_definition, &error);
+        class = workflow_registry_add(cluster->workflows, &decoded.workflow_definition, &error);
     if (class != ERROR_OK)
         log_warning("a workflow definition is not usable", LOG_TEXT("key", record->key),
                     LOG_I64("offset", record->offset), LOG_ERR(&error));
@@ -318,7 +320,7 @@ static enum error_class connect_broker(struct service_context *service, unsigned
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
                          SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
-    if ((flags & NODE_READS_AT_LEISURE) != 0)
+    if ((flags & CLUSTER_READS_AT_LEISURE) != 0)
         settings[own++] = (struct broker_kafka_setting){"fetch.min.bytes", "262144"};
     for (size_t i = 0; i < count; i++)
         config_kafka_at(config, i, &settings[own + i].name, &settings[own + i].value);
@@ -334,126 +336,127 @@ static enum error_class connect_broker(struct service_context *service, unsigned
     return broker_kafka_new(service->loop, &options, ret_broker, ret_error);
 }
 
-static enum error_class check_topics(struct node *node, struct error *ret_error)
+static enum error_class check_topics(struct cluster *cluster, struct error *ret_error)
 {
     int32_t commands = 0;
     int32_t events = 0;
-    int64_t deadline =
-        clock_mono_ms(node->service->clock) + config_ms(node->service->config, "start.timeout.ms");
+    int64_t deadline = clock_mono_ms(cluster->service->clock) +
+                       config_ms(cluster->service->config, "start.timeout.ms");
     do {
-        commands = broker_partition_count(node->broker, node->topics.commands, METADATA_MS);
-        events = broker_partition_count(node->broker, node->topics.events, METADATA_MS);
-    } while ((commands < 0 || events < 0) && clock_mono_ms(node->service->clock) < deadline);
+        commands = broker_partition_count(cluster->broker, cluster->topics.commands, METADATA_MS);
+        events = broker_partition_count(cluster->broker, cluster->topics.events, METADATA_MS);
+    } while ((commands < 0 || events < 0) && clock_mono_ms(cluster->service->clock) < deadline);
     if (commands < 0 || events < 0)
         return error_set(
             ret_error, ERROR_RETRY, "BrokerUnavailable",
             "no broker answers at %s: is it running, is kafka.bootstrap.servers right?",
-            config_string(node->service->config, "kafka.bootstrap.servers"));
+            config_string(cluster->service->config, "kafka.bootstrap.servers"));
     if (commands == 0 || events == 0)
         return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
                          "topic %s does not exist, or this user may not Describe it: create the "
                          "topics with `reeve topics apply`, or grant the right",
-                         commands == 0 ? node->topics.commands : node->topics.events);
+                         commands == 0 ? cluster->topics.commands : cluster->topics.events);
     if (commands != events)
         return error_set(ret_error, ERROR_REJECT, "PartitionsDiffer",
                          "%s has %d partitions but %s has %d: the number was fixed when they were "
                          "created and must be equal",
-                         node->topics.commands, commands, node->topics.events, events);
-    node->partition_count = commands;
+                         cluster->topics.commands, commands, cluster->topics.events, events);
+    cluster->partition_count = commands;
     return ERROR_OK;
 }
 
-enum error_class node_open(struct service_context *service, unsigned flags,
-                           const struct node_ops *ops, void *ctx, struct node **ret_node,
-                           struct error *ret_error)
+enum error_class cluster_open(struct service_context *service, unsigned flags,
+                              const struct cluster_ops *ops, void *ctx,
+                              struct cluster **ret_cluster, struct error *ret_error)
 {
     struct broker *broker = NULL;
     enum error_class class = connect_broker(service, flags, &broker, ret_error);
-    return class != ERROR_OK ? class
-                             : node_open_on(service, broker, flags, ops, ctx, ret_node, ret_error);
+    return class != ERROR_OK
+               ? class
+               : cluster_open_on(service, broker, flags, ops, ctx, ret_cluster, ret_error);
 }
 
-enum error_class node_open_on(struct service_context *service, struct broker *broker,
-                              unsigned flags, const struct node_ops *ops, void *ctx,
-                              struct node **ret_node, struct error *ret_error)
+enum error_class cluster_open_on(struct service_context *service, struct broker *broker,
+                                 unsigned flags, const struct cluster_ops *ops, void *ctx,
+                                 struct cluster **ret_cluster, struct error *ret_error)
 {
-    struct node *node = calloc(1, sizeof(*node));
-    assert(node != NULL);
-    node->private = calloc(1, sizeof(*node->private));
-    assert(node->private != NULL);
-    node->service = service;
-    node->broker = broker;
+    struct cluster *cluster = calloc(1, sizeof(*cluster));
+    assert(cluster != NULL);
+    cluster->private = calloc(1, sizeof(*cluster->private));
+    assert(cluster->private != NULL);
+    cluster->service = service;
+    cluster->broker = broker;
     service->broker = broker;
-    node->ops = ops;
-    node->ctx = ctx;
-    node->codec = codec_new();
-    heap_arena_init(&node->scratch, 64 * 1024);
+    cluster->ops = ops;
+    cluster->ctx = ctx;
+    cluster->codec = codec_new();
+    heap_arena_init(&cluster->scratch, 64 * 1024);
     enum error_class class =
-        topics_init(&node->topics, config_string(service->config, "topics.prefix"), ret_error);
+        topics_init(&cluster->topics, config_string(service->config, "topics.prefix"), ret_error);
     if (class == ERROR_OK)
-        class = check_topics(node, ret_error);
+        class = check_topics(cluster, ret_error);
     if (class != ERROR_OK) {
-        node_close(node);
+        cluster_close(cluster);
         return class;
     }
-    side_init(&node->private->schemas, node, node->topics.schemas, schema_record,
+    side_init(&cluster->private->schemas, cluster, cluster->topics.schemas, schema_record,
               schemas_first_end);
-    if ((flags & NODE_FOLLOWS_WORKFLOWS) != 0) {
-        node->private->follows_workflows = true;
-        node->workflows = workflow_registry_new();
-        side_init(&node->private->workflows, node, node->topics.workflows, workflow_record,
+    if ((flags & CLUSTER_FOLLOWS_WORKFLOWS) != 0) {
+        cluster->private->follows_workflows = true;
+        cluster->workflows = workflow_registry_new();
+        side_init(&cluster->private->workflows, cluster, cluster->topics.workflows, workflow_record,
                   ready_when_all_is_read);
     }
-    *ret_node = node;
+    *ret_cluster = cluster;
     return ERROR_OK;
 }
 
-void node_close(struct node *node)
+void cluster_close(struct cluster *cluster)
 {
-    if (node == NULL)
+    if (cluster == NULL)
         return;
-    node->private->closing = true;
-    side_close(&node->private->schemas);
-    side_close(&node->private->workflows);
-    node->service->broker = NULL;
-    broker_free(node->broker);
-    workflow_registry_free(node->workflows);
-    codec_free(node->codec);
-    heap_arena_deinit(&node->scratch);
-    buffer_deinit(&node->private->value);
-    free(node->private);
-    free(node);
+    cluster->private->closing = true;
+    side_close(&cluster->private->schemas);
+    side_close(&cluster->private->workflows);
+    cluster->service->broker = NULL;
+    broker_free(cluster->broker);
+    workflow_registry_free(cluster->workflows);
+    codec_free(cluster->codec);
+    heap_arena_deinit(&cluster->scratch);
+    buffer_deinit(&cluster->private->value);
+    free(cluster->private);
+    free(cluster);
 }
 
 /* ---- appending ---- */
 
 /* Records of the log go where N says; of other topics each has its own number of partitions. */
-static int32_t partition_for(const struct node *node, enum broker_producer producer,
+static int32_t partition_for(const struct cluster *cluster, enum broker_producer producer,
                              int32_t partition, struct text key)
 {
     if (partition >= 0)
         return partition;
-    return producer == BROKER_PRODUCER_LOG ? broker_partition_of(key, node->partition_count)
+    return producer == BROKER_PRODUCER_LOG ? broker_partition_of(key, cluster->partition_count)
                                            : BROKER_BY_KEY;
 }
 
-enum error_class node_append(struct node *node, enum broker_producer producer, const char *topic,
-                             int32_t partition, struct text key, enum record_kind kind,
-                             const void *record, broker_appended done, void *ctx, uint64_t token,
-                             struct error *ret_error)
+enum error_class cluster_append(struct cluster *cluster, enum broker_producer producer,
+                                const char *topic, int32_t partition, struct text key,
+                                enum record_kind kind, const void *record, broker_appended done,
+                                void *ctx, uint64_t token, struct error *ret_error)
 {
-    struct buffer *value = &node->private->value;
+    struct buffer *value = &cluster->private->value;
     value->size = 0;
-    codec_encode(node->codec, kind, record, value);
+    codec_encode(cluster->codec, kind, record, value);
     struct broker_append append = {.producer = producer,
                                    .topic = topic,
-                                   .partition = partition_for(node, producer, partition, key),
+                                   .partition = partition_for(cluster, producer, partition, key),
                                    .key = key,
                                    .value = {(const char *)value->data, (uint32_t)value->size},
                                    .done = done,
                                    .ctx = ctx,
                                    .token = token};
-    return broker_append(node->broker, &append, ret_error);
+    return broker_append(cluster->broker, &append, ret_error);
 }
 
 static struct broker_header header(const char *name, const char *value)
@@ -461,9 +464,9 @@ static struct broker_header header(const char *name, const char *value)
     return (struct broker_header){text_of(name), text_of(value)};
 }
 
-enum error_class node_dead_letter(struct node *node, const struct broker_record *record,
-                                  const char *code, const char *message, broker_appended done,
-                                  void *ctx, uint64_t token, struct error *ret_error)
+enum error_class cluster_dead_letter(struct cluster *cluster, const struct broker_record *record,
+                                     const char *code, const char *message, broker_appended done,
+                                     void *ctx, uint64_t token, struct error *ret_error)
 {
     char partition[16];
     char offset[24];
@@ -479,9 +482,9 @@ enum error_class node_dead_letter(struct node *node, const struct broker_record 
     for (uint32_t i = 0; i < record->header_count && count < BROKER_HEADERS_MAX; i++)
         headers[count++] = record->headers[i];
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
-                                   .topic = node->topics.dead_letters,
+                                   .topic = cluster->topics.dead_letters,
                                    .partition =
-                                       broker_partition_of(record->key, node->partition_count),
+                                       broker_partition_of(record->key, cluster->partition_count),
                                    .key = record->key,
                                    .value = record->value,
                                    .headers = headers,
@@ -489,7 +492,7 @@ enum error_class node_dead_letter(struct node *node, const struct broker_record 
                                    .done = done,
                                    .ctx = ctx,
                                    .token = token};
-    return broker_append(node->broker, &append, ret_error);
+    return broker_append(cluster->broker, &append, ret_error);
 }
 
 static void on_alert_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -501,30 +504,32 @@ static void on_alert_appended(void *ctx, uint64_t token, int64_t offset, const s
         log_error_limited("an alert was not delivered", LOG_ERR(error));
 }
 
-static void append_alert(struct node *node, const struct operator_alert *alert)
+static void append_alert(struct cluster *cluster, const struct operator_alert *alert)
 {
     struct error error;
-    if (node_append(node, BROKER_PRODUCER_EFFECTS, node->topics.alerts, -1, alert->by,
-                    RECORD_OPERATOR_ALERT, alert, on_alert_appended, NULL, 0, &error) != ERROR_OK)
+    if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.alerts, -1, alert->by,
+                       RECORD_OPERATOR_ALERT, alert, on_alert_appended, NULL, 0,
+                       &error) != ERROR_OK)
         log_error_limited("an alert was not delivered", LOG_ERR(&error));
 }
 
-void node_alert(struct node *node, int32_t partition, const char *code, const char *message)
+void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
+                   const char *message)
 {
     struct operator_alert alert = {.raised = true,
                                    .code = text_of(code),
                                    .message = text_of(message),
-                                   .by = text_of(node->service->instance_id),
+                                   .by = text_of(cluster->service->instance_id),
                                    .partition = partition,
                                    .command_offset = -1,
-                                   .decided_at = clock_wall_ms(node->service->clock)};
+                                   .decided_at = clock_wall_ms(cluster->service->clock)};
     log_warning("alert", LOG_I64("partition", partition), LOG_STR("code", code),
                 LOG_STR("message", message));
-    append_alert(node, &alert);
+    append_alert(cluster, &alert);
 }
 
-void node_agent_alert(struct node *node, bool raised, const char *agent, const char *code,
-                      const char *message)
+void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
+                         const char *message)
 {
     struct operator_alert alert = {.raised = raised,
                                    .code = text_of(code),
@@ -532,12 +537,12 @@ void node_agent_alert(struct node *node, bool raised, const char *agent, const c
                                    .by = text_of(agent),
                                    .partition = -1,
                                    .command_offset = -1,
-                                   .decided_at = clock_wall_ms(node->service->clock)};
+                                   .decided_at = clock_wall_ms(cluster->service->clock)};
     if (raised)
         log_warning("alert", LOG_STR("agent", agent), LOG_STR("code", code),
                     LOG_STR("message", message));
     else
         log_info("alert closed", LOG_STR("agent", agent), LOG_STR("code", code),
                  LOG_STR("message", message));
-    append_alert(node, &alert);
+    append_alert(cluster, &alert);
 }

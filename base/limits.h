@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The limits that every layer shares, in bytes: names, topics, and whole records. The engine's own
+ * are in engine/limits.h, which proves that its largest records fit. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+enum {
+    NAME_BYTES_MAX = 64,                /* workflow, step, agent, action, application */
+    TOPIC_BYTES_MAX = 249,              /* Kafka's own limit for a topic's name */
+    RECORD_BYTES_MAX = 4 * 1024 * 1024, /* the value of any record that reeve writes */
+};
+
+#endif

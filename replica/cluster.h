@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Kafka cluster as one process sees it: the broker, the topics' names, the codec with the
+ * schemas that others wrote, the deployed workflows.
+ *
+ * cluster_open() connects, checks the topics, publishes this build's schemas to <p>.schemas before
+ * anything is written, and follows <p>.schemas and (if asked) <p>.workflows for good. The loop must
+ * run for it to become ready. */
+#ifndef REPLICA_CLUSTER_H
+#define REPLICA_CLUSTER_H
+
+#include "base/heap_arena.h"
+#include "kafka/broker.h"
+#include "kafka/topics/topics.h"
+#include "replica/service_main.h"
+#include "schemas/codec.h"
+#include "workflow/registry.h"
+
+enum {
+    CLUSTER_FOLLOWS_WORKFLOWS = 1,
+    /* Nobody waits for what it reads: records come in larger pieces, up to 50 ms later, which
+     * spares the brokers (and this process) most of its fetches. */
+    CLUSTER_READS_AT_LEISURE = 2
+};
+
+struct cluster;
+
+struct cluster_ops {
+    /* Schemas are published and read to their end, workflows too: the service may begin. Called
+     * once. */
+    void (*ready)(void *ctx);
+};
+
+struct cluster {
+    struct service_context *service; /* borrowed; config, loop, clock, metrics, http */
+    struct broker *broker;
+    struct codec *codec;
+    struct topics topics;
+    struct workflow_registry *workflows; /* NULL unless CLUSTER_FOLLOWS_WORKFLOWS */
+    int32_t partition_count;             /* N of commands and events */
+    bool ready;
+    struct heap_arena scratch; /* reset by whoever handles a callback, at its start */
+    const struct cluster_ops *ops;
+    void *ctx;
+    struct cluster_private *private;
+};
+
+/* New. RETRY "BrokerUnavailable" when nothing answers in start.timeout.ms, REJECT "TopicsMissing"
+ * with what to do. */
+enum error_class cluster_open(struct service_context *service, unsigned flags,
+                              const struct cluster_ops *ops, void *ctx,
+                              struct cluster **ret_cluster, struct error *ret_error);
+/* The same over a broker that is there already (stolen, also on failure): for tests and the
+ * simulation. */
+enum error_class cluster_open_on(struct service_context *service, struct broker *broker,
+                                 unsigned flags, const struct cluster_ops *ops, void *ctx,
+                                 struct cluster **ret_cluster, struct error *ret_error);
+void cluster_close(struct cluster *cluster);
+
+/* Encodes and appends with key = order_id and the order's partition (of N) unless `partition` >= 0.
+ * RETRY: queue full. */
+enum error_class cluster_append(struct cluster *cluster, enum broker_producer producer,
+                                const char *topic, int32_t partition, struct text key,
+                                enum record_kind kind, const void *record, broker_appended done,
+                                void *ctx, uint64_t token, struct error *ret_error);
+
+/* Reads `<p>.schemas` (or `<p>.workflows`) to its present end, then calls `done` (false: no answer
+ * within a few seconds). For an unknown fingerprint or workflow version: the record that needs it
+ * waits until then. */
+void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
+                             void *ctx);
+void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
+                               void *ctx);
+
+/* A dead letter: the original key, bytes and headers with __streams.errors.* headers that say where
+ * it came from and why. Effects producer. */
+enum error_class cluster_dead_letter(struct cluster *cluster, const struct broker_record *record,
+                                     const char *code, const char *message, broker_appended done,
+                                     void *ctx, uint64_t token, struct error *ret_error);
+
+/* An OperatorAlert about a partition or an instance rather than an order (effects producer, fire
+ * and forget; also logged). */
+void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
+                   const char *message);
+/* Likewise about an agent, raised or closed; any instance may close what another one raised. */
+void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
+                         const char *message);
+
+#endif
