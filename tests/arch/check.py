@@ -15,29 +15,33 @@ import re
 import subprocess
 import sys
 
+from words import WORDS
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Each layer with what it may include beside itself: the arrows of the tree, which are also the link
-# lines of its CMake targets.
-MAY_INCLUDE = {
-    "base": set(),
-    "engine": {"base"},
-    "platform": {"base"},
-    "schemas": {"engine", "base"},
-    "workflow": {"engine", "base"},
-    "statestore": {"engine", "base"},
-    "kafka": {"platform", "base"},
-    "replica": {"kafka", "platform", "statestore", "workflow", "schemas", "engine", "base",
-                "services"},
-    "leader": {"replica", "kafka", "platform", "schemas", "engine", "base"},
-    "services": {"leader", "replica", "kafka", "platform", "statestore", "workflow", "schemas",
-                 "engine", "base"},
-    "cli": {"services", "leader", "replica", "kafka", "platform", "statestore", "workflow",
-            "schemas", "engine", "base"},
-    "tools": {"cli", "services", "leader", "replica", "kafka", "platform", "statestore",
-              "workflow", "schemas", "engine", "base"},
+# The arrows of the tree: each layer with the layers that its CMake target links to. A layer may
+# include itself and whatever its arrows lead to.
+ARROWS = {
+    "base": (),
+    "engine": ("base",),
+    "platform": ("base",),
+    "schemas": ("engine",),
+    "workflow": ("engine",),
+    "statestore": ("engine",),
+    "kafka": ("platform",),
+    "replica": ("kafka", "statestore", "workflow", "schemas"),
+    "leader": ("replica",),
+    "services": ("leader",),
+    "cli": ("services",),
+    "tools": ("cli",),
 }
-LAYERS = tuple(MAY_INCLUDE)
-FOLDERS = LAYERS + ("tests", "examples", "scripts", ".ci")
+LAYERS = tuple(ARROWS)
+FOLDERS = LAYERS + ("include", "tests", "examples", "scripts", ".ci")
+
+
+def reached_from(layer):
+    """The layers that may be included, itself apart."""
+    return {name for near in ARROWS[layer] for name in {near, *reached_from(near)}}
+
 
 # The engine's own diet of system headers.
 ENGINE_HEADERS = {
@@ -106,7 +110,7 @@ def files(*suffixes, folders=FOLDERS):
                 yield str(path.relative_to(ROOT)), path.read_text(errors="replace")
 
 
-def c_files(folders=LAYERS + ("tests", "examples")):
+def c_files(folders=LAYERS + ("include", "tests", "examples")):
     return files(".c", ".h", folders=folders)
 
 
@@ -143,15 +147,43 @@ def calls(text, names):
 
 
 @check
-def layers_include_only_what_is_to_their_right():
+def includes_follow_the_arrows():
     for path, text in c_files(LAYERS):
         layer = path.split("/")[0]
         for line, name in includes(text, r'"([^"]+)"'):
             target = name.split("/")[0]
             if "/" not in name or target not in LAYERS:
                 yield path, line, f'"{name}" is not a path from the root of the tree'
-            elif target != layer and target not in MAY_INCLUDE[layer]:
+            elif target != layer and target not in reached_from(layer):
                 yield path, line, f"{layer} must not include {target}: {name}"
+
+
+@check
+def cmake_links_follow_the_arrows():
+    for path in sorted(ROOT.glob("*/CMakeLists.txt")) + sorted(ROOT.glob("services/*/*.txt")):
+        layer = path.relative_to(ROOT).parts[0]
+        if layer not in LAYERS:
+            continue
+        name = path.relative_to(ROOT)
+        for call in re.finditer(r"reeve_library\(([^)]*)\)", path.read_text()):
+            for target in re.findall(r"\breeve-(\w+)", call.group(1))[1:]:
+                if (ROOT / "services" / target).exists():
+                    target = "services"
+                if target not in reached_from(layer):
+                    line = line_at(path.read_text(), call.start())
+                    yield str(name), line, f"{layer} must not link to {target}"
+
+
+@check
+def struct_and_enum_tags_are_unique():
+    homes = {}
+    for path, text in c_files(LAYERS):
+        for match in re.finditer(r"^(?:static |typedef )*(struct|enum|union) (\w+)\s*\{",
+                                 code_of(text), re.M):
+            home = (path, line_at(text, match.start()))
+            other = homes.setdefault(match.group(2), home)
+            if other != home:
+                yield *home, f"{match.group(2)} is also defined at {other[0]}:{other[1]}"
 
 
 @check
@@ -309,6 +341,26 @@ def sources_name_their_licence():
     for path, text in files(".c", ".h", ".py", ".sh", ".cmake", ""):
         if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.split("\n")[:3]):
             yield path, 1, "no SPDX-License-Identifier: Apache-2.0 in the first lines"
+
+
+# ---- language ------------------------------------------------------------------------------------
+
+
+@check
+def text_is_in_the_words_of_the_field():
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True,
+                            check=True).stdout.split("\0")
+    for path in filter(None, listed):
+        if path.startswith(("examples/data/", "tests/arch/words.py", "LICENSE")):
+            continue
+        try:
+            text = (ROOT / path).read_text(encoding="utf-8")
+        except (UnicodeDecodeError, FileNotFoundError):
+            continue
+        for pattern, instead in WORDS.items():
+            for match in re.finditer(pattern, text):
+                line = line_at(text, match.start())
+                yield path, line, f'"{match.group(0)}": {instead}'
 
 
 def warnings():

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words and phrases that do not belong in reeve's text, each with what to write instead.
+
+The keys are regular expressions over whole files: code, comments, documentation, scripts. An
+underscore counts as a letter, so a word inside a longer identifier does not match."""
+
+WORDS = {
+    r"\b([Nn]obody|[Ss]omebody|[Ww]hoever)\b": "name the process or the person",
+    r"\bdeeds?\b": "operation",
+    r"\bmend(s|ed|ing)?\b": "fix, repair",
+    r"\b(is|are|was|were) no (?!longer\b|more\b|such\b|way\b|less\b)[a-z]+": "write 'is not a'",
+    r"\bso many\b": "N, this many",
+    r", too(?=[.;:)]|$)": "also, earlier in the sentence",
+    r"\b(is|are) fine\b|: fine\b": "is allowed, OK",
+    r"\bfor good\b": "permanently",
+    r"\bonce a while\b": "periodically",
+    r"\bbeside\b": "besides, next to",
+    r"\b[Ss]trangers?\b": "third-party client",
+    r"\b(log|topic|record|brokers?|header|file) tells?\b": "according to, shows",
+    r"\b(says?|said|saying) so\b": "reports it",
+    r"(?<![Dd]ead )\bparked\b": "waiting",
+    r"\b[Jj]udge[sd]?\b|\b[Jj]udgements?\b": "validate, decide",
+    r"\bshelf\b": "pool",
+    r"\blanes?\b": "queue",
+    r"\bill\b": "unhealthy",
+    r"\bwell (agents?|instances?)\b": "healthy",
+    r"\bis told\b|\bare told\b": "active voice: X notifies Y",
+    r"\bleisure\b": "name the delay",
+    r"\bwho (dies|crashes|owns|reads|writes)\b": "the process that",
+    r"\bin vain\b": "without effect",
+}
