@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the scripts share. To be sourced; sets strict mode and REEVE_ROOT, REEVE_CACHE.
+# Functions that the scripts share. Sourced; sets strict mode, REEVE_ROOT and REEVE_CACHE.
 
 set -euo pipefail
 
@@ -11,7 +11,7 @@ REEVE_CACHE=${REEVE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/reeve}
 # Debian's own interpreter, which sees Debian's python3-* packages; the one in PATH may not.
 REEVE_PYTHON=/usr/bin/python3
 
-# say WORDS...: one line to the person who waits, on stderr, named after the script.
+# say WORDS...: one progress line on stderr, prefixed with the name of the script.
 say() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
 }
@@ -21,7 +21,7 @@ die() {
     exit 1
 }
 
-# usage_of FILE: the comment at the head of a script, without its marks, is its help.
+# usage_of FILE: prints the comment at the head of a script, which is its help.
 usage_of() {
     awk 'NR > 3 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$1"
 }
@@ -30,7 +30,7 @@ have_package() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# wait_until SECONDS COMMAND...: runs COMMAND until it succeeds; fails when the time is over.
+# wait_until SECONDS COMMAND...: runs COMMAND until it succeeds; fails after SECONDS.
 wait_until() {
     local deadline=$((SECONDS + $1))
     shift
@@ -40,7 +40,7 @@ wait_until() {
     done
 }
 
-# is_process PID TEXT: PID runs and TEXT is in its command line, so it is the one we mean.
+# is_process PID TEXT: PID is running and its command line contains TEXT.
 is_process() {
     [ -n "$1" ] && [ -r "/proc/$1/cmdline" ] &&
         tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$2"
@@ -50,8 +50,8 @@ not_process() {
     ! is_process "$@"
 }
 
-# free_ports COUNT: ports of 127.0.0.1 that nobody listens on, one a line. They lie outside of the
-# kernel's ephemeral range, so that no outgoing connection takes one while its server restarts.
+# free_ports COUNT: unused ports of 127.0.0.1, one per line, outside the kernel's ephemeral range, so
+# that no outgoing connection takes one while its server restarts.
 free_ports() {
     "$REEVE_PYTHON" - "$1" <<'PY'
 import random

@@ -5,8 +5,8 @@
 
 restart:  of two static members one is killed and started again at once; ms from the SIGKILL until
           the first order of one of its partitions is Processed, at each of the restarts.
-takeover: the owner of one partition that has so many open orders is killed, and its standby takes
-          over; ms from its last Decision until the Claim and until the first Decision of the other.
+takeover: the owner of a partition with --orders open orders is killed and its standby takes over;
+          ms from its last Decision until the Claim and until the first Decision of the other.
 
 scripts/bench runs it, with PYTHONPATH (tests/kafka), REEVE (the executable) and REEVE_BOOTSTRAP."""
 
