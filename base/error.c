@@ -14,10 +14,10 @@ enum error_class error_set(struct error *ret_error, enum error_class class, cons
     if (ret_error == NULL)
         return class;
     ret_error->class = class;
-    (void)snprintf(ret_error->code, sizeof(ret_error->code), "%s", code);
+    snprintf(ret_error->code, sizeof(ret_error->code), "%s", code);
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(ret_error->message, sizeof(ret_error->message), format, arguments);
+    vsnprintf(ret_error->message, sizeof(ret_error->message), format, arguments);
     va_end(arguments);
     return class;
 }

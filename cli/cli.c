@@ -96,7 +96,7 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
 
 int cli_fail(const struct cli *cli, const struct error *error)
 {
-    (void)fprintf(cli->err, "reeve: %s\n", error->message);
+    fprintf(cli->err, "reeve: %s\n", error->message);
     if (strcmp(error->code, "Usage") == 0)
         return EXIT_CODE_USAGE;
     return (int)exit_code_of(error);
@@ -105,15 +105,15 @@ int cli_fail(const struct cli *cli, const struct error *error)
 int cli_usage(const struct cli *cli, const char *format, ...)
 {
     va_list args;
-    (void)fputs("reeve: ", cli->err);
+    fputs("reeve: ", cli->err);
     va_start(args, format);
-    (void)vfprintf(cli->err, format, args);
+    vfprintf(cli->err, format, args);
     va_end(args);
     if (cli->verb == NULL || cli->verb->name == NULL)
-        (void)fprintf(cli->err, "\nTry: reeve%s%s --help\n", cli->noun != NULL ? " " : "",
-                      cli->noun != NULL ? cli->noun->name : "");
+        fprintf(cli->err, "\nTry: reeve%s%s --help\n", cli->noun != NULL ? " " : "",
+                cli->noun != NULL ? cli->noun->name : "");
     else
-        (void)fprintf(cli->err, "\nTry: reeve %s %s --help\n", cli->noun->name, cli->verb->name);
+        fprintf(cli->err, "\nTry: reeve %s %s --help\n", cli->noun->name, cli->verb->name);
     return EXIT_CODE_USAGE;
 }
 
@@ -147,7 +147,7 @@ static int unknown_flag(const struct cli *cli, const char *argument)
         names[count++] = flag->name;
     for (size_t i = 0; i < config_keys_count && count < sizeof(names) / sizeof(names[0]); i++)
         names[count++] = config_keys[i].name;
-    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
     const char *nearest = config_nearest(name, names, count);
     if (nearest == NULL)
         return cli_usage(cli, "unknown flag %.80s", argument);

@@ -9,19 +9,19 @@ enum { SUMMARY_COLUMN = 28, HELP_COLUMNS = 96 };
 
 static void print_examples(FILE *out, const char *examples)
 {
-    (void)fputs("Examples:\n", out);
+    fputs("Examples:\n", out);
     while (*examples != '\0') {
         size_t size = strcspn(examples, "\n");
-        (void)fprintf(out, "  %.*s\n", (int)size, examples);
+        fprintf(out, "  %.*s\n", (int)size, examples);
         examples += size + (examples[size] == '\n');
     }
 }
 
 static void print_synopsis(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
-    (void)fprintf(out, "reeve %s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
-                  verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
-                  verb->arguments != NULL ? verb->arguments : "");
+    fprintf(out, "reeve %s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
+            verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
+            verb->arguments != NULL ? verb->arguments : "");
 }
 
 /* `text` in lines that fit HELP_COLUMNS; out stands at column `indent`, where the others begin
@@ -32,41 +32,41 @@ static void print_wrapped(FILE *out, const char *text, size_t indent)
     while (*text != '\0') {
         size_t word = strcspn(text, " ");
         if (column > indent && column + 1 + word > HELP_COLUMNS) {
-            (void)fprintf(out, "\n%*s", (int)indent, "");
+            fprintf(out, "\n%*s", (int)indent, "");
             column = indent;
         }
-        (void)fprintf(out, "%s%.*s", column > indent ? " " : "", (int)word, text);
+        fprintf(out, "%s%.*s", column > indent ? " " : "", (int)word, text);
         column += word + (column > indent);
         text += word + strspn(text + word, " ");
     }
-    (void)fputc('\n', out);
+    fputc('\n', out);
 }
 
 static void print_row(FILE *out, const char *left, const char *right)
 {
     if (strlen(left) + 4 > SUMMARY_COLUMN)
-        (void)fprintf(out, "  %s\n%*s", left, SUMMARY_COLUMN, "");
+        fprintf(out, "  %s\n%*s", left, SUMMARY_COLUMN, "");
     else
-        (void)fprintf(out, "  %-*s", SUMMARY_COLUMN - 2, left);
+        fprintf(out, "  %-*s", SUMMARY_COLUMN - 2, left);
     print_wrapped(out, right, SUMMARY_COLUMN);
 }
 
 static void print_verb_row(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
     char left[128];
-    (void)snprintf(left, sizeof(left), "%s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
-                   verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
-                   verb->arguments != NULL ? verb->arguments : "");
+    snprintf(left, sizeof(left), "%s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
+             verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
+             verb->arguments != NULL ? verb->arguments : "");
     print_row(out, left, verb->summary);
 }
 
 static void print_flags(FILE *out, const struct cli_verb *verb)
 {
     char left[128];
-    (void)fputs("\nFlags:\n", out);
+    fputs("\nFlags:\n", out);
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++) {
-        (void)snprintf(left, sizeof(left), "--%s%s%s", flag->name, flag->value != NULL ? " " : "",
-                       flag->value != NULL ? flag->value : "");
+        snprintf(left, sizeof(left), "--%s%s%s", flag->name, flag->value != NULL ? " " : "",
+                 flag->value != NULL ? flag->value : "");
         print_row(out, left, flag->doc);
     }
     if (verb->output)
@@ -77,26 +77,26 @@ static void print_flags(FILE *out, const struct cli_verb *verb)
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
     print_examples(out, verb->examples);
-    (void)fputs("\n", out);
+    fputs("\n", out);
     print_synopsis(out, noun, verb);
-    (void)fputs("\n  ", out);
+    fputs("\n  ", out);
     print_wrapped(out, verb->summary, 2);
     print_flags(out, verb);
     if (verb->config_services == 0)
         return;
-    (void)fputs("\nConfiguration (flags, REEVE_... variables, or lines of a --config file;\n"
-                "`reeve config` shows the effective values):\n",
-                out);
+    fputs("\nConfiguration (flags, REEVE_... variables, or lines of a --config file;\n"
+          "`reeve config` shows the effective values):\n",
+          out);
     config_help(out, verb->config_services);
 }
 
 void cli_help_noun(FILE *out, const struct cli_noun *noun)
 {
     print_examples(out, noun->verbs[0].examples);
-    (void)fprintf(out, "\n%s: %s\n\nCommands:\n", noun->name, noun->summary);
+    fprintf(out, "\n%s: %s\n\nCommands:\n", noun->name, noun->summary);
     for (size_t i = 0; i < noun->verb_count; i++)
         print_verb_row(out, noun, &noun->verbs[i]);
-    (void)fprintf(out, "\n`reeve %s COMMAND --help` explains one of them.\n", noun->name);
+    fprintf(out, "\n`reeve %s COMMAND --help` explains one of them.\n", noun->name);
 }
 
 void cli_help_all(FILE *out)
@@ -104,27 +104,26 @@ void cli_help_all(FILE *out)
     print_examples(out, "reeve dev examples/workflows/three-steps.yaml\n"
                         "reeve submit order.json\n"
                         "reeve help import");
-    (void)fputs("\nreeve carries orders through multi-step workflows on Kafka: each completes as a "
-                "whole, or is\nundone, or an operator is told.\n\nCommands:\n",
-                out);
+    fputs("\nreeve carries orders through multi-step workflows on Kafka: each completes as a "
+          "whole, or is\nundone, or an operator is told.\n\nCommands:\n",
+          out);
     for (size_t n = 0; n < cli_nouns_count; n++) {
         for (size_t i = 0; i < cli_nouns[n]->verb_count; i++)
             print_verb_row(out, cli_nouns[n], &cli_nouns[n]->verbs[i]);
     }
-    (void)fputs("\nExit codes: 0 done; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
-                "a service does\nnot answer; 70 internal; 78 configuration.\n"
-                "`reeve help COMMAND` explains one command, with examples.\n",
-                out);
+    fputs("\nExit codes: 0 done; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
+          "a service does\nnot answer; 70 internal; 78 configuration.\n"
+          "`reeve help COMMAND` explains one command, with examples.\n",
+          out);
 }
 
 static void markdown_flags(FILE *out, const struct cli_verb *verb)
 {
     for (const struct cli_flag *flag = verb->flags; flag != NULL && flag->name != NULL; flag++)
-        (void)fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
-                      flag->value != NULL ? flag->value : "", flag->doc);
+        fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
+                flag->value != NULL ? flag->value : "", flag->doc);
     if (verb->output)
-        (void)fputs("- `--output table|json|jsonl`: for people (the default) or for programs.\n",
-                    out);
+        fputs("- `--output table|json|jsonl`: for people (the default) or for programs.\n", out);
 }
 
 void cli_help_markdown(FILE *out)
@@ -132,11 +131,11 @@ void cli_help_markdown(FILE *out)
     for (size_t n = 0; n < cli_nouns_count; n++) {
         for (size_t i = 0; i < cli_nouns[n]->verb_count; i++) {
             const struct cli_verb *verb = &cli_nouns[n]->verbs[i];
-            (void)fputs("### `", out);
+            fputs("### `", out);
             print_synopsis(out, cli_nouns[n], verb);
-            (void)fprintf(out, "`\n\n%s\n\n```sh\n%s\n```\n\n", verb->summary, verb->examples);
+            fprintf(out, "`\n\n%s\n\n```sh\n%s\n```\n\n", verb->summary, verb->examples);
             markdown_flags(out, verb);
-            (void)fputs("\n", out);
+            fputs("\n", out);
         }
     }
 }

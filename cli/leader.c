@@ -128,19 +128,17 @@ static json_t *row_of(const struct role *role, enum cli_output output, bool appe
     json_t *since = time_of(log->since_ms);
     json_t *progress = time_of(log->progress_at);
     json_t *row = json_object();
-    (void)json_object_set_new(row, "role", json_string(role->name));
-    (void)json_object_set_new(row, "leader",
-                              log->term < 0 ? json_null() : json_string(log->instance));
-    (void)json_object_set_new(row, "term", log->term < 0 ? json_null() : json_integer(log->term));
-    (void)json_object_set_new(row, "since", table ? people_age(since, now) : json_incref(since));
-    (void)json_object_set_new(row, "progress",
-                              table ? people_age(progress, now) : json_incref(progress));
-    (void)json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
-    (void)json_object_set_new(row, "rank", json_integer(log->rank));
-    (void)json_object_set_new(row, "leads",
-                              json_boolean(log->term >= 0 && !log->released &&
-                                           (!append_times || now <= log->last_ms + log->lease_ms)));
-    (void)json_object_set_new(row, "status", status_of(log, append_times, now));
+    json_object_set_new(row, "role", json_string(role->name));
+    json_object_set_new(row, "leader", log->term < 0 ? json_null() : json_string(log->instance));
+    json_object_set_new(row, "term", log->term < 0 ? json_null() : json_integer(log->term));
+    json_object_set_new(row, "since", table ? people_age(since, now) : json_incref(since));
+    json_object_set_new(row, "progress", table ? people_age(progress, now) : json_incref(progress));
+    json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
+    json_object_set_new(row, "rank", json_integer(log->rank));
+    json_object_set_new(row, "leads",
+                        json_boolean(log->term >= 0 && !log->released &&
+                                     (!append_times || now <= log->last_ms + log->lease_ms)));
+    json_object_set_new(row, "status", status_of(log, append_times, now));
     json_decref(since);
     json_decref(progress);
     return row;

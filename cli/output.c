@@ -104,7 +104,7 @@ void output_text(FILE *out, const char *text, size_t width)
     (void)clean(text, cell);
     if (width > 0)
         cut(cell, width);
-    (void)fputs(cell, out);
+    fputs(cell, out);
 }
 
 /* ---- cells ---- */
@@ -115,7 +115,7 @@ static const json_t *find(const json_t *row, const char *key)
     while (at != NULL && *key != '\0') {
         size_t size = strcspn(key, ".");
         char name[64];
-        (void)snprintf(name, sizeof(name), "%.*s", (int)size, key);
+        snprintf(name, sizeof(name), "%.*s", (int)size, key);
         at = json_object_get(at, name);
         key += size + (key[size] == '.');
     }
@@ -132,16 +132,16 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
         (void)clean(json_string_value(value), ret_cell);
         break;
     case JSON_INTEGER:
-        (void)snprintf(ret_cell, NUMBER_SIZE, "%lld", (long long)json_integer_value(value));
+        snprintf(ret_cell, NUMBER_SIZE, "%lld", (long long)json_integer_value(value));
         break;
     case JSON_REAL:
-        (void)snprintf(ret_cell, NUMBER_SIZE, "%.6g", json_real_value(value));
+        snprintf(ret_cell, NUMBER_SIZE, "%.6g", json_real_value(value));
         break;
     case JSON_TRUE:
-        (void)snprintf(ret_cell, NUMBER_SIZE, "yes");
+        snprintf(ret_cell, NUMBER_SIZE, "yes");
         break;
     case JSON_FALSE:
-        (void)snprintf(ret_cell, NUMBER_SIZE, "no");
+        snprintf(ret_cell, NUMBER_SIZE, "no");
         break;
     case JSON_NULL:
         break;
@@ -157,7 +157,7 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
 
 static void pad(FILE *out, size_t columns)
 {
-    (void)fprintf(out, "%*s", (int)columns, "");
+    fprintf(out, "%*s", (int)columns, "");
 }
 
 static void print_cell(const struct output *output, size_t at, const char *cell)
@@ -168,7 +168,7 @@ static void print_cell(const struct output *output, size_t at, const char *cell)
         pad(output->out, 2);
     if (output->columns[at].right && width > columns)
         pad(output->out, width - columns);
-    (void)fputs(cell, output->out);
+    fputs(cell, output->out);
     if (!output->columns[at].right && !last && width > columns)
         pad(output->out, width - columns);
 }
@@ -194,7 +194,7 @@ static void print_table_single(struct output *output, const json_t *row)
     }
     for (size_t at = 0; at < output->column_count; at++) {
         cell_of(row, &output->columns[at], cell);
-        (void)fprintf(output->out, "%-*s  %s\n", (int)width, output->columns[at].title, cell);
+        fprintf(output->out, "%-*s  %s\n", (int)width, output->columns[at].title, cell);
     }
 }
 
@@ -208,7 +208,7 @@ static void print_table(struct output *output)
     if (!output->titled) {
         for (size_t at = 0; at < output->column_count; at++)
             print_cell(output, at, output->columns[at].title);
-        (void)fputc('\n', output->out);
+        fputc('\n', output->out);
         output->titled = true;
     }
     json_array_foreach(output->pending, index, row) {
@@ -216,9 +216,9 @@ static void print_table(struct output *output)
             cell_of(row, &output->columns[at], cell);
             print_cell(output, at, cell);
         }
-        (void)fputc('\n', output->out);
+        fputc('\n', output->out);
     }
-    (void)json_array_clear(output->pending);
+    json_array_clear(output->pending);
 }
 
 /* ---- rows ---- */
@@ -227,10 +227,10 @@ static void print_json(struct output *output, const json_t *row)
 {
     bool list = output->format == CLI_OUTPUT_JSON && !output->single;
     if (list)
-        (void)fputs(output->written == 0 ? "[\n" : ",\n", output->out);
-    (void)json_dumpf(row, output->out, JSON_FLAGS);
+        fputs(output->written == 0 ? "[\n" : ",\n", output->out);
+    json_dumpf(row, output->out, JSON_FLAGS);
     if (!list)
-        (void)fputc('\n', output->out);
+        fputc('\n', output->out);
     output->written++;
 }
 
@@ -247,7 +247,7 @@ void output_row(struct output *output, json_t *row)
         if (output->single) {
             print_table_single(output, row);
         } else {
-            (void)json_array_append(output->pending, row);
+            json_array_append(output->pending, row);
             if (json_array_size(output->pending) >= PIECE_ROWS)
                 print_table(output);
         }
@@ -262,7 +262,7 @@ void output_flush(struct output *output)
 {
     if (output->format == CLI_OUTPUT_TABLE && json_array_size(output->pending) > 0)
         print_table(output);
-    (void)fflush(output->out);
+    fflush(output->out);
 }
 
 bool output_finish(struct output *output)
@@ -271,7 +271,7 @@ bool output_finish(struct output *output)
         (json_array_size(output->pending) > 0 || !output->titled))
         print_table(output);
     if (output->format == CLI_OUTPUT_JSON && !output->single)
-        (void)fputs(output->written == 0 ? "[]\n" : "\n]\n", output->out);
+        fputs(output->written == 0 ? "[]\n" : "\n]\n", output->out);
     bool written = fflush(output->out) == 0 && ferror(output->out) == 0;
     json_decref(output->pending);
     free(output->widths);

@@ -24,12 +24,11 @@ void progress_duration(double seconds, char ret_text[PROGRESS_DURATION_SIZE])
 {
     long total = seconds < 1e9 ? (long)(seconds + 0.5) : 1000000000L;
     if (total < 60)
-        (void)snprintf(ret_text, PROGRESS_DURATION_SIZE, "%ld s", total);
+        snprintf(ret_text, PROGRESS_DURATION_SIZE, "%ld s", total);
     else if (total < 3600)
-        (void)snprintf(ret_text, PROGRESS_DURATION_SIZE, "%ld min %ld s", total / 60, total % 60);
+        snprintf(ret_text, PROGRESS_DURATION_SIZE, "%ld min %ld s", total / 60, total % 60);
     else
-        (void)snprintf(ret_text, PROGRESS_DURATION_SIZE, "%ld h %ld min", total / 3600,
-                       total / 60 % 60);
+        snprintf(ret_text, PROGRESS_DURATION_SIZE, "%ld h %ld min", total / 3600, total / 60 % 60);
 }
 
 void progress_show(struct progress *progress, uint64_t done, uint64_t total, double share)
@@ -44,23 +43,22 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total, dou
         share = (double)done / (double)total;
     if (share > 0)
         progress_duration(seconds * (1 - share) / share, left);
-    (void)fprintf(progress->out, "%s%" PRIu64, progress->terminal ? "\r" : "", done);
+    fprintf(progress->out, "%s%" PRIu64, progress->terminal ? "\r" : "", done);
     if (total > 0)
-        (void)fprintf(progress->out, " of %" PRIu64, total);
-    (void)fprintf(progress->out, " %s, %.0f/s", progress->what,
-                  seconds > 0 ? (double)done / seconds : 0);
+        fprintf(progress->out, " of %" PRIu64, total);
+    fprintf(progress->out, " %s, %.0f/s", progress->what, seconds > 0 ? (double)done / seconds : 0);
     if (share > 0)
-        (void)fprintf(progress->out, ", %.0f %%, %s left", 100 * share, left);
+        fprintf(progress->out, ", %.0f %%, %s left", 100 * share, left);
     /* Whatever a longer line before left behind. */
-    (void)fputs(progress->terminal ? "\033[K" : "\n", progress->out);
-    (void)fflush(progress->out);
+    fputs(progress->terminal ? "\033[K" : "\n", progress->out);
+    fflush(progress->out);
     progress->shown = true;
 }
 
 double progress_end(struct progress *progress)
 {
     if (progress->shown && progress->terminal)
-        (void)fputs("\r\033[K", progress->out);
+        fputs("\r\033[K", progress->out);
     double seconds = (double)(clock_mono_ms(progress->clock) - progress->began_ms) / 1000;
     return seconds > 0.001 ? seconds : 0.001;
 }

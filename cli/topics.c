@@ -32,7 +32,7 @@ static void on_finding(void *ctx, enum topics_finding finding, const char *topic
     answer->counts[finding]++;
     /* Too long for a column, and the first thing to know. */
     if (strcmp(topic, TOPICS_BROKERS) == 0 && answer->cli->output == CLI_OUTPUT_TABLE) {
-        (void)fprintf(answer->cli->err, "reeve: %s\n", line);
+        fprintf(answer->cli->err, "reeve: %s\n", line);
         return;
     }
     answer->rows++;
@@ -66,10 +66,10 @@ static int summary(struct cli *cli, const struct answer *answer, bool applied)
 {
     uint32_t differs = answer->counts[TOPICS_DIFFERS];
     if (cli->output == CLI_OUTPUT_TABLE && applied)
-        (void)fprintf(cli->err, "%u created, %u changed, %u not as they should be\n",
-                      answer->counts[TOPICS_CREATED], answer->counts[TOPICS_CHANGED], differs);
+        fprintf(cli->err, "%u created, %u changed, %u not as they should be\n",
+                answer->counts[TOPICS_CREATED], answer->counts[TOPICS_CHANGED], differs);
     else if (cli->output == CLI_OUTPUT_TABLE && differs == 0)
-        (void)fprintf(cli->err, "all topics are as they should be\n");
+        fprintf(cli->err, "all topics are as they should be\n");
     return differs == 0 ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;
 }
 

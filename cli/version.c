@@ -21,8 +21,8 @@ static int run_schemas(struct cli *cli)
     struct output *out = output_new(cli->out, cli->output, schema_columns, 2);
     for (int kind = 1; kind < RECORD_KIND_COUNT; kind++) {
         char fingerprint[17];
-        (void)snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
-                       codec_fingerprint(codec, (enum record_kind)kind));
+        snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64,
+                 codec_fingerprint(codec, (enum record_kind)kind));
         output_row(out, json_pack("{s:s, s:s}", "record", record_kind_name((enum record_kind)kind),
                                   "fingerprint", fingerprint));
     }
@@ -35,7 +35,7 @@ static int run(struct cli *cli)
     if (cli_flag_given(cli, "schemas"))
         return run_schemas(cli);
     if (cli->output == CLI_OUTPUT_TABLE) {
-        (void)fprintf(cli->out, "reeve %s\n", REEVE_VERSION);
+        fprintf(cli->out, "reeve %s\n", REEVE_VERSION);
         return EXIT_CODE_OK;
     }
     struct output *out = output_new(cli->out, cli->output, columns, 2);

@@ -88,7 +88,7 @@ void kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value)
 void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value)
 {
     char text[NUMBER_SIZE];
-    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    snprintf(text, sizeof(text), "%" PRId64, value);
     kafka_conf_set(conf, name, text);
 }
 
@@ -122,14 +122,13 @@ rd_kafka_conf_t *kafka_conf_new(const struct broker_kafka *kafka, const char *ro
         const struct kafka_setting *setting = &kafka->settings[i];
         if (rd_kafka_conf_set(conf, setting->name, setting->value, reason, sizeof(reason)) !=
             RD_KAFKA_CONF_OK) {
-            (void)error_set(ret_error, ERROR_REJECT, "Config", "kafka.%s: %s", setting->name,
-                            reason);
+            error_set(ret_error, ERROR_REJECT, "Config", "kafka.%s: %s", setting->name, reason);
             rd_kafka_conf_destroy(conf);
             return NULL;
         }
     }
     char client_id[REASON_SIZE];
-    (void)snprintf(client_id, sizeof(client_id), "%s-%s", kafka->client_id, role);
+    snprintf(client_id, sizeof(client_id), "%s-%s", kafka->client_id, role);
     kafka_conf_set(conf, "client.id", client_id);
     kafka_conf_set(conf, "log.queue", "true");
     kafka_conf_set(conf, "allow.auto.create.topics", "false");

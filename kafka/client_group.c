@@ -124,7 +124,7 @@ static void answer(struct kafka_group *group, struct request *request, int64_t o
     struct error error = {.class = ERROR_OK};
     DL_DELETE(group->requests, request);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        (void)kafka_error_set(&error, code, what, group->topic, request->partition);
+        kafka_error_set(&error, code, what, group->topic, request->partition);
     if (request->done != NULL && !group->leaving)
         request->done(request->ctx, request->partition, offset, &error);
     free(request);
@@ -288,16 +288,16 @@ static void on_error(struct kafka_group *group, rd_kafka_event_t *event)
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
     rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(group->handle.rk, reason, sizeof(reason));
     if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
-        (void)error_set(&error, ERROR_REJECT, "Config",
-                        "group %s: another process with instance.id %s has taken this one's place: "
-                        "two run with the same name",
-                        group->name, group->kafka->group_instance_id);
+        error_set(&error, ERROR_REJECT, "Config",
+                  "group %s: another process with instance.id %s has taken this one's place: "
+                  "two run with the same name",
+                  group->name, group->kafka->group_instance_id);
     else if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
-        (void)error_set(&error, ERROR_FATAL, rd_kafka_err2name(fatal), "group %s: %s", group->name,
-                        reason);
+        error_set(&error, ERROR_FATAL, rd_kafka_err2name(fatal), "group %s: %s", group->name,
+                  reason);
     else
-        (void)error_set(&error, ERROR_RETRY, rd_kafka_err2name(code), "group %s: %s", group->name,
-                        rd_kafka_event_error_string(event));
+        error_set(&error, ERROR_RETRY, rd_kafka_err2name(code), "group %s: %s", group->name,
+                  rd_kafka_event_error_string(event));
     if (!group->leaving)
         group->ops->error(group->ctx, &error);
 }

@@ -30,7 +30,7 @@ void kafka_shortfall_add(struct kafka_shortfall *shortfall,
                          const struct rd_kafka_metadata_topic *topic)
 {
     if (topic->err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED && shortfall->hidden[0] == '\0')
-        (void)snprintf(shortfall->hidden, sizeof(shortfall->hidden), "%.80s", topic->topic);
+        snprintf(shortfall->hidden, sizeof(shortfall->hidden), "%.80s", topic->topic);
     for (int i = 0; i < topic->partition_cnt; i++) {
         const struct rd_kafka_metadata_partition *partition = &topic->partitions[i];
         int needed = topics_min_insync(partition->replica_cnt);
@@ -40,14 +40,14 @@ void kafka_shortfall_add(struct kafka_shortfall *shortfall,
         if (shortfall->missing++ > 0)
             continue;
         if (partition->leader < 0)
-            (void)snprintf(shortfall->first, sizeof(shortfall->first),
-                           "%.80s[%" PRId32 "] has no leader", topic->topic, partition->id);
+            snprintf(shortfall->first, sizeof(shortfall->first), "%.80s[%" PRId32 "] has no leader",
+                     topic->topic, partition->id);
         else
-            (void)snprintf(shortfall->first, sizeof(shortfall->first),
-                           "%.80s[%" PRId32 "] has %d of %d replicas in sync and needs %d "
-                           "(min.insync.replicas)",
-                           topic->topic, partition->id, partition->isr_cnt, partition->replica_cnt,
-                           needed);
+            snprintf(shortfall->first, sizeof(shortfall->first),
+                     "%.80s[%" PRId32 "] has %d of %d replicas in sync and needs %d "
+                     "(min.insync.replicas)",
+                     topic->topic, partition->id, partition->isr_cnt, partition->replica_cnt,
+                     needed);
     }
 }
 
@@ -55,15 +55,15 @@ bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_co
                           size_t size)
 {
     if (shortfall->hidden[0] != '\0') {
-        (void)snprintf(ret_text, size, MAY_NOT "%s: grant it Read there", shortfall->hidden);
+        snprintf(ret_text, size, MAY_NOT "%s: grant it Read there", shortfall->hidden);
         return true;
     }
     if (shortfall->missing == 0)
         return false;
-    (void)snprintf(ret_text, size,
-                   "%" PRIu32 " of %" PRIu32 " partitions take no records: %s; %d broker%s up",
-                   shortfall->missing, shortfall->partitions, shortfall->first, broker_count,
-                   broker_count == 1 ? " is" : "s are");
+    snprintf(ret_text, size,
+             "%" PRIu32 " of %" PRIu32 " partitions take no records: %s; %d broker%s up",
+             shortfall->missing, shortfall->partitions, shortfall->first, broker_count,
+             broker_count == 1 ? " is" : "s are");
     return true;
 }
 
@@ -78,10 +78,10 @@ static bool stalled(const struct broker_kafka *kafka, char *ret_text, size_t siz
     int64_t waited_ms = clock_mono_ms(loop_clock(kafka->loop)) - health->stalled_since_ms;
     if (waited_ms < STALL_MS)
         return false;
-    (void)snprintf(ret_text, size,
-                   "the brokers have acknowledged nothing for %" PRId64 " s while %" PRIu32
-                   " wait for it: are enough of them up, and a majority of the controllers?",
-                   waited_ms / 1000, producer->outstanding);
+    snprintf(ret_text, size,
+             "the brokers have acknowledged nothing for %" PRId64 " s while %" PRIu32
+             " wait for it: are enough of them up, and a majority of the controllers?",
+             waited_ms / 1000, producer->outstanding);
     return true;
 }
 
@@ -89,11 +89,11 @@ bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size)
 {
     const struct broker_kafka *kafka = kafka_of(broker);
     if (!kafka->health.connected) {
-        (void)snprintf(ret_text, size, "no broker answers");
+        snprintf(ret_text, size, "no broker answers");
         return true;
     }
     if (kafka->health.shortfall[0] != '\0') {
-        (void)snprintf(ret_text, size, "%s", kafka->health.shortfall);
+        snprintf(ret_text, size, "%s", kafka->health.shortfall);
         return true;
     }
     return stalled(kafka, ret_text, size);

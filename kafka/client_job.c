@@ -109,12 +109,12 @@ void kafka_jobs_deinit(struct kafka_jobs *jobs)
     pthread_cond_broadcast(&jobs->wanted);
     pthread_mutex_unlock(&jobs->lock);
     for (uint32_t i = 0; i < jobs->thread_count; i++)
-        (void)pthread_join(jobs->threads[i], NULL);
+        pthread_join(jobs->threads[i], NULL);
     finish(jobs);
     assert(jobs->pending == 0);
     loop_wakeup_close(&jobs->wakeup);
-    (void)pthread_cond_destroy(&jobs->wanted);
-    (void)pthread_mutex_destroy(&jobs->lock);
+    pthread_cond_destroy(&jobs->wanted);
+    pthread_mutex_destroy(&jobs->lock);
 }
 
 /* ---- clients that end ---- */
@@ -159,7 +159,7 @@ void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
         if (pthread_clockjoin_np(ends->threads[i], NULL, CLOCK_MONOTONIC, &until) == 0)
             continue;
         log_warning("a kafka client does not end: it is left to itself");
-        (void)pthread_detach(ends->threads[i]);
+        pthread_detach(ends->threads[i]);
     }
     free(ends->threads);
     *ends = (struct kafka_ends){.threads = NULL};

@@ -126,10 +126,10 @@ static void tell_all(const struct kafka_members *ask)
         tell(ask, info);
         return;
     }
-    (void)error_set(&error, ERROR_RETRY, "GroupUnknown", "group %s: %s", ask->group,
-                    info == NULL                              ? rd_kafka_err2str(ask->code)
-                    : info->err != RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_err2str(info->err)
-                                                              : info->state);
+    error_set(&error, ERROR_RETRY, "GroupUnknown", "group %s: %s", ask->group,
+              info == NULL                              ? rd_kafka_err2str(ask->code)
+              : info->err != RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_err2str(info->err)
+                                                        : info->state);
     ask->done(ask->ctx, NULL, 0, &error);
 }
 

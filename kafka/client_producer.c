@@ -143,7 +143,7 @@ static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_
     }
     struct error error;
     const char *topic = rd_kafka_topic_name(message->rkt);
-    (void)kafka_error_set(&error, message->err, "append to", topic, message->partition);
+    kafka_error_set(&error, message->err, "append to", topic, message->partition);
     answer(producer, &producer->sent, append, -1, &error);
 }
 
@@ -248,7 +248,7 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
     }
     taken->error = calloc(1, sizeof(*taken->error));
     assert(taken->error != NULL);
-    (void)kafka_error_set(taken->error, code, "append to", append->topic, append->partition);
+    kafka_error_set(taken->error, code, "append to", append->topic, append->partition);
     list_add(&producer->refused, taken);
     loop_defer(kafka->loop, &producer->refuse);
     return ERROR_OK;
@@ -318,7 +318,7 @@ static void renew(struct kafka_producer *producer)
         log_error("no new producer", LOG_ERR(&error));
         loop_timer_after(producer->kafka->loop, &producer->renew_timer, RENEW_AGAIN_MS);
     }
-    (void)error_set(&error, ERROR_FATAL, "ProducerFatal", "the producer died: %s", reason);
+    error_set(&error, ERROR_FATAL, "ProducerFatal", "the producer died: %s", reason);
     answer_all(producer, &producer->sent, &error);
 }
 
@@ -369,7 +369,7 @@ void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
         rd_kafka_event_destroy(event);
     }
     struct error error;
-    (void)error_set(&error, ERROR_RETRY, "Closed", "the broker did not answer before the end");
+    error_set(&error, ERROR_RETRY, "Closed", "the broker did not answer before the end");
     answer_all(producer, &producer->sent, &error);
     answer_all(producer, &producer->refused, NULL);
     /* broker_append refuses by now. */

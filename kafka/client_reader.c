@@ -98,7 +98,7 @@ static void report_fatal(struct kafka_reader *reader, rd_kafka_resp_err_t code)
 {
     struct error error;
     stop_reading(reader);
-    (void)kafka_error_set(&error, code, "read", reader->topic, reader->partition);
+    kafka_error_set(&error, code, "read", reader->topic, reader->partition);
     error.class = ERROR_FATAL;
     reader->ops->error(reader->ctx, &error);
 }
@@ -194,7 +194,7 @@ static void offset_done(struct kafka_job *base)
     rd_kafka_resp_err_t code =
         ask->low.code != RD_KAFKA_RESP_ERR_NO_ERROR ? ask->low.code : ask->high.code;
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        (void)kafka_error_set(&error, code, "offsets of", ask->topic, ask->partition);
+        kafka_error_set(&error, code, "offsets of", ask->topic, ask->partition);
     if (ask->done != NULL)
         ask->done(ask->ctx, ask->low.offset, ask->high.offset, &error);
     free(ask);

@@ -42,7 +42,7 @@ enum error_class embedded_topic(struct embedded *embedded, const char *name, int
 {
     /* The cluster's thread misses a request that comes right after the one before, and looks again
      * only after a second. By now it is back in its poll(). */
-    (void)poll(NULL, 0, SETTLE_MS);
+    poll(NULL, 0, SETTLE_MS);
     rd_kafka_resp_err_t code = rd_kafka_mock_topic_create(embedded->cluster, name, partitions, 1);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)
         return ERROR_OK;

@@ -48,14 +48,14 @@ bool reeve_leader_wait(struct reeve_leader *leader, int64_t timeout_ms)
     int64_t now = clock_mono_ms(candidate->clock);
     int64_t until = now + timeout_ms;
     assert(candidate->leader == leader);
-    (void)pthread_mutex_lock(&candidate->mutex);
+    pthread_mutex_lock(&candidate->mutex);
     while (!candidate->cancelled && now < until) {
         struct timespec at = {until / 1000, until % 1000 * 1000000};
-        (void)pthread_cond_timedwait(&candidate->changed, &candidate->mutex, &at);
+        pthread_cond_timedwait(&candidate->changed, &candidate->mutex, &at);
         now = clock_mono_ms(candidate->clock);
     }
     bool cancelled = candidate->cancelled;
-    (void)pthread_mutex_unlock(&candidate->mutex);
+    pthread_mutex_unlock(&candidate->mutex);
     return !cancelled && reeve_leader_leads(leader);
 }
 
@@ -63,10 +63,10 @@ bool reeve_leader_wait(struct reeve_leader *leader, int64_t timeout_ms)
 
 static void set_cancelled(struct candidate *candidate, bool cancelled)
 {
-    (void)pthread_mutex_lock(&candidate->mutex);
+    pthread_mutex_lock(&candidate->mutex);
     candidate->cancelled = cancelled;
-    (void)pthread_cond_broadcast(&candidate->changed);
-    (void)pthread_mutex_unlock(&candidate->mutex);
+    pthread_cond_broadcast(&candidate->changed);
+    pthread_mutex_unlock(&candidate->mutex);
 }
 
 static void on_begin(void *ctx, int64_t token)
@@ -80,7 +80,7 @@ static void on_begin(void *ctx, int64_t token)
         return;
     }
     struct error error;
-    (void)error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
+    error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
     service_fail(candidate->service, &error);
 }
 
@@ -100,7 +100,7 @@ static void on_ended(struct loop *loop, struct loop_wakeup *wakeup, void *userda
     (void)wakeup;
     if (!candidate->running)
         return;
-    (void)pthread_join(candidate->thread, NULL);
+    pthread_join(candidate->thread, NULL);
     candidate->running = false;
     reeve_leader_ended(candidate->leader);
 }
@@ -129,8 +129,8 @@ static const struct cluster_ops cluster_ops = {.ready = on_ready};
 static void free_candidate(struct candidate *candidate)
 {
     loop_wakeup_close(&candidate->ended);
-    (void)pthread_cond_destroy(&candidate->changed);
-    (void)pthread_mutex_destroy(&candidate->mutex);
+    pthread_cond_destroy(&candidate->changed);
+    pthread_mutex_destroy(&candidate->mutex);
     free(candidate);
 }
 
@@ -143,11 +143,11 @@ static enum error_class start(struct service_context *context, void **ret_state,
     candidate->service = context;
     candidate->clock = context->clock;
     candidate->options = *arg_options;
-    (void)pthread_mutex_init(&candidate->mutex, NULL);
-    (void)pthread_condattr_init(&attributes);
-    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* that of clock_mono_ms */
-    (void)pthread_cond_init(&candidate->changed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&candidate->mutex, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* that of clock_mono_ms */
+    pthread_cond_init(&candidate->changed, &attributes);
+    pthread_condattr_destroy(&attributes);
     candidate->ended.fd = -1;
     arg_candidate = candidate;
     enum error_class class =
@@ -171,7 +171,7 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
     if (candidate->leader != NULL &&
         reeve_leader_election(candidate->leader)->state != ELECTION_READING)
         return true;
-    (void)snprintf(ret_reason, reason_size, "the log of the election is being read");
+    snprintf(ret_reason, reason_size, "the log of the election is being read");
     return false;
 }
 

@@ -29,11 +29,11 @@ bool disk_guard_trouble(const struct disk_guard *guard, char *ret_text, size_t s
 {
     if (!disk_guard_is_low(guard))
         return false;
-    (void)snprintf(ret_text, size,
-                   "only %lld MB are free in %s, less than disk.free.min.mb = %lld: nothing is "
-                   "decided or folded until there is room",
-                   megabytes(guard->free_bytes), guard->options.path,
-                   megabytes(guard->options.min_bytes));
+    snprintf(ret_text, size,
+             "only %lld MB are free in %s, less than disk.free.min.mb = %lld: nothing is "
+             "decided or folded until there is room",
+             megabytes(guard->free_bytes), guard->options.path,
+             megabytes(guard->options.min_bytes));
     return true;
 }
 

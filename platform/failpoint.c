@@ -102,7 +102,7 @@ static void read_environment(void)
 {
     const char *specification = getenv("REEVE_FAILPOINT");
     if (!failpoint_configure(specification)) {
-        (void)fprintf(stderr, "REEVE_FAILPOINT cannot be read: %s\n", specification);
+        fprintf(stderr, "REEVE_FAILPOINT cannot be read: %s\n", specification);
         _exit(64);
     }
 }
@@ -120,13 +120,13 @@ static bool act(const struct point *point)
 {
     switch (point->action) {
     case ACTION_KILL:
-        (void)fprintf(stderr, "failpoint %s: SIGKILL\n", point->name);
-        (void)kill(getpid(), SIGKILL);
+        fprintf(stderr, "failpoint %s: SIGKILL\n", point->name);
+        kill(getpid(), SIGKILL);
         for (;;)
             (void)pause();
     case ACTION_STOP:
-        (void)fprintf(stderr, "failpoint %s: SIGSTOP\n", point->name);
-        (void)kill(getpid(), SIGSTOP);
+        fprintf(stderr, "failpoint %s: SIGSTOP\n", point->name);
+        kill(getpid(), SIGSTOP);
         return false;
     case ACTION_ERROR:
         return true;
@@ -155,7 +155,7 @@ void failpoint_pass_of(const char *name, const char *detail, size_t size)
         read_environment();
     if (board.count == 0 || strlen(name) + 1 + size >= sizeof(full))
         return;
-    (void)snprintf(full, sizeof(full), "%s/%.*s", name, (int)size, detail);
+    snprintf(full, sizeof(full), "%s/%.*s", name, (int)size, detail);
     if (find_point(full) != NULL)
         (void)failpoint_pass(full);
 }

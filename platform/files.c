@@ -92,7 +92,7 @@ static int remove_entries(int dir_fd, int depth)
     DIR *dir = depth < TREE_DEPTH_MAX ? fdopendir(dir_fd) : NULL;
     if (dir == NULL) {
         int rc = depth < TREE_DEPTH_MAX ? errno : ELOOP;
-        (void)close(dir_fd);
+        close(dir_fd);
         return rc;
     }
     int rc = 0;
@@ -103,7 +103,7 @@ static int remove_entries(int dir_fd, int depth)
     }
     if (rc == 0)
         rc = errno;
-    (void)closedir(dir);
+    closedir(dir);
     return rc;
 }
 
@@ -150,8 +150,8 @@ static void sync_directory_of(const char *path)
     const char *directory = slash == NULL ? "." : size == 0 ? "/" : copy;
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
+        fsync(fd);
+        close(fd);
     }
 }
 
@@ -177,7 +177,7 @@ enum error_class files_write_atomic(const char *path, struct text content, struc
         code = errno;
     }
     if (!written) {
-        (void)unlink(temporary);
+        unlink(temporary);
         errno = code;
         return fail(ret_error, "write", path);
     }
@@ -225,7 +225,7 @@ enum error_class files_read(const char *path, size_t limit, char **ret_content, 
     size_t size = 0;
     char *content = read_all(fd, limit, &size);
     int code = errno;
-    (void)close(fd);
+    close(fd);
     errno = code;
     if (content == NULL)
         return fail(ret_error, "read", path);
@@ -275,7 +275,7 @@ enum error_class files_lock(const char *directory, int *ret_lock, struct error *
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         enum error_class class =
             errno == EWOULDBLOCK ? in_use(fd, directory, ret_error) : fail(ret_error, "lock", path);
-        (void)close(fd);
+        close(fd);
         return class;
     }
     int pid_size = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
@@ -291,5 +291,5 @@ void files_unlock(int lock)
 {
     /* The file stays: removing it would let two processes lock two files of the same name. */
     if (lock >= 0)
-        (void)close(lock);
+        close(lock);
 }

@@ -146,15 +146,15 @@ static void put_escaped_byte(struct line *line, unsigned char byte)
 {
     char escape[8];
     if (byte == '"' || byte == '\\')
-        (void)snprintf(escape, sizeof(escape), "\\%c", byte);
+        snprintf(escape, sizeof(escape), "\\%c", byte);
     else if (byte == '\n')
-        (void)snprintf(escape, sizeof(escape), "\\n");
+        snprintf(escape, sizeof(escape), "\\n");
     else if (byte == '\t')
-        (void)snprintf(escape, sizeof(escape), "\\t");
+        snprintf(escape, sizeof(escape), "\\t");
     else if (byte < 0x80 && byte != 0) /* many readers of JSON refuse \u0000 */
-        (void)snprintf(escape, sizeof(escape), "\\u%04x", byte);
+        snprintf(escape, sizeof(escape), "\\u%04x", byte);
     else
-        (void)snprintf(escape, sizeof(escape), "\xef\xbf\xbd"); /* the replacement character */
+        snprintf(escape, sizeof(escape), "\xef\xbf\xbd"); /* the replacement character */
     put_string(line, escape);
 }
 
@@ -225,7 +225,7 @@ static void put_f64(struct line *line, double value)
         put_text(line, text_of(isnan(value) ? "NaN" : value > 0 ? "Inf" : "-Inf"));
         return;
     }
-    (void)snprintf(digits, sizeof(digits), "%.12g", value);
+    snprintf(digits, sizeof(digits), "%.12g", value);
     put_string(line, digits);
 }
 
@@ -244,11 +244,11 @@ static void put_field(struct line *line, const struct log_field *field)
         put_text(line, field->as.text);
         break;
     case LOG_FIELD_I64:
-        (void)snprintf(digits, sizeof(digits), "%" PRId64, field->as.i64);
+        snprintf(digits, sizeof(digits), "%" PRId64, field->as.i64);
         put_string(line, digits);
         break;
     case LOG_FIELD_U64:
-        (void)snprintf(digits, sizeof(digits), "%" PRIu64, field->as.u64);
+        snprintf(digits, sizeof(digits), "%" PRIu64, field->as.u64);
         put_string(line, digits);
         break;
     case LOG_FIELD_F64:

@@ -79,10 +79,10 @@ void loop_free(struct loop *loop)
     while (loop->work_first != NULL)
         loop_defer_cancel(loop, loop->work_first);
     if (loop->signal_fd >= 0) {
-        (void)close(loop->signal_fd);
-        (void)sigprocmask(SIG_SETMASK, &loop->signal_mask_before, NULL);
+        close(loop->signal_fd);
+        sigprocmask(SIG_SETMASK, &loop->signal_mask_before, NULL);
     }
-    (void)close(loop->epoll_fd);
+    close(loop->epoll_fd);
     free(loop->sources);
     free(loop->heap);
     free(loop);
@@ -166,7 +166,7 @@ void loop_fd_remove(struct loop *loop, int fd)
     source->userdata = NULL;
     source->generation++;
     /* Fails harmlessly where the descriptor was closed already, as libcurl sometimes does. */
-    (void)epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+    epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
 static int dispatch_fds(struct loop *loop, const struct epoll_event *events, int count)
@@ -368,7 +368,7 @@ enum error_class loop_wakeup_open(struct loop *loop, struct loop_wakeup *wakeup,
         return system_error(ret_error, "eventfd");
     enum error_class class = loop_fd_add(loop, fd, LOOP_READ, on_wakeup, wakeup, ret_error);
     if (class != ERROR_OK) {
-        (void)close(fd);
+        close(fd);
         return class;
     }
     *wakeup =
@@ -381,7 +381,7 @@ void loop_wakeup_close(struct loop_wakeup *wakeup)
     if (wakeup->loop == NULL)
         return;
     loop_fd_remove(wakeup->loop, wakeup->fd);
-    (void)close(wakeup->fd);
+    close(wakeup->fd);
     wakeup->loop = NULL;
     wakeup->fd = -1;
 }
@@ -413,16 +413,16 @@ enum error_class loop_on_signals(struct loop *loop,
 {
     sigset_t mask;
     assert(loop->signal_fd < 0 && callback != NULL);
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGTERM);
-    (void)sigaddset(&mask, SIGINT);
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGINT);
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
         return system_error(ret_error, "signal");
     if (sigprocmask(SIG_BLOCK, &mask, &loop->signal_mask_before) != 0)
         return system_error(ret_error, "sigprocmask");
     loop->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     if (loop->signal_fd < 0) {
-        (void)sigprocmask(SIG_SETMASK, &loop->signal_mask_before, NULL);
+        sigprocmask(SIG_SETMASK, &loop->signal_mask_before, NULL);
         return system_error(ret_error, "signalfd");
     }
     loop->signal_callback = callback;

@@ -236,7 +236,7 @@ static double resident_bytes(void)
         return 0;
     if (fscanf(file, "%*s %lf", &pages) != 1)
         pages = 0;
-    (void)fclose(file);
+    fclose(file);
     return pages * (double)sysconf(_SC_PAGESIZE);
 }
 
@@ -248,7 +248,7 @@ static double open_descriptors(void)
         return 0;
     while (readdir(dir) != NULL)
         count++;
-    (void)closedir(dir);
+    closedir(dir);
     return count - 3; /* ".", ".." and the directory itself */
 }
 
@@ -294,11 +294,11 @@ static void print_escaped(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '\\' || *text == '"')
-            (void)fprintf(out, "\\%c", *text);
+            fprintf(out, "\\%c", *text);
         else if (*text == '\n')
-            (void)fputs("\\n", out);
+            fputs("\\n", out);
         else
-            (void)fputc(*text, out);
+            fputc(*text, out);
     }
 }
 
@@ -307,26 +307,26 @@ static void print_name(FILE *out, const struct family *family, const struct metr
                        const char *suffix, const char *le)
 {
     const char *separator = "{";
-    (void)fprintf(out, "%s%s", family->name, suffix);
+    fprintf(out, "%s%s", family->name, suffix);
     for (int i = 0; i < 2 && metric->label_names[i] != NULL; i++) {
-        (void)fprintf(out, "%s%s=\"", separator, metric->label_names[i]);
+        fprintf(out, "%s%s=\"", separator, metric->label_names[i]);
         print_escaped(out, metric->label_values[i]);
-        (void)fputc('"', out);
+        fputc('"', out);
         separator = ",";
     }
     if (le != NULL)
-        (void)fprintf(out, "%sle=\"%s\"", separator, le);
-    (void)fputs(metric->label_names[0] != NULL || le != NULL ? "} " : " ", out);
+        fprintf(out, "%sle=\"%s\"", separator, le);
+    fputs(metric->label_names[0] != NULL || le != NULL ? "} " : " ", out);
 }
 
 static void print_real(FILE *out, double value)
 {
     if (isinf(value))
-        (void)fputs(value > 0 ? "+Inf\n" : "-Inf\n", out);
+        fputs(value > 0 ? "+Inf\n" : "-Inf\n", out);
     else if (isnan(value))
-        (void)fputs("NaN\n", out);
+        fputs("NaN\n", out);
     else
-        (void)fprintf(out, "%.15g\n", value);
+        fprintf(out, "%.15g\n", value);
 }
 
 static void print_histogram(FILE *out, const struct family *family, const struct metric *metric)
@@ -337,15 +337,15 @@ static void print_histogram(FILE *out, const struct family *family, const struct
         char le[32] = "+Inf";
         below += histogram->buckets[i];
         if (i < METRICS_BUCKETS - 1)
-            (void)snprintf(le, sizeof(le), "%g", (double)bounds_us[i] / 1e6);
+            snprintf(le, sizeof(le), "%g", (double)bounds_us[i] / 1e6);
         print_name(out, family, metric, "_bucket", le);
-        (void)fprintf(out, "%" PRIu64 "\n", below);
+        fprintf(out, "%" PRIu64 "\n", below);
     }
     assert(below == histogram->count);
     print_name(out, family, metric, "_sum", NULL);
     print_real(out, histogram->sum);
     print_name(out, family, metric, "_count", NULL);
-    (void)fprintf(out, "%" PRIu64 "\n", histogram->count);
+    fprintf(out, "%" PRIu64 "\n", histogram->count);
 }
 
 static void print_metric(FILE *out, const struct family *family, const struct metric *metric)
@@ -353,7 +353,7 @@ static void print_metric(FILE *out, const struct family *family, const struct me
     switch (family->kind) {
     case KIND_COUNTER:
         print_name(out, family, metric, "", NULL);
-        (void)fprintf(out, "%" PRIu64 "\n", metric->as.counter.value);
+        fprintf(out, "%" PRIu64 "\n", metric->as.counter.value);
         break;
     case KIND_GAUGE:
     case KIND_REAL_COUNTER:
@@ -379,8 +379,8 @@ char *metrics_render(struct metrics *metrics, size_t *ret_size)
     assert(out != NULL);
     for (size_t i = 0; i < metrics->family_count; i++) {
         const struct family *family = &metrics->families[i];
-        (void)fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
-                      types[family->kind]);
+        fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
+                types[family->kind]);
         for (size_t k = 0; k < family->count; k++)
             print_metric(out, family, family->metrics[k]);
     }

@@ -63,7 +63,7 @@ static void join_group(struct agent_table *table, struct agent_entry *entry)
     if (slot == NULL) {
         slot = calloc(1, sizeof(*slot));
         assert(slot != NULL);
-        (void)snprintf(slot->group.agent, sizeof(slot->group.agent), "%s", entry->agent);
+        snprintf(slot->group.agent, sizeof(slot->group.agent), "%s", entry->agent);
         HASH_ADD_KEYPTR(hh, table->groups_by_name, slot->group.agent, strlen(slot->group.agent),
                         slot);
         DL_INSERT_INORDER(table->groups, &slot->group, compare_groups);
@@ -106,9 +106,9 @@ static struct entry_slot *add_entry(struct agent_table *table, struct text key,
     struct entry_slot *slot = calloc(1, sizeof(*slot));
     assert(slot != NULL && key.size < sizeof(slot->key));
     memcpy(slot->key, key.data, key.size);
-    (void)snprintf(slot->entry.agent, sizeof(slot->entry.agent), "%.*s", TEXT_ARG(health->agent));
-    (void)snprintf(slot->entry.instance, sizeof(slot->entry.instance), "%.*s",
-                   TEXT_ARG(health->instance));
+    snprintf(slot->entry.agent, sizeof(slot->entry.agent), "%.*s", TEXT_ARG(health->agent));
+    snprintf(slot->entry.instance, sizeof(slot->entry.instance), "%.*s",
+             TEXT_ARG(health->instance));
     HASH_ADD_KEYPTR(hh, table->entries, slot->key, key.size, slot);
     join_group(table, &slot->entry);
     return slot;
@@ -177,7 +177,7 @@ static int64_t beat_of(const struct agent_health *health)
 
 static void keep(char *ret_text, size_t size, struct text text)
 {
-    (void)snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
 }
 
 /* Whether that may matter to routing. */

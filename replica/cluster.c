@@ -262,7 +262,7 @@ static void publish(struct cluster *cluster, enum record_kind kind)
 {
     char key[17];
     struct error error;
-    (void)snprintf(key, sizeof(key), "%016" PRIx64, codec_fingerprint(cluster->codec, kind));
+    snprintf(key, sizeof(key), "%016" PRIx64, codec_fingerprint(cluster->codec, kind));
     struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
                                    .topic = cluster->topics.schemas,
                                    .partition = 0,
@@ -472,8 +472,8 @@ enum error_class cluster_dead_letter(struct cluster *cluster, const struct broke
     char offset[24];
     struct broker_header headers[BROKER_HEADERS_MAX];
     uint32_t count = 0;
-    (void)snprintf(partition, sizeof(partition), "%d", record->partition);
-    (void)snprintf(offset, sizeof(offset), "%" PRId64, record->offset);
+    snprintf(partition, sizeof(partition), "%d", record->partition);
+    snprintf(offset, sizeof(offset), "%" PRId64, record->offset);
     headers[count++] = header("__streams.errors.exception", code);
     headers[count++] = header("__streams.errors.message", message);
     headers[count++] = header("__streams.errors.topic", record->topic);

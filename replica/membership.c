@@ -116,9 +116,8 @@ struct membership *membership_join(struct cluster *cluster, const char *topic,
     membership->ctx = ctx;
     membership->places = calloc((size_t)cluster->partition_count, sizeof(struct place));
     assert(membership->places != NULL);
-    (void)snprintf(group, sizeof(group), "%s.%s",
-                   config_string(cluster->service->config, "topics.prefix"),
-                   cluster->service->name);
+    snprintf(group, sizeof(group), "%s.%s",
+             config_string(cluster->service->config, "topics.prefix"), cluster->service->name);
     membership->group = broker_join(cluster->broker, group, topic, &group_ops, membership);
     loop_timer_init(&membership->timer, on_tick, membership);
     loop_timer_after(cluster->service->loop, &membership->timer, TICK_MS);
@@ -180,10 +179,10 @@ static bool all_work(const struct membership *membership, char *ret_reason, size
             beginning++;
     }
     if (trouble[0] != '\0')
-        (void)snprintf(ret_reason, reason_size, "%s", trouble);
+        snprintf(ret_reason, reason_size, "%s", trouble);
     else if (beginning > 0)
-        (void)snprintf(ret_reason, reason_size, "%u partitions are being %s", beginning,
-                       membership->ops->until_then);
+        snprintf(ret_reason, reason_size, "%u partitions are being %s", beginning,
+                 membership->ops->until_then);
     return beginning == 0;
 }
 
@@ -197,7 +196,7 @@ bool membership_is_ready(const struct membership *membership, const struct clust
         reason = "waits for its partitions";
     if (reason == NULL)
         return all_work(membership, ret_reason, reason_size);
-    (void)snprintf(ret_reason, reason_size, "%s", reason);
+    snprintf(ret_reason, reason_size, "%s", reason);
     return false;
 }
 

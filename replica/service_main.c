@@ -32,7 +32,7 @@ static bool is_ready(void *ctx, char *ret_reason, size_t reason_size)
 {
     struct run *run = ctx;
     if (!run->started) {
-        (void)snprintf(ret_reason, reason_size, "starting");
+        snprintf(ret_reason, reason_size, "starting");
         return false;
     }
     if (disk_guard_trouble(run->context.disk, ret_reason, reason_size))
@@ -101,7 +101,7 @@ static void raise_descriptor_limit(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int choice_index(const char *chosen, const char *(*name)(int index), int count)
@@ -158,12 +158,12 @@ static enum error_class open_http(struct run *run, struct error *ret_error)
         .ready = is_ready,
         .ctx = run,
     };
-    (void)unlink(run->port_file); /* of an earlier process: nobody must take it for ours */
+    unlink(run->port_file); /* of an earlier process: nobody must take it for ours */
     enum error_class class =
         http_server_new(run->context.loop, &options, &run->context.http, ret_error);
     if (class != ERROR_OK)
         return class;
-    (void)snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(run->context.http));
+    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(run->context.http));
     return files_write_atomic(run->port_file, text_of(port), ret_error);
 }
 
@@ -196,7 +196,7 @@ static enum error_class build(struct run *run, struct error *ret_error)
 static void tear_down(struct run *run)
 {
     if (run->context.http != NULL)
-        (void)unlink(run->port_file);
+        unlink(run->port_file);
     http_server_free(run->context.http);
     disk_guard_free(run->context.disk);
     metrics_free(run->context.metrics);
@@ -236,12 +236,12 @@ static bool asks_for_help(int argc, char *const argv[])
 
 static void print_help(const struct service *service)
 {
-    (void)printf("reeve run %s --config /etc/reeve.properties\n"
-                 "reeve run %s --data-dir /var/lib/reeve/%s --set kafka.compression.type=lz4\n\n"
-                 "Every key may be a flag, a line KEY = VALUE of the file, or a variable like "
-                 "REEVE_DATA_DIR.\nkafka.* keys go to librdkafka. KEY.file takes the value from a "
-                 "file.\n\n",
-                 service->name, service->name, service->name);
+    printf("reeve run %s --config /etc/reeve.properties\n"
+           "reeve run %s --data-dir /var/lib/reeve/%s --set kafka.compression.type=lz4\n\n"
+           "Every key may be a flag, a line KEY = VALUE of the file, or a variable like "
+           "REEVE_DATA_DIR.\nkafka.* keys go to librdkafka. KEY.file takes the value from a "
+           "file.\n\n",
+           service->name, service->name, service->name);
     config_help(stdout, service->bit);
 }
 
@@ -266,7 +266,7 @@ int service_main(const struct service *service, int argc, char *const argv[])
         .name = service->name, .clock = clock_real(), .config = config_new()};
     if (config_load(run.context.config, argc, argv, environ, &error) != ERROR_OK ||
         check_name(run.context.config, &error) != ERROR_OK) {
-        (void)fprintf(stderr, "reeve run %s: %s\n", service->name, error.message);
+        fprintf(stderr, "reeve run %s: %s\n", service->name, error.message);
         config_free(run.context.config);
         return exit_code_of(&error);
     }

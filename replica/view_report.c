@@ -16,7 +16,7 @@ struct view_report {
 void digest_text(const struct content_hash *digest, char ret_text[DIGEST_TEXT_SIZE])
 {
     for (size_t i = 0; i < sizeof(digest->bytes); i++)
-        (void)snprintf(ret_text + 2 * i, 3, "%02x", digest->bytes[i]);
+        snprintf(ret_text + 2 * i, 3, "%02x", digest->bytes[i]);
 }
 
 void view_report_add(struct view_report *report, int32_t partition, struct view *view)

@@ -80,8 +80,8 @@ static struct known *known_new(struct text avsc, bool own, struct error *ret_err
     const char *name = type->kind == AVRO_KIND_RECORD ? avro_short_name(type->name) : "";
     known->kind = record_kind_of(name);
     if (known->kind == 0) {
-        (void)error_set(ret_error, ERROR_REJECT, "UnknownRecord",
-                        "'%.100s' is no record of this build", name);
+        error_set(ret_error, ERROR_REJECT, "UnknownRecord", "'%.100s' is no record of this build",
+                  name);
         goto refuse;
     }
     known->fingerprint = avro_schema_fingerprint(type, &known->memory.arena);

@@ -109,7 +109,7 @@ static enum error_class add_slice(struct answers *answers, int64_t now, struct e
     int64_t begin = now;
     if (answers->count > 0 && begin <= answers->slices[answers->count - 1].begin)
         begin = answers->slices[answers->count - 1].begin + 1;
-    (void)snprintf(name, sizeof(name), "s%" PRId64, begin);
+    snprintf(name, sizeof(name), "s%" PRId64, begin);
     rocksdb_column_family_handle_t *family =
         rocksdb_create_column_family(answers->db, answers->rocks, name, &message);
     if (message != NULL)

@@ -241,7 +241,7 @@ static enum log_state check_file(const char *path, uint64_t *next_sequence, uint
         *ret_what = reader->what;
     free(reader->edit);
     free(reader);
-    (void)close(fd);
+    close(fd);
     return state;
 }
 
@@ -257,7 +257,7 @@ static bool manifest_path(const char *path, char ret_path[PATH_MAX])
     if (fd < 0)
         return false;
     ssize_t got = read(fd, name, sizeof(name) - 1);
-    (void)close(fd);
+    close(fd);
     if (got <= 0)
         return false;
     name[strcspn(name, "\n")] = '\0';

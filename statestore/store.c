@@ -38,8 +38,8 @@ enum error_class store_fail(const char *path, const char *doing, char *rocks_mes
 {
     if (rocks_message == NULL)
         return ERROR_OK;
-    (void)error_set(ret_error, ERROR_FATAL, code_of(rocks_message), "cannot %s the store %s: %s",
-                    doing, path, rocks_message);
+    error_set(ret_error, ERROR_FATAL, code_of(rocks_message), "cannot %s the store %s: %s", doing,
+              path, rocks_message);
     rocksdb_free(rocks_message);
     return ERROR_FATAL;
 }
@@ -84,9 +84,9 @@ static bool in_use(const struct store_env *env, const char *path)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     bool locked = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
     if (fd >= 0)
-        (void)close(fd);
+        close(fd);
     if (dir >= 0)
-        (void)close(dir);
+        close(dir);
     return locked;
 }
 
@@ -172,7 +172,7 @@ static int remove_leftovers(const char *path)
     }
     if (rc == 0)
         rc = errno;
-    (void)closedir(dir);
+    closedir(dir);
     if (rc == 0 && rmdir(path) != 0 && errno != ENOENT)
         rc = errno;
     return rc;

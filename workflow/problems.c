@@ -43,7 +43,7 @@ static void add(struct workflow_problems *problems, enum workflow_severity sever
     problem->severity = severity;
     problem->line = mark.line;
     problem->column = mark.column;
-    (void)vsnprintf(problem->text, sizeof(problem->text), format, arguments);
+    vsnprintf(problem->text, sizeof(problem->text), format, arguments);
     clean(problem->text);
 }
 

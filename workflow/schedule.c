@@ -22,7 +22,7 @@ static const char *duration_text(int64_t ms, char ret_text[DURATION_TEXT_SIZE])
         size--;
     if (ret_text[size - 1] == '.')
         size--;
-    (void)snprintf(ret_text + size, (size_t)(DURATION_TEXT_SIZE - size), " s");
+    snprintf(ret_text + size, (size_t)(DURATION_TEXT_SIZE - size), " s");
     return ret_text;
 }
 

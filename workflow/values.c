@@ -271,6 +271,6 @@ bool value_word(const struct values *values, const struct node *node, const char
         }
     }
     char wanted[2 * NAME_BYTES_MAX];
-    (void)snprintf(wanted, sizeof(wanted), "%.*s or %.*s", TEXT_ARG(words[0]), TEXT_ARG(words[1]));
+    snprintf(wanted, sizeof(wanted), "%.*s or %.*s", TEXT_ARG(words[0]), TEXT_ARG(words[1]));
     return wrong_type(values, node, what, wanted);
 }

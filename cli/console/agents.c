@@ -24,7 +24,7 @@ static const struct output_column columns[] = {
 
 static void copy(json_t *row, const json_t *agent, const char *name)
 {
-    (void)json_object_set(row, name, json_object_get(agent, name));
+    json_object_set(row, name, json_object_get(agent, name));
 }
 
 static json_t *milliseconds(const json_t *agent, const char *name)
@@ -40,11 +40,10 @@ static json_t *row_of(const json_t *agent, int64_t now)
     json_t *row = json_object();
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++)
         copy(row, agent, same[i]);
-    (void)json_object_set_new(row, "p50", milliseconds(agent, "latency_p50_ms"));
-    (void)json_object_set_new(row, "p95", milliseconds(agent, "latency_p95_ms"));
-    (void)json_object_set_new(row, "errors",
-                              json_sprintf("%lld.%lld %%", permille / 10, permille % 10));
-    (void)json_object_set_new(row, "age", people_age(json_object_get(agent, "heard_at"), now));
+    json_object_set_new(row, "p50", milliseconds(agent, "latency_p50_ms"));
+    json_object_set_new(row, "p95", milliseconds(agent, "latency_p95_ms"));
+    json_object_set_new(row, "errors", json_sprintf("%lld.%lld %%", permille / 10, permille % 10));
+    json_object_set_new(row, "age", people_age(json_object_get(agent, "heard_at"), now));
     return row;
 }
 
@@ -60,12 +59,12 @@ static int show(struct cli *cli, const char *name)
         return code;
     const json_t *list = json_object_get(answer.json, "agents");
     if (name != NULL && json_array_size(list) == 0) {
-        (void)fprintf(cli->err, "reeve: no instance of agent %s is alive\n", name);
+        fprintf(cli->err, "reeve: no instance of agent %s is alive\n", name);
         console_answer_deinit(&answer);
         return EXIT_CODE_NEGATIVE;
     }
     if (json_is_false(json_object_get(answer.json, "complete")))
-        (void)fprintf(cli->err, "reeve: the console is still reading: some may be missing\n");
+        fprintf(cli->err, "reeve: the console is still reading: some may be missing\n");
     code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
     console_answer_deinit(&answer);
     return code;

@@ -25,14 +25,14 @@ static json_t *order_row(const json_t *order, int64_t now)
         message = json_object_get(order, "reason");
     }
     const json_t *time = json_object_get(order, "updated_at");
-    (void)json_object_set_new(
+    json_object_set_new(
         row, "what",
         json_sprintf("order %s", json_string_value(json_object_get(order, "order_id"))));
-    (void)json_object_set_new(row, "time", people_time(time));
-    (void)json_object_set_new(row, "age", people_age(time, now));
-    (void)json_object_set(row, "code", (json_t *)(uintptr_t)code);
-    (void)json_object_set(row, "step", json_object_get(at_fault, "step"));
-    (void)json_object_set(row, "message", (json_t *)(uintptr_t)message);
+    json_object_set_new(row, "time", people_time(time));
+    json_object_set_new(row, "age", people_age(time, now));
+    json_object_set(row, "code", (json_t *)(uintptr_t)code);
+    json_object_set(row, "step", json_object_get(at_fault, "step"));
+    json_object_set(row, "message", (json_t *)(uintptr_t)message);
     return row;
 }
 
@@ -40,14 +40,13 @@ static json_t *partition_row(const json_t *alert, int64_t now)
 {
     json_t *row = json_object();
     const json_t *time = json_object_get(alert, "last_at");
-    (void)json_object_set_new(
-        row, "what",
-        json_sprintf("partition %lld",
-                     (long long)json_integer_value(json_object_get(alert, "partition"))));
-    (void)json_object_set_new(row, "time", people_time(time));
-    (void)json_object_set_new(row, "age", people_age(time, now));
-    (void)json_object_set(row, "code", json_object_get(alert, "code"));
-    (void)json_object_set(row, "message", json_object_get(alert, "message"));
+    json_object_set_new(row, "what",
+                        json_sprintf("partition %lld", (long long)json_integer_value(
+                                                           json_object_get(alert, "partition"))));
+    json_object_set_new(row, "time", people_time(time));
+    json_object_set_new(row, "age", people_age(time, now));
+    json_object_set(row, "code", json_object_get(alert, "code"));
+    json_object_set(row, "message", json_object_get(alert, "message"));
     return row;
 }
 
@@ -58,7 +57,7 @@ static void print(struct cli *cli, struct output *output, const json_t *body, co
     json_t *alert;
     int64_t now = clock_wall_ms(clock_real());
     json_array_foreach(json_object_get(body, name), i, alert) {
-        (void)json_object_set_new(alert, "about", json_string(about));
+        json_object_set_new(alert, "about", json_string(about));
         output_row(output, cli->output == CLI_OUTPUT_TABLE ? row(alert, now) : json_incref(alert));
     }
 }

@@ -21,9 +21,9 @@ static bool read_port(const char *directory, const char *below, char *ret_base, 
     if (file == NULL)
         return false;
     bool read = fscanf(file, "%d", &port) == 1 && port > 0 && port <= 65535;
-    (void)fclose(file);
+    fclose(file);
     if (read)
-        (void)snprintf(ret_base, size, "http://127.0.0.1:%d", port);
+        snprintf(ret_base, size, "http://127.0.0.1:%d", port);
     return read;
 }
 
@@ -45,7 +45,7 @@ enum error_class console_client_init(struct cli *cli, struct console_client *ret
     if (given == NULL) {
         if (!find_port(directory[0] != '\0' ? directory : "reeve-data", base,
                        sizeof(ret_client->base)))
-            (void)snprintf(base, sizeof(ret_client->base), "http://127.0.0.1:8080");
+            snprintf(base, sizeof(ret_client->base), "http://127.0.0.1:8080");
         return ERROR_OK;
     }
     size_t size = strlen(given);
@@ -55,7 +55,7 @@ enum error_class console_client_init(struct cli *cli, struct console_client *ret
         (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0))
         return error_set(ret_error, ERROR_REJECT, "Usage",
                          "--console %.100s: expected a URL, as http://127.0.0.1:8080", given);
-    (void)snprintf(base, sizeof(ret_client->base), "%.*s", (int)size, given);
+    snprintf(base, sizeof(ret_client->base), "%.*s", (int)size, given);
     return ERROR_OK;
 }
 
@@ -78,7 +78,7 @@ void console_path_add_segment(struct console_path *path, const char *segment)
         unsigned char c = (unsigned char)*segment;
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                      strchr("-_.~", c) != NULL;
-        (void)snprintf(escaped, sizeof(escaped), plain ? "%c" : "%%%02X", c);
+        snprintf(escaped, sizeof(escaped), plain ? "%c" : "%%%02X", c);
         console_path_add(path, escaped);
     }
 }
@@ -121,7 +121,7 @@ enum error_class console_ask(const struct console_client *client, const struct c
     struct error why;
     if (path->is_too_long)
         return error_set(ret_error, ERROR_REJECT, "Usage", "an argument is too long");
-    (void)snprintf(url, sizeof(url), "%s%s", client->base, path->text);
+    snprintf(url, sizeof(url), "%s%s", client->base, path->text);
     char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     assert(body == NULL || text != NULL);
     enum error_class class = http_ask(url, text, CONSOLE_WAIT_SECONDS, &reply, &why);
@@ -164,15 +164,15 @@ int console_refused(const struct cli *cli, const struct console_answer *answer, 
 {
     const char *code = json_string_value(json_object_get(answer->json, "error"));
     const char *message = json_string_value(json_object_get(answer->json, "message"));
-    (void)fputs("reeve: ", cli->err);
+    fputs("reeve: ", cli->err);
     if (subject != NULL) {
         output_text(cli->err, subject, 0);
-        (void)fputs(": ", cli->err);
+        fputs(": ", cli->err);
     }
     output_text(cli->err, message != NULL ? message : "the console does not say why", 0);
-    (void)fputs(" (", cli->err);
+    fputs(" (", cli->err);
     output_text(cli->err, code != NULL ? code : "?", 0);
-    (void)fputs(")\n", cli->err);
+    fputs(")\n", cli->err);
     return code_of_status(answer->status);
 }
 
@@ -182,9 +182,9 @@ void console_warn_incomplete(const struct cli *cli, const json_t *body)
     const json_t *row;
     json_array_foreach(json_object_get(body, "incomplete"), i, row) {
         const char *reason = json_string_value(json_object_get(row, "reason"));
-        (void)fputs("reeve: orders may be missing here: ", cli->err);
+        fputs("reeve: orders may be missing here: ", cli->err);
         output_text(cli->err, reason != NULL ? reason : "", 0);
-        (void)fputc('\n', cli->err);
+        fputc('\n', cli->err);
     }
 }
 

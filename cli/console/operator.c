@@ -22,7 +22,7 @@ static json_t *row_of(const struct cli *cli, json_t *decision)
 {
     const json_t *event = json_array_get(json_object_get(decision, "events"), 0);
     if (cli->output == CLI_OUTPUT_TABLE)
-        (void)json_object_set(decision, "words", json_object_get(event, "words"));
+        json_object_set(decision, "words", json_object_get(event, "words"));
     return json_incref(decision);
 }
 
@@ -35,7 +35,7 @@ static json_t *body_of(const struct cli *cli, const char *by, const char *reason
         body = NULL;
     }
     if (body != NULL && resubmits && cli_flag_given(cli, "nothing-applied"))
-        (void)json_object_set_new(body, "new_generation", json_true());
+        json_object_set_new(body, "new_generation", json_true());
     return body;
 }
 

@@ -56,24 +56,24 @@ static json_t *list_row(const json_t *order, int64_t now)
 {
     json_t *row = json_object();
     const json_t *code = json_object_get(order, "reason_code");
-    (void)json_object_set(row, "order_id", json_object_get(order, "order_id"));
-    (void)json_object_set(row, "state", json_object_get(order, "state"));
-    (void)json_object_set_new(
+    json_object_set(row, "order_id", json_object_get(order, "order_id"));
+    json_object_set(row, "state", json_object_get(order, "state"));
+    json_object_set_new(
         row, "workflow",
         json_sprintf("%s %lld", json_string_value(json_object_get(order, "workflow")),
                      (long long)json_integer_value(json_object_get(order, "workflow_version"))));
-    (void)json_object_set_new(row, "steps", steps_in_words(order));
-    (void)json_object_set_new(row, "updated", people_time(json_object_get(order, "updated_at")));
-    (void)json_object_set_new(row, "age", people_age(json_object_get(order, "accepted_at"), now));
-    (void)json_object_set_new(row, "why",
-                              json_string(json_is_string(code) ? json_string_value(code) : ""));
+    json_object_set_new(row, "steps", steps_in_words(order));
+    json_object_set_new(row, "updated", people_time(json_object_get(order, "updated_at")));
+    json_object_set_new(row, "age", people_age(json_object_get(order, "accepted_at"), now));
+    json_object_set_new(row, "why",
+                        json_string(json_is_string(code) ? json_string_value(code) : ""));
     return row;
 }
 
 static void list_path(struct cli *cli, struct console_path *path, int64_t limit, const char *cursor)
 {
     char number[24];
-    (void)snprintf(number, sizeof(number), "%lld", (long long)limit);
+    snprintf(number, sizeof(number), "%lld", (long long)limit);
     *path = (struct console_path){.size = 0};
     console_path_add(path, "/api/orders");
     console_path_add_query(path, "state", cli_flag_value(cli, "state"));
@@ -125,7 +125,7 @@ static int run_list(struct cli *cli)
     bool more = json_is_string(cursor) && code == EXIT_CODE_OK;
     bool written = output_finish(output);
     if (more && cli->output == CLI_OUTPUT_TABLE)
-        (void)fputs("There are more: --limit 0 shows all.\n", cli->err);
+        fputs("There are more: --limit 0 shows all.\n", cli->err);
     json_decref(cursor);
     return code != EXIT_CODE_OK || written ? code : EXIT_CODE_INTERNAL;
 }
@@ -140,16 +140,16 @@ void orders_print_events(struct cli *cli, const json_t *decision, bool with_orde
     json_t *time = people_time_ms(json_object_get(decision, "time"));
     json_array_foreach(json_object_get(decision, "events"), i, event) {
         const char *words = json_string_value(json_object_get(event, "words"));
-        (void)fprintf(cli->out, "%3lld/%-8lld %s  ",
-                      (long long)json_integer_value(json_object_get(decision, "partition")),
-                      (long long)json_integer_value(json_object_get(decision, "offset")),
-                      json_string_value(time));
+        fprintf(cli->out, "%3lld/%-8lld %s  ",
+                (long long)json_integer_value(json_object_get(decision, "partition")),
+                (long long)json_integer_value(json_object_get(decision, "offset")),
+                json_string_value(time));
         if (with_order) {
             output_text(cli->out, order_id != NULL ? order_id : "", 0);
-            (void)fputs("  ", cli->out);
+            fputs("  ", cli->out);
         }
         output_text(cli->out, words != NULL ? words : "", 0);
-        (void)fputc('\n', cli->out);
+        fputc('\n', cli->out);
     }
     json_decref(time);
 }
@@ -184,7 +184,7 @@ static int run_history(struct cli *cli)
         const json_t *next = json_object_get(answer.json, "next");
         print_history(cli, output, answer.json);
         more = json_is_integer(next);
-        (void)snprintf(after, sizeof(after), "%lld", (long long)json_integer_value(next));
+        snprintf(after, sizeof(after), "%lld", (long long)json_integer_value(next));
         console_answer_deinit(&answer);
     }
     bool written = output == NULL || output_finish(output);
@@ -212,8 +212,8 @@ static void print_count(struct output *output, const char *workflow, const json_
     json_t *row = json_deep_copy(by_state);
     json_object_foreach(row, state, count)
         sum += json_integer_value(count);
-    (void)json_object_set_new(row, "workflow", json_string(workflow));
-    (void)json_object_set_new(row, "orders", json_integer(sum));
+    json_object_set_new(row, "workflow", json_string(workflow));
+    json_object_set_new(row, "orders", json_integer(sum));
     output_row(output, row);
 }
 

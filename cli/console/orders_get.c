@@ -31,7 +31,7 @@ static const struct output_column line_columns[] = {
 
 static void copy(json_t *row, const json_t *from, const char *name)
 {
-    (void)json_object_set(row, name, json_object_get(from, name));
+    json_object_set(row, name, json_object_get(from, name));
 }
 
 /* "CODE: MESSAGE", one of them, or "" */
@@ -53,9 +53,9 @@ static void print_field(struct cli *cli, const char *name, json_t *value)
                        : NULL;
     text = text != NULL ? text : dumped;
     if (text != NULL && text[0] != '\0') {
-        (void)fprintf(cli->out, "%-12s  ", name);
+        fprintf(cli->out, "%-12s  ", name);
         output_text(cli->out, text, 0);
-        (void)fputc('\n', cli->out);
+        fputc('\n', cli->out);
     }
     free(dumped);
     json_decref(value);
@@ -116,12 +116,12 @@ static json_t *step_row(const json_t *step)
     copy(row, step, "effect");
     copy(row, step, "locked_by");
     copy(row, step, "output");
-    (void)json_object_set_new(row, "started", people_time(json_object_get(step, "started_at")));
-    (void)json_object_set_new(row, "ended", people_time(json_object_get(step, "ended_at")));
-    (void)json_object_set_new(
+    json_object_set_new(row, "started", people_time(json_object_get(step, "started_at")));
+    json_object_set_new(row, "ended", people_time(json_object_get(step, "ended_at")));
+    json_object_set_new(
         row, "due", people_time(json_is_integer(due) ? due : json_object_get(step, "retry_at")));
-    (void)json_object_set_new(row, "waits", people_time(json_object_get(step, "queued_at")));
-    (void)json_object_set_new(row, "error", joined(step, "error_name", "error_message"));
+    json_object_set_new(row, "waits", people_time(json_object_get(step, "queued_at")));
+    json_object_set_new(row, "error", joined(step, "error_name", "error_message"));
     return row;
 }
 
@@ -131,7 +131,7 @@ static void print_steps(struct cli *cli, const json_t *order)
     const json_t *step;
     struct output *output =
         output_new(cli->out, CLI_OUTPUT_TABLE, step_columns, COUNT_OF(step_columns));
-    (void)fputc('\n', cli->out);
+    fputc('\n', cli->out);
     json_array_foreach(json_object_get(order, "steps"), i, step)
         output_row(output, step_row(step));
     (void)output_finish(output);
@@ -146,15 +146,15 @@ static void print_lines(struct cli *cli, const json_t *order)
         return;
     struct output *output =
         output_new(cli->out, CLI_OUTPUT_TABLE, line_columns, COUNT_OF(line_columns));
-    (void)fputc('\n', cli->out);
+    fputc('\n', cli->out);
     json_array_foreach(lines, i, line) {
         if (i < LINES_MAX)
             output_row(output, json_incref(line));
     }
     (void)output_finish(output);
     if (json_array_size(lines) > LINES_MAX)
-        (void)fprintf(cli->out, "and %zu more lines (--output json shows all)\n",
-                      json_array_size(lines) - LINES_MAX);
+        fprintf(cli->out, "and %zu more lines (--output json shows all)\n",
+                json_array_size(lines) - LINES_MAX);
 }
 
 int orders_run_get(struct cli *cli)

@@ -99,11 +99,11 @@ static bool watch_more(struct watch *watch)
     console_answer_deinit(&answer);
     if (watch->output != NULL)
         output_flush(watch->output);
-    (void)fflush(watch->cli->out);
+    fflush(watch->cli->out);
     if (missed)
-        (void)fputs("reeve: some changes were missed (too many at once, or the console was "
-                    "started anew)\n",
-                    watch->cli->err);
+        fputs("reeve: some changes were missed (too many at once, or the console was "
+              "started anew)\n",
+              watch->cli->err);
     return (began && !missed) || watch->order_id == NULL || look_at_order(watch);
 }
 

@@ -33,17 +33,15 @@ static json_t *row_of(const json_t *owner, int64_t now)
 {
     const json_t *claim = json_object_get(owner, "claim");
     json_t *row = json_object();
-    (void)json_object_set(row, "partition", json_object_get(owner, "partition"));
-    (void)json_object_set(row, "owner", json_object_get(claim, "instance"));
-    (void)json_object_set(row, "decisions", json_object_get(claim, "decisions"));
-    (void)json_object_set(row, "next_command", json_object_get(owner, "next_command"));
-    (void)json_object_set(row, "lag", json_object_get(owner, "lag"));
-    (void)json_object_set(row, "skipped", json_object_get(owner, "skipped"));
-    (void)json_object_set_new(row, "claimed",
-                              people_age(json_object_get(claim, "claimed_at"), now));
-    (void)json_object_set_new(row, "decided",
-                              people_age(json_object_get(owner, "last_decided_at"), now));
-    (void)json_object_set_new(row, "status", status_of(owner));
+    json_object_set(row, "partition", json_object_get(owner, "partition"));
+    json_object_set(row, "owner", json_object_get(claim, "instance"));
+    json_object_set(row, "decisions", json_object_get(claim, "decisions"));
+    json_object_set(row, "next_command", json_object_get(owner, "next_command"));
+    json_object_set(row, "lag", json_object_get(owner, "lag"));
+    json_object_set(row, "skipped", json_object_get(owner, "skipped"));
+    json_object_set_new(row, "claimed", people_age(json_object_get(claim, "claimed_at"), now));
+    json_object_set_new(row, "decided", people_age(json_object_get(owner, "last_decided_at"), now));
+    json_object_set_new(row, "status", status_of(owner));
     return row;
 }
 

@@ -61,7 +61,7 @@ static int run(struct cli *cli)
         class = files_write_atomic(file, text_of(embedded_bootstrap(embedded)), &error);
     if (class == ERROR_OK) {
         fprintf(cli->out, "%s\n", embedded_bootstrap(embedded));
-        (void)fflush(cli->out);
+        fflush(cli->out);
         loop_run(loop);
     }
     embedded_free(embedded);

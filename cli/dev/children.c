@@ -63,7 +63,7 @@ static void child_free(struct child *child)
 {
     if (child->pidfd >= 0) {
         loop_fd_remove(child->children->loop, child->pidfd);
-        (void)close(child->pidfd);
+        close(child->pidfd);
     }
     free(child->name);
     free(child->directory);
@@ -78,8 +78,8 @@ void children_free(struct children *children)
         return;
     DL_FOREACH_SAFE(children->list, child, next) {
         if (child->pidfd >= 0) {
-            (void)kill(child->pid, SIGKILL);
-            (void)waitpid(child->pid, NULL, 0);
+            kill(child->pid, SIGKILL);
+            waitpid(child->pid, NULL, 0);
         }
         child_free(child);
     }
@@ -117,15 +117,14 @@ static void on_end(struct loop *loop, int fd, unsigned events, void *userdata)
     if (waitpid(child->pid, &status, WNOHANG) != child->pid)
         return;
     loop_fd_remove(loop, fd);
-    (void)close(fd);
+    close(fd);
     child->pidfd = -1;
     child->ready = child->is_task && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (WIFEXITED(status))
-        (void)snprintf(child->reason, sizeof(child->reason), "ended with exit code %d",
-                       WEXITSTATUS(status));
+        snprintf(child->reason, sizeof(child->reason), "ended with exit code %d",
+                 WEXITSTATUS(status));
     else
-        (void)snprintf(child->reason, sizeof(child->reason), "was ended by signal %d",
-                       WTERMSIG(status));
+        snprintf(child->reason, sizeof(child->reason), "was ended by signal %d", WTERMSIG(status));
     if (children->stopped == NULL)
         children->ended(children->ctx, child, status);
     else if (!any_runs(children))
@@ -140,7 +139,7 @@ static void on_kill(struct loop *loop, struct loop_timer *timer, void *userdata)
     (void)timer;
     DL_FOREACH(children->list, child) {
         if (child->pidfd >= 0)
-            (void)kill(child->pid, SIGKILL);
+            kill(child->pid, SIGKILL);
     }
 }
 
@@ -153,7 +152,7 @@ void children_stop(struct children *children, void (*done)(void *ctx))
     loop_timer_cancel(children->loop, &children->ask_timer);
     DL_FOREACH(children->list, child) {
         if (child->pidfd >= 0)
-            (void)kill(child->pid, SIGTERM);
+            kill(child->pid, SIGTERM);
     }
     if (any_runs(children))
         loop_timer_after(children->loop, &children->kill_timer, CHILD_STOP_MS);
@@ -167,18 +166,18 @@ void children_stop(struct children *children, void (*done)(void *ctx))
 static void become(char *const arguments[], int log, pid_t parent)
 {
     sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)signal(SIGPIPE, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
     /* Ctrl-C is for the parent, who stops all in order. */
-    (void)setpgid(0, 0);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(EXEC_FAILED); /* it died before the line above */
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)dup2(nothing, STDIN_FILENO);
-    (void)dup2(log, STDOUT_FILENO);
-    (void)dup2(log, STDERR_FILENO);
+    dup2(nothing, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
     (void)execv("/proc/self/exe", arguments);
     _exit(EXEC_FAILED);
 }
@@ -188,7 +187,7 @@ static int open_log(const char *directory, bool to_stderr)
     char path[PATH_MAX];
     if (to_stderr)
         return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
-    (void)snprintf(path, sizeof(path), "%s/log", directory);
+    snprintf(path, sizeof(path), "%s/log", directory);
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
 }
 
@@ -209,7 +208,7 @@ static enum error_class spawn(struct child *child, char *const arguments[], bool
     child->pid = fork();
     if (child->pid == 0)
         become(argv, log, parent);
-    (void)close(log);
+    close(log);
     if (child->pid < 0)
         return error_set(ret_error, ERROR_FATAL, "NoProcess", "cannot start %s: %s", child->name,
                          strerror(errno));
@@ -230,10 +229,10 @@ enum error_class children_start(struct children *children, const char *name, con
     child->directory = strdup(directory);
     child->pidfd = -1;
     assert(child->name != NULL && child->directory != NULL);
-    (void)snprintf(child->reason, sizeof(child->reason), "starting");
+    snprintf(child->reason, sizeof(child->reason), "starting");
     /* An earlier process's: nobody must take it for this one's. */
-    (void)snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
-    (void)unlink(port_file);
+    snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
+    unlink(port_file);
     enum error_class class = spawn(child, arguments, to_stderr, ret_error);
     if (class != ERROR_OK) {
         child_free(child);
@@ -258,9 +257,9 @@ static void on_answer(const struct http_result *result, void *userdata)
     if (child->pidfd < 0 || result->outcome != HTTP_ANSWERED)
         return;
     child->ready = result->status == 200;
-    (void)snprintf(child->reason, sizeof(child->reason), "%.*s",
-                   (int)strcspn(result->body.data != NULL ? result->body.data : "", "\n"),
-                   result->body.data != NULL ? result->body.data : "");
+    snprintf(child->reason, sizeof(child->reason), "%.*s",
+             (int)strcspn(result->body.data != NULL ? result->body.data : "", "\n"),
+             result->body.data != NULL ? result->body.data : "");
 }
 
 static bool find_url(struct child *child)
@@ -270,11 +269,11 @@ static bool find_url(struct child *child)
     size_t size = 0;
     if (child->url[0] != '\0')
         return true;
-    (void)snprintf(path, sizeof(path), "%s/http.port", child->directory);
+    snprintf(path, sizeof(path), "%s/http.port", child->directory);
     if (files_read(path, sizeof("65535\n"), &content, &size, NULL) != ERROR_OK)
         return false;
-    (void)snprintf(child->url, sizeof(child->url), "http://127.0.0.1:%.*s",
-                   (int)strspn(content, "0123456789"), content);
+    snprintf(child->url, sizeof(child->url), "http://127.0.0.1:%.*s",
+             (int)strspn(content, "0123456789"), content);
     free(content);
     return true;
 }
@@ -284,7 +283,7 @@ static void ask(struct child *child)
     char url[80];
     if (!find_url(child))
         return;
-    (void)snprintf(url, sizeof(url), "%s/readyz", child->url);
+    snprintf(url, sizeof(url), "%s/readyz", child->url);
     struct http_request request = {.method = "GET", .url = url, .timeout_ms = ASK_TIMEOUT_MS};
     child->asking =
         http_client_send(child->children->http, &request, on_answer, child, NULL, NULL) == ERROR_OK;

@@ -61,14 +61,14 @@ static struct dev_agent *add_agent(struct dev *dev, struct text name, struct err
             return &dev->agents[i];
     }
     if (dev->agent_count == AGENTS_MAX || !topics_name_valid(name)) {
-        (void)error_set(ret_error, ERROR_REJECT, "Usage",
-                        "agent \"%.*s\": expected at most %d names of letters, digits, '.', '_' "
-                        "and '-'",
-                        TEXT_ARG(name), AGENTS_MAX);
+        error_set(ret_error, ERROR_REJECT, "Usage",
+                  "agent \"%.*s\": expected at most %d names of letters, digits, '.', '_' "
+                  "and '-'",
+                  TEXT_ARG(name), AGENTS_MAX);
         return NULL;
     }
     struct dev_agent *agent = &dev->agents[dev->agent_count++];
-    (void)snprintf(agent->name, sizeof(agent->name), "%.*s", TEXT_ARG(name));
+    snprintf(agent->name, sizeof(agent->name), "%.*s", TEXT_ARG(name));
     return agent;
 }
 
@@ -135,12 +135,12 @@ static enum error_class make_directory(struct dev *dev, struct error *ret_error)
     const char *tmp = getenv("TMPDIR");
     bool embedded = !config_is_set(dev->cli->config, "kafka.bootstrap.servers");
     if (*set != '\0' || !embedded) {
-        (void)snprintf(dev->directory, sizeof(dev->directory), "%s",
-                       *set != '\0' ? set : "reeve-data/dev");
+        snprintf(dev->directory, sizeof(dev->directory), "%s",
+                 *set != '\0' ? set : "reeve-data/dev");
         return files_make_dirs(dev->directory, ret_error);
     }
-    (void)snprintf(dev->directory, sizeof(dev->directory), "%s/reeve-dev-XXXXXX",
-                   tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+    snprintf(dev->directory, sizeof(dev->directory), "%s/reeve-dev-XXXXXX",
+             tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
     if (mkdtemp(dev->directory) == NULL)
         return error_set(ret_error, ERROR_FATAL, "NoDirectory", "cannot make %.200s: %s",
                          dev->directory, strerror(errno));
@@ -156,7 +156,7 @@ static void warn_of_difference(void *ctx, enum topics_finding finding, const cha
     struct dev *dev = ctx;
     (void)topic;
     if (finding == TOPICS_DIFFERS)
-        (void)fprintf(dev->cli->err, "reeve: warning: %s\n", line);
+        fprintf(dev->cli->err, "reeve: warning: %s\n", line);
 }
 
 static enum error_class make_topics(struct dev *dev, struct error *ret_error)
@@ -244,7 +244,7 @@ static enum error_class start_line(struct dev *dev, const char *name, struct lin
                                    struct child **ret_child, struct error *ret_error)
 {
     char directory[PATH_MAX + 128];
-    (void)snprintf(directory, sizeof(directory), "%s/%s", dev->directory, name);
+    snprintf(directory, sizeof(directory), "%s/%s", dev->directory, name);
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
         class = children_start(dev->children, name, directory, line->words,
@@ -285,7 +285,7 @@ static enum error_class start_several(struct dev *dev, const char *service, int6
     enum error_class class = ERROR_OK;
     for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
         char name[64];
-        (void)snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
+        snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
         class = start_service(dev, service, name, NULL, ret_error);
     }
     return class;
@@ -319,7 +319,7 @@ static enum error_class start_all(struct dev *dev, struct error *ret_error)
         class = start_several(dev, "supervisor", dev->supervisors, ret_error);
     for (size_t i = 0; i < dev->agent_count && class == ERROR_OK; i++) {
         char name[NAME_BYTES_MAX + 16];
-        (void)snprintf(name, sizeof(name), "agent-%s", dev->agents[i].name);
+        snprintf(name, sizeof(name), "agent-%s", dev->agents[i].name);
         class = start_service(dev, "agent", name, &dev->agents[i], ret_error);
     }
     if (class == ERROR_OK)
@@ -348,7 +348,7 @@ static enum error_class write_client_config(struct dev *dev, struct error *ret_e
         if (strcmp(child_name(child), "console") == 0)
             console = child_url(child);
     }
-    (void)snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
+    snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
     int size = snprintf(content, sizeof(content),
                         "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\nembedded = %s\n"
                         "console.url = %s\n",
@@ -361,26 +361,25 @@ static void announce(struct dev *dev)
 {
     FILE *out = dev->cli->out;
     double seconds = (double)(clock_mono_ms(clock_real()) - dev->began_ms) / 1000;
-    (void)fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka",
-                  dev->bootstrap,
-                  dev->embedded != NULL ? "  embedded: its records are gone when it stops" : "");
+    fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka", dev->bootstrap,
+            dev->embedded != NULL ? "  embedded: its records are gone when it stops" : "");
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
         if (*child_url(child) != '\0')
-            (void)fprintf(out, "  %-20s %-23s pid %-7d %s\n", child_name(child), child_url(child),
-                          (int)child_pid(child), agent_note(dev, child_name(child)));
+            fprintf(out, "  %-20s %-23s pid %-7d %s\n", child_name(child), child_url(child),
+                    (int)child_pid(child), agent_note(dev, child_name(child)));
     }
-    (void)fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
+    fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
     if (dev->cli->argument_count == 0)
-        (void)fprintf(out, "No workflow was given: `reeve dev FILE.yaml` deploys it and simulates "
-                           "its agents.\n");
-    (void)fprintf(out,
-                  "In another terminal:\n"
-                  "  export REEVE_CONFIG=%s/client.properties\n"
-                  "  reeve submit order.json\n"
-                  "  reeve orders list\n"
-                  "Ctrl-C stops everything.\n",
-                  dev->directory);
-    (void)fflush(out);
+        fprintf(out, "No workflow was given: `reeve dev FILE.yaml` deploys it and simulates "
+                     "its agents.\n");
+    fprintf(out,
+            "In another terminal:\n"
+            "  export REEVE_CONFIG=%s/client.properties\n"
+            "  reeve submit order.json\n"
+            "  reeve orders list\n"
+            "Ctrl-C stops everything.\n",
+            dev->directory);
+    fflush(out);
     dev->announced = true;
 }
 
@@ -389,13 +388,13 @@ static void show_log(struct dev *dev, const struct child *child)
     char path[PATH_MAX];
     char *content = NULL;
     size_t size = 0;
-    (void)snprintf(path, sizeof(path), "%s/log", child_directory(child));
+    snprintf(path, sizeof(path), "%s/log", child_directory(child));
     if (files_read(path, LOG_MAX, &content, &size, NULL) != ERROR_OK)
         return;
     const char *from = content + (size > LOG_TAIL ? size - LOG_TAIL : 0);
     if (from > content)
         from += strcspn(from, "\n");
-    (void)fprintf(dev->cli->err, "%s\n", from);
+    fprintf(dev->cli->err, "%s\n", from);
     free(content);
 }
 
@@ -425,7 +424,7 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
         loop_stop(loop); /* the second time: what is left is killed */
         return;
     }
-    (void)fprintf(dev->cli->err, "stopping\n");
+    fprintf(dev->cli->err, "stopping\n");
     stop_all(dev, EXIT_CODE_OK);
 }
 
@@ -434,8 +433,8 @@ static void on_ended(void *ctx, struct child *child, int status)
     struct dev *dev = ctx;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && child_is_ready(child))
         return; /* a task */
-    (void)fprintf(dev->cli->err, "reeve: %s (pid %d) %s\n", child_name(child),
-                  (int)child_pid(child), child_reason(child));
+    fprintf(dev->cli->err, "reeve: %s (pid %d) %s\n", child_name(child), (int)child_pid(child),
+            child_reason(child));
     if (dev->announced)
         return; /* the others go on: that is what is to be seen */
     show_log(dev, child);
@@ -458,8 +457,8 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     }
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
         if (!child_is_ready(child))
-            (void)fprintf(dev->cli->err, "reeve: %s is not ready: %s; see %s/log\n",
-                          child_name(child), child_reason(child), child_directory(child));
+            fprintf(dev->cli->err, "reeve: %s is not ready: %s; see %s/log\n", child_name(child),
+                    child_reason(child), child_directory(child));
     }
     stop_all(dev, EXIT_CODE_UNAVAILABLE);
 }

@@ -181,14 +181,12 @@ static enum csv_result find_row(struct csv_reader *reader, struct extent *ret_ex
             scan_row(reader, ret_extent))
             return ret_extent->next == 0 ? CSV_END : CSV_ROW;
         if (reader->size - reader->from > CSV_ROW_BYTES_MAX) {
-            (void)error_set(ret_error, ERROR_REJECT, "BadCsv",
-                            "a row of more than %d bytes: is a quote not closed?",
-                            CSV_ROW_BYTES_MAX);
+            error_set(ret_error, ERROR_REJECT, "BadCsv",
+                      "a row of more than %d bytes: is a quote not closed?", CSV_ROW_BYTES_MAX);
             return CSV_BAD_ROW;
         }
         if (!fill(reader)) {
-            (void)error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s",
-                            strerror(errno));
+            error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s", strerror(errno));
             return CSV_UNREADABLE;
         }
         if (!reader->began)
@@ -203,7 +201,7 @@ static enum csv_result take_row(struct csv_reader *reader, const struct extent *
     if (mistake == NULL && !split_row(reader, extent, &row->count))
         mistake = "too many fields";
     if (mistake != NULL) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadCsv", "not CSV: %s", mistake);
+        error_set(ret_error, ERROR_REJECT, "BadCsv", "not CSV: %s", mistake);
         skip_line(reader);
         return CSV_BAD_ROW;
     }
@@ -237,14 +235,14 @@ void csv_write_field(FILE *out, struct text field)
     for (uint32_t i = 0; i < field.size && plain; i++)
         plain = strchr("\",\r\n", field.data[i]) == NULL && field.data[i] != '\0';
     if (plain) {
-        (void)fwrite(field.data, 1, field.size, out);
+        fwrite(field.data, 1, field.size, out);
         return;
     }
-    (void)fputc('"', out);
+    fputc('"', out);
     for (uint32_t i = 0; i < field.size; i++) {
         if (field.data[i] == '"')
-            (void)fputc('"', out);
-        (void)fputc(field.data[i], out);
+            fputc('"', out);
+        fputc(field.data[i], out);
     }
-    (void)fputc('"', out);
+    fputc('"', out);
 }

@@ -305,7 +305,7 @@ static int run(struct cli *cli)
                           strerror(errno));
     int code = class == ERROR_OK ? import_file(cli, &import, json, in) : cli_fail(cli, &error);
     if (in != NULL)
-        (void)fclose(in);
+        fclose(in);
     csv_map_deinit(&import.map);
     row_counts_deinit(&import.counts);
     return code;

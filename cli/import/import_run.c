@@ -144,9 +144,9 @@ static void print_summary(const struct import_run *run, double seconds)
     double rate = (double)submitted / seconds;
     const char *path = run->rejects.rows > 0 ? run->rejects.path : "";
     if (cli->output == CLI_OUTPUT_TABLE) {
-        (void)fprintf(cli->out,
-                      "%" PRIu64 " orders submitted in %.1f s (%.0f/s), %" PRIu64 " rejected%s%s\n",
-                      submitted, seconds, rate, run->rejected, *path != '\0' ? ", see " : "", path);
+        fprintf(cli->out,
+                "%" PRIu64 " orders submitted in %.1f s (%.0f/s), %" PRIu64 " rejected%s%s\n",
+                submitted, seconds, rate, run->rejected, *path != '\0' ? ", see " : "", path);
         return;
     }
     struct output *output = output_new(cli->out, cli->output, columns, 6);

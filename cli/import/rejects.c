@@ -29,13 +29,13 @@ enum error_class rejects_add(struct rejects *rejects, int64_t line, struct text 
         if (rejects->out == NULL)
             return error_set(ret_error, ERROR_FATAL, "Rejects", "cannot write %s: %s",
                              rejects->path, strerror(errno));
-        (void)fputs("line,order_id,reason\n", rejects->out);
+        fputs("line,order_id,reason\n", rejects->out);
     }
-    (void)fprintf(rejects->out, "%" PRId64 ",", line);
+    fprintf(rejects->out, "%" PRId64 ",", line);
     csv_write_field(rejects->out, order_id);
-    (void)fputc(',', rejects->out);
+    fputc(',', rejects->out);
     csv_write_field(rejects->out, text_of(reason));
-    (void)fputc('\n', rejects->out);
+    fputc('\n', rejects->out);
     rejects->rows++;
     return ERROR_OK;
 }
@@ -47,7 +47,7 @@ enum error_class rejects_close(struct rejects *rejects, struct error *ret_error)
         class = error_set(ret_error, ERROR_FATAL, "Rejects", "cannot write %s: %s", rejects->path,
                           strerror(errno));
     if (rejects->out != NULL)
-        (void)fclose(rejects->out);
+        fclose(rejects->out);
     free(rejects->path);
     *rejects = (struct rejects){0};
     return class;

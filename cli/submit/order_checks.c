@@ -48,7 +48,7 @@ static enum error_class check_reply(struct order_checks *checks, struct text top
         return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
                          "reply_to must be empty or %s.replies.APPLICATION",
                          checks->cluster->topics.prefix);
-    (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
     if (broker_partition_count(checks->cluster->broker, name, METADATA_MS) == 0)
         return error_set(ret_error, ERROR_REJECT, "UnknownReplyTopic",
                          "there is no topic %s: make it with `reeve topics apply --app NAME`",
@@ -65,7 +65,7 @@ enum error_class order_checks_pass(struct order_checks *checks, const struct ord
     if (!known && workflow_registry_find(checks->cluster->workflows, details->workflow,
                                          details->workflow_version) == NULL)
         return unknown_workflow(checks, details, ret_error);
-    (void)snprintf(checks->workflow, sizeof(checks->workflow), "%.*s", TEXT_ARG(details->workflow));
+    snprintf(checks->workflow, sizeof(checks->workflow), "%.*s", TEXT_ARG(details->workflow));
     checks->workflow_version = details->workflow_version;
     return check_reply(checks, details->reply_to, ret_error);
 }

@@ -64,8 +64,7 @@ static bool read_line(struct orders_file *file, struct error *ret_error)
             break;
     }
     if (ferror(file->in))
-        (void)error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s",
-                        strerror(errno));
+        error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s", strerror(errno));
     if (file->size == 0)
         return false;
     file->number++;
@@ -87,14 +86,14 @@ static enum orders_file_result parse_line(struct orders_file *file, const json_t
     json_decref(file->current);
     file->current = NULL;
     if (file->size >= ORDERS_FILE_LINE_MAX) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadJson", "a line of more than %d bytes",
-                        ORDERS_FILE_LINE_MAX);
+        error_set(ret_error, ERROR_REJECT, "BadJson", "a line of more than %d bytes",
+                  ORDERS_FILE_LINE_MAX);
         return ORDERS_FILE_BAD;
     }
     file->current = json_loadb(file->line, (size_t)file->size, JSON_REJECT_DUPLICATES, &at);
     if (file->current == NULL) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at column %d",
-                        at.text, at.column);
+        error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at column %d", at.text,
+                  at.column);
         return ORDERS_FILE_BAD;
     }
     *ret_order = file->current;
@@ -143,9 +142,9 @@ static enum orders_file_result read_document(struct orders_file *file, struct er
     assert(text != NULL);
     memcpy(text, file->line, size);
     if (!append_rest(file, &text, &size)) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadJson",
-                        "a document of more than %d MiB: write one order a line instead",
-                        ORDERS_FILE_DOCUMENT_MAX >> 20);
+        error_set(ret_error, ERROR_REJECT, "BadJson",
+                  "a document of more than %d MiB: write one order a line instead",
+                  ORDERS_FILE_DOCUMENT_MAX >> 20);
         free(text);
         return ORDERS_FILE_BAD;
     }
@@ -153,8 +152,8 @@ static enum orders_file_result read_document(struct orders_file *file, struct er
     free(text);
     if (file->document != NULL)
         return ORDERS_FILE_ORDER;
-    (void)error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at line %d, column %d",
-                    at.text, at.line, at.column);
+    error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at line %d, column %d", at.text,
+              at.line, at.column);
     return ORDERS_FILE_BAD;
 }
 

@@ -53,11 +53,11 @@ static json_t *steps_json(const struct status_update *status)
     json_t *steps = json_array();
     for (uint32_t i = 0; i < status->step_count; i++) {
         const struct step_change *step = &status->steps[i];
-        (void)json_array_append_new(
-            steps,
-            json_pack("{s:o, s:s, s:i, s:s, s:o}", "step", text_json(step->step), "direction",
-                      direction_name(step->direction), "attempt", (int)step->attempt, "state",
-                      step_state_name(step->state), "error_name", text_json(step->error_name)));
+        json_array_append_new(steps,
+                              json_pack("{s:o, s:s, s:i, s:s, s:o}", "step", text_json(step->step),
+                                        "direction", direction_name(step->direction), "attempt",
+                                        (int)step->attempt, "state", step_state_name(step->state),
+                                        "error_name", text_json(step->error_name)));
     }
     return steps;
 }
@@ -135,7 +135,7 @@ static enum error_class submit_all(struct submit *submit, struct orders_file *fi
             return ERROR_FATAL;
         }
         if (result == ORDERS_FILE_BAD || read_order(submit, value, &details, &error) != ERROR_OK) {
-            (void)fprintf(submit->cli->err, "reeve: order %" PRId64 ": %s\n", line, error.message);
+            fprintf(submit->cli->err, "reeve: order %" PRId64 ": %s\n", line, error.message);
             submit->bad++;
         } else {
             class = send_order(submit, &details, ret_error);
@@ -157,8 +157,8 @@ static int finish(struct submit *submit, enum error_class class, const struct er
 {
     struct cli *cli = submit->cli;
     if (cli->output == CLI_OUTPUT_TABLE)
-        (void)fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n",
-                      sender_acknowledged(submit->sender), submit->bad);
+        fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n",
+                sender_acknowledged(submit->sender), submit->bad);
     if (class != ERROR_OK)
         return cli_fail(cli, error);
     if (submit->bad > 0)
@@ -207,11 +207,11 @@ static int run(struct cli *cli)
         return submit_file(cli, stdin);
     FILE *in = fopen(path, "re");
     if (in == NULL) {
-        (void)fprintf(cli->err, "reeve: cannot read %s: %s\n", path, strerror(errno));
+        fprintf(cli->err, "reeve: cannot read %s: %s\n", path, strerror(errno));
         return EXIT_CODE_DATA;
     }
     int code = submit_file(cli, in);
-    (void)fclose(in);
+    fclose(in);
     return code;
 }
 

@@ -39,8 +39,8 @@ static void add_store(struct verify_live *live, const char *url, bool deadlines,
         .deadlines = deadlines,
         .next_event_offset = json_integer_value(json_object_get(row, "next_event_offset")),
         .orders = (uint64_t)json_integer_value(json_object_get(row, "orders"))};
-    (void)snprintf(store->url, sizeof(store->url), "%s", url);
-    (void)snprintf(store->digest, sizeof(store->digest), "%s", digest);
+    snprintf(store->url, sizeof(store->url), "%s", url);
+    snprintf(store->digest, sizeof(store->digest), "%s", digest);
 }
 
 static bool ask(struct verify_live *live, const char *port_file)
@@ -52,11 +52,11 @@ static bool ask(struct verify_live *live, const char *port_file)
     if (file == NULL)
         return false;
     int read = fscanf(file, "%d", &port);
-    (void)fclose(file);
+    fclose(file);
     if (read != 1 || port <= 0 || port > 65535)
         return false;
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
-    (void)snprintf(stores_url, sizeof(stores_url), "%s/stores", url);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
+    snprintf(stores_url, sizeof(stores_url), "%s/stores", url);
     json_t *json = get_json(stores_url);
     if (json == NULL)
         return false;
@@ -78,7 +78,7 @@ enum error_class verify_live_read(const char *directory, struct verify_live *liv
     if (dir == NULL)
         return error_set(ret_error, ERROR_REJECT, "NoDirectory", "cannot read %s: %s", directory,
                          strerror(errno));
-    (void)snprintf(path, sizeof(path), "%s/http.port", directory);
+    snprintf(path, sizeof(path), "%s/http.port", directory);
     answered += ask(live, path);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (entry->d_name[0] == '.')
@@ -87,7 +87,7 @@ enum error_class verify_live_read(const char *directory, struct verify_live *liv
         if (size > 0 && size < (int)sizeof(path))
             answered += ask(live, path);
     }
-    (void)closedir(dir);
+    closedir(dir);
     if (answered == 0)
         return error_set(ret_error, ERROR_RETRY, "NoService",
                          "no service with stores answers below %s: do they run?", directory);

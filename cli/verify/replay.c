@@ -68,7 +68,7 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
 {
     char path[PATH_MAX];
     struct replay replay = {.cli = cli, .began_ms = clock_mono_ms(clock_real())};
-    (void)snprintf(path, sizeof(path), "%s/partition-%d", session->context.data_dir, partition);
+    snprintf(path, sizeof(path), "%s/partition-%d", session->context.data_dir, partition);
     enum error_class class = files_remove_tree(path, ret_error);
     if (class != ERROR_OK)
         return class;

@@ -56,7 +56,7 @@ find_fault(struct verify_rules *rules, int64_t offset, struct text order_id, con
     va_list arguments;
     va_start(arguments, format);
     if (size > 0 && size < (int)sizeof(text))
-        (void)vsnprintf(text + size, sizeof(text) - (size_t)size, format, arguments);
+        vsnprintf(text + size, sizeof(text) - (size_t)size, format, arguments);
     va_end(arguments);
     rules->counts.findings++;
     rules->found(rules->ctx, text);
@@ -87,7 +87,7 @@ static void forget_order(struct verify_rules *rules, struct order_track *order)
 static struct attempt_track *find_attempt(struct order_track *order, const struct attempt_ref *ref)
 {
     char name[NAME_BYTES_MAX + 1];
-    (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(ref->step));
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(ref->step));
     for (uint32_t i = 0; i < order->step_count; i++)
         if (strcmp(order->steps[i].name, name) == 0)
             return &order->steps[i].directions[ref->direction];

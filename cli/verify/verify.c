@@ -94,8 +94,8 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
                                        struct fold *fold, struct error *ret_error)
 {
     char path[PATH_MAX + 32];
-    (void)snprintf(path, sizeof(path), "%s/%d-%s", verify->scratch, partition,
-                   deadlines ? "deadlines" : "orders");
+    snprintf(path, sizeof(path), "%s/%d-%s", verify->scratch, partition,
+             deadlines ? "deadlines" : "orders");
     struct view_options options = {.env = verify->stores,
                                    .codec = verify->session->cluster->codec,
                                    .path = path,
@@ -210,8 +210,8 @@ static enum error_class check_all(struct verify *verify, struct error *ret_error
         class = check_log(verify, p, ret_error);
     for (uint32_t i = 0; i < verify->live.count && class == ERROR_OK; i++) {
         const struct verify_live_store *live = &verify->live.stores[i];
-        (void)snprintf(removed, sizeof(removed), "%s/%d-%s", verify->scratch, live->partition,
-                       live->deadlines ? "deadlines" : "orders");
+        snprintf(removed, sizeof(removed), "%s/%d-%s", verify->scratch, live->partition,
+                 live->deadlines ? "deadlines" : "orders");
         class = files_remove_tree(removed, ret_error);
         if (class == ERROR_OK)
             class = check_live(verify, live, ret_error);
@@ -238,8 +238,8 @@ static void summarize(struct verify *verify)
 static enum error_class make_scratch(struct verify *verify, struct error *ret_error)
 {
     const char *temporary = getenv("TMPDIR");
-    (void)snprintf(verify->scratch, sizeof(verify->scratch), "%s/reeve-verify-XXXXXX",
-                   temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
+    snprintf(verify->scratch, sizeof(verify->scratch), "%s/reeve-verify-XXXXXX",
+             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
     if (mkdtemp(verify->scratch) == NULL)
         return error_set(ret_error, ERROR_FATAL, "Scratch", "cannot make %s: %s", verify->scratch,
                          strerror(errno));

@@ -112,8 +112,8 @@ static enum error_class append(struct cli_session *session, const struct workflo
     char host[64] = "";
     char by[WHO_BYTES_MAX];
     char key[NAME_BYTES_MAX + 16];
-    (void)gethostname(host, sizeof(host) - 1);
-    (void)snprintf(by, sizeof(by), "%.60s@%s", user != NULL ? user : "unknown", host);
+    gethostname(host, sizeof(host) - 1);
+    snprintf(by, sizeof(by), "%.60s@%s", user != NULL ? user : "unknown", host);
     int key_size =
         snprintf(key, sizeof(key), "%.*s:%u", TEXT_ARG(workflow->name), workflow->version);
     struct workflow_definition definition = {
@@ -187,15 +187,15 @@ enum error_class workflow_make_topics(struct cli_session *session, const struct 
         char agent[NAME_BYTES_MAX + 1];
         struct error why = {0};
         topics_requests(&session->cluster->topics, agents[i], topic);
-        (void)snprintf(agent, sizeof(agent), "%.*s", TEXT_ARG(agents[i]));
+        snprintf(agent, sizeof(agent), "%.*s", TEXT_ARG(agents[i]));
         if (broker_partition_count(session->cluster->broker, topic, METADATA_MS) > 0)
             continue;
         class = make_topic(session, agent, &why);
         if (class != ERROR_OK)
-            (void)error_set(ret_error, class, why.code,
-                            "there is no topic %s, and it cannot be made: %.200s; nothing is "
-                            "deployed until it is there",
-                            topic, why.message);
+            error_set(ret_error, class, why.code,
+                      "there is no topic %s, and it cannot be made: %.200s; nothing is "
+                      "deployed until it is there",
+                      topic, why.message);
     }
     return class;
 }

@@ -25,8 +25,8 @@ static void print_problems(struct cli *cli, struct output *output, const char *p
         const struct workflow_problem *problem = &problems->items[i];
         const char *severity = problem->severity == WORKFLOW_ERROR ? "error" : "warning";
         if (output == NULL)
-            (void)fprintf(cli->err, "%s:%u:%u: %s: %s\n", path, problem->line, problem->column,
-                          severity, problem->text);
+            fprintf(cli->err, "%s:%u:%u: %s: %s\n", path, problem->line, problem->column, severity,
+                    problem->text);
         else
             output_row(output, json_pack("{s:s, s:i, s:i, s:s, s:s}", "file", path, "line",
                                          (int)problem->line, "column", (int)problem->column,
@@ -52,9 +52,9 @@ static int run_lint(struct cli *cli)
         if (source.workflow == NULL)
             code = EXIT_CODE_DATA;
         else if (output == NULL)
-            (void)fprintf(cli->out, "%s: %.*s version %u, %u steps: fine\n", cli->arguments[i],
-                          TEXT_ARG(source.workflow->name), source.workflow->version,
-                          source.workflow->step_count);
+            fprintf(cli->out, "%s: %.*s version %u, %u steps: fine\n", cli->arguments[i],
+                    TEXT_ARG(source.workflow->name), source.workflow->version,
+                    source.workflow->step_count);
         workflow_source_deinit(&source);
     }
     if (output != NULL)
@@ -128,8 +128,7 @@ static json_t *agents_of(const struct workflow *workflow)
     for (uint32_t i = 0; i < workflow->step_count; i++) {
         const struct workflow_step *step = &workflow->steps[i];
         for (uint32_t j = 0; j < step->agent_count; j++)
-            (void)json_object_setn_new(agents, step->agents[j].data, step->agents[j].size,
-                                       json_null());
+            json_object_setn_new(agents, step->agents[j].data, step->agents[j].size, json_null());
     }
     char names[512];
     size_t used = 0;
@@ -192,14 +191,14 @@ static void show(struct cli *cli, const struct workflow_entry *entry)
 {
     struct text source = entry->definition.source;
     if (cli->output == CLI_OUTPUT_TABLE) {
-        (void)fwrite(source.data, 1, source.size, cli->out);
+        fwrite(source.data, 1, source.size, cli->out);
         return;
     }
     struct output *output = output_new(cli->out, cli->output, list_columns, 6);
     json_t *row = entry_row(entry);
-    (void)json_object_set_new(
-        row, "format", json_stringn(entry->definition.format.data, entry->definition.format.size));
-    (void)json_object_set_new(row, "source", json_stringn(source.data, source.size));
+    json_object_set_new(row, "format",
+                        json_stringn(entry->definition.format.data, entry->definition.format.size));
+    json_object_set_new(row, "source", json_stringn(source.data, source.size));
     output_single(output);
     output_row(output, row);
     (void)output_finish(output);
@@ -218,7 +217,7 @@ static int run_show(struct cli *cli)
     const struct workflow_entry *entry =
         workflow_registry_entry(session.cluster->workflows, name, version);
     if (entry == NULL)
-        (void)fprintf(cli->err, "reeve: there is no workflow %.80s\n", cli->arguments[0]);
+        fprintf(cli->err, "reeve: there is no workflow %.80s\n", cli->arguments[0]);
     else
         show(cli, entry);
     int code = entry != NULL ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;

@@ -21,9 +21,9 @@ static bool store_line(const char *path, int64_t token, const char *line)
     int64_t newest = -1;
     FILE *file = fopen(path, "a+");
     if (file == NULL || flock(fileno(file), LOCK_EX) != 0) {
-        (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
         if (file != NULL)
-            (void)fclose(file);
+            fclose(file);
         return false;
     }
     int64_t seen;
@@ -31,8 +31,8 @@ static bool store_line(const char *path, int64_t token, const char *line)
         newest = seen > newest ? seen : newest;
     bool accepted = token >= newest;
     if (accepted)
-        (void)fprintf(file, "%" PRId64 " %s\n", token, line);
-    (void)fclose(file); /* flushes, then the lock goes */
+        fprintf(file, "%" PRId64 " %s\n", token, line);
+    fclose(file); /* flushes, then the lock goes */
     return accepted;
 }
 
@@ -43,7 +43,7 @@ static void report(void *ctx, struct reeve_leader *leader)
     int64_t token = reeve_leader_token(leader);
     /* False as soon as the lease is lost, or the program is to end: then return soon. */
     for (int number = 1; reeve_leader_wait(leader, EVERY_MS); number++) {
-        (void)snprintf(line, sizeof(line), "line %d of process %d", number, (int)getpid());
+        snprintf(line, sizeof(line), "line %d of process %d", number, (int)getpid());
         if (!store_line(path, token, line))
             return;                    /* we were leader once, and did not know better */
         reeve_leader_progress(leader); /* for work done: else we would count as hung */

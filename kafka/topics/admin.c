@@ -40,7 +40,7 @@ rd_kafka_t *topics_client_new(const struct broker_kafka_options *kafka, struct e
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
     if (rk == NULL) {
         rd_kafka_conf_destroy(conf);
-        (void)error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
+        error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
     }
     return rk;
 }
@@ -115,8 +115,8 @@ static rd_kafka_event_t *await(struct admin *admin, const char *what, struct err
         return event;
     rd_kafka_resp_err_t code =
         event != NULL ? rd_kafka_event_error(event) : RD_KAFKA_RESP_ERR__TIMED_OUT;
-    (void)error_set(ret_error, kafka_error_class(code), "Topics", "%s: %s", what,
-                    event != NULL ? rd_kafka_event_error_string(event) : rd_kafka_err2str(code));
+    error_set(ret_error, kafka_error_class(code), "Topics", "%s: %s", what,
+              event != NULL ? rd_kafka_event_error_string(event) : rd_kafka_err2str(code));
     rd_kafka_event_destroy(event);
     return NULL;
 }
@@ -146,9 +146,9 @@ static void report(struct admin *admin, enum topics_finding finding, const char 
     char line[LINE_SIZE + TOPIC_NAME_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(rest, sizeof(rest), format, arguments);
+    vsnprintf(rest, sizeof(rest), format, arguments);
     va_end(arguments);
-    (void)snprintf(line, sizeof(line), "%s: %s", topic, rest);
+    snprintf(line, sizeof(line), "%s: %s", topic, rest);
     if (admin->report != NULL)
         admin->report(admin->ctx, finding, topic, line);
 }
@@ -551,7 +551,7 @@ static void keep_first(void *ctx, enum topics_finding finding, const char *topic
     (void)finding;
     (void)topic;
     if (first[0] == '\0')
-        (void)snprintf(first, LINE_SIZE, "%s", line);
+        snprintf(first, LINE_SIZE, "%s", line);
 }
 
 enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error)

@@ -98,13 +98,13 @@ static void set(struct topics_spec *spec, const char *name, const char *value)
     assert(spec->setting_count < TOPICS_SETTINGS);
     struct topics_setting *setting = &spec->settings[spec->setting_count++];
     setting->name = name;
-    (void)snprintf(setting->value, sizeof(setting->value), "%s", value);
+    snprintf(setting->value, sizeof(setting->value), "%s", value);
 }
 
 static void set_number(struct topics_spec *spec, const char *name, int64_t value)
 {
     char text[TOPICS_VALUE_SIZE];
-    (void)snprintf(text, sizeof(text), "%" PRId64, value);
+    snprintf(text, sizeof(text), "%" PRId64, value);
     set(spec, name, text);
 }
 
@@ -123,7 +123,7 @@ static void fill(struct topics_spec *spec, const struct topics_plan *plan, const
                  bool keyed, int64_t retention_ms)
 {
     *spec = (struct topics_spec){.keyed = keyed};
-    (void)snprintf(spec->name, sizeof(spec->name), "%s", name);
+    snprintf(spec->name, sizeof(spec->name), "%s", name);
     set(spec, "message.timestamp.type", "LogAppendTime");
     set(spec, "unclean.leader.election.enable", "false");
     set_number(spec, "max.message.bytes", RECORD_BYTES_MAX + MESSAGE_SLACK_BYTES);
@@ -190,7 +190,7 @@ struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *re
     const char *const names[] = {plan->topics->commands, plan->topics->events};
     for (size_t i = 0; i < 2; i++) {
         specs[i].keyed = true;
-        (void)snprintf(specs[i].name, sizeof(specs[i].name), "%s", names[i]);
+        snprintf(specs[i].name, sizeof(specs[i].name), "%s", names[i]);
         set(&specs[i], "message.timestamp.type", "LogAppendTime");
         set(&specs[i], "cleanup.policy", "delete");
     }

@@ -19,7 +19,7 @@ enum error_class config_fail(struct error *ret_error, const char *format, ...)
     char message[ERROR_MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(message, sizeof(message), format, arguments);
+    vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     return error_set(ret_error, ERROR_REJECT, "Config", "%s", message);
 }
@@ -233,7 +233,7 @@ static enum error_class read_value_file(struct config_entry *entry, struct error
         content[--size] = '\0';
     if (size > 0 && content[size - 1] == '\r')
         content[--size] = '\0';
-    (void)snprintf(source, sizeof(source), "file %.240s", entry->file);
+    snprintf(source, sizeof(source), "file %.240s", entry->file);
     enum error_class class = strlen(content) != size
                                  ? config_fail(ret_error, "%s.file (%s): the file holds NUL bytes",
                                                entry->name, entry->file_source)
@@ -252,14 +252,14 @@ static void fill_instance_id(struct config *config)
     if (config_string(config, "instance.id")[0] != '\0')
         return;
     if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0')
-        (void)snprintf(host, sizeof(host), "host");
+        snprintf(host, sizeof(host), "host");
     host[strcspn(host, ".")] = '\0';
     for (char *at = host; *at != '\0'; at++)
         *at = isalnum((unsigned char)*at) || *at == '-' ? *at : '-';
     ssize_t got = getrandom(&random, sizeof(random), 0);
     assert(got == (ssize_t)sizeof(random));
     (void)got;
-    (void)snprintf(id, sizeof(id), "%s-%ld-%08x", host, (long)getpid(), (unsigned)random);
+    snprintf(id, sizeof(id), "%s-%ld-%08x", host, (long)getpid(), (unsigned)random);
     config_set_default(config, "instance.id", id);
 }
 

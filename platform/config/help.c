@@ -76,18 +76,18 @@ static void print_wrapped(FILE *out, const char *text)
     while (*text != '\0') {
         size_t word = strcspn(text, " ");
         if (column == 0 || column + 1 + word > HELP_WIDTH) {
-            (void)fprintf(out, "%s%*s", column == 0 ? "" : "\n", HELP_INDENT, "");
+            fprintf(out, "%s%*s", column == 0 ? "" : "\n", HELP_INDENT, "");
             column = HELP_INDENT;
         } else {
-            (void)fputc(' ', out);
+            fputc(' ', out);
             column++;
         }
-        (void)fwrite(text, 1, word, out);
+        fwrite(text, 1, word, out);
         column += word;
         text += word;
         text += strspn(text, " ");
     }
-    (void)fputc('\n', out);
+    fputc('\n', out);
 }
 
 static const char *type_text(const struct config_key *key)
@@ -101,11 +101,11 @@ void config_help(FILE *out, unsigned services)
         const struct config_key *key = &config_keys[i];
         if ((key->services & services) == 0)
             continue;
-        (void)fprintf(out, "  --");
+        fprintf(out, "  --");
         for (const char *at = key->name; *at != '\0'; at++)
-            (void)fputc(*at == '.' ? '-' : *at, out);
-        (void)fprintf(out, " (%s%s%s)\n", type_text(key),
-                      key->fallback[0] != '\0' ? ", default " : "", key->fallback);
+            fputc(*at == '.' ? '-' : *at, out);
+        fprintf(out, " (%s%s%s)\n", type_text(key), key->fallback[0] != '\0' ? ", default " : "",
+                key->fallback);
         print_wrapped(out, key->doc);
     }
 }
@@ -116,16 +116,16 @@ static void print_services(FILE *out, unsigned services)
                                         "supervisor", "console",   "CLI"};
     const char *separator = "";
     if ((services & CONFIG_ALL) == CONFIG_ALL) {
-        (void)fputs("all", out);
+        fputs("all", out);
         return;
     }
     if (services == CONFIG_SERVICES) {
-        (void)fputs("all services", out);
+        fputs("all services", out);
         return;
     }
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if ((services & 1u << i) != 0) {
-            (void)fprintf(out, "%s%s", separator, names[i]);
+            fprintf(out, "%s%s", separator, names[i]);
             separator = ", ";
         }
     }
@@ -136,29 +136,29 @@ static void print_cell(FILE *out, const char *text)
 {
     for (; *text != '\0'; text++) {
         if (*text == '|')
-            (void)fputs("\\|", out);
+            fputs("\\|", out);
         else if (*text == '<')
-            (void)fputs("&lt;", out);
+            fputs("&lt;", out);
         else
-            (void)fputc(*text, out);
+            fputc(*text, out);
     }
 }
 
 void config_markdown(FILE *out, unsigned services)
 {
-    (void)fputs("| Key | Type | Default | Read by | Meaning |\n|---|---|---|---|---|\n", out);
+    fputs("| Key | Type | Default | Read by | Meaning |\n|---|---|---|---|---|\n", out);
     for (size_t i = 0; i < config_keys_count; i++) {
         const struct config_key *key = &config_keys[i];
         if ((key->services & services) == 0)
             continue;
-        (void)fprintf(out, "| `%s` | ", key->name);
+        fprintf(out, "| `%s` | ", key->name);
         print_cell(out, type_text(key));
-        (void)fprintf(out, " | %s%s%s | ", key->fallback[0] != '\0' ? "`" : "", key->fallback,
-                      key->fallback[0] != '\0' ? "`" : "");
+        fprintf(out, " | %s%s%s | ", key->fallback[0] != '\0' ? "`" : "", key->fallback,
+                key->fallback[0] != '\0' ? "`" : "");
         print_services(out, key->services);
-        (void)fputs(" | ", out);
+        fputs(" | ", out);
         print_cell(out, key->doc);
-        (void)fputs(" |\n", out);
+        fputs(" |\n", out);
     }
 }
 
@@ -171,7 +171,7 @@ void config_show(const struct config *config, FILE *out, unsigned services)
         if (entry->key == NULL && entry->rank == CONFIG_RANK_DEFAULT)
             continue;
         bool hidden = config_is_secret(entry->key, entry->name) && entry->text[0] != '\0';
-        (void)fprintf(out, "%s = %s   # %s\n", entry->name, hidden ? "(hidden)" : entry->text,
-                      entry->source);
+        fprintf(out, "%s = %s   # %s\n", entry->name, hidden ? "(hidden)" : entry->text,
+                entry->source);
     }
 }

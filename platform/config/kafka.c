@@ -97,7 +97,7 @@ static enum error_class unknown(const struct config_entry *entry, const char *na
     FILE *out = open_memstream(&table, &size);
     assert(out != NULL);
     rd_kafka_conf_properties_show(out);
-    (void)fclose(out);
+    fclose(out);
     const char *nearest = config_nearest(name, names, collect_names(table, names));
     enum error_class class =
         nearest != NULL ? config_fail(ret_error, "unknown key %s (%s): did you mean kafka.%s?",

@@ -84,7 +84,7 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
         return ERROR_OK;
     }
     char source[CONFIG_NAME_SIZE + 2];
-    (void)snprintf(source, sizeof(source), "%.*s", (int)strcspn(flag, "="), flag);
+    snprintf(source, sizeof(source), "%.*s", (int)strcspn(flag, "="), flag);
     return config_assign(config, name, value, CONFIG_RANK_FLAG, source, ret_error);
 }
 
@@ -137,7 +137,7 @@ static enum error_class take_variable(struct config *config, const char *variabl
         return ERROR_OK;
     for (size_t i = prefix; i <= size; i++)
         key[i - prefix] = name[i] == '_' ? '.' : (char)tolower((unsigned char)name[i]);
-    (void)snprintf(source, sizeof(source), "environment %s", name);
+    snprintf(source, sizeof(source), "environment %s", name);
     return config_assign(config, key, equals + 1, CONFIG_RANK_ENVIRONMENT, source, ret_error);
 }
 
@@ -190,7 +190,7 @@ enum error_class config_load_file(struct config *config, const char *path, struc
     for (int number = 1; rest != NULL && class == ERROR_OK; number++) {
         char source[256];
         char *line = strsep(&rest, "\n");
-        (void)snprintf(source, sizeof(source), "%.230s:%d", path, number);
+        snprintf(source, sizeof(source), "%.230s:%d", path, number);
         class = take_line(config, line, source, ret_error);
     }
     free(content);
@@ -206,11 +206,11 @@ static enum error_class fail_argument(const char *argument, struct error *ret_er
     char name[CONFIG_NAME_SIZE];
     const char *value;
     if (!starts_with(argument, "--"))
-        (void)config_fail(&error, "unexpected argument \"%.100s\"", argument);
+        config_fail(&error, "unexpected argument \"%.100s\"", argument);
     else if (flag_name(argument + 2, name, &value))
-        (void)config_fail_unknown(name, argument, &error);
+        config_fail_unknown(name, argument, &error);
     else
-        (void)config_fail(&error, "unknown flag %.100s", argument);
+        config_fail(&error, "unknown flag %.100s", argument);
     return error_set(ret_error, ERROR_REJECT, "Usage", "%s", error.message);
 }
 

@@ -134,7 +134,7 @@ static struct http_call *take_call(struct http_client *client)
 static void unlink_call(struct http_call *call)
 {
     struct http_client *client = call->client;
-    (void)curl_multi_remove_handle(client->multi, call->easy);
+    curl_multi_remove_handle(client->multi, call->easy);
     if (call->next != NULL)
         call->next->prev = call->prev;
     *(call->prev != NULL ? &call->prev->next : &client->calls) = call->next;
@@ -185,9 +185,9 @@ static void finish(struct http_call *call, CURLcode code)
     long status = 0;
     char *content_type = NULL;
     curl_off_t retry_after = 0;
-    (void)curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
-    (void)curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
-    (void)curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
+    curl_easy_getinfo(call->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(call->easy, CURLINFO_CONTENT_TYPE, &content_type);
+    curl_easy_getinfo(call->easy, CURLINFO_RETRY_AFTER, &retry_after);
     enum http_outcome outcome = outcome_of(call, code);
     const char *message = call->message[0] != '\0' ? call->message : curl_easy_strerror(code);
     if (code == CURLE_ABORTED_BY_CALLBACK) /* on_before_request is the only one that does */
@@ -216,7 +216,7 @@ static void finish_done(struct http_client *client)
         CURLcode code = message->data.result;
         if (message->msg != CURLMSG_DONE)
             continue;
-        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&call);
         finish(call, code);
     }
 }
@@ -263,14 +263,14 @@ static int on_watch(CURL *easy, curl_socket_t socket, int what, void *userdata, 
     (void)easy;
     if (what == CURL_POLL_REMOVE) {
         loop_fd_remove(client->loop, socket);
-        (void)curl_multi_assign(client->multi, socket, NULL);
+        curl_multi_assign(client->multi, socket, NULL);
     } else if (known != NULL) {
         loop_fd_modify(client->loop, socket, events);
     } else {
         loop_fd_remove(client->loop, socket);
         if (loop_fd_add(client->loop, socket, events, on_socket_ready, client, NULL) != ERROR_OK)
             return -1;
-        (void)curl_multi_assign(client->multi, socket, client);
+        curl_multi_assign(client->multi, socket, client);
     }
     return 0;
 }
@@ -302,7 +302,7 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
                                  struct http_client **ret_client, struct error *ret_error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, init_curl);
+    pthread_once(&once, init_curl);
     struct http_client *client = calloc(1, sizeof(*client));
     assert(client != NULL);
     client->loop = loop;
@@ -320,11 +320,11 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
         http_client_free(client);
         return error_set(ret_error, ERROR_FATAL, "HttpClient", "libcurl does not start");
     }
-    (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_watch);
-    (void)curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
-    (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_wake_me);
-    (void)curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
-    (void)curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)client->connections_max);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_watch);
+    curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERFUNCTION, on_wake_me);
+    curl_multi_setopt(client->multi, CURLMOPT_TIMERDATA, client);
+    curl_multi_setopt(client->multi, CURLMOPT_MAXCONNECTS, (long)client->connections_max);
     *ret_client = client;
     return ERROR_OK;
 }
@@ -344,7 +344,7 @@ void http_client_free(struct http_client *client)
         free_call(call);
     }
     if (client->multi != NULL)
-        (void)curl_multi_cleanup(client->multi);
+        curl_multi_cleanup(client->multi);
     loop_timer_cancel(client->loop, &client->timer);
     loop_defer_cancel(client->loop, &client->work);
     free(client->ca_file);
@@ -376,7 +376,7 @@ static void set_headers(struct http_call *call, const struct http_request *reque
         add_header(call, request->body.size > 0 ? "Content-Type: application/json"
                                                 : "Content-Type:"); /* none */
     add_header(call, "Expect:"); /* no waiting for 100-continue */
-    (void)curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
+    curl_easy_setopt(call->easy, CURLOPT_HTTPHEADER, call->headers);
 }
 
 static void set_method(struct http_call *call, const struct http_request *request)
@@ -386,44 +386,44 @@ static void set_method(struct http_call *call, const struct http_request *reques
     bool is_head = strcmp(method, "HEAD") == 0;
     assert(request->body.size == 0 || (!is_get && !is_head));
     if (is_get) {
-        (void)curl_easy_setopt(call->easy, CURLOPT_HTTPGET, 1L);
+        curl_easy_setopt(call->easy, CURLOPT_HTTPGET, 1L);
         return;
     }
     if (is_head) {
-        (void)curl_easy_setopt(call->easy, CURLOPT_NOBODY, 1L);
+        curl_easy_setopt(call->easy, CURLOPT_NOBODY, 1L);
         return;
     }
-    (void)curl_easy_setopt(call->easy, CURLOPT_POST, 1L);
-    (void)curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
-    (void)curl_easy_setopt(call->easy, CURLOPT_COPYPOSTFIELDS,
-                           request->body.size > 0 ? request->body.data : "");
+    curl_easy_setopt(call->easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(call->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
+    curl_easy_setopt(call->easy, CURLOPT_COPYPOSTFIELDS,
+                     request->body.size > 0 ? request->body.data : "");
     if (strcmp(method, "POST") != 0)
-        (void)curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, method);
+        curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
 static void set_options(struct http_call *call, const struct http_request *request)
 {
     const struct http_client *client = call->client;
     CURL *easy = call->easy;
-    (void)curl_easy_setopt(easy, CURLOPT_URL, request->url);
-    (void)curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
-    (void)curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->message);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
-    (void)curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
-    (void)curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_before_request);
-    (void)curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
-    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    (void)curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    (void)curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    (void)curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    (void)curl_easy_setopt(easy, CURLOPT_USERAGENT, "reeve");
-    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
-    (void)curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_URL, request->url);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, call);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, call->message);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, on_before_request);
+    curl_easy_setopt(easy, CURLOPT_PREREQDATA, call);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "reeve");
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)request->timeout_ms);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout_ms);
     if (client->ca_file != NULL)
-        (void)curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
+        curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
     if (client->close_idle) {
-        (void)curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
-        (void)curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
+        curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
+        curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
     }
     set_method(call, request);
     set_headers(call, request);

@@ -292,7 +292,7 @@ void http_respond_error(struct http_exchange *exchange, int status, const char *
     char message[MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(message, sizeof(message), format, arguments);
+    vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     char *json = error_json(code, message);
     http_respond(exchange, status, "application/json", text_of(json));

@@ -134,8 +134,7 @@ static void find_route(struct http_exchange *exchange)
         }
         forget_params(exchange);
         size_t size = strlen(allow);
-        (void)snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "",
-                       route->method);
+        snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "", route->method);
     }
     exchange->verdict = (struct http_verdict){404, "NotFound", "there is nothing at this path"};
     if (allow[0] != '\0') {

@@ -164,12 +164,12 @@ static void serve_readyz(struct http_exchange *exchange, void *userdata)
     char reason[REASON_SIZE] = "not ready";
     char line[REASON_SIZE + 1];
     if (server->draining)
-        (void)snprintf(reason, sizeof(reason), "draining");
+        snprintf(reason, sizeof(reason), "draining");
     else if (server->ready == NULL || server->ready(server->ctx, reason, sizeof(reason))) {
         http_respond(exchange, 200, "text/plain", TEXT("ok\n"));
         return;
     }
-    (void)snprintf(line, sizeof(line), "%s\n", reason);
+    snprintf(line, sizeof(line), "%s\n", reason);
     http_respond(exchange, 503, "text/plain", text_of(line));
 }
 
@@ -222,8 +222,8 @@ static void note_address(struct http_server *server, const struct sockaddr_stora
     server->loopback = is_loopback(address);
     server->port = ntohs(ipv6 ? ((const struct sockaddr_in6 *)address)->sin6_port
                               : ((const struct sockaddr_in *)address)->sin_port);
-    (void)snprintf(server->url, sizeof(server->url), "http://%s%s%s:%u", ipv6 ? "[" : "",
-                   server->host, ipv6 ? "]" : "", (unsigned)server->port);
+    snprintf(server->url, sizeof(server->url), "http://%s%s%s:%u", ipv6 ? "[" : "", server->host,
+             ipv6 ? "]" : "", (unsigned)server->port);
 }
 
 /* A listening socket, -1 with errno. */
@@ -242,7 +242,7 @@ static int open_socket(struct http_server *server, const struct addrinfo *info)
         return fd;
     }
     int code = errno;
-    (void)close(fd);
+    close(fd);
     errno = code;
     return -1;
 }
@@ -253,7 +253,7 @@ static enum error_class open_listener(struct http_server *server, int *ret_fd,
     char port[8];
     struct addrinfo hints = {.ai_flags = AI_PASSIVE | AI_NUMERICSERV, .ai_socktype = SOCK_STREAM};
     struct addrinfo *info = NULL;
-    (void)snprintf(port, sizeof(port), "%u", (unsigned)server->port);
+    snprintf(port, sizeof(port), "%u", (unsigned)server->port);
     int rc = getaddrinfo(server->host, port, &hints, &info);
     if (rc != 0)
         return error_set(ret_error, ERROR_REJECT, "Config", "http.host %s: %s", server->host,
@@ -277,7 +277,7 @@ static enum error_class start_daemon(struct http_server *server, int fd, struct 
         (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (server->daemon == NULL) {
-        (void)close(fd);
+        close(fd);
         return fail(ret_error, server, "serve");
     }
     const union MHD_DaemonInfo *info =
@@ -301,7 +301,7 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     server->metrics = options->metrics;
     server->ready = options->ready;
     server->ctx = options->ctx;
-    (void)snprintf(server->host, sizeof(server->host), "%s", host);
+    snprintf(server->host, sizeof(server->host), "%s", host);
     loop_timer_init(&server->timer, on_timer, server);
     loop_work_init(&server->work, on_work, server);
     enum error_class class = open_listener(server, &fd, ret_error);

@@ -14,19 +14,19 @@
 
 static COLD void say(struct reader *reader, const char *code, const char *name, const char *what)
 {
-    (void)error_set(reader->error, ERROR_REJECT, code, "%s: %s", name, what);
+    error_set(reader->error, ERROR_REJECT, code, "%s: %s", name, what);
 }
 
 static COLD void say_limit(struct reader *reader, const char *code, const char *name,
                            uint32_t limit, const char *unit)
 {
-    (void)error_set(reader->error, ERROR_REJECT, code, "%s: more than %u %s", name, limit, unit);
+    error_set(reader->error, ERROR_REJECT, code, "%s: more than %u %s", name, limit, unit);
 }
 
 static COLD void say_unknown_event(struct reader *reader, const char *event)
 {
-    (void)error_set(reader->error, ERROR_FATAL, "UnknownEvent",
-                    "a newer writer's event %s: this build does not know it, upgrade", event);
+    error_set(reader->error, ERROR_FATAL, "UnknownEvent",
+              "a newer writer's event %s: this build does not know it, upgrade", event);
 }
 
 static inline bool fail(struct reader *reader, const char *code, const char *name, const char *what)

@@ -48,9 +48,9 @@ static const struct plan *plan_of(struct compiler *compiler, const struct op_lis
 static bool mismatch(struct compiler *compiler, const struct field_binding *field,
                      const struct avro_type *type)
 {
-    (void)error_set(compiler->error, ERROR_REJECT, "Unmappable",
-                    "%s.%s: the writer's type %s does not fit", compiler->record, field->name,
-                    type->name != NULL ? type->name : avro_kind_name(type->kind));
+    error_set(compiler->error, ERROR_REJECT, "Unmappable",
+              "%s.%s: the writer's type %s does not fit", compiler->record, field->name,
+              type->name != NULL ? type->name : avro_kind_name(type->kind));
     return false;
 }
 
@@ -357,8 +357,8 @@ static bool compile_record(struct compiler *compiler, const struct avro_type *wr
         if ((seen & UINT64_C(1) << at) != 0)
             continue;
         if (field->required) {
-            (void)error_set(compiler->error, ERROR_REJECT, "Unmappable",
-                            "%s: the writer has no field %s", binding->name, field->name);
+            error_set(compiler->error, ERROR_REJECT, "Unmappable", "%s: the writer has no field %s",
+                      binding->name, field->name);
             return false;
         }
         compile_default(compiler, field, base, list);

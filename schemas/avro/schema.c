@@ -41,7 +41,7 @@ const char *avro_short_name(const char *full_name)
 
 static const struct avro_type *bad(struct parser *parser, const char *what, const char *where)
 {
-    (void)error_set(parser->error, ERROR_REJECT, "BadSchema", "%s: %.100s", what, where);
+    error_set(parser->error, ERROR_REJECT, "BadSchema", "%s: %.100s", what, where);
     return NULL;
 }
 
@@ -103,8 +103,8 @@ static bool qualify(const char *name, const char *namespace, char ret_full[2 * N
     if (!name_valid(name, true))
         return false;
     bool qualified = strchr(name, '.') != NULL || namespace[0] == '\0';
-    (void)snprintf(ret_full, 2 * NAME_MAX_BYTES, "%s%s%s", qualified ? "" : namespace,
-                   qualified ? "" : ".", name);
+    snprintf(ret_full, 2 * NAME_MAX_BYTES, "%s%s%s", qualified ? "" : namespace,
+             qualified ? "" : ".", name);
     return true;
 }
 
@@ -256,7 +256,7 @@ static const struct avro_type *parse_named(struct parser *parser, enum avro_kind
     *entry = (struct named){NULL, type->name};
     /* What is inside inherits the namespace of the full name. */
     char inner[2 * NAME_MAX_BYTES];
-    (void)snprintf(inner, sizeof(inner), "%s", full);
+    snprintf(inner, sizeof(inner), "%s", full);
     char *dot = strrchr(inner, '.');
     *(dot != NULL ? dot : inner) = '\0';
 
@@ -334,7 +334,7 @@ static bool avro_c_agrees(struct text avsc, struct error *ret_error)
 {
     avro_schema_t schema = NULL;
     if (avro_schema_from_json_length(avsc.data, avsc.size, &schema) != 0) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadSchema", "avro-c: %.200s", avro_strerror());
+        error_set(ret_error, ERROR_REJECT, "BadSchema", "avro-c: %.200s", avro_strerror());
         return false;
     }
     avro_schema_decref(schema);

@@ -124,9 +124,9 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
         if (agent_ready(agent, reason, sizeof(reason)))
             continue;
         if (parts->count > 1)
-            (void)snprintf(ret_reason, reason_size, "agent %s: %s", agent->name, reason);
+            snprintf(ret_reason, reason_size, "agent %s: %s", agent->name, reason);
         else
-            (void)snprintf(ret_reason, reason_size, "%s", reason);
+            snprintf(ret_reason, reason_size, "%s", reason);
         return false;
     }
     return true;

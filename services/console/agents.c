@@ -31,7 +31,7 @@ json_t *agents_render(const struct agent_table *table, struct text agent)
         text_empty(agent) ? agent_table_groups(table) : agent_table_find(table, agent);
     while (group != NULL) {
         for (const struct agent_entry *entry = group->entries; entry != NULL; entry = entry->next)
-            (void)json_array_append_new(list, render_entry(entry));
+            json_array_append_new(list, render_entry(entry));
         group = text_empty(agent) ? group->next : NULL;
     }
     return list;

@@ -52,7 +52,7 @@ static bool is_same(const struct alert *alert, const struct operator_alert *told
 
 static void keep(char *ret_text, size_t size, struct text text)
 {
-    (void)snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
 }
 
 static void forget_oldest(struct alerts *alerts)
@@ -226,7 +226,7 @@ json_t *alerts_render(const struct alerts *alerts, bool only_open)
     json_t *list = json_array();
     DL_FOREACH(alerts->list, alert)
         if (alert->open || !only_open)
-            (void)json_array_append_new(list, render(alert));
+            json_array_append_new(list, render(alert));
     return list;
 }
 

@@ -63,7 +63,7 @@ static void put_incomplete(struct console *console, json_t *body)
         json_t *object = json_object();
         put(object, "partition", json_integer(i));
         put(object, "reason", render_text(text_of(reason)));
-        (void)json_array_append_new(list, object);
+        json_array_append_new(list, object);
     }
     if (list != NULL)
         put(body, "incomplete", list);
@@ -155,7 +155,7 @@ static void add_hit(json_t *list, const struct search_hit *hit,
     if (class != ERROR_OK)
         partition_damaged(hit->partition, &error);
     else if (order != NULL)
-        (void)json_array_append_new(list, render(order, partition_number(hit->partition)));
+        json_array_append_new(list, render(order, partition_number(hit->partition)));
 }
 
 /* body[name] = the orders; body.next = the cursor, or null. */
@@ -246,8 +246,8 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
                      &history->error) != ERROR_OK)
         return false;
     assert(record.kind == RECORD_DECISION);
-    (void)json_array_append_new(
-        history->entries, render_decision(&record.decision, partition_number(history->partition),
+    json_array_append_new(history->entries,
+                          render_decision(&record.decision, partition_number(history->partition),
                                           offset, &console->scratch.arena));
     history->bytes += value.size;
     history->last = offset;
@@ -341,7 +341,7 @@ static void serve_workflows(struct http_exchange *exchange, void *userdata)
     json_t *list = json_array();
     const struct workflow_registry *registry = console->cluster->workflows;
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
-        (void)json_array_append_new(list, render_workflow(workflow_registry_at(registry, i)));
+        json_array_append_new(list, render_workflow(workflow_registry_at(registry, i)));
     put(body, "workflows", list);
     respond_json(exchange, 200, body);
 }

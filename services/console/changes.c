@@ -110,7 +110,7 @@ static json_t *render_change(struct changes *changes, const struct change *chang
 static void put_cursor(const struct changes *changes, json_t *body, uint64_t next)
 {
     char cursor[CURSOR_SIZE];
-    (void)snprintf(cursor, sizeof(cursor), "%" PRIx64 ".%" PRIx64, changes->epoch, next);
+    snprintf(cursor, sizeof(cursor), "%" PRIx64 ".%" PRIx64, changes->epoch, next);
     put(body, "cursor", json_string(cursor));
 }
 
@@ -137,7 +137,7 @@ static json_t *collect(struct changes *changes, const struct watcher *watcher, u
         json_t *object = is_for(watcher, change) ? render_change(changes, change) : NULL;
         if (object == NULL)
             continue;
-        (void)json_array_append_new(list, object);
+        json_array_append_new(list, object);
         bytes += change->value_size;
     }
     *ret_next = number;
@@ -250,7 +250,7 @@ static bool read_cursor(const struct changes *changes, const char *text, uint64_
     char *end = NULL;
     uint64_t epoch = strtoull(text, &end, 16);
     uint64_t after = *end == '.' ? strtoull(end + 1, NULL, 16) : 0;
-    (void)snprintf(again, sizeof(again), "%" PRIx64 ".%" PRIx64, epoch, after);
+    snprintf(again, sizeof(again), "%" PRIx64 ".%" PRIx64, epoch, after);
     *ret_after = after;
     return strcmp(text, again) == 0 && epoch == changes->epoch && after <= changes->next;
 }

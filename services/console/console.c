@@ -32,7 +32,7 @@ static enum error_class open_partition(struct console *console, int32_t number,
 {
     char path[PATH_MAX];
     uint32_t cache = (uint32_t)(CACHE_ORDERS / console->cluster->partition_count);
-    (void)snprintf(path, sizeof(path), "%s/partition-%d", console->service->data_dir, number);
+    snprintf(path, sizeof(path), "%s/partition-%d", console->service->data_dir, number);
     struct view_options options = {.env = console->stores,
                                    .codec = console->cluster->codec,
                                    .path = path,
@@ -170,7 +170,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 {
     int32_t behind = 0;
     if (console->owners == NULL) {
-        (void)snprintf(ret_reason, reason_size, "reads schemas and workflows");
+        snprintf(ret_reason, reason_size, "reads schemas and workflows");
         return false;
     }
     for (int32_t i = 0; i < console->partition_count; i++) {
@@ -184,7 +184,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
         }
     }
     if (behind > 0)
-        (void)snprintf(ret_reason, reason_size, "%d partitions are being folded", behind);
+        snprintf(ret_reason, reason_size, "%d partitions are being folded", behind);
     return behind == 0;
 }
 

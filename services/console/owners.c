@@ -104,7 +104,7 @@ static void answer_all(struct owners *owners)
         json_t *list = json_array();
         LL_DELETE(owners->waiters, waiter);
         for (int32_t i = 0; i < owners->count; i++)
-            (void)json_array_append_new(list, render_owner(owners, i));
+            json_array_append_new(list, render_owner(owners, i));
         put(body, "owners", list);
         respond_json(waiter->exchange, 200, body);
         free(waiter);

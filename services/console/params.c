@@ -39,8 +39,8 @@ bool params_int(struct http_exchange *exchange, const char *name, int64_t fallba
     *ret_value = strtoll(text, &end, 10);
     if (end != text && *end == '\0' && errno == 0 && *ret_value >= min && *ret_value <= max)
         return true;
-    (void)snprintf(message, sizeof(message), "%s: expected a whole number from %lld to %lld", name,
-                   (long long)min, (long long)max);
+    snprintf(message, sizeof(message), "%s: expected a whole number from %lld to %lld", name,
+             (long long)min, (long long)max);
     refuse(exchange, message);
     return false;
 }
@@ -52,7 +52,7 @@ bool params_text(struct http_exchange *exchange, const char *name, uint32_t max,
     *ret_text = text_of(http_query(exchange, name));
     if (ret_text->size <= max)
         return true;
-    (void)snprintf(message, sizeof(message), "%s: at most %u bytes", name, (unsigned)max);
+    snprintf(message, sizeof(message), "%s: at most %u bytes", name, (unsigned)max);
     refuse(exchange, message);
     return false;
 }

@@ -36,7 +36,7 @@ struct partition {
 
 static void keep_text(struct text text, char *ret_text, size_t size)
 {
-    (void)snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
+    snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
 }
 
 static void keep_claim(struct partition *partition, const struct claim *claim, int64_t offset)
@@ -167,7 +167,7 @@ static void on_caught_up(void *ctx)
 {
     struct partition *partition = ctx;
     if (!partition->caught_up)
-        (void)malloc_trim(0); /* folding much at once took memory that is not needed again */
+        malloc_trim(0); /* folding much at once took memory that is not needed again */
     partition->caught_up = partition->was_ready = true;
     partition->behind = false;
 }
@@ -272,13 +272,12 @@ bool partition_is_current(const struct partition *partition, char *ret_reason, s
 {
     const struct error *error = NULL;
     if (follower_is_stopped(partition->follower, &error))
-        (void)snprintf(ret_reason, size, "partition %d is stopped: %s", partition->number,
-                       error->message);
+        snprintf(ret_reason, size, "partition %d is stopped: %s", partition->number,
+                 error->message);
     else if (follower_is_paused(partition->follower))
-        (void)snprintf(ret_reason, size, "partition %d waits for room on the disk",
-                       partition->number);
+        snprintf(ret_reason, size, "partition %d waits for room on the disk", partition->number);
     else if (!partition->caught_up || partition->behind)
-        (void)snprintf(ret_reason, size, "partition %d is being folded", partition->number);
+        snprintf(ret_reason, size, "partition %d is being folded", partition->number);
     else
         return true;
     return false;

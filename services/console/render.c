@@ -60,7 +60,7 @@ static json_t *render_hash(const struct content_hash *hash)
 {
     char text[2 * sizeof(hash->bytes) + 1];
     for (size_t i = 0; i < sizeof(hash->bytes); i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", hash->bytes[i]);
+        snprintf(text + 2 * i, 3, "%02x", hash->bytes[i]);
     return json_string(text);
 }
 
@@ -78,7 +78,7 @@ static json_t *render_lines(const struct order_details *details)
         put(object, "description", render_text(line->description));
         put(object, "quantity", json_integer(line->quantity));
         put(object, "unit_price", json_stringn(price, size));
-        (void)json_array_append_new(lines, object);
+        json_array_append_new(lines, object);
     }
     return lines;
 }
@@ -154,7 +154,7 @@ static json_t *render_active_steps(const struct order *order)
         json_t *object = json_object();
         put(object, "step", render_text(order->steps[i].name));
         put_progress(object, &order->steps[i]);
-        (void)json_array_append_new(steps, object);
+        json_array_append_new(steps, object);
     }
     return steps;
 }
@@ -176,7 +176,7 @@ static json_t *render_retries(const struct step *step)
     while (count > 0 && step->retries_used[count - 1] == 0)
         count--;
     for (int i = 0; i < count; i++)
-        (void)json_array_append_new(used, json_integer(step->retries_used[i]));
+        json_array_append_new(used, json_integer(step->retries_used[i]));
     return used;
 }
 
@@ -211,7 +211,7 @@ json_t *render_order(const struct order *order, int32_t partition)
     put(object, "margin_ms", json_integer(order->margin_ms));
     put_details(object, &order->details);
     for (uint32_t i = 0; i < order->step_count; i++)
-        (void)json_array_append_new(steps, render_step(&order->steps[i]));
+        json_array_append_new(steps, render_step(&order->steps[i]));
     put(object, "steps", steps);
     return object;
 }
@@ -230,7 +230,7 @@ json_t *render_order_alert(const struct order *order, int32_t partition)
         put(at_fault, "error_name", render_optional(step->error_name));
         put(at_fault, "error_message", render_optional(step->error_message));
         put(at_fault, "effect", json_string(effect_name(step->effect)));
-        (void)json_array_append_new(steps, at_fault);
+        json_array_append_new(steps, at_fault);
     }
     put(object, "steps_in_error", steps);
     return object;
@@ -254,14 +254,14 @@ static json_t *render_policy(const struct retry_policy *policy)
         const struct retrier *retrier = &policy->retriers[i];
         json_t *errors = json_array();
         for (uint32_t e = 0; e < retrier->errors.count; e++)
-            (void)json_array_append_new(errors, render_text(retrier->errors.names[e]));
+            json_array_append_new(errors, render_text(retrier->errors.names[e]));
         json_t *object = json_object();
         put(object, "errors", errors);
         put(object, "interval_ms", json_integer(retrier->interval_ms));
         put(object, "backoff_rate", json_real((double)retrier->backoff_rate_milli / 1000));
         put(object, "max_attempts", json_integer(retrier->max_attempts));
         put(object, "max_delay_ms", render_time(retrier->max_delay_ms));
-        (void)json_array_append_new(retriers, object);
+        json_array_append_new(retriers, object);
     }
     return retriers;
 }
@@ -273,11 +273,11 @@ static json_t *render_workflow_step(const struct workflow *workflow, uint32_t in
     json_t *after = json_array();
     for (uint32_t i = 0; i < workflow->step_count; i++) {
         if ((step->after >> i & 1) != 0)
-            (void)json_array_append_new(after, render_text(workflow->steps[i].name));
+            json_array_append_new(after, render_text(workflow->steps[i].name));
     }
     json_t *agents = json_array();
     for (uint32_t i = 0; i < step->agent_count; i++)
-        (void)json_array_append_new(agents, render_text(step->agents[i]));
+        json_array_append_new(agents, render_text(step->agents[i]));
     put(object, "step", render_text(step->name));
     put(object, "agent", render_text(step->agents[0]));
     put(object, "agents", agents);
@@ -299,7 +299,7 @@ json_t *render_workflow(const struct workflow_entry *entry)
     json_t *object = json_object();
     json_t *steps = json_array();
     for (uint32_t i = 0; i < workflow->step_count; i++)
-        (void)json_array_append_new(steps, render_workflow_step(workflow, i));
+        json_array_append_new(steps, render_workflow_step(workflow, i));
     put(object, "workflow", render_text(workflow->name));
     put(object, "version", json_integer(workflow->version));
     put(object, "timeout_ms", render_time(workflow->timeout_ms));

@@ -25,7 +25,7 @@ static void put_accepted(json_t *data, const struct event *event)
         json_t *step = json_object();
         put(step, "step", render_text(accepted->steps[i].name));
         put(step, "agent", render_text(accepted->steps[i].agent));
-        (void)json_array_append_new(steps, step);
+        json_array_append_new(steps, step);
     }
     put(data, "workflow", render_text(accepted->details.workflow));
     put(data, "workflow_version", json_integer(accepted->details.workflow_version));
@@ -218,7 +218,7 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
     json_t *events = json_array();
     json_t *command = json_object();
     for (uint32_t i = 0; i < decision->event_count; i++)
-        (void)json_array_append_new(events, render_event(&decision->events[i], arena));
+        json_array_append_new(events, render_event(&decision->events[i], arena));
     put(command, "kind", json_string(command_kind_name(words_command_of(decision))));
     put(command, "offset", json_integer(decision->command_offset));
     put(command, "time", json_integer(decision->command_time));

@@ -222,7 +222,7 @@ static bool produce_dead_letter(struct emitter *emitter, const struct decision *
                                        .key = dead->key,
                                        .value = dead->bytes};
         char reason[MESSAGE_BYTES_MAX];
-        (void)snprintf(reason, sizeof(reason), "%.*s", TEXT_ARG(dead->reason));
+        snprintf(reason, sizeof(reason), "%.*s", TEXT_ARG(dead->reason));
         const char *code = dead->quarantined ? "Quarantined" : "Undecodable";
         if (cluster_dead_letter(emitter->cluster, &record, code, reason, on_appended, emitter,
                                 token_of(emitter, slot), NULL) != ERROR_OK)
@@ -240,7 +240,7 @@ static bool produce_all(struct emitter *emitter, const struct decision *decision
         return false;
     if (effects->has_status) {
         char topic[TOPIC_BYTES_MAX + 1];
-        (void)snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(effects->status.reply_to));
+        snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(effects->status.reply_to));
         FAILPOINT("emit.status");
         if (!produce(emitter, topic, effects->status.order_id, RECORD_STATUS_UPDATE,
                      &effects->status, slot))

@@ -499,7 +499,7 @@ bool owner_trouble(const struct owner *owner, char *ret_text, size_t size)
 {
     if (!error_is(&owner->trouble))
         return false;
-    (void)snprintf(ret_text, size, "partition %d: %s", owner->partition, owner->trouble.message);
+    snprintf(ret_text, size, "partition %d: %s", owner->partition, owner->trouble.message);
     return true;
 }
 

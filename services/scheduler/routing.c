@@ -155,10 +155,10 @@ static void tell_stuck(struct routing_service *routing, struct told *told, int64
     if (told->alerted || now_ms - told->stuck_since_ms < routing->alert_ms)
         return;
     told->alerted = true;
-    (void)snprintf(message, sizeof(message),
-                   "%" PRId64 " steps wait for agent %s: %s. They go on by themselves when an "
-                   "instance of it is well; `reeve agents get %s` shows what there is.",
-                   agent->stuck, agent->name, agent->health.why, agent->name);
+    snprintf(message, sizeof(message),
+             "%" PRId64 " steps wait for agent %s: %s. They go on by themselves when an "
+             "instance of it is well; `reeve agents get %s` shows what there is.",
+             agent->stuck, agent->name, agent->health.why, agent->name);
     cluster_agent_alert(routing->cluster, true, agent->name, "AgentUnavailable", message);
 }
 
@@ -179,8 +179,8 @@ static void tell_over(struct routing_service *routing, struct told *told, int64_
         return;
     told->alerted = false;
     agent->inherited = agent->inherited && !agent->health.well;
-    (void)snprintf(message, sizeof(message), "agent %s: %s", agent->name,
-                   agent->health.well ? "an instance of it is well" : "no step waits for it");
+    snprintf(message, sizeof(message), "agent %s: %s", agent->name,
+             agent->health.well ? "an instance of it is well" : "no step waits for it");
     cluster_agent_alert(routing->cluster, false, agent->name, "AgentUnavailable", message);
 }
 

@@ -42,7 +42,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
     const struct config *config = scheduler->service->config;
     struct owner *owner = NULL;
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/partition-%d", scheduler->service->data_dir, partition);
+    snprintf(path, sizeof(path), "%s/partition-%d", scheduler->service->data_dir, partition);
     int64_t cache = config_int(config, "scheduler.cache.orders") / parts;
     struct owner_options options = {
         .view = {.env = scheduler->stores,

@@ -77,10 +77,9 @@ static void answer_accepted(struct request *request, int64_t offset)
     assert(body != NULL);
     /* A duplicate that the broker knew already has no offset to tell. */
     if (offset >= 0)
-        (void)json_object_set_new(body, "offset", json_integer(offset));
+        json_object_set_new(body, "offset", json_integer(offset));
     if (!request->is_cancel)
-        (void)json_object_set_new(body, "workflow_version",
-                                  json_integer(request->workflow_version));
+        json_object_set_new(body, "workflow_version", json_integer(request->workflow_version));
     char *text = json_dumps(body, JSON_COMPACT);
     json_decref(body);
     http_respond(exchange, 202, "application/json", text_of(text));
@@ -93,8 +92,8 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     (void)token;
     if (error != NULL && error->class != ERROR_OK) {
         struct error unknown;
-        (void)error_set(&unknown, ERROR_RETRY, "Unknown",
-                        "whether it was taken is not known; send it again: %.200s", error->message);
+        error_set(&unknown, ERROR_RETRY, "Unknown",
+                  "whether it was taken is not known; send it again: %.200s", error->message);
         answer_error(request, &unknown);
     } else {
         answer_accepted(request, offset);
@@ -109,10 +108,9 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
     struct error error;
     (void)loop;
     (void)timer;
-    (void)error_set(&error, ERROR_RETRY, "NotAcknowledged", "%s",
-                    request->appended
-                        ? "not acknowledged in time: it may still be taken; send it again"
-                        : "could not be checked in time; send it again");
+    error_set(&error, ERROR_RETRY, "NotAcknowledged", "%s",
+              request->appended ? "not acknowledged in time: it may still be taken; send it again"
+                                : "could not be checked in time; send it again");
     answer_error(request, &error);
     if (!request->appended)
         request_free(request);
@@ -293,7 +291,7 @@ void door_free(struct door *door)
     struct error error;
     if (door == NULL)
         return;
-    (void)error_set(&error, ERROR_RETRY, "Draining", "this instance is going away; send it again");
+    error_set(&error, ERROR_RETRY, "Draining", "this instance is going away; send it again");
     while (door->requests != NULL) {
         answer_error(door->requests, &error);
         request_free(door->requests);

@@ -143,7 +143,7 @@ static enum error_class read_lines(const json_t *lines, struct arena *arena,
     details->lines = ARENA_ARRAY(arena, struct order_line, details->line_count);
     for (uint32_t i = 0; i < details->line_count; i++) {
         char where[WHERE_SIZE];
-        (void)snprintf(where, sizeof(where), "lines[%u].", i);
+        snprintf(where, sizeof(where), "lines[%u].", i);
         enum error_class class =
             read_line(json_array_get(lines, i), where, arena, &details->lines[i], ret_error);
         if (class != ERROR_OK)

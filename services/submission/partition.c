@@ -203,7 +203,7 @@ static enum error_class send_status(struct source *source, uint64_t sequence,
         .message = utf8_clean(text_of(judgement->error.message), MESSAGE_BYTES_MAX,
                               &submission->scratch.arena),
     };
-    (void)snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(judgement->reply_to));
+    snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(judgement->reply_to));
     int32_t count = replies_partition_count(submission->replies, judgement->reply_to);
     return appended(source, sequence,
                     cluster_append(submission->cluster, BROKER_PRODUCER_EFFECTS, topic,

@@ -321,8 +321,8 @@ enum error_class submission_open(struct service_context *service, struct broker 
     clock_guard_init(&submission->clock_guard, config_ms(service->config, "clock.skew.max.ms") / 2);
     loop_timer_init(&submission->tick, on_tick, submission);
     make_metrics(submission);
-    (void)snprintf(submission->group_name, sizeof(submission->group_name), "%s.submission",
-                   submission->cluster->topics.prefix);
+    snprintf(submission->group_name, sizeof(submission->group_name), "%s.submission",
+             submission->cluster->topics.prefix);
     *ret_submission = submission;
     return ERROR_OK;
 }
@@ -350,7 +350,7 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
     else if (submission->clock_guard.bad)
         reason = "this machine's clock is too far from the broker's";
     if (reason != NULL)
-        (void)snprintf(ret_reason, reason_size, "%s", reason);
+        snprintf(ret_reason, reason_size, "%s", reason);
     return reason == NULL;
 }
 

@@ -13,7 +13,7 @@
 static void refuse(struct judgement *judgement, const char *code, const char *message)
 {
     judgement->verdict = VERDICT_REFUSE;
-    (void)error_set(&judgement->error, ERROR_REJECT, code, "%s", message);
+    error_set(&judgement->error, ERROR_REJECT, code, "%s", message);
 }
 
 /* False: the judgement is made (refused, or to be asked again). */
@@ -23,8 +23,8 @@ static bool check_reply(const struct judge *judge, struct text topic, struct jud
         return true;
     if (!topics_is_reply(judge->topics, topic)) {
         judgement->verdict = VERDICT_REFUSE;
-        (void)error_set(&judgement->error, ERROR_REJECT, "BadReplyTopic",
-                        "reply_to must be empty or %s.replies.APPLICATION", judge->topics->prefix);
+        error_set(&judgement->error, ERROR_REJECT, "BadReplyTopic",
+                  "reply_to must be empty or %s.replies.APPLICATION", judge->topics->prefix);
         return false;
     }
     switch (judge->reply_state(judge->ctx, topic)) {
@@ -33,8 +33,8 @@ static bool check_reply(const struct judge *judge, struct text topic, struct jud
         return true;
     case REPLY_MISSING:
         judgement->verdict = VERDICT_REFUSE;
-        (void)error_set(&judgement->error, ERROR_REJECT, "UnknownReplyTopic",
-                        "there is no topic %.*s: create it before submitting", TEXT_ARG(topic));
+        error_set(&judgement->error, ERROR_REJECT, "UnknownReplyTopic",
+                  "there is no topic %.*s: create it before submitting", TEXT_ARG(topic));
         return false;
     case REPLY_ASKING:
     case REPLY_STATE_COUNT:
@@ -68,15 +68,15 @@ static void pin_workflow(const struct judge *judge, unsigned fresh, struct judge
     }
     if (workflow == NULL && details->workflow_version == 0) {
         judgement->verdict = VERDICT_REFUSE;
-        (void)error_set(&judgement->error, ERROR_REJECT, "UnknownWorkflow",
-                        "there is no workflow \"%.*s\"", TEXT_ARG(details->workflow));
+        error_set(&judgement->error, ERROR_REJECT, "UnknownWorkflow",
+                  "there is no workflow \"%.*s\"", TEXT_ARG(details->workflow));
         return;
     }
     if (workflow == NULL) {
         judgement->verdict = VERDICT_REFUSE;
-        (void)error_set(&judgement->error, ERROR_REJECT, "UnknownWorkflow",
-                        "there is no version %u of a workflow \"%.*s\"", details->workflow_version,
-                        TEXT_ARG(details->workflow));
+        error_set(&judgement->error, ERROR_REJECT, "UnknownWorkflow",
+                  "there is no version %u of a workflow \"%.*s\"", details->workflow_version,
+                  TEXT_ARG(details->workflow));
         return;
     }
     details->workflow_version = workflow->version;
@@ -185,9 +185,9 @@ void judge_record(const struct judge *judge, struct text key, struct text value,
         return;
     bool is_order = record.kind == RECORD_SUBMIT_ORDER;
     if (!is_order && record.kind != RECORD_CANCEL_ORDER) {
-        (void)error_set(&ret_judgement->error, ERROR_REJECT, "NotAccepted",
-                        "only SubmitOrder and CancelOrder are taken here, not %s",
-                        record_kind_name(record.kind));
+        error_set(&ret_judgement->error, ERROR_REJECT, "NotAccepted",
+                  "only SubmitOrder and CancelOrder are taken here, not %s",
+                  record_kind_name(record.kind));
         return;
     }
     ret_judgement->command = record.command;

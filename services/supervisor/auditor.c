@@ -109,16 +109,16 @@ static void note_stuck(struct audited *audited, const struct order *order,
     if (audited->stuck++ > 0)
         return;
     if (finding == AUDIT_LOST)
-        (void)snprintf(audited->example, sizeof(audited->example),
-                       "order %.*s (%s) has neither a deadline nor a request nor a place in a "
-                       "queue nor an open alert",
-                       TEXT_ARG(order->details.order_id), order_state_name(order->state));
+        snprintf(audited->example, sizeof(audited->example),
+                 "order %.*s (%s) has neither a deadline nor a request nor a place in a "
+                 "queue nor an open alert",
+                 TEXT_ARG(order->details.order_id), order_state_name(order->state));
     else
-        (void)snprintf(audited->example, sizeof(audited->example),
-                       "order %.*s (%s) waits for what was due %" PRId64
-                       " s ago: does its partition have a supervisor and a scheduler?",
-                       TEXT_ARG(order->details.order_id), order_state_name(order->state),
-                       overdue_ms / 1000);
+        snprintf(audited->example, sizeof(audited->example),
+                 "order %.*s (%s) waits for what was due %" PRId64
+                 " s ago: does its partition have a supervisor and a scheduler?",
+                 TEXT_ARG(order->details.order_id), order_state_name(order->state),
+                 overdue_ms / 1000);
 }
 
 /* One alert for a partition, however many they are: often all have one cause. */
@@ -131,8 +131,7 @@ static void alert_stuck(struct audited *audited)
     if (audited->stuck == 0 || now < audited->alert_not_before)
         return;
     audited->alert_not_before = now + ALERT_AGAIN_MS;
-    (void)snprintf(message, sizeof(message), "%s; %u more like it", audited->example,
-                   audited->stuck - 1);
+    snprintf(message, sizeof(message), "%s; %u more like it", audited->example, audited->stuck - 1);
     cluster_alert(audited->auditor->own, audited->partition, "OrderStuck", message);
 }
 
@@ -310,8 +309,7 @@ static void open_partition(struct auditor *auditor, int32_t partition)
     struct audited *audited = &auditor->audited[partition];
     struct error error;
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir,
-                   partition);
+    snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir, partition);
     struct view_options options = {.env = auditor->stores,
                                    .codec = auditor->own->codec,
                                    .path = path,
@@ -336,7 +334,7 @@ static void on_agent_gone(void *ctx, const struct agent_entry *entry, bool lapse
     char key[NAME_BYTES_MAX + WHO_BYTES_MAX + 2];
     if (!lapsed)
         return;
-    (void)snprintf(key, sizeof(key), "%s/%s", entry->instance, entry->agent);
+    snprintf(key, sizeof(key), "%s/%s", entry->instance, entry->agent);
     log_info("an agent's process has vanished", LOG_STR("agent", entry->agent),
              LOG_STR("process", entry->instance));
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
@@ -395,8 +393,8 @@ static void on_begin(void *ctx, int64_t token)
     struct auditor *auditor = ctx;
     struct error error;
     auditor->leading = true;
-    (void)snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
-                   auditor->cluster->service->instance_id);
+    snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
+             auditor->cluster->service->instance_id);
     /* Once: it stays for the next term. It asks the brokers and waits for them; that we lead says
      * that they answer. */
     if (auditor->own == NULL &&

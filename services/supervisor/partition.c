@@ -231,7 +231,7 @@ bool watch_trouble(const struct watch *watch, char *ret_text, size_t size)
     const struct error *error = NULL;
     if (!follower_is_stopped(watch->follower, &error))
         return false;
-    (void)snprintf(ret_text, size, "partition %d: %s", watch->partition, error->message);
+    snprintf(ret_text, size, "partition %d: %s", watch->partition, error->message);
     return true;
 }
 

@@ -36,7 +36,7 @@ static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_coun
     struct supervisor *supervisor = ctx;
     struct watch *watch = NULL;
     char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, partition);
+    snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, partition);
     struct view_options options = {.env = supervisor->stores,
                                    .codec = supervisor->cluster->codec,
                                    .path = path,

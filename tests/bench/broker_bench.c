@@ -33,8 +33,8 @@ static int64_t cpu_us(void)
 
 static void say(const char *what, uint32_t count, int64_t wall_us, int64_t used_us)
 {
-    (void)printf("%-34s %9.0f records/s, %5.2f us of CPU each\n", what,
-                 count * 1e6 / (double)wall_us, (double)used_us / count);
+    printf("%-34s %9.0f records/s, %5.2f us of CPU each\n", what, count * 1e6 / (double)wall_us,
+           (double)used_us / count);
 }
 
 /* ---- appends ---- */
@@ -89,7 +89,7 @@ static void load_end(void *ctx, int64_t next_offset)
 static void load_error(void *ctx, const struct error *error)
 {
     (void)ctx;
-    (void)fprintf(stderr, "%s\n", error->message);
+    fprintf(stderr, "%s\n", error->message);
 }
 
 static void bench_reads(struct lab *lab, int64_t work_ns, bool beside_idle_ones)
@@ -108,8 +108,8 @@ static void bench_reads(struct lab *lab, int64_t work_ns, bool beside_idle_ones)
     done = done && lab_wait(lab, &load.ends, 1);
     assert(done);
     (void)done;
-    (void)snprintf(what, sizeof(what), "read, %.1f us of work each%s", (double)work_ns / 1000,
-                   beside_idle_ones ? ", idle ones" : "");
+    snprintf(what, sizeof(what), "read, %.1f us of work each%s", (double)work_ns / 1000,
+             beside_idle_ones ? ", idle ones" : "");
     say(what, load.records, now_us() - start, cpu_us() - cpu);
     for (int32_t p = 0; p < LAB_PARTITIONS; p++)
         broker_reader_close(readers[p]);
@@ -127,9 +127,9 @@ static int by_size(const void *a, const void *b)
 static void say_latency(const char *what, int64_t *us)
 {
     qsort(us, ROUND_TRIPS, sizeof(*us), by_size);
-    (void)printf("%-34s p50 %.3f ms, p99 %.3f ms, max %.3f ms\n", what,
-                 (double)us[ROUND_TRIPS / 2] / 1000, (double)us[ROUND_TRIPS * 99 / 100] / 1000,
-                 (double)us[ROUND_TRIPS - 1] / 1000);
+    printf("%-34s p50 %.3f ms, p99 %.3f ms, max %.3f ms\n", what,
+           (double)us[ROUND_TRIPS / 2] / 1000, (double)us[ROUND_TRIPS * 99 / 100] / 1000,
+           (double)us[ROUND_TRIPS - 1] / 1000);
 }
 
 static void bench_round_trips(struct lab *lab, uint32_t bytes)

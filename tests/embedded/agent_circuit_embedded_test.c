@@ -87,7 +87,7 @@ static void on_record(void *ctx, const struct broker_record *record)
               "%s", error.message);
     const struct report_step *report = &decoded.command.report_step;
     char id[32];
-    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(report->order_id));
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(report->order_id));
     cr_assert_eq(sscanf(id, "O%u", &order), 1);
     cr_assert_lt(order, ORDERS_MAX);
     lab->reported[order]++;
@@ -165,7 +165,7 @@ static void site_open(struct lab *lab, struct site *site, const char *instance, 
 {
     char url[64];
     struct error error;
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%u", port);
     site->service = service_of(
         lab, instance,
         (const char *const[]){"agent.name", "pay", "agent.http.url", url, "session.timeout.ms",
@@ -222,8 +222,8 @@ static void request(struct lab *lab)
     char order[16];
     char key[64];
     struct error error;
-    (void)snprintf(order, sizeof(order), "O%u", lab->ordered++);
-    (void)snprintf(key, sizeof(key), "%s/Pay/do/0", order);
+    snprintf(order, sizeof(order), "O%u", lab->ordered++);
+    snprintf(key, sizeof(key), "%s/Pay/do/0", order);
     struct order_details details = {.order_id = text_of(order),
                                     .customer = TEXT("c"),
                                     .currency = TEXT("GBP"),
@@ -337,6 +337,6 @@ Test(agent_circuit_embedded, partitions_leave_an_ill_instance_and_come_back)
     site_close(lab, a);
     site_close(lab, b);
     await(lab, nobody_is_left, "those that stopped are gone");
-    (void)close(reserved);
+    close(reserved);
     lab_close(lab);
 }

@@ -60,8 +60,8 @@ static void on_post(struct http_exchange *exchange, void *userdata)
     const char *order = json_string_value(json_object_get(call, "order_id"));
     const char *key = http_header(exchange, "Idempotency-Key");
     cr_assert_str_eq(json_string_value(json_object_get(call, "idempotency_key")), key);
-    (void)snprintf(lab->last_headers, sizeof(lab->last_headers), "%s %s %s", http_path(exchange),
-                   key, http_header(exchange, "Reeve-Attempt"));
+    snprintf(lab->last_headers, sizeof(lab->last_headers), "%s %s %s", http_path(exchange), key,
+             http_header(exchange, "Reeve-Attempt"));
     lab->posts++;
     if (is(order, "declined"))
         http_respond_error(exchange, 422, "PaymentDeclined", "no funds");
@@ -90,10 +90,10 @@ static void on_report(void *ctx, const struct broker_record *record)
     const struct report_step *report = &decoded.command.report_step;
     cr_assert_lt(lab->report_count, REPORTS_MAX);
     struct got *got = &lab->reports[lab->report_count++];
-    (void)snprintf(got->id, sizeof(got->id), "%.*s/%.*s/%s/%u", TEXT_ARG(report->order_id),
-                   TEXT_ARG(report->step), direction_name(report->direction), report->attempt);
-    (void)snprintf(got->output, sizeof(got->output), "%.*s", TEXT_ARG(report->output));
-    (void)snprintf(got->error, sizeof(got->error), "%.*s", TEXT_ARG(report->error_name));
+    snprintf(got->id, sizeof(got->id), "%.*s/%.*s/%s/%u", TEXT_ARG(report->order_id),
+             TEXT_ARG(report->step), direction_name(report->direction), report->attempt);
+    snprintf(got->output, sizeof(got->output), "%.*s", TEXT_ARG(report->output));
+    snprintf(got->error, sizeof(got->error), "%.*s", TEXT_ARG(report->error_name));
     got->succeeded = report->succeeded;
     got->effect = report->effect;
 }
@@ -156,7 +156,7 @@ static struct lab *lab_open(void)
                                            .loop = lab.loop,
                                            .metrics = metrics_new()};
     char url[128];
-    (void)snprintf(url, sizeof(url), "%s/svc/", http_server_url(lab.server));
+    snprintf(url, sizeof(url), "%s/svc/", http_server_url(lab.server));
     set(&lab, "topics.prefix", "t");
     set(&lab, "embedded", "true");
     set(&lab, "kafka.bootstrap.servers", embedded_bootstrap(lab.embedded));
@@ -226,8 +226,8 @@ static void request(struct lab *lab, const char *order, enum direction direction
                                     .currency = TEXT("GBP"),
                                     .workflow = TEXT("w"),
                                     .workflow_version = 1};
-    (void)snprintf(key, sizeof(key), "%s/Pay/%s/0", order, direction_name(direction));
-    (void)snprintf(do_key, sizeof(do_key), "%s/Pay/do/0", order);
+    snprintf(key, sizeof(key), "%s/Pay/%s/0", order, direction_name(direction));
+    snprintf(do_key, sizeof(do_key), "%s/Pay/do/0", order);
     struct step_request step_request = {
         .order_id = text_of(order),
         .ref = {TEXT("Pay"), direction, attempt},
@@ -362,7 +362,7 @@ Test(agent_embedded, hundreds_of_calls_in_flight)
     set(lab, "agent.in.flight.max", "1000");
     lab_start(lab, &http_agent_ops);
     for (int i = 0; i < CALLS; i++) {
-        (void)snprintf(order, sizeof(order), "late%d", i);
+        snprintf(order, sizeof(order), "late%d", i);
         request(lab, order, DIRECTION_DO, 1, WAIT_MS);
     }
     await(lab, &lab->held_count, CALLS);
@@ -382,14 +382,14 @@ Test(agent_embedded, simulated_calls_with_a_ledger)
     enum { CALLS = 2000 };
     struct lab *lab = lab_open();
     char order[32], ledger[64], line[512];
-    (void)snprintf(ledger, sizeof(ledger), "/tmp/reeve-agent-%d.jsonl", (int)getpid());
+    snprintf(ledger, sizeof(ledger), "/tmp/reeve-agent-%d.jsonl", (int)getpid());
     set(lab, "agent.sim.latency.ms", "exp:3");
     set(lab, "agent.sim.fail.share", "0.2");
     set(lab, "agent.sim.unknown.share", "0.1");
     set(lab, "agent.sim.ledger", ledger);
     lab_start(lab, &sim_agent_ops);
     for (int i = 0; i < CALLS; i++) {
-        (void)snprintf(order, sizeof(order), "o%d", i);
+        snprintf(order, sizeof(order), "o%d", i);
         request(lab, order, DIRECTION_DO, 1, WAIT_MS);
     }
     await(lab, &lab->report_count, CALLS);
@@ -407,8 +407,8 @@ Test(agent_embedded, simulated_calls_with_a_ledger)
         lines++;
         applied += strstr(line, "\"applied\":true") != NULL;
     }
-    (void)fclose(file);
-    (void)unlink(ledger);
+    fclose(file);
+    unlink(ledger);
     cr_assert_eq(lines, CALLS);
     cr_assert(applied >= succeeded && applied <= succeeded + unknown);
     lab_close(lab);

@@ -273,7 +273,7 @@ static void meet(struct kafka_job *job)
 {
     struct meeting *meeting = (struct meeting *)job;
     if (meeting->barrier != NULL)
-        (void)pthread_barrier_wait(meeting->barrier);
+        pthread_barrier_wait(meeting->barrier);
 }
 
 static void has_met(struct kafka_job *job)

@@ -34,7 +34,7 @@ static struct notes letters;
 
 static void copy(char *to, size_t size, struct text text)
 {
-    (void)snprintf(to, size, "%.*s", TEXT_ARG(text));
+    snprintf(to, size, "%.*s", TEXT_ARG(text));
 }
 
 static void on_record(void *ctx, const struct broker_record *record)
@@ -217,8 +217,8 @@ Test(submission_embedded, unsound_records_are_dead_letters_and_their_neighbours_
     uint32_t count = sizeof(poison) / sizeof(poison[0]);
     for (uint32_t i = 0; i < count; i++) {
         char before[32], after[32];
-        (void)snprintf(before, sizeof(before), "before-%u", i);
-        (void)snprintf(after, sizeof(after), "after-%u", i);
+        snprintf(before, sizeof(before), "before-%u", i);
+        snprintf(after, sizeof(after), "after-%u", i);
         submit(before, order(before, "w"));
         submit(poison[i].key, poison[i].value);
         submit(after, order(after, "w"));
@@ -232,7 +232,7 @@ Test(submission_embedded, unsound_records_are_dead_letters_and_their_neighbours_
                 letter = &letters.records[at];
         }
         char offset[24];
-        (void)snprintf(offset, sizeof(offset), "%u", 3 * i + 1);
+        snprintf(offset, sizeof(offset), "%u", 3 * i + 1);
         cr_assert(letter != NULL, "%s", poison[i].key);
         cr_assert_str_eq(letter->code, poison[i].code);
         cr_assert_str_eq(letter->offset, offset);
@@ -246,7 +246,7 @@ Test(submission_embedded, commands_are_on_the_partition_of_their_order)
 {
     for (int i = 0; i < 20; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "o%d", i);
+        snprintf(id, sizeof(id), "o%d", i);
         submit(id, order(id, "w"));
         submit(id, order(id, "w"));
     }

@@ -25,7 +25,7 @@ static pid_t run_kafka(const char *command)
     char path[PATH_SIZE];
     pid_t pid;
     const char *folder = getenv("REEVE_KAFKA_DIR");
-    (void)snprintf(path, sizeof(path), "%s/scripts/kafka", getenv("REEVE_SOURCE_DIR"));
+    snprintf(path, sizeof(path), "%s/scripts/kafka", getenv("REEVE_SOURCE_DIR"));
     const char *arguments[] = {path, command, "--dir", folder, "--node", "1", NULL};
     cr_assert_eq(posix_spawn(&pid, path, NULL, NULL, (char *const *)arguments, environ), 0);
     return pid;
@@ -50,11 +50,11 @@ static void signal_broker(int signal)
 {
     char path[PATH_SIZE];
     long pid = 0;
-    (void)snprintf(path, sizeof(path), "%s/node-1.pid", getenv("REEVE_KAFKA_DIR"));
+    snprintf(path, sizeof(path), "%s/node-1.pid", getenv("REEVE_KAFKA_DIR"));
     FILE *file = fopen(path, "r");
     cr_assert_not_null(file);
     cr_assert_eq(fscanf(file, "%ld", &pid), 1);
-    (void)fclose(file);
+    fclose(file);
     cr_assert_eq(kill((pid_t)pid, signal), 0);
 }
 
@@ -95,7 +95,7 @@ static void check_record(void *ctx, const struct broker_record *record)
 {
     struct check *check = ctx;
     char value[LAB_VALUE_SIZE];
-    (void)snprintf(value, sizeof(value), "%.*s", TEXT_ARG(record->value));
+    snprintf(value, sizeof(value), "%.*s", TEXT_ARG(record->value));
     uint32_t token = (uint32_t)strtoul(value, NULL, 10);
     struct lab_answer *answer = &check->appends->answers[token];
     if (answer->class == ERROR_OK && answer->offset >= 0) {
@@ -163,8 +163,8 @@ static void finish(struct lab *lab, struct traffic *traffic)
         read += traffic->readers[p].records;
     }
     check_logs(lab, appends);
-    (void)printf("# %u acknowledged (%u without offset), %u failed (%u fatal), %u read\n",
-                 appends->acked, appends->without_offset, appends->failed, appends->fatal, read);
+    printf("# %u acknowledged (%u without offset), %u failed (%u fatal), %u read\n", appends->acked,
+           appends->without_offset, appends->failed, appends->fatal, read);
     lab_leave(&traffic->member);
     lab_appends_deinit(appends);
     lab_close(lab);

@@ -21,7 +21,7 @@ static void note(void *ctx, enum topics_finding finding, const char *topic, cons
     size_t size = strlen(notes->lines);
     (void)topic;
     notes->count[finding]++;
-    (void)snprintf(notes->lines + size, sizeof(notes->lines) - size, "%s\n", line);
+    snprintf(notes->lines + size, sizeof(notes->lines) - size, "%s\n", line);
 }
 
 static struct notes apply(const struct topics_plan *plan)
@@ -84,7 +84,7 @@ Test(topics_kafka, are_made_checked_and_corrected)
     static const char *const agents[] = {"payment", "stock"};
     lab_open(&lab);
     char prefix[TOPICS_PREFIX_BYTES_MAX];
-    (void)snprintf(prefix, sizeof(prefix), "%.100s-made", lab.topics.prefix);
+    snprintf(prefix, sizeof(prefix), "%.100s-made", lab.topics.prefix);
     cr_assert_eq(topics_init(&topics, prefix, &error), ERROR_OK);
     struct broker_kafka_options kafka = {.bootstrap_servers = lab.bootstrap};
     struct topics_plan plan = {.kafka = &kafka,

@@ -27,7 +27,7 @@ static void path_of(const char *name, char ret_path[PATH_SIZE])
 {
     const char *folder = getenv("LEADER_FOLDER");
     assert(folder != NULL);
-    (void)snprintf(ret_path, PATH_SIZE, "%s/%s", folder, name);
+    snprintf(ret_path, PATH_SIZE, "%s/%s", folder, name);
 }
 
 static void note(const char *what, int64_t token, const char *outcome)
@@ -41,8 +41,8 @@ static void note(const char *what, int64_t token, const char *outcome)
     assert(fd >= 0);
     ssize_t written = write(fd, line, (size_t)size);
     assert(written == size);
-    (void)fsync(fd);
-    (void)close(fd);
+    fsync(fd);
+    close(fd);
 }
 
 static void deed(const char *what, int64_t token)
@@ -62,14 +62,14 @@ static void deed(const char *what, int64_t token)
         line[strcspn(line, "\n")] = '\0';
         note(what, token, line);
     }
-    (void)close(fd);
+    close(fd);
 }
 
 static bool told_to_hang(void)
 {
     char name[64];
     char path[PATH_SIZE];
-    (void)snprintf(name, sizeof(name), "hang-%d", (int)getpid());
+    snprintf(name, sizeof(name), "hang-%d", (int)getpid());
     path_of(name, path);
     return access(path, F_OK) == 0;
 }
@@ -84,8 +84,8 @@ static void task(void *ctx, struct reeve_leader *leader)
         if (hung)
             note("hang", token, "-");
         while (hung && told_to_hang())
-            (void)poll(NULL, 0, BEAT_MS);
-        (void)poll(NULL, 0, BEAT_MS); /* the moment between looking and acting */
+            poll(NULL, 0, BEAT_MS);
+        poll(NULL, 0, BEAT_MS); /* the moment between looking and acting */
         deed("act", token);
         reeve_leader_progress(leader);
     }

@@ -15,7 +15,7 @@ static void must(enum error_class class, const struct error *error)
 {
     if (class == ERROR_OK)
         return;
-    (void)fprintf(stderr, "broker lab: %s\n", error->message);
+    fprintf(stderr, "broker lab: %s\n", error->message);
     assert(class == ERROR_OK);
 }
 
@@ -27,7 +27,7 @@ static void ignore_report(void *ctx, enum topics_finding finding, const char *to
     (void)ctx;
     (void)topic;
     if (finding == TOPICS_DIFFERS)
-        (void)fprintf(stderr, "broker lab: %s\n", line);
+        fprintf(stderr, "broker lab: %s\n", line);
 }
 
 static void make_topics(struct lab *lab)
@@ -69,8 +69,8 @@ void lab_open_with(struct lab *lab, struct broker_kafka_options options)
         must(embedded_new(&lab->embedded, &error), &error);
         lab->bootstrap = embedded_bootstrap(lab->embedded);
     }
-    (void)snprintf(prefix, sizeof(prefix), "lab-%d-%lld", (int)getpid(),
-                   (long long)clock_wall_ms(clock_real()));
+    snprintf(prefix, sizeof(prefix), "lab-%d-%lld", (int)getpid(),
+             (long long)clock_wall_ms(clock_real()));
     must(topics_init(&lab->topics, prefix, &error), &error);
     make_topics(lab);
     lab->broker = lab_connect(lab, options);
@@ -143,7 +143,7 @@ void lab_appended(void *ctx, uint64_t token, int64_t offset, const struct error 
     answer->count++;
     answer->offset = offset;
     answer->class = error->class;
-    (void)snprintf(answer->code, sizeof(answer->code), "%s", error->code);
+    snprintf(answer->code, sizeof(answer->code), "%s", error->code);
     appends->answered++;
     appends->acked += error->class == ERROR_OK;
     appends->without_offset += error->class == ERROR_OK && offset < 0;
@@ -215,7 +215,7 @@ static void on_reader_error(void *ctx, const struct error *error)
 {
     struct lab_reader *reader = ctx;
     *(error->class == ERROR_FATAL ? &reader->fatal : &reader->retry) += 1;
-    (void)snprintf(reader->code, sizeof(reader->code), "%s", error->code);
+    snprintf(reader->code, sizeof(reader->code), "%s", error->code);
 }
 
 const struct broker_reader_ops lab_reader_ops = {on_record, on_end, on_reader_error};
@@ -257,7 +257,7 @@ static void on_revoked(void *ctx, bool lost)
 static void on_member_error(void *ctx, const struct error *error)
 {
     struct lab_member *member = ctx;
-    (void)fprintf(stderr, "member: %s\n", error->message);
+    fprintf(stderr, "member: %s\n", error->message);
     member->errors++;
 }
 
@@ -270,7 +270,7 @@ void lab_join(struct lab *lab, struct broker *broker, struct lab_member *member)
 {
     static const struct broker_group_ops ops = {on_assigned, on_revoked, on_member_error};
     char group[GROUP_SIZE];
-    (void)snprintf(group, sizeof(group), "%s.scheduler", lab->topics.prefix);
+    snprintf(group, sizeof(group), "%s.scheduler", lab->topics.prefix);
     *member = (struct lab_member){.owned = 0};
     member->group = broker_join(broker, group, lab->topics.commands, &ops, member);
 }

@@ -108,7 +108,7 @@ static void fail(struct world *world, const char *format, ...)
         return;
     int used = snprintf(world->failure, sizeof(world->failure), "at %" PRId64 " ms: ", world->now);
     va_start(args, format);
-    (void)vsnprintf(world->failure + used, sizeof(world->failure) - (size_t)used, format, args);
+    vsnprintf(world->failure + used, sizeof(world->failure) - (size_t)used, format, args);
     va_end(args);
 }
 

@@ -533,7 +533,7 @@ static uint64_t random_seed(void)
     if (file == NULL || fread(&seed, sizeof(seed), 1, file) != 1)
         seed = (uint64_t)getpid();
     if (file != NULL)
-        (void)fclose(file);
+        fclose(file);
     return seed % UINT64_C(1000000000);
 }
 

@@ -65,7 +65,7 @@ void rules_say(struct rules *rules, const char *format, ...)
         return;
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(rules->wrong, sizeof(rules->wrong), format, arguments);
+    vsnprintf(rules->wrong, sizeof(rules->wrong), format, arguments);
     va_end(arguments);
 }
 

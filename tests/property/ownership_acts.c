@@ -38,8 +38,8 @@ static void take_request(struct world *world, const struct step_request *asked)
 {
     struct request *request = &world->requests[world->request_count++ % REQUESTS_MAX];
     *request = (struct request){.direction = asked->ref.direction, .attempt = asked->ref.attempt};
-    (void)snprintf(request->order_id, sizeof(request->order_id), "%.*s", TEXT_ARG(asked->order_id));
-    (void)snprintf(request->step, sizeof(request->step), "%.*s", TEXT_ARG(asked->ref.step));
+    snprintf(request->order_id, sizeof(request->order_id), "%.*s", TEXT_ARG(asked->order_id));
+    snprintf(request->step, sizeof(request->step), "%.*s", TEXT_ARG(asked->ref.step));
 }
 
 void agent_read_requests(struct world *world)

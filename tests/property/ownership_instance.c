@@ -16,10 +16,10 @@ enum { COPY_BYTES = 64 * 1024, BORN_PERCENT = 3, TICK_PERCENT = 10 };
 
 void instance_init(struct world *world, struct instance *instance, uint32_t number)
 {
-    (void)snprintf(instance->name, sizeof(instance->name), "scheduler-%u", number);
+    snprintf(instance->name, sizeof(instance->name), "scheduler-%u", number);
     for (int32_t i = 0; i < world->partitions; i++)
-        (void)snprintf(instance->partitions[i].path, sizeof(instance->partitions[i].path),
-                       "%s/%u-%d", world->run->folder, number, i);
+        snprintf(instance->partitions[i].path, sizeof(instance->partitions[i].path), "%s/%u-%d",
+                 world->run->folder, number, i);
     instance_lose_stores(world, instance);
 }
 
@@ -98,8 +98,8 @@ static void copy_file(int from_dir, int to_dir, const char *name)
         assert(written == size);
     }
     assert(size == 0);
-    (void)close(from);
-    (void)close(to);
+    close(from);
+    close(to);
 }
 
 /* The flat directory `from` as the new directory `to`. */
@@ -114,8 +114,8 @@ static void copy_store(const char *from, const char *to)
     while ((entry = readdir(dir)) != NULL)
         if (entry->d_name[0] != '.')
             copy_file(dirfd(dir), to_dir, entry->d_name);
-    (void)closedir(dir);
-    (void)close(to_dir);
+    closedir(dir);
+    close(to_dir);
 }
 
 static void open_owner(struct world *world, struct instance *instance, int32_t partition,

@@ -95,8 +95,8 @@ const char *ownership_poison(struct ownership_run *run, uint64_t seed)
     int32_t poison_partition = -1;
     int64_t poison_offset = -1;
     char specification[96];
-    (void)snprintf(world->poison, sizeof(world->poison), "cycle.decide/order-%u", poison);
-    (void)snprintf(specification, sizeof(specification), "%s=error@1+", world->poison);
+    snprintf(world->poison, sizeof(world->poison), "cycle.decide/order-%u", poison);
+    snprintf(specification, sizeof(specification), "%s=error@1+", world->poison);
     bool configured = failpoint_configure(specification);
     assert(configured);
     const char *failed = "commands stay undecided";

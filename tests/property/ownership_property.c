@@ -48,11 +48,11 @@ static void make_folder(char *ret_folder, size_t size)
     if (files_free_bytes(MEMORY_FOLDER, &free_bytes, NULL) == ERROR_OK &&
         free_bytes >= MEMORY_BYTES_MIN)
         temporary = MEMORY_FOLDER;
-    (void)snprintf(ret_folder, size, "%s/reeve-ownership-XXXXXX",
-                   temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
+    snprintf(ret_folder, size, "%s/reeve-ownership-XXXXXX",
+             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
     if (mkdtemp(ret_folder) != NULL)
         return;
-    (void)snprintf(ret_folder, size, "/tmp/reeve-ownership-XXXXXX");
+    snprintf(ret_folder, size, "/tmp/reeve-ownership-XXXXXX");
     cr_assert_not_null(mkdtemp(ret_folder));
 }
 

@@ -21,7 +21,7 @@ const char *wrong(const char *format, ...)
     static char message[400];
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(message, sizeof(message), format, arguments);
+    vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     return message;
 }
@@ -50,7 +50,7 @@ static void make_empty_store(const struct ownership_run *run)
 void ownership_run_begin(struct ownership_run *run, const char *folder)
 {
     *run = (struct ownership_run){.folder = folder, .codec = codec_new()};
-    (void)snprintf(run->empty_store, sizeof(run->empty_store), "%s/empty", folder);
+    snprintf(run->empty_store, sizeof(run->empty_store), "%s/empty", folder);
     make_empty_store(run);
 }
 

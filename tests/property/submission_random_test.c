@@ -78,7 +78,7 @@ static void submit_something(void)
     struct input *input = &inputs[input_count];
     *input = (struct input){.kind = (enum input_kind)chance(INPUT_KIND_COUNT),
                             .partition = (int32_t)chance(STAGE_PARTITIONS)};
-    (void)snprintf(input->id, sizeof(input->id), "i%u", input_count);
+    snprintf(input->id, sizeof(input->id), "i%u", input_count);
     heap_arena_reset(&stage.heap);
     struct text value = make_value(input);
     cr_assert(value.size <= sizeof(input->bytes));

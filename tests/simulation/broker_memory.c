@@ -54,7 +54,7 @@ static void fail_reader(struct memory_reader *reader, const char *code, const ch
 {
     struct error error;
     reader->failed = true;
-    (void)error_set(&error, ERROR_FATAL, code, "%s", message);
+    error_set(&error, ERROR_FATAL, code, "%s", message);
     reader->ops->error(reader->ctx, &error);
 }
 
@@ -124,7 +124,7 @@ struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_
     if (kind != MEMORY_REPLY_LEFT &&
         (broker->disconnected || broker->paused ||
          memory_chance(broker->cluster, broker->cluster->faults.reply_failed)))
-        (void)error_set(&reply->error, ERROR_RETRY, "Unanswered", "the broker did not answer");
+        error_set(&reply->error, ERROR_RETRY, "Unanswered", "the broker did not answer");
     DL_APPEND(broker->replies, reply);
     return reply;
 }
@@ -161,7 +161,7 @@ static void memory_offsets(struct broker *base, const char *topic, int32_t parti
     struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_OFFSETS, ctx);
     reply->done.offsets = done;
     if (log == NULL) {
-        (void)error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
+        error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
         return;
     }
     reply->low = log->low;

@@ -50,7 +50,7 @@ static void fail(struct memory_append *append, enum error_class class, const cha
                  const char *message)
 {
     append->offset = -1;
-    (void)error_set(&append->error, class, code, "%s", message);
+    error_set(&append->error, class, code, "%s", message);
 }
 
 void memory_lane_arrive(struct broker_memory_cluster *cluster, struct memory_lane *lane,

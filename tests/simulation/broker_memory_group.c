@@ -132,7 +132,7 @@ static struct memory_commit *find_commit(const struct memory_group *group, int32
                                          char key[COMMIT_KEY_SIZE])
 {
     struct memory_commit *commit;
-    (void)snprintf(key, COMMIT_KEY_SIZE, "%s %s %" PRId32, group->name, group->topic, partition);
+    snprintf(key, COMMIT_KEY_SIZE, "%s %s %" PRId32, group->name, group->topic, partition);
     HASH_FIND_STR(group->broker->cluster->commits, key, commit);
     return commit;
 }

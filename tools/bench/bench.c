@@ -58,7 +58,7 @@ static enum error_class add_broker_directory(struct bench *bench, const char *di
     char pattern[PATH_MAX];
     glob_t found = {0};
     enum error_class class = ERROR_OK;
-    (void)snprintf(pattern, sizeof(pattern), "%s/cluster-*.pid", directory);
+    snprintf(pattern, sizeof(pattern), "%s/cluster-*.pid", directory);
     if (glob(pattern, 0, NULL, &found) != 0)
         class = error_set(ret_error, ERROR_REJECT, "Usage",
                           "--kafka-dir %.200s: there is no cluster-N.pid", directory);

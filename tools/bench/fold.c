@@ -57,7 +57,7 @@ static bool is_over(void *ctx)
 static double cpu_seconds(void)
 {
     struct rusage usage;
-    (void)getrusage(RUSAGE_SELF, &usage);
+    getrusage(RUSAGE_SELF, &usage);
     return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
@@ -70,8 +70,8 @@ static enum error_class open_parts(struct bench_stage *stage, struct fold *fold,
     enum error_class class = ERROR_OK;
     for (int32_t p = 0; p < fold->count && class == ERROR_OK; p++) {
         char path[PATH_MAX + 64];
-        (void)snprintf(path, sizeof(path), "%s/fold-%s-%d", stage->directory,
-                       deadlines ? "supervisor" : "scheduler", p);
+        snprintf(path, sizeof(path), "%s/fold-%s-%d", stage->directory,
+                 deadlines ? "supervisor" : "scheduler", p);
         struct view_options options = {
             .env = stores,
             .codec = stage->session.cluster->codec,

@@ -128,7 +128,7 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
     if (record.kind != RECORD_STATUS_UPDATE || status->order_id.size <= ID_PREFIX ||
         status->order_id.size >= ID_SIZE || !is_over(load, status))
         return;
-    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(status->order_id));
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(status->order_id));
     uint64_t index = strtoull(id + ID_PREFIX, NULL, 10) - load->first;
     /* Of an earlier round, or delivered again. */
     if (index >= load->next - load->first || load->took_us[index] != NOT_OVER)

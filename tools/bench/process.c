@@ -17,7 +17,7 @@ static char *read_proc(pid_t pid, const char *file)
     char path[64];
     char *content = NULL;
     size_t size = 0;
-    (void)snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
+    snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
     return files_read(path, PROC_FILE_MAX, &content, &size, NULL) == ERROR_OK ? content : NULL;
 }
 
@@ -50,7 +50,7 @@ void bench_processes_add(struct bench_processes *processes, const char *name, pi
         return;
     struct bench_process *process = &processes->items[processes->count++];
     *process = (struct bench_process){.pid = pid};
-    (void)snprintf(process->name, sizeof(process->name), "%s", name);
+    snprintf(process->name, sizeof(process->name), "%s", name);
 }
 
 void bench_processes_begin(struct bench_processes *processes)

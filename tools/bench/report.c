@@ -34,66 +34,64 @@ static double records_per_cpu_second(const struct bench_folding *folding)
 
 static void print_figures(FILE *out, const char *what, const struct bench_figures *figures)
 {
-    (void)fprintf(out, "%-24s %9" PRIu64 " %9.2f %9.0f %9.2f %9.2f %9.2f %9.2f\n", what,
-                  figures->orders, figures->seconds, (double)figures->orders / figures->seconds,
-                  ms(figures->p50_us), ms(figures->p90_us), ms(figures->p99_us),
-                  ms(figures->max_us));
+    fprintf(out, "%-24s %9" PRIu64 " %9.2f %9.0f %9.2f %9.2f %9.2f %9.2f\n", what, figures->orders,
+            figures->seconds, (double)figures->orders / figures->seconds, ms(figures->p50_us),
+            ms(figures->p90_us), ms(figures->p99_us), ms(figures->max_us));
 }
 
 static void print_processes(FILE *out, const char *what, const struct bench_processes *processes,
                             const struct bench_figures *figures)
 {
     double cpu_s = 0;
-    (void)fprintf(out, "\n%-24s %9s %9s %9s %9s\n", what, "CPU s", "us/order", "RSS MB", "peak MB");
+    fprintf(out, "\n%-24s %9s %9s %9s %9s\n", what, "CPU s", "us/order", "RSS MB", "peak MB");
     for (uint32_t i = 0; i < processes->count; i++) {
         const struct bench_process *process = &processes->items[i];
         cpu_s += (double)process->cpu_us / 1e6;
-        (void)fprintf(out, "  %-22s %9.2f %9.1f %9.1f %9.1f\n", process->name,
-                      (double)process->cpu_us / 1e6, cpu_us_per_order(process, figures),
-                      mb(process->rss_bytes), mb(process->rss_peak_bytes));
+        fprintf(out, "  %-22s %9.2f %9.1f %9.1f %9.1f\n", process->name,
+                (double)process->cpu_us / 1e6, cpu_us_per_order(process, figures),
+                mb(process->rss_bytes), mb(process->rss_peak_bytes));
     }
-    (void)fprintf(out, "  %-22s %9.2f %9.1f\n", "together", cpu_s,
-                  cpu_s * 1e6 / (double)figures->orders);
+    fprintf(out, "  %-22s %9.2f %9.1f\n", "together", cpu_s, cpu_s * 1e6 / (double)figures->orders);
 }
 
 static void print_topics(FILE *out, const struct bench_report *report)
 {
     int64_t records = 0;
-    (void)fprintf(out, "\n%-24s %9s %9s\n", "RECORDS WRITTEN", "records", "per order");
+    fprintf(out, "\n%-24s %9s %9s\n", "RECORDS WRITTEN", "records", "per order");
     for (uint32_t i = 0; i < report->topics.count; i++) {
         const struct bench_topic *topic = &report->topics.items[i];
         records += topic->records;
         if (topic->records > 0)
-            (void)fprintf(out, "  %-22s %9" PRId64 " %9.2f\n", topic->name, topic->records,
-                          (double)topic->records / (double)report->load.orders);
+            fprintf(out, "  %-22s %9" PRId64 " %9.2f\n", topic->name, topic->records,
+                    (double)topic->records / (double)report->load.orders);
     }
-    (void)fprintf(out, "  %-22s %9" PRId64 " %9.2f\n", "together", records,
-                  (double)records / (double)report->load.orders);
+    fprintf(out, "  %-22s %9" PRId64 " %9.2f\n", "together", records,
+            (double)records / (double)report->load.orders);
 }
 
 static void print_foldings(FILE *out, const struct bench_report *report)
 {
-    (void)fprintf(out, "\n%-24s %9s %9s %9s %12s %12s\n", "FOLDING", "records", "s", "CPU s",
-                  "records/s", "per core");
+    fprintf(out, "\n%-24s %9s %9s %9s %12s %12s\n", "FOLDING", "records", "s", "CPU s", "records/s",
+            "per core");
     for (int i = 0; i < BENCH_FOLDINGS; i++) {
         const struct bench_folding *folding = &report->foldings[i];
-        (void)fprintf(out, "  %-22s %9" PRIu64 " %9.2f %9.2f %12.0f %12.0f\n", folder_names[i],
-                      folding->records, folding->seconds, folding->cpu_seconds,
-                      (double)folding->records / folding->seconds, records_per_cpu_second(folding));
+        fprintf(out, "  %-22s %9" PRIu64 " %9.2f %9.2f %12.0f %12.0f\n", folder_names[i],
+                folding->records, folding->seconds, folding->cpu_seconds,
+                (double)folding->records / folding->seconds, records_per_cpu_second(folding));
     }
 }
 
 void bench_report_print(const struct bench_report *report, FILE *out)
 {
     char what[64];
-    (void)fprintf(out,
-                  "%ld cores, %" PRId32 " partitions, %" PRId64 " scheduler(s), %" PRId64
-                  " supervisor(s); three no-op steps\n\n",
-                  sysconf(_SC_NPROCESSORS_ONLN), report->partitions, report->schedulers,
-                  report->supervisors);
-    (void)fprintf(out, "%-24s %9s %9s %9s %9s %9s %9s %9s\n", "ORDERS", "orders", "s", "orders/s",
-                  "p50 ms", "p90 ms", "p99 ms", "max ms");
-    (void)snprintf(what, sizeof(what), "  %" PRId64 " in flight", report->in_flight);
+    fprintf(out,
+            "%ld cores, %" PRId32 " partitions, %" PRId64 " scheduler(s), %" PRId64
+            " supervisor(s); three no-op steps\n\n",
+            sysconf(_SC_NPROCESSORS_ONLN), report->partitions, report->schedulers,
+            report->supervisors);
+    fprintf(out, "%-24s %9s %9s %9s %9s %9s %9s %9s\n", "ORDERS", "orders", "s", "orders/s",
+            "p50 ms", "p90 ms", "p99 ms", "max ms");
+    snprintf(what, sizeof(what), "  %" PRId64 " in flight", report->in_flight);
     if (report->load.orders > 0)
         print_figures(out, what, &report->load);
     if (report->alone.orders > 0)
@@ -109,7 +107,7 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     if (report->foldings[0].records > 0)
         print_foldings(out, report);
     if (report->open.orders > 0) {
-        (void)snprintf(what, sizeof(what), "%" PRIu64 " OPEN ORDERS", report->open.orders);
+        snprintf(what, sizeof(what), "%" PRIu64 " OPEN ORDERS", report->open.orders);
         print_processes(out, what, &report->open_processes, &report->open);
     }
 }
@@ -122,12 +120,12 @@ static json_t *figures_json(const struct bench_figures *figures,
     json_t *list = json_array();
     for (uint32_t i = 0; i < processes->count; i++) {
         const struct bench_process *process = &processes->items[i];
-        (void)json_array_append_new(
-            list, json_pack("{s:s, s:f, s:f, s:I, s:I}", "name", process->name, "cpu_seconds",
-                            (double)process->cpu_us / 1e6, "cpu_us_per_order",
-                            cpu_us_per_order(process, figures), "rss_bytes",
-                            (json_int_t)process->rss_bytes, "rss_peak_bytes",
-                            (json_int_t)process->rss_peak_bytes));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:f, s:f, s:I, s:I}", "name", process->name,
+                                        "cpu_seconds", (double)process->cpu_us / 1e6,
+                                        "cpu_us_per_order", cpu_us_per_order(process, figures),
+                                        "rss_bytes", (json_int_t)process->rss_bytes,
+                                        "rss_peak_bytes", (json_int_t)process->rss_peak_bytes));
     }
     return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "orders",
                      (json_int_t)figures->orders, "seconds", figures->seconds, "orders_per_second",
@@ -141,12 +139,12 @@ static json_t *foldings_json(const struct bench_report *report)
     json_t *foldings = json_object();
     for (int i = 0; i < BENCH_FOLDINGS; i++) {
         const struct bench_folding *folding = &report->foldings[i];
-        (void)json_object_set_new(
-            foldings, folder_names[i],
-            json_pack("{s:I, s:f, s:f, s:f, s:f}", "records", (json_int_t)folding->records,
-                      "seconds", folding->seconds, "cpu_seconds", folding->cpu_seconds,
-                      "records_per_second", (double)folding->records / folding->seconds,
-                      "records_per_cpu_second", records_per_cpu_second(folding)));
+        json_object_set_new(foldings, folder_names[i],
+                            json_pack("{s:I, s:f, s:f, s:f, s:f}", "records",
+                                      (json_int_t)folding->records, "seconds", folding->seconds,
+                                      "cpu_seconds", folding->cpu_seconds, "records_per_second",
+                                      (double)folding->records / folding->seconds,
+                                      "records_per_cpu_second", records_per_cpu_second(folding)));
     }
     return foldings;
 }
@@ -160,21 +158,19 @@ void bench_report_json(const struct bench_report *report, FILE *out)
     if (report->load.orders > 0) {
         json_t *records = json_object();
         for (uint32_t i = 0; i < report->topics.count; i++)
-            (void)json_object_set_new(records, report->topics.items[i].name,
-                                      json_integer(report->topics.items[i].records));
+            json_object_set_new(records, report->topics.items[i].name,
+                                json_integer(report->topics.items[i].records));
         json_t *load = figures_json(&report->load, &report->load_processes);
-        (void)json_object_set_new(load, "records", records);
-        (void)json_object_set_new(root, "load", load);
+        json_object_set_new(load, "records", records);
+        json_object_set_new(root, "load", load);
     }
     if (report->alone.orders > 0)
-        (void)json_object_set_new(root, "alone",
-                                  figures_json(&report->alone, &report->alone_processes));
+        json_object_set_new(root, "alone", figures_json(&report->alone, &report->alone_processes));
     if (report->foldings[0].records > 0)
-        (void)json_object_set_new(root, "fold", foldings_json(report));
+        json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.orders > 0)
-        (void)json_object_set_new(root, "open",
-                                  figures_json(&report->open, &report->open_processes));
-    (void)json_dumpf(root, out, JSON_ENSURE_ASCII | JSON_COMPACT | JSON_REAL_PRECISION(9));
-    (void)fputc('\n', out);
+        json_object_set_new(root, "open", figures_json(&report->open, &report->open_processes));
+    json_dumpf(root, out, JSON_ENSURE_ASCII | JSON_COMPACT | JSON_REAL_PRECISION(9));
+    fputc('\n', out);
     json_decref(root);
 }

@@ -42,16 +42,15 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
 {
     struct bench_stage *stage = userdata;
     (void)loop;
-    (void)error_set(&stage->trouble, ERROR_RETRY, "Interrupted", "interrupted by signal %d",
-                    signal);
+    error_set(&stage->trouble, ERROR_RETRY, "Interrupted", "interrupted by signal %d", signal);
 }
 
 static void on_child_ended(void *ctx, struct child *child, int status)
 {
     struct bench_stage *stage = ctx;
     (void)status;
-    (void)error_set(&stage->trouble, ERROR_FATAL, "ServiceEnded", "%s %s; see %s/log",
-                    child_name(child), child_reason(child), child_directory(child));
+    error_set(&stage->trouble, ERROR_FATAL, "ServiceEnded", "%s %s; see %s/log", child_name(child),
+              child_reason(child), child_directory(child));
 }
 
 static bool in_trouble(const struct bench_stage *stage)
@@ -101,7 +100,7 @@ static enum error_class make_config(struct bench_stage *stage, int number, struc
 {
     struct cli *cli = &stage->cli;
     char prefix[64];
-    (void)snprintf(prefix, sizeof(prefix), "bench-%ld-%d", (long)getpid(), number);
+    snprintf(prefix, sizeof(prefix), "bench-%ld-%d", (long)getpid(), number);
     cli->config = config_new();
     enum error_class class = config_load_environment(cli->config, cli->environment, ret_error);
     bool taken = true;
@@ -183,7 +182,7 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     char directory[PATH_MAX + 64];
     struct words words = {.count = 0};
     struct child *child;
-    (void)snprintf(directory, sizeof(directory), "%s/%s", stage->directory, name);
+    snprintf(directory, sizeof(directory), "%s/%s", stage->directory, name);
     add_word(&words, "run");
     add_word(&words, "%s", service);
     for (int i = 0; i < cli->config_flag_count; i++)
@@ -213,7 +212,7 @@ static enum error_class start_several(struct bench_stage *stage, const char *ser
     enum error_class class = ERROR_OK;
     for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
         char name[64];
-        (void)snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
+        snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
         class = start_service(stage, service, name, false, ret_error);
     }
     return class;
@@ -248,8 +247,8 @@ static enum error_class start_services(struct bench_stage *stage,
 static enum error_class make_directory(struct bench_stage *stage, struct error *ret_error)
 {
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(stage->directory, sizeof(stage->directory), "%s/reeve-bench-XXXXXX",
-                   tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+    snprintf(stage->directory, sizeof(stage->directory), "%s/reeve-bench-XXXXXX",
+             tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
     if (mkdtemp(stage->directory) != NULL)
         return ERROR_OK;
     stage->directory[0] = '\0';
@@ -368,8 +367,8 @@ enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topi
     *ret_topics = (struct bench_topics){.count = NAMES};
     for (uint32_t i = 0; i < NAMES; i++) {
         struct bench_topic *topic = &ret_topics->items[i];
-        (void)snprintf(topic->name, sizeof(topic->name), "%s",
-                       names[i] + strlen(stage->topics.prefix) + 1);
+        snprintf(topic->name, sizeof(topic->name), "%s",
+                 names[i] + strlen(stage->topics.prefix) + 1);
         counts[i] = (struct count){topic, &waiting, &error};
         for (int32_t p = 0; p < cluster->partition_count; p++) {
             waiting++;

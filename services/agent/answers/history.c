@@ -469,7 +469,7 @@ void history_look(struct agent_history *history, int32_t partition,
     tenure->from_earliest = false;
     tenure->records = 0;
     tenure->bytes = 0;
-    (void)error_set(&tenure->error, ERROR_RETRY, "TimedOut", "no answer in %d ms", HISTORY_LOOK_MS);
+    error_set(&tenure->error, ERROR_RETRY, "TimedOut", "no answer in %d ms", HISTORY_LOOK_MS);
     loop_timer_after(loop_of(tenure), &tenure->timer, HISTORY_LOOK_MS);
     tenure->reader = broker_read(cluster->broker, cluster->topics.events, partition,
                                  request->decision_offset, &decision_ops, tenure);

@@ -373,16 +373,16 @@ bool agent_ready(const struct agent *agent, char *ret_reason, size_t reason_size
     case AGENT_WORKING:
         if (agent->assigned)
             return true;
-        (void)snprintf(ret_reason, reason_size, "joining the group %s", agent->group_name);
+        snprintf(ret_reason, reason_size, "joining the group %s", agent->group_name);
         return false;
     case AGENT_NO_TOPIC:
-        (void)snprintf(ret_reason, reason_size,
-                       "topic %s does not exist: `reeve topics apply` makes it", agent->topic);
+        snprintf(ret_reason, reason_size, "topic %s does not exist: `reeve topics apply` makes it",
+                 agent->topic);
         return false;
     case AGENT_CLOCK_OFF:
-        (void)snprintf(ret_reason, reason_size,
-                       "this machine's clock is %lld ms off the broker's append times",
-                       (long long)agent->clock_guard.skew_ms);
+        snprintf(ret_reason, reason_size,
+                 "this machine's clock is %lld ms off the broker's append times",
+                 (long long)agent->clock_guard.skew_ms);
         return false;
     case AGENT_SERVICE_ILL:
         breaker_reason(agent->breaker, ret_reason, reason_size);
@@ -394,7 +394,7 @@ bool agent_ready(const struct agent *agent, char *ret_reason, size_t reason_size
     case AGENT_PHASE_COUNT:
         break;
     }
-    (void)snprintf(ret_reason, reason_size, "%s", agent_phase_name(agent->phase));
+    snprintf(ret_reason, reason_size, "%s", agent_phase_name(agent->phase));
     return false;
 }
 
@@ -408,7 +408,7 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
                          "agent.name: an agent needs its name in workflows, 1 to %d of "
                          "[A-Za-z0-9._-]",
                          NAME_BYTES_MAX);
-    (void)snprintf(agent->name, sizeof(agent->name), "%s", name);
+    snprintf(agent->name, sizeof(agent->name), "%s", name);
     return ERROR_OK;
 }
 

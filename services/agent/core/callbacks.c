@@ -206,9 +206,9 @@ static bool read_id(const struct http_exchange *exchange, struct callback_id *re
     if (!topics_name_valid(id.step) ||
         !read_direction(http_param(exchange, "direction"), &id.direction) ||
         !read_attempt(http_param(exchange, "attempt"), &id.attempt)) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadId",
-                        "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the URL that was handed "
-                        "out");
+        error_set(ret_error, ERROR_REJECT, "BadId",
+                  "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the URL that was handed "
+                  "out");
         return false;
     }
     *ret_id = id;

@@ -141,20 +141,20 @@ static bool request_fits(const struct agent *agent, const struct record *decoded
 {
     const struct step_request *request = &decoded->step_request;
     if (decoded->kind != RECORD_STEP_REQUEST) {
-        (void)error_set(ret_error, ERROR_REJECT, "UnexpectedRecord", "%s is no StepRequest",
-                        record_kind_name(decoded->kind));
+        error_set(ret_error, ERROR_REJECT, "UnexpectedRecord", "%s is no StepRequest",
+                  record_kind_name(decoded->kind));
         return false;
     }
     if (!text_equal(request->agent, text_of(agent->name))) {
-        (void)error_set(ret_error, ERROR_REJECT, "WrongAgent",
-                        "the request is for agent %.*s, this is %s's topic",
-                        TEXT_ARG(request->agent), agent->name);
+        error_set(ret_error, ERROR_REJECT, "WrongAgent",
+                  "the request is for agent %.*s, this is %s's topic", TEXT_ARG(request->agent),
+                  agent->name);
         return false;
     }
     if (text_empty(request->order_id) || text_empty(request->ref.step) ||
         request->ref.attempt == 0 || text_empty(request->do_key) || request->order == NULL) {
-        (void)error_set(ret_error, ERROR_REJECT, "BadValue",
-                        "order, step, attempt and key must be there");
+        error_set(ret_error, ERROR_REJECT, "BadValue",
+                  "order, step, attempt and key must be there");
         return false;
     }
     return true;

@@ -141,7 +141,7 @@ void breaker_call_ended(struct agent_breaker *breaker, int64_t began_ms, bool il
     if (breaker->trials > 0 && began_ms >= circuit->counts_from_ms)
         breaker->trials--;
     if (ill)
-        (void)snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
+        snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
     if (breaker->stopped || !circuit_ended(circuit, began_ms, now_ms(breaker), ill))
         return;
     if (circuit->state == AGENT_CIRCUIT_OPEN)
@@ -197,7 +197,7 @@ void agent_probe_end(struct agent_probe *probe, bool well, struct text why)
     }
     heap_arena_reset(scratch);
     why = agent_message(why, &scratch->arena);
-    (void)snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
+    snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
     circuit_open_again(&breaker->circuit, now_ms(breaker));
     wait_open(breaker);
     log_warning_limited("the remote service is still ill", LOG_STR("agent", breaker->agent->name),
@@ -231,8 +231,8 @@ bool breaker_may_join(struct agent_breaker *breaker)
 
 void breaker_reason(const struct agent_breaker *breaker, char *ret_reason, size_t reason_size)
 {
-    (void)snprintf(ret_reason, reason_size, "the circuit of the remote service is open: %s",
-                   breaker->why);
+    snprintf(ret_reason, reason_size, "the circuit of the remote service is open: %s",
+             breaker->why);
 }
 
 /* ---- making and freeing ---- */

@@ -55,7 +55,7 @@ struct agent_health_report *health_new(struct agent *agent)
     health->capacity = agent_capacity(agent);
     health->load_step = health->capacity / LOAD_PARTS > 1 ? health->capacity / LOAD_PARTS : 1;
     health->heartbeat_ms = config_ms(service->config, "agent.heartbeat.ms");
-    (void)snprintf(health->key, sizeof(health->key), "%s/%s", service->instance_id, agent->name);
+    snprintf(health->key, sizeof(health->key), "%s/%s", service->instance_id, agent->name);
     loop_timer_init(&health->timer, on_timer, health);
     return health;
 }
@@ -222,7 +222,7 @@ static void keep_error(struct agent_health_report *health, struct text why)
     struct text fit = {why.data, why.size < HEALTH_ERROR_BYTES ? why.size : HEALTH_ERROR_BYTES};
     while (fit.size < why.size && fit.size > 0 && ((uint8_t)fit.data[fit.size] & 0xc0) == 0x80)
         fit.size--; /* between characters */
-    (void)snprintf(health->last_error, sizeof(health->last_error), "%.*s", TEXT_ARG(fit));
+    snprintf(health->last_error, sizeof(health->last_error), "%.*s", TEXT_ARG(fit));
 }
 
 void health_call_ended(struct agent_health_report *health, int64_t took_us, bool ill,

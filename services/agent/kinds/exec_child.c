@@ -40,14 +40,14 @@ static void close_fd(struct exec_child *child, int *fd)
     if (*fd < 0)
         return;
     loop_fd_remove(child->loop, *fd);
-    (void)close(*fd);
+    close(*fd);
     *fd = -1;
 }
 
 static void kill_group(const struct exec_child *child, int signal)
 {
     if (child->pid > 0)
-        (void)kill(-child->pid, signal);
+        kill(-child->pid, signal);
 }
 
 /* ---- what it says ---- */
@@ -221,22 +221,22 @@ static int spawn(const struct exec_child_options *options, const int ends[PIPES]
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    (void)sigemptyset(&none);
-    (void)sigfillset(&all);
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawnattr_init(&attributes);
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF);
-    (void)posix_spawnattr_setpgroup(&attributes, 0);
-    (void)posix_spawnattr_setsigmask(&attributes, &none);
-    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
     for (int i = 0; i < PIPES; i++)
         (void)posix_spawn_file_actions_adddup2(&actions, ends[i], i);
-    (void)posix_spawn_file_actions_addclosefrom_np(&actions, PIPES);
+    posix_spawn_file_actions_addclosefrom_np(&actions, PIPES);
     int rc = posix_spawnp(ret_pid, options->argv[0], &actions, &attributes, options->argv,
                           options->envp);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
     return rc;
 }
 
@@ -261,7 +261,7 @@ static void close_all(const int fds[PIPES])
 {
     for (int i = 0; i < PIPES; i++)
         if (fds[i] >= 0)
-            (void)close(fds[i]);
+            close(fds[i]);
 }
 
 static enum error_class watch(struct exec_child *child, struct error *ret_error)

@@ -54,7 +54,7 @@ static enum error_class read_probe_url(struct http_agent *agent, const char *url
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "agent.http.probe.url: a URL is wanted, such as "
                          "http://127.0.0.1:8090/health");
-    (void)snprintf(agent->probe_url, sizeof(agent->probe_url), "%s", url);
+    snprintf(agent->probe_url, sizeof(agent->probe_url), "%s", url);
     return ERROR_OK;
 }
 
@@ -149,7 +149,7 @@ static void on_probed(const struct http_result *result, void *userdata)
         agent_probe_end(probe, false, text_of(result->message));
         return;
     }
-    (void)snprintf(why, sizeof(why), "the probe was answered with %d", result->status);
+    snprintf(why, sizeof(why), "the probe was answered with %d", result->status);
     agent_probe_end(probe, result->status >= 200 && result->status < 500, text_of(why));
 }
 

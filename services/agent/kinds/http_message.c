@@ -31,7 +31,7 @@ static void add(json_t *object, const char *name, json_t *value)
 static void add_any(json_t *object, struct text name, json_t *value)
 {
     char key[ATTRIBUTE_NAME_BYTES_MAX + 1]; /* longer than a step's name, too */
-    (void)snprintf(key, sizeof(key), "%.*s", TEXT_ARG(name));
+    snprintf(key, sizeof(key), "%.*s", TEXT_ARG(name));
     add(object, key, value);
 }
 
@@ -53,7 +53,7 @@ static json_t *order_json(const struct order_details *order)
     json_t *lines = json_array();
     json_t *attributes = json_object();
     for (uint32_t i = 0; i < order->line_count; i++)
-        (void)json_array_append_new(lines, line_json(&order->lines[i]));
+        json_array_append_new(lines, line_json(&order->lines[i]));
     for (uint32_t i = 0; i < order->attribute_count; i++)
         add_any(attributes, order->attributes[i].name, json_of(order->attributes[i].value));
     add(object, "customer", json_of(order->customer));
@@ -122,8 +122,8 @@ bool http_message_traceparent(const struct step_request *request, uint32_t try_n
     uint64_t span = XXH3_64bits(request->idempotency_key.data, request->idempotency_key.size);
     uint64_t numbers[2] = {request->ref.attempt, try_number};
     span = XXH3_64bits_withSeed(numbers, sizeof(numbers), span);
-    (void)snprintf(ret_text, TRACEPARENT_BYTES + 1, "00-%.32s-%016" PRIx64 "-%.2s", parent.data + 3,
-                   span != 0 ? span : 1, parent.data + 53);
+    snprintf(ret_text, TRACEPARENT_BYTES + 1, "00-%.32s-%016" PRIx64 "-%.2s", parent.data + 3,
+             span != 0 ? span : 1, parent.data + 53);
     return true;
 }
 

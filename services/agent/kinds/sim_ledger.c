@@ -159,8 +159,8 @@ static void add_line(struct sim_ledger *ledger, struct sim_entry *entry, int64_t
         ref->direction == DIRECTION_DO ? decide_do(ledger, entry) : decide_undo(ledger, entry);
     const char *direction = direction_name(ref->direction);
     char id[IDEMPOTENCY_KEY_BYTES_MAX + 1];
-    (void)snprintf(id, sizeof(id), "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(request->order_id),
-                   TEXT_ARG(ref->step), direction, ref->attempt);
+    snprintf(id, sizeof(id), "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(request->order_id),
+             TEXT_ARG(ref->step), direction, ref->attempt);
     json_t *line =
         json_pack("{s:o, s:s, s:s, s:I, s:I, s:b, s:s, s:I}", "key",
                   json_stringn(request->do_key.data, request->do_key.size), "request", id,
@@ -170,7 +170,7 @@ static void add_line(struct sim_ledger *ledger, struct sim_entry *entry, int64_t
     assert(line != NULL);
     size_t size = json_dumpb(line, NULL, 0, JSON_COMPACT);
     buffer_reserve(&ledger->bytes, size + 1);
-    (void)json_dumpb(line, (char *)ledger->bytes.data + ledger->bytes.size, size, JSON_COMPACT);
+    json_dumpb(line, (char *)ledger->bytes.data + ledger->bytes.size, size, JSON_COMPACT);
     ledger->bytes.size += size;
     buffer_append(&ledger->bytes, "\n", 1);
     json_decref(line);
@@ -213,7 +213,7 @@ enum error_class sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *c
     if (flock(ledger->fd, LOCK_EX) != 0)
         return system_error(ret_error, "lock");
     enum error_class class = write_locked(ledger, entries, count, now, ret_error);
-    (void)flock(ledger->fd, LOCK_UN);
+    flock(ledger->fd, LOCK_UN);
     return class;
 }
 
@@ -243,7 +243,7 @@ void sim_ledger_close(struct sim_ledger *ledger)
 {
     if (ledger == NULL)
         return;
-    (void)close(ledger->fd);
+    close(ledger->fd);
     buffer_deinit(&ledger->bytes);
     free(ledger->keys);
     free(ledger);

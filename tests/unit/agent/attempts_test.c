@@ -82,7 +82,7 @@ Test(agent_attempts, effect_is_that_of_the_worst_try)
     struct bench *bench = bench_new();
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char order[8];
-        (void)snprintf(order, sizeof(order), "A%zu", i);
+        snprintf(order, sizeof(order), "A%zu", i);
         bench_offer(bench, order, DIRECTION_DO, 1);
         bench_fail(bench, cases[i].first, true, 0);
         bench_pass(bench);
@@ -338,7 +338,7 @@ Test(agent_attempts, memory_is_counted)
     struct bench *bench = bench_new();
     cr_assert_eq(attempts_bytes(bench->attempts), 0);
     struct agent_attempt *large = bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000);
-    (void)arena_bytes(&large->memory.arena, 100000);
+    arena_bytes(&large->memory.arena, 100000);
     bench_offer_at(bench, large, 0);
     cr_assert_geq(attempts_bytes(bench->attempts), 100000);
     bench_succeed(bench);
@@ -353,7 +353,7 @@ Test(agent_attempts, lanes_are_forgotten_the_oldest_first)
     bench->answer_at_once = true;
     for (int i = 0; i < 150; i++) {
         char order[16];
-        (void)snprintf(order, sizeof(order), "A%d", i);
+        snprintf(order, sizeof(order), "A%d", i);
         bench->decision_offset = i;
         cr_assert_eq(bench_offer_at(
                          bench, bench_request(bench, order, DIRECTION_DO, 1, BENCH_NOW + 1000), 0),

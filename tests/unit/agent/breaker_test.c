@@ -33,7 +33,7 @@ static void request_many(struct world *world, const char *prefix, int count)
 {
     char order[32];
     for (int i = 0; i < count; i++) {
-        (void)snprintf(order, sizeof(order), "%s%d", prefix, i);
+        snprintf(order, sizeof(order), "%s%d", prefix, i);
         world_append_request(world, order, PRIORITY_NORMAL, DIRECTION_DO, 1, FAR);
     }
     world_settle(world);
@@ -43,7 +43,7 @@ static void expect_reported_once(struct world *world, const char *prefix, int co
 {
     char order[32];
     for (int i = 0; i < count; i++) {
-        (void)snprintf(order, sizeof(order), "%s%d", prefix, i);
+        snprintf(order, sizeof(order), "%s%d", prefix, i);
         cr_assert_eq(world_count_reports(world, order), 1, "%s", order);
     }
 }
@@ -78,7 +78,7 @@ Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
     /* Of the eight, those after the first in their partition that was not settled come twice. */
     for (int i = 0; i < 8; i++) {
         char order[32];
-        (void)snprintf(order, sizeof(order), "A%d", i);
+        snprintf(order, sizeof(order), "A%d", i);
         cr_assert_geq(world_count_reports(world, order), 1, "%s", order);
     }
     expect_reported_once(world, "B", 20);
@@ -272,19 +272,18 @@ static const char *said_by(struct world *world, const char *key)
         struct error error;
         if (!text_equal(record.key, text_of(key)))
             continue;
-        (void)snprintf(text, sizeof(text), "gone");
+        snprintf(text, sizeof(text), "gone");
         if (record.value.data == NULL)
             continue;
         arena_init(&arena, memory, sizeof(memory));
         cr_assert(codec_decode(world->codec, record.value, false, &arena, &decoded, &error) ==
                   ERROR_OK);
         const struct agent_health *health = &decoded.agent_health;
-        (void)snprintf(
-            text, sizeof(text),
-            "%u of %u, %u wait, %u partitions, %lld/%lld ms, %u permille, %.*s, \"%.*s\"",
-            health->in_flight, health->capacity, health->queued, health->partitions,
-            (long long)health->latency_p50_ms, (long long)health->latency_p95_ms,
-            health->errors_permille, TEXT_ARG(health->circuit), TEXT_ARG(health->last_error));
+        snprintf(text, sizeof(text),
+                 "%u of %u, %u wait, %u partitions, %lld/%lld ms, %u permille, %.*s, \"%.*s\"",
+                 health->in_flight, health->capacity, health->queued, health->partitions,
+                 (long long)health->latency_p50_ms, (long long)health->latency_p95_ms,
+                 health->errors_permille, TEXT_ARG(health->circuit), TEXT_ARG(health->last_error));
         cr_assert_eq(health->heartbeat_ms, 2000);
         cr_assert(text_equal(health->agent, TEXT("pay")));
     }
@@ -374,7 +373,7 @@ Test(agent_health, a_busy_agent_says_little)
     int64_t before = world_count(world, "t.agents");
     for (int i = 0; i < 1000; i++) {
         char order[16];
-        (void)snprintf(order, sizeof(order), "O%d", i);
+        snprintf(order, sizeof(order), "O%d", i);
         world_append_request(world, order, PRIORITY_NORMAL, DIRECTION_DO, 1, FAR);
         if (i % 2 == 0)
             continue;

@@ -99,7 +99,7 @@ static void on_answer(const struct http_result *result, void *userdata)
     struct caller *caller = userdata;
     cr_assert(result->outcome == HTTP_ANSWERED, "%s", result->message);
     caller->status = result->status;
-    (void)snprintf(caller->body, sizeof(caller->body), "%.*s", TEXT_ARG(result->body));
+    snprintf(caller->body, sizeof(caller->body), "%.*s", TEXT_ARG(result->body));
 }
 
 static struct caller *caller_new(const char *secret)
@@ -143,7 +143,7 @@ static const char *url_of(struct caller *caller, const char *order)
     struct step_request request = {.order_id = text_of(order),
                                    .ref = {TEXT("Pay"), DIRECTION_DO, 1}};
     struct text text = callbacks_url(caller->instance->agent->callbacks, &request, arena());
-    (void)snprintf(url, sizeof(url), "%.*s", TEXT_ARG(text));
+    snprintf(url, sizeof(url), "%.*s", TEXT_ARG(text));
     return url;
 }
 
@@ -192,17 +192,17 @@ Test(agent_callbacks, what_is_not_right_is_refused_and_nothing_is_appended)
     const char *base = http_server_url(caller->instance->service.http);
     char url[2048];
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        (void)snprintf(url, sizeof(url), "%s/v1/callbacks/pay/%s", base, cases[i].path);
+        snprintf(url, sizeof(url), "%s/v1/callbacks/pay/%s", base, cases[i].path);
         cr_assert_eq(post(caller, url, cases[i].body), cases[i].status, "%s: %d %s", cases[i].path,
                      caller->status, caller->body);
     }
-    (void)snprintf(url, sizeof(url), "%s", url_of(caller, "A"));
+    snprintf(url, sizeof(url), "%s", url_of(caller, "A"));
     cr_assert_eq(post(caller, url, "{}"), 400);
     static char large[CALLBACK_BODY_MAX + 100];
     memset(large, ' ', sizeof(large) - 1);
     cr_assert_eq(post(caller, url, large), 413);
-    (void)snprintf(large, sizeof(large), "{\"outcome\":\"done\",\"output\":\"%0*d\"}",
-                   STEP_OUTPUT_BYTES_MAX, 0);
+    snprintf(large, sizeof(large), "{\"outcome\":\"done\",\"output\":\"%0*d\"}",
+             STEP_OUTPUT_BYTES_MAX, 0);
     cr_assert_eq(post(caller, url, large), 413);
     cr_assert_str_eq(world_reports(caller->world), "");
     cr_assert_eq(post(caller, url, DONE), 202, "and then the right one");

@@ -88,7 +88,7 @@ static void turn(struct history *history)
     }
     if (kind < 6) {
         char *order = history->orders[history->order_count++];
-        (void)snprintf(order, sizeof(history->orders[0]), "O%u", history->order_count);
+        snprintf(order, sizeof(history->orders[0]), "O%u", history->order_count);
         world_request(world, order, DIRECTION_DO, 1, FAR);
     } else if (kind < 9) {
         world_advance(world, (int64_t)draw(history, 400));
@@ -200,7 +200,7 @@ Test(agent_core_random, each_request_is_reported_in_the_end)
     uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : 1;
     struct history sum = {.open = 0};
     for (uint64_t i = 0; i < CASES; i++) {
-        (void)fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
+        fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
         run_case(seed + i, &sum);
     }
     cr_assert_gt(sum.open, 0);

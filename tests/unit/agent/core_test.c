@@ -13,7 +13,7 @@ static const char *same_partition_as_a(void)
 {
     static char order[16];
     for (int i = 0;; i++) {
-        (void)snprintf(order, sizeof(order), "B%d", i);
+        snprintf(order, sizeof(order), "B%d", i);
         if (world_partition(order) == world_partition(A))
             return order;
     }
@@ -148,7 +148,7 @@ Test(agent_core, in_flight_is_bounded)
     struct instance *instance = alone(world, settings);
     char order[16];
     for (int i = 0; i < 100; i++) {
-        (void)snprintf(order, sizeof(order), "O%d", i);
+        snprintf(order, sizeof(order), "O%d", i);
         world_request(world, order, DIRECTION_DO, 1, SOON);
         cr_assert_leq(attempts_in_hand(instance->agent->attempts), 8);
     }
@@ -321,7 +321,7 @@ Test(agent_core, a_clock_that_is_ahead_stops_the_work)
     char order[16];
     clock_manual_advance(&world->clock, 600);
     for (int i = 0; i < 40; i++) {
-        (void)snprintf(order, sizeof(order), "O%d", i);
+        snprintf(order, sizeof(order), "O%d", i);
         world_request(world, order, DIRECTION_DO, 1, SOON);
     }
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));

@@ -30,14 +30,14 @@ static void on_ended(void *ctx, const struct exec_result *result)
     struct run *run = ctx;
     run->ended = true;
     run->result = *result;
-    (void)snprintf(run->output, sizeof(run->output), "%.*s", TEXT_ARG(result->output));
+    snprintf(run->output, sizeof(run->output), "%.*s", TEXT_ARG(result->output));
 }
 
 static void on_line(void *ctx, struct text line)
 {
     struct run *run = ctx;
     size_t size = strlen(run->lines);
-    (void)snprintf(run->lines + size, sizeof(run->lines) - size, "%.*s|", TEXT_ARG(line));
+    snprintf(run->lines + size, sizeof(run->lines) - size, "%.*s|", TEXT_ARG(line));
 }
 
 static const struct exec_child_ops child_ops = {on_ended, on_line};
@@ -47,7 +47,7 @@ static struct run *run_new(void)
     static struct run run;
     struct error error;
     cr_assert(loop_new(clock_real(), &run.loop, &error) == ERROR_OK);
-    (void)signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     return &run;
 }
 
@@ -83,7 +83,7 @@ static int count_fds(void)
     cr_assert_not_null(dir);
     while (readdir(dir) != NULL)
         count++;
-    (void)closedir(dir);
+    closedir(dir);
     return count;
 }
 
@@ -122,7 +122,7 @@ Test(agent_exec, inherits_nothing_but_its_three_descriptors)
                 TEXT("")); /* 3: ls reads the folder */
     finish(run);
     cr_assert_str_eq(run->output, "0\n");
-    (void)close(leak);
+    close(leak);
     loop_free(run->loop);
 }
 
@@ -155,11 +155,11 @@ Test(agent_exec, what_a_program_left_running_ends_with_it)
     for (int i = 0; i < 100000 && kill(pid, 0) == 0; i++)
         (void)loop_once(run->loop, 1);
     char path[64], state[64] = "";
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "r");
     if (file != NULL) {
         cr_assert(fgets(state, sizeof(state), file) != NULL);
-        (void)fclose(file);
+        fclose(file);
         cr_assert_not_null(strstr(state, ") Z"), "%s", state);
     }
     loop_free(run->loop);
@@ -197,7 +197,7 @@ static struct world *world_running(const char *command, const char *const more[2
                                     more != NULL ? more[1] : NULL,
                                     NULL};
     struct world *world = world_new(1);
-    (void)signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
     world->ops = &exec_agent_ops;
     (void)world_add(world, settings);
     world_rebalance(world);
@@ -223,14 +223,14 @@ static const char *script(const char *text)
     static char path[256];
     static int number;
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(path, sizeof(path), "%s/exec-%d-%d.sh", tmp != NULL ? tmp : "/tmp",
-                   (int)getpid(), number++);
+    snprintf(path, sizeof(path), "%s/exec-%d-%d.sh", tmp != NULL ? tmp : "/tmp", (int)getpid(),
+             number++);
     FILE *file = fopen(path, "w");
     cr_assert_not_null(file);
-    (void)fprintf(file, "#!/bin/sh\n%s\n", text);
-    (void)fclose(file);
+    fprintf(file, "#!/bin/sh\n%s\n", text);
+    fclose(file);
     static char command[300];
-    (void)snprintf(command, sizeof(command), "/bin/sh %s", path);
+    snprintf(command, sizeof(command), "/bin/sh %s", path);
     return command;
 }
 
@@ -280,7 +280,7 @@ Test(agent_exec, not_more_than_there_is_room_for)
                                         (const char *const[]){"agent.in.flight.max", "2"});
     char order[16];
     for (int i = 0; i < 10; i++) {
-        (void)snprintf(order, sizeof(order), "o%d", i);
+        snprintf(order, sizeof(order), "o%d", i);
         world_request(world, order, DIRECTION_DO, 1, SOON);
         cr_assert_leq(attempts_in_hand(world->instances[0].agent->attempts), 2);
     }

@@ -15,7 +15,7 @@ static void use_new_folder(struct world *world)
 {
     static char folder[512];
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof(folder), "%s/agent-history-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    snprintf(folder, sizeof(folder), "%s/agent-history-XXXXXX", tmp != NULL ? tmp : "/tmp");
     cr_assert_not_null(mkdtemp(folder));
     world->data_dir = folder;
 }
@@ -46,7 +46,7 @@ static struct instance *replace(struct world *world, struct instance *instance)
 static uint64_t metric(const struct instance *instance, const char *name)
 {
     char line[128];
-    (void)snprintf(line, sizeof(line), "\n%s{agent=\"pay\"} ", name);
+    snprintf(line, sizeof(line), "\n%s{agent=\"pay\"} ", name);
     size_t size;
     char *page = metrics_render(instance->service.metrics, &size);
     const char *found = strstr(page, line);
@@ -70,7 +70,7 @@ static uint64_t found(const struct instance *instance)
 static const char *order_of_partition_0(char name[16], int *at)
 {
     do
-        (void)snprintf(name, 16, "o%d", (*at)++);
+        snprintf(name, 16, "o%d", (*at)++);
     while (world_partition(name) != 0);
     return name;
 }
@@ -445,7 +445,7 @@ static int draw(const struct orders *orders, uint64_t below)
 static void on_call(struct instance *instance, struct agent_call *call)
 {
     char order[16];
-    (void)snprintf(order, sizeof(order), "%.*s", TEXT_ARG(call->request->order_id));
+    snprintf(order, sizeof(order), "%.*s", TEXT_ARG(call->request->order_id));
     cr_assert_eq(world_count_reports(instance->world, order), 0, "%s was answered", order);
     cr_assert_lt(instance->call_count, WORLD_CALLS_MAX);
     instance->calls[instance->call_count++] = call;
@@ -454,7 +454,7 @@ static void on_call(struct instance *instance, struct agent_call *call)
 static void ask_for_one(struct orders *orders)
 {
     int at = orders->count++;
-    (void)snprintf(orders->names[at], sizeof(orders->names[at]), "O%d", at);
+    snprintf(orders->names[at], sizeof(orders->names[at]), "O%d", at);
     orders->decided[at] = world_decide(orders->world, orders->names[at]);
     world_request_of(orders->world, orders->names[at], orders->decided[at], SOON * 1000LL);
 }
@@ -505,7 +505,7 @@ Test(agent_history, nothing_is_called_that_the_log_has_an_answer_of)
     uint64_t found_in_all = 0;
     for (uint64_t i = 0; i < CASES; i++) {
         static struct orders orders;
-        (void)fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
+        fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
         orders = (struct orders){.world = world_new(seed + i)};
         struct world *world = orders.world;
         struct broker_memory_faults faults = {.ack_without_offset = (uint32_t)draw(&orders, 100),
@@ -548,7 +548,7 @@ static const char *taken(struct found *answers, const char *order)
     attempt.request.order_id = text_of(order);
     attempt.request.ref = (struct attempt_ref){TEXT("Pay"), DIRECTION_DO, 1};
     bool there = found_take(answers, &attempt);
-    (void)snprintf(output, sizeof(output), "%.*s", TEXT_ARG(attempt.output));
+    snprintf(output, sizeof(output), "%.*s", TEXT_ARG(attempt.output));
     heap_arena_deinit(&attempt.memory);
     return there ? output : "none";
 }

@@ -13,7 +13,7 @@ static struct world *world_with_folder(void)
 {
     static char folder[512];
     const char *tmp = getenv("TMPDIR");
-    (void)snprintf(folder, sizeof(folder), "%s/agent-memory-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    snprintf(folder, sizeof(folder), "%s/agent-memory-XXXXXX", tmp != NULL ? tmp : "/tmp");
     cr_assert_not_null(mkdtemp(folder));
     struct world *world = world_new(1);
     world->data_dir = folder;
@@ -114,11 +114,11 @@ Test(agent_memory, a_damaged_store_is_dropped_and_work_goes_on)
     world_request(world, "A", DIRECTION_DO, 1, SOON);
     world_succeed(instance, "{}");
     world_kill(instance);
-    (void)snprintf(path, sizeof(path), "%s/answers.pay/CURRENT", world->data_dir);
+    snprintf(path, sizeof(path), "%s/answers.pay/CURRENT", world->data_dir);
     int fd = open(path, O_WRONLY | O_TRUNC);
     cr_assert_geq(fd, 0);
     cr_assert_eq(write(fd, "nonsense\n", 9), 9);
-    (void)close(fd);
+    close(fd);
     instance = alone(world);
     cr_assert_eq(instance->call_count, 1, "forgotten: called again, with the same key");
     world_succeed(instance, "{}");
@@ -169,7 +169,7 @@ Test(agent_memory, none_where_none_is_wanted)
     struct world *world = world_with_folder();
     char path[1024];
     (void)world_add(world, settings);
-    (void)snprintf(path, sizeof(path), "%s/answers.pay", world->data_dir);
+    snprintf(path, sizeof(path), "%s/answers.pay", world->data_dir);
     cr_assert_neq(access(path, F_OK), 0);
     world_free(world);
 }

@@ -102,7 +102,7 @@ static void append_many(struct world *world, enum priority priority, const char 
 {
     char order[32];
     for (int i = 0; i < count; i++) {
-        (void)snprintf(order, sizeof(order), "%s%d", prefix, i);
+        snprintf(order, sizeof(order), "%s%d", prefix, i);
         world_append_request(world, order, priority, DIRECTION_DO, 1, FAR);
     }
     world_settle(world);
@@ -152,7 +152,7 @@ Test(agent_queue, what_waits_is_not_committed)
     world_append_request(world, "B1", PRIORITY_LOW, DIRECTION_DO, 1, FAR);
     for (int i = 0, found = 0; found < 3; i++) {
         char order[16];
-        (void)snprintf(order, sizeof(order), "H%d", i);
+        snprintf(order, sizeof(order), "H%d", i);
         if (world_partition(order) != world_partition("B1"))
             continue;
         world_append_request(world, order, PRIORITY_HIGH, DIRECTION_DO, 1, FAR);
@@ -194,7 +194,7 @@ Test(agent_queue, what_waits_goes_with_its_partition)
     }
     for (int i = 0; i < 100; i++) {
         char order[16];
-        (void)snprintf(order, sizeof(order), "n%d", i);
+        snprintf(order, sizeof(order), "n%d", i);
         cr_assert_geq(world_count_reports(world, order), 1, "%s", order);
     }
     world_free(world);

@@ -75,7 +75,7 @@ Test(agent_sim, shares_and_latencies_are_as_wished)
         int outcomes[SIM_OUTCOME_COUNT] = {0}, applied = 0;
         for (int i = 0; i < DRAWS; i++) {
             char key[32];
-            (void)snprintf(key, sizeof(key), "%d/Pay/do/0", i);
+            snprintf(key, sizeof(key), "%d/Pay/do/0", i);
             struct step_request request = request_of(key, DIRECTION_DO, 1);
             struct sim_plan plan = sim_plan_of(&options, &request);
             sum += (double)plan.latency_ms;
@@ -109,13 +109,13 @@ Test(agent_sim, undos_are_not_refused)
 static const char *ledger_path(void)
 {
     static char path[64];
-    (void)snprintf(path, sizeof(path), "/tmp/reeve-agent-sim-%d.jsonl", (int)getpid());
+    snprintf(path, sizeof(path), "/tmp/reeve-agent-sim-%d.jsonl", (int)getpid());
     return path;
 }
 
 static void drop_ledger(void)
 {
-    (void)unlink(ledger_path());
+    unlink(ledger_path());
 }
 
 TestSuite(agent_ledger, .init = drop_ledger, .fini = drop_ledger);
@@ -151,7 +151,7 @@ static size_t read_file(char *text, size_t size)
     FILE *file = fopen(ledger_path(), "r");
     cr_assert_not_null(file);
     size_t length = fread(text, 1, size - 1, file);
-    (void)fclose(file);
+    fclose(file);
     text[length] = '\0';
     return length;
 }
@@ -222,7 +222,7 @@ Test(agent_ledger, a_line_that_a_crash_cut_off_is_ended)
     sim_ledger_close(ledger);
     int fd = open(ledger_path(), O_WRONLY | O_APPEND);
     cr_assert_eq(write(fd, "{\"key\":\"8/Pa", 12), 12);
-    (void)close(fd);
+    close(fd);
     ledger = open_ledger();
     (void)write_one(ledger, "9/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
     cr_assert(write_one(ledger, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true).done_before);
@@ -243,7 +243,7 @@ Test(agent_ledger, many_keys_in_one_batch)
     struct sim_ledger *one = open_ledger(), *two = open_ledger();
     struct error error;
     for (int i = 0; i < KEYS; i++) {
-        (void)snprintf(keys[i], sizeof(keys[i]), "%d/Pay/do/0", i);
+        snprintf(keys[i], sizeof(keys[i]), "%d/Pay/do/0", i);
         requests[i] = request_of(keys[i], DIRECTION_DO, 1);
         entries[i] = entry_of(&requests[i], SIM_DONE, true);
         pointers[i] = &entries[i];

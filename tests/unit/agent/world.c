@@ -211,8 +211,8 @@ void world_append_request(struct world *world, const char *order, enum priority 
                                     .workflow = TEXT("w"),
                                     .workflow_version = 1};
     char key[IDEMPOTENCY_KEY_BYTES_MAX + 1], do_key[IDEMPOTENCY_KEY_BYTES_MAX + 1];
-    (void)snprintf(key, sizeof(key), "%s/Pay/%s/0", order, direction_name(direction));
-    (void)snprintf(do_key, sizeof(do_key), "%s/Pay/do/0", order);
+    snprintf(key, sizeof(key), "%s/Pay/%s/0", order, direction_name(direction));
+    snprintf(do_key, sizeof(do_key), "%s/Pay/do/0", order);
     struct step_request request = {
         .order_id = text_of(order),
         .ref = {TEXT("Pay"), direction, attempt},

@@ -83,8 +83,8 @@ static void check_asks(const char *const arguments[], const char *expected)
     FILE *err = open_memstream(&err_text, &size);
     FILE *out = fopen("/dev/null", "we");
     int code = cli_main_to(argc, argv, environment, out, err);
-    (void)fclose(err);
-    (void)fclose(out);
+    fclose(err);
+    fclose(out);
     cr_assert_eq(code, EXIT_CODE_UNAVAILABLE, "%s", err_text);
     cr_assert(strstr(err_text, expected) != NULL, "%s", err_text);
     free(err_text);
@@ -96,9 +96,9 @@ Test(cli_console, is_looked_for_where_it_says)
     char path[128];
     struct error error;
     cr_assert(mkdtemp(folder) != NULL && chdir(folder) == 0);
-    (void)snprintf(path, sizeof(path), "%s/dev/console", folder);
+    snprintf(path, sizeof(path), "%s/dev/console", folder);
     cr_assert(files_make_dirs(path, &error) == ERROR_OK);
-    (void)snprintf(path, sizeof(path), "%s/dev/console/http.port", folder);
+    snprintf(path, sizeof(path), "%s/dev/console/http.port", folder);
     cr_assert(files_write_atomic(path, TEXT("9\n"), &error) == ERROR_OK);
     check_asks((const char *[]){"--data-dir", folder, NULL}, "http://127.0.0.1:9 ");
     check_asks((const char *[]){"--data-dir", folder, "--console-url", "http://127.0.0.1:7", NULL},
@@ -106,7 +106,7 @@ Test(cli_console, is_looked_for_where_it_says)
     check_asks((const char *[]){"--console-url", "http://127.0.0.1:7", "--console",
                                 "http://127.0.0.1:19//", NULL},
                "http://127.0.0.1:19 ");
-    (void)unlink(path);
-    (void)snprintf(path, sizeof(path), "rm -rf %s", folder);
+    unlink(path);
+    snprintf(path, sizeof(path), "rm -rf %s", folder);
     cr_assert_eq(system(path), 0);
 }

@@ -30,7 +30,7 @@ static const char *read_all(const char *text, size_t size, char delimiter)
     }
     cr_assert(csv_reader_bytes(reader) == (int64_t)size);
     csv_reader_free(reader);
-    (void)fclose(in);
+    fclose(in);
     return result;
 }
 
@@ -112,8 +112,8 @@ Test(cli_csv, long_files_are_read_in_pieces)
     FILE *file = tmpfile();
     cr_assert(file != NULL);
     for (int i = 0; i < 20000; i++) {
-        (void)fprintf(file, "%d,\"%*d\n\"\"", i, i % 97, i);
-        (void)fprintf(file, "\",end\r\n");
+        fprintf(file, "%d,\"%*d\n\"\"", i, i % 97, i);
+        fprintf(file, "\",end\r\n");
     }
     rewind(file);
     struct csv_reader *reader = csv_reader_new(file, ',');
@@ -122,8 +122,8 @@ Test(cli_csv, long_files_are_read_in_pieces)
     for (int i = 0; i < 20000; i++) {
         char number[16], quoted[128];
         cr_assert(csv_reader_next(reader, &row, &error) == CSV_ROW);
-        (void)snprintf(number, sizeof(number), "%d", i);
-        (void)snprintf(quoted, sizeof(quoted), "%*d\n\"", i % 97, i);
+        snprintf(number, sizeof(number), "%d", i);
+        snprintf(quoted, sizeof(quoted), "%*d\n\"", i % 97, i);
         cr_assert(row.count == 3 && row.line == 1 + 2 * i);
         cr_assert(text_equal(row.fields[0], text_of(number)));
         cr_assert(text_equal(row.fields[1], text_of(quoted)));
@@ -131,7 +131,7 @@ Test(cli_csv, long_files_are_read_in_pieces)
     }
     cr_assert(csv_reader_next(reader, &row, &error) == CSV_END);
     csv_reader_free(reader);
-    (void)fclose(file);
+    fclose(file);
 }
 
 Test(cli_csv, what_is_written_can_be_read)
@@ -143,10 +143,10 @@ Test(cli_csv, what_is_written_can_be_read)
     FILE *out = open_memstream(&text, &size);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         if (i > 0)
-            (void)fputc(',', out);
+            fputc(',', out);
         csv_write_field(out, text_of(fields[i]));
     }
-    (void)fclose(out);
+    fclose(out);
     FILE *in = fmemopen(text, size, "r");
     struct csv_reader *reader = csv_reader_new(in, ',');
     struct csv_row row;
@@ -156,6 +156,6 @@ Test(cli_csv, what_is_written_can_be_read)
     for (size_t i = 0; i < row.count; i++)
         cr_assert(text_equal(row.fields[i], text_of(fields[i])), "%s", fields[i]);
     csv_reader_free(reader);
-    (void)fclose(in);
+    fclose(in);
     free(text);
 }

@@ -87,7 +87,7 @@ static const char *put_together(const char *csv, void (*look)(const struct order
     cr_assert(order_drafts_take(drafts) == NULL);
     order_drafts_free(drafts);
     csv_reader_free(reader);
-    (void)fclose(in);
+    fclose(in);
     return story;
 }
 
@@ -163,11 +163,11 @@ Test(cli_drafts, an_order_has_a_bounded_number_of_lines)
     size_t size = 0;
     use("order_id=id,sku=s,unit_price=p");
     FILE *out = open_memstream(&csv, &size);
-    (void)fputs("id,s,p\n", out);
+    fputs("id,s,p\n", out);
     for (int i = 0; i < ORDER_LINES_MAX + 5; i++)
-        (void)fputs("big,a,1\n", out);
-    (void)fputs("small,a,1\n", out);
-    (void)fclose(out);
+        fputs("big,a,1\n", out);
+    fputs("small,a,1\n", out);
+    fclose(out);
     cr_assert_str_eq(put_together(csv, NULL), "big@2(2005) spoilt small@2007(1):a");
     free(csv);
 }
@@ -179,8 +179,8 @@ Test(cli_drafts, a_real_day_of_orders)
     struct error error = {0};
     char path[1024];
     const char *root = getenv("REEVE_SOURCE_DIR");
-    (void)snprintf(path, sizeof(path), "%s/examples/data/online-retail-2010-12-01.csv",
-                   root != NULL ? root : ".");
+    snprintf(path, sizeof(path), "%s/examples/data/online-retail-2010-12-01.csv",
+             root != NULL ? root : ".");
     FILE *in = fopen(path, "r");
     if (in == NULL)
         cr_skip_test("no example data");
@@ -212,5 +212,5 @@ Test(cli_drafts, a_real_day_of_orders)
     cr_assert(value == 589607900, "%lld", (long long)value); /* 58,960.79 GBP */
     order_drafts_free(drafts);
     csv_reader_free(reader);
-    (void)fclose(in);
+    fclose(in);
 }

@@ -35,7 +35,7 @@ static const char *read_all(const char *text, bool lines)
                                      strncmp(error.message, "not JSON", 8) == 0 ? "" : "?");
     }
     orders_file_free(file);
-    (void)fclose(in);
+    fclose(in);
     return result;
 }
 
@@ -83,8 +83,8 @@ Test(cli_files, rejects_are_written_when_there_are_any)
     char *content = NULL;
     size_t size = 0;
     cr_assert(mkdtemp(folder) != NULL);
-    (void)snprintf(path, sizeof(path), "%s/a.csv", folder);
-    (void)snprintf(file, sizeof(file), "%s/a.csv.rejects.csv", folder);
+    snprintf(path, sizeof(path), "%s/a.csv", folder);
+    snprintf(file, sizeof(file), "%s/a.csv.rejects.csv", folder);
     cr_assert(files_write_atomic(file, TEXT("of an earlier import"), &error) == ERROR_OK);
     cr_assert(rejects_init(&rejects, path, &error) == ERROR_OK);
     cr_assert(!files_exists(file));

@@ -161,7 +161,7 @@ Test(cli_map, rows_are_counted_for_each_order)
     cr_assert(row_counts_of(&counts, TEXT("x")) == 0);
     for (int round = 0; round < 3; round++) {
         for (int i = round; i < 5000; i++) {
-            (void)snprintf(id, sizeof(id), "order-%d", i);
+            snprintf(id, sizeof(id), "order-%d", i);
             row_counts_add(&counts, text_of(id));
         }
     }

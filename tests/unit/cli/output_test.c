@@ -19,7 +19,7 @@ static void set_up(void)
 
 static void tear_down(void)
 {
-    (void)fclose(out);
+    fclose(out);
     free(text);
 }
 

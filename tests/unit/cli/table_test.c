@@ -21,15 +21,15 @@ static int reeve(const char *line)
     out_text = err_text = NULL;
     FILE *out = open_memstream(&out_text, &out_size);
     FILE *err = open_memstream(&err_text, &err_size);
-    (void)snprintf(words, sizeof(words), "%s", line);
+    snprintf(words, sizeof(words), "%s", line);
     char *rest = words;
     for (char *word; (word = strsep(&rest, " ")) != NULL;) {
         if (*word != '\0' && argc < 15)
             argv[argc++] = word;
     }
     int code = cli_main_to(argc, argv, no_environment, out, err);
-    (void)fclose(out);
-    (void)fclose(err);
+    fclose(out);
+    fclose(err);
     return code;
 }
 
@@ -45,7 +45,7 @@ TestSuite(cli_table, .fini = tear_down);
 static bool shows(const char *text, const char *summary)
 {
     char beginning[25];
-    (void)snprintf(beginning, sizeof(beginning), "%s", summary);
+    snprintf(beginning, sizeof(beginning), "%s", summary);
     return strstr(text, beginning) != NULL;
 }
 
@@ -116,8 +116,8 @@ Test(cli_table, help_of_every_command_begins_with_examples)
         const struct cli_noun *noun = cli_nouns[n];
         for (size_t i = 0; i < noun->verb_count; i++) {
             const struct cli_verb *verb = &noun->verbs[i];
-            (void)snprintf(line, sizeof(line), "%s %s --help", noun->name,
-                           verb->name != NULL ? verb->name : "");
+            snprintf(line, sizeof(line), "%s %s --help", noun->name,
+                     verb->name != NULL ? verb->name : "");
             cr_assert(reeve(line) == EXIT_CODE_OK, "%s", line);
             cr_assert(strncmp(out_text, "Examples:\n  ", 12) == 0, "%s", line);
             cr_assert(shows(out_text, verb->summary), "%s", line);
@@ -125,8 +125,8 @@ Test(cli_table, help_of_every_command_begins_with_examples)
                  flag++)
                 cr_assert(strstr(out_text, flag->name) != NULL, "%s --%s", line, flag->name);
             char *text = strdup(out_text);
-            (void)snprintf(line, sizeof(line), "help %s %s", noun->name,
-                           verb->name != NULL ? verb->name : "");
+            snprintf(line, sizeof(line), "help %s %s", noun->name,
+                     verb->name != NULL ? verb->name : "");
             cr_assert(reeve(line) == EXIT_CODE_OK);
             cr_assert_str_eq(out_text, text);
             free(text);
@@ -147,8 +147,8 @@ Test(cli_table, no_line_of_help_is_too_wide)
 {
     char line[128];
     for (size_t n = 0; n < cli_nouns_count; n++) {
-        (void)snprintf(line, sizeof(line), "help %s %s", cli_nouns[n]->name,
-                       cli_nouns[n]->verbs[0].name != NULL ? cli_nouns[n]->verbs[0].name : "");
+        snprintf(line, sizeof(line), "help %s %s", cli_nouns[n]->name,
+                 cli_nouns[n]->verbs[0].name != NULL ? cli_nouns[n]->verbs[0].name : "");
         cr_assert(reeve(line) == EXIT_CODE_OK);
         for (const char *at = out_text; *at != '\0'; at += strcspn(at, "\n") + 1)
             cr_assert(strcspn(at, "\n") <= 100, "%s: %.*s", line, (int)strcspn(at, "\n"), at);
@@ -226,7 +226,7 @@ Test(cli_table, markdown_names_every_command)
     cr_assert(reeve("help --markdown") == EXIT_CODE_OK);
     for (size_t n = 0; n < cli_nouns_count; n++) {
         char heading[64];
-        (void)snprintf(heading, sizeof(heading), "### `reeve %s", cli_nouns[n]->name);
+        snprintf(heading, sizeof(heading), "### `reeve %s", cli_nouns[n]->name);
         cr_assert(strstr(out_text, heading) != NULL, "%s", heading);
     }
 }

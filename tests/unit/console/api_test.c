@@ -72,8 +72,8 @@ Test(console_api, a_history_comes_page_by_page)
     char path[128] = "/api/orders/done/history?limit=3";
     json_t *first = world_get(world, 200, path);
     cr_assert_eq(json_array_size(world_at(first, "entries")), 3);
-    (void)snprintf(path, sizeof(path), "/api/orders/done/history?limit=3&after=%lld",
-                   (long long)world_int(first, "next"));
+    snprintf(path, sizeof(path), "/api/orders/done/history?limit=3&after=%lld",
+             (long long)world_int(first, "next"));
     json_t *second = world_get(world, 200, path);
     cr_assert_eq(json_array_size(world_at(second, "entries")), 1);
     cr_assert(json_is_null(world_at(second, "next")));
@@ -150,7 +150,7 @@ static json_t *ask_all(void)
                                         "/api/owners"};
     json_t *all = json_array();
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-        (void)json_array_append_new(all, world_get(world, 200, paths[i]));
+        json_array_append_new(all, world_get(world, 200, paths[i]));
     return all;
 }
 
@@ -194,7 +194,7 @@ Test(console_api, owners_tell_claims_and_lag)
     world_settle(world);
     for (int i = 0, sent = 0; sent < 2; i++) {
         char id[32];
-        (void)snprintf(id, sizeof(id), "waits-%d", i);
+        snprintf(id, sizeof(id), "waits-%d", i);
         if (world_partition(id) != 1)
             continue;
         world_submit(world, id, "test");
@@ -255,7 +255,7 @@ Test(console_api, hostile_ids_are_ids_like_any_other)
         json_t *order = world_get(world, 200, ids[i][1]);
         cr_assert_str_eq(world_text(order, "order_id"), ids[i][0]);
         json_decref(order);
-        (void)snprintf(history, sizeof(history), "%s/history", ids[i][1]);
+        snprintf(history, sizeof(history), "%s/history", ids[i][1]);
         json_decref(world_get(world, 200, history));
     }
     json_t *list = world_get(world, 200, "/api/orders");

@@ -149,7 +149,7 @@ Test(console_pause, those_who_watch_learn_later_what_happened_meanwhile)
     world_open(world);
     look_after_the_disk();
     json_t *answer = world_get(world, 200, "/api/watch");
-    (void)snprintf(path, sizeof(path), "/api/watch?after=%s", world_text(answer, "cursor"));
+    snprintf(path, sizeof(path), "/api/watch?after=%s", world_text(answer, "cursor"));
     json_decref(answer);
     set_room(1 * MB);
     world_ask(world, path, NULL);

@@ -25,7 +25,7 @@ static void act(struct world *world, const char *id)
         return;
     for (uint32_t i = 0; i < order->step_count; i++) {
         char name[16];
-        (void)snprintf(name, sizeof(name), "%.*s", TEXT_ARG(order->steps[i].name));
+        snprintf(name, sizeof(name), "%.*s", TEXT_ARG(order->steps[i].name));
         if (order->steps[i].state == STEP_PROCESSING && choose(world, 3) > 0)
             world_report(world, id, name, choose(world, 10) < 7);
     }
@@ -45,13 +45,13 @@ static void make_history(struct world *world)
 {
     char id[16];
     for (int i = 0; i < ORDERS; i++) {
-        (void)snprintf(id, sizeof(id), "o%d", i);
+        snprintf(id, sizeof(id), "o%d", i);
         world_submit(world, id, "test");
     }
     world_schedule(world);
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < ORDERS; i++) {
-            (void)snprintf(id, sizeof(id), "o%llu", (unsigned long long)choose(world, ORDERS));
+            snprintf(id, sizeof(id), "o%llu", (unsigned long long)choose(world, ORDERS));
             act(world, id);
         }
         world_schedule(world);
@@ -157,7 +157,7 @@ static void collect_page(const json_t *page, json_t *seen)
     json_array_foreach(json_object_get(page, "orders"), i, order) {
         const char *id = json_string_value(json_object_get(order, "order_id"));
         cr_assert_null(json_object_get(seen, id), "%s comes twice", id);
-        (void)json_object_set_new(seen, id, json_true());
+        json_object_set_new(seen, id, json_true());
     }
 }
 
@@ -169,7 +169,7 @@ Test(console_search, pages_stay_right_while_orders_change)
     char path[256] = "/api/orders?limit=7";
     char id[16];
     for (int i = 0; i < 60; i++) {
-        (void)snprintf(id, sizeof(id), "o%d", i);
+        snprintf(id, sizeof(id), "o%d", i);
         world_submit(world, id, "test");
     }
     world_schedule(world);
@@ -181,11 +181,10 @@ Test(console_search, pages_stay_right_while_orders_change)
             json_decref(page);
             break;
         }
-        (void)snprintf(path, sizeof(path), "/api/orders?limit=7&cursor=%s",
-                       world_text(page, "next"));
+        snprintf(path, sizeof(path), "/api/orders?limit=7&cursor=%s", world_text(page, "next"));
         json_decref(page);
         /* One that was seen moves to the front. */
-        (void)snprintf(id, sizeof(id), "o%d", 59 - round);
+        snprintf(id, sizeof(id), "o%d", 59 - round);
         if (json_object_get(seen, id) != NULL) {
             world_report(world, id, "A", true);
             world_schedule(world);

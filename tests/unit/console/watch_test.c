@@ -25,7 +25,7 @@ TestSuite(console_watch, .init = open_world, .fini = close_world);
 /* Keeps the cursor in `path` for the next request. */
 static void go_on(const json_t *answer, const char *more)
 {
-    (void)snprintf(path, sizeof(path), "/api/watch?after=%s%s", world_text(answer, "cursor"), more);
+    snprintf(path, sizeof(path), "/api/watch?after=%s%s", world_text(answer, "cursor"), more);
 }
 
 static void begin(const char *more)
@@ -94,7 +94,7 @@ Test(console_watch, tells_only_what_was_asked_for)
     static const size_t expected[] = {2, 1, 0};
     begin("");
     char cursor[64];
-    (void)snprintf(cursor, sizeof(cursor), "%s", strchr(path, '=') + 1);
+    snprintf(cursor, sizeof(cursor), "%s", strchr(path, '=') + 1);
     submit("one");
     submit("two");
     world_report(world, "one", "A", true);
@@ -104,7 +104,7 @@ Test(console_watch, tells_only_what_was_asked_for)
     world_schedule(world);
     world_settle(world);
     for (int i = 0; i < 3; i++) {
-        (void)snprintf(path, sizeof(path), "/api/watch?after=%s%s", cursor, filters[i]);
+        snprintf(path, sizeof(path), "/api/watch?after=%s%s", cursor, filters[i]);
         world_ask(world, path, NULL);
         world_advance(world, 0);
         if (expected[i] == 0)
@@ -176,7 +176,7 @@ Test(console_watch, cursors_of_others_are_a_reset)
 {
     static const char *const cursors[] = {"", "1.2", "zz", "ffffffffffffffff.0", "-1.-1", "%FF"};
     for (size_t i = 0; i < sizeof(cursors) / sizeof(cursors[0]); i++) {
-        (void)snprintf(path, sizeof(path), "/api/watch?after=%s", cursors[i]);
+        snprintf(path, sizeof(path), "/api/watch?after=%s", cursors[i]);
         json_t *answer = world_get(world, 200, path);
         cr_assert(json_is_true(world_at(answer, "reset")), "%s", cursors[i]);
         json_decref(answer);

@@ -59,7 +59,7 @@ struct world *world_new(uint64_t seed, const char *workflow)
     heap_arena_init(&world->heap, 16 * 1024);
     heap_arena_init(&world->workflow_heap, 16 * 1024);
     world->workflow = workflow_of(&world->workflow_heap.arena, workflow);
-    (void)snprintf(world->folder, sizeof(world->folder), "/tmp/console-XXXXXX");
+    snprintf(world->folder, sizeof(world->folder), "/tmp/console-XXXXXX");
     cr_assert(mkdtemp(world->folder) != NULL);
     make_topics(world);
     for (int32_t i = 0; i < WORLD_PARTITIONS; i++)
@@ -88,7 +88,7 @@ void world_free(struct world *world)
     if (world->console != NULL)
         world_close(world);
     world_wipe(world);
-    (void)rmdir(world->folder);
+    rmdir(world->folder);
     for (uint32_t i = 0; i < world->order_count; i++)
         heap_arena_deinit(&world->orders[i].heap);
     heap_arena_deinit(&world->heap);
@@ -348,7 +348,7 @@ void world_ask(struct world *world, const char *path, const char *body)
 {
     char url[4096];
     struct error error;
-    (void)snprintf(url, sizeof(url), "%s%s", http_server_url(world->service.http), path);
+    snprintf(url, sizeof(url), "%s%s", http_server_url(world->service.http), path);
     struct http_request request = {.method = body == NULL ? "GET" : "POST",
                                    .url = url,
                                    .body = text_of(body),
@@ -394,7 +394,7 @@ const json_t *world_at(const json_t *json, const char *path)
     for (const char *name = path; *name != '\0';) {
         char key[64];
         size_t size = strcspn(name, ".");
-        (void)snprintf(key, sizeof(key), "%.*s", (int)size, name);
+        snprintf(key, sizeof(key), "%.*s", (int)size, name);
         at = json_is_array(at) ? json_array_get(at, strtoul(key, NULL, 10))
                                : json_object_get(at, key);
         if (at == NULL) {

@@ -78,8 +78,7 @@ static void on_record(void *ctx, const struct broker_record *record)
         cr_assert_eq(record->offset, instance->next_offset);
     instance->next_offset = record->offset + 1;
     instance->records++;
-    (void)snprintf(instance->last_value, sizeof(instance->last_value), "%.*s",
-                   TEXT_ARG(record->value));
+    snprintf(instance->last_value, sizeof(instance->last_value), "%.*s", TEXT_ARG(record->value));
 }
 
 static void on_end(void *ctx, int64_t next_offset)
@@ -93,7 +92,7 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_error(void *ctx, const struct error *error)
 {
     struct instance *instance = ctx;
-    (void)snprintf(instance->error, sizeof(instance->error), "%s", error->code);
+    snprintf(instance->error, sizeof(instance->error), "%s", error->code);
 }
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
@@ -515,7 +514,7 @@ static void act(struct lab *lab, char *value)
         broker_memory_continue(instance->broker);
         break;
     default:
-        (void)snprintf(value, 64, "%s-%u", instance == lab->one ? "one" : "two", instance->sent);
+        snprintf(value, 64, "%s-%u", instance == lab->one ? "one" : "two", instance->sent);
         append_to(instance, "events", (int32_t)broker_memory_random(lab->kafka, 2), value);
         break;
     }
@@ -534,7 +533,7 @@ static uint64_t check_instance(const struct lab *lab, const struct instance *ins
             continue;
         char value[64];
         uint32_t found = 0;
-        (void)snprintf(value, sizeof(value), "%s-%u", name, i);
+        snprintf(value, sizeof(value), "%s-%u", name, i);
         for (int32_t p = 0; p < 2; p++) {
             struct broker_record record;
             found += broker_memory_record(lab->kafka, "events", p, answer->offset, &record) &&

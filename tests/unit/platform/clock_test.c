@@ -87,7 +87,7 @@ Test(runtime_heap_arena, settles_on_one_block)
     struct heap_block *kept = NULL;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 40; i++)
-            (void)arena_bytes(&heap.arena, 100);
+            arena_bytes(&heap.arena, 100);
         kept = heap.blocks;
         heap_arena_reset(&heap);
     }
@@ -99,14 +99,14 @@ Test(runtime_exit_code, follows_from_the_class)
 {
     struct error error = {0};
     cr_assert(exit_code_of(&error) == EXIT_CODE_OK);
-    (void)error_set(&error, ERROR_REJECT, "Config", "x");
+    error_set(&error, ERROR_REJECT, "Config", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_CONFIG);
-    (void)error_set(&error, ERROR_REJECT, "Usage", "x");
+    error_set(&error, ERROR_REJECT, "Usage", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_USAGE);
-    (void)error_set(&error, ERROR_REJECT, "InvalidOrder", "x");
+    error_set(&error, ERROR_REJECT, "InvalidOrder", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_DATA);
-    (void)error_set(&error, ERROR_RETRY, "Broker", "x");
+    error_set(&error, ERROR_RETRY, "Broker", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_UNAVAILABLE);
-    (void)error_set(&error, ERROR_FATAL, "Bug", "x");
+    error_set(&error, ERROR_FATAL, "Bug", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_INTERNAL);
 }

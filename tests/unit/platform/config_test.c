@@ -15,7 +15,7 @@ static char folder[64];
 static void open_config(void)
 {
     config = config_new();
-    (void)snprintf(folder, sizeof(folder), "/tmp/reeve-config-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/reeve-config-XXXXXX");
     cr_assert(mkdtemp(folder) != NULL);
 }
 
@@ -32,7 +32,7 @@ static const char *write_file(const char *name, const char *content)
     static char paths[2][PATH_MAX];
     static int next;
     char *path = paths[next++ % 2];
-    (void)snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    snprintf(path, PATH_MAX, "%s/%s", folder, name);
     cr_assert(files_write_atomic(path, text_of(content), NULL) == ERROR_OK);
     return path;
 }
@@ -43,7 +43,7 @@ static enum error_class load(const char *flags, char *const envp[], struct error
     char copy[1024];
     char *argv[32];
     int argc = 0;
-    (void)snprintf(copy, sizeof(copy), "%s", flags);
+    snprintf(copy, sizeof(copy), "%s", flags);
     for (char *rest = copy, *word; (word = strsep(&rest, " ")) != NULL;) {
         if (*word != '\0')
             argv[argc++] = word;
@@ -89,7 +89,7 @@ Test(runtime_config, instance_ids_differ_between_starts)
 {
     char first[128];
     expect_ok("", NULL);
-    (void)snprintf(first, sizeof(first), "%s", config_string(config, "instance.id"));
+    snprintf(first, sizeof(first), "%s", config_string(config, "instance.id"));
     config_free(config);
     config = config_new();
     expect_ok("", NULL);
@@ -104,7 +104,7 @@ Test(runtime_config, flags_beat_environment_beats_file_beats_program)
                                        "# a comment\n\ndata.dir = /a=b c\r\n");
     config_set_default(config, "data.dir", "program");
     config_set_default(config, "scheduler.batch.max", "7");
-    (void)snprintf(flags, sizeof(flags), "--http-port=3 --config %s", path);
+    snprintf(flags, sizeof(flags), "--http-port=3 --config %s", path);
     expect_ok(flags, environment);
     cr_assert(config_int(config, "http.port") == 3);
     cr_assert_str_eq(config_source(config, "http.port"), "--http-port");
@@ -290,7 +290,7 @@ Test(runtime_config, kafka_settings_that_break_a_guarantee_are_refused)
         struct error error = {0};
         config_free(config);
         config = config_new();
-        (void)snprintf(flags, sizeof(flags), "--set kafka.%s=1", names[i]);
+        snprintf(flags, sizeof(flags), "--set kafka.%s=1", names[i]);
         cr_assert(load(flags, NULL, &error) == ERROR_REJECT, "%s", names[i]);
         cr_assert(strstr(error.message, "cannot be set: ") != NULL, "%s", error.message);
     }
@@ -320,14 +320,14 @@ Test(runtime_config, secrets_come_from_files_and_are_not_shown)
     char flags[PATH_MAX + 64];
     char *shown = NULL;
     size_t size = 0;
-    (void)snprintf(flags, sizeof(flags), "--set kafka.sasl.password.file=%s",
-                   write_file("secret", "tru sted\n"));
+    snprintf(flags, sizeof(flags), "--set kafka.sasl.password.file=%s",
+             write_file("secret", "tru sted\n"));
     expect_ok(flags, NULL);
     cr_assert_str_eq(kafka_value("sasl.password"), "tru sted");
 
     FILE *out = open_memstream(&shown, &size);
     config_show(config, out, CONFIG_ALL);
-    (void)fclose(out);
+    fclose(out);
     cr_assert(strstr(shown, "kafka.sasl.password = (hidden)") != NULL, "%s", shown);
     cr_assert(strstr(shown, "tru sted") == NULL);
     free(shown);
@@ -339,7 +339,7 @@ Test(runtime_config, any_key_may_come_from_a_file_but_not_from_two_places)
     char flags[PATH_MAX + 64];
     struct error error = {0};
     const char *path = write_file("level", "debug");
-    (void)snprintf(variable, sizeof(variable), "REEVE_LOG_LEVEL_FILE=%s", path);
+    snprintf(variable, sizeof(variable), "REEVE_LOG_LEVEL_FILE=%s", path);
     char *environment[] = {variable, NULL};
     expect_ok("", environment);
     cr_assert_str_eq(config_string(config, "log.level"), "debug");
@@ -351,7 +351,7 @@ Test(runtime_config, any_key_may_come_from_a_file_but_not_from_two_places)
 
     config_free(config);
     config = config_new();
-    (void)snprintf(flags, sizeof(flags), "--log-level=error --set log.level.file=%s", path);
+    snprintf(flags, sizeof(flags), "--log-level=error --set log.level.file=%s", path);
     cr_assert(load(flags, NULL, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, "log.level is set twice") != NULL, "%s", error.message);
     expect_error("--set log.level.file=/nowhere/x", NULL,
@@ -364,10 +364,10 @@ Test(runtime_config, help_and_docs_name_every_key)
     size_t size = 0;
     FILE *out = open_memstream(&help, &size);
     config_help(out, CONFIG_ALL);
-    (void)fclose(out);
+    fclose(out);
     out = open_memstream(&markdown, &size);
     config_markdown(out, CONFIG_ALL);
-    (void)fclose(out);
+    fclose(out);
     for (size_t i = 0; i < config_keys_count; i++)
         cr_assert(strstr(markdown, config_keys[i].name) != NULL);
     cr_assert(strstr(help, "  --data-dir (text)\n      Directory of") != NULL, "%s", help);

@@ -44,8 +44,8 @@ static void close_all(void)
     metrics_free(metrics);
     loop_free(loop);
     log_set_fd(-1);
-    (void)close(ends[0]);
-    (void)close(ends[1]);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TestSuite(runtime_disk_guard, .init = open_all, .fini = close_all);

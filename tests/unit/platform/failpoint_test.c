@@ -44,7 +44,7 @@ static int run_child(const char *specification)
     pid_t child = fork();
     cr_assert(child >= 0);
     if (child == 0) {
-        (void)setenv("REEVE_FAILPOINT", specification, 1);
+        setenv("REEVE_FAILPOINT", specification, 1);
         for (int pass = 0; pass < 3; pass++)
             FAILPOINT("step");
         _exit(0);

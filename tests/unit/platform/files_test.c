@@ -15,7 +15,7 @@ static char folder[64];
 
 static void make_folder(void)
 {
-    (void)snprintf(folder, sizeof(folder), "/tmp/reeve-files-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/reeve-files-XXXXXX");
     cr_assert(mkdtemp(folder) != NULL);
 }
 
@@ -32,7 +32,7 @@ static const char *in_folder(const char *name)
     static char paths[4][PATH_MAX];
     static unsigned next;
     char *path = paths[next++ % 4];
-    (void)snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    snprintf(path, PATH_MAX, "%s/%s", folder, name);
     return path;
 }
 
@@ -117,7 +117,7 @@ Test(runtime_files, one_process_holds_the_lock)
     cr_assert(files_lock(folder, &second, &error) == ERROR_FATAL);
     cr_assert_str_eq(error.code, "DirectoryInUse");
     char pid[32];
-    (void)snprintf(pid, sizeof(pid), "pid %ld", (long)getpid());
+    snprintf(pid, sizeof(pid), "pid %ld", (long)getpid());
     cr_assert(strstr(error.message, pid) != NULL, "%s", error.message);
     files_unlock(lock);
     cr_assert(files_lock(folder, &second, &error) == ERROR_OK);
@@ -146,6 +146,6 @@ Test(runtime_files, the_lock_goes_with_a_killed_process)
     cr_assert(waitpid(child, NULL, 0) == child);
     cr_assert(files_lock(folder, &lock, NULL) == ERROR_OK);
     files_unlock(lock);
-    (void)close(ready[0]);
-    (void)close(ready[1]);
+    close(ready[0]);
+    close(ready[1]);
 }

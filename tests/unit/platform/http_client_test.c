@@ -42,8 +42,8 @@ static void on_result(const struct http_result *result, void *userdata)
     got.retry_after_ms = result->retry_after_ms;
     got.body_size = result->body.size;
     cr_assert(result->elapsed_us >= 0);
-    (void)snprintf(got.body, sizeof(got.body), "%.*s", TEXT_ARG(result->body));
-    (void)snprintf(got.message, sizeof(got.message), "%s", result->message);
+    snprintf(got.body, sizeof(got.body), "%.*s", TEXT_ARG(result->body));
+    snprintf(got.message, sizeof(got.message), "%s", result->message);
 }
 
 static bool has_results(void *ctx)
@@ -64,8 +64,8 @@ static void echo(struct http_exchange *exchange, void *userdata)
     const char *type = http_header(exchange, "Content-Type");
     (void)userdata;
     cr_assert(http_header(exchange, "Expect") == NULL);
-    (void)snprintf(text, sizeof(text), "%s key=%s type=%s body=%.*s", http_method(exchange),
-                   key != NULL ? key : "", type != NULL ? type : "", TEXT_ARG(http_body(exchange)));
+    snprintf(text, sizeof(text), "%s key=%s type=%s body=%.*s", http_method(exchange),
+             key != NULL ? key : "", type != NULL ? type : "", TEXT_ARG(http_body(exchange)));
     http_respond(exchange, 200, "text/plain", text_of(text));
 }
 
@@ -129,7 +129,7 @@ static struct http_call *start(const char *method, const char *path, const char 
     static const char *const headers[] = {"Idempotency-Key: a/b/do/1", NULL};
     char url[256];
     struct http_call *call = NULL;
-    (void)snprintf(url, sizeof(url), "%s%s", http_server_url(server), path);
+    snprintf(url, sizeof(url), "%s%s", http_server_url(server), path);
     struct http_request request = {.method = method,
                                    .url = url,
                                    .headers = headers,
@@ -209,13 +209,13 @@ struct peer {
 static void reset(int fd)
 {
     struct linger linger = {.l_onoff = 1, .l_linger = 0};
-    (void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 }
 
 static void end_connection(struct peer *peer, int fd)
 {
     loop_fd_remove(loop, fd);
-    (void)close(fd);
+    close(fd);
     for (int i = 0; i < peer->count; i++) {
         if (peer->fds[i] == fd)
             peer->fds[i] = -1;
@@ -244,7 +244,7 @@ static void on_peer_data(struct loop *self, int fd, unsigned events, void *userd
     if (peer->manner == ANSWERS_THEN_RESETS) {
         /* Nothing listens any more: the second try of libcurl itself is refused. */
         loop_fd_remove(loop, peer->listener);
-        (void)close(peer->listener);
+        close(peer->listener);
         peer->listener = -1;
     }
     if (peer->manner == HALF_AN_ANSWER)
@@ -273,8 +273,8 @@ static void open_peer(struct peer *peer, enum manner manner)
     *peer = (struct peer){.manner = manner, .listener = socket(AF_INET, SOCK_STREAM, 0)};
     cr_assert(bind(peer->listener, (struct sockaddr *)&address, sizeof(address)) == 0);
     cr_assert(getsockname(peer->listener, (struct sockaddr *)&address, &size) == 0);
-    (void)snprintf(peer->url, sizeof(peer->url), "http://127.0.0.1:%u/x",
-                   (unsigned)ntohs(address.sin_port));
+    snprintf(peer->url, sizeof(peer->url), "http://127.0.0.1:%u/x",
+             (unsigned)ntohs(address.sin_port));
     if (manner == NEVER_ACCEPTS)
         return; /* bound but not listening: refused */
     cr_assert(listen(peer->listener, 8) == 0);
@@ -290,7 +290,7 @@ static void close_peer(struct peer *peer)
     }
     if (peer->listener >= 0) {
         loop_fd_remove(loop, peer->listener);
-        (void)close(peer->listener);
+        close(peer->listener);
     }
 }
 
@@ -331,7 +331,7 @@ Test(runtime_http_client, nothing_is_sent_when_it_is_too_late)
 Test(runtime_http_client, a_failed_tls_handshake_sent_nothing)
 {
     char url[128];
-    (void)snprintf(url, sizeof(url), "https://127.0.0.1:%u/x", (unsigned)http_server_port(server));
+    snprintf(url, sizeof(url), "https://127.0.0.1:%u/x", (unsigned)http_server_port(server));
     send_to(url, 5000);
     await(1);
     cr_assert(got.outcome == HTTP_NOT_SENT, "%s", got.message);
@@ -415,7 +415,7 @@ static void chain(const struct http_result *result, void *userdata)
     cr_assert(result->outcome == HTTP_ANSWERED && result->status == 200, "%s", result->message);
     if (left_to_start-- > 0) {
         char url[128];
-        (void)snprintf(url, sizeof(url), "%s/echo", http_server_url(server));
+        snprintf(url, sizeof(url), "%s/echo", http_server_url(server));
         struct http_request request = {.url = url, .body = TEXT("{}"), .timeout_ms = 30000};
         cr_assert(http_client_send(client, &request, chain, NULL, NULL, NULL) == ERROR_OK);
     }

@@ -26,7 +26,7 @@ static struct http_exchange *held;
 static bool ready(void *ctx, char *ret_reason, size_t reason_size)
 {
     (void)ctx;
-    (void)snprintf(ret_reason, reason_size, "folding partition 3");
+    snprintf(ret_reason, reason_size, "folding partition 3");
     return is_ready;
 }
 
@@ -36,10 +36,10 @@ static void echo(struct http_exchange *exchange, void *userdata)
     char text[4096];
     const char *limit = http_query(exchange, "limit");
     const char *header = http_header(exchange, "x-test");
-    (void)snprintf(text, sizeof(text), "%s %s path=%s id=%s limit=%s header=%s body=%.*s",
-                   (const char *)userdata, http_method(exchange), http_path(exchange),
-                   http_param(exchange, "id"), limit != NULL ? limit : "(none)",
-                   header != NULL ? header : "(none)", TEXT_ARG(http_body(exchange)));
+    snprintf(text, sizeof(text), "%s %s path=%s id=%s limit=%s header=%s body=%.*s",
+             (const char *)userdata, http_method(exchange), http_path(exchange),
+             http_param(exchange, "id"), limit != NULL ? limit : "(none)",
+             header != NULL ? header : "(none)", TEXT_ARG(http_body(exchange)));
     http_set_header(exchange, "X-Answer", "42");
     http_respond(exchange, 201, "text/plain", text_of(text));
 }
@@ -54,7 +54,7 @@ static void count_body(struct http_exchange *exchange, void *userdata)
 {
     char text[32];
     (void)userdata;
-    (void)snprintf(text, sizeof(text), "got %u", http_body(exchange).size);
+    snprintf(text, sizeof(text), "got %u", http_body(exchange).size);
     http_respond(exchange, 200, "text/plain", text_of(text));
 }
 
@@ -150,7 +150,7 @@ static const char *ask(const char *request)
     int fd = dial();
     send_text(fd, request);
     expect_answer(fd);
-    (void)close(fd);
+    close(fd);
     return answer;
 }
 
@@ -204,12 +204,11 @@ Test(runtime_http_server, foreign_hosts_are_refused_on_loopback)
         "evil.example", "localhost.evil.example:80", "127.0.0.1.nip.io", "[::2]", "", "10.0.0.1"};
     char request[256];
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        (void)snprintf(request, sizeof(request), "GET /livez HTTP/1.1\r\nHost: %s\r\n\r\n",
-                       good[i]);
+        snprintf(request, sizeof(request), "GET /livez HTTP/1.1\r\nHost: %s\r\n\r\n", good[i]);
         cr_assert(starts(ask(request), "HTTP/1.1 200"), "%s: %s", good[i], answer);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        (void)snprintf(request, sizeof(request), "GET /livez HTTP/1.1\r\nHost: %s\r\n\r\n", bad[i]);
+        snprintf(request, sizeof(request), "GET /livez HTTP/1.1\r\nHost: %s\r\n\r\n", bad[i]);
         cr_assert(starts(ask(request), "HTTP/1.1 403"), "%s: %s", bad[i], answer);
     }
 }
@@ -225,13 +224,13 @@ Test(runtime_http_server, other_sites_may_not_post)
                                       "Origin: http://localhost\r\nSec-Fetch-Site: same-site\r\n"};
     char request[512];
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-        (void)snprintf(request, sizeof(request),
-                       "POST /count HTTP/1.1\r\n" HOST "%sContent-Length: 0\r\n\r\n", good[i]);
+        snprintf(request, sizeof(request),
+                 "POST /count HTTP/1.1\r\n" HOST "%sContent-Length: 0\r\n\r\n", good[i]);
         cr_assert(starts(ask(request), "HTTP/1.1 200"), "%s: %s", good[i], answer);
     }
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        (void)snprintf(request, sizeof(request),
-                       "POST /count HTTP/1.1\r\n" HOST "%sContent-Length: 2\r\n\r\nxx", bad[i]);
+        snprintf(request, sizeof(request),
+                 "POST /count HTTP/1.1\r\n" HOST "%sContent-Length: 2\r\n\r\nxx", bad[i]);
         cr_assert(starts(ask(request), "HTTP/1.1 403"), "%s: %s", bad[i], answer);
     }
     cr_assert(starts(ask("GET /livez HTTP/1.1\r\n" HOST "Sec-Fetch-Site: cross-site\r\n\r\n"),
@@ -245,12 +244,12 @@ static void post_sized(const char *path, const char *extra, size_t size)
     char *body = calloc(1, size + 1);
     int fd = dial();
     memset(body, 'x', size);
-    (void)snprintf(head, sizeof(head), "POST %s HTTP/1.1\r\n" HOST "%sContent-Length: %zu\r\n\r\n",
-                   path, extra, size);
+    snprintf(head, sizeof(head), "POST %s HTTP/1.1\r\n" HOST "%sContent-Length: %zu\r\n\r\n", path,
+             extra, size);
     send_text(fd, head);
     send_all(fd, body, size);
     expect_answer(fd);
-    (void)close(fd);
+    close(fd);
     free(body);
 }
 
@@ -298,7 +297,7 @@ Test(runtime_http_server, chunked_bodies_are_bounded_too)
     send_text(fd, "0\r\n\r\n");
     expect_answer(fd);
     cr_assert(starts(answer, "HTTP/1.1 413"), "%s", answer);
-    (void)close(fd);
+    close(fd);
 }
 
 Test(runtime_http_server, a_connection_serves_many_requests)
@@ -309,7 +308,7 @@ Test(runtime_http_server, a_connection_serves_many_requests)
         expect_answer(fd);
         cr_assert(starts(answer, "HTTP/1.1 200"), "%s", answer);
     }
-    (void)close(fd);
+    close(fd);
 }
 
 static bool is_held(void *ctx)
@@ -336,7 +335,7 @@ Test(runtime_http_server, a_handler_may_answer_later)
     cr_assert(starts(answer, "HTTP/1.1 409"), "%s", answer);
     cr_assert_str_eq(body_of(answer),
                      "{\"error\":\"Busy\",\"message\":\"order a-1 \\\"is\\\" busy\"}");
-    (void)close(fd);
+    close(fd);
 }
 
 Test(runtime_http_server, a_client_that_left_is_noticed_and_harmless)
@@ -344,7 +343,7 @@ Test(runtime_http_server, a_client_that_left_is_noticed_and_harmless)
     int fd = dial();
     send_text(fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
     cr_assert(loop_run_until(loop, is_held, NULL, WAIT_MS));
-    (void)close(fd);
+    close(fd);
     cr_assert(loop_run_until(loop, is_gone, held, WAIT_MS));
     cr_assert_str_eq(http_path(held), "/hold");
     http_respond(held, 200, "text/plain", TEXT("nobody reads this"));
@@ -363,7 +362,7 @@ Test(runtime_http_server, exchanges_outlive_the_server)
     cr_assert(http_gone(held));
     cr_assert_str_eq(http_path(held), "/hold");
     http_respond(held, 200, "text/plain", TEXT("late"));
-    (void)close(peer.fd);
+    close(peer.fd);
 }
 
 Test(runtime_http_server, health_and_metrics)
@@ -392,7 +391,7 @@ Test(runtime_http_server, garbage_and_half_requests_do_no_harm)
         send_text(fd, requests[i]);
         for (int turn = 0; turn < 5; turn++)
             (void)loop_once(loop, 1);
-        (void)close(fd);
+        close(fd);
     }
     cr_assert(starts(ask("GET /livez HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 200"));
 }
@@ -404,9 +403,8 @@ Test(runtime_http_server, a_taken_port_is_one_clear_line)
     char expected[128];
     struct http_server_options options = {.port = http_server_port(server)};
     cr_assert(http_server_new(loop, &options, &second, &error) == ERROR_FATAL);
-    (void)snprintf(expected, sizeof(expected),
-                   "cannot listen on 127.0.0.1 port %u: Address already in use",
-                   (unsigned)options.port);
+    snprintf(expected, sizeof(expected),
+             "cannot listen on 127.0.0.1 port %u: Address already in use", (unsigned)options.port);
     cr_assert_str_eq(error.message, expected);
     options.host = "not an address";
     cr_assert(http_server_new(loop, &options, &second, &error) == ERROR_REJECT);

@@ -22,8 +22,8 @@ static void open_log(void)
 static void close_log(void)
 {
     log_set_fd(-1);
-    (void)close(ends[0]);
-    (void)close(ends[1]);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TestSuite(runtime_logger, .init = open_log, .fini = close_log);
@@ -70,7 +70,7 @@ Test(runtime_logger, logfmt_quotes_only_what_needs_it)
 Test(runtime_logger, json_is_one_object_a_line)
 {
     struct error error = {0};
-    (void)error_set(&error, ERROR_RETRY, "BrokerDown", "no answer from %s", "b1");
+    error_set(&error, ERROR_RETRY, "BrokerDown", "no answer from %s", "b1");
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JSON, "scheduler", "host-1");
     log_error("stalled", LOG_I64("partition", 3), LOG_ERR(&error), LOG_F64("x", NAN));
     json_t *line = json();

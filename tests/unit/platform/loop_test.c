@@ -16,7 +16,7 @@ static char trace[TRACE_SIZE];
 static void note(const char *name)
 {
     size_t size = strlen(trace);
-    (void)snprintf(trace + size, sizeof(trace) - size, "%s ", name);
+    snprintf(trace + size, sizeof(trace) - size, "%s ", name);
 }
 
 static struct clock_manual manual;
@@ -172,8 +172,8 @@ static void open_pipes(void)
 static void close_pipes(void)
 {
     for (int i = 0; i < 2; i++) {
-        (void)close(pipes[i][0]);
-        (void)close(pipes[i][1]);
+        close(pipes[i][0]);
+        close(pipes[i][1]);
     }
 }
 
@@ -231,7 +231,7 @@ Test(runtime_loop, interest_can_change_and_a_hangup_is_told)
     loop_fd_modify(loop, pipes[0][0], LOOP_READ);
     cr_assert(loop_once(loop, -1) == 1);
     cr_assert(events == LOOP_READ);
-    (void)close(pipes[0][1]);
+    close(pipes[0][1]);
     cr_assert(loop_once(loop, -1) == 1);
     cr_assert(events == (LOOP_READ | LOOP_ERROR));
     loop_fd_remove(loop, pipes[0][0]);

@@ -50,7 +50,7 @@ static struct checkpoint tell(const char *story)
                                     .previous_claim_decisions = -1};
     char copy[512];
     char *rest = NULL;
-    (void)snprintf(copy, sizeof(copy), "%s", story);
+    snprintf(copy, sizeof(copy), "%s", story);
     for (char *word = strtok_r(copy, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest)) {
         char *bang = strchr(word, '!');
         if (bang != NULL)

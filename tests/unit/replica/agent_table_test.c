@@ -18,14 +18,14 @@ static void on_changed(void *ctx, const struct agent_entry *entry)
 {
     struct seen *seen = ctx;
     seen->changed++;
-    (void)snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
+    snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
 }
 
 static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
 {
     struct seen *seen = ctx;
     *(lapsed ? &seen->lapsed : &seen->removed) += 1;
-    (void)snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
+    snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
 }
 
 static const struct agent_table_ops ops = {on_changed, on_gone};
@@ -199,7 +199,7 @@ Test(runtime_agents, their_number_is_bounded_and_the_dead_make_room)
     struct agent_table *table = agent_table_new(NULL, NULL);
     char name[32];
     for (int i = 0; i < AGENT_TABLE_MAX; i++) {
-        (void)snprintf(name, sizeof(name), "i%d", i);
+        snprintf(name, sizeof(name), "i%d", i);
         struct agent_health health = health_of("a", name);
         cr_assert_eq(put_at(table, &health, 0), ERROR_OK);
     }

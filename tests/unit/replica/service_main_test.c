@@ -33,12 +33,12 @@ static struct loop_work script_work;
 static void note(const char *what)
 {
     size_t size = strlen(trace);
-    (void)snprintf(trace + size, sizeof(trace) - size, "%s ", what);
+    snprintf(trace + size, sizeof(trace) - size, "%s ", what);
 }
 
 static void open_folder(void)
 {
-    (void)snprintf(folder, sizeof(folder), "/tmp/reeve-service-XXXXXX");
+    snprintf(folder, sizeof(folder), "/tmp/reeve-service-XXXXXX");
     cr_assert(mkdtemp(folder) != NULL);
     log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     log_set_fd(log_fd);
@@ -47,7 +47,7 @@ static void open_folder(void)
 static void close_folder(void)
 {
     log_set_fd(-1);
-    (void)close(log_fd);
+    close(log_fd);
     (void)files_remove_tree(folder, NULL);
 }
 
@@ -83,7 +83,7 @@ static enum error_class start(struct service_context *given, void **ret_state,
 
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
-    (void)snprintf(ret_reason, reason_size, "warming up");
+    snprintf(ret_reason, reason_size, "warming up");
     return *(bool *)state;
 }
 
@@ -125,8 +125,8 @@ static void on_answer(const struct http_result *result, void *userdata)
 {
     char text[64];
     (void)userdata;
-    (void)snprintf(text, sizeof(text), "%d:%.*s", result->status,
-                   (int)strcspn(result->body.data, "\n"), result->body.data);
+    snprintf(text, sizeof(text), "%d:%.*s", result->status, (int)strcspn(result->body.data, "\n"),
+             result->body.data);
     note(text);
     next();
 }
@@ -137,11 +137,11 @@ static void ask_readyz(void (*then)(void))
     char path[PATH_MAX];
     char *port = NULL;
     size_t size = 0;
-    (void)snprintf(path, sizeof(path), "%s/http.port", context->data_dir);
+    snprintf(path, sizeof(path), "%s/http.port", context->data_dir);
     cr_assert(files_read(path, 16, &port, &size, NULL) == ERROR_OK);
-    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%s", port);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%s", port);
     url[strcspn(url, "\n")] = '\0';
-    (void)strncat(url, "/readyz", sizeof(url) - strlen(url) - 1);
+    strncat(url, "/readyz", sizeof(url) - strlen(url) - 1);
     free(port);
     next = then;
     struct http_request request = {.method = "GET", .url = url, .timeout_ms = 20000};
@@ -179,7 +179,7 @@ Test(runtime_service_main, lives_drains_and_leaves)
     script = live;
     cr_assert(run(NULL) == EXIT_CODE_OK);
     cr_assert_str_eq(trace, "start 503:warming up 200:ok drain 503:draining stop ");
-    (void)snprintf(path, sizeof(path), "%s/http.port", folder);
+    snprintf(path, sizeof(path), "%s/http.port", folder);
     cr_assert(!files_exists(path));
     cr_assert(files_lock(folder, &lock, NULL) == ERROR_OK, "the lock is given back");
     files_unlock(lock);
@@ -221,7 +221,7 @@ Test(runtime_service_main, a_second_signal_ends_it)
 static void fail(void)
 {
     struct error error = {0};
-    (void)error_set(&error, ERROR_RETRY, "BrokerUnavailable", "nobody answers");
+    error_set(&error, ERROR_RETRY, "BrokerUnavailable", "nobody answers");
     service_fail(context, &error);
 }
 
@@ -243,7 +243,7 @@ Test(runtime_service_main, failed_starts_have_their_codes)
                  {ERROR_REJECT, "Config", EXIT_CODE_CONFIG},
                  {ERROR_FATAL, "Bug", EXIT_CODE_INTERNAL}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        (void)error_set(&start_error, cases[i].class, cases[i].code, "no");
+        error_set(&start_error, cases[i].class, cases[i].code, "no");
         cr_assert(run(NULL) == cases[i].exit_code, "%s", cases[i].code);
     }
     cr_assert_str_eq(trace, "start start start start ");

@@ -101,7 +101,7 @@ static enum event_kind decided(struct partition *partition, const struct command
 {
     struct error error = {0};
     char id[64];
-    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(cmd->order_id));
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(cmd->order_id));
     struct decide_input input = {.now = partition->now,
                                  .margin_ms = 1,
                                  .instance = TEXT("s-1"),
@@ -212,7 +212,7 @@ static void expect_agreement(struct partition *partition, uint64_t orders, const
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         char name[32];
         uint64_t count = 0;
-        (void)snprintf(name, sizeof(name), "fold-%d", folds++);
+        snprintf(name, sizeof(name), "fold-%d", folds++);
         struct view *view = fold_all(partition, name, cuts[i]);
         struct content_hash digest = digest_of(view, &count);
         cr_expect_eq(count, orders);

@@ -70,7 +70,7 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
 {
     struct partition *partition = ctx;
     char id[24];
-    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(pick->order_id));
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(pick->order_id));
     const struct order *order = order_of(partition, id);
     if (order == NULL || !order_step_queued(order, &order->steps[pick->step]))
         return ROUTE_GONE;
@@ -78,7 +78,7 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
         return ROUTE_LATER;
     const struct step *step = &order->steps[pick->step];
     uint32_t at = partition->command_count++;
-    (void)snprintf(partition->ids[at], sizeof(partition->ids[at]), "%s", id);
+    snprintf(partition->ids[at], sizeof(partition->ids[at]), "%s", id);
     struct text copy = text_of(partition->ids[at]);
     partition->commands[at] = (struct command){
         .kind = COMMAND_START_STEP,
@@ -181,7 +181,7 @@ static void decide_one(struct partition *partition, const struct command *cmd)
     struct site *site = partition->site;
     struct error error = {0};
     char id[24];
-    (void)snprintf(id, sizeof(id), "%.*s", TEXT_ARG(cmd->order_id));
+    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(cmd->order_id));
     const struct order *order = order_of(partition, id);
     const struct workflow *workflow = workflow_registry_find(site->registry, TEXT("test"), 1);
     const struct route_agent *reserved = NULL;
@@ -241,7 +241,7 @@ static void decide_commands(struct partition *partition)
 static void submit(struct partition *partition, enum priority priority)
 {
     char *id = partition->orders[partition->order_count];
-    (void)snprintf(id, sizeof(partition->orders[0]), "o-%u", partition->order_count);
+    snprintf(id, sizeof(partition->orders[0]), "o-%u", partition->order_count);
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};
     cmd.submit_order = (struct order_details){.order_id = text_of(id),
                                               .currency = TEXT("EUR"),
@@ -337,7 +337,7 @@ static void begin(struct site *site, uint64_t seed)
         struct claim claim = {.instance = TEXT("s-1"), .claimed_at = NOW, .partition_count = 2};
         char name[16];
         claim.claim_id.bytes[0] = 7;
-        (void)snprintf(name, sizeof(name), "p%d", p);
+        snprintf(name, sizeof(name), "p%d", p);
         partition->site = site;
         partition->path = kit_path(folder, name);
         open_view(partition);
@@ -357,7 +357,7 @@ static void check_digest(struct partition *partition)
     uint64_t orders = 0;
     bool dropped = false;
     char path[KIT_PATH_SIZE];
-    (void)snprintf(path, sizeof(path), "%s-folded", partition->path);
+    snprintf(path, sizeof(path), "%s-folded", partition->path);
     struct view_options options = {.env = partition->site->env,
                                    .codec = partition->site->codec,
                                    .path = path,

@@ -94,14 +94,13 @@ static void decode_old(struct kit *kit, const char *name)
     static char avsc[1 << 16];
     const char *root = getenv("REEVE_SOURCE_DIR");
     char path[1024];
-    (void)snprintf(path, sizeof(path), "%s/tests/golden/old/%s.avsc", root != NULL ? root : ".",
-                   name);
+    snprintf(path, sizeof(path), "%s/tests/golden/old/%s.avsc", root != NULL ? root : ".", name);
     FILE *file = fopen(path, "rb");
     cr_assert_not_null(file, "%s", path);
     size_t size = fread(avsc, 1, sizeof(avsc), file);
-    (void)fclose(file);
+    fclose(file);
     (void)learn(kit, (struct text){avsc, (uint32_t)size});
-    (void)snprintf(path, sizeof(path), "old/%s", name);
+    snprintf(path, sizeof(path), "old/%s", name);
     cr_assert_eq(kit_decode(kit, kit_golden(kit, path)), ERROR_OK, "%s", kit->error.message);
 }
 

@@ -58,12 +58,12 @@ struct text kit_golden(struct kit *kit, const char *name)
 {
     const char *root = getenv("REEVE_SOURCE_DIR");
     char path[512];
-    (void)snprintf(path, sizeof(path), "%s/tests/golden/%s.bin", root != NULL ? root : ".", name);
+    snprintf(path, sizeof(path), "%s/tests/golden/%s.bin", root != NULL ? root : ".", name);
     FILE *file = fopen(path, "rb");
     cr_assert_not_null(file, "%s", path);
     char *bytes = arena_bytes(&kit->memory.arena, 1 << 16);
     size_t size = fread(bytes, 1, 1 << 16, file);
-    (void)fclose(file);
+    fclose(file);
     cr_assert(size > 0 && size < 1 << 16);
     return (struct text){bytes, (uint32_t)size};
 }

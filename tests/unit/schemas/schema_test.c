@@ -105,12 +105,12 @@ Test(schemas_schema, texts_are_the_files)
     for (uint32_t i = 0; i < schema_text_count; i++) {
         char path[512];
         static char bytes[1 << 16];
-        (void)snprintf(path, sizeof(path), "%s/schemas/%s.avsc", root != NULL ? root : ".",
-                       schema_texts[i].name);
+        snprintf(path, sizeof(path), "%s/schemas/%s.avsc", root != NULL ? root : ".",
+                 schema_texts[i].name);
         FILE *file = fopen(path, "rb");
         cr_assert_not_null(file, "%s", path);
         size_t size = fread(bytes, 1, sizeof(bytes), file);
-        (void)fclose(file);
+        fclose(file);
         cr_assert(text_equal((struct text){bytes, (uint32_t)size}, schema_texts[i].text));
     }
 }

@@ -29,7 +29,7 @@ static struct text file_read(const char *path, struct arena *arena)
         return (struct text){0};
     char *bytes = arena_bytes(arena, FILE_BYTES_MAX);
     size_t size = fread(bytes, 1, FILE_BYTES_MAX, file);
-    (void)fclose(file);
+    fclose(file);
     assert(size < FILE_BYTES_MAX);
     return (struct text){bytes, (uint32_t)size};
 }
@@ -40,7 +40,7 @@ static void file_write(const char *path, const struct buffer *buffer)
     assert(file != NULL);
     size_t written = fwrite(buffer->data, 1, buffer->size, file);
     assert(written == buffer->size);
-    (void)fclose(file);
+    fclose(file);
 }
 
 static void write_samples(struct codec *codec, const char *folder)
@@ -66,7 +66,7 @@ static bool recode(struct codec *codec, const char *folder, const char *name, st
     struct text bytes = file_read(path, arena);
     if ((avsc.size > 0 && codec_learn(codec, avsc, &error) != ERROR_OK) ||
         codec_decode(codec, bytes, true, arena, &record, &error) != ERROR_OK) {
-        (void)fprintf(stderr, "%s: %s: %s\n", name, error.code, error.message);
+        fprintf(stderr, "%s: %s: %s\n", name, error.code, error.message);
         return false;
     }
     struct buffer buffer = {0};
@@ -80,7 +80,7 @@ static bool recode(struct codec *codec, const char *folder, const char *name, st
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        (void)fprintf(stderr, "usage: schemas-tool write|recode FOLDER [NAME ...]\n");
+        fprintf(stderr, "usage: schemas-tool write|recode FOLDER [NAME ...]\n");
         return 2;
     }
     struct codec *codec = codec_new();

@@ -287,7 +287,7 @@ Test(schemas_values, the_identity_of_an_order_never_changes)
     struct content_hash hash = hash_of(valid_details());
     char hex[33];
     for (int i = 0; i < 16; i++)
-        (void)snprintf(hex + 2 * i, 3, "%02x", hash.bytes[i]);
+        snprintf(hex + 2 * i, 3, "%02x", hash.bytes[i]);
     cr_assert_eq(memcmp(hash.bytes, expected, 16), 0, "%s", hex);
 }
 

@@ -121,8 +121,8 @@ Test(statestore_answers, survive_kill_9)
         write_for_ever(path, told[1]);
     while (last < 500)
         cr_assert(read(told[0], &last, sizeof(last)) == (ssize_t)sizeof(last));
-    (void)kill(child, SIGKILL);
-    (void)waitpid(child, NULL, 0);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
     struct answers *answers = open_at(path, 1 << 20, START);
     for (int i = 0; i <= last; i++)
         cr_assert(has(answers, i, "value"), "%d of %d", i, last);
@@ -138,11 +138,11 @@ Test(statestore_answers, damage_is_told)
     char current[600];
     put(answers, 1, "a", START);
     answers_close(answers);
-    (void)snprintf(current, sizeof(current), "%s/CURRENT", path);
+    snprintf(current, sizeof(current), "%s/CURRENT", path);
     FILE *file = fopen(current, "w");
     cr_assert_not_null(file);
-    (void)fputs("nonsense\n", file);
-    (void)fclose(file);
+    fputs("nonsense\n", file);
+    fclose(file);
     cr_assert(answers_open(path, &options, START, &answers, &error) == ERROR_FATAL);
     cr_assert(strncmp(error.code, "Store", 5) == 0, "%s", error.code);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);

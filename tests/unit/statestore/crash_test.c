@@ -48,14 +48,14 @@ static int64_t fold_and_kill(struct plan plan, int commits)
         fold_for_ever(&plan);
         _exit(1);
     }
-    (void)close(ends[1]);
+    close(ends[1]);
     int64_t n = -1, last = -1;
     for (int i = 0; i < commits; i++)
         cr_assert(read(ends[0], &n, sizeof(n)) == (ssize_t)sizeof(n));
     cr_assert(kill(pid, SIGKILL) == 0);
     for (last = n; read(ends[0], &n, sizeof(n)) == (ssize_t)sizeof(n);)
         last = n; /* acknowledged before it died */
-    (void)close(ends[0]);
+    close(ends[0]);
     int status = 0;
     cr_assert(waitpid(pid, &status, 0) == pid);
     cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -77,10 +77,10 @@ static int64_t verify_in_child(const char *path)
         store_env_free(env);
         _exit(write(ends[1], &records, sizeof(records)) == (ssize_t)sizeof(records) ? 0 : 1);
     }
-    (void)close(ends[1]);
+    close(ends[1]);
     int64_t records = -2;
     cr_assert(read(ends[0], &records, sizeof(records)) == (ssize_t)sizeof(records));
-    (void)close(ends[0]);
+    close(ends[0]);
     int status = 0;
     cr_assert(waitpid(pid, &status, 0) == pid);
     cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);

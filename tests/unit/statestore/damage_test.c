@@ -36,13 +36,13 @@ static void read_file(int folder, const char *name, struct files *files)
         return; /* removed since */
     cr_assert(files->count < FILES_MAX);
     struct file *file = &files->files[files->count++];
-    (void)snprintf(file->name, sizeof(file->name), "%s", name);
+    snprintf(file->name, sizeof(file->name), "%s", name);
     struct stat info;
     cr_assert(fstat(fd, &info) == 0);
     file->size = (size_t)info.st_size;
     file->bytes = kit_memory(file->size + 1);
     cr_assert(read(fd, file->bytes, file->size) == (ssize_t)file->size);
-    (void)close(fd);
+    close(fd);
 }
 
 static void read_files(const char *path, struct files *ret_files)
@@ -55,7 +55,7 @@ static void read_files(const char *path, struct files *ret_files)
             strcmp(entry->d_name, "LOCK") != 0)
             read_file(dirfd(dir), entry->d_name, ret_files);
     }
-    (void)closedir(dir);
+    closedir(dir);
 }
 
 static void write_files(const char *path, const struct files *files)
@@ -69,9 +69,9 @@ static void write_files(const char *path, const struct files *files)
         cr_assert(fd >= 0);
         cr_assert(write(fd, files->files[i].bytes, files->files[i].size) ==
                   (ssize_t)files->files[i].size);
-        (void)close(fd);
+        close(fd);
     }
-    (void)close(folder);
+    close(folder);
 }
 
 static int count_suffix(const char *path, const char *suffix)
@@ -84,7 +84,7 @@ static int count_suffix(const char *path, const char *suffix)
         count += dot != NULL && strcmp(dot, suffix) == 0;
     }
     if (dir != NULL)
-        (void)closedir(dir);
+        closedir(dir);
     return count;
 }
 
@@ -332,7 +332,7 @@ Test(statestore_damage, each_bit_of_the_manifest_is_checked)
         manifest->bytes[bit / 8] = (char)(manifest->bytes[bit / 8] ^ (1 << (bit % 8)));
         int fd = open(manifest_path, O_WRONLY);
         cr_assert(pwrite(fd, manifest->bytes, manifest->size, 0) == (ssize_t)manifest->size);
-        (void)close(fd);
+        close(fd);
         struct store *store = NULL;
         struct error error = {0};
         cr_assert(store_open(env, path, &store, &error) == ERROR_FATAL);

@@ -25,7 +25,7 @@ const char *kit_folder(void)
 {
     const char *base = getenv("TMPDIR");
     char *path = kit_memory(KIT_PATH_SIZE);
-    (void)snprintf(path, KIT_PATH_SIZE, "%s/reeve-store-XXXXXX", base != NULL ? base : "/tmp");
+    snprintf(path, KIT_PATH_SIZE, "%s/reeve-store-XXXXXX", base != NULL ? base : "/tmp");
     cr_assert(mkdtemp(path) != NULL);
     return path;
 }
@@ -33,7 +33,7 @@ const char *kit_folder(void)
 const char *kit_path(const char *folder, const char *name)
 {
     char *path = kit_memory(KIT_PATH_SIZE);
-    (void)snprintf(path, KIT_PATH_SIZE, "%s/%s", folder, name);
+    snprintf(path, KIT_PATH_SIZE, "%s/%s", folder, name);
     return path;
 }
 
@@ -79,7 +79,7 @@ struct kit_order {
 static struct kit_order order_after(int64_t records, int slot)
 {
     struct kit_order order = {0};
-    (void)snprintf(order.id, sizeof(order.id), "order-%03d", slot);
+    snprintf(order.id, sizeof(order.id), "order-%03d", slot);
     if (records <= slot)
         return order;
     int64_t turn = (records - 1 - slot) / KIT_ORDERS;

@@ -18,7 +18,7 @@ static bool note(struct seen *seen, int64_t time_ms, struct text id)
 {
     if (seen->count < 16) {
         seen->times[seen->count] = time_ms;
-        (void)snprintf(seen->ids[seen->count], ORDER_ID_BYTES_MAX, "%.*s", TEXT_ARG(id));
+        snprintf(seen->ids[seen->count], ORDER_ID_BYTES_MAX, "%.*s", TEXT_ARG(id));
     }
     seen->count++;
     return seen->limit == 0 || seen->count < seen->limit;
@@ -115,7 +115,7 @@ Test(statestore_scan, deadlines_between_two_times)
 static int64_t now_us(void)
 {
     struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
@@ -184,7 +184,7 @@ Test(statestore_scan, index_pages_meet_without_gap_or_repeat)
     struct store_batch *batch = store_batch_new(store);
     char id[16];
     for (int i = 0; i < ORDERS; i++) {
-        (void)snprintf(id, sizeof(id), "o%02d", i);
+        snprintf(id, sizeof(id), "o%02d", i);
         /* Three orders of each time. */
         store_batch_put_index(batch, INDEX_STATE, TEXT("Error"), 1000 + i / 3, text_of(id));
         store_batch_put_index(batch, INDEX_STATE, TEXT("Err"), 5, text_of(id));
@@ -204,7 +204,7 @@ Test(statestore_scan, index_pages_meet_without_gap_or_repeat)
                          (seen.times[i] == before && strcmp(seen.ids[i], after) > 0);
             cr_assert(older, "%s at %lld", seen.ids[i], (long long)seen.times[i]);
             before = seen.times[i];
-            (void)snprintf(after, sizeof(after), "%s", seen.ids[i]);
+            snprintf(after, sizeof(after), "%s", seen.ids[i]);
         }
         total += seen.count;
         if (seen.count < PAGE)

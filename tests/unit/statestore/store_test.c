@@ -147,7 +147,7 @@ Test(statestore_store, dropping_removes_all_of_it)
     store_close(kit_open(env, path));
     FILE *stranger = fopen(kit_path(path, "stranger"), "w");
     cr_assert(stranger != NULL);
-    (void)fclose(stranger);
+    fclose(stranger);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     cr_assert(access(path, F_OK) != 0);
     struct store *store = kit_open(env, path);

@@ -89,9 +89,9 @@ Test(submission_json, prices_as_numbers_are_exact_or_refused)
         char json[200];
         struct order_details details;
         struct error error = {0};
-        (void)snprintf(json, sizeof(json),
-                       "{\"lines\": [{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": %s}]}",
-                       cases[i].price);
+        snprintf(json, sizeof(json),
+                 "{\"lines\": [{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": %s}]}",
+                 cases[i].price);
         enum error_class class = order_json_read(text_of(json), &heap.arena, &details, &error);
         if (cases[i].unscaled < 0) {
             cr_assert(class == ERROR_REJECT, "%s", cases[i].price);
@@ -151,12 +151,12 @@ Test(submission_json, counts_are_bounded)
     struct error error = {0};
     json_t *order = json_object(), *lines = json_array();
     for (int i = 0; i <= ORDER_LINES_MAX; i++)
-        (void)json_array_append_new(
+        json_array_append_new(
             lines, json_pack("{s:s, s:i, s:s}", "sku", "a", "quantity", 1, "unit_price", "1"));
-    (void)json_object_set_new(order, "lines", lines);
+    json_object_set_new(order, "lines", lines);
     cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, "2001 are more than 2000") != NULL, "%s", error.message);
-    (void)json_array_remove(lines, 0);
+    json_array_remove(lines, 0);
     cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
     cr_assert(details.line_count == ORDER_LINES_MAX);
     json_decref(order);

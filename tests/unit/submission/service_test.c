@@ -94,7 +94,7 @@ Test(submission_service, poison_leaves_a_dead_letter_and_its_neighbours_alone)
     }
     for (int i = 1; i <= 4; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "o%d", i);
+        snprintf(id, sizeof(id), "o%d", i);
         cr_assert(stage_commands(&stage, id, COMMAND_SUBMIT_ORDER) == 1, "%s", id);
     }
     cr_assert(stage_commands(&stage, "x", COMMAND_SUBMIT_ORDER) == 0);
@@ -136,7 +136,7 @@ Test(submission_service, floods_of_good_and_of_bad_are_digested)
 {
     for (int i = 0; i < 10000; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "f%d", i);
+        snprintf(id, sizeof(id), "f%d", i);
         heap_arena_reset(&stage.heap);
         struct text value = stage_order(&stage, id, i % 10 == 3 ? "none" : "w", "");
         (void)stage_submit(&stage, 0, id, value);
@@ -194,7 +194,7 @@ Test(submission_service, a_dead_producer_loses_nothing)
     stage_settle(&stage);
     for (int i = 0; i < 50; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "d%d", i);
+        snprintf(id, sizeof(id), "d%d", i);
         (void)stage_submit(&stage, 0, id, stage_order(&stage, id, "w", ""));
     }
     stage_turn(&stage, 60, 1);
@@ -202,7 +202,7 @@ Test(submission_service, a_dead_producer_loses_nothing)
     stage_settle(&stage);
     for (int i = 0; i < 50; i++) {
         char id[16];
-        (void)snprintf(id, sizeof(id), "d%d", i);
+        snprintf(id, sizeof(id), "d%d", i);
         cr_assert(stage_commands(&stage, id, COMMAND_SUBMIT_ORDER) >= 1, "%s", id);
     }
 }

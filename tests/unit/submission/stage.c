@@ -28,7 +28,7 @@ void stage_register(struct workflow_registry *registry, const char *name, uint32
     struct workflow_definition definition = definition_of(name, version, source);
     enum error_class class = workflow_registry_add(registry, &definition, &error);
     if (class != ERROR_OK)
-        (void)fprintf(stderr, "%s\n", error.message);
+        fprintf(stderr, "%s\n", error.message);
     assert(class == ERROR_OK);
 }
 
@@ -89,7 +89,7 @@ void stage_start(struct stage *stage, size_t index)
     char name[32];
     struct error error = {0};
     assert(stage->instances[index] == NULL);
-    (void)snprintf(name, sizeof(name), "instance-%zu", index);
+    snprintf(name, sizeof(name), "instance-%zu", index);
     stage->brokers[index] = broker_memory_new(stage->kafka, name);
     stage->contexts[index] = (struct service_context){.name = "submission",
                                                       .instance_id = "i",
@@ -100,7 +100,7 @@ void stage_start(struct stage *stage, size_t index)
     enum error_class class = submission_open(&stage->contexts[index], stage->brokers[index],
                                              &stage->instances[index], &error);
     if (class != ERROR_OK)
-        (void)fprintf(stderr, "%s\n", error.message);
+        fprintf(stderr, "%s\n", error.message);
     assert(class == ERROR_OK);
 }
 
@@ -257,8 +257,8 @@ static void count_dead_letter(void *ctx, const struct broker_record *record)
     struct search *search = ctx;
     char partition[16];
     char offset[24];
-    (void)snprintf(partition, sizeof(partition), "%d", search->partition);
-    (void)snprintf(offset, sizeof(offset), "%lld", (long long)search->offset);
+    snprintf(partition, sizeof(partition), "%d", search->partition);
+    snprintf(offset, sizeof(offset), "%lld", (long long)search->offset);
     assert(text_equal(header(record, "__streams.errors.topic"), TEXT("p.submissions")));
     if (!text_equal(header(record, "__streams.errors.partition"), text_of(partition)) ||
         !text_equal(header(record, "__streams.errors.offset"), text_of(offset)))
@@ -266,8 +266,8 @@ static void count_dead_letter(void *ctx, const struct broker_record *record)
     assert(text_equal(record->value, search->value));
     assert(!text_empty(header(record, "__streams.errors.message")));
     if (search->code != NULL)
-        (void)snprintf(search->code, ERROR_CODE_SIZE, "%.*s",
-                       TEXT_ARG(header(record, "__streams.errors.exception")));
+        snprintf(search->code, ERROR_CODE_SIZE, "%.*s",
+                 TEXT_ARG(header(record, "__streams.errors.exception")));
     search->found++;
 }
 

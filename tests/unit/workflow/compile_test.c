@@ -171,7 +171,7 @@ Test(workflow_compile, the_most_steps_there_can_be)
     struct workflow *workflow = kit_workflow(source);
     cr_assert(workflow->step_count == WORKFLOW_STEPS_MAX);
     cr_assert(workflow->steps[63].after == UINT64_C(1) << 62);
-    (void)snprintf(source + size, sizeof(source) - size, "  - {Name: X, Agent: x}\n");
+    snprintf(source + size, sizeof(source) - size, "  - {Name: X, Agent: x}\n");
     cr_assert_str_eq(kit_yaml(source).problems,
                      "4:3: error: Steps has 65 steps, 1 to 64 are allowed\n");
 }
@@ -221,14 +221,14 @@ Test(workflow_compile, the_examples_have_no_errors)
         cr_skip_test("REEVE_SOURCE_DIR is not set");
     char pattern[4096];
     glob_t found = {0};
-    (void)snprintf(pattern, sizeof(pattern), "%s/examples/workflows/*.yaml", root);
+    snprintf(pattern, sizeof(pattern), "%s/examples/workflows/*.yaml", root);
     cr_assert(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc >= 3);
     for (size_t i = 0; i < found.gl_pathc; i++) {
         static char text[WORKFLOW_BYTES_MAX];
         FILE *file = fopen(found.gl_pathv[i], "r");
         cr_assert(file != NULL);
         size_t size = fread(text, 1, sizeof(text), file);
-        (void)fclose(file);
+        fclose(file);
         struct parsed parsed = kit_parse((struct text){text, (uint32_t)size}, WORKFLOW_YAML);
         cr_assert_str_eq(parsed.problems, "", "%s: %s", found.gl_pathv[i], parsed.problems);
     }
