@@ -262,14 +262,13 @@ class AccessTest(unittest.TestCase):
         self.wait_in_error(declined)
         self.operator("compensate", declined, "--by", "ann", "--reason", "no money")
 
-        # Who takes over from a dead instance looks into the log for what that one had answered.
+        # Another instance takes over from one that was killed.
         doomed = crowd.add_agent("stock", "doomed", ready=False,
                                  env={"REEVE_FAILPOINT": "agent.commit=kill@20"})
         names += crowd.load_until_killed(doomed)
         names += crowd.submit(20)
         crowd.wait_for_end([*names, declined])
         self.assertEqual({crowd.state(name) for name in names}, {"Processed"})
-        self.assertGreater(crowd["agent-stock"].metric("reeve_agent_memory_found_total"), 0)
         ended = self.statuses([*names, declined, unknown])
         self.assertEqual((ended[declined], ended[unknown]), ("Compensated", "Rejected"))
 
@@ -280,7 +279,6 @@ class AccessTest(unittest.TestCase):
             r.headers["__streams.errors.topic"].decode() for r in found} == aside, 60)
         crowd.cluster.wait_for_records(
             "agents", lambda found: any(r.raw is None and "doomed" in r.key for r in found), 60)
-        self.assertEqual(crowd["agent-stock"].metric("reeve_agent_memory_looks_failed_total"), 0)
         self.assertEqual(crowd.verify(), [])
         for service in crowd.cluster.services.values():
             if service.is_running:

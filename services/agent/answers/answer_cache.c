@@ -6,7 +6,6 @@
 #include "services/agent/answers/answer_cache.h"
 
 #include "platform/logger.h"
-#include "services/agent/answers/marks.h"
 #include "statestore/answers.h"
 #include "statestore/store.h"
 
@@ -157,18 +156,14 @@ void agent_memory_free(struct agent_memory *memory)
 
 /* ---- rows ---- */
 
-struct text agent_memory_key(struct text order_id, const struct attempt_ref *ref,
-                             char ret_key[ANSWERS_KEY_BYTES_MAX])
-{
-    int size = snprintf(ret_key, ANSWERS_KEY_BYTES_MAX, "%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(order_id),
-                        TEXT_ARG(ref->step), direction_name(ref->direction), ref->attempt);
-    assert(size > 0 && size < ANSWERS_KEY_BYTES_MAX); /* the codec's limits */
-    return (struct text){ret_key, (uint32_t)size};
-}
-
 static struct text key_of(const struct step_request *request, char ret_key[ANSWERS_KEY_BYTES_MAX])
 {
-    return agent_memory_key(request->order_id, &request->ref, ret_key);
+    const struct attempt_ref *ref = &request->ref;
+    int size = snprintf(ret_key, ANSWERS_KEY_BYTES_MAX, "%.*s/%.*s/%s/%" PRIu32,
+                        TEXT_ARG(request->order_id), TEXT_ARG(ref->step),
+                        direction_name(ref->direction), ref->attempt);
+    assert(size > 0 && size < ANSWERS_KEY_BYTES_MAX); /* the codec's limits */
+    return (struct text){ret_key, (uint32_t)size};
 }
 
 static void put_text(char **at, struct text text)
@@ -196,31 +191,20 @@ static bool take_text(struct text *rest, struct arena *arena, struct text *ret_t
     return true;
 }
 
-/* False: no row of ours. *ret_known: of this very attempt. */
-static bool read_head(struct text row, const struct step_request *request,
-                      struct row_head *ret_head, bool *ret_known)
+/* False: not a row of ours. *ret_known: it is of this very attempt, which is filled in. */
+static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_known)
 {
     struct row_head head;
+    struct arena *arena = &attempt->memory.arena;
     if (row.size < sizeof(head))
         return false;
     memcpy(&head, row.data, sizeof(head));
     if (head.version != ROW_VERSION || head.effect >= EFFECT_COUNT)
         return false;
-    struct request_mark mark = {.decision_offset = head.decision_offset,
-                                .order_version = head.order_version,
-                                .complete_by = head.complete_by};
-    memcpy(&mark.claim_id, head.claim_id, sizeof(head.claim_id));
-    *ret_known = request_mark_compare(&mark, request) != MARK_OTHER;
-    *ret_head = head;
-    return true;
-}
-
-static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_known)
-{
-    struct row_head head;
-    struct arena *arena = &attempt->memory.arena;
-    if (!read_head(row, &attempt->request, &head, ret_known))
-        return false;
+    struct attempt_decision decision = {.offset = head.decision_offset,
+                                        .order_version = head.order_version};
+    memcpy(&decision.claim_id, head.claim_id, sizeof(head.claim_id));
+    *ret_known = attempt_decision_compare(&decision, &attempt->request) != DECISION_OF_ANOTHER_LOG;
     if (!*ret_known)
         return true;
     struct text rest = {row.data + sizeof(head), row.size - (uint32_t)sizeof(head)};
@@ -236,22 +220,6 @@ static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_k
     attempt->error_name = texts[1];
     attempt->error_message = texts[2];
     return true;
-}
-
-bool agent_memory_knows(struct agent_memory *memory, const struct step_request *request)
-{
-    char key[ANSWERS_KEY_BYTES_MAX];
-    struct row_head head;
-    struct text row;
-    struct error error;
-    bool known = false;
-    if (memory == NULL || memory->answers == NULL ||
-        answers_get(memory->answers, key_of(request, key), &row, &error) != ERROR_OK)
-        return false; /* who recalls it next says what is wrong */
-    if (row.data != NULL && !read_head(row, request, &head, &known))
-        known = false;
-    answers_value_free(row);
-    return known;
 }
 
 bool agent_memory_recall(struct agent_memory *memory, struct agent_attempt *attempt)

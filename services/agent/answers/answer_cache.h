@@ -7,10 +7,9 @@
  * The lanes of attempts.h know the attempts of now; this knows them longer, and after a
  * restart. It is asked once for each request that the lanes do not know.
  *
- * What other instances have answered is in the log: history.h.
- *
  * An answer is written before its report is sent: so what was reported is what is remembered. A
- * crash before that repeats the call, with the same idempotency key. */
+ * crash before that repeats the call, with the same idempotency key. So does another instance that
+ * takes over a partition, for the requests whose commit is still due (decision 0008). */
 #ifndef SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 #define SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 
@@ -25,11 +24,6 @@ enum error_class agent_memory_new(struct agent *agent, struct agent_memory **ret
                                   struct error *ret_error);
 void agent_memory_free(struct agent_memory *memory);
 
-/* "order/step/direction/attempt", in `ret_key`. */
-struct text agent_memory_key(struct text order_id, const struct attempt_ref *ref,
-                             char ret_key[ANSWERS_KEY_BYTES_MAX]);
-/* Whether agent_memory_recall would find it. */
-bool agent_memory_knows(struct agent_memory *memory, const struct step_request *request);
 /* Fills the attempt's outcome (`succeeded`, `effect`, the texts, `accepted`) from what is
  * remembered; texts are the attempt's own. False: nothing is. NULL remembers nothing. */
 bool agent_memory_recall(struct agent_memory *memory, struct agent_attempt *attempt);

@@ -160,13 +160,13 @@ enum lane_relation lane_compare(const struct lane *lane, const struct step_reque
     if (lane->attempt_number == 0 || newer)
         return LANE_NEWER;
     if (!same)
-        return request->decision_offset < lane->mark.decision_offset ? LANE_OLDER : LANE_NEWER;
-    switch (request_mark_compare(&lane->mark, request)) {
-    case MARK_SAME:
+        return request->decision_offset < lane->decision.offset ? LANE_OLDER : LANE_NEWER;
+    switch (attempt_decision_compare(&lane->decision, request)) {
+    case DECISION_SAME:
         return LANE_SAME;
-    case MARK_LATER:
+    case DECISION_LATER:
         return LANE_EXTENDED;
-    case MARK_OTHER:
+    case DECISION_OF_ANOTHER_LOG:
         break;
     }
     return LANE_NEWER;
@@ -177,7 +177,7 @@ void lane_note_newest(struct lane *lane, struct agent_attempt *attempt)
     const struct step_request *request = &attempt->request;
     lane->direction = request->ref.direction;
     lane->attempt_number = request->ref.attempt;
-    lane->mark = request_mark_of(request);
+    lane->decision = attempt_decision_of(request);
     lane->newest = attempt;
     lane->settled = false;
 }

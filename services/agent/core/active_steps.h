@@ -4,7 +4,6 @@
 #ifndef SERVICES_AGENT_CORE_ACTIVE_STEPS_H
 #define SERVICES_AGENT_CORE_ACTIVE_STEPS_H
 
-#include "services/agent/answers/marks.h"
 #include "services/agent/core/attempts.h"
 
 struct lane {
@@ -18,10 +17,10 @@ struct lane {
     struct agent_attempt *pending; /* WAITING or BACKOFF */
     /* The newest attempt seen. */
     enum direction direction;
-    uint32_t attempt_number;      /* 0 = none yet */
-    struct request_mark mark;     /* of its latest Decision */
-    struct agent_attempt *newest; /* while in hand */
-    bool settled;                 /* once it is not: settled, or given up */
+    uint32_t attempt_number;          /* 0 = none yet */
+    struct attempt_decision decision; /* the latest that requested it */
+    struct agent_attempt *newest;     /* while in hand */
+    bool settled;                     /* once it is not: settled, or given up */
     char texts[];
 };
 

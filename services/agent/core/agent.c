@@ -3,7 +3,6 @@
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/agent/answers/answer_cache.h"
-#include "services/agent/answers/history.h"
 #include "services/agent/core/callbacks.h"
 #include "services/agent/core/core.h"
 #include "services/agent/core/sanitize.h"
@@ -186,7 +185,7 @@ static void on_settled(void *ctx, const struct request_origin *origin)
 static bool on_recall(void *ctx, struct agent_attempt *attempt)
 {
     struct agent *agent = ctx;
-    return agent_memory_recall(agent->memory, attempt) || history_recall(agent->history, attempt);
+    return agent_memory_recall(agent->memory, attempt);
 }
 
 static void on_extended(void *ctx, struct agent_attempt *attempt)
@@ -436,7 +435,6 @@ static void make_parts(struct agent *agent)
     agent->metrics = agent_metrics_new(agent);
     agent->reports = reports_new(agent);
     agent->callbacks = callbacks_new(agent);
-    agent->history = history_new(agent);
     agent->intake = intake_new(agent);
     agent->breaker = breaker_new(agent);
     agent->health = health_new(agent);
@@ -504,7 +502,6 @@ void agent_free(struct agent *agent)
     intake_free(agent->intake);
     breaker_free(agent->breaker);
     health_free(agent->health);
-    history_free(agent->history);
     agent_memory_free(agent->memory);
     callbacks_free(agent->callbacks);
     agent_metrics_free(agent->metrics);

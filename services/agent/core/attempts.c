@@ -24,6 +24,27 @@ struct attempts {
     struct attempts_counts counts;
 };
 
+struct attempt_decision attempt_decision_of(const struct step_request *request)
+{
+    return (struct attempt_decision){.claim_id = request->claim_id,
+                                     .offset = request->decision_offset,
+                                     .order_version = request->order_version};
+}
+
+enum decision_relation attempt_decision_compare(const struct attempt_decision *known,
+                                                const struct step_request *request)
+{
+    bool same_claim = memcmp(&known->claim_id, &request->claim_id, sizeof(known->claim_id)) == 0;
+    if (known->offset == request->decision_offset)
+        return same_claim ? DECISION_SAME : DECISION_OF_ANOTHER_LOG;
+    bool later = known->offset < request->decision_offset;
+    bool grew = later ? known->order_version < request->order_version
+                      : known->order_version > request->order_version;
+    if (!grew)
+        return DECISION_OF_ANOTHER_LOG;
+    return later ? DECISION_LATER : DECISION_SAME;
+}
+
 /* ---- making and keeping attempts ---- */
 
 struct attempts *attempts_new(const struct attempts_options *options,
@@ -277,7 +298,7 @@ static enum attempts_verdict accept(struct attempts *attempts, struct lane *lane
 static void extend(struct attempts *attempts, struct lane *lane, const struct step_request *request)
 {
     struct agent_attempt *attempt = lane->newest;
-    lane->mark = request_mark_of(request);
+    lane->decision = attempt_decision_of(request);
     if (attempt == NULL || request->complete_by <= attempt->request.complete_by)
         return;
     attempt->request.complete_by = request->complete_by;
@@ -356,25 +377,6 @@ bool attempts_has(const struct attempts *attempts, const struct step_request *re
         return false;
     enum lane_relation relation = lane_compare(lane, request);
     return relation == LANE_SAME || relation == LANE_EXTENDED;
-}
-
-bool attempts_would_call(const struct attempts *attempts, const struct step_request *request)
-{
-    const struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
-    if (request->extension || wall_now(attempts) >= request->complete_by)
-        return false;
-    if (lane == NULL)
-        return true;
-    switch (lane_compare(lane, request)) {
-    case LANE_SAME:
-    case LANE_EXTENDED:
-        return lane->newest == NULL && !lane->settled;
-    case LANE_OLDER:
-        return false;
-    case LANE_NEWER:
-        break;
-    }
-    return true;
 }
 
 enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,

@@ -45,6 +45,22 @@ struct request_origin {
     struct request_origin *next;
 };
 
+/* The Decision that requested an attempt. The same attempt may be requested again: by the same
+ * Decision (a duplicate, or a new owner of the log that emits it once more), or by a later one of
+ * the same log that granted more time. A log that was made anew may request what looks like the
+ * same attempt: that is another operation. */
+struct attempt_decision {
+    struct uuid claim_id;
+    int64_t offset;
+    uint64_t order_version;
+};
+
+enum decision_relation {
+    DECISION_SAME,  /* the Decision that is known, or an earlier one of this attempt */
+    DECISION_LATER, /* of this attempt, after the one that is known: more time */
+    DECISION_OF_ANOTHER_LOG
+};
+
 struct lane;
 
 struct agent_attempt {
@@ -81,8 +97,8 @@ struct attempts_ops {
     /* Send the report until it is acknowledged; then call attempts_reported, not from inside. */
     void (*report)(void *ctx, struct agent_attempt *attempt);
     void (*settled)(void *ctx, const struct request_origin *origin);
-    /* Whether the outcome of this attempt, blank but for its request, is known from earlier, or
-     * from elsewhere: then it is filled in. NULL = nothing is remembered. */
+    /* Whether the outcome of this attempt, blank but for its request, is known from earlier: then
+     * it is filled in. NULL = nothing is remembered. */
     bool (*recall)(void *ctx, struct agent_attempt *attempt);
     /* complete_by of a running call is later now, in call->request. NULL = nobody wants to know. */
     void (*extended)(void *ctx, struct agent_attempt *attempt);
@@ -134,8 +150,6 @@ struct agent_attempt *attempts_take(struct attempts *attempts);
 void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt);
 /* The very attempt that is asked for is in hand. */
 bool attempts_has(const struct attempts *attempts, const struct step_request *request);
-/* What is asked for would be called, now or later, if it is not remembered (ops->recall). */
-bool attempts_would_call(const struct attempts *attempts, const struct step_request *request);
 /* Steals the attempt: it may be gone when this returns. Its partition must be owned. */
 enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
                                      const struct request_origin *origin);
@@ -169,6 +183,13 @@ uint32_t attempts_running(const struct attempts *attempts);
 size_t attempts_bytes(const struct attempts *attempts);
 const struct attempts_counts *attempts_counts(const struct attempts *attempts);
 const char *attempt_state_name(enum attempt_state state);
+
+struct attempt_decision attempt_decision_of(const struct step_request *request);
+/* Of a request for the attempt that `known` requested, by step, direction and number. Within one
+ * log both the offset and the order's version rise from its start to each grant of more time; in a
+ * log made anew the order is as old as it was when the attempt began. */
+enum decision_relation attempt_decision_compare(const struct attempt_decision *known,
+                                                const struct step_request *request);
 
 /* Wait before try number `retry` + 1: exponential, half of it jitter by a hash. For tests. */
 int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t retry, uint64_t salt);

@@ -30,7 +30,6 @@ enum agent_phase {
 };
 
 struct agent_callbacks;
-struct agent_history;
 struct agent_intake;
 struct agent_memory;
 struct agent_reports;
@@ -50,8 +49,7 @@ struct agent {
     struct attempts *attempts;
     struct agent_intake *intake;
     struct agent_reports *reports;
-    struct agent_memory *memory;   /* NULL: nothing is remembered */
-    struct agent_history *history; /* NULL: the log is not looked at */
+    struct agent_memory *memory; /* NULL: nothing is remembered */
     struct agent_callbacks *callbacks;
     struct agent_metrics *metrics;
     struct agent_breaker *breaker;
@@ -98,9 +96,6 @@ void intake_settled(struct agent_intake *intake, const struct request_origin *or
 bool intake_idle(const struct agent_intake *intake);
 /* Commits what may be committed, now. */
 void intake_commit(struct agent_intake *intake);
-/* Answers to history_open and history_look. */
-void intake_opened(struct agent_intake *intake, int32_t partition);
-void intake_looked(struct agent_intake *intake, int32_t partition);
 /* Requests read and not begun. */
 uint32_t intake_queued(const struct agent_intake *intake);
 /* Partitions that are assigned to this agent. */

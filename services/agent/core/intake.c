@@ -6,7 +6,6 @@
  * found behind many others: reading goes on until agent.queue.max of them or BYTES_MAX wait. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
-#include "services/agent/answers/history.h"
 #include "services/agent/core/intake_internal.h"
 #include "services/agent/health/breaker.h"
 
@@ -229,23 +228,6 @@ static void take_in(struct agent_intake *intake, struct agent_attempt *attempt, 
     loop_defer(intake_loop(intake), &intake->flow);
 }
 
-/* Another instance may have answered it: then its partition waits until the log was looked at. */
-static void take_in_or_look(struct agent_partition *partition, struct agent_attempt *attempt,
-                            const struct broker_record *record, const struct request_origin *origin)
-{
-    struct agent_intake *intake = partition->intake;
-    struct agent *agent = intake->agent;
-    if (!history_wants(agent->history, partition->number, &attempt->request)) {
-        take_in(intake, attempt, record->value, origin);
-        return;
-    }
-    assert(!partition->parked && partition->looked == NULL);
-    partition->parked = true;
-    partition->looked = letter_new(intake->letters, record, origin);
-    history_look(agent->history, partition->number, &attempt->request);
-    attempts_put_back(agent->attempts, attempt);
-}
-
 static void wait_for_schema(struct agent_partition *partition, const struct broker_record *record,
                             const struct request_origin *origin)
 {
@@ -264,7 +246,7 @@ static void handle(struct agent_partition *partition, const struct broker_record
     struct agent_attempt *attempt = attempts_take(agent->attempts);
     struct error error = {.class = ERROR_OK};
     if (decode(agent, attempt, record->value, &error)) {
-        take_in_or_look(partition, attempt, record, &origin);
+        take_in(intake, attempt, record->value, &origin);
         return;
     }
     attempts_put_back(agent->attempts, attempt);
@@ -354,37 +336,23 @@ static void on_letter(void *ctx, const struct request_origin *origin)
     agent_progress(intake->agent);
 }
 
-/* A record that waited for something is handled in its place, if that is still ours. */
-static void handle_parked(struct agent_intake *intake, struct letter *letter, bool fresh)
-{
-    const struct request_origin *origin = letter_origin(letter);
-    struct agent_partition *partition = intake_partition(intake, origin->partition);
-    if (partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
-        !intake->draining && !intake->halted) {
-        assert(partition->parked && !intake->suspended);
-        partition->parked = false;
-        handle(partition, letter_record(letter), origin->place, fresh);
-    }
-    letter_free(letter);
-    loop_defer(intake_loop(intake), &intake->flow);
-}
-
 /* All schemas that there are have been read: what waited for one is handled, or a dead letter. */
 static void on_schemas(void *ctx)
 {
     struct agent_intake *intake = ctx;
     struct letter *letter;
-    while ((letter = letters_next_parked(intake->letters)) != NULL)
-        handle_parked(intake, letter, true);
-}
-
-void intake_looked(struct agent_intake *intake, int32_t number)
-{
-    struct agent_partition *partition = intake_partition(intake, number);
-    struct letter *letter = partition->looked;
-    assert(letter != NULL);
-    partition->looked = NULL;
-    handle_parked(intake, letter, true); /* it was decoded before */
+    while ((letter = letters_next_parked(intake->letters)) != NULL) {
+        const struct request_origin *origin = letter_origin(letter);
+        struct agent_partition *partition = intake_partition(intake, origin->partition);
+        if (partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
+            !intake->draining && !intake->halted) {
+            assert(partition->parked && !intake->suspended);
+            partition->parked = false;
+            handle(partition, letter_record(letter), origin->place, true);
+        }
+        letter_free(letter);
+        loop_defer(intake_loop(intake), &intake->flow);
+    }
 }
 
 /* ---- figures ---- */

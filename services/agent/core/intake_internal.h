@@ -25,12 +25,9 @@ struct agent_partition {
     enum partition_state state;
     uint32_t epoch; /* counts its lives */
     bool asked;     /* the committed offset, and no answer yet */
-    bool located;   /* `start` is known */
-    int64_t start;  /* where reading begins; -1 = there is no committed offset */
     struct broker_reader *reader;
     bool paused;
-    bool parked;           /* a record waits: for its writer's schema, or for a look at the log */
-    struct letter *looked; /* that one, when it waits for a look */
+    bool parked; /* a record waits for its writer's schema */
     struct offsets offsets;
     int64_t committed; /* the last position given to the group, -1 = none */
     int64_t end;       /* the partition ended here when we looked last; -1 = unknown */

@@ -5,7 +5,6 @@
  * have had meanwhile begins anew at the committed offset. Notes of an earlier life (its epoch) are
  * not looked at any more. */
 #include "platform/logger.h"
-#include "services/agent/answers/history.h"
 #include "services/agent/core/intake_internal.h"
 
 #include <assert.h>
@@ -36,19 +35,14 @@ static void close_partition(struct agent_partition *partition)
     partition->epoch++;
     partition->paused = false;
     partition->parked = false;
-    letter_free(partition->looked);
-    partition->looked = NULL;
     offsets_deinit(&partition->offsets);
-    history_close(partition->intake->agent->history, partition->number);
 }
 
 static void open_partition(struct agent_partition *partition)
 {
     assert(partition->state == PARTITION_CLOSED);
     partition->state = PARTITION_LOCATING;
-    partition->located = false;
     offsets_init(&partition->offsets);
-    history_open(partition->intake->agent->history, partition->number);
 }
 
 static bool is_open(void *ctx, const struct request_origin *origin)
@@ -66,31 +60,17 @@ static void purge(struct agent_intake *intake)
 static void on_error(void *ctx, const struct error *error);
 static const struct broker_reader_ops reader_ops = {intake_on_record, intake_on_end, on_error};
 
-static void read_if_located(struct agent_partition *partition)
+/* `start` = -1: there is no committed offset. */
+static void read_from(struct agent_partition *partition, int64_t start)
 {
     struct agent *agent = partition->intake->agent;
-    int64_t start = partition->start;
-    if (partition->state != PARTITION_LOCATING || !partition->located ||
-        !history_is_open(agent->history, partition->number))
-        return;
+    assert(partition->state == PARTITION_LOCATING && partition->reader == NULL);
     partition->state = PARTITION_READING;
     partition->end = -1;
     partition->committed = start >= 0 ? start : -1;
     partition->reader = broker_read(agent->cluster->broker, agent->topic, partition->number,
                                     start >= 0 ? start : BROKER_EARLIEST, &reader_ops, partition);
     loop_defer(intake_loop(partition->intake), &partition->intake->flow);
-}
-
-static void locate_at(struct agent_partition *partition, int64_t start)
-{
-    partition->located = true;
-    partition->start = start;
-    read_if_located(partition);
-}
-
-void intake_opened(struct agent_intake *intake, int32_t number)
-{
-    read_if_located(intake_partition(intake, number));
 }
 
 /* The log starts after, or ends before, where we wanted to read: requests were removed by
@@ -107,7 +87,7 @@ static void on_error(void *ctx, const struct error *error)
     purge(partition->intake);
     open_partition(partition);
     if (strcmp(error->code, "OffsetOutOfRange") == 0) {
-        locate_at(partition, -1);
+        read_from(partition, -1);
         return;
     }
     loop_timer_after(intake_loop(partition->intake), &partition->intake->locate_timer,
@@ -119,7 +99,7 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const struct e
     struct agent_intake *intake = ctx;
     struct agent_partition *partition = intake_partition(intake, number);
     partition->asked = false;
-    if (partition->state != PARTITION_LOCATING || partition->located)
+    if (partition->state != PARTITION_LOCATING)
         return;
     if (error != NULL && error_is(error)) {
         log_warning_limited("where to read from", LOG_STR("topic", intake->agent->topic),
@@ -127,14 +107,14 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const struct e
         loop_timer_after(intake_loop(intake), &intake->locate_timer, INTAKE_LOCATE_MS);
         return;
     }
-    locate_at(partition, offset);
+    read_from(partition, offset);
 }
 
 static void locate(struct agent_intake *intake)
 {
     for (size_t i = 0; i < intake->partition_count; i++) {
         struct agent_partition *partition = intake->partitions[i];
-        if (partition->state != PARTITION_LOCATING || partition->asked || partition->located)
+        if (partition->state != PARTITION_LOCATING || partition->asked)
             continue;
         partition->asked = true;
         broker_group_committed(intake->agent->group, partition->number, on_located, intake);

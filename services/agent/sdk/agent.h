@@ -20,9 +20,8 @@
  * - A request comes at least once. So one deed may be asked for again, by another try, attempt or
  *   process: always with the same idempotency key. Hand the key on to your service.
  *
- * - What was reported is remembered (agent.memory.ms, agent.memory.mb): a request that comes again
- *   gets the same answer and no second call, also after a crash, and also when it was another
- *   instance that reported (docs/agents.md has the bounds).
+ * - What this instance reported is remembered (agent.memory.ms, agent.memory.mb): a request that
+ *   comes again gets the same answer and no second call, also after a crash.
  *
  * What you owe
  * - Each call is finished exactly once, at once or later, by agent_call_succeed, agent_call_fail or

@@ -14,7 +14,6 @@ reeve_test(agent
         core_random_test.c
         core_test.c
         exec_test.c
-        history_test.c
         http_test.c
         memory_test.c
         offsets_test.c

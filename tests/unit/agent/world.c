@@ -225,43 +225,12 @@ void world_append_request(struct world *world, const char *order, enum priority 
         .decision_offset =
             world->decision_offset + 100 + (int64_t)attempt + (direction == DIRECTION_UNDO) * 100,
         .order_version = 1 + world->order_version,
-        .claim_id = world->claim_id,
     };
     struct buffer bytes = {.size = 0};
     codec_encode(world->codec, RECORD_STEP_REQUEST, &request, &bytes);
     (void)broker_memory_append(world->kafka, WORLD_REQUESTS, world_partition(order), text_of(order),
                                (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
-}
-
-int64_t world_decide(struct world *world, const char *order)
-{
-    struct event event = {.kind = EVENT_REPORT_IGNORED};
-    event.report_ignored.ref = (struct attempt_ref){TEXT("Pay"), DIRECTION_DO, 1};
-    int32_t partition = world_partition(order);
-    int64_t low, high;
-    broker_memory_bounds(world->kafka, "t.commands", partition, &low, &high);
-    struct decision decision = {.claim_id = world->claim_id,
-                                .command_offset = high - 1,
-                                .order_id = text_of(order),
-                                .order_version = 1,
-                                .events = &event,
-                                .event_count = 1};
-    struct buffer bytes = {.size = 0};
-    codec_encode(world->codec, RECORD_DECISION, &decision, &bytes);
-    int64_t offset =
-        broker_memory_append(world->kafka, "t.events", partition, text_of(order),
-                             (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
-    buffer_deinit(&bytes);
-    return offset;
-}
-
-void world_request_of(struct world *world, const char *order, int64_t decision_offset,
-                      int64_t complete_by)
-{
-    world->decision_offset = decision_offset - 101; /* that of a first attempt is 101 */
-    world_request(world, order, DIRECTION_DO, 1, complete_by);
-    world->decision_offset = 0;
 }
 
 /* "more@1005000 progress" in the place of an error's name. */

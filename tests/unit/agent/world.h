@@ -42,7 +42,6 @@ struct world {
     bool probes;                 /* instances that are added have a vtable with a probe */
     uint64_t order_version;      /* of requests from now on */
     int64_t decision_offset;     /* added to that of requests from now on */
-    struct uuid claim_id;        /* of requests and Decisions from now on */
     struct agent_call *extended; /* the latest that was told so */
 };
 
@@ -70,12 +69,6 @@ void world_request(struct world *world, const char *order, enum direction direct
 void world_append_request(struct world *world, const char *order, enum priority priority,
                           enum direction direction, uint32_t attempt, int64_t complete_by);
 int32_t world_partition(const char *order);
-/* Appends a Decision to the order's partition of events, which consumed the latest command there;
- * its offset. */
-int64_t world_decide(struct world *world, const char *order);
-/* A request for attempt 1 that this Decision asks for. */
-void world_request_of(struct world *world, const char *order, int64_t decision_offset,
-                      int64_t complete_by);
 /* Ends the oldest call. */
 void world_succeed(struct instance *instance, const char *output);
 void world_fail(struct instance *instance, enum effect effect, bool retriable);
