@@ -127,6 +127,7 @@ struct command {
 };
 
 /* "SubmitOrder" ... the Avro record's name */
+extern const struct enum_names command_kind_names;
 const char *command_kind_name(enum command_kind kind);
 
 #endif

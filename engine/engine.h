@@ -172,6 +172,7 @@ uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[D
 void deadline_command(const struct order *order, const struct deadline *deadline, struct text by,
                       struct command *ret_cmd);
 
+extern const struct enum_names status_kind_names;
 const char *status_kind_name(enum status_kind kind);
 const char *deadline_kind_name(enum deadline_kind kind);
 

@@ -200,6 +200,7 @@ struct decision {
 /* False for the kinds that leave the order as it is. */
 bool event_changes_order(enum event_kind kind);
 bool decision_changes_order(const struct decision *decision);
+extern const struct enum_names event_kind_names;
 const char *event_kind_name(enum event_kind kind); /* "OrderAccepted" ... the Avro record's name */
 
 #endif

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of the enums, for records, logs and people. They are part of the interface: programs
- * compare them, so a name never changes. An index out of range reads "?". */
+/* The names of the enums, for records, JSON and logs. They are part of the interface: programs
+ * compare them, so a name never changes. */
 #include "engine/engine.h"
 
-#define NAME_OF(names, index)                                                         \
-    ((unsigned)(index) < sizeof(names) / sizeof((names)[0]) && (names)[index] != NULL \
-         ? (names)[index]                                                             \
-         : "?")
 #define ASSERT_NAMES(names, count) \
     _Static_assert(sizeof(names) / sizeof((names)[0]) == (count), "every one has a name")
 
@@ -16,23 +12,28 @@ static const char *const order_states[] = {
     [ORDER_COMPENSATED] = "Compensated", [ORDER_ERROR] = "Error",
 };
 ASSERT_NAMES(order_states, ORDER_STATE_COUNT);
+const struct enum_names order_state_names = ENUM_NAMES(order_states);
 
 static const char *const step_states[] = {
     [STEP_PENDING] = "Pending", [STEP_PROCESSING] = "Processing",   [STEP_PROCESSED] = "Processed",
     [STEP_ERROR] = "Error",     [STEP_COMPENSATED] = "Compensated", [STEP_SKIPPED] = "Skipped",
 };
 ASSERT_NAMES(step_states, STEP_STATE_COUNT);
+const struct enum_names step_state_names = ENUM_NAMES(step_states);
 
 static const char *const directions[] = {[DIRECTION_DO] = "do", [DIRECTION_UNDO] = "undo"};
 ASSERT_NAMES(directions, DIRECTION_COUNT);
+const struct enum_names direction_names = ENUM_NAMES(directions);
 
 static const char *const effects[] = {
     [EFFECT_NONE] = "none", [EFFECT_APPLIED] = "applied", [EFFECT_UNKNOWN] = "unknown"};
 ASSERT_NAMES(effects, EFFECT_COUNT);
+const struct enum_names effect_names = ENUM_NAMES(effects);
 
 static const char *const priorities[] = {
     [PRIORITY_HIGH] = "high", [PRIORITY_NORMAL] = "normal", [PRIORITY_LOW] = "low"};
 ASSERT_NAMES(priorities, PRIORITY_COUNT);
+const struct enum_names priority_names = ENUM_NAMES(priorities);
 
 static const char *const command_kinds[] = {
     [COMMAND_UNDECODABLE] = "Undecodable",     [COMMAND_SUBMIT_ORDER] = "SubmitOrder",
@@ -43,6 +44,7 @@ static const char *const command_kinds[] = {
     [COMMAND_EXTEND_STEP] = "ExtendStep",
 };
 ASSERT_NAMES(command_kinds, COMMAND_KIND_COUNT);
+const struct enum_names command_kind_names = ENUM_NAMES(command_kinds);
 
 static const char *const event_kinds[] = {
     [EVENT_ORDER_ACCEPTED] = "OrderAccepted",
@@ -74,6 +76,7 @@ static const char *const event_kinds[] = {
     [EVENT_ORDER_EXPIRED] = "OrderExpired",
 };
 ASSERT_NAMES(event_kinds, EVENT_KIND_COUNT);
+const struct enum_names event_kind_names = ENUM_NAMES(event_kinds);
 
 static const char *const status_kinds[] = {
     [STATUS_RECEIVED] = "Received",       [STATUS_STEP_CHANGED] = "StepChanged",
@@ -83,52 +86,54 @@ static const char *const status_kinds[] = {
     [STATUS_RESUMED] = "Resumed",
 };
 ASSERT_NAMES(status_kinds, STATUS_KIND_COUNT);
+const struct enum_names status_kind_names = ENUM_NAMES(status_kinds);
 
 static const char *const deadline_kinds[] = {
     [DEADLINE_RECOVER] = "recover", [DEADLINE_START] = "start", [DEADLINE_ORDER] = "order"};
 ASSERT_NAMES(deadline_kinds, DEADLINE_KIND_COUNT);
+static const struct enum_names deadline_kind_names = ENUM_NAMES(deadline_kinds);
 
 const char *order_state_name(enum order_state state)
 {
-    return NAME_OF(order_states, state);
+    return enum_name(&order_state_names, state);
 }
 
 const char *step_state_name(enum step_state state)
 {
-    return NAME_OF(step_states, state);
+    return enum_name(&step_state_names, state);
 }
 
 const char *direction_name(enum direction direction)
 {
-    return NAME_OF(directions, direction);
+    return enum_name(&direction_names, direction);
 }
 
 const char *effect_name(enum effect effect)
 {
-    return NAME_OF(effects, effect);
+    return enum_name(&effect_names, effect);
 }
 
 const char *priority_name(enum priority priority)
 {
-    return NAME_OF(priorities, priority);
+    return enum_name(&priority_names, priority);
 }
 
 const char *command_kind_name(enum command_kind kind)
 {
-    return NAME_OF(command_kinds, kind);
+    return enum_name(&command_kind_names, kind);
 }
 
 const char *event_kind_name(enum event_kind kind)
 {
-    return NAME_OF(event_kinds, kind);
+    return enum_name(&event_kind_names, kind);
 }
 
 const char *status_kind_name(enum status_kind kind)
 {
-    return NAME_OF(status_kinds, kind);
+    return enum_name(&status_kind_names, kind);
 }
 
 const char *deadline_kind_name(enum deadline_kind kind)
 {
-    return NAME_OF(deadline_kinds, kind);
+    return enum_name(&deadline_kind_names, kind);
 }

@@ -5,7 +5,7 @@
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 
-#include "base/text.h"
+#include "base/enum_names.h"
 #include "engine/limits.h"
 
 enum order_state {
@@ -116,6 +116,11 @@ struct order {
     struct text reason_by; /* who asked, where somebody did */
 };
 
+extern const struct enum_names order_state_names;
+extern const struct enum_names step_state_names;
+extern const struct enum_names direction_names;
+extern const struct enum_names effect_names;
+extern const struct enum_names priority_names;
 const char *order_state_name(enum order_state state);
 const char *step_state_name(enum step_state state);
 const char *direction_name(enum direction direction); /* "do", "undo" */

@@ -32,23 +32,19 @@ enum field_kind {
     FIELD_KIND_COUNT
 };
 
-struct symbols {
-    const char *const *names; /* index = the enum's value */
-    uint32_t count;
-};
-
 struct record_binding;
 
 struct field_binding {
     const char *name;
     enum field_kind kind;
+    bool is_time;    /* a number of milliseconds since the epoch; 0: none */
     bool required;   /* a writer without it cannot be mapped; else zeros or `fallback` */
     uint32_t offset; /* of the member */
     uint32_t size;   /* of the member */
     uint32_t count;  /* offset of the count or flag */
     uint32_t limit;
     int32_t fallback;                 /* of a number or an enum */
-    const struct symbols *symbols;    /* FIELD_ENUM */
+    const struct enum_names *symbols; /* FIELD_ENUM */
     const struct record_binding *sub; /* record, pointer, optional; elements of an array */
 };
 
@@ -91,6 +87,10 @@ struct record_binding {
     {                                                    \
         FIELD_AS(#member, FIELD_I64, need, type, member) \
     }
+#define F_TIME(need, type, member)                                        \
+    {                                                                     \
+        FIELD_AS(#member, FIELD_I64, need, type, member), .is_time = true \
+    }
 #define F_I64_OR(type, member, value)                                             \
     {                                                                             \
         FIELD_AS(#member, FIELD_I64, OPTIONAL, type, member), .fallback = (value) \
@@ -126,27 +126,18 @@ struct record_binding {
     }
 
 /* binding_order.c */
-extern const struct symbols symbols_priority;
-extern const struct symbols symbols_direction;
-extern const struct symbols symbols_effect;
-extern const struct symbols symbols_order_state;
-extern const struct symbols symbols_step_state;
 extern const struct record_binding binding_order_details;
 extern const struct record_binding binding_submit_order; /* the same fields, another name */
 extern const struct record_binding binding_order_row;
 
 /* binding_events.c */
-extern const struct symbols symbols_command_kind;
 extern const struct record_binding binding_decision;
 /* The struct within struct event's union; NULL: no such event. */
 const struct record_binding *event_binding(enum event_kind kind);
 /* 0: a name that this build does not know. */
 enum event_kind event_kind_of(const char *name);
 
-/* binding_records.c */
-extern const struct symbols symbols_status_kind;
-
-/* Everything about a kind of record. */
+/* binding_records.c: everything about a kind of record. */
 struct record_kind_info {
     const char *name;
     const struct record_binding *binding;

@@ -2,17 +2,10 @@
 /* Bindings of the events and of the Decision that holds them. */
 #include "schemas/binding.h"
 
-static const char *const command_kinds[] = {
-    "Undecodable",  "SubmitOrder",     "CancelOrder",  "ReportStep",  "RecoverStep", "StartStep",
-    "TimeOutOrder", "CompensateOrder", "ResubmitStep", "ExpireOrder", "ExtendStep",
-};
-_Static_assert(sizeof(command_kinds) / sizeof(char *) == COMMAND_KIND_COUNT, "all have a symbol");
-const struct symbols symbols_command_kind = {command_kinds, COMMAND_KIND_COUNT};
-
 /* The three fields that every event about an attempt begins with. */
-#define REF_FIELDS(need, type)                                                   \
-    F_TEXT_AS("step", need, type, ref.step, NAME_BYTES_MAX),                     \
-        F_ENUM_AS("direction", need, type, ref.direction, symbols_direction, 0), \
+#define REF_FIELDS(need, type)                                                 \
+    F_TEXT_AS("step", need, type, ref.step, NAME_BYTES_MAX),                   \
+        F_ENUM_AS("direction", need, type, ref.direction, direction_names, 0), \
         F_U32_AS("attempt", need, type, ref.attempt, INT32_MAX)
 #define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES_MAX)
 #define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES_MAX)
@@ -27,7 +20,7 @@ static const struct record_binding binding_plan =
 static const struct field_binding accepted_fields[] = {
     F_SUB(FIELD_RECORD, struct order_accepted, details, binding_order_details),
     F_ARRAY(REQUIRED, struct order_accepted, steps, step_count, WORKFLOW_STEPS_MAX, binding_plan),
-    F_I64(OPTIONAL, struct order_accepted, complete_by),
+    F_TIME(OPTIONAL, struct order_accepted, complete_by),
     F_I64(OPTIONAL, struct order_accepted, margin_ms),
 };
 static const struct field_binding started_fields[] = {
@@ -36,7 +29,7 @@ static const struct field_binding started_fields[] = {
     F_TEXT(REQUIRED, struct step_started, agent, NAME_BYTES_MAX),
     F_TEXT(REQUIRED, struct step_started, action, NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step_started, locked_by, WHO_BYTES_MAX),
-    F_I64(REQUIRED, struct step_started, complete_by),
+    F_TIME(REQUIRED, struct step_started, complete_by),
     F_I64(OPTIONAL, struct step_started, margin_ms),
     F_TEXT(OPTIONAL, struct step_started, routing_reason, MESSAGE_BYTES_MAX),
 };
@@ -49,20 +42,20 @@ static const struct field_binding failed_fields[] = {
     REF_FIELDS(REQUIRED, struct step_failed),
     F_TEXT(REQUIRED, struct step_failed, error_name, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step_failed, error_message, MESSAGE_BYTES_MAX),
-    F_ENUM(OPTIONAL, struct step_failed, effect, symbols_effect, EFFECT_UNKNOWN),
+    F_ENUM(OPTIONAL, struct step_failed, effect, effect_names, EFFECT_UNKNOWN),
     F_U32(REQUIRED, struct step_failed, failure_count),
     BY_FIELD(struct step_failed),
 };
 static const struct field_binding timed_out_fields[] = {
     REF_FIELDS(REQUIRED, struct step_timed_out),
-    F_ENUM(OPTIONAL, struct step_timed_out, effect, symbols_effect, EFFECT_UNKNOWN),
+    F_ENUM(OPTIONAL, struct step_timed_out, effect, effect_names, EFFECT_UNKNOWN),
     F_U32(REQUIRED, struct step_timed_out, failure_count),
-    F_I64(REQUIRED, struct step_timed_out, complete_by),
+    F_TIME(REQUIRED, struct step_timed_out, complete_by),
     BY_FIELD(struct step_timed_out),
 };
 static const struct field_binding retry_fields[] = {
     REF_FIELDS(REQUIRED, struct step_retry_scheduled),
-    F_I64(REQUIRED, struct step_retry_scheduled, retry_at),
+    F_TIME(REQUIRED, struct step_retry_scheduled, retry_at),
     F_U32_AS("retrier", REQUIRED, struct step_retry_scheduled, retrier, RETRIERS_MAX - 1),
     F_U32(REQUIRED, struct step_retry_scheduled, retry),
 };
@@ -83,12 +76,12 @@ static const struct field_binding order_marked_fields[] = {
     F_TEXT(OPTIONAL, struct order_marked, step, NAME_BYTES_MAX),
 };
 static const struct field_binding rejected_fields[] = {
-    F_ENUM(REQUIRED, struct command_rejected, command, symbols_command_kind, 0),
+    F_ENUM(REQUIRED, struct command_rejected, command, command_kind_names, 0),
     F_TEXT(REQUIRED, struct command_rejected, code, ERROR_NAME_BYTES_MAX),
     REASON_FIELD(struct command_rejected),
     BY_FIELD(struct command_rejected),
     REF_FIELDS(OPTIONAL, struct command_rejected),
-    F_I64(OPTIONAL, struct command_rejected, due_at),
+    F_TIME(OPTIONAL, struct command_rejected, due_at),
 };
 static const struct field_binding ignored_fields[] = {
     REF_FIELDS(REQUIRED, struct report_ignored),
@@ -107,14 +100,14 @@ static const struct field_binding undecodable_fields[] = {
 
 static const struct field_binding queued_fields[] = {
     REF_FIELDS(REQUIRED, struct step_queued),
-    F_I64(REQUIRED, struct step_queued, queued_at),
-    F_I64(OPTIONAL, struct step_queued, retry_at),
+    F_TIME(REQUIRED, struct step_queued, queued_at),
+    F_TIME(OPTIONAL, struct step_queued, retry_at),
     REASON_FIELD(struct step_queued),
 };
 static const struct field_binding extended_fields[] = {
     REF_FIELDS(REQUIRED, struct step_extended),
     F_TEXT(REQUIRED, struct step_extended, action, NAME_BYTES_MAX),
-    F_I64(REQUIRED, struct step_extended, complete_by),
+    F_TIME(REQUIRED, struct step_extended, complete_by),
     F_TEXT(OPTIONAL, struct step_extended, progress, MESSAGE_BYTES_MAX),
     BY_FIELD(struct step_extended),
 };
@@ -164,10 +157,9 @@ const struct record_binding *event_binding(enum event_kind kind)
 
 enum event_kind event_kind_of(const char *name)
 {
-    for (int kind = EVENT_ORDER_ACCEPTED; kind < EVENT_KIND_COUNT; kind++)
-        if (strcmp(event_bindings[kind].name, name) == 0)
-            return (enum event_kind)kind;
-    return (enum event_kind)0;
+    uint32_t kind = 0;
+    (void)enum_names_find(&event_kind_names, text_of(name), &kind);
+    return (enum event_kind)kind;
 }
 
 static const struct field_binding decision_fields[] = {
@@ -177,9 +169,9 @@ static const struct field_binding decision_fields[] = {
     F_I64(REQUIRED, struct decision, command_time),
     F_TEXT(OPTIONAL, struct decision, order_id, ORDER_ID_BYTES_MAX),
     F_U64(OPTIONAL, struct decision, order_version),
-    F_ENUM(OPTIONAL, struct decision, order_state, symbols_order_state, ORDER_PENDING),
+    F_ENUM(OPTIONAL, struct decision, order_state, order_state_names, ORDER_PENDING),
     F_TEXT(OPTIONAL, struct decision, reply_to, TOPIC_BYTES_MAX),
-    F_I64(REQUIRED, struct decision, decided_at),
+    F_TIME(REQUIRED, struct decision, decided_at),
     F_I64_OR(struct decision, emitted_through, -1),
     {FIELD_AS("events", FIELD_EVENTS, REQUIRED, struct decision, events),
      .count = offsetof(struct decision, event_count), .limit = DECISION_EVENTS_MAX},

@@ -2,32 +2,6 @@
 /* Bindings of the order: as submitted, as accepted, and as a store's row. */
 #include "schemas/binding.h"
 
-#define SYMBOLS(table)                              \
-    {                                               \
-        (table), sizeof(table) / sizeof((table)[0]) \
-    }
-
-static const char *const priorities[] = {"high", "normal", "low"};
-static const char *const directions[] = {"do", "undo"};
-static const char *const effects[] = {"none", "applied", "unknown"};
-static const char *const order_states[] = {
-    "Pending", "Processing", "Processed", "Compensating", "Compensated", "Error",
-};
-static const char *const step_states[] = {
-    "Pending", "Processing", "Processed", "Error", "Compensated", "Skipped",
-};
-_Static_assert(sizeof(priorities) / sizeof(char *) == PRIORITY_COUNT, "all have a symbol");
-_Static_assert(sizeof(directions) / sizeof(char *) == DIRECTION_COUNT, "all have a symbol");
-_Static_assert(sizeof(effects) / sizeof(char *) == EFFECT_COUNT, "all have a symbol");
-_Static_assert(sizeof(order_states) / sizeof(char *) == ORDER_STATE_COUNT, "all have a symbol");
-_Static_assert(sizeof(step_states) / sizeof(char *) == STEP_STATE_COUNT, "all have a symbol");
-
-const struct symbols symbols_priority = SYMBOLS(priorities);
-const struct symbols symbols_direction = SYMBOLS(directions);
-const struct symbols symbols_effect = SYMBOLS(effects);
-const struct symbols symbols_order_state = SYMBOLS(order_states);
-const struct symbols symbols_step_state = SYMBOLS(step_states);
-
 static const struct field_binding line_fields[] = {
     F_TEXT(REQUIRED, struct order_line, sku, SKU_BYTES_MAX),
     F_TEXT(OPTIONAL, struct order_line, description, DESCRIPTION_BYTES_MAX),
@@ -44,7 +18,7 @@ static const struct field_binding details_fields[] = {
     F_ARRAY(OPTIONAL, struct order_details, lines, line_count, ORDER_LINES_MAX, binding_line),
     {FIELD_AS("attributes", FIELD_ATTRIBUTES, OPTIONAL, struct order_details, attributes),
      .count = offsetof(struct order_details, attribute_count), .limit = ORDER_ATTRIBUTES_MAX},
-    F_ENUM(OPTIONAL, struct order_details, priority, symbols_priority, PRIORITY_NORMAL),
+    F_ENUM(OPTIONAL, struct order_details, priority, priority_names, PRIORITY_NORMAL),
     F_TEXT(OPTIONAL, struct order_details, reply_to, TOPIC_BYTES_MAX),
     F_TEXT(REQUIRED, struct order_details, workflow, NAME_BYTES_MAX),
     F_U32(OPTIONAL, struct order_details, workflow_version),
@@ -59,25 +33,25 @@ const struct record_binding binding_submit_order =
 static const struct field_binding step_fields[] = {
     F_TEXT(REQUIRED, struct step, name, NAME_BYTES_MAX),
     F_TEXT(REQUIRED, struct step, agent, NAME_BYTES_MAX),
-    F_ENUM(REQUIRED, struct step, direction, symbols_direction, 0),
-    F_ENUM(REQUIRED, struct step, state, symbols_step_state, 0),
+    F_ENUM(REQUIRED, struct step, direction, direction_names, 0),
+    F_ENUM(REQUIRED, struct step, state, step_state_names, 0),
     F_U32(REQUIRED, struct step, attempt),
     F_U32(OPTIONAL, struct step, failure_count),
     F_TEXT(OPTIONAL, struct step, locked_by, WHO_BYTES_MAX),
-    F_I64(OPTIONAL, struct step, complete_by),
+    F_TIME(OPTIONAL, struct step, complete_by),
     F_I64(OPTIONAL, struct step, margin_ms),
-    F_I64(OPTIONAL, struct step, retry_at),
-    F_I64(OPTIONAL, struct step, queued_at),
-    F_ENUM(OPTIONAL, struct step, effect, symbols_effect, EFFECT_NONE),
-    F_ENUM(OPTIONAL, struct step, undo_effect, symbols_effect, EFFECT_NONE),
+    F_TIME(OPTIONAL, struct step, retry_at),
+    F_TIME(OPTIONAL, struct step, queued_at),
+    F_ENUM(OPTIONAL, struct step, effect, effect_names, EFFECT_NONE),
+    F_ENUM(OPTIONAL, struct step, undo_effect, effect_names, EFFECT_NONE),
     F_U32_AS("do_generation", OPTIONAL, struct step, generation[DIRECTION_DO], INT32_MAX),
     F_U32_AS("undo_generation", OPTIONAL, struct step, generation[DIRECTION_UNDO], INT32_MAX),
     {FIELD_AS("retries_used", FIELD_COUNTERS, OPTIONAL, struct step, retries_used),
      .limit = RETRIERS_MAX},
     F_U64(OPTIONAL, struct step, started_version),
     F_U64(OPTIONAL, struct step, completed_version),
-    F_I64(OPTIONAL, struct step, started_at),
-    F_I64(OPTIONAL, struct step, ended_at),
+    F_TIME(OPTIONAL, struct step, started_at),
+    F_TIME(OPTIONAL, struct step, ended_at),
     F_TEXT(OPTIONAL, struct step, output, STEP_OUTPUT_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES_MAX),
@@ -87,13 +61,13 @@ static const struct record_binding binding_step = BINDING("StepRow", struct step
 static const struct field_binding row_fields[] = {
     F_SUB(FIELD_RECORD, struct order, details, binding_order_details),
     F_U64(REQUIRED, struct order, version),
-    F_ENUM(REQUIRED, struct order, state, symbols_order_state, 0),
-    F_ENUM(OPTIONAL, struct order, error_from, symbols_order_state, 0),
-    F_I64(REQUIRED, struct order, accepted_at),
-    F_I64(REQUIRED, struct order, updated_at),
-    F_I64(OPTIONAL, struct order, complete_by),
+    F_ENUM(REQUIRED, struct order, state, order_state_names, 0),
+    F_ENUM(OPTIONAL, struct order, error_from, order_state_names, 0),
+    F_TIME(REQUIRED, struct order, accepted_at),
+    F_TIME(REQUIRED, struct order, updated_at),
+    F_TIME(OPTIONAL, struct order, complete_by),
     F_I64(OPTIONAL, struct order, margin_ms),
-    F_I64(OPTIONAL, struct order, ended_at),
+    F_TIME(OPTIONAL, struct order, ended_at),
     F_ARRAY(REQUIRED, struct order, steps, step_count, WORKFLOW_STEPS_MAX, binding_step),
     F_BOOL(OPTIONAL, struct order, alert_open),
     F_BOOL(OPTIONAL, struct order, cancelled),

@@ -5,19 +5,12 @@
 
 enum { SHORT_BYTES_MAX = 32 };
 
-static const char *const status_kinds[] = {
-    "Received", "StepChanged", "Processed", "Compensating", "Compensated",
-    "Error",    "Rejected",    "Repeated",  "Resumed",
-};
-_Static_assert(sizeof(status_kinds) / sizeof(char *) == STATUS_KIND_COUNT, "all have a symbol");
-const struct symbols symbols_status_kind = {status_kinds, STATUS_KIND_COUNT};
-
 #define ORDER_ID_FIELD(type) F_TEXT(REQUIRED, type, order_id, ORDER_ID_BYTES_MAX)
 #define BY_FIELD(type) F_TEXT(OPTIONAL, type, by, WHO_BYTES_MAX)
 #define REASON_FIELD(type) F_TEXT(OPTIONAL, type, reason, MESSAGE_BYTES_MAX)
 #define ATTEMPT_FIELDS(type)                      \
     F_TEXT(REQUIRED, type, step, NAME_BYTES_MAX), \
-        F_ENUM(REQUIRED, type, direction, symbols_direction, 0), F_U32(REQUIRED, type, attempt)
+        F_ENUM(REQUIRED, type, direction, direction_names, 0), F_U32(REQUIRED, type, attempt)
 
 /* ---- commands ---- */
 
@@ -34,25 +27,25 @@ static const struct field_binding report_fields[] = {
     F_TEXT(OPTIONAL, struct report_step, output, STEP_OUTPUT_BYTES_MAX),
     F_TEXT(OPTIONAL, struct report_step, error_name, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct report_step, error_message, MESSAGE_BYTES_MAX),
-    F_ENUM(OPTIONAL, struct report_step, effect, symbols_effect, EFFECT_UNKNOWN),
+    F_ENUM(OPTIONAL, struct report_step, effect, effect_names, EFFECT_UNKNOWN),
     F_TEXT(OPTIONAL, struct report_step, agent, NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct report_step, instance, WHO_BYTES_MAX),
 };
 static const struct field_binding recover_fields[] = {
     ORDER_ID_FIELD(struct recover_step),
     ATTEMPT_FIELDS(struct recover_step),
-    F_I64(REQUIRED, struct recover_step, complete_by),
+    F_TIME(REQUIRED, struct recover_step, complete_by),
     BY_FIELD(struct recover_step),
 };
 static const struct field_binding start_fields[] = {
     ORDER_ID_FIELD(struct start_step),
     ATTEMPT_FIELDS(struct start_step),
-    F_I64(REQUIRED, struct start_step, retry_at),
+    F_TIME(REQUIRED, struct start_step, retry_at),
     BY_FIELD(struct start_step),
 };
 static const struct field_binding time_out_fields[] = {
     ORDER_ID_FIELD(struct time_out_order),
-    F_I64(REQUIRED, struct time_out_order, complete_by),
+    F_TIME(REQUIRED, struct time_out_order, complete_by),
     BY_FIELD(struct time_out_order),
 };
 static const struct field_binding compensate_fields[] = {
@@ -69,13 +62,13 @@ static const struct field_binding resubmit_fields[] = {
 };
 static const struct field_binding expire_fields[] = {
     ORDER_ID_FIELD(struct expire_order),
-    F_I64(REQUIRED, struct expire_order, ended_at),
+    F_TIME(REQUIRED, struct expire_order, ended_at),
     BY_FIELD(struct expire_order),
 };
 static const struct field_binding extend_fields[] = {
     ORDER_ID_FIELD(struct extend_step),
     ATTEMPT_FIELDS(struct extend_step),
-    F_I64(REQUIRED, struct extend_step, complete_by),
+    F_TIME(REQUIRED, struct extend_step, complete_by),
     F_TEXT(OPTIONAL, struct extend_step, progress, MESSAGE_BYTES_MAX),
     F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES_MAX),
@@ -113,7 +106,7 @@ static const struct record_binding partition_reset =
 static const struct field_binding claim_fields[] = {
     F_UUID(struct claim, claim_id),
     F_TEXT(REQUIRED, struct claim, instance, WHO_BYTES_MAX),
-    F_I64(REQUIRED, struct claim, claimed_at),
+    F_TIME(REQUIRED, struct claim, claimed_at),
     F_I32(REQUIRED, struct claim, partition_count),
     {.name = "reset",
      .kind = FIELD_OPTIONAL,
@@ -142,14 +135,14 @@ static const struct record_binding step_output =
 static const struct field_binding request_fields[] = {
     ORDER_ID_FIELD(struct step_request),
     F_TEXT_AS("step", REQUIRED, struct step_request, ref.step, NAME_BYTES_MAX),
-    F_ENUM_AS("direction", REQUIRED, struct step_request, ref.direction, symbols_direction, 0),
+    F_ENUM_AS("direction", REQUIRED, struct step_request, ref.direction, direction_names, 0),
     F_U32_AS("attempt", REQUIRED, struct step_request, ref.attempt, INT32_MAX),
     F_U32(OPTIONAL, struct step_request, generation),
     F_TEXT(REQUIRED, struct step_request, agent, NAME_BYTES_MAX),
     F_TEXT(REQUIRED, struct step_request, action, NAME_BYTES_MAX),
     F_TEXT(REQUIRED, struct step_request, idempotency_key, IDEMPOTENCY_KEY_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step_request, do_key, IDEMPOTENCY_KEY_BYTES_MAX),
-    F_I64(REQUIRED, struct step_request, complete_by),
+    F_TIME(REQUIRED, struct step_request, complete_by),
     F_BOOL(OPTIONAL, struct step_request, extension),
     F_SUB(FIELD_POINTER, struct step_request, order, binding_order_details),
     F_ARRAY(OPTIONAL, struct step_request, outputs, output_count, WORKFLOW_STEPS_MAX, step_output),
@@ -162,7 +155,7 @@ static const struct record_binding step_request =
 
 static const struct field_binding change_fields[] = {
     ATTEMPT_FIELDS(struct step_change),
-    F_ENUM(REQUIRED, struct step_change, state, symbols_step_state, 0),
+    F_ENUM(REQUIRED, struct step_change, state, step_state_names, 0),
     F_TEXT(OPTIONAL, struct step_change, error_name, ERROR_NAME_BYTES_MAX),
 };
 static const struct record_binding step_change =
@@ -170,10 +163,10 @@ static const struct record_binding step_change =
 
 static const struct field_binding status_fields[] = {
     ORDER_ID_FIELD(struct status_update),
-    F_ENUM(REQUIRED, struct status_update, kind, symbols_status_kind, 0),
-    F_ENUM(OPTIONAL, struct status_update, order_state, symbols_order_state, ORDER_PENDING),
+    F_ENUM(REQUIRED, struct status_update, kind, status_kind_names, 0),
+    F_ENUM(OPTIONAL, struct status_update, order_state, order_state_names, ORDER_PENDING),
     F_U64(OPTIONAL, struct status_update, order_version),
-    F_I64(REQUIRED, struct status_update, decided_at),
+    F_TIME(REQUIRED, struct status_update, decided_at),
     F_I32(REQUIRED, struct status_update, command_partition),
     F_I64(REQUIRED, struct status_update, command_offset),
     F_TEXT(OPTIONAL, struct status_update, code, ERROR_NAME_BYTES_MAX),
@@ -193,7 +186,7 @@ static const struct field_binding alert_fields[] = {
     F_U64(OPTIONAL, struct operator_alert, order_version),
     F_I32(REQUIRED, struct operator_alert, partition),
     F_I64_OR(struct operator_alert, command_offset, -1),
-    F_I64(REQUIRED, struct operator_alert, decided_at),
+    F_TIME(REQUIRED, struct operator_alert, decided_at),
 };
 static const struct record_binding operator_alert =
     BINDING("OperatorAlert", struct operator_alert, alert_fields);
@@ -206,7 +199,7 @@ static const struct field_binding workflow_fields[] = {
     F_TEXT(REQUIRED, struct workflow_definition, source, WORKFLOW_BYTES_MAX),
     F_TEXT(REQUIRED, struct workflow_definition, format, SHORT_BYTES_MAX),
     F_TEXT(OPTIONAL, struct workflow_definition, deployed_by, WHO_BYTES_MAX),
-    F_I64(OPTIONAL, struct workflow_definition, deployed_at),
+    F_TIME(OPTIONAL, struct workflow_definition, deployed_at),
 };
 static const struct record_binding workflow_definition =
     BINDING("WorkflowDefinition", struct workflow_definition, workflow_fields);
@@ -225,7 +218,7 @@ static const struct field_binding health_fields[] = {
     F_TEXT(OPTIONAL, struct agent_health, version, WHO_BYTES_MAX),
     F_TEXT(OPTIONAL, struct agent_health, last_error, MESSAGE_BYTES_MAX),
     F_I64(OPTIONAL, struct agent_health, heartbeat_ms),
-    F_I64(REQUIRED, struct agent_health, reported_at),
+    F_TIME(REQUIRED, struct agent_health, reported_at),
 };
 static const struct record_binding agent_health =
     BINDING("AgentHealth", struct agent_health, health_fields);
@@ -233,17 +226,17 @@ static const struct record_binding agent_health =
 static const char *const leadership_kinds[] = {"candidate", "claim", "renew", "release"};
 _Static_assert(sizeof(leadership_kinds) / sizeof(char *) == LEADERSHIP_KIND_COUNT,
                "all have a symbol");
-static const struct symbols symbols_leadership_kind = {leadership_kinds, LEADERSHIP_KIND_COUNT};
+static const struct enum_names leadership_kind_names = ENUM_NAMES(leadership_kinds);
 static const struct field_binding leadership_fields[] = {
     F_TEXT(REQUIRED, struct leadership, role, NAME_BYTES_MAX),
-    F_ENUM(REQUIRED, struct leadership, kind, symbols_leadership_kind, 0),
+    F_ENUM(REQUIRED, struct leadership, kind, leadership_kind_names, 0),
     F_TEXT(REQUIRED, struct leadership, instance, WHO_BYTES_MAX),
     F_UUID(struct leadership, candidate_id),
     F_U32(OPTIONAL, struct leadership, rank),
     F_I64_OR(struct leadership, term, -1),
     F_I64(REQUIRED, struct leadership, lease_ms),
-    F_I64(OPTIONAL, struct leadership, progress_at),
-    F_I64(REQUIRED, struct leadership, said_at),
+    F_TIME(OPTIONAL, struct leadership, progress_at),
+    F_TIME(REQUIRED, struct leadership, said_at),
     REASON_FIELD(struct leadership),
 };
 static const struct record_binding leadership =

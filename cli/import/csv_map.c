@@ -241,11 +241,10 @@ static enum error_class read_priority(struct csv_order_row *row, struct error *r
     row->priority = PRIORITY_NORMAL;
     if (text_empty(text))
         return ERROR_OK;
-    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        if (text_equal(text, text_of(priority_name((enum priority)priority)))) {
-            row->priority = (enum priority)priority;
-            return ERROR_OK;
-        }
+    uint32_t priority;
+    if (enum_names_find(&priority_names, text, &priority)) {
+        row->priority = (enum priority)priority;
+        return ERROR_OK;
     }
     return error_set(ret_error, ERROR_REJECT, "BadRow",
                      "priority \"%.*s\" is not high, normal or low", TEXT_ARG(text));

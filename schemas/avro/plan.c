@@ -124,7 +124,7 @@ static void compile_default(struct compiler *compiler, const struct field_bindin
 }
 
 static void compile_enum(struct compiler *compiler, const struct avro_type *type,
-                         const struct symbols *symbols, struct op *op)
+                         const struct enum_names *symbols, struct op *op)
 {
     assert(symbols->count < ENUM_UNKNOWN);
     uint8_t *values = arena_bytes(compiler->arena, type->count);

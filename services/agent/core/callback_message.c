@@ -89,10 +89,9 @@ static enum error_class read_failed(const json_t *body, struct arena *arena,
     said->error_message = agent_message(message, arena);
     if (!take_string(body, "effect", arena, &effect))
         effect = TEXT("");
-    for (int i = 0; i < EFFECT_COUNT; i++) {
-        if (!text_equal(effect, text_of(effect_name((enum effect)i))))
-            continue;
-        said->effect = (enum effect)i;
+    uint32_t value;
+    if (enum_names_find(&effect_names, effect, &value)) {
+        said->effect = (enum effect)value;
         return ERROR_OK;
     }
     return bad(ret_error, "effect: none, applied or unknown is wanted");
