@@ -78,7 +78,7 @@ CLI_NOUNS(CLI_DECLARE_NOUN)
 extern const struct cli_noun *const cli_nouns[];
 extern const size_t cli_nouns_count;
 
-/* The name of every verb that exits with a code which is special to it is in docs/operations.md. */
+/* docs/reference/errors.md names every verb that has an exit code of its own. */
 
 enum cli_output { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_JSONL, CLI_OUTPUT_COUNT };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The lifecycles of orders and steps, as tables: one row per state, one bit per state that may
- * follow. docs/state-machines.md shows them. */
+ * follow. docs/reference/state-machines.md shows them. */
 #include "engine/lifecycle.h"
 
 #include <assert.h>

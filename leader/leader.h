@@ -29,7 +29,7 @@
  *   lead, though the process renews. Report it for work done, not from a timer.
  * - End soon when you are told to. Until your task has ended this process does not lead again.
  *
- * docs/leader-election.md has the strategies, what detection costs, and why it is safe. */
+ * docs/use/leader-election.md has the strategies, what detection costs, and why it is safe. */
 #ifndef LEADER_LEADER_H
 #define LEADER_LEADER_H
 

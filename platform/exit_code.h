@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The exit codes of `reeve` and its services (sysexits.h's numbers). Documented in
- * docs/operations.md. */
+ * docs/reference/errors.md. */
 #ifndef PLATFORM_EXIT_CODE_H
 #define PLATFORM_EXIT_CODE_H
 

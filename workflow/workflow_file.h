@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workflow files: YAML or JSON text -> a compiled workflow, with every mistake explained by line
- * and column. docs/workflows.md is the users' reference. */
+ * and column. docs/use/workflows.md is the users' reference. */
 #ifndef WORKFLOW_WORKFLOW_FILE_H
 #define WORKFLOW_WORKFLOW_FILE_H
 

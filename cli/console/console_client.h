@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the console's API (docs/console-api.md). Blocking: a command waits for its answer. */
+/* Calls the console's API (docs/reference/console-api.md). Blocking: a command waits for its
+ * answer. */
 #ifndef CLI_CONSOLE_CONSOLE_CLIENT_H
 #define CLI_CONSOLE_CONSOLE_CLIENT_H
 

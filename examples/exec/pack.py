@@ -6,9 +6,9 @@
         --agent-exec-command "/usr/bin/python3 examples/exec/pack.py /var/lib/packer"
 
 The agent runs it once for each call: the request is on stdin, the answer goes to stdout, the exit
-code is the outcome (docs/agents.md). A box is a file named after the idempotency key. Asked twice,
-it answers the same; an undo of what was never packed succeeds, and a box that was undone is never
-packed again.
+code is the outcome (docs/use/agents.md). A box is a file named after the idempotency key. Asked
+twice, it answers the same; an undo of what was never packed succeeds, and a box that was undone is
+never packed again.
 """
 
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Avro single-object encoding over Debian's python3-avro: what a stranger needs of Avro to talk to
+"""Avro single-object encoding over Debian's python3-avro: what a client needs of Avro to talk to
 reeve, in one page.
 
 A record on the wire is C3 01, the 8 bytes of its schema's fingerprint (little-endian), and the Avro

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the client without Kafka: python3 -m unittest discover -s examples/stranger"""
+"""Tests of the client without Kafka: python3 -m unittest discover -s examples/third_party_client"""
 
 import contextlib
 import datetime

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API's questions. docs/console-api.md is the users' reference. */
+/* The API's questions. docs/reference/console-api.md is the users' reference. */
 #include "services/console/agents.h"
 #include "services/console/console.h"
 #include "services/console/params.h"

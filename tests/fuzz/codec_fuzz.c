@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: bytes from strangers into the codec. The first byte chooses
+/* libFuzzer: untrusted bytes into the codec. The first byte chooses
  *   0 .. kinds - 1   a body under one of our schemas: what decodes is written and read again
  *   254              a record as it is, frame and all
  *   255              the text of a schema, and after its first NUL a body under it

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz-codec CORPUS: bytes and schemas from strangers.
+# fuzz-codec CORPUS: untrusted bytes and schemas.
 
 reeve_fuzz(codec SOURCES codec_fuzz.c LIBS reeve-schemas reeve-engine)

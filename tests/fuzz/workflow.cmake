@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz-workflow CORPUS: workflow files from strangers. examples/workflows is a good corpus to begin
+# fuzz-workflow CORPUS: untrusted workflow files. examples/workflows is a good corpus to begin
 # with, workflow.dict a good dictionary.
 
 reeve_fuzz(workflow SOURCES workflow_fuzz.c LIBS reeve-workflow)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A workflow file from a stranger: refused with problems that make sense, or compiled into what
+/* An untrusted workflow file: refused with problems that make sense, or compiled into what
  * prints and compiles to the same. JSON when it begins with a brace. */
 #include "workflow/scratch.h"
 #include "workflow/workflow_file.h"

@@ -280,7 +280,8 @@ class ComposeTest(unittest.TestCase):
                       self.reeve("topics", "check", "--app", "web"))
 
     def test_an_order_by_http(self):
-        order = json.loads((ROOT / "examples/stranger/order.json").read_text(encoding="utf-8"))
+        path = ROOT / "examples/third_party_client/order.json"
+        order = json.loads(path.read_text(encoding="utf-8"))
         order.pop("reply_to", None)
         answer = json.loads(self.fetch("http://127.0.0.1:8070/orders", json.dumps(order)))
         self.assertEqual(answer["order_id"], order["order_id"])

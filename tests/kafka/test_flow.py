@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Orders from their submission to their end: steps in the order of the workflow, side by side where
 it says so, each with what was recorded about it; statuses on the application's own reply topic; a
-stranger's client with nothing but the .avsc files."""
+third-party client with nothing but the .avsc files."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ from lib import paths
 from lib.stage import MARGIN_MS, StageTest
 
 WORKFLOWS = paths.ROOT / "examples" / "workflows"
-STRANGER = paths.ROOT / "examples" / "stranger"
+CLIENT = paths.ROOT / "examples" / "third_party_client"
 
 
 class FlowTest(StageTest):
@@ -137,21 +137,21 @@ class FlowTest(StageTest):
         for name in names:
             self.assertEqual(len(self.stage.find(name, "OrderProcessed")), 1)
 
-    def test_a_stranger_submits_and_follows_an_order(self):
+    def test_a_third_party_client_submits_and_follows_an_order(self):
         def run(order_id, *options):
             return subprocess.run(
-                ["/usr/bin/python3", "-B", str(STRANGER / "submit.py"), "--app", "web",
+                ["/usr/bin/python3", "-B", str(CLIENT / "submit.py"), "--app", "web",
                  "--bootstrap", self.stage.broker.bootstrap, "--prefix", self.stage.cluster.prefix,
-                 "--order-id", order_id, *options, str(STRANGER / "order.json")],
+                 "--order-id", order_id, *options, str(CLIENT / "order.json")],
                 capture_output=True, text=True, timeout=60, check=False)
 
-        done = run("flow-stranger-1")
+        done = run("flow-client-1")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = [line.split(" ", 2)[2] for line in done.stdout.splitlines()]
         self.assertTrue(lines[0].startswith("v1 Received (Processing)"), lines)
         self.assertTrue(lines[-1].startswith("v5 Processed (Processed)"), lines)
-        self.shop.fault("payment", "decline", "flow-stranger-2", action="TakePayment")
-        self.assertEqual(run("flow-stranger-2").returncode, 3)
+        self.shop.fault("payment", "decline", "flow-client-2", action="TakePayment")
+        self.assertEqual(run("flow-client-2").returncode, 3)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The front door on a real broker: what strangers write to the submissions topic, sound or not,
-what they send by HTTP, and crashes in between. Only the submission service runs: what comes out is
-commands, dead letters and `Rejected` statuses."""
+"""Submission on a real broker: what third-party clients write to its topic, sound or not, what they
+send by HTTP, and crashes in between. Only the submission service runs, so the result is commands,
+dead letters and `Rejected` statuses."""
 
 import contextlib
 import decimal
@@ -204,7 +204,7 @@ class WriterTest(SubmissionCase):
             self.assertEqual(command.type, "SubmitOrder")
             self.assertEqual(command.value["workflow_version"], 1)
             self.assertEqual(len(command.value["content_hash"]), 16)
-        # The same partition as the murmur2 partitioner of strangers' clients.
+        # The same partition as the murmur2 partitioner of third-party clients.
         self.cluster.topic_create("probe", partitions=self.cluster.partitions)
         probe = dict(zip(ids, self.cluster.produce("probe", [(i, b"x") for i in ids])))
         for command in commands:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stranger's client of examples/stranger on a real broker. Here fastavro stands in for reeve:
+"""The client of examples/third_party_client on a real broker. Here fastavro stands in for reeve:
 two independent Avro implementations have to agree on every byte, in both directions."""
 
 import subprocess
@@ -9,10 +9,10 @@ import unittest
 from lib import Broker, Cluster, paths, wait_for
 from lib.records import local_schemas
 
-STRANGER = paths.ROOT / "examples" / "stranger"
+CLIENT = paths.ROOT / "examples" / "third_party_client"
 
 
-class StrangerTest(unittest.TestCase):
+class ThirdPartyClientTest(unittest.TestCase):
     def setUp(self):
         broker = Broker.shared()
         self.addCleanup(broker.stop)
@@ -21,9 +21,9 @@ class StrangerTest(unittest.TestCase):
 
     def submit(self, *options):
         process = subprocess.Popen(
-            ["/usr/bin/python3", "-B", str(STRANGER / "submit.py"), "--app", "web",
+            ["/usr/bin/python3", "-B", str(CLIENT / "submit.py"), "--app", "web",
              "--bootstrap", self.cluster.broker.bootstrap, "--prefix", self.cluster.prefix,
-             *options, str(STRANGER / "order.json")],
+             *options, str(CLIENT / "order.json")],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.addCleanup(process.kill)
         return process

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/operations.md shows the table of `reeve config --docs`, and metrics that exist.
+"""docs/operate/running.md shows the table of `reeve config --docs`, and metrics that exist.
 
     REEVE_BUILD_DIR=build/gcc python3 tests/unit/test_operations_doc.py --write
 """
@@ -14,7 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
-PAGE = ROOT / "docs" / "operations.md"
+PAGE = ROOT / "docs" / "operate" / "running.md"
 BLOCK = re.compile(r"<!-- config -->\n.*?<!-- end -->", re.DOTALL)
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exec agent: one run of a program for each try. docs/agents.md says what the program finds and
- * what its exit code means. */
+/* The exec agent: one run of a program for each try. docs/use/agents.md says what the program
+ * finds and what its exit code means. */
 #ifndef SERVICES_AGENT_KINDS_EXEC_AGENT_H
 #define SERVICES_AGENT_KINDS_EXEC_AGENT_H
 

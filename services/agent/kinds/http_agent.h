@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The ready-made HTTP agent: each try is a POST of JSON to <agent.http.url>/<action>.
- * examples/services/README.md says what a remote service gets, and what it has to promise. */
+ * docs/use/remote-services.md says what a remote service gets, and what it has to promise. */
 #ifndef SERVICES_AGENT_KINDS_HTTP_AGENT_H
 #define SERVICES_AGENT_KINDS_HTTP_AGENT_H
 

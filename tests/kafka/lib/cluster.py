@@ -102,7 +102,7 @@ class Cluster:
         return records.read_topic(self.broker.bootstrap, self.topic(name), partitions=partitions)
 
     def produce(self, name, messages, seconds=30):
-        """Appends (key, bytes[, headers]) by a stranger's client; returns (partition, offset)s."""
+        """Appends (key, bytes[, headers]) as a third-party client; returns (partition, offset)s."""
         producer = confluent_kafka.Producer({
             "bootstrap.servers": self.broker.bootstrap, "acks": "all",
             "enable.idempotence": True, "partitioner": "murmur2_random",

@@ -137,7 +137,7 @@ class Crowd:
                 "workflow_version": 0, "traceparent": "", "content_hash": None, **more}
 
     def submit(self, count=1, workflow="crowd", partition=None):
-        """The ids of new orders, from a stranger's client."""
+        """The ids of new orders, from a third-party client."""
         names = [self.name_for(partition) for _ in range(count)]
         self.cluster.produce("submissions", [
             (name, records.local_schemas().encode("SubmitOrder", self.order(name, workflow)))

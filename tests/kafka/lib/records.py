@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of reeve's topics, decoded by an independent Avro implementation (fastavro) with the
-schemas/*.avsc files alone, as a stranger would do it."""
+schemas/*.avsc files alone, as a third-party client would."""
 
 import dataclasses
 import functools

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/state-machines.md shows the tables of engine/lifecycle.c: it holds them as they are made
- * here. */
+/* docs/reference/state-machines.md shows the tables of engine/lifecycle.c as they are made here. */
 #include "engine/lifecycle.h"
 #include "tests/lib/engine_print.h"
 
@@ -16,7 +15,7 @@ static char *read_document(void)
     if (root == NULL)
         cr_skip_test("REEVE_SOURCE_DIR does not name the tree");
     char path[1024];
-    snprintf(path, sizeof(path), "%s/docs/state-machines.md", root);
+    snprintf(path, sizeof(path), "%s/docs/reference/state-machines.md", root);
     FILE *file = fopen(path, "rb");
     cr_assert(file != NULL, "%s", path);
     char *document = calloc(1, 64 * 1024);
@@ -29,7 +28,8 @@ static char *read_document(void)
 static void expect_table(const char *table)
 {
     char *document = read_document();
-    cr_expect(strstr(document, table) != NULL, "docs/state-machines.md should hold:\n%s", table);
+    cr_expect(strstr(document, table) != NULL, "docs/reference/state-machines.md should hold:\n%s",
+              table);
     free(document);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/records.md shows the records of schemas/*.avsc: its tables are made from them.
+"""docs/reference/records.md shows the records of schemas/*.avsc: its tables are made from them.
 
     python3 tests/unit/schemas/test_records_doc.py --write      after a change to a schema
 
@@ -15,7 +15,7 @@ import sys
 import unittest
 
 ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[3])
-PAGE = ROOT / "docs" / "records.md"
+PAGE = ROOT / "docs" / "reference" / "records.md"
 BLOCK = re.compile(r"<!-- ([A-Z]\w+) -->\n.*?<!-- end -->", re.DOTALL)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users copy has to be right: the example workflows, and those in docs/workflows.md."""
+"""What users copy has to be right: the example workflows, and those in docs/use/workflows.md."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ class WorkflowExamplesTest(unittest.TestCase):
         self.assertEqual(lint(*files), (0, ""))
 
     def test_the_manual_shows_files_that_work(self):
-        text = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "use" / "workflows.md").read_text(encoding="utf-8")
         blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
         self.assertGreaterEqual(len(blocks), 4)
         with tempfile.TemporaryDirectory() as folder:
@@ -43,7 +43,7 @@ class WorkflowExamplesTest(unittest.TestCase):
                     self.assertEqual(lint(path), (0, ""))
 
     def test_the_manual_shows_what_lint_says(self):
-        text = (ROOT / "docs" / "workflows.md").read_text(encoding="utf-8")
+        text = (ROOT / "docs" / "use" / "workflows.md").read_text(encoding="utf-8")
         section = text.split("## What lint says")[1]
         bad = re.search(r"^```yml\n(.*?)^```", section, re.MULTILINE | re.DOTALL).group(1)
         said = "".join(re.findall(r"^    (bad\.yaml:.*\n)", section, re.MULTILINE))
