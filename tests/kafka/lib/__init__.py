@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests on real Kafka share. It knows reeve from outside only: its command line, its
-topics, its schemas, its HTTP endpoints. See tests/README.md."""
+"""The library of the tests on real Kafka. It uses reeve from outside only: its command line,
+topics, schemas and HTTP endpoints. See tests/README.md."""
 
 from .broker import Broker
 from .checker import check

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real brokers, through scripts/kafka."""
+"""Real brokers, run by scripts/kafka."""
 
 import os
 import pathlib
@@ -9,14 +9,13 @@ from . import paths
 
 
 class Broker:
-    """A Kafka cluster of one or three brokers; REEVE_TEST_NODES says how many where the test does
-    not.
+    """A Kafka cluster of one or three brokers; REEVE_TEST_NODES sets the default.
 
-    Broker.shared() is the one that the runner started for this test program. A test that kills
-    brokers, or that wants three, starts its own: `with Broker(nodes=3) as broker:`; its file then
-    says OWN_BROKERS = True, so that the runner starts none. `controller`: the cluster's metadata is
-    kept by one more node, so that brokers may die without it. `properties`: lines for the brokers'
-    server.properties, as `scripts/kafka --properties` takes them.
+    Broker.shared() is the cluster that the runner started for this test program. A test that kills
+    brokers, or needs three, starts its own with `with Broker(nodes=3) as broker:`; its file then
+    sets OWN_BROKERS = True, so that the runner starts none. `controller`: a separate node is the
+    controller, so that it survives when brokers are killed. `properties`: lines for the brokers'
+    server.properties, in the format of `scripts/kafka --properties`.
     """
 
     def __init__(self, nodes=None, folder=None, controller=False, properties=None):
@@ -32,7 +31,7 @@ class Broker:
 
     @classmethod
     def shared(cls):
-        """The runner's broker; started here if a person runs the test file by hand."""
+        """The runner's broker; started here when the test file is run by hand."""
         if "REEVE_BOOTSTRAP" not in os.environ:
             return cls()
         broker = cls.__new__(cls)
@@ -56,7 +55,7 @@ class Broker:
         self._kafka("kill", "--node", str(node))
 
     def restart(self, node=None):
-        """Starts that node, or those that do not run, with data and ports; returns when they
+        """Starts that node, or all that are down, with their old data and ports; returns when they
         answer."""
         self._kafka("start", *(["--node", str(node)] if node else []))
 

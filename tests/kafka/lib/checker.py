@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the records of a cluster's topics against the rules of reeve, without a line of its code.
+"""Checks the records of a cluster's topics against the rules of reeve, sharing no code with it.
 
-    findings = check(cluster)                  # [] is what a test wants
-    findings = check(cluster, at_rest=False)   # while orders are still under way
+    findings = check(cluster)                  # a test expects []
+    findings = check(cluster, at_rest=False)   # while orders are in progress
 
-Written from the protocol (who may decide) and the pattern (what an order may do), not from the
-engine. Each finding begins with the rule that it breaks.
+It follows the protocol (which Decisions count) and the pattern (what an order may do), not the
+engine's source. Each finding begins with the rule that was broken.
 """
 
 import collections
@@ -15,7 +15,7 @@ UNCHANGED = {"CommandRejected", "ReportIgnored", "SubmissionRepeated", "CommandD
 
 
 def murmur2(data):
-    """Kafka's hash of keys, as its Java client has it."""
+    """The hash of keys in Kafka's Java client."""
     mask = 0xFFFFFFFF
     m, h = 0x5BD1E995, (0x9747B28C ^ len(data)) & mask
     whole = len(data) & ~3
@@ -57,7 +57,7 @@ class Step:
         self.completed = None  # order version at which the effect became applied
         self.state = "Pending"
         self.generation = 0  # of the do
-        self.agent = None  # that was last asked
+        self.agent = None  # the agent of the latest attempt
         self.queued = {"do": None, "undo": None}  # queued_at
 
     def running(self, direction):
@@ -101,7 +101,7 @@ class Checker:
     def find(self, rule, offset, text):
         self.findings.append(f"{rule}: events[{self.partition}]@{offset}: {text}")
 
-    # ---- who may decide ----
+    # ---- which Decisions count ----
 
     def record(self, record):
         value, kind = record.value, record.type
@@ -125,13 +125,13 @@ class Checker:
 
     def decision(self, decision, offset):
         if decision["command_offset"] != self.next_command:
-            self.find("I12", offset, f"command {decision['command_offset']} is decided where "
-                                     f"{self.next_command} was next")
+            self.find("I12", offset, f"command {decision['command_offset']} is decided; "
+                                     f"the next one was {self.next_command}")
         self.next_command = decision["command_offset"] + 1
         self.consumed[decision["command_offset"]] = decision["command_time"]
         self.admitted[offset] = decision
         if decision["decided_at"] < self.decided_at:
-            self.find("I8", offset, "decided_at runs backwards")
+            self.find("I8", offset, "decided_at goes backwards")
         self.decided_at = decision["decided_at"]
         names = [event["_type"] for event in decision["events"]]
         self.counts.update(names)
@@ -166,14 +166,14 @@ class Checker:
             self.find("I1", offset, f"{key} is {order.state} with alert open = {order.alert_open}")
 
     def expired(self, order, decision, offset):
-        """It ends the order for good: what comes now under its id is another one."""
+        """The order is gone: later events with its id belong to another order."""
         if order.state not in ENDED:
             self.find("I1", offset, f"{order.key} expires, but is {order.state}")
         if decision["order_state"] != order.state:
             self.find("I3", offset, f"{order.key} expires as {decision['order_state']}, was "
                                     f"{order.state}")
         if not decision["events"][0]["by"]:
-            self.find("I18", offset, f"{order.key}: nobody asked to expire it")
+            self.find("I18", offset, f"{order.key}: expired, without naming who requested it")
         del self.orders[order.key]
 
     # ---- what an order may do ----
@@ -204,17 +204,17 @@ class Checker:
         if direction == "undo":
             self.undo_starts(order, step, offset)
         if step.agent not in (None, event["agent"]) and step.effect != "none":
-            self.find("I11", offset, f"{order.key}/{step.name}: {direction} asks {event['agent']}, "
-                                     f"but {step.agent} may have applied it")
+            self.find("I11", offset, f"{order.key}/{step.name}: {direction} goes to "
+                                     f"{event['agent']}, but {step.agent} may have applied it")
         if step.queued[direction] is not None and not event["routing_reason"]:
-            self.find("I18", offset, f"{order.key}/{step.name}: was queued, and nothing says why "
-                                     "it starts")
+            self.find("I18", offset, f"{order.key}/{step.name}: was queued and starts without a "
+                                     "routing reason")
         step.agent, step.queued[direction] = event["agent"], None
         attempts.append(Attempt(event, decision, offset))
         step.state = "Processing"
 
     def on_StepQueued(self, order, decision, event, offset):
-        """Marks that it waits, and nothing else."""
+        """The step waits for an agent; nothing else changes."""
         step, direction = order.step(event["step"]), event["direction"]
         name = f"{order.key}/{step.name}"
         if event["attempt"] != len(step.attempts[direction]):
@@ -225,12 +225,12 @@ class Checker:
         if direction == "do" and (order.compensating or step.state != "Pending"):
             self.find("I9", offset, f"{name}: {direction} queued out of turn, {step.state}")
         if direction == "undo" and (not order.compensating or step.effect == "none"):
-            self.find("I9", offset, f"{name}: nothing is to be undone, yet it is queued")
+            self.find("I9", offset, f"{name}: an undo is queued, but there is nothing to undo")
         since = step.queued[direction]
         if event["queued_at"] != (decision["decided_at"] if since is None else since):
-            self.find("I3", offset, f"{name}: queued_at {event['queued_at']}, first it was {since}")
+            self.find("I3", offset, f"{name}: queued_at {event['queued_at']}, was {since}")
         if event["retry_at"] != 0 and event["retry_at"] <= decision["decided_at"]:
-            self.find("I10", offset, f"{name}: queued until a time that is over")
+            self.find("I10", offset, f"{name}: queued until a time in the past")
         if not event["reason"]:
             self.find("I18", offset, f"{name}: queued without a reason")
         step.queued[direction] = event["queued_at"]
@@ -241,8 +241,8 @@ class Checker:
         step, direction = order.step(event["step"]), event["direction"]
         attempts = step.attempts[direction]
         if not step.running(direction) or attempts[-1].number != event["attempt"]:
-            self.find("I7", offset, f"{order.key}/{step.name}: attempt {event['attempt']} has more "
-                                    "time, but it does not run")
+            self.find("I7", offset, f"{order.key}/{step.name}: attempt {event['attempt']} is "
+                                    "extended but not running")
             return
         if event["complete_by"] <= attempts[-1].complete_by:
             self.find("I3", offset, f"{order.key}/{step.name}: extended to an earlier time")
@@ -254,9 +254,9 @@ class Checker:
         if any(other.running("do") for other in order.steps.values()):
             self.find("I9", offset, f"{order.key}: an undo starts while a forward attempt may run")
         if any(other.running("undo") for other in order.steps.values()):
-            self.find("I9", offset, f"{order.key}: two undos at once")
+            self.find("I9", offset, f"{order.key}: two undos run at the same time")
         if step.effect == "none":
-            self.find("I9", offset, f"{order.key}/{step.name}: nothing was applied, yet undone")
+            self.find("I9", offset, f"{order.key}/{step.name}: undone, but nothing was applied")
         if step.name not in order.undone:
             order.undone.append(step.name)
             done_before = [order.steps[name] for name in order.undone[:-1]]
@@ -268,7 +268,7 @@ class Checker:
         attempts = step.attempts[direction]
         if not attempts or attempts[-1].number != event["attempt"] or attempts[-1].outcome:
             self.find("I6", offset, f"{order.key}/{step.name}: {name} of attempt "
-                                    f"{event['attempt']}, which does not run")
+                                    f"{event['attempt']}, which is not running")
             return step, None
         attempts[-1].outcome = name
         return step, attempts[-1]
@@ -328,9 +328,9 @@ class Checker:
         step.failures[event["direction"]] = 0
         step.state = "Pending"
         if event["direction"] == "do" and event["generation"] != step.generation:
-            step.effect, step.generation = "none", event["generation"]  # as the operator knows
+            step.effect, step.generation = "none", event["generation"]  # the operator has checked
         if not event["by"]:
-            self.find("I18", offset, f"{order.key}: nobody resubmitted {step.name}")
+            self.find("I18", offset, f"{order.key}: {step.name} resubmitted, but not by whom")
 
     def on_CompensationStarted(self, order, decision, event, offset):
         order.compensating = True
@@ -376,7 +376,7 @@ def fold(records, count):
 
 
 def check_effects(cluster, checkers, topics):
-    """I13: no request, status or alert that no admitted Decision explains."""
+    """I13: an admitted Decision explains every request, status and alert."""
     findings = []
     explained = {}
     for number, checker in checkers.items():
@@ -404,7 +404,7 @@ def check_effects(cluster, checkers, topics):
 
 
 def check_statuses(cluster, checkers, topic):
-    """I15: on that reply topic, each Decision that names it has its status, whatever crashed."""
+    """I15: each Decision that names this reply topic has its status there, whatever crashed."""
     name = cluster.topic(topic)
     seen = {(r.value["command_partition"], r.value["command_offset"])
             for r in cluster.read_topic(topic) if r.type == "StatusUpdate"}
@@ -424,8 +424,8 @@ def check_statuses(cluster, checkers, topic):
 
 
 def check(cluster, at_rest=True, effects=(), replies=()):
-    """All findings. `effects`: request and reply topics to explain; `replies`: reply topics on
-    which nothing may be missing."""
+    """All findings. `effects`: request and reply topics whose records must be explained; `replies`:
+    reply topics on which no status may be missing."""
     checkers = fold(cluster.read_topic("events"), cluster.partitions)
     findings = []
     commands = {(r.partition, r.offset): r.timestamp_ms for r in cluster.read_topic("commands")}
@@ -434,7 +434,7 @@ def check(cluster, at_rest=True, effects=(), replies=()):
             checker.at_rest()
         for offset, time in checker.consumed.items():
             if commands.get((number, offset), time) != time:
-                checker.find("I12", offset, "command_time is not that record's time")
+                checker.find("I12", offset, "command_time differs from the time of that record")
         if at_rest and not checker.reset:
             missing = [o for (p, o) in commands if p == number and o not in checker.consumed]
             if missing:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of topics on a broker and the services that work on them."""
+"""A set of topics on a broker and the services that use them."""
 
 import json
 import subprocess
@@ -13,14 +13,14 @@ from .waiting import wait_for
 
 
 class Cluster:
-    """Topics under a prefix of their own, and reeve's processes on them.
+    """Topics under their own prefix, and reeve's processes on them.
 
         with Cluster(Broker.shared(), partitions=2) as cluster:
             cluster.topics_apply()
             scheduler = cluster.add("scheduler")
             cluster.wait_for_records("events", lambda records: len(records) == 3)
 
-    At the end of the block everything that still runs is killed.
+    At the end of the block every process that is still running is killed.
     """
 
     def __init__(self, broker, partitions=4, properties=None):
@@ -55,7 +55,7 @@ class Cluster:
         return json.loads(self.reeve(*arguments, "--output", "json", **options).stdout)
 
     def topics_apply(self, *applications):
-        self.reeve("topics", "apply", *(word for name in applications for word in ("--app", name)))
+        self.reeve("topics", "apply", *(flag for name in applications for flag in ("--app", name)))
 
     def workflow_deploy(self, path):
         self.reeve("workflow", "deploy", path)
@@ -88,7 +88,7 @@ class Cluster:
         return f"{self.prefix}.{name}"
 
     def topic_create(self, name, partitions=1, config=None):
-        """A topic that `topics apply` does not know, such as an application's reply queue."""
+        """A topic that `topics apply` does not create, such as an application's reply topic."""
         from confluent_kafka.admin import AdminClient, NewTopic
 
         admin = AdminClient({"bootstrap.servers": self.broker.bootstrap})
@@ -102,7 +102,7 @@ class Cluster:
         return records.read_topic(self.broker.bootstrap, self.topic(name), partitions=partitions)
 
     def produce(self, name, messages, seconds=30):
-        """Appends (key, bytes[, headers]) as a third-party client; returns (partition, offset)s."""
+        """Appends (key, bytes[, headers]) with a third-party client; returns their positions."""
         producer = confluent_kafka.Producer({
             "bootstrap.servers": self.broker.bootstrap, "acks": "all",
             "enable.idempotence": True, "partitioner": "murmur2_random",

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several instances of each service on one broker, simulated agents, orders by the hundred: what
-the tests that crash things share.
+"""Several instances of each service on one broker, simulated agents, and hundreds of orders, for
+tests that crash processes.
 
     crowd = Crowd(Broker.shared(), schedulers=3)
     names = crowd.submit(200)
     crowd["scheduler-1"].sigkill()
     crowd.wait_for_end(names)
-    crowd.findings()                           # [] is what a test wants
+    crowd.findings()                           # a test expects []
 """
 
 import decimal
@@ -24,7 +24,7 @@ from .cluster import Cluster
 from .stage import Tail
 from .waiting import wait_for
 
-# Steps that can be undone, one after the other, and one from which there is no way back.
+# Two steps that can be undone, then the pivot.
 WORKFLOW = {
     "Name": "crowd", "Version": 1, "TimeoutSeconds": 600,
     "Defaults": {"TimeoutSeconds": 30, "Retry": [
@@ -38,7 +38,7 @@ WORKFLOW = {
 
 
 def state_of(service):
-    """The process's state as the kernel tells it: T is stopped. None: there is no process."""
+    """The process's state in /proc: T is stopped. None: the process is gone."""
     if service.process is None or service.process.poll() is not None:
         return None
     stat = pathlib.Path(f"/proc/{service.process.pid}/stat").read_text(encoding="utf-8")
@@ -55,7 +55,7 @@ class Crowd:
         self.tails, self.seen, self.partitions = {}, {}, partitions
         self.events = []
         self.checkers = {number: Checker(number, partitions) for number in range(partitions)}
-        # `reeve verify --live` looks one folder deep.
+        # `reeve verify --live` searches one folder level.
         self.live = self.cluster.folder / "live"
         self.live.mkdir()
         self.agents = agents if agents is not None else {"stock": {}, "bank": {}}
@@ -66,8 +66,8 @@ class Crowd:
             raise
 
     def _start(self, schedulers, supervisors, workflows):
-        words = [word for agent in self.agents for word in ("--agent", agent)]
-        self.cluster.reeve("topics", "apply", "--app", "web", *words)
+        flags = [flag for agent in self.agents for flag in ("--agent", agent)]
+        self.cluster.reeve("topics", "apply", "--app", "web", *flags)
         for workflow in workflows:
             path = self.cluster.folder / f"{workflow['Name']}.json"
             path.write_text(json.dumps(workflow), encoding="utf-8")
@@ -108,7 +108,7 @@ class Crowd:
                 service.wait_ready(seconds)
 
     def wait_killed(self, service, seconds=30):
-        """By its failpoint."""
+        """Waits until a failpoint has killed the service."""
         code = service.wait_end(seconds)
         if code != -9:
             raise AssertionError(f"{service.name} ended with {code}:\n{service.tail()}")
@@ -122,7 +122,7 @@ class Crowd:
     # ---- orders ----
 
     def name_for(self, partition=None):
-        """An order id that no other order has, on that partition."""
+        """A new order id, on that partition."""
         while True:
             name = f"order-{next(self.numbers)}"
             if partition is None or partition_of(name, self.partitions) == partition:
@@ -137,7 +137,7 @@ class Crowd:
                 "workflow_version": 0, "traceparent": "", "content_hash": None, **more}
 
     def submit(self, count=1, workflow="crowd", partition=None):
-        """The ids of new orders, from a third-party client."""
+        """Submits orders with a third-party client; returns their ids."""
         names = [self.name_for(partition) for _ in range(count)]
         self.cluster.produce("submissions", [
             (name, records.local_schemas().encode("SubmitOrder", self.order(name, workflow)))
@@ -145,18 +145,18 @@ class Crowd:
         return names
 
     def submit_until(self, what, condition, seconds=40, **options):
-        """Load until condition() is true; the ids of all orders."""
+        """Submits orders until condition() is true; returns their ids."""
         names = []
 
-        def look():
+        def submit_more():
             names.extend(self.submit(24, **options))
             return condition()
 
-        wait_for(what, look, seconds, 0.2)
+        wait_for(what, submit_more, seconds, 0.2)
         return names
 
     def load_until_killed(self, service, **options):
-        """By its failpoint; the ids of the orders."""
+        """Submits orders until a failpoint kills the service; returns their ids."""
         names = self.submit_until(lambda: f"{service.name} dies:\n{service.tail()}",
                                   lambda: state_of(service) is None, **options)
         self.wait_killed(service)
@@ -166,7 +166,7 @@ class Crowd:
         return self.submit_until(lambda: f"{service.name} stops:\n{service.tail()}",
                                  lambda: state_of(service) == "T", **options)
 
-    # ---- what became of them: only what was admitted counts ----
+    # ---- outcomes: only admitted Decisions count ----
 
     def tail(self, name):
         if name not in self.tails:
@@ -193,7 +193,7 @@ class Crowd:
         return [name for name in names if self.state(name) in ENDED | {"Error"}]
 
     def wait_for_ends(self, names, count, seconds=60):
-        wait_for(lambda: f"{count} of {len(names)} orders ended, {len(self.ended(names))} did",
+        wait_for(lambda: f"{count} of {len(names)} orders end; {len(self.ended(names))} have",
                  lambda: len(self.ended(names)) >= count, seconds)
 
     def wait_for_end(self, names, seconds=60):
@@ -203,12 +203,12 @@ class Crowd:
                     for name in names if name not in ended]
             tails = "\n".join(f"--- {service.name}\n{service.tail(12)}"
                               for service in self.cluster.services.values())
-            return f"all orders ended, but not {len(left)} of {len(names)}: {left[:10]}\n{tails}"
+            return f"all orders end; {len(left)} of {len(names)} have not: {left[:10]}\n{tails}"
 
         wait_for(describe, lambda: len(self.ended(names)) == len(names), seconds)
 
     def claims(self, partition=None):
-        """Who claimed, in the order of the log."""
+        """The Claims, in log order."""
         return [record for record in self.look() if record.type == "Claim"
                 and partition in (None, record.partition)]
 
@@ -217,7 +217,7 @@ class Crowd:
         return {claim.partition: claim.value["instance"] for claim in self.claims()}
 
     def admitted(self):
-        """(partition, offset, Decision) of each that counts."""
+        """(partition, offset, Decision) of each admitted Decision."""
         self.look()
         return [(number, offset, decision) for number, checker in self.checkers.items()
                 for offset, decision in sorted(checker.admitted.items())]
@@ -237,7 +237,7 @@ class Crowd:
                 for row in json.loads(body)["partitions"]}
 
     def caught_up(self, service):
-        """Its stores have the whole log, and it has nothing under way."""
+        """Its stores have the whole log, and nothing is in progress."""
         status, body = service.get("/stores", seconds=30)
         if status != 200:
             return False
@@ -257,7 +257,7 @@ class Crowd:
         return commands <= decided
 
     def missing_requests(self):
-        """Steps that were started without a request to their agent. (Orders without timeouts.)"""
+        """Steps that started without a request to their agent. (For orders without timeouts.)"""
         sent = {(r.value["order_id"], r.value["step"], r.value["direction"], r.value["attempt"])
                 for name in self.agents for r in self.cluster.read_topic(f"requests.{name}")}
         return [(decision["order_id"], event["step"], event["direction"], event["attempt"])
@@ -271,7 +271,7 @@ class Crowd:
                 if line.startswith("I15")]
 
     def findings(self):
-        """What is wrong with everything that was written; the stores are compared with the log."""
+        """Every broken rule in all records; also compares the stores with the log."""
         wait_for(lambda: "every command is decided:\n" + "\n".join(
             f"--- {service.name}\n{service.tail(8)}" for service in self.running("scheduler")),
             self.settled, 40)
@@ -286,7 +286,7 @@ class Crowd:
 
 
 def failpoints_in(*files):
-    """The names of the failpoints that these source files have."""
+    """The names of the failpoints in these source files."""
     import re
 
     from . import paths
@@ -298,7 +298,7 @@ def failpoints_in(*files):
 
 
 def flip_bit(path, share=0.5):
-    """Flips one bit of a file, at that share of its length."""
+    """Flips one bit of a file, at this fraction of its length."""
     size = os.path.getsize(path)
     at = min(int(size * share), size - 1)
     with open(path, "r+b") as file:
@@ -310,7 +310,7 @@ def flip_bit(path, share=0.5):
 
 
 class CrowdTest(unittest.TestCase):
-    """Tests that share one crowd. After the last one all that came of it is checked."""
+    """Tests that share one crowd. After the last test, everything that it wrote is checked."""
 
     @classmethod
     def start_crowd(cls, **options):

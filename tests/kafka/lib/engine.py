@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Docker engine of a test's own.
+"""A Docker engine for one test.
 
-It runs in namespaces of its own (mounts, processes, and, but for builds, network), so that whatever
-it mounts, starts or routes is gone with their first process, even if the test is killed. Ports that
-containers open on 127.0.0.1 are open in there only: nobody else's are in the way.
+It runs in its own namespaces (mounts, processes and, except for builds, network), so that all its
+mounts, processes and routes disappear with their first process, even if the test is killed. Ports
+that containers open on 127.0.0.1 are open only inside, so they cannot collide with others.
 
     engine = Engine(folder)
     engine.start(own_network=True)       raises CannotRun with the reason
     engine.run("docker", "ps")           in those namespaces
-    engine.stop()                        the engine; its images and volumes stay for the next start
+    engine.stop()                        stops it; images and volumes stay for the next start
     engine.close()
 """
 
@@ -24,9 +24,9 @@ from .waiting import TimedOut, wait_for
 CGROUPS = pathlib.Path("/sys/fs/cgroup")
 GIB = 1 << 30
 
-# The first process of the namespaces. $1: the engine's folder, $2: where its data go, $3: how much
-# memory they may take, 0: they stay on disk. What others have in /run stays there; the name
-# server's address may be a link to there.
+# The first process of the namespaces. $1: the engine's folder, $2: its data directory, $3: the size
+# of a tmpfs for the data, or 0 to keep it on disk. /run is replaced, so resolv.conf, which may be a
+# link into /run, is copied first.
 FIRST = r"""
 set -e
 mount --make-rprivate /
@@ -47,7 +47,7 @@ class CannotRun(Exception):
 
 
 def has_rights():
-    """Whether namespaces can be made and mounted in; tried out, without a trace."""
+    """Whether this process can create namespaces and mount in them; tried without side effects."""
     if os.geteuid() != 0:
         return False
     trial = "mount --make-rprivate / && mount -t tmpfs tmpfs /run"
@@ -72,7 +72,7 @@ def overlay_works(folder):
 
 
 def tar_of_bash(path):
-    """An image with bash and its libraries, to try the engine out before anything is built."""
+    """An image with bash and its libraries, to test the engine before anything is built."""
     bash = os.path.realpath("/bin/bash")
     listed = subprocess.run(["ldd", bash], capture_output=True, text=True, check=True).stdout
     files = [word for word in listed.split() if word.startswith("/")]
@@ -83,7 +83,7 @@ def tar_of_bash(path):
 
 
 def available_memory():
-    """Bytes that this machine, or the container that this is, has left."""
+    """Free memory in bytes of this machine or container."""
     meminfo = pathlib.Path("/proc/meminfo").read_text(encoding="ascii")
     left = 1024 * int(meminfo.partition("MemAvailable:")[2].split()[0])
     for limit, used in (("memory.max", "memory.current"),
@@ -109,7 +109,7 @@ class Engine:
         self.spaces = self.first = self.daemon = None
 
     def disk_gib(self):
-        """What it needs on disk."""
+        """The disk space that the engine needs."""
         if self.in_memory:
             return 1
         return 6 if self.storage == "overlay2" else 40
@@ -124,7 +124,7 @@ class Engine:
             "--exec-opt=native.cgroupdriver=cgroupfs",
         ]
         if not own_network:
-            # It must change nothing of this machine's network.
+            # It must not change the network of this machine.
             command += ["--bridge=none", "--iptables=false", "--ip6tables=false",
                         "--ip-forward=false", "--ip-masq=false"]
         with open(self.log, "ab") as log:
@@ -175,8 +175,8 @@ class Engine:
         return " | ".join((wrong or lines)[-count:])
 
     def run(self, *command, check=True, timeout=600, **options):
-        """The finished process, with its output as text. It sees the engine's files and network,
-        and begins in /."""
+        """The finished process, with its output as text. It runs in / and sees the engine's files
+        and network."""
         done = subprocess.run(
             ["nsenter", f"--target={self.first}", "--mount", "--root", "--net", "--", *command],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
@@ -186,7 +186,7 @@ class Engine:
         return done
 
     def try_out(self, image_tar, own_network):
-        """Raises unless a confined container runs, and commands in it."""
+        """Raises unless a confined container runs and commands run in it."""
         self.run("docker", "import", str(image_tar), "try-out")
         network = ["--network=host"]
         if own_network:
@@ -197,7 +197,7 @@ class Engine:
             "--cap-drop=ALL", "--memory=64m", "--cpus=1", "--security-opt=no-new-privileges:true",
             "--pids-limit=64", "--user=1000", "--tmpfs=/tmp", *network, "try-out",
             "/bin/bash", "-c", "echo works >/tmp/it; read -t 300", timeout=120)
-        # As health checks do: a command in there, which must see the container's files.
+        # Like a health check: a command in the container, which must see its files.
         wait_for("a command in a container", lambda: "works" in self.run(
             "docker", "exec", "try-out", "/bin/bash", "-c", "echo $(</tmp/it)", check=False,
             timeout=60).stdout, 30)
@@ -209,7 +209,7 @@ class Engine:
         if self.daemon is None:
             return
         if self.daemon.poll() is None:
-            # nsenter itself would leave it behind.
+            # Signalling nsenter would leave dockerd behind.
             subprocess.run(["nsenter", f"--target={self.first}", "--mount", "--root", "--pid",
                             "--", "sh", "-c", "kill -TERM $(cat /run/docker.pid)"],
                            capture_output=True, check=False)
@@ -220,7 +220,7 @@ class Engine:
         self.daemon = None
 
     def close(self):
-        """Ends everything, whatever state it is in."""
+        """Kills everything, whatever state it is in."""
         if self.spaces is None:
             return
         self.spaces.send_signal(signal.SIGKILL)
@@ -231,7 +231,7 @@ class Engine:
         self._drop_cgroups()
 
     def _drop_cgroups(self):
-        """The engine leaves its empty control groups; the kernel lets go of them a little later."""
+        """Removes the empty control groups of the engine; the kernel releases them with a delay."""
         def gone():
             left = [path for path in (CGROUPS / self.cgroup, *CGROUPS.glob(f"*/{self.cgroup}"))
                     if path.exists()]

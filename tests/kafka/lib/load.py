@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application that keeps submitting orders whatever the brokers do, and its journal: what it
-began, and what was acknowledged to it."""
+"""An application that keeps submitting orders whatever the brokers do, with a journal of the orders
+that it sent and of those that were acknowledged."""
 
 import threading
 
@@ -10,7 +10,7 @@ from .records import local_schemas
 
 
 class Load(threading.Thread):
-    """From now until finish(), an order every 20 ms at most."""
+    """Submits at most one order every 20 ms, until finish()."""
 
     def __init__(self, crowd):
         super().__init__(daemon=True)
@@ -43,13 +43,13 @@ class Load(threading.Thread):
         return len(self.begun) - len(self.acknowledged)
 
     def finish(self):
-        """The ids of all orders."""
+        """Returns the ids of all orders."""
         self.ends.set()
         self.join(90)
         return self.begun
 
     def lost(self):
-        """Orders that were acknowledged and are not there. (Where exactly, an acknowledgement of
-        what the broker had already does not tell.)"""
+        """Orders that were acknowledged but are not in the topic. (Offsets are not compared: the
+        acknowledgement of a duplicate does not carry one.)"""
         return self.acknowledged - {record.key
                                     for record in self.crowd.cluster.read_topic("submissions")}

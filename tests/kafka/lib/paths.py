@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are: the source tree, the build under test, a test's own folder."""
+"""The source tree, the build under test, and a test's own folder."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ KAFKA = ROOT / "scripts" / "kafka"
 
 
 def reeve_binary():
-    """The executable under test: $REEVE, or that of the build folder $REEVE_BUILD_DIR."""
+    """The executable under test: $REEVE, or the one in $REEVE_BUILD_DIR."""
     if "REEVE" in os.environ:
         return pathlib.Path(os.environ["REEVE"])
     build = pathlib.Path(os.environ.get("REEVE_BUILD_DIR", ROOT / "build" / "gcc"))

@@ -17,7 +17,7 @@ import fastavro.schema
 from . import paths
 from .waiting import wait_for
 
-# Times stay what they are on the wire, int milliseconds, so that tests can compare them.
+# Times stay int milliseconds, as on the wire, so that tests can compare them.
 for _name in ("long-timestamp-millis", "long-timestamp-micros", "long-local-timestamp-millis"):
     fastavro.read.LOGICAL_READERS.pop(_name, None)
 
@@ -63,14 +63,14 @@ class Schemas:
         return SINGLE_OBJECT + fingerprint + out.getvalue()
 
     def decode(self, raw):
-        """(short name, value) of single-object bytes; (None, None) if they are something else."""
+        """(short name, value) of single-object bytes; (None, None) for other bytes."""
         if raw is None or raw[:2] != SINGLE_OBJECT or raw[2:10] not in self.by_fingerprint:
             return None, None
         schema = self.by_fingerprint[raw[2:10]]
         source = io.BytesIO(raw[10:])
         try:
             value = fastavro.schemaless_reader(source, schema, return_record_name=True)
-        except (EOFError, IndexError, ValueError):  # cut off, or never was Avro
+        except (EOFError, IndexError, ValueError):  # truncated, or not Avro
             return None, None
         if source.read(1):
             raise AssertionError(f"bytes after the end of a {schema['name']}")
@@ -90,7 +90,7 @@ def plain(value):
 
 @functools.lru_cache(maxsize=1)
 def local_schemas():
-    """All of schemas/*.avsc, each of which stands alone."""
+    """All of schemas/*.avsc; each file is complete by itself."""
     schemas = Schemas()
     for path in sorted(paths.SCHEMAS.glob("*.avsc")):
         schemas.add(path.read_text(encoding="utf-8"))
@@ -108,9 +108,9 @@ def to_record(message, schemas):
     return record
 
 
-# A broker died, a leader is being chosen, or a broker has not heard of a topic that was just made:
-# librdkafka goes on by itself.
-PASSING = {confluent_kafka.KafkaError.NOT_LEADER_FOR_PARTITION,
+# Errors that librdkafka recovers from: a broker died, a leader is being elected, or a broker does
+# not know a new topic yet.
+TRANSIENT = {confluent_kafka.KafkaError.NOT_LEADER_FOR_PARTITION,
            confluent_kafka.KafkaError.UNKNOWN_TOPIC_OR_PART,
            confluent_kafka.KafkaError.LEADER_NOT_AVAILABLE,
            confluent_kafka.KafkaError._TRANSPORT, confluent_kafka.KafkaError._TIMED_OUT,
@@ -121,46 +121,45 @@ ANSWER_SECONDS = 2
 
 
 def watermarks(consumer, partition, seconds):
-    """(low, high), as the partition's leader has them.
+    """(low, high) from the partition's leader.
 
-    Not by get_watermark_offsets(): in librdkafka before 2.3 it waits for a leader that has died
-    until that one is back, whatever its timeout. A topic that was just made has no leader for a
-    moment.
+    get_watermark_offsets() in librdkafka before 2.3 ignores its timeout while the leader is down.
+    A new topic has no leader for a moment.
     """
     def ask(logical):
-        asked = confluent_kafka.TopicPartition(partition.topic, partition.partition, logical)
+        query = confluent_kafka.TopicPartition(partition.topic, partition.partition, logical)
         try:
-            (answer,) = consumer.offsets_for_times([asked], timeout=ANSWER_SECONDS)
+            (answer,) = consumer.offsets_for_times([query], timeout=ANSWER_SECONDS)
         except confluent_kafka.KafkaException as error:
-            if error.args[0].code() in PASSING:
+            if error.args[0].code() in TRANSIENT:
                 return None
             raise
-        if answer.error is not None and answer.error.code() not in PASSING:
+        if answer.error is not None and answer.error.code() not in TRANSIENT:
             raise confluent_kafka.KafkaException(answer.error)
         return answer if answer.error is None else None
 
     def answer(logical):
-        return wait_for(f"an answer of the leader of {partition.topic}/{partition.partition}",
+        return wait_for(f"an answer from the leader of {partition.topic}/{partition.partition}",
                         lambda: ask(logical), seconds).offset
 
     return answer(confluent_kafka.OFFSET_BEGINNING), answer(confluent_kafka.OFFSET_END)
 
 
 def poll(consumer, seconds):
-    """The next record, whatever passes meanwhile; None after so many seconds without one."""
+    """The next record, ignoring transient errors; None after that many seconds without one."""
     deadline = time.monotonic() + seconds
     while True:
         message = consumer.poll(max(0, deadline - time.monotonic()))
         if message is None or not message.error():
             return message
-        if message.error().code() not in PASSING:
+        if message.error().code() not in TRANSIENT:
             raise AssertionError(f"{message.topic()}: {message.error()}")
 
 
 def read_topic(bootstrap, topic, schemas=None, partitions=None, seconds=30):
-    """All records that the topic holds at the moment of the call, ordered by partition and offset.
+    """All records in the topic at the time of the call, ordered by partition and offset.
 
-    A consumer that only assigns: it joins no group and commits nothing.
+    The consumer joins no group and commits nothing.
     """
     schemas = schemas or local_schemas()
     consumer = confluent_kafka.Consumer({
@@ -183,12 +182,12 @@ def read_topic(bootstrap, topic, schemas=None, partitions=None, seconds=30):
         consumer.assign(start)
         records = []
         while ends:
-            # consume() waits for its whole timeout unless the batch is full.
+            # consume() waits for the whole timeout unless the batch fills.
             first = poll(consumer, seconds)
             if first is None:
                 raise AssertionError(f"{topic}: the end was not reached within {seconds} s: {ends}")
             for message in [first, *consumer.consume(num_messages=10000, timeout=0)]:
-                if message.error() and message.error().code() in PASSING:
+                if message.error() and message.error().code() in TRANSIENT:
                     continue
                 if message.error():
                     raise AssertionError(f"{topic}: {message.error()}")

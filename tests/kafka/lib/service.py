@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process of reeve. The only place that knows how a service is started and configured."""
+"""One process of reeve. Only this module knows how a service is started and configured."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def write_properties(path, properties):
 
 
 class Service:
-    """`reeve run ROLE --config FILE`, with a folder of its own.
+    """`reeve run ROLE --config FILE`, with its own folder.
 
     folder/service.properties, folder/data (its data.dir), folder/stderr (of all its runs).
     `properties` override the defaults below; `env` is added to the environment, for example
@@ -49,7 +49,7 @@ class Service:
 
     def start(self, ready=True, seconds=30, env=None):
         """Starts the process; returns when it is ready, unless ready=False."""
-        assert self.process is None, f"{self.name} runs already"
+        assert self.process is None, f"{self.name} is already running"
         write_properties(self.config, self.properties)
         with contextlib.suppress(FileNotFoundError):
             (self.data / "http.port").unlink()
@@ -72,7 +72,7 @@ class Service:
             return None
 
     def get(self, path, seconds=5):
-        """(status, body) of GET http://127.0.0.1:PORT/path; (None, '') if nobody answers."""
+        """(status, body) of GET http://127.0.0.1:PORT/path; (None, '') without an answer."""
         port = self.http_port()
         if port is None:
             return None, ""
@@ -106,11 +106,11 @@ class Service:
     # ---- faults and ends ----
 
     def _signal(self, number):
-        assert self.process is not None, f"{self.name} does not run"
+        assert self.process is not None, f"{self.name} is not running"
         self.process.send_signal(number)
 
     def sigkill(self):
-        """A crash. The data stays."""
+        """A crash; the data directory stays."""
         self._signal(signal.SIGKILL)
         self.process.wait(10)
         self.process = None
@@ -122,7 +122,7 @@ class Service:
         self._signal(signal.SIGCONT)
 
     def wait_end(self, seconds=30):
-        """The exit code, once it ended by itself (negative: by that signal)."""
+        """The exit code, once the process has ended by itself (negative: the signal)."""
         code = wait_for(
             lambda: f"{self.name} ends:\n{self.tail()}",
             lambda: (self.process.poll() is not None) and [self.process.returncode], seconds,
@@ -137,8 +137,8 @@ class Service:
         return self.wait_end(seconds)
 
     def drop_data(self):
-        """rm -rf of the data directory; the process must not run."""
-        assert self.process is None, f"{self.name} runs"
+        """rm -rf of the data directory; the process must not be running."""
+        assert self.process is None, f"{self.name} is running"
         shutil.rmtree(self.data)
         self.data.mkdir()
 

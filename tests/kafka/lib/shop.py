@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shop of examples/services as a process, and its books compared with what became of orders."""
+"""The shop of examples/services as a process, and a check of its ledger against the log."""
 
 import decimal
 import json
@@ -11,7 +11,7 @@ import urllib.request
 from . import paths
 from .waiting import wait_for
 
-ALLOWANCE_MS = 1000  # from the start of a call at the agent to its arrival at a busy shop
+ALLOWANCE_MS = 1000  # between the start of a call in the agent and its arrival at a busy shop
 
 
 class Shop:
@@ -33,12 +33,12 @@ class Shop:
             return json.load(answer)
 
     def fault(self, service, mode, order, **more):
-        """From now on, for that order; before the rules that are in force already."""
+        """Adds a fault for that order, ahead of the faults that are already set."""
         rule = {"service": service, "mode": mode, "orders": [order], **more}
         self.ask("/control", {"faults": [rule, *self.ask("/control")["faults"]]})
 
     def heal(self, order):
-        """No faults any more for that order."""
+        """Removes the faults of that order."""
         faults = [rule for rule in self.ask("/control")["faults"] if order not in rule["orders"]]
         self.ask("/control", {"faults": faults})
 
@@ -46,7 +46,7 @@ class Shop:
         return self.ask(f"/ledger?order={urllib.parse.quote(order, safe='')}")["calls"]
 
     def actions(self, order):
-        """What was really done, in its order."""
+        """The actions that were applied, in order."""
         return [call["action"] for call in self.calls(order) if call["applied"]]
 
     def balance(self, order):
@@ -72,9 +72,9 @@ def kept(balance, currency):
 
 
 def check_books(shop, orders, agents):
-    """I16 and I11 for a shop: what its ledger holds against what the log says. `orders`: by id,
-    each a list of the order's events (lib.stage.Seen); `agents`: those that call the shop. For
-    orders in Error there is no balance to expect."""
+    """I16 and I11: compares the shop's ledger with the log. `orders`: each order's events
+    (lib.stage.Seen) by id; `agents`: those that call the shop. Orders in Error have no expected
+    balance."""
     findings = []
     balances = shop.ask("/ledger/balances")
     for order, events in orders.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One broker, one set of services and the applications around them, shared by the tests of a class.
+"""One broker, one set of services and their applications, shared by the tests of a class.
 
     class FlowTest(StageTest):
         workflows = [paths.ROOT / "examples/workflows/order-fulfilment.yaml"]
@@ -8,8 +8,8 @@
             self.stage.submit("1", "order-fulfilment")
             events = self.stage.wait_for_end("1", "Processed")
 
-Orders of a class have ids of their own. After the last test everything that was written is checked:
-the log, its effects, the statuses, and the shop's books.
+Each test uses its own order ids. After the last test, everything that was written is checked: the
+log, its effects, the statuses, and the shop's ledger.
 """
 
 import dataclasses
@@ -27,11 +27,11 @@ from .shop import Shop, check_books
 from .waiting import wait_for
 
 MARGIN_MS = 400  # clock.skew.max.ms: what a timeout waits beyond complete_by
-ENDS = ("Processed", "Compensated")  # for good: an operator may still go on from Error
+ENDS = ("Processed", "Compensated")  # final; an operator can still resume from Error
 
 
 class Tail:
-    """Follows a topic from its beginning: look() reads on, to where the topic ends right then."""
+    """Follows a topic from its beginning: look() reads up to the current end."""
 
     def __init__(self, bootstrap, topic):
         self.records = []
@@ -64,7 +64,7 @@ class Tail:
 
 @dataclasses.dataclass
 class Seen:
-    """An event, where it stood, and the Decision that it is part of."""
+    """An event, its position, and the Decision that contains it."""
 
     type: str
     event: dict
@@ -74,7 +74,7 @@ class Seen:
 
     @property
     def what(self):
-        """"StepStarted TakePayment do 1", for comparisons that a person can read."""
+        """"StepStarted TakePayment do 1", for readable comparisons."""
         names = ("step", "direction", "attempt")
         if self.type == "CommandRejected" or "attempt" not in self.event:
             return self.type
@@ -106,8 +106,8 @@ class Stage:
     def _start(self, workflows, http_agents, sim_agents, schedulers, supervisors, console,
                scheduler_properties):
         cluster = self.cluster
-        cluster.reeve("topics", "apply", *(word for application in self.applications
-                                           for word in ("--app", application)))
+        cluster.reeve("topics", "apply", *(flag for application in self.applications
+                                           for flag in ("--app", application)))
         for number, workflow in enumerate(workflows):
             if isinstance(workflow, dict):
                 path = cluster.folder / f"workflow-{number}.json"
@@ -119,7 +119,7 @@ class Stage:
         for number in range(schedulers):
             cluster.add("scheduler", ready=False, properties={
                 "instance.id": f"scheduler-{number}", **(scheduler_properties or {}),
-                # Agents that a test plays do not tell how they are doing.
+                # Agents that a test plays itself publish no AgentHealth.
                 **({"routing.enabled": "false"} if self.silent_agents else {})})
         for number in range(supervisors):
             cluster.add("supervisor", ready=False,
@@ -146,7 +146,7 @@ class Stage:
             self.shop.stop()
         self.broker.stop()
 
-    # ---- what applications and operators send ----
+    # ---- records of applications and operators ----
 
     def order(self, order_id, workflow, application="web", quantity=2, price="12.5000", **more):
         return {"order_id": order_id, "customer": "17850", "currency": "GBP",
@@ -157,7 +157,7 @@ class Stage:
                 "workflow_version": 0, "traceparent": "", "content_hash": None, **more}
 
     def send(self, topic, kind, value):
-        """(partition, offset) of a record as any Avro implementation would write it."""
+        """Appends a record encoded by fastavro; returns its (partition, offset)."""
         raw = records.local_schemas().encode(kind, value)
         done = []
         self._producer.produce(self.cluster.topic(topic), raw, key=value["order_id"],
@@ -181,7 +181,7 @@ class Stage:
                                             **more})
 
     def resubmit(self, order_id, reason):
-        """Returns once it is decided, so that who waits for the end does not see the old one."""
+        """Returns once it is decided, so that a later wait does not see the old end."""
         def answers():
             return sum(event.what in ("OrderResumed", "CommandRejected")
                        for event in self.events(order_id))
@@ -192,12 +192,12 @@ class Stage:
                  lambda: answers() > before, 60)
 
     def ask_console(self, *arguments):
-        """`reeve ARGUMENTS` with this stage's console, as JSON lines."""
+        """Runs `reeve ARGUMENTS` against this stage's console; returns its JSON lines."""
         url = f"http://127.0.0.1:{self.cluster['console'].http_port()}"
         done = self.cluster.reeve(*arguments, "--console", url, "--output", "jsonl")
         return [json.loads(line) for line in done.stdout.splitlines()]
 
-    # ---- what comes of it ----
+    # ---- outcomes ----
 
     def tail(self, name):
         if name not in self._tails:
@@ -205,8 +205,8 @@ class Stage:
         return self._tails[name].look()
 
     def events(self, order_id):
-        """All events of an order so far; of schedulers that own their partition without a quarrel,
-        so each Decision counts (the checker looks closer)."""
+        """All events of an order so far. Every Decision counts here, because ownership is not
+        contested in a stage (the checker verifies admission)."""
         return [Seen(event["_type"], event, record.value, record.partition, record.offset)
                 for record in self.tail("events")
                 if record.type == "Decision" and record.value["order_id"] == order_id
@@ -216,7 +216,7 @@ class Stage:
         return [seen.what for seen in self.events(order_id)]
 
     def find(self, order_id, *words, **fields):
-        """The order's events with that type (and step, direction, attempt) and those fields."""
+        """The order's events of that type (and step, direction, attempt) with those fields."""
         wanted = " ".join(map(str, words))
         return [seen for seen in self.events(order_id)
                 if (seen.what + " ").startswith(wanted + " ")
@@ -237,8 +237,8 @@ class Stage:
         return events[-1].decision["order_state"] if events else None
 
     def wait_for_end(self, order_id, state, seconds=60):
-        """The order's events, once it is in that state (one in which nothing happens by itself).
-        Of an order in Error it waits for what was asked for and is not decided yet."""
+        """Waits until the order is in that state, one that it does not leave by itself; returns its
+        events."""
         def ended():
             now = self.state(order_id)
             if now in ENDS and now != state:
@@ -249,7 +249,7 @@ class Stage:
         return self.events(order_id)
 
     def statuses(self, order_id, application="web"):
-        """Without repeats, in the order of the topic."""
+        """The order's statuses without duplicates, in topic order."""
         found = {}
         for record in self.tail(f"replies.{application}"):
             if record.key == order_id:
@@ -293,7 +293,7 @@ class Stage:
         return commands <= decided
 
     def findings(self):
-        """What is wrong with everything that was written."""
+        """Every broken rule in all records."""
         wait_for("every command is decided", self.settled, 60)
         agents = [name.removeprefix("agent-") for name, service in self.cluster.services.items()
                   if service.role == "agent"]
@@ -313,7 +313,7 @@ class Stage:
 
 
 class StageTest(unittest.TestCase):
-    """A test class whose tests share one Stage; `workflows` and `options` say what is on it."""
+    """A test class whose tests share one Stage, made from `workflows` and `options`."""
 
     workflows = ()
     options = {}
@@ -322,7 +322,7 @@ class StageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if cls is StageTest:
-            raise unittest.SkipTest("for others to build on")
+            raise unittest.SkipTest("a base class")
         cls.stage = Stage(cls.workflows, **cls.options)
         cls.addClassCleanup(cls.stage.stop)
 

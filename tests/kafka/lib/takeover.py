@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the death of a scheduler costs: for test_standby.py and for tests/bench/takeovers.py."""
+"""Measures the crash of a scheduler, for test_standby.py and tests/bench/takeovers.py."""
 
 import decimal
 import json
@@ -14,8 +14,8 @@ from .waiting import wait_for
 
 
 def restart(crowd, service):
-    """Kills a scheduler and starts it again at once, while orders come in. After how many ms the
-    first order of one of its partitions was Processed, by the broker's append time."""
+    """Kills a scheduler and starts it again immediately, while orders come in. Returns the
+    milliseconds until the first order of one of its partitions was Processed, by append time."""
     producer = confluent_kafka.Producer({
         "bootstrap.servers": crowd.broker.bootstrap, "acks": "all", "enable.idempotence": True,
         "partitioner": "murmur2_random"})
@@ -47,8 +47,8 @@ LONG = {"Name": "long", "Version": 1, "TimeoutSeconds": 864000,
 
 
 class Orders(threading.Thread):
-    """SubmitOrder commands as the submission service writes them, one encoded for all: a million
-    takes seconds. As a thread, one order every 10 ms."""
+    """SubmitOrder commands like those of the submission service, made from one encoded template, so
+    that a million takes seconds. As a thread it submits one order every 10 ms."""
 
     def __init__(self, cluster):
         super().__init__(daemon=True)
@@ -89,7 +89,7 @@ class Orders(threading.Thread):
 
 
 def lines_of(service, message):
-    """The service's log lines with that message, as dicts."""
+    """The service's log lines with this message, as dicts."""
     found = []
     for line in service.stderr.splitlines():
         if line.startswith("{") and message in line:
@@ -100,8 +100,8 @@ def lines_of(service, message):
 
 
 class Takeover:
-    """Schedulers of one partition. Opens `count` orders that stay open, kills the owner while more
-    come in, and measures until the heir goes on."""
+    """Schedulers of one partition. Submits `count` orders that stay open, kills the owner while
+    more come in, and measures until its successor continues."""
 
     def __init__(self, broker, count, session_ms=2000):
         self.broker, self.count, self.session_ms = broker, count, session_ms
@@ -135,7 +135,7 @@ class Takeover:
         return time.monotonic() - begun
 
     def owner_and_standby(self, first, second):
-        """The two schedulers in that order, once one owns the partition and one stands by."""
+        """(owner, standby), once one scheduler owns the partition and the other stands by."""
         wait_for(lambda: f"one owns and one stands by:\n{first.tail()}\n{second.tail()}",
                  lambda: sorted((s.metric("reeve_partitions_running") or 0,
                                  s.metric("reeve_partitions_warm") or 0)
@@ -148,7 +148,7 @@ class Takeover:
             self.cluster.topic("events"), 0), 30)[1]
 
     def read_log(self, start):
-        """Of events[0], from that offset to its present end."""
+        """The records of events[0] from that offset to the current end."""
         consumer = confluent_kafka.Consumer({
             "bootstrap.servers": self.broker.bootstrap, "group.id": "reader",
             "enable.auto.commit": False, "auto.offset.reset": "error"})
@@ -165,26 +165,26 @@ class Takeover:
         finally:
             consumer.close()
 
-    def take_over(self, victim, heir):
-        """Kills the owner while orders come in. How many records the heir folded, and the pause in
-        the log, in ms after the last Decision of the old owner: until the Claim, until the first
+    def take_over(self, victim, successor):
+        """Kills the owner while orders come in. Returns how many records the successor folded, and
+        the milliseconds from the old owner's last Decision to the Claim and to the first new
         Decision."""
-        claims = len(lines_of(heir, "partition claimed"))
+        claims = len(lines_of(successor, "partition claimed"))
         load = Orders(self.cluster)
         load.count = self.next_order
-        before, begun = self.decided(victim), self.decided(heir)
+        before, begun = self.decided(victim), self.decided(successor)
         load.start()
         try:
             wait_for("orders come in", lambda: self.decided(victim) > before + 20, 60)
             mark = lines_of(victim, "partition claimed")[-1]["claim_offset"]
             victim.sigkill()
-            wait_for(lambda: f"{heir.name} takes over:\n{heir.tail()}", lambda: (
-                len(lines_of(heir, "partition claimed")) > claims and
-                self.decided(heir) > begun), self.patience, 0.05)
+            wait_for(lambda: f"{successor.name} takes over:\n{successor.tail()}", lambda: (
+                len(lines_of(successor, "partition claimed")) > claims and
+                self.decided(successor) > begun), self.patience, 0.05)
         finally:
             load.finish()
         self.next_order = load.count
-        line = lines_of(heir, "partition claimed")[-1]
+        line = lines_of(successor, "partition claimed")[-1]
         claim = line["claim_offset"]
         log = self.read_log(max(mark, claim - 50))
         last = max(r.timestamp_ms for r in log if r.type == "Decision" and r.offset < claim)

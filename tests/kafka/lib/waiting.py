@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions with deadlines, in place of sleeps."""
+"""Conditions with deadlines, instead of sleeps."""
 
 import time
 
@@ -13,8 +13,8 @@ class TimedOut(AssertionError):
 def wait_for(what, condition, seconds=30, poll_seconds=POLL_SECONDS):
     """Calls condition() until it returns something true, and returns that.
 
-    `what` says what is waited for; if it is a function, it is called when the time is over. An
-    AssertionError that the condition raises counts as "not yet" and is shown at the end.
+    `what` describes the condition for the error message; a function is called when the time is up.
+    An AssertionError from the condition counts as "not yet" and is shown at the end.
     """
     deadline = time.monotonic() + seconds
     while True:
