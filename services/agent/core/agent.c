@@ -7,7 +7,7 @@
 #include "services/agent/core/core.h"
 #include "services/agent/core/sanitize.h"
 #include "services/agent/health/breaker.h"
-#include "services/agent/health/health.h"
+#include "services/agent/health/health_report.h"
 
 #include <assert.h>
 #include <stddef.h>

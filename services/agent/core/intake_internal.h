@@ -6,7 +6,7 @@
 #include "services/agent/core/core.h"
 #include "services/agent/core/dead_letters.h"
 #include "services/agent/core/offsets.h"
-#include "services/agent/core/queue.h"
+#include "services/agent/core/request_queue.h"
 
 enum {
     INTAKE_COMMIT_MS = 100,  /* commits are at most so far behind, and so frequent */

@@ -4,7 +4,7 @@
 
 #include "platform/logger.h"
 #include "services/agent/core/sanitize.h"
-#include "services/agent/health/health.h"
+#include "services/agent/health/health_report.h"
 
 #include <assert.h>
 #include <stdio.h>

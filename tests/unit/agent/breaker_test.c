@@ -4,7 +4,7 @@
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
-#include "services/agent/health/health.h"
+#include "services/agent/health/health_report.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See health.h. */
-#include "services/agent/health/health.h"
+#include "services/agent/health/health_report.h"
 
 #include "platform/logger.h"
 #include "services/agent/health/breaker.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See queue.h. */
-#include "services/agent/core/queue.h"
+#include "services/agent/core/request_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * every agent.heartbeat.ms; soon after a change that matters to routing, but never more often than
  * every HEALTH_GAP_MS, and never a second one before the broker has taken the first: so what waits
  * for a broker that is away is one record. A tombstone when the agent is drained. */
-#ifndef SERVICES_AGENT_HEALTH_HEALTH_H
-#define SERVICES_AGENT_HEALTH_HEALTH_H
+#ifndef SERVICES_AGENT_HEALTH_HEALTH_REPORT_H
+#define SERVICES_AGENT_HEALTH_HEALTH_REPORT_H
 
 #include "services/agent/core/core.h"
 

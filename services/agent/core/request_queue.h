@@ -5,8 +5,8 @@
  * intake.c and partitions.c call this.
  *
  * All requests of one order have its priority, so those of one lane stay in their order. */
-#ifndef SERVICES_AGENT_CORE_QUEUE_H
-#define SERVICES_AGENT_CORE_QUEUE_H
+#ifndef SERVICES_AGENT_CORE_REQUEST_QUEUE_H
+#define SERVICES_AGENT_CORE_REQUEST_QUEUE_H
 
 #include "replica/shares.h"
 #include "services/agent/core/attempts.h"

@@ -2,7 +2,7 @@
 /* Requests that wait in an agent: served by priority, none starves, none is lost. */
 #include "tests/unit/agent/world.h"
 
-#include "services/agent/core/queue.h"
+#include "services/agent/core/request_queue.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
