@@ -6,25 +6,20 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CLI_NOUN_ADDRESS(name) &cli_##name,
-const struct cli_noun *const cli_nouns[] = {CLI_NOUNS(CLI_NOUN_ADDRESS)};
-const size_t cli_nouns_count = sizeof(cli_nouns) / sizeof(cli_nouns[0]);
+enum { SUGGESTIONS_MAX = 256 };
 
 static const char *const output_names[] = {"table", "json", "jsonl"};
 _Static_assert(sizeof(output_names) / sizeof(output_names[0]) == CLI_OUTPUT_COUNT,
                "every output has a name");
 
-const struct cli_noun *cli_find_noun(const char *name)
+const struct cli_noun *cli_find_noun(const struct cli_noun *const nouns[], const char *name)
 {
-    for (size_t i = 0; i < cli_nouns_count; i++) {
-        if (strcmp(cli_nouns[i]->name, name) == 0)
-            return cli_nouns[i];
-    }
-    return NULL;
+    while (*nouns != NULL && strcmp((*nouns)->name, name) != 0)
+        nouns++;
+    return *nouns;
 }
 
 const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name)
@@ -92,31 +87,6 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
     return ERROR_OK;
 }
 
-/* ---- errors ---- */
-
-int cli_fail(const struct cli *cli, const struct error *error)
-{
-    fprintf(cli->err, "reeve: %s\n", error->message);
-    if (strcmp(error->code, "Usage") == 0)
-        return EXIT_CODE_USAGE;
-    return (int)exit_code_of(error);
-}
-
-int cli_usage(const struct cli *cli, const char *format, ...)
-{
-    va_list args;
-    fputs("reeve: ", cli->err);
-    va_start(args, format);
-    vfprintf(cli->err, format, args);
-    va_end(args);
-    if (cli->verb == NULL || cli->verb->name == NULL)
-        fprintf(cli->err, "\nTry: reeve%s%s --help\n", cli->noun != NULL ? " " : "",
-                cli->noun != NULL ? cli->noun->name : "");
-    else
-        fprintf(cli->err, "\nTry: reeve %s %s --help\n", cli->noun->name, cli->verb->name);
-    return EXIT_CODE_USAGE;
-}
-
 /* ---- parsing ---- */
 
 static bool is_help(const char *argument)
@@ -124,20 +94,31 @@ static bool is_help(const char *argument)
     return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
-static int set_output(struct cli *cli, const char *name)
+static bool find_output(const char *name, enum cli_output *ret_output)
 {
     for (int output = 0; output < CLI_OUTPUT_COUNT; output++) {
         if (strcmp(name, output_names[output]) == 0) {
-            cli->output = (enum cli_output)output;
-            return EXIT_CODE_OK;
+            *ret_output = (enum cli_output)output;
+            return true;
         }
     }
-    return cli_usage(cli, "--output %.60s: expected table, json or jsonl", name);
+    return false;
+}
+
+/* Before anything else is parsed: mistakes on the command line are reported in this form. */
+static void set_output(struct cli *cli, int argc, char **argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strncmp(argv[i], "--output=", 9) == 0)
+            (void)find_output(argv[i] + 9, &cli->output);
+        else if (strcmp(argv[i], "--output") == 0 && i + 1 < argc)
+            (void)find_output(argv[i + 1], &cli->output);
+    }
 }
 
 static int unknown_flag(const struct cli *cli, const char *argument)
 {
-    const char *names[256];
+    const char *names[SUGGESTIONS_MAX];
     char name[80];
     size_t count = 0;
     names[count++] = "help";
@@ -145,7 +126,7 @@ static int unknown_flag(const struct cli *cli, const char *argument)
         names[count++] = "output";
     for (const struct cli_flag *flag = cli->verb->flags; flag != NULL && flag->name != NULL; flag++)
         names[count++] = flag->name;
-    for (size_t i = 0; i < config_keys_count && count < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < config_keys_count && count < SUGGESTIONS_MAX; i++)
         names[count++] = config_keys[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
     const char *nearest = config_nearest(name, names, count);
@@ -175,7 +156,9 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
         return cli_usage(cli, "--%.*s needs a value", (int)size, name);
     ++*index;
     if (is_output)
-        return set_output(cli, value);
+        return find_output(value, &cli->output)
+                   ? EXIT_CODE_OK
+                   : cli_usage(cli, "--output %.60s: expected table, json or jsonl", value);
     cli->given[cli->given_count++] = (struct cli_given){flag, value != NULL ? value : ""};
     return EXIT_CODE_OK;
 }
@@ -207,7 +190,7 @@ static int check_arguments(const struct cli *cli)
     return EXIT_CODE_OK;
 }
 
-/* People want the answer; the log is for who asks for it. */
+/* A command prints its answer; the log appears when log.level is set. */
 static void set_log_level(const struct cli *cli)
 {
     const char *wanted = config_string(cli->config, "log.level");
@@ -219,7 +202,7 @@ static void set_log_level(const struct cli *cli)
     log_set_level(level);
 }
 
-/* Everything behind the verb. */
+/* Everything after the verb. */
 static int parse(struct cli *cli, int argc, char **argv)
 {
     bool flags = true;
@@ -233,7 +216,7 @@ static int parse(struct cli *cli, int argc, char **argv)
             if (code != EXIT_CODE_OK)
                 return code;
         } else if (flags && argument[0] == '-' && argument[1] != '\0') {
-            return cli_usage(cli, "unknown flag %.80s: flags are words behind two dashes",
+            return cli_usage(cli, "unknown flag %.80s: a flag is a word after two dashes",
                              argument);
         } else {
             cli->arguments[cli->argument_count++] = argv[index++];
@@ -275,6 +258,8 @@ static int run_verb(struct cli *cli, int argc, char **argv)
         cli->argument_count = argc;
         code = check_arguments(cli);
     } else {
+        if (cli->verb->output)
+            set_output(cli, argc, argv);
         code = parse(cli, argc, argv);
     }
     if (code == EXIT_CODE_OK)
@@ -290,43 +275,46 @@ static int run_verb(struct cli *cli, int argc, char **argv)
 
 static int unknown_noun(const struct cli *cli, const char *name)
 {
-    const char *names[64];
-    assert(cli_nouns_count <= sizeof(names) / sizeof(names[0]));
-    for (size_t i = 0; i < cli_nouns_count; i++)
-        names[i] = cli_nouns[i]->name;
-    const char *nearest = config_nearest(name, names, cli_nouns_count);
+    const char *names[SUGGESTIONS_MAX];
+    size_t count = 0;
+    for (; cli->nouns[count] != NULL; count++) {
+        assert(count < SUGGESTIONS_MAX);
+        names[count] = cli->nouns[count]->name;
+    }
+    const char *nearest = config_nearest(name, names, count);
     if (nearest == NULL)
-        return cli_usage(cli, "there is no command \"%.60s\"", name);
-    return cli_usage(cli, "there is no command \"%.60s\": did you mean \"%s\"?", name, nearest);
+        return cli_usage(cli, "unknown command \"%.60s\"", name);
+    return cli_usage(cli, "unknown command \"%.60s\": did you mean \"%s\"?", name, nearest);
 }
 
 static int unknown_verb(const struct cli *cli, const char *name)
 {
-    const char *names[64];
-    assert(cli->noun->verb_count <= sizeof(names) / sizeof(names[0]));
+    const char *names[SUGGESTIONS_MAX];
+    assert(cli->noun->verb_count <= SUGGESTIONS_MAX);
     for (size_t i = 0; i < cli->noun->verb_count; i++)
         names[i] = cli->noun->verbs[i].name;
     const char *nearest = config_nearest(name, names, cli->noun->verb_count);
     if (nearest == NULL)
-        return cli_usage(cli, "there is no command \"%s %.60s\"", cli->noun->name, name);
-    return cli_usage(cli, "there is no command \"%s %.60s\": did you mean \"%s\"?", cli->noun->name,
+        return cli_usage(cli, "unknown command \"%s %.60s\"", cli->noun->name, name);
+    return cli_usage(cli, "unknown command \"%s %.60s\": did you mean \"%s\"?", cli->noun->name,
                      name, nearest);
 }
 
-int cli_main_to(int argc, char **argv, char *const envp[], FILE *out, FILE *err)
+int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
+                FILE *out, FILE *err)
 {
-    struct cli cli = {.environment = envp, .out = out, .err = err};
+    struct cli cli = {.nouns = nouns, .environment = envp, .out = out, .err = err};
     if (argc == 0) {
-        cli_help_all(err);
+        cli_help_all(err, nouns);
         return EXIT_CODE_USAGE;
     }
     if (is_help(argv[0])) {
-        cli_help_all(out);
+        cli_help_all(out, nouns);
         return EXIT_CODE_OK;
     }
-    /* What everybody types first. */
+    /* The first thing that most users type. */
     const char *noun = strcmp(argv[0], "--version") == 0 ? "version" : argv[0];
-    cli.noun = cli_find_noun(noun);
+    cli.noun = cli_find_noun(nouns, noun);
     if (cli.noun == NULL)
         return unknown_noun(&cli, argv[0]);
     cli.verb = cli_find_verb(cli.noun, argc > 1 ? argv[1] : NULL);
@@ -341,7 +329,7 @@ int cli_main_to(int argc, char **argv, char *const envp[], FILE *out, FILE *err)
     return unknown_verb(&cli, argv[1]);
 }
 
-int cli_main(int argc, char **argv, char *const envp[])
+int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[])
 {
-    return cli_main_to(argc, argv, envp, stdout, stderr);
+    return cli_main_to(argc, argv, envp, nouns, stdout, stderr);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The command line: one table of nouns, from which parsing and help are made.
+/* The command line: a table of nouns, from which parsing and help are made.
  *
- * A noun is one file, cli/NOUN.c, which defines `const struct cli_noun cli_NOUN`, and one row of
- * CLI_NOUNS below. Its verbs say what they take; flags, --output, --help and the configuration's
- * flags are parsed before a verb runs. */
+ * A noun is `const struct cli_noun cli_NOUN` in the file that is named after it, and one row of
+ * CLI_NOUNS below. Its verbs declare what they take; flags, --output, --help and the flags of the
+ * configuration are parsed before a verb runs. main.c gives cli_main() the table that the binary
+ * offers. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
@@ -16,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Every noun, in the order of the help. */
+/* The nouns of this library, in the order of the help. */
 #define CLI_NOUNS(X) \
     X(dev)           \
     X(run)           \
@@ -36,7 +37,6 @@
     X(verify)        \
     X(replay)        \
     X(partition)     \
-    X(bench)         \
     X(config)        \
     X(version)       \
     X(help)
@@ -59,8 +59,8 @@ struct cli_verb {
     const char *examples;         /* whole command lines, one a line, with "# comment" lines */
     const struct cli_flag *flags; /* ends with a row without a name; may be NULL */
     unsigned config_services;     /* which of the configuration's keys --help lists */
-    bool raw;    /* arguments go to the verb as they are; only a leading --help is looked at */
-    bool output; /* it knows --output */
+    bool raw;    /* arguments go to the verb as they are; only a leading --help is parsed */
+    bool output; /* it takes --output */
     int (*run)(struct cli *cli); /* an exit code */
 };
 
@@ -75,15 +75,13 @@ struct cli_noun {
 CLI_NOUNS(CLI_DECLARE_NOUN)
 #undef CLI_DECLARE_NOUN
 
-extern const struct cli_noun *const cli_nouns[];
-extern const size_t cli_nouns_count;
-
 /* docs/reference/errors.md names every verb that has an exit code of its own. */
 
 enum cli_output { CLI_OUTPUT_TABLE, CLI_OUTPUT_JSON, CLI_OUTPUT_JSONL, CLI_OUTPUT_COUNT };
 
 /* One invocation. */
 struct cli {
+    const struct cli_noun *const *nouns; /* all that there are; ends with NULL */
     const struct cli_noun *noun;
     const struct cli_verb *verb;
     struct config *config; /* finished; at its defaults for raw verbs */
@@ -102,10 +100,11 @@ struct cli {
     FILE *err;
 };
 
-/* The main: argv without the program's name. */
-int cli_main(int argc, char **argv, char *const envp[]);
+/* The main: argv without the program's name; `nouns` ends with NULL. Returns the exit code. */
+int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[]);
 /* The same with streams given, for tests. */
-int cli_main_to(int argc, char **argv, char *const envp[], FILE *out, FILE *err);
+int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
+                FILE *out, FILE *err);
 
 /* The flag's value (the last one given), "" for a switch, NULL when it was not given. Asserts that
  * the verb has this flag. */
@@ -118,23 +117,31 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
                               int64_t min, int64_t max, int64_t *ret_value,
                               struct error *ret_error);
 
-/* Says "reeve: MESSAGE" on err; returns the exit code of the error's class, EXIT_CODE_USAGE for the
- * code Usage. */
-int cli_fail(const struct cli *cli, const struct error *error);
-/* The same for a mistake on the command line, with a hint at --help. */
-int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ---- errors (error.c): one line on stderr each ----
+ *
+ * `reeve: MESSAGE`, or with --output json and jsonl {"error": {"code": CODE, "message": MESSAGE}}.
+ * Control characters in messages are shown as '?'. A command that fails prints nothing else. */
 
-/* Whether `reeve run SERVICE` knows it: builds may leave services out (run.c). */
-bool cli_has_service(const char *name);
+/* Reports the error. Returns the exit code of its class, EXIT_CODE_USAGE for the code Usage. */
+int cli_fail(const struct cli *cli, const struct error *error);
+/* A mistake on the command line, with a pointer to --help. Returns EXIT_CODE_USAGE. */
+int cli_usage(const struct cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* An error that has no class, or one of several. */
+void cli_report(const struct cli *cli, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* `reeve: warning: MESSAGE`, or {"warning": {"code": CODE, "message": MESSAGE}}. */
+void cli_warn(const struct cli *cli, const char *code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- help (help.c) ---- */
 
-void cli_help_all(FILE *out);
+void cli_help_all(FILE *out, const struct cli_noun *const nouns[]);
 void cli_help_noun(FILE *out, const struct cli_noun *noun);
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb);
 /* All commands as Markdown, for docs/. */
-void cli_help_markdown(FILE *out);
-const struct cli_noun *cli_find_noun(const char *name);
+void cli_help_markdown(FILE *out, const struct cli_noun *const nouns[]);
+/* NULL: there is none. A noun that is its own verb has it under any name. */
+const struct cli_noun *cli_find_noun(const struct cli_noun *const nouns[], const char *name);
 const struct cli_verb *cli_find_verb(const struct cli_noun *noun, const char *name);
 
 #endif

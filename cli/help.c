@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help, made from the table of nouns; the command `help` too. Examples come first: most people look
- * for one that is nearly what they want. */
+/* Help, made from the table of nouns, and the command `help`. Examples come first: most readers
+ * look for one that is nearly what they want. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -70,24 +70,28 @@ static void print_flags(FILE *out, const struct cli_verb *verb)
         print_row(out, left, flag->doc);
     }
     if (verb->output)
-        print_row(out, "--output table|json|jsonl", "For people (the default) or for programs.");
-    print_row(out, "--help", "This text.");
+        print_row(out, "--output FORMAT", "table (the default), json or jsonl.");
+    print_row(out, "--help", "Prints this help.");
+}
+
+/* Where the configuration is listed: each of its keys is a flag of the verb as well. */
+static void print_config_line(FILE *out, const struct cli_verb *verb)
+{
+    if (verb->config_services == 0)
+        return;
+    fprintf(out, "\nEvery configuration key is also a flag: `reeve config --keys%s` lists them.\n",
+            verb->config_services == CONFIG_CLI ? " cli" : "");
 }
 
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
     print_examples(out, verb->examples);
-    fputs("\n", out);
+    (void)fputs("\n", out);
     print_synopsis(out, noun, verb);
-    fputs("\n  ", out);
+    (void)fputs("\n  ", out);
     print_wrapped(out, verb->summary, 2);
     print_flags(out, verb);
-    if (verb->config_services == 0)
-        return;
-    fputs("\nConfiguration (flags, REEVE_... variables, or lines of a --config file;\n"
-          "`reeve config` shows the effective values):\n",
-          out);
-    config_help(out, verb->config_services);
+    print_config_line(out, verb);
 }
 
 void cli_help_noun(FILE *out, const struct cli_noun *noun)
@@ -99,7 +103,7 @@ void cli_help_noun(FILE *out, const struct cli_noun *noun)
     fprintf(out, "\n`reeve %s COMMAND --help` explains one of them.\n", noun->name);
 }
 
-void cli_help_all(FILE *out)
+void cli_help_all(FILE *out, const struct cli_noun *const nouns[])
 {
     print_examples(out, "reeve dev examples/workflows/three-steps.yaml\n"
                         "reeve submit order.json\n"
@@ -107,9 +111,9 @@ void cli_help_all(FILE *out)
     fputs("\nreeve carries orders through multi-step workflows on Kafka: each completes as a "
           "whole, or is\nundone, or an operator is told.\n\nCommands:\n",
           out);
-    for (size_t n = 0; n < cli_nouns_count; n++) {
-        for (size_t i = 0; i < cli_nouns[n]->verb_count; i++)
-            print_verb_row(out, cli_nouns[n], &cli_nouns[n]->verbs[i]);
+    for (size_t n = 0; nouns[n] != NULL; n++) {
+        for (size_t i = 0; i < nouns[n]->verb_count; i++)
+            print_verb_row(out, nouns[n], &nouns[n]->verbs[i]);
     }
     fputs("\nExit codes: 0 done; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
           "a service does\nnot answer; 70 internal; 78 configuration.\n"
@@ -126,13 +130,13 @@ static void markdown_flags(FILE *out, const struct cli_verb *verb)
         fputs("- `--output table|json|jsonl`: for people (the default) or for programs.\n", out);
 }
 
-void cli_help_markdown(FILE *out)
+void cli_help_markdown(FILE *out, const struct cli_noun *const nouns[])
 {
-    for (size_t n = 0; n < cli_nouns_count; n++) {
-        for (size_t i = 0; i < cli_nouns[n]->verb_count; i++) {
-            const struct cli_verb *verb = &cli_nouns[n]->verbs[i];
+    for (size_t n = 0; nouns[n] != NULL; n++) {
+        for (size_t i = 0; i < nouns[n]->verb_count; i++) {
+            const struct cli_verb *verb = &nouns[n]->verbs[i];
             fputs("### `", out);
-            print_synopsis(out, cli_nouns[n], verb);
+            print_synopsis(out, nouns[n], verb);
             fprintf(out, "`\n\n%s\n\n```sh\n%s\n```\n\n", verb->summary, verb->examples);
             markdown_flags(out, verb);
             fputs("\n", out);
@@ -145,20 +149,20 @@ void cli_help_markdown(FILE *out)
 static int run(struct cli *cli)
 {
     if (cli_flag_given(cli, "markdown")) {
-        cli_help_markdown(cli->out);
+        cli_help_markdown(cli->out, cli->nouns);
         return EXIT_CODE_OK;
     }
     if (cli->argument_count == 0) {
-        cli_help_all(cli->out);
+        cli_help_all(cli->out, cli->nouns);
         return EXIT_CODE_OK;
     }
-    const struct cli_noun *noun = cli_find_noun(cli->arguments[0]);
+    const struct cli_noun *noun = cli_find_noun(cli->nouns, cli->arguments[0]);
     if (noun == NULL)
-        return cli_usage(cli, "there is no command \"%.60s\"", cli->arguments[0]);
+        return cli_usage(cli, "unknown command \"%.60s\"", cli->arguments[0]);
     const char *name = cli->argument_count > 1 ? cli->arguments[1] : NULL;
     const struct cli_verb *verb = cli_find_verb(noun, name);
     if (verb == NULL && name != NULL)
-        return cli_usage(cli, "there is no command \"%s %.60s\"", noun->name, name);
+        return cli_usage(cli, "unknown command \"%s %.60s\"", noun->name, name);
     if (verb == NULL)
         cli_help_noun(cli->out, noun);
     else
@@ -167,7 +171,7 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    {"markdown", NULL, "All commands as Markdown."},
+    {"markdown", NULL, "Prints all commands as Markdown."},
     {NULL, NULL, NULL},
 };
 
@@ -175,7 +179,7 @@ static const struct cli_verb verbs[] = {
     {
         .arguments = "[COMMAND [VERB]]",
         .arguments_max = 2,
-        .summary = "Explains all commands, or one.",
+        .summary = "Lists all commands, or explains one.",
         .examples = "reeve help\nreeve help import\nreeve help workflow deploy",
         .flags = flags,
         .run = run,

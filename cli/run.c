@@ -5,50 +5,28 @@
 
 #include <string.h>
 
-/* Which services are in this build is CMake's to say. */
 static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
 } services[] = {
-#ifdef REEVE_HAS_SUBMISSION
-    {"submission", submission_main},
-#endif
-#ifdef REEVE_HAS_SCHEDULER
-    {"scheduler", scheduler_main},
-#endif
-#ifdef REEVE_HAS_AGENT
-    {"agent", agent_main},
-#endif
-#ifdef REEVE_HAS_SUPERVISOR
-    {"supervisor", supervisor_main},
-#endif
-#ifdef REEVE_HAS_CONSOLE
-    {"console", console_main},
-#endif
-    {NULL, NULL},
+    {"submission", submission_main}, {"scheduler", scheduler_main}, {"agent", agent_main},
+    {"supervisor", supervisor_main}, {"console", console_main},
 };
-
-bool cli_has_service(const char *name)
-{
-    bool found = false;
-    for (size_t i = 0; services[i].name != NULL && !found; i++)
-        found = strcmp(services[i].name, name) == 0;
-    return found;
-}
+enum { SERVICES = sizeof(services) / sizeof(services[0]) };
 
 static int run(struct cli *cli)
 {
-    const char *names[sizeof(services) / sizeof(services[0])] = {NULL};
-    size_t count = 0;
-    for (size_t i = 0; services[i].name != NULL; i++) {
+    const char *names[SERVICES];
+    for (size_t i = 0; i < SERVICES; i++) {
         if (strcmp(cli->arguments[0], services[i].name) == 0)
             return services[i].main(cli->argument_count - 1, cli->arguments + 1);
-        names[count++] = services[i].name;
+        names[i] = services[i].name;
     }
-    const char *nearest = config_nearest(cli->arguments[0], names, count);
-    return cli_usage(cli, "there is no service \"%.60s\"%s%s%s", cli->arguments[0],
-                     nearest != NULL ? ": did you mean \"" : "", nearest != NULL ? nearest : "",
-                     nearest != NULL ? "\"?" : "");
+    const char *nearest = config_nearest(cli->arguments[0], names, SERVICES);
+    if (nearest == NULL)
+        return cli_usage(cli, "unknown service \"%.60s\"", cli->arguments[0]);
+    return cli_usage(cli, "unknown service \"%.60s\": did you mean \"%s\"?", cli->arguments[0],
+                     nearest);
 }
 
 static const struct cli_verb verbs[] = {
@@ -59,7 +37,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Runs submission, scheduler, agent, supervisor or console until SIGTERM.",
         .examples = "reeve run scheduler --config /etc/reeve.properties\n"
                     "reeve run agent --agent-name stock --agent-http-url http://127.0.0.1:8080\n"
-                    "# all the keys of one service\n"
+                    "# the flags of one service: its configuration keys\n"
                     "reeve run scheduler --help",
         .raw = true,
         .run = run,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve compensate`: an operator has what was done for an order undone. */
 #include "cli/console/console_client.h"
-#include "cli/console/operator.h"
+#include "cli/console/operator_command.h"
 
 static int run(struct cli *cli)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console/console_client.h"
 
-#include "cli/console/http_ask.h"
+#include "cli/http_call.h"
 #include "cli/output.h"
 
 #include <assert.h>

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct watch {
+struct order_watch {
     struct cli *cli;
     struct console_client client;
     const char *order_id; /* NULL: all */
@@ -19,7 +19,7 @@ struct watch {
 };
 
 /* The order's state may be the last one that is waited for. */
-static void look_at_state(struct watch *watch, const json_t *state)
+static void look_at_state(struct order_watch *watch, const json_t *state)
 {
     const char *name = json_string_value(state);
     if (!watch->until_ended || name == NULL)
@@ -30,7 +30,7 @@ static void look_at_state(struct watch *watch, const json_t *state)
 }
 
 /* False: it went wrong, or the console refused; watch->code is set. */
-static bool ask(struct watch *watch, const struct console_path *path,
+static bool ask(struct order_watch *watch, const struct console_path *path,
                 struct console_answer *ret_answer)
 {
     struct error error;
@@ -46,7 +46,7 @@ static bool ask(struct watch *watch, const struct console_path *path,
 }
 
 /* The order as it is now: what happened before the first cursor, or was missed. */
-static bool look_at_order(struct watch *watch)
+static bool look_at_order(struct order_watch *watch)
 {
     struct console_path path;
     struct console_answer answer;
@@ -65,7 +65,7 @@ static bool look_at_order(struct watch *watch)
     return known;
 }
 
-static void show(struct watch *watch, json_t *change)
+static void show(struct order_watch *watch, json_t *change)
 {
     if (watch->output != NULL)
         output_row(watch->output, json_incref(change));
@@ -75,7 +75,7 @@ static void show(struct watch *watch, json_t *change)
         look_at_state(watch, json_object_get(change, "state"));
 }
 
-static bool watch_more(struct watch *watch)
+static bool watch_more(struct order_watch *watch)
 {
     struct console_path path = {.size = 0};
     struct console_answer answer;
@@ -111,9 +111,9 @@ int orders_run_watch(struct cli *cli)
 {
     static const struct output_column columns[] = {{"offset", "OFFSET", true}};
     struct error error;
-    struct watch watch = {.cli = cli,
-                          .order_id = cli->argument_count > 0 ? cli->arguments[0] : NULL,
-                          .until_ended = cli_flag_given(cli, "until-ended")};
+    struct order_watch watch = {.cli = cli,
+                                .order_id = cli->argument_count > 0 ? cli->arguments[0] : NULL,
+                                .until_ended = cli_flag_given(cli, "until-ended")};
     if (watch.until_ended && watch.order_id == NULL)
         return cli_usage(cli, "--until-ended needs an ORDER");
     if (console_client_init(cli, &watch.client, &error) != ERROR_OK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve resubmit`: an operator lets an order in Error go on. */
 #include "cli/console/console_client.h"
-#include "cli/console/operator.h"
+#include "cli/console/operator_command.h"
 
 static int run(struct cli *cli)
 {

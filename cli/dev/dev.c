@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve dev`: everything on one machine. The embedded broker in this process, or a real one;
  * topics, workflows; every service as a child process. Ctrl-C stops all of it. */
-#include "cli/dev/children.h"
+#include "cli/dev/child_processes.h"
 #include "cli/kafka_options.h"
 #include "cli/workflow/deploy.h"
 #include "kafka/embedded.h"
@@ -199,15 +199,15 @@ static enum error_class start_broker(struct dev *dev, struct error *ret_error)
 /* ---- the children ---- */
 
 /* `reeve WORDS... <the flags that we were given> --set KEY=VALUE...` */
-struct line {
+struct command_line {
     char *words[CHILD_ARGUMENTS_MAX + 1];
     size_t count;
 };
 
-static void add_word(struct line *line, const char *format, ...)
+static void add_word(struct command_line *line, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add_word(struct line *line, const char *format, ...)
+static void add_word(struct command_line *line, const char *format, ...)
 {
     va_list args;
     char *word = NULL;
@@ -219,13 +219,13 @@ static void add_word(struct line *line, const char *format, ...)
     line->words[line->count] = NULL;
 }
 
-static void add_set(struct line *line, const char *name, const char *value)
+static void add_set(struct command_line *line, const char *name, const char *value)
 {
     add_word(line, "--set");
     add_word(line, "%s=%s", name, value);
 }
 
-static void add_common(struct dev *dev, struct line *line)
+static void add_common(struct dev *dev, struct command_line *line)
 {
     const struct cli *cli = dev->cli;
     for (int i = 0; i < cli->config_flag_count; i++)
@@ -240,7 +240,7 @@ static void add_common(struct dev *dev, struct line *line)
     }
 }
 
-static enum error_class start_line(struct dev *dev, const char *name, struct line *line,
+static enum error_class start_line(struct dev *dev, const char *name, struct command_line *line,
                                    struct child **ret_child, struct error *ret_error)
 {
     char directory[PATH_MAX + 128];
@@ -257,10 +257,8 @@ static enum error_class start_line(struct dev *dev, const char *name, struct lin
 static enum error_class start_service(struct dev *dev, const char *service, const char *name,
                                       const struct dev_agent *agent, struct error *ret_error)
 {
-    struct line line = {0};
+    struct command_line line = {0};
     struct child *child;
-    if (!cli_has_service(service))
-        return ERROR_OK;
     bool has_port = strcmp(service, "console") == 0 && config_is_set(dev->cli->config, "http.port");
     add_word(&line, "run");
     add_word(&line, "%s", service);
@@ -293,7 +291,7 @@ static enum error_class start_several(struct dev *dev, const char *service, int6
 
 static enum error_class start_deploy(struct dev *dev, struct error *ret_error)
 {
-    struct line line = {0};
+    struct command_line line = {0};
     struct child *child = NULL;
     if (dev->cli->argument_count == 0)
         return ERROR_OK;

@@ -3,7 +3,7 @@
  * order-level rules. */
 #include "cli/output.h"
 #include "cli/session.h"
-#include "cli/verify/live.h"
+#include "cli/verify/live_stores.h"
 #include "cli/verify/rules.h"
 #include "platform/files.h"
 #include "replica/follower.h"
@@ -19,7 +19,7 @@
 enum { FINDINGS_SHOWN = 20, CACHE_ORDERS = 20000, PROGRESS_MS = 1000 };
 
 /* One fold of one partition, up to `until`. */
-struct fold {
+struct verify_fold {
     struct cli *cli;
     struct verify_rules *rules;
     struct follower *follower;
@@ -44,21 +44,21 @@ struct verify {
 
 static void on_finding(void *ctx, const char *finding)
 {
-    struct fold *fold = ctx;
+    struct verify_fold *fold = ctx;
     if (fold->findings_shown++ < FINDINGS_SHOWN)
         fprintf(fold->cli->err, "violation: %s\n", finding);
 }
 
 static void on_checked(void *ctx)
 {
-    struct fold *fold = ctx;
+    struct verify_fold *fold = ctx;
     follower_run(fold->follower, fold->until);
 }
 
 static void on_folded(void *ctx, const struct broker_record *record,
                       const struct view_folded *folded)
 {
-    struct fold *fold = ctx;
+    struct verify_fold *fold = ctx;
     if (folded->admission != ADMITTED)
         fold->skipped++;
     else if (fold->rules != NULL && folded->kind == RECORD_CLAIM)
@@ -69,13 +69,13 @@ static void on_folded(void *ctx, const struct broker_record *record,
 
 static void on_caught_up(void *ctx)
 {
-    struct fold *fold = ctx;
+    struct verify_fold *fold = ctx;
     fold->done = true;
 }
 
 static void on_stopped(void *ctx, const struct error *error)
 {
-    struct fold *fold = ctx;
+    struct verify_fold *fold = ctx;
     fold->error = *error;
     fold->failed = fold->done = true;
 }
@@ -85,13 +85,13 @@ static const struct follower_ops fold_ops = {
 
 static bool is_done(void *ctx)
 {
-    const struct fold *fold = ctx;
+    const struct verify_fold *fold = ctx;
     return fold->done;
 }
 
 /* Folds [0, until] of the partition into an empty store; the view stays open in fold->follower. */
 static enum error_class fold_partition(struct verify *verify, int32_t partition, bool deadlines,
-                                       struct fold *fold, struct error *ret_error)
+                                       struct verify_fold *fold, struct error *ret_error)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof(path), "%s/%d-%s", verify->scratch, partition,
@@ -120,8 +120,8 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
 /* ---- rows ---- */
 
 static void put_row(struct verify *verify, int32_t partition, const char *what,
-                    const struct fold *fold, const struct content_hash *digest, uint64_t orders,
-                    const char *verdict)
+                    const struct verify_fold *fold, const struct content_hash *digest,
+                    uint64_t orders, const char *verdict)
 {
     char text[DIGEST_TEXT_SIZE];
     digest_text(digest, text);
@@ -146,7 +146,7 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
     struct verify_counts counts = {0};
     struct content_hash digest = {{0}};
     uint64_t orders = 0;
-    struct fold fold = {.cli = verify->cli, .until = INT64_MAX};
+    struct verify_fold fold = {.cli = verify->cli, .until = INT64_MAX};
     fold.rules =
         verify_rules_new(partition, verify->session->cluster->partition_count, on_finding, &fold);
     enum error_class class = fold_partition(verify, partition, false, &fold, ret_error);
@@ -170,7 +170,7 @@ static enum error_class check_live(struct verify *verify, const struct verify_li
     struct content_hash digest = {{0}};
     char text[DIGEST_TEXT_SIZE];
     uint64_t orders = 0;
-    struct fold fold = {.cli = verify->cli, .until = live->next_event_offset - 1};
+    struct verify_fold fold = {.cli = verify->cli, .until = live->next_event_offset - 1};
     if (live->next_event_offset == 0)
         return ERROR_OK;
     enum error_class class =

@@ -2,6 +2,7 @@
 /* `reeve bench`: how fast all of it is on this machine, against a real broker. */
 #include "platform/files.h"
 #include "tools/bench/report.h"
+#include "tools/tools.h"
 
 #include <assert.h>
 #include <glob.h>
@@ -308,5 +309,5 @@ static const struct cli_verb verbs[] = {
     },
 };
 
-const struct cli_noun cli_bench = {"bench", "How fast it is here.", verbs,
-                                   sizeof(verbs) / sizeof(verbs[0])};
+const struct cli_noun tools_bench = {"bench", "How fast reeve is on this machine.", verbs,
+                                     sizeof(verbs) / sizeof(verbs[0])};

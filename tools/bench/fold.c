@@ -12,14 +12,14 @@
 
 enum { FOLD_MS = 600000 };
 
-struct part {
-    struct fold *fold;
+struct fold_partition {
+    struct log_fold *fold;
     struct follower *follower;
     bool caught_up;
 };
 
-struct fold {
-    struct part *parts;
+struct log_fold {
+    struct fold_partition *parts;
     int32_t count;
     int32_t waiting;
     struct error error;
@@ -27,13 +27,13 @@ struct fold {
 
 static void on_checked(void *ctx)
 {
-    struct part *part = ctx;
+    struct fold_partition *part = ctx;
     follower_run(part->follower, INT64_MAX);
 }
 
 static void on_caught_up(void *ctx)
 {
-    struct part *part = ctx;
+    struct fold_partition *part = ctx;
     if (!part->caught_up)
         part->fold->waiting--;
     part->caught_up = true;
@@ -41,7 +41,7 @@ static void on_caught_up(void *ctx)
 
 static void on_stopped(void *ctx, const struct error *error)
 {
-    struct part *part = ctx;
+    struct fold_partition *part = ctx;
     part->fold->error = *error;
 }
 
@@ -50,7 +50,7 @@ static const struct follower_ops ops = {
 
 static bool is_over(void *ctx)
 {
-    const struct fold *fold = ctx;
+    const struct log_fold *fold = ctx;
     return fold->waiting == 0 || fold->error.class != ERROR_OK;
 }
 
@@ -62,7 +62,7 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static enum error_class open_parts(struct bench_stage *stage, struct fold *fold,
+static enum error_class open_parts(struct bench_stage *stage, struct log_fold *fold,
                                    struct store_env *stores, bool deadlines,
                                    struct error *ret_error)
 {
@@ -91,7 +91,7 @@ enum error_class bench_fold(struct bench_stage *stage, bool deadlines,
     struct config *config = stage->cli.config;
     const struct clock *clock = stage->session.context.clock;
     int32_t count = stage->session.cluster->partition_count;
-    struct fold fold = {.count = count, .waiting = count};
+    struct log_fold fold = {.count = count, .waiting = count};
     struct store_env *stores = stores_new(config);
     fold.parts = calloc((size_t)count, sizeof(*fold.parts));
     assert(fold.parts != NULL);

@@ -4,7 +4,7 @@
 #ifndef TOOLS_BENCH_STAGE_H
 #define TOOLS_BENCH_STAGE_H
 
-#include "cli/dev/children.h"
+#include "cli/dev/child_processes.h"
 #include "cli/session.h"
 #include "tools/bench/process.h"
 

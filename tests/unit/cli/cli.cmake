@@ -11,4 +11,4 @@ reeve_test(cli
         output_test.c
         table_test.c
         console_test.c
-    LIBS reeve-cli)
+    LIBS reeve-tools)

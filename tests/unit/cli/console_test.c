@@ -82,7 +82,8 @@ static void check_asks(const char *const arguments[], const char *expected)
     char *const environment[] = {NULL};
     FILE *err = open_memstream(&err_text, &size);
     FILE *out = fopen("/dev/null", "we");
-    int code = cli_main_to(argc, argv, environment, out, err);
+    int code = cli_main_to(argc, argv, environment,
+                           (const struct cli_noun *const[]){&cli_owners, NULL}, out, err);
     fclose(err);
     fclose(out);
     cr_assert_eq(code, EXIT_CODE_UNAVAILABLE, "%s", err_text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of commands: parsing, help, mistakes, exit codes. */
-#include "cli/cli.h"
+#include "tools/tools.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -8,6 +8,12 @@
 
 static char *out_text, *err_text;
 static char *const no_environment[] = {NULL};
+
+/* The table of main.c. */
+#define CLI_NOUN(name) &cli_##name,
+#define TOOLS_NOUN(name) &tools_##name,
+static const struct cli_noun *const nouns[] = {CLI_NOUNS(CLI_NOUN) TOOLS_NOUNS(TOOLS_NOUN) NULL};
+enum { NOUNS = sizeof(nouns) / sizeof(nouns[0]) - 1 };
 
 /* Runs a command line of at most 15 words. */
 static int reeve(const char *line)
@@ -27,7 +33,7 @@ static int reeve(const char *line)
         if (*word != '\0' && argc < 15)
             argv[argc++] = word;
     }
-    int code = cli_main_to(argc, argv, no_environment, out, err);
+    int code = cli_main_to(argc, argv, no_environment, nouns, out, err);
     fclose(out);
     fclose(err);
     return code;
@@ -79,11 +85,11 @@ static void check_verb(const struct cli_noun *noun, const struct cli_verb *verb)
 
 Test(cli_table, every_row_is_whole)
 {
-    for (size_t n = 0; n < cli_nouns_count; n++) {
-        const struct cli_noun *noun = cli_nouns[n];
+    for (size_t n = 0; n < NOUNS; n++) {
+        const struct cli_noun *noun = nouns[n];
         cr_assert(is_lower(noun->name) && noun->summary != NULL && noun->verb_count > 0, "%s",
                   noun->name);
-        cr_assert(cli_find_noun(noun->name) == noun, "%s twice", noun->name);
+        cr_assert(cli_find_noun(nouns, noun->name) == noun, "%s twice", noun->name);
         for (size_t i = 0; i < noun->verb_count; i++) {
             const struct cli_verb *verb = &noun->verbs[i];
             check_verb(noun, verb);
@@ -97,9 +103,9 @@ Test(cli_table, every_row_is_whole)
 Test(cli_table, help_is_made_of_the_table)
 {
     cr_assert(reeve("--help") == EXIT_CODE_OK);
-    for (size_t n = 0; n < cli_nouns_count; n++) {
-        for (size_t i = 0; i < cli_nouns[n]->verb_count; i++)
-            cr_assert(shows(out_text, cli_nouns[n]->verbs[i].summary), "%s", cli_nouns[n]->name);
+    for (size_t n = 0; n < NOUNS; n++) {
+        for (size_t i = 0; i < nouns[n]->verb_count; i++)
+            cr_assert(shows(out_text, nouns[n]->verbs[i].summary), "%s", nouns[n]->name);
     }
     char *all = strdup(out_text);
     cr_assert(reeve("help") == EXIT_CODE_OK);
@@ -112,8 +118,8 @@ Test(cli_table, help_is_made_of_the_table)
 Test(cli_table, help_of_every_command_begins_with_examples)
 {
     char line[128];
-    for (size_t n = 0; n < cli_nouns_count; n++) {
-        const struct cli_noun *noun = cli_nouns[n];
+    for (size_t n = 0; n < NOUNS; n++) {
+        const struct cli_noun *noun = nouns[n];
         for (size_t i = 0; i < noun->verb_count; i++) {
             const struct cli_verb *verb = &noun->verbs[i];
             snprintf(line, sizeof(line), "%s %s --help", noun->name,
@@ -146,9 +152,9 @@ Test(cli_table, help_wins_over_everything_else)
 Test(cli_table, no_line_of_help_is_too_wide)
 {
     char line[128];
-    for (size_t n = 0; n < cli_nouns_count; n++) {
-        snprintf(line, sizeof(line), "help %s %s", cli_nouns[n]->name,
-                 cli_nouns[n]->verbs[0].name != NULL ? cli_nouns[n]->verbs[0].name : "");
+    for (size_t n = 0; n < NOUNS; n++) {
+        snprintf(line, sizeof(line), "help %s %s", nouns[n]->name,
+                 nouns[n]->verbs[0].name != NULL ? nouns[n]->verbs[0].name : "");
         cr_assert(reeve(line) == EXIT_CODE_OK);
         for (const char *at = out_text; *at != '\0'; at += strcspn(at, "\n") + 1)
             cr_assert(strcspn(at, "\n") <= 100, "%s: %.*s", line, (int)strcspn(at, "\n"), at);
@@ -161,9 +167,9 @@ Test(cli_table, mistakes_are_explained)
         const char *line;
         const char *message;
     } cases[] = {
-        {"worfklow lint x", "there is no command \"worfklow\": did you mean \"workflow\"?"},
-        {"frobnicate", "there is no command \"frobnicate\"\n"},
-        {"workflow deplyo x", "there is no command \"workflow deplyo\": did you mean \"deploy\"?"},
+        {"worfklow lint x", "unknown command \"worfklow\": did you mean \"workflow\"?"},
+        {"frobnicate", "unknown command \"frobnicate\"\n"},
+        {"workflow deplyo x", "unknown command \"workflow deplyo\": did you mean \"deploy\"?"},
         {"import", "an argument is missing: FILE"},
         {"import a b", "unexpected argument \"b\""},
         {"import a --limt 5", "unknown flag --limt: did you mean --limit?"},
@@ -175,7 +181,7 @@ Test(cli_table, mistakes_are_explained)
         {"submit x --output xml", "--output xml: expected table, json or jsonl"},
         {"submit x -q", "unknown flag -q"},
         {"config --log-level loud", "log.level"},
-        {"run schedular", "there is no service \"schedular\": did you mean \"scheduler\"?"},
+        {"run schedular", "unknown service \"schedular\": did you mean \"scheduler\"?"},
         {"topics apply --agent a/b", "--agent a/b: expected"},
         {"cancel", "an argument is missing: ORDER"},
         {"cancel 1", "--reason: say why"},
@@ -224,9 +230,9 @@ Test(cli_table, configuration_flags_stand_anywhere)
 Test(cli_table, markdown_names_every_command)
 {
     cr_assert(reeve("help --markdown") == EXIT_CODE_OK);
-    for (size_t n = 0; n < cli_nouns_count; n++) {
+    for (size_t n = 0; n < NOUNS; n++) {
         char heading[64];
-        snprintf(heading, sizeof(heading), "### `reeve %s", cli_nouns[n]->name);
+        snprintf(heading, sizeof(heading), "### `reeve %s", nouns[n]->name);
         cr_assert(strstr(out_text, heading) != NULL, "%s", heading);
     }
 }

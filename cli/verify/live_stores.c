@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/verify/live.h"
+#include "cli/verify/live_stores.h"
 
-#include "cli/console/http_ask.h"
+#include "cli/http_call.h"
 
 #include <assert.h>
 #include <dirent.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One HTTP request of a command that has nothing else to do but wait for its answer. (Services call
  * from inside their loop: platform/http/client.h.) Proxies of the environment are not used. */
-#ifndef CLI_CONSOLE_HTTP_ASK_H
-#define CLI_CONSOLE_HTTP_ASK_H
+#ifndef CLI_HTTP_CALL_H
+#define CLI_HTTP_CALL_H
 
 #include "base/error.h"
 

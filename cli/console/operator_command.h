@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What operators ask of the console: `reeve compensate`, `reeve resubmit`. */
-#ifndef CLI_CONSOLE_OPERATOR_H
-#define CLI_CONSOLE_OPERATOR_H
+#ifndef CLI_CONSOLE_OPERATOR_COMMAND_H
+#define CLI_CONSOLE_OPERATOR_COMMAND_H
 
 #include "cli/cli.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Processes of this very binary: `reeve ARGUMENTS`, with a log file each. They die with their
  * parent, however that ends, and are stopped by pid, SIGTERM first. Loop thread only. */
-#ifndef CLI_DEV_CHILDREN_H
-#define CLI_DEV_CHILDREN_H
+#ifndef CLI_DEV_CHILD_PROCESSES_H
+#define CLI_DEV_CHILD_PROCESSES_H
 
 #include "base/error.h"
 #include "platform/http/client.h"

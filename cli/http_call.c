@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/console/http_ask.h"
+#include "cli/http_call.h"
 
 #include <assert.h>
 #include <curl/curl.h>

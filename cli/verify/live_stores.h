@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds running services by the http.port files of their data directories and asks them for their
  * stores' digests. */
-#ifndef CLI_VERIFY_LIVE_H
-#define CLI_VERIFY_LIVE_H
+#ifndef CLI_VERIFY_LIVE_STORES_H
+#define CLI_VERIFY_LIVE_STORES_H
 
 #include "base/error.h"
 

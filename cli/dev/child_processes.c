@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See children.h. */
-#include "cli/dev/children.h"
+/* See child_processes.h. */
+#include "cli/dev/child_processes.h"
 
 #include "platform/files.h"
 

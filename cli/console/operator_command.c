@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/console/operator.h"
+#include "cli/console/operator_command.h"
 
 #include "cli/console/console_client.h"
 #include "cli/console/orders.h"

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How a command reports an error: see cli.h. */
+#include "cli/output.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 1024 };
+
+/* `kind` is "error" or "warning". */
+static void print(const struct cli *cli, const char *kind, const char *code, const char *message)
+{
+    if (cli->output == CLI_OUTPUT_TABLE) {
+        bool warning = strcmp(kind, "warning") == 0;
+        fputs(warning ? "reeve: warning: " : "reeve: ", cli->err);
+        output_text(cli->err, message, 0);
+        fputc('\n', cli->err);
+        return;
+    }
+    json_t *text = json_string(message);
+    /* A message that quotes bytes which are not UTF-8. */
+    if (text == NULL)
+        text = json_string("the message is not UTF-8");
+    json_t *object = json_pack("{s:{s:s, s:o}}", kind, "code", code, "message", text);
+    (void)json_dumpf(object, cli->err, JSON_ENSURE_ASCII | JSON_COMPACT);
+    fputc('\n', cli->err);
+    json_decref(object);
+}
+
+int cli_fail(const struct cli *cli, const struct error *error)
+{
+    print(cli, "error", error->code, error->message);
+    if (strcmp(error->code, "Usage") == 0)
+        return EXIT_CODE_USAGE;
+    return exit_code_of(error);
+}
+
+int cli_usage(const struct cli *cli, const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    print(cli, "error", "Usage", message);
+    if (cli->output != CLI_OUTPUT_TABLE)
+        return EXIT_CODE_USAGE;
+    bool has_verb = cli->verb != NULL && cli->verb->name != NULL;
+    fprintf(cli->err, "Try: reeve%s%s%s%s --help\n", cli->noun != NULL ? " " : "",
+            cli->noun != NULL ? cli->noun->name : "", has_verb ? " " : "",
+            has_verb ? cli->verb->name : "");
+    return EXIT_CODE_USAGE;
+}
+
+void cli_report(const struct cli *cli, const char *code, const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    print(cli, "error", code, message);
+}
+
+void cli_warn(const struct cli *cli, const char *code, const char *format, ...)
+{
+    char message[MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    print(cli, "warning", code, message);
+}
