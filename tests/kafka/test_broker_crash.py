@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The broker is killed under load and comes back: every service goes on by itself, and nothing is
+"""The broker is killed under load and restarted: every service resumes by itself, and nothing is
 lost or decided twice."""
 
 import unittest
@@ -19,7 +19,7 @@ class BrokerCrashTest(unittest.TestCase):
         self.crowd = Crowd(self.broker, schedulers=2, supervisors=2)
         self.addCleanup(self.crowd.stop)
 
-    def test_everything_resumes_by_itself(self):
+    def test_every_service_resumes_by_itself(self):
         crowd = self.crowd
         crowd.add("console", "console")
         pids = {name: service.process.pid for name, service in crowd.cluster.services.items()}
@@ -29,13 +29,13 @@ class BrokerCrashTest(unittest.TestCase):
             wait_for(f"orders end before crash {crash}",
                      lambda count=count: len(crowd.ended(load.begun)) >= count + 40, 60)
             self.broker.kill()
-            wait_for("the application notices nothing but waits", lambda: load.unanswered >= 20, 30)
+            wait_for("orders wait for acknowledgements", lambda: load.unanswered >= 20, 30)
             self.broker.restart()
         names = load.finish()
         self.assertEqual(load.acknowledged, set(names))
         crowd.wait_for_end(names, 90)
         self.assertEqual({crowd.state(name) for name in names}, {"Processed"})
-        # The same processes: nobody was restarted, nobody gave up.
+        # The same processes: none exited and none was restarted.
         self.assertEqual(pids, {name: service.process.pid
                                 for name, service in crowd.cluster.services.items()
                                 if service.is_running})

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A scheduler dies between any two steps of claim, fold, cycle and emission, under load, and is
-started again: every order ends, every status and request is there, and the log is as if nothing had
-been."""
+"""A scheduler crashes between any two steps of claim, fold, cycle and emission, under load, and is
+restarted: every order ends, no status or request is missing, and the log breaks no rule."""
 
 import unittest
 
@@ -10,14 +9,14 @@ from lib.crowd import Crowd, failpoints_in
 
 TIMEOUT_SECONDS = 300
 
-# Where it dies -> what else it takes to come there.
+# Failpoint -> the specification that reaches it, if it takes more than itself.
 CLAIM = {"claim.begin": "", "claim.acknowledged": "", "claim.folded": "", "claim.running": "",
          "follower.fold": "", "follower.commit": "",
-         # After a claim without a Decision the next owner writes an Attempt first.
+         # After a claim without a Decision, the next owner writes an Attempt first.
          "attempt.acknowledged": ""}
 CYCLE = {"cycle.decide": "", "cycle.append": "", "cycle.acknowledged": "", "cycle.stored": "",
          "cycle.emitted": "",
-         # An error of the store: the claim is given up, the store dropped.
+         # A store error: the claim is given up and the store dropped.
          "cycle.store": "cycle.store=error@2,follower.drop=kill",
          "owner.given_up": "cycle.store=error@2,owner.given_up=kill",
          "follower.drop": "cycle.store=error@2,follower.drop=kill"}
@@ -42,8 +41,8 @@ class FailpointsTest(unittest.TestCase):
             raise AssertionError("\n".join(map(str, findings)))
 
     def die_at(self, points, passes):
-        """The scheduler runs until it is killed at the point, then with the next point, and at last
-        without any. Orders keep coming, and those of the time before have not ended."""
+        """Runs the scheduler until it is killed at each failpoint in turn, then without one. Orders
+        keep coming, and earlier ones are still in progress."""
         scheduler = self.crowd["scheduler-1"]
         if scheduler.is_running:
             scheduler.sigkill()
@@ -56,16 +55,16 @@ class FailpointsTest(unittest.TestCase):
         self.crowd.wait_for_end(self.names)
         self.assertEqual({self.crowd.state(name) for name in self.names}, {"Processed"})
 
-    def test_while_it_claims_and_folds(self):
+    def test_survives_crashes_while_claiming_and_folding(self):
         self.die_at(CLAIM, 1)
 
-    def test_in_the_cycle(self):
+    def test_survives_crashes_in_the_cycle(self):
         self.die_at(CYCLE, 7)
 
-    def test_while_it_emits(self):
+    def test_survives_crashes_while_emitting(self):
         self.die_at(EMISSION, 11)
 
-    def test_no_failpoint_is_left_out(self):
+    def test_covers_every_failpoint(self):
         sources = ("services/scheduler/owner.c", "services/scheduler/owner_cycle.c",
                    "services/scheduler/emitter.c", "replica/follower.c")
         self.assertEqual(failpoints_in(*sources),

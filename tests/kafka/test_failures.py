@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong at the remote services, and what is undone: in reverse order, also what nobody
-knows the effect of, never while a forward attempt may still run, and not behind the pivot. The
-shop's books tell whether it came out even."""
+"""Remote services fail and orders are compensated: in reverse order, including steps with an
+unknown effect, never while a forward attempt may still run, and never past the pivot. The shop's
+ledger shows whether its books balance."""
 
 import time
 import unittest
@@ -18,7 +18,7 @@ SHIP = {"Name": "ShipOrder", "Agent": "carrier", "Compensate": {"Action": "Recal
 FRAUD = {"Name": "CheckFraud", "Agent": "payment"}
 PIVOT = {"Name": "TakePayment", "Agent": "payment", "Pivot": True, "OnExhausted": "compensate",
          "Retry": QUICK}
-# Long enough for a busy machine: only what nobody answers is to time out.
+# Long enough for a busy machine: only calls without an answer may time out.
 DEFAULTS = {"TimeoutSeconds": 30, "Compensate": {"TimeoutSeconds": 30, "Retry": QUICK}}
 
 
@@ -47,25 +47,25 @@ class FailuresTest(StageTest):
         return [seen.event["step"] for seen in self.stage.find(order, "StepStarted")
                 if seen.event["direction"] == "undo" and seen.event["attempt"] == 1]
 
-    def assert_even(self, order):
-        """The shop holds nothing of the order."""
+    def assert_balanced(self, order):
+        """The shop keeps nothing of the order."""
         balance = self.shop.balance(order)
         for taken, given in (("reserved", "released"), ("charged", "refunded"),
                              ("shipments", "recalled")):
             self.assertEqual(balance.get(taken), balance.get(given), balance)
 
-    # ---- what is known not to have happened ----
+    # ---- effect none ----
 
-    def test_a_declined_payment_undoes_what_was_done(self):
+    def test_a_declined_payment_undoes_the_earlier_steps(self):
         self.shop.fault("payment", "decline", "declined", action="TakePayment")
         self.stage.submit("declined", "order-fulfilment")
         end = self.stage.wait_for_end("declined", "Compensated")[-1]
         self.assertEqual((end.type, end.event["code"]), ("OrderCompensated", "PaymentDeclined"))
-        # Refused is not done: the payment itself is not refunded; CheckFraud has nothing to undo.
+        # The declined payment had no effect and is not refunded; CheckFraud has no Compensate.
         self.assertEqual(self.undone("declined"), ["ReserveStock"])
         self.assertEqual([call["action"] for call in self.shop.calls("declined")][-2:],
                          ["TakePayment", "ReleaseStock"])
-        self.assert_even("declined")
+        self.assert_balanced("declined")
         self.assertEqual(self.shop.balance("declined")["reserved"], 2)
 
     def test_steps_are_undone_in_reverse_order(self):
@@ -79,7 +79,7 @@ class FailuresTest(StageTest):
         whats = self.stage.whats("reverse")
         self.assertLess(whats.index("StepCompensated ShipOrder undo 1"),
                         whats.index("StepStarted TakePayment undo 1"))
-        # The undo carries the key of the do.
+        # An undo uses the key of its do.
         keys = {call["step"]: set() for call in self.shop.calls("reverse")}
         for call in self.shop.calls("reverse"):
             keys[call["step"]].add(call["key"])
@@ -92,11 +92,11 @@ class FailuresTest(StageTest):
         self.stage.submit("reverse-fork", "fork")
         self.stage.wait_for_end("reverse-fork", "Compensated")
         self.assertEqual(self.undone("reverse-fork"), ["ReserveStock", "TakePayment"])
-        self.assert_even("reverse-fork")
+        self.assert_balanced("reverse-fork")
 
-    # ---- what nobody knows ----
+    # ---- effect unknown ----
 
-    def test_a_503_after_it_was_applied_is_undone(self):
+    def test_a_step_that_was_applied_and_answered_503_is_undone(self):
         self.shop.fault("carrier", "503-after", "unknown-503")
         self.stage.submit("unknown-503", "chain-in-time")
         self.stage.wait_for_end("unknown-503", "Compensated")
@@ -104,9 +104,9 @@ class FailuresTest(StageTest):
         self.assertEqual((failed["error_name"], failed["effect"]), ("Http.503", "unknown"))
         self.assertEqual(self.undone("unknown-503"), ["ShipOrder", "TakePayment", "ReserveStock"])
         self.assertEqual(self.shop.balance("unknown-503")["recalled"], 1)
-        self.assert_even("unknown-503")
+        self.assert_balanced("unknown-503")
 
-    def test_silence_after_it_was_applied_is_undone(self):
+    def test_a_step_that_was_applied_without_an_answer_is_undone(self):
         self.shop.fault("payment", "never-after", "unknown-silence")
         self.stage.submit("unknown-silence", "chain-in-time")
         self.stage.wait_for_end("unknown-silence", "Compensated")
@@ -114,19 +114,19 @@ class FailuresTest(StageTest):
         self.assertEqual(timed_out["effect"], "unknown")
         self.assertEqual(self.undone("unknown-silence"), ["TakePayment", "ReserveStock"])
         self.assertEqual(self.shop.balance("unknown-silence")["refunded"], {"GBP": "25.00"})
-        self.assert_even("unknown-silence")
+        self.assert_balanced("unknown-silence")
 
-    def test_silence_before_it_was_applied_is_undone_as_well(self):
+    def test_a_step_that_was_not_applied_and_never_answered_is_undone(self):
         self.shop.fault("payment", "never", "unknown-nothing")
         self.stage.submit("unknown-nothing", "chain-in-time")
         self.stage.wait_for_end("unknown-nothing", "Compensated")
         self.assertEqual(self.undone("unknown-nothing"), ["TakePayment", "ReserveStock"])
         self.assertFalse(self.shop.balance("unknown-nothing").get("charged"))
         self.assertFalse(self.shop.balance("unknown-nothing").get("refunded"))
-        self.assert_even("unknown-nothing")
+        self.assert_balanced("unknown-nothing")
 
-    def test_a_call_that_is_overtaken_by_its_undo_does_no_harm(self):
-        # It lies in the shop until after its refund; then its key is spent.
+    def test_a_call_overtaken_by_its_undo_is_refused(self):
+        # The shop holds the call back until after the refund, which spends the key.
         self.shop.fault("payment", "slow", "overtaken", ms=6000)
         self.stage.submit("overtaken", "chain-in-time")
         self.stage.wait_for_end("overtaken", "Compensated")
@@ -135,14 +135,14 @@ class FailuresTest(StageTest):
             return [call for call in self.shop.calls("overtaken")
                     if call["action"] == "TakePayment" and call["fault"] == "slow"]
 
-        late = wait_for("the late call is decided", arrived, 30)
+        late = wait_for("the late call is answered", arrived, 30)
         self.assertEqual([call["applied"] for call in late], [False])
         self.assertEqual(self.shop.calls("overtaken")[-1]["action"], "TakePayment")
-        self.assert_even("overtaken")
+        self.assert_balanced("overtaken")
 
-    # ---- when undoing begins ----
+    # ---- the start of compensation ----
 
-    def test_nothing_is_undone_before_a_running_step_has_reported(self):
+    def test_compensation_waits_for_the_report_of_a_running_step(self):
         self.shop.fault("payment", "slow-after", "patient", ms=2000, action="TakePayment")
         self.shop.fault("payment", "decline", "patient", action="CheckFraud")
         self.stage.submit("patient", "fork")
@@ -153,9 +153,9 @@ class FailuresTest(StageTest):
         first_undo = next(what for what in whats if what.endswith("undo 1"))
         self.assertLess(whats.index("StepSucceeded TakePayment do 1"), whats.index(first_undo))
         self.assertEqual(self.undone("patient"), ["TakePayment", "ReserveStock"])
-        self.assert_even("patient")
+        self.assert_balanced("patient")
 
-    def test_nothing_is_undone_before_a_silent_step_has_timed_out(self):
+    def test_compensation_waits_for_the_timeout_of_a_silent_step(self):
         self.shop.fault("payment", "never-after", "very-patient", action="TakePayment")
         self.shop.fault("payment", "decline", "very-patient", action="CheckFraud")
         self.stage.submit("very-patient", "fork-in-time")
@@ -167,28 +167,28 @@ class FailuresTest(StageTest):
                                 started["complete_by"] + started["margin_ms"])
         whats = self.stage.whats("very-patient")
         self.assertLess(whats.index("StepTimedOut TakePayment do 1"), whats.index(undo.what))
-        # ReserveStock was completed later than TakePayment began: it is undone first.
+        # ReserveStock completed after TakePayment started, so it is undone first.
         self.assertEqual(self.undone("very-patient"), ["ReserveStock", "TakePayment"])
-        self.assert_even("very-patient")
+        self.assert_balanced("very-patient")
 
-    # ---- what waits for its time ----
+    # ---- delayed retries ----
 
-    def test_a_retry_that_is_overdue_when_the_supervisor_hears_of_it_is_not_forgotten(self):
+    def test_a_retry_that_became_due_while_the_supervisor_was_paused_starts(self):
         supervisor = self.stage.cluster["supervisor-1"]
         self.shop.fault("payment", "decline", "overdue")
         supervisor.sigstop()
         try:
             self.stage.submit("overdue", "pivot")
             wait = self.stage.wait_for_event("overdue", "StepRetryScheduled TakePayment")
-            wait_for("the next try is overdue",
+            wait_for("the next attempt is overdue",
                      lambda: time.time() * 1000 > wait.event["retry_at"] + 100, 10)
         finally:
             supervisor.sigcont()
         self.stage.wait_for_end("overdue", "Compensated")
 
-    # ---- undoing that fails ----
+    # ---- failing undos ----
 
-    def test_an_undo_is_tried_again(self):
+    def test_an_undo_is_retried(self):
         self.shop.fault("payment", "decline", "hard-undo", action="RefundPayment",
                         direction="undo", times=2)
         self.shop.fault("carrier", "decline", "hard-undo")
@@ -197,9 +197,9 @@ class FailuresTest(StageTest):
         self.assertEqual([seen.event["failure_count"] for seen in
                           self.stage.find("hard-undo", "StepFailed TakePayment undo")], [1, 2])
         self.assertEqual(self.undone("hard-undo"), ["TakePayment", "ReserveStock"])
-        self.assert_even("hard-undo")
+        self.assert_balanced("hard-undo")
 
-    def test_an_undo_that_fails_for_good_is_told_and_can_be_resubmitted(self):
+    def test_an_undo_that_keeps_failing_raises_an_alert_and_can_be_resubmitted(self):
         self.shop.fault("payment", "decline", "stuck-undo", action="RefundPayment",
                         direction="undo")
         self.shop.fault("carrier", "decline", "stuck-undo")
@@ -213,32 +213,32 @@ class FailuresTest(StageTest):
         self.stage.resubmit("stuck-undo", "the bank is back")
         self.stage.wait_for_end("stuck-undo", "Compensated")
         self.stage.wait_for_alert("stuck-undo", raised=False, by="olga")
-        self.assert_even("stuck-undo")
+        self.assert_balanced("stuck-undo")
 
-    def test_a_caught_error_waits_for_an_operator_who_undoes_the_order(self):
+    def test_a_caught_error_waits_for_an_operator_to_compensate(self):
         self.stage.submit("caught", "caught", quantity=100, price="1000.0001")
         self.stage.wait_for_end("caught", "Error")
         exhausted = self.stage.find("caught", "StepExhausted CheckFraud do 1")[0].event
         self.assertIn("FraudSuspected is caught", exhausted["reason"])
         self.assertEqual(self.undone("caught"), [])
         self.stage.wait_for_alert("caught", raised=True, code="FraudSuspected")
-        self.stage.operator("CompensateOrder", "caught", "he is one")
+        self.stage.operator("CompensateOrder", "caught", "fraud confirmed")
         self.stage.wait_for_end("caught", "Compensated")
         self.assertEqual(self.undone("caught"), ["ReserveStock"])
         self.stage.wait_for_alert("caught", raised=False)
-        self.assert_even("caught")
+        self.assert_balanced("caught")
 
     # ---- the pivot ----
 
-    def test_a_pivot_that_was_refused_leaves_a_way_back(self):
+    def test_an_order_whose_pivot_was_refused_is_compensated(self):
         self.shop.fault("payment", "decline", "pivot-refused")
         self.stage.submit("pivot-refused", "pivot")
         self.stage.wait_for_end("pivot-refused", "Compensated")
         self.assertEqual(len(self.stage.find("pivot-refused", "StepFailed TakePayment do")), 3)
         self.assertEqual(self.undone("pivot-refused"), ["ReserveStock"])
-        self.assert_even("pivot-refused")
+        self.assert_balanced("pivot-refused")
 
-    def test_a_pivot_that_may_have_happened_is_never_undone(self):
+    def test_a_pivot_with_unknown_effect_is_never_undone(self):
         self.shop.fault("payment", "never-after", "pivot-unknown")
         self.stage.submit("pivot-unknown", "pivot-in-time")
         self.stage.wait_for_end("pivot-unknown", "Error")
@@ -248,28 +248,28 @@ class FailuresTest(StageTest):
         keys = {request["idempotency_key"]
                 for request in self.stage.requests("payment", "pivot-unknown")}
         self.assertEqual(len(keys), 1)
-        self.stage.operator("CompensateOrder", "pivot-unknown", "forget it")
+        self.stage.operator("CompensateOrder", "pivot-unknown", "give up")
         rejected = self.stage.wait_for_event("pivot-unknown", "CommandRejected")
         self.assertEqual(rejected.event["code"], "PastPivot")
         self.shop.heal("pivot-unknown")
-        self.stage.resubmit("pivot-unknown", "look again")
+        self.stage.resubmit("pivot-unknown", "checked with the bank")
         self.stage.wait_for_end("pivot-unknown", "Processed")
         keys |= {request["idempotency_key"]
                  for request in self.stage.requests("payment", "pivot-unknown")}
-        self.assertEqual(len(keys), 1, "what may have been done must not be done again")
+        self.assertEqual(len(keys), 1, "a step that may have been applied keeps its key")
 
-    def test_behind_the_pivot_the_order_only_goes_forward(self):
-        self.shop.fault("carrier", "decline", "behind-pivot")
-        self.stage.submit("behind-pivot", "pivot")
-        self.stage.wait_for_end("behind-pivot", "Error")
-        self.assertEqual(self.undone("behind-pivot"), [])
-        self.stage.wait_for_alert("behind-pivot", raised=True, code="ShipmentRefused")
-        self.shop.heal("behind-pivot")
-        self.stage.resubmit("behind-pivot", "another lorry")
-        self.stage.wait_for_end("behind-pivot", "Processed")
-        # A remembered refusal does not answer for ever: nothing was applied, so the key is new.
+    def test_past_the_pivot_the_order_only_moves_forward(self):
+        self.shop.fault("carrier", "decline", "past-pivot")
+        self.stage.submit("past-pivot", "pivot")
+        self.stage.wait_for_end("past-pivot", "Error")
+        self.assertEqual(self.undone("past-pivot"), [])
+        self.stage.wait_for_alert("past-pivot", raised=True, code="ShipmentRefused")
+        self.shop.heal("past-pivot")
+        self.stage.resubmit("past-pivot", "another carrier is booked")
+        self.stage.wait_for_end("past-pivot", "Processed")
+        # Nothing was applied, so the key is new: the shop would repeat a refusal that it remembers.
         keys = [request["idempotency_key"]
-                for request in self.stage.requests("carrier", "behind-pivot")]
+                for request in self.stage.requests("carrier", "past-pivot")]
         self.assertEqual([keys.count(key) for key in dict.fromkeys(keys)], [3, 1])
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Orders from their submission to their end: steps in the order of the workflow, side by side where
-it says so, each with what was recorded about it; statuses on the application's own reply topic; a
-third-party client with nothing but the .avsc files."""
+"""Orders from submission to their end: steps in the order of the workflow, parallel where it
+allows, each with its record; statuses on the application's own reply topic; a third-party client
+that has nothing but the .avsc files."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ class FlowTest(StageTest):
                "applications": ("web", "shop-floor"), "schedulers": 2, "supervisors": 2}
 
     def started(self, order_id):
-        """Step -> the Decision that started it and the one in which it succeeded."""
+        """Two maps: each step's StepStarted and StepSucceeded."""
         def of(kind):
             return {seen.event["step"]: seen for seen in self.stage.find(order_id, kind)}
         return of("StepStarted"), of("StepSucceeded")
@@ -35,7 +35,7 @@ class FlowTest(StageTest):
             "StepSucceeded Second do 1", "StepStarted Third do 1",
             "StepSucceeded Third do 1", "OrderProcessed"])
 
-    def test_steps_wait_for_those_that_the_workflow_names(self):
+    def test_steps_wait_for_their_predecessors(self):
         self.stage.submit("flow-2", "order-fulfilment")
         self.stage.wait_for_end("flow-2", "Processed")
         started, succeeded = self.started("flow-2")
@@ -60,7 +60,7 @@ class FlowTest(StageTest):
         self.assertGreaterEqual(calls["ShipOrder"]["received_ms"],
                                 max(call["time_ms"] for call in first))
 
-    def test_each_step_has_its_deadline_its_owner_and_its_failures(self):
+    def test_each_step_records_its_deadline_owner_and_failures(self):
         self.shop.fault("payment", "503-before", "flow-4", action="TakePayment", times=2)
         self.stage.submit("flow-4", "order-fulfilment")
         self.stage.wait_for_end("flow-4", "Processed")
@@ -73,7 +73,7 @@ class FlowTest(StageTest):
             self.assertEqual(seen.event["locked_by"], owner)
             self.assertEqual(seen.event["complete_by"] - seen.decision["decided_at"], 4000)
             self.assertEqual(seen.event["margin_ms"], MARGIN_MS)
-        # The agent itself repeats within the attempt: no failure of the step.
+        # The agent retries within the attempt, so the step counts no failure.
         self.assertEqual(self.stage.find("flow-4", "StepFailed"), [])
         self.assertEqual([call["status"] for call in self.shop.calls("flow-4")
                           if call["step"] == "TakePayment"], [503, 503, 200])
@@ -86,7 +86,7 @@ class FlowTest(StageTest):
                           failed.event["error_name"], failed.event["effect"], failed.event["by"]),
                          ("TakePayment", 1, "PaymentDeclined", "none", "agent-payment"))
 
-    def test_the_application_hears_of_every_change_on_its_own_topic(self):
+    def test_the_application_gets_every_change_on_its_reply_topic(self):
         self.stage.submit("flow-6", "order-fulfilment", application="shop-floor")
         self.stage.wait_for_status("flow-6", "Processed", "shop-floor")
         statuses = self.stage.statuses("flow-6", "shop-floor")
@@ -101,7 +101,7 @@ class FlowTest(StageTest):
         self.assertEqual([(s["step"], s["state"]) for s in statuses[-1]["steps"]],
                          [("ShipOrder", "Processed")])
 
-    def test_the_application_hears_why_its_order_was_undone(self):
+    def test_the_application_learns_why_its_order_was_compensated(self):
         self.shop.fault("payment", "decline", "flow-7", action="TakePayment")
         self.stage.submit("flow-7", "order-fulfilment")
         end = self.stage.wait_for_status("flow-7", "Compensated")
@@ -115,19 +115,19 @@ class FlowTest(StageTest):
         self.assertIn(("TakePayment", "Error", "PaymentDeclined"),
                       [(s["step"], s["state"], s["error_name"]) for s in statuses[-2]["steps"]])
 
-    def test_the_application_hears_that_an_operator_is_needed_and_that_it_goes_on(self):
+    def test_the_application_learns_of_the_error_and_of_the_resumption(self):
         self.shop.fault("carrier", "decline", "flow-8")
         self.stage.submit("flow-8", "order-fulfilment")
         error = self.stage.wait_for_status("flow-8", "Error")
         self.assertEqual((error["order_state"], error["code"]), ("Error", "ShipmentRefused"))
         self.shop.heal("flow-8")
-        self.stage.resubmit("flow-8", "the lorry was full")
+        self.stage.resubmit("flow-8", "a larger truck is booked")
         self.stage.wait_for_status("flow-8", "Resumed")
         self.stage.wait_for_status("flow-8", "Processed")
         versions = [status["order_version"] for status in self.stage.statuses("flow-8")]
         self.assertEqual(versions, sorted(set(versions)))
 
-    def test_many_orders_at_once_end_each_once(self):
+    def test_each_of_many_concurrent_orders_ends_once(self):
         names = [f"flow-many-{number}" for number in range(60)]
         self.stage.cluster.reeve("submit", "-", stdin="\n".join(json.dumps({
             "order_id": name, "currency": "EUR", "workflow": "three-steps",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests' own library: a crash of a broker, records read back, a process started and ended."""
+"""The tests' own library: crashing a broker, reading records back, starting and ending processes."""
 
 import os
 import unittest
@@ -26,14 +26,14 @@ server.serve_forever()
 
 
 class WaitingTest(unittest.TestCase):
-    def test_says_what_was_waited_for(self):
+    def test_a_timeout_names_the_condition(self):
         def too_few():
             self.assertEqual(1, 2)
 
         with self.assertRaisesRegex(TimedOut, "not within 0.1 s: two things: 1 != 2"):
             wait_for("two things", too_few, seconds=0.1)
 
-    def test_returns_what_the_condition_returned(self):
+    def test_returns_the_value_of_the_condition(self):
         answers = iter([None, 0, "yes"])
         self.assertEqual(wait_for("an answer", lambda: next(answers)), "yes")
 
@@ -49,7 +49,7 @@ class ServiceTest(unittest.TestCase):
             lambda: os.environ.pop("REEVE") if before is None else os.environ.update(REEVE=before)
         )
 
-    def test_starts_crashes_starts_again_and_ends(self):
+    def test_a_service_starts_crashes_restarts_and_ends(self):
         with Service("scheduler", "127.0.0.1:1", "t", 4) as service:
             service.start()
             self.assertEqual(service.get("/readyz")[0], 200)
@@ -67,7 +67,7 @@ class ServiceTest(unittest.TestCase):
             self.assertEqual(service.terminate(), 0)
             self.assertEqual(service.stderr.count("started scheduler"), 2)
 
-    def test_says_why_it_did_not_start(self):
+    def test_a_failed_start_reports_the_exit_code(self):
         os.environ["REEVE"] = "/bin/false"
         with Service("scheduler", "127.0.0.1:1", "t", 4) as service:
             with self.assertRaisesRegex(RuntimeError, "ended with 1 before it was ready"):
@@ -75,7 +75,7 @@ class ServiceTest(unittest.TestCase):
 
 
 class BrokerTest(unittest.TestCase):
-    def test_records_come_back_as_they_were_also_after_a_crash(self):
+    def test_records_are_read_back_unchanged_after_a_crash(self):
         broker = Broker.shared()
         self.addCleanup(broker.stop)
         with Cluster(broker, partitions=3) as cluster:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps go to agents that are well and have room; the rest wait at the scheduler, by priority, for
-as long as it takes. Orders of events are looked at, not times; where two partitions are compared it
-is by the scheduler's clock, which is one for both."""
+"""Steps go to healthy agents with free capacity; the others are queued in the scheduler by
+priority. The tests compare the order of events rather than times; across partitions they use
+decided_at, which comes from one scheduler's clock."""
 
 import unittest
 
@@ -18,13 +18,13 @@ PROPERTIES = {"clock.skew.max.ms": 400, "routing.retry.ms": 300, "routing.retry.
 
 
 def workflow(name, *agents, seconds=60):
-    # Whatever times out, or fails, would be seen as an order that did not end Processed.
+    # A timeout or failure would show as an order that does not end as Processed.
     return {"Name": name, "Version": 1, "Defaults": {"TimeoutSeconds": seconds},
             "Steps": [{"Name": "Call", "Agents": list(agents)}]}
 
 
 class RoutingTest(CrowdTest):
-    """A class has its own services: what one agent is to another is all that matters here."""
+    """Each class has its own services, because the tests depend on the whole set of agents."""
 
     workflows = ()
     agents = {}
@@ -33,23 +33,23 @@ class RoutingTest(CrowdTest):
     @classmethod
     def setUpClass(cls):
         if cls is RoutingTest:
-            raise unittest.SkipTest("for others to build on")
+            raise unittest.SkipTest("a base class")
         cls.start_crowd(partitions=4, workflows=cls.workflows, agents=cls.agents,
                         properties=PROPERTIES, **cls.options)
 
     # ---- the services ----
 
     def gauge(self, name, agent, scheduler="scheduler-1"):
-        """A gauge of an agent, 0 if it is not there."""
+        """A gauge of an agent; 0 if it is absent."""
         _, body = self.crowd[scheduler].get("/metrics")
         for line in body.splitlines():
             if line.startswith(f'{name}{{agent="{agent}"}} '):
                 return float(line.rsplit(" ", 1)[1])
         return 0
 
-    def wait_for_room(self, agent, room):
-        wait_for(lambda: f"room for {room} at {agent}",
-                 lambda: self.gauge("reeve_agent_room", agent) == room, 60)
+    def wait_for_capacity(self, agent, capacity):
+        wait_for(lambda: f"a capacity of {capacity} at {agent}",
+                 lambda: self.gauge("reeve_agent_room", agent) == capacity, 60)
 
     def submit(self, count, workflow_name, priority="normal"):
         crowd = self.crowd
@@ -62,7 +62,7 @@ class RoutingTest(CrowdTest):
     # ---- what the log says ----
 
     def events(self, names=None, kinds=None):
-        """(order, decided_at, event) of the admitted Decisions, of one partition in its order."""
+        """(order, decided_at, event) of the admitted Decisions, in order within each partition."""
         names = set(names) if names is not None else None
         return [(decision["order_id"], decision["decided_at"], event)
                 for _, _, decision in self.crowd.admitted()
@@ -86,8 +86,8 @@ class RoutingTest(CrowdTest):
                 if record.value["code"] == "AgentUnavailable"]
 
     def most_at_once(self, names):
-        """Started and not ended, at the same time. Of one millisecond the ends come first, so it
-        may be a few more than is found."""
+        """The largest number of steps that ran at the same time. Within a millisecond, ends count
+        first, so the true number may be slightly higher."""
         ends = {"StepSucceeded", "StepFailed", "StepTimedOut"}
         changes = sorted((at, -1 if event["_type"] in ends else 1)
                          for _, at, event in self.events(names, ends | {"StepStarted"}))
@@ -101,15 +101,15 @@ class RoutingTest(CrowdTest):
 class ChoiceTest(RoutingTest):
     workflows = [workflow("either", "carrier-a", "carrier-b"), workflow("broken", "broken"),
                  workflow("either-broken", "broken", "carrier-b")]
-    # Nothing listens there: each call fails without an effect.
+    # Nothing listens on that port: each call fails with effect none.
     agents = {"carrier-a": {}, "carrier-b": {},
               "broken": {"agent.kind": "http", "agent.http.url": "http://127.0.0.1:9/",
                          "agent.circuit.errors.min": 3, "agent.circuit.open.ms": 600000,
                          "agent.circuit.open.max.ms": 600000}}
 
-    def test_all_go_to_the_one_that_is_well(self):
+    def test_steps_go_to_the_healthy_agent(self):
         for agent in ("carrier-a", "carrier-b"):
-            self.wait_for_room(agent, 2000)
+            self.wait_for_capacity(agent, 2000)
         both = self.submit(40, "either")
         self.wait_processed(both)
         asked = {event["agent"] for _, _, event in self.events(both, {"StepStarted"})}
@@ -120,7 +120,7 @@ class ChoiceTest(RoutingTest):
             self.assertTrue(event["routing_reason"].startswith(event["agent"]))
 
         self.crowd["agent-carrier-a"].sigkill()
-        self.wait_for_room("carrier-a", 0)
+        self.wait_for_capacity("carrier-a", 0)
         one = self.submit(40, "either")
         self.wait_processed(one)
         for _, _, event in self.events(one, {"StepStarted"}):
@@ -128,10 +128,10 @@ class ChoiceTest(RoutingTest):
             self.assertRegex(event["routing_reason"], r"^carrier-b: \d+ of 2000 free, p95 \d+ ms; "
                                                       r"carrier-a: no live instance$")
 
-    def test_an_open_circuit_is_no_choice(self):
-        self.wait_for_room("broken", 2000)
+    def test_an_agent_with_an_open_circuit_gets_no_steps(self):
+        self.wait_for_capacity("broken", 2000)
         self.crowd.wait_for_end(self.submit(4, "broken"), 120)
-        self.wait_for_room("broken", 0)
+        self.wait_for_capacity("broken", 0)
         names = self.submit(20, "either-broken")
         self.wait_processed(names)
         for _, _, event in self.events(names, {"StepStarted"}):
@@ -141,13 +141,13 @@ class ChoiceTest(RoutingTest):
 
 
 class AwayTest(RoutingTest):
-    SECONDS = 8  # a step's deadline: none is missed once the agent is back
+    SECONDS = 8  # a step's timeout; no step times out once the agent is back
     workflows = [workflow("ship", "carrier", seconds=SECONDS)]
     agents = {"carrier": {"agent.in.flight.max": 8}}
     options = {"supervisors": 2}
 
-    def away_for_long(self, names):
-        """Each has waited for longer than a deadline, and was looked at again."""
+    def all_waited_for_long(self, names):
+        """Each step was queued for longer than its timeout and was checked again."""
         first = {}
         found = set()
         for name, at, _ in self.events(names, {"StepQueued"}):
@@ -155,16 +155,17 @@ class AwayTest(RoutingTest):
                 found.add(name)
         return len(found) == len(names)
 
-    def test_an_agent_that_is_away_undoes_nothing(self):
-        self.wait_for_room("carrier", 8 * FACTOR)
+    def test_an_absent_agent_causes_no_compensation(self):
+        self.wait_for_capacity("carrier", 8 * FACTOR)
         self.assertEqual(self.crowd["agent-carrier"].terminate(), 0)
-        self.wait_for_room("carrier", 0)
+        self.wait_for_capacity("carrier", 0)
         names = self.submit(100, "ship")
         self.wait_for_all("StepQueued", names)
         self.assertEqual(self.gauge("reeve_steps_queued", "carrier"), 100)
         wait_for(lambda: f"an alert: {self.alerts()}",
                  lambda: [alert for alert in self.alerts() if alert[0]], 60)
-        wait_for("they have waited for long", lambda: self.away_for_long(names), 120)
+        wait_for("every step has waited for longer than its timeout",
+                 lambda: self.all_waited_for_long(names), 120)
 
         # Neither a crash of the scheduler nor the loss of its store changes anything.
         scheduler = self.crowd["scheduler-1"]
@@ -177,7 +178,7 @@ class AwayTest(RoutingTest):
         scheduler.drop_data()
         scheduler.start(ready=False)
         scheduler.wait_ready(60)
-        wait_for("all are known to wait",
+        wait_for("all steps count as queued",
                  lambda: self.gauge("reeve_steps_queued", "carrier") == 120, 60)
         self.assertEqual(self.count("StepStarted", [*names, *more]), 0)
         for name, _, event in self.events([*names, *more], {"StepQueued"}):
@@ -196,14 +197,14 @@ class AwayTest(RoutingTest):
         wait_for(lambda: f"the alert is closed: {self.alerts()}",
                  lambda: not self.alerts()[-1][0], 60)
 
-    def test_who_comes_next_closes_the_alert(self):
-        self.wait_for_room("carrier", 8 * FACTOR)
+    def test_the_next_scheduler_closes_the_alert(self):
+        self.wait_for_capacity("carrier", 8 * FACTOR)
         self.assertEqual(self.crowd["agent-carrier"].terminate(), 0)
-        self.wait_for_room("carrier", 0)
+        self.wait_for_capacity("carrier", 0)
         names = self.submit(10, "ship")
         raised = len(self.alerts())
         wait_for("an alert", lambda: [alert for alert in self.alerts()[raised:] if alert[0]], 60)
-        # Its scheduler is gone when the agent comes back: the next one never saw that it was away.
+        # The scheduler is killed before the agent returns: its successor never saw it absent.
         scheduler = self.crowd["scheduler-1"]
         scheduler.sigkill()
         self.crowd["agent-carrier"].start(ready=False)
@@ -213,18 +214,18 @@ class AwayTest(RoutingTest):
         self.wait_for_closed_alert()
 
 
-class RoomTest(RoutingTest):
+class CapacityTest(RoutingTest):
     CALLS = 4
     workflows = [workflow("pack", "packer", seconds=600)]
     agents = {"packer": {"agent.in.flight.max": CALLS, "agent.sim.latency.ms": 20}}
     options = {"schedulers": 2}
 
-    def test_no_more_are_started_than_there_is_room_for(self):
+    def test_starts_no_more_steps_than_there_is_capacity(self):
         def both_have_half():
             return [self.gauge("reeve_agent_room", "packer", f"scheduler-{number}")
                     for number in (1, 2)] == [self.CALLS * FACTOR / 2] * 2
 
-        wait_for("both have their part of the room", both_have_half, 60)
+        wait_for("each has its share of the capacity", both_have_half, 60)
         names = self.submit(300, "pack")
         self.wait_processed(names)
         self.assertLessEqual(self.most_at_once(names), self.CALLS * FACTOR)
@@ -246,22 +247,22 @@ class PriorityTest(RoutingTest):
     def started_at(self, name):
         return self.events([name], {"StepStarted"})[0][1]
 
-    def test_a_high_one_does_not_wait_for_ten_thousand_low_ones(self):
+    def test_a_high_order_overtakes_ten_thousand_low_ones(self):
         limit = self.CALLS * FACTOR
-        self.wait_for_room("counter", limit)
+        self.wait_for_capacity("counter", limit)
         low = self.submit(self.LOW, "serve", "low")
-        wait_for("most of the low ones wait",
+        wait_for("most low orders are queued",
                  lambda: self.gauge("reeve_steps_queued", "counter") > self.LOW * 0.8, 180)
 
         for high in [self.submit(1, "serve", "high")[0] for _ in range(3)]:
             wait_for("it is started", lambda name=high: self.count("StepStarted", [name]), 60)
             accepted = self.events([high], {"OrderAccepted"})[0][1]
-            # Those that were asked for when it came, and the share of the low ones.
+            # Starts that were already requested, and the share of low orders.
             passed = self.lows_between(low, accepted + 1, self.started_at(high) - 1)
             self.assertLessEqual(passed, 2 * limit)
         self.assertGreater(self.gauge("reeve_steps_queued", "counter"), self.LOW / 2)
 
-        # A stream of high ones does not starve the low ones: one in 17 is theirs.
+        # A stream of high orders does not starve the low ones, which get one start in 17.
         high = self.submit(170, "serve", "high")
         self.wait_for_all("StepStarted", high)
         times = sorted(at for _, at, _ in self.events(high, {"StepStarted"}))
@@ -269,9 +270,9 @@ class PriorityTest(RoutingTest):
         self.assertGreaterEqual(passed, 5)
         self.assertLessEqual(passed, 10 + 2 * limit)
 
-        # The agent becomes quick, and all end.
+        # A faster agent replaces it, and all orders end.
         self.crowd["agent-counter"].terminate()
-        self.crowd.add_agent("counter", "agent-quick",
+        self.crowd.add_agent("counter", "agent-fast",
                              {"agent.sim.latency.ms": 0, "agent.in.flight.max": 500})
         self.wait_processed([*low, *high], 300)
         self.assertEqual(self.gauge("reeve_steps_queued", "counter"), 0)

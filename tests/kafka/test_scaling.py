@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scaling by starting another instance: one scheduler, supervisor and agent of each name, then two,
-then four, then back, while orders come in."""
+"""Scaling by starting and stopping instances while orders come in: one scheduler, supervisor and
+agent of each name, then two, four, two and one again."""
 
 import json
 import unittest
@@ -29,7 +29,7 @@ class ScalingTest(unittest.TestCase):
                        "stock": [self.crowd["agent-stock"]], "bank": [self.crowd["agent-bank"]]}
 
     def set_size(self, size):
-        """Instances are started, or stopped in the way that an operator does."""
+        """Starts instances, or stops them with SIGTERM."""
         for name, group in self.groups.items():
             while len(group) < size:
                 number = len(group) + 1
@@ -41,7 +41,7 @@ class ScalingTest(unittest.TestCase):
                 service._signal(15)
             for service in group[size:]:
                 self.assertEqual(service.wait_end(60), 0, service.tail())
-                # A later instance gets a new name, as a new one would.
+                # A later instance with this name is a new one.
                 del self.crowd.cluster.services[service.name]
             del group[size:]
 
@@ -55,7 +55,7 @@ class ScalingTest(unittest.TestCase):
         return self.agent_shares(name)
 
     def agent_shares(self, name):
-        """As the instance last said in its log."""
+        """The partitions of each instance, from its latest log line."""
         found = []
         for service in self.groups[name]:
             lines = [json.loads(line) for line in service.stderr.splitlines()
@@ -75,8 +75,8 @@ class ScalingTest(unittest.TestCase):
         wait_for(lambda: f"evenly spread over {size}: "
                          f"{ {name: self.shares(name) for name in self.groups} }", even, 90, 0.2)
 
-    def now_in_log(self):
-        """Offsets: where each partition of events ends."""
+    def end_offsets(self):
+        """The end offset of each partition of events."""
         consumer = confluent_kafka.Consumer({"bootstrap.servers": self.broker.bootstrap,
                                              "group.id": "reader"})
         try:
@@ -87,8 +87,8 @@ class ScalingTest(unittest.TestCase):
             consumer.close()
 
     def pauses(self, begin, end):
-        """The longest time without a Decision, of each partition whose owner changed between these
-        two places of the log."""
+        """The longest time without a Decision for each partition whose owner changed between these
+        two positions of the log."""
         found = []
         records = self.crowd.look()
         for number in range(PARTITIONS):
@@ -100,7 +100,7 @@ class ScalingTest(unittest.TestCase):
             found.append(max((b - a for a, b in zip(times, times[1:])), default=0))
         return sorted(found)
 
-    def test_one_two_four_and_back(self):
+    def test_scales_to_two_and_four_instances_and_back(self):
         crowd = self.crowd
         self.wait_even(1)
         load = Load(crowd)
@@ -108,14 +108,14 @@ class ScalingTest(unittest.TestCase):
         try:
             wait_for("orders end", lambda: len(crowd.ended(list(load.begun))) > 50, 60)
             for size in STEPS:
-                before = self.now_in_log()
+                before = self.end_offsets()
                 self.set_size(size)
                 self.wait_even(size)
-                # Each partition has to show that it goes on.
-                have = self.now_in_log()
+                # Each partition must decide again.
+                have = self.end_offsets()
                 wait_for("every partition decides", lambda have=have: all(
-                    now > then + 2 for now, then in zip(self.now_in_log(), have)), 60, 0.2)
-                marks.append((size, before, self.now_in_log(),
+                    now > then + 2 for now, then in zip(self.end_offsets(), have)), 60, 0.2)
+                marks.append((size, before, self.end_offsets(),
                               {name: self.shares(name) for name in self.groups}))
         finally:
             names = load.finish()
@@ -124,9 +124,8 @@ class ScalingTest(unittest.TestCase):
         for size, begin, end, shares in marks:
             pauses = self.pauses(begin, end)
             middle = pauses[len(pauses) // 2] if pauses else 0
-            print(f"to {size} of each: schedulers {shares['scheduler']}, "
-                  f"{len(pauses)} partitions moved, without a Decision for {middle} ms (median), "
-                  f"{max(pauses, default=0)} ms (longest)", flush=True)
+            print(f"{size} of each: partitions {shares['scheduler']}, {len(pauses)} moved, "
+                  f"pause {middle} ms (median), {max(pauses, default=0)} ms (longest)", flush=True)
         self.assertEqual({crowd.state(name) for name in names}, {"Processed"})
         self.assertEqual(crowd.findings(), [])
 
