@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The auditor: one among all supervisors. It moves when its supervisor is killed, expires finished
-orders, tells of orders that nobody looks after, and clears away agents that have vanished."""
+"""The auditor, one elected among the supervisors. It moves when its supervisor is killed, expires
+finished orders, raises alerts about stuck orders, and removes vanished agents."""
 
 import json
 import unittest
@@ -45,7 +45,7 @@ class AuditorTest(unittest.TestCase):
         cluster.reeve("submit", "-", stdin="".join(ORDER % order for order in orders))
 
     def auditor(self, cluster, beyond=-1):
-        """(term, name) of the auditor, once there is one of a later term."""
+        """(term, name) of the auditor, once a later term has begun."""
         def leads():
             shown = [row for row in cluster.reeve_json("leader")
                      if row["role"] == "auditor" and row["leads"] and row["term"] > beyond]
@@ -59,7 +59,7 @@ class AuditorTest(unittest.TestCase):
             90, f"{orders} expire")
         return {order: event["by"] for order, event in events(records, "OrderExpired")}
 
-    def test_finished_orders_expire_whoever_is_the_auditor(self):
+    def test_finished_orders_expire_across_elections(self):
         with Cluster(Broker.shared(), partitions=2, properties=QUICK) as cluster:
             self.start(cluster, 60, {})
             self.submit(cluster, "a1", "a2", "a3")
@@ -78,7 +78,7 @@ class AuditorTest(unittest.TestCase):
             self.assertRegex(by["a4"], rf"^auditor, term \d+, {other}$")
             self.assertEqual(cluster.read_topic("alerts"), [])
 
-            # A supervisor that leaves hands the role on at once: nobody waits for its lease.
+            # A supervisor that stops releases the role, so its successor need not wait for the lease.
             cluster[name].start()
             self.assertEqual(cluster[other].terminate(), 0)
             self.assertEqual(self.auditor(cluster, beyond=second)[1], name)
@@ -90,10 +90,10 @@ class AuditorTest(unittest.TestCase):
                 r.raw is None and r.key.endswith("/noop") for r in records), 120,
                 "a tombstone of the agent that vanished")
 
-    def test_an_order_that_nobody_looks_after(self):
+    def test_a_stuck_order_raises_an_alert(self):
         with Cluster(Broker.shared(), partitions=1,
                      properties={**QUICK, "auditor.grace.ms": 1000}) as cluster:
-            # The supervisors see the deadline and do not ask; nobody else ever will.
+            # The supervisors see the deadline but send no request, and no other process will.
             self.start(cluster, 0.5, {"agent.sim.silent.share": "1"},
                        env={"REEVE_FAILPOINT": "supervisor.blind=error@1+"})
             self.submit(cluster, "stuck")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Five candidates, a hundred elections under kill -9, SIGSTOP, hung tasks, ends and a broker that
-crashes: tokens strictly rise, and no two tasks act under the same or an older token."""
+"""Five candidates and a hundred elections under kill -9, SIGSTOP, hung tasks, clean stops and a
+broker crash: tokens rise strictly, and no two tasks act under the same or an older token."""
 
 import json
 import os
@@ -18,7 +18,7 @@ TIMEOUT_SECONDS = 900
 
 ELECTIONS = 100
 CANDIDATES = 5
-BROKER_CRASH = 50  # the election that a crash of the broker forces
+BROKER_CRASH = 50  # the election that is forced by a broker crash
 TIMES = {"leader.lease.ms": 500, "leader.renew.ms": 125, "leader.progress.ms": 600}
 
 
@@ -53,15 +53,15 @@ class Candidate:
         self.process.send_signal(number)
 
     def end(self):
-        """However it is, it ends now."""
+        """Ends the process, whatever state it is in."""
         if self.process is not None:
             self.process.kill()
             self.process.wait(30)
 
 
 class Resource(socketserver.ThreadingTCPServer):
-    """What the candidates' tasks change: it does not believe that there is one leader, but refuses
-    a token older than one that it has seen."""
+    """The resource that the candidates' tasks change. It does not assume one leader, but refuses a
+    token older than one that it has seen."""
 
     daemon_threads = allow_reuse_address = True
 
@@ -79,7 +79,7 @@ class Resource(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def handle_error(self, request, client_address):
-        """A candidate was killed between two words."""
+        """A candidate was killed while it wrote."""
 
     def take(self, what, token, pid):
         with self.lock:
@@ -94,7 +94,7 @@ class Resource(socketserver.ThreadingTCPServer):
 
 
 class Stage:
-    """The candidates of one test, and what they change."""
+    """The candidates of one test and their resource."""
 
     def __init__(self, cluster, properties=lambda number: {}):
         self.folder = paths.new_folder("candidates")
@@ -114,7 +114,7 @@ class Stage:
         self.resource.server_close()
 
     def ledger(self):
-        """[what, token, pid, outcome] of all whole lines."""
+        """[action, token, pid, outcome] of all complete lines."""
         text = (self.folder / "ledger").read_text()
         return [line.split(" ") for line in text[:text.rfind("\n") + 1].splitlines()]
 
@@ -131,7 +131,7 @@ class Stage:
         return f"{self.resource.done[-10:]} {self.resource.refused[-10:]}\n" + "\n".join(tails)
 
     def wait_newer(self, token, seconds=90):
-        """The newest term, once there is one beyond `token`: (token, its candidate)."""
+        """(token, candidate) of the newest term, once there is one beyond `token`."""
         def newest():
             begun = self.beginnings()
             return begun and begun[-1][0] > token and [begun[-1]]
@@ -148,11 +148,11 @@ class LeaderTest(unittest.TestCase):
         cls.addClassCleanup(cls.broker.stop)
 
     def check(self, stage):
-        """What must hold, whatever happened."""
+        """Checks what must always hold."""
         begun = [token for token, _ in stage.beginnings()]
         self.assertEqual(begun, sorted(set(begun)), "tokens strictly rise, none twice")
         tokens = [token for _, token, _ in stage.resource.done]
-        self.assertEqual(tokens, sorted(tokens), "nobody acts under an older token")
+        self.assertEqual(tokens, sorted(tokens), "a task acts under an older token")
         owners = {}
         for _, token, pid in stage.resource.done + stage.resource.refused:
             self.assertEqual(owners.setdefault(token, pid), pid, f"token {token} has one task")
@@ -161,7 +161,7 @@ class LeaderTest(unittest.TestCase):
             if outcome == "done":
                 self.assertIn((what, int(token), int(pid)), done)
 
-    def test_a_hundred_elections(self):
+    def test_tokens_rise_through_a_hundred_elections(self):
         with Cluster(self.broker, partitions=1) as cluster:
             cluster.topics_apply()
             with Stage(cluster) as stage:
@@ -176,7 +176,7 @@ class LeaderTest(unittest.TestCase):
             self.assertIn("hang", {line[0] for line in stage.ledger()})
 
     def elections(self, stage):
-        later = []  # what undoes the fault, once the next term has begun
+        later = []  # repairs the fault once the next term has begun
         token, leader = stage.wait_newer(-1)
         for number in range(ELECTIONS - 1):
             fault = ("kill", "end", "stop", "end", "hang", "end")[number % 6]
@@ -184,7 +184,7 @@ class LeaderTest(unittest.TestCase):
                 self.broker.kill()
                 self.broker.restart()
             elif leader is None:
-                pass  # it has been killed before its line was read
+                pass  # it was killed before its line was read
             elif fault == "kill":
                 leader.end()
                 later.append(leader.start)
@@ -199,7 +199,7 @@ class LeaderTest(unittest.TestCase):
                 later.append(lambda ended=leader: (ended.end(), ended.start()))
             if number != BROKER_CRASH:
                 token, leader = stage.wait_newer(token)
-            else:  # its lease may have outlived the broker's absence
+            else:  # its lease may have outlasted the broker's absence
                 token, leader = stage.beginnings()[-1][0], stage.by_pid(stage.beginnings()[-1][1])
                 if leader is not None:
                     leader.end()
@@ -209,7 +209,7 @@ class LeaderTest(unittest.TestCase):
                 later.pop()()
 
     def test_the_lowest_rank_leads(self):
-        # Long leases: a busy machine must not end one before the better candidate does.
+        # Long leases, so that a busy machine does not end one before the better candidate does.
         ranked = {"leader.strategy": "ranked", "leader.lease.ms": 3000, "leader.renew.ms": 500,
                   "leader.progress.ms": 20000}
         with Cluster(self.broker, partitions=1) as cluster:
@@ -225,12 +225,12 @@ class LeaderTest(unittest.TestCase):
                 stage.candidates[0].end()
                 leads(1)
                 stage.candidates[0].start()
-                leads(0)  # it comes, and takes over
+                leads(0)  # it starts and takes over
                 self.assertIn("outranked", cluster_releases(cluster))
                 def clashes():
                     text = (stage.folder / "c4.stderr").read_text()
                     return text.count("two candidates have the same rank")
-                wait_for("c4 says that c3 has its rank", clashes, 60)
+                wait_for("c4 reports that c3 has its rank", clashes, 60)
                 self.assertEqual(clashes(), 1)
             self.check(stage)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tests' own library: crashing a broker, reading records back, starting and ending processes."""
+"""The tests' own library: a crash of a broker, records read back, processes started and ended."""
 
 import os
 import unittest

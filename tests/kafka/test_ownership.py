@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who owns a partition, when owners are killed, or stopped and continued: the log says so, and
-everybody who reads it agrees. Supervisors and agents are taken over in the same way."""
+"""Ownership of partitions when owners are killed, or stopped and continued: the log decides, and
+all readers agree. Supervisors and agents are taken over in the same way."""
 
 import json
 import unittest
@@ -9,7 +9,7 @@ from lib import wait_for
 from lib.checker import partition_of
 from lib.crowd import WORKFLOW, CrowdTest
 
-# A step whose agent never answers: three attempts, then what was done is undone.
+# A step whose agent never answers: three attempts, then compensation.
 SILENCE = {
     "Name": "silence", "Version": 1, "TimeoutSeconds": 600,
     "Steps": [
@@ -30,7 +30,7 @@ class OwnershipTest(CrowdTest):
                         properties={"clock.skew.max.ms": 400})
 
     def wait_for_owners(self, wanted):
-        """Each partition's latest claim is of one of them, and it runs."""
+        """Each partition's latest Claim is by one of them, and they run all partitions."""
         def running():
             count = sum(self.crowd[name].metric("reeve_partitions_running") or 0 for name in wanted)
             return set(self.crowd.owners().values()) <= set(wanted) and count == 6
@@ -38,17 +38,17 @@ class OwnershipTest(CrowdTest):
         wait_for(lambda: f"{wanted} own all partitions: {self.crowd.owners()}", running, 40)
 
     def victim(self, role, failpoint):
-        """A new instance that stops or dies at that failpoint."""
+        """A new instance that is stopped or killed at that failpoint."""
         name = f"{role}-{failpoint.split('=')[0]}-{next(self.crowd.numbers)}"
         return self.crowd.add(role, name, env={"REEVE_FAILPOINT": failpoint}, ready=False)
 
     def wait_assigned(self, service):
-        wait_for(lambda: f"{service.name} has partitions or is dead:\n{service.tail()}",
+        wait_for(lambda: f"{service.name} has partitions or has crashed:\n{service.tail()}",
                  lambda: not service.is_running or service.metric("reeve_partitions_assigned"), 30)
 
     # ---- schedulers ----
 
-    def test_three_share_and_one_is_killed(self):
+    def test_the_others_take_over_when_one_of_three_is_killed(self):
         crowd = self.crowd
         trio = ["scheduler-1", "scheduler-2", "scheduler-3"]
         self.wait_for_owners(trio)
@@ -61,45 +61,45 @@ class OwnershipTest(CrowdTest):
         crowd.wait_for_end(names)
         self.assertEqual({crowd.state(name) for name in names}, {"Processed"})
         self.wait_for_owners(["scheduler-1", "scheduler-3"])
-        # A new instance takes its share over.
+        # A new instance gets its share.
         crowd["scheduler-2"].start()
         self.wait_for_owners(trio)
         wait_for("the new instance owns two partitions",
                  lambda: crowd["scheduler-2"].metric("reeve_partitions_running") == 2, 30)
         crowd.wait_for_end(crowd.submit(20))
 
-    def test_what_a_zombie_writes_is_skipped_by_every_reader(self):
+    def test_every_reader_skips_the_records_of_a_zombie(self):
         crowd = self.crowd
         console = crowd.add("console", "console")
         zombie = self.victim("scheduler", "cycle.append=stop@15")
         self.wait_assigned(zombie)
         names = crowd.load_until_stopped(zombie)
-        # Its session ends, others own all that it had, every order ends.
+        # Its session expires, others own its partitions, and every order ends.
         others = [service.name for service in crowd.running("scheduler") if service is not zombie]
         self.wait_for_owners(others)
         crowd.wait_for_end(names)
         before = crowd.skipped()
         zombie.sigcont()
-        wait_for("the zombie's Decision is in the log, and skipped",
+        wait_for("the zombie's Decision is in the log and skipped",
                  lambda: crowd.skipped() > before, 30)
         wait_for(lambda: f"the zombie notices:\n{zombie.tail()}",
                  lambda: "claim given up" in zombie.stderr, 30)
         late = [r for r in crowd.look() if r.type == "Decision" and r.offset not in
                 crowd.checkers[r.partition].admitted]
         partitions = {record.partition for record in late}
-        # Whoever decides there next sees that it was not alone, and looks.
+        # The next Decision there reveals the gap to the owner, which folds the log again.
         for partition in partitions:
             names += crowd.submit(3, partition=partition)
         crowd.wait_for_end(names)
         for role in ("scheduler", "supervisor"):
-            wait_for(f"a {role} counted what it skipped", lambda role=role: sum(
+            wait_for(f"a {role} counts the skipped records", lambda role=role: sum(
                 service.metric("reeve_records_skipped_total") or 0
                 for service in crowd.running(role)) > 0, 20)
-        wait_for("the console skipped it", lambda: sum(
+        wait_for("the console counts the skipped records", lambda: sum(
             row["skipped"] for row in self.console_owners(console)) >= crowd.skipped(), 20)
         rows = crowd.cluster.reeve_json("verify")
         self.assertEqual(sum(row["skipped"] for row in rows), crowd.skipped())
-        # It is no worse than a new instance: it takes part again.
+        # It rejoins like a new instance.
         zombie.terminate()
         self.wait_for_owners(others)
 
@@ -109,7 +109,7 @@ class OwnershipTest(CrowdTest):
         answer = json.loads(body)
         return answer if isinstance(answer, list) else answer["owners"]
 
-    def test_a_zombie_emits_only_what_the_log_explains(self):
+    def test_a_zombie_emits_only_effects_that_the_log_explains(self):
         crowd = self.crowd
         zombie = self.victim("scheduler", "cycle.stored=stop@10")
         self.wait_assigned(zombie)
@@ -120,16 +120,16 @@ class OwnershipTest(CrowdTest):
         crowd.wait_for_end(names)
         zombie.wait_ready()
         zombie.terminate()
-        # I13 of findings() looks at each request and status.
+        # findings() checks each request and status (I13).
 
-    def test_killed_between_storing_and_emitting(self):
+    def test_an_owner_killed_before_emitting_loses_no_effect(self):
         crowd = self.crowd
         victim = self.victim("scheduler", "cycle.stored=kill@8")
         self.wait_assigned(victim)
         names = crowd.load_until_killed(victim)
         owned = {p for p, name in crowd.owners().items() if name == victim.name}
         lost = crowd.missing_statuses()
-        # What the others have under way is there a moment later; what the victim had is not.
+        # Effects of the other schedulers arrive a moment later; those of the victim are missing.
         self.assertTrue(owned)
         self.assertTrue([line for line in lost if self.partition_in(line) in owned], lost)
         crowd.wait_for_end(names)
@@ -138,12 +138,12 @@ class OwnershipTest(CrowdTest):
                           if missing[0] in set(names)], [])
 
     def partition_in(self, line):
-        """Of an I15 finding: "... no status for ORDER version ..."."""
+        """The partition of an I15 finding: "... no status for ORDER version ..."."""
         return partition_of(line.split("no status for ")[1].split(" ")[0], 6)
 
     # ---- agents ----
 
-    def test_agents_are_taken_over(self):
+    def test_other_agents_take_over(self):
         crowd = self.crowd
         stopped = crowd.add_agent("bank", "bank-stopped", ready=False,
                                   env={"REEVE_FAILPOINT": "agent.called=stop@10"})
@@ -157,7 +157,7 @@ class OwnershipTest(CrowdTest):
         self.assertEqual({crowd.state(name) for name in names}, {"Processed"})
         stopped.sigcont()
         crowd.wait_for_end(crowd.submit(30))
-        # All of them die; a new one does the rest.
+        # All instances are killed; a new one does the rest.
         crowd["agent-bank"].sigkill()
         stopped.sigkill()
         names = crowd.submit(30)
@@ -176,7 +176,7 @@ class OwnershipTest(CrowdTest):
         names += crowd.load_until_killed(victims[1], workflow="silence")
         crowd.wait_for_end(names)
         self.assertEqual({crowd.state(name) for name in names}, {"Compensated"})
-        victims[0].sigcont()  # its old requests come late
+        victims[0].sigcont()  # its old requests arrive late
         victims[0].wait_ready()
         more = crowd.submit(20, "silence")
         crowd.wait_for_end(more)

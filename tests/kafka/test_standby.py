@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a takeover short: static members that are back in time, and schedulers that stand by.
+"""Short takeovers: static members that restart within their session, and standby schedulers.
 
-REEVE_TAKEOVER_ORDERS: how many orders are open when their scheduler is killed (100000)."""
+REEVE_TAKEOVER_ORDERS: the number of open orders when the scheduler is killed (100000)."""
 
 import os
 import unittest
@@ -14,8 +14,8 @@ TIMEOUT_SECONDS = 600
 
 
 class StaticTest(unittest.TestCase):
-    """Two schedulers and agents, all of them static members; the session is long: whatever waits
-    for its end would be seen."""
+    """Two schedulers and agents, all static members, with a session timeout so long that waiting
+    for it would be noticed."""
 
     @classmethod
     def setUpClass(cls):
@@ -39,7 +39,7 @@ class StaticTest(unittest.TestCase):
             self.crowd[f"scheduler-{i}"].metric("reeve_partitions_running") for i in (1, 2)
         ] == [3, 3], 60)
 
-    def test_who_is_back_at_once_is_not_missed(self):
+    def test_a_quick_restart_causes_no_rebalance(self):
         crowd = self.crowd
         self.wait_for_both()
         crowd.wait_for_end(crowd.submit(60))
@@ -53,7 +53,7 @@ class StaticTest(unittest.TestCase):
         new = {claim.partition: claim.value["instance"] for claim in crowd.claims()[claims:]}
         self.assertEqual(new, {p: "scheduler-2" for p in owned})
 
-    def test_of_two_with_one_name_the_older_ends(self):
+    def test_the_older_of_two_members_with_one_name_exits(self):
         crowd = self.crowd
         self.wait_for_both()
         for role, name in (("scheduler", "scheduler-2"), ("agent", "agent-bank"),
@@ -73,7 +73,7 @@ class StaticTest(unittest.TestCase):
         crowd.wait_ready()
         crowd.wait_for_end(crowd.submit(20))
 
-    def test_a_static_member_has_a_name(self):
+    def test_a_static_member_needs_an_instance_id(self):
         service = self.crowd.cluster.add("scheduler", "nameless", start=False)
         service.start(ready=False)
         self.assertEqual(service.wait_end(30), 78)
@@ -81,7 +81,7 @@ class StaticTest(unittest.TestCase):
 
 
 class StandbyTest(unittest.TestCase):
-    """Of three schedulers, each stands by for all that it does not own."""
+    """Three schedulers; each stands by for the partitions that it does not own."""
 
     def test_every_takeover_is_warm(self):
         broker = Broker.shared()
@@ -113,12 +113,12 @@ class StandbyTest(unittest.TestCase):
         for service in others:
             wait_for(f"{service.name} stands by for the other three", lambda s=service:
                      s.metric("reeve_partitions_warm") == 3, 60)
-        # `verify --live` compares the standbys' stores too.
+        # `verify --live` also compares the stores of the standbys.
         self.assertEqual(crowd.findings(), [])
 
 
 class TakeoverTest(unittest.TestCase):
-    """One partition, all orders open: what its scheduler's death costs."""
+    """One partition with open orders whose scheduler is killed."""
 
     count = int(os.environ.get("REEVE_TAKEOVER_ORDERS", "100000"))
 

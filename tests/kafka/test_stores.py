@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores are disposable: deleted, damaged or made from another log, they are never believed. And
-what stops a partition is told to the operator, who has a way out."""
+"""Stores are disposable: a deleted, damaged or foreign store is never trusted. Whatever stops a
+partition is reported to the operator, who can resume it."""
 
 import json
 import unittest
@@ -12,7 +12,7 @@ from lib.checker import Checker, partition_of
 from lib.crowd import WORKFLOW, Crowd, CrowdTest, flip_bit
 from lib.records import local_schemas
 
-# Waits for an agent that is not there until the end: orders under way, with deadlines.
+# Its agent starts only at the end, so that orders with deadlines are in progress until then.
 OPEN = {"Name": "open", "Version": 1, "TimeoutSeconds": 3600,
         "Defaults": {"TimeoutSeconds": 1800},
         "Steps": [{"Name": "Reserve", "Agent": "stock", "Compensate": {"Action": "Release"}},
@@ -23,7 +23,7 @@ ROLES = ("scheduler-1", "supervisor-1", "console")
 class StoresTest(CrowdTest):
     @classmethod
     def setUpClass(cls):
-        # Steps are started whether or not their agent is there.
+        # Steps start whether or not their agent is running.
         cls.start_crowd(partitions=2, workflows=[WORKFLOW, OPEN],
                         properties={"routing.enabled": "false"})
         cls.crowd.add("console", "console")
@@ -49,7 +49,7 @@ class StoresTest(CrowdTest):
         return {name: self.crowd.digests(self.crowd[name]) for name in ROLES}
 
     def restart(self, change):
-        """Ends the three, lets change(service, folder of a partition's store) do its worst."""
+        """Stops the three services and calls change(service, folder of a partition's store)."""
         for name in ROLES:
             self.crowd[name].sigkill()
             for folder in sorted(self.crowd[name].data.glob("partition-*")):
@@ -61,7 +61,7 @@ class StoresTest(CrowdTest):
             self.crowd[name].start(ready=False)
         self.crowd.wait_ready()
 
-    def test_deleted_data_comes_back_identical(self):
+    def test_deleted_stores_are_rebuilt_identically(self):
         before = self.all_digests()
         for name in ROLES:
             self.assertEqual(sorted(before[name]), [0, 1])
@@ -83,7 +83,7 @@ class StoresTest(CrowdTest):
 
     def test_a_flipped_bit_in_a_table(self):
         for share in (0.1, 0.6):
-            # What the write-ahead log holds goes to tables when a store is opened.
+            # Opening a store moves the content of its write-ahead log into tables.
             self.restart(lambda service, folder: None)
             before = self.all_digests()
             found = []
@@ -98,14 +98,14 @@ class StoresTest(CrowdTest):
                 self.check_never_served(before)
 
     def check_never_served(self, before):
-        """A digest is the right one, or the store says that it cannot be read; which heals as soon
-        as somebody needs its rows."""
+        """A digest is correct, or the store reports that it cannot be read and is rebuilt when its
+        rows are needed."""
         now = self.all_digests()
         for name in ROLES:
             for partition, digest in now[name].items():
                 if len(digest) == len(before[name][partition]):
                     self.assertEqual(digest, before[name][partition], name)
-        # Rejected, as no step stands in Error: nothing changes, but each row is read.
+        # Rejected, because no step is in Error: nothing changes, but each row is read.
         names = self.closed + self.open
         self.crowd.cluster.produce("commands", [(name, local_schemas().encode("ResubmitStep", {
             "order_id": name, "step": "", "by": "olga", "reason": "to see whether it is there"}))
@@ -143,7 +143,7 @@ def delete_topic(crowd, name):
 
 
 class StoppedTest(unittest.TestCase):
-    """Each test has topics of its own: it spoils them."""
+    """Each test has its own topics, because it breaks them."""
 
     def setUp(self):
         self.broker = Broker.shared()
@@ -156,7 +156,7 @@ class StoppedTest(unittest.TestCase):
         self.crowd.wait_for_end(self.names)
 
     def wait_for_stop(self, service, words, partitions=2):
-        """It says so in /readyz, in the log and, to an operator, by an alert; its data is kept."""
+        """/readyz, the log and an alert report the stopped partition; its data is kept."""
         def says():
             status, body = service.get("/readyz")
             self.assertEqual(status, 503, body)
@@ -165,7 +165,7 @@ class StoppedTest(unittest.TestCase):
             self.assertGreaterEqual(service.stderr.count("partition stopped"), partitions)
             return True
 
-        wait_for(f"{service.name} says that its partitions stopped:\n{service.tail()}", says, 40)
+        wait_for(f"{service.name} reports its stopped partitions:\n{service.tail()}", says, 40)
         for number in range(partitions):
             self.assertTrue((service.data / f"partition-{number}" / "CURRENT").exists())
 
@@ -185,7 +185,7 @@ class StoppedTest(unittest.TestCase):
                 "--by", "olga", "--reason", "the topic was made anew")
             self.assertIn(f"partition {number} goes on", done.stdout)
 
-    def test_the_log_is_deleted_and_made_again(self):
+    def test_a_recreated_log_stops_the_partition(self):
         crowd = self.crowd
         before = crowd.digests(self.scheduler)
         delete_topic(crowd, "events")
@@ -195,12 +195,12 @@ class StoppedTest(unittest.TestCase):
         for service in (self.scheduler, self.supervisor):
             self.wait_for_stop(service, words)
         self.wait_for_alerts("LogDiffers", words)
-        # A restart changes nothing, and the directory still holds what it held.
+        # A restart changes nothing, and the directory keeps its content.
         self.scheduler.sigkill()
         self.scheduler.start(ready=False)
         self.wait_for_stop(self.scheduler, words)
         self.assertEqual(crowd.digests(self.scheduler), before)
-        # The way out: begin the new log.
+        # The remedy: accept the new log.
         ends = {number: 0 for number in range(2)}
         for record in crowd.cluster.read_topic("commands"):
             ends[record.partition] = record.offset + 1
@@ -218,7 +218,7 @@ class StoppedTest(unittest.TestCase):
         self.crowd.tails, self.crowd.events = {}, []
         self.crowd.checkers = {number: Checker(number, 2) for number in range(2)}
 
-    def test_another_cluster(self):
+    def test_the_log_of_another_cluster_stops_the_partition(self):
         with Broker() as other:
             self.crowd.cluster.reeve("topics", "apply",
                                      "--kafka-bootstrap-servers", other.bootstrap)
@@ -233,13 +233,13 @@ class StoppedTest(unittest.TestCase):
                 service.terminate()
                 service.properties["kafka.bootstrap.servers"] = self.broker.bootstrap
                 service.start(ready=False)
-        # Nothing was lost by the mistake.
+        # The mistake has lost nothing.
         self.crowd.wait_ready()
         self.assertEqual(self.crowd.digests(self.scheduler), before)
         self.crowd.wait_for_end(self.crowd.submit(10))
         self.assertEqual(self.crowd.findings(), [])
 
-    def test_the_commands_topic_is_made_again(self):
+    def test_a_recreated_commands_topic_stops_the_partition(self):
         crowd = self.crowd
         running = [service for service in crowd.cluster.services.values()]
         for service in running:
@@ -256,15 +256,15 @@ class StoppedTest(unittest.TestCase):
         self.assertEqual(check(crowd.cluster), [])
         self.assertEqual(crowd.verify(), [])
 
-    def test_a_command_that_kills_its_owner(self):
+    def test_a_command_that_crashes_its_owner_is_quarantined(self):
         crowd, scheduler = self.crowd, self.scheduler
         scheduler.sigkill()
         (poison,) = crowd.submit(1, partition=1)
         wait_for("the poison is in the commands",
                  lambda: [r for r in crowd.tail("commands") if r.key == poison])
         behind = crowd.submit(5, partition=1)
-        beside = crowd.submit(5, partition=0)
-        wait_for("the others are in the commands", lambda: {*behind, *beside} <= {
+        other = crowd.submit(5, partition=0)
+        wait_for("the others are in the commands", lambda: {*behind, *other} <= {
             r.key for r in crowd.tail("commands")})
         (position,) = [(r.partition, r.offset, r.raw) for r in crowd.tail("commands")
                        if r.key == poison]
@@ -274,18 +274,18 @@ class StoppedTest(unittest.TestCase):
             scheduler.start(ready=False, env={"REEVE_FAILPOINT": f"cycle.decide/{poison}=kill"})
             wait_for(lambda: f"it dies or goes on:\n{scheduler.tail()}",
                      lambda: not scheduler.is_running or len(
-                         crowd.ended(behind + beside)) == len(behind + beside), 60)
+                         crowd.ended(behind + other)) == len(behind + other), 60)
             deaths += not scheduler.is_running
             self.assertLess(deaths, 12)
-        # Once without suspicion, five times after an Attempt; then its partition goes on. Commands
-        # of the other one, which wait in the same process, are never suspected of its deaths.
+        # One crash before the first Attempt, five after one; then the partition continues. Commands
+        # of the other partition in the same process are never suspected.
         self.assertEqual(len(self.attempts(position)), 5)
         self.assertGreaterEqual(deaths, 5)
         decided = {(p, d["command_offset"], d["claim_id"]) for p, _, d in crowd.admitted()}
         self.assertEqual([r for r in crowd.look() if r.type == "Attempt" and r.partition == 0
                           and (0, r.value["command_offset"], r.value["claim_id"]) not in decided],
                          [])
-        self.assertEqual({crowd.state(name) for name in behind + beside}, {"Processed"})
+        self.assertEqual({crowd.state(name) for name in behind + other}, {"Processed"})
         self.check_quarantined(poison, position)
         self.assertEqual(crowd.findings(), [])
 

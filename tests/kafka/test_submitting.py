@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same order submitted twice, the same id with other content, and cancellations at every moment
-of an order's life."""
+"""The same order submitted twice, the same id with different content, and cancellations at every
+moment of an order's life."""
 
 import json
 import unittest
@@ -24,7 +24,7 @@ class SubmittingTest(StageTest):
     options = {"applications": ("web", "other")}
 
     def slow(self, order, workflow_name, service, action, ms, direction="do"):
-        """Submits an order whose call to `action` will take that long."""
+        """Submits an order whose call to `action` takes that long."""
         self.shop.fault(service, "slow", order, action=action, ms=ms, direction=direction)
         self.stage.submit(order, workflow_name)
 
@@ -42,12 +42,12 @@ class SubmittingTest(StageTest):
 
     # ---- twice ----
 
-    def test_the_same_order_twice_is_done_once(self):
+    def test_an_order_submitted_twice_runs_once(self):
         self.stage.submit("twice", "sale")
         self.stage.submit("twice", "sale")
         self.stage.wait_for_status("twice", "Repeated")
         self.stage.wait_for_end("twice", "Processed")
-        # Also long after its end, in other words but with the same meaning.
+        # Also after its end, written differently but with the same content.
         self.stage.submit("twice", "sale", price="12.5",
                           attributes={"country": "United Kingdom", "gift": "no"},
                           traceparent="00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
@@ -58,7 +58,7 @@ class SubmittingTest(StageTest):
         self.assertEqual(len(self.stage.find("twice", "SubmissionRepeated")), 2)
         self.assertEqual(self.shop.actions("twice"), ["ReserveStock", "TakePayment", "ShipOrder"])
 
-    def test_a_hundred_times_at_once_is_done_once(self):
+    def test_an_order_submitted_a_hundred_times_runs_once(self):
         order = json.dumps({"order_id": "hundred", "currency": "GBP", "workflow": "sale",
                             "lines": [{"sku": "A", "quantity": 1, "unit_price": "1.00"}],
                             "reply_to": self.stage.cluster.topic("replies.web")})
@@ -68,7 +68,7 @@ class SubmittingTest(StageTest):
         self.assertEqual(len(self.stage.find("hundred", "OrderAccepted")), 1)
         self.assertEqual(self.shop.actions("hundred"), ["ReserveStock", "TakePayment", "ShipOrder"])
 
-    def test_the_same_id_with_other_content_is_rejected(self):
+    def test_the_same_id_with_different_content_is_rejected(self):
         self.slow("differs", "sale", "payment", "TakePayment", ms=600)
         for number, more in enumerate(({"quantity": 3}, {"price": "12.5001"}, {"customer": "other"},
                                        {"attributes": {}}, {"workflow": "gift"},
@@ -82,11 +82,11 @@ class SubmittingTest(StageTest):
         self.assertEqual(status["code"], "ContentDiffers")
         self.assertIn("other content", status["message"])
         self.assertEqual(self.shop.balance("differs")["charged"], {"GBP": "25.00"})
-        # What was first is what counts, also for a third one.
+        # The first submission counts, also against a third one.
         self.stage.submit("differs", "sale")
         self.stage.wait_for_status("differs", "Repeated")
 
-    def test_somebody_elses_id_is_answered_to_who_asked(self):
+    def test_a_repeated_id_is_answered_on_the_reply_topic_of_its_sender(self):
         self.stage.submit("taken", "sale")
         self.stage.wait_for_end("taken", "Processed")
         self.stage.submit("taken", "sale", application="other", quantity=9)
@@ -97,7 +97,7 @@ class SubmittingTest(StageTest):
 
     # ---- cancelled ----
 
-    def test_cancelled_in_the_same_breath(self):
+    def test_cancelled_right_after_its_submission(self):
         self.stage.submit("breath", "sale")
         self.stage.cancel("breath")
         end = self.stage.wait_for_end("breath", "Compensated")[-1]
@@ -106,7 +106,7 @@ class SubmittingTest(StageTest):
         self.assertEqual(self.stage.wait_for_status("breath", "Compensated")["message"],
                          "ordered twice")
 
-    def test_cancelled_while_a_step_runs(self):
+    def test_cancelled_during_a_step(self):
         self.slow("running", "sale", "payment", "TakePayment", ms=2500)
         self.stage.wait_for_event("running", "StepStarted TakePayment do 1")
         self.stage.cluster.reeve("cancel", "running", "--reason", "changed her mind", "--by", "ann")
@@ -115,14 +115,14 @@ class SubmittingTest(StageTest):
         self.assertEqual(cancelled["reason"], "changed her mind")
         self.assertIn("ann", cancelled["by"])
         whats = self.stage.whats("running")
-        # It may go on running, is heard, and is undone with the rest.
+        # The step may finish, its report counts, and it is undone with the others.
         self.assertLess(whats.index("CompensationStarted"),
                         whats.index("StepSucceeded TakePayment do 1"))
         self.assertEqual(self.undone("running"), ["TakePayment", "ReserveStock"])
         self.assertIn("StepSkipped ShipOrder do 0", whats)
         self.assertEqual(self.shop.balance("running")["refunded"], {"GBP": "25.00"})
 
-    def test_cancelled_while_it_is_undone_and_after_that(self):
+    def test_cancelled_during_and_after_compensation(self):
         self.shop.fault("carrier", "decline", "undoing")
         self.slow("undoing", "gift", "stock", "ReleaseStock", ms=1500, direction="undo")
         self.stage.wait_for_event("undoing", "StepStarted ReserveStock undo 1")
@@ -137,7 +137,7 @@ class SubmittingTest(StageTest):
         self.assertEqual(self.stage.state("undoing"), "Compensated")
         self.assertEqual(self.undone("undoing"), ["ReserveStock"])
 
-    def test_cancelled_twice_is_cancelled_once(self):
+    def test_a_second_cancellation_changes_nothing(self):
         self.slow("cancel-twice", "sale", "payment", "TakePayment", ms=1500)
         self.stage.wait_for_event("cancel-twice", "StepStarted TakePayment do 1")
         self.stage.cancel("cancel-twice")
@@ -147,7 +147,7 @@ class SubmittingTest(StageTest):
         self.assertEqual(len(self.stage.find("cancel-twice", "OrderCancelled")), 1)
         self.assertEqual(self.undone("cancel-twice"), ["TakePayment", "ReserveStock"])
 
-    def test_cancelled_after_the_pivot_began(self):
+    def test_a_cancellation_after_the_start_of_the_pivot_is_rejected(self):
         self.slow("pivot", "sale", "carrier", "ShipOrder", ms=1500)
         self.stage.wait_for_event("pivot", "StepStarted ShipOrder do 1")
         self.stage.cancel("pivot")
@@ -159,7 +159,7 @@ class SubmittingTest(StageTest):
         self.rejected("pivot", "AlreadyEnded")
         self.assertEqual(self.undone("pivot"), [])
 
-    def test_cancelled_after_a_pivot_that_nobody_knows_of(self):
+    def test_a_cancellation_after_a_pivot_with_unknown_effect_is_rejected(self):
         self.shop.fault("carrier", "503-after", "pivot-error")
         self.stage.submit("pivot-error", "sale")
         self.stage.wait_for_end("pivot-error", "Error")
@@ -170,10 +170,10 @@ class SubmittingTest(StageTest):
         self.stage.wait_for_end("pivot-error", "Processed")
         self.assertEqual(self.shop.balance("pivot-error")["shipments"], 1)
 
-    def test_cancelled_while_it_waits_for_an_operator(self):
+    def test_cancelled_while_in_error(self):
         self.shop.fault("carrier", "decline", "waiting")
         self.stage.submit("waiting", "sale")
-        self.stage.wait_for_end("waiting", "Error")  # the pivot was refused: there is a way back
+        self.stage.wait_for_end("waiting", "Error")  # the pivot had no effect
         self.stage.wait_for_alert("waiting", raised=True)
         self.stage.cancel("waiting")
         self.stage.wait_for_end("waiting", "Compensated")
@@ -181,11 +181,11 @@ class SubmittingTest(StageTest):
         closed = self.stage.wait_for_alert("waiting", raised=False)
         self.assertEqual(closed["by"], "application:customer")
 
-    def test_what_was_never_submitted_cannot_be_cancelled(self):
+    def test_an_unknown_order_cannot_be_cancelled(self):
         self.stage.cancel("nothing", application="other")
         status = self.stage.wait_for_status("nothing", "Rejected", "other")
         self.assertEqual((status["code"], status["order_version"]), ("UnknownOrder", 0))
-        # And the cancellation is not kept for an order of that id.
+        # The cancellation does not apply to a later order with that id.
         self.stage.submit("nothing", "sale")
         self.stage.wait_for_end("nothing", "Processed")
 

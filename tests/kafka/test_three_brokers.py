@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three brokers, everything replicated three times, two replicas needed in sync: one may die and
-the orders go on; without two of them nothing is acknowledged, every service says so, and all goes
-on by itself; leaders may move. One set of services for all tests: nobody is ever restarted."""
+"""Three brokers, replication factor 3, min.insync.replicas 2: with one broker down, orders
+continue; with two down, nothing is acknowledged, every service reports why, and all of them resume by
+themselves; leaders may move. All tests share one set of services, none of which is restarted."""
 
 import json
 import time
@@ -21,7 +21,7 @@ TIMEOUT_SECONDS = 900
 PAUSE_MS_MAX = 30000  # with one of three brokers down no partition pauses longer
 PARTITIONS = 6
 MOVES = 5
-# No step times out while the brokers are away: what is tested is not the recovery of steps.
+# No step times out while brokers are down: these tests are not about the recovery of steps.
 PATIENT = {**WORKFLOW, "Name": "crowd", "TimeoutSeconds": 3600,
            "Defaults": {**WORKFLOW["Defaults"], "TimeoutSeconds": 600}}
 
@@ -39,7 +39,7 @@ class ThreeBrokersTest(unittest.TestCase):
     def setUpClass(cls):
         cls.broker = Broker(nodes=3, controller=True)
         cls.addClassCleanup(cls.broker.stop)
-        # The session that services have by default.
+        # The default session timeout of the services.
         cls.crowd = Crowd(cls.broker, partitions=PARTITIONS, schedulers=2, supervisors=2,
                           workflows=[PATIENT], properties={"session.timeout.ms": 6000})
         cls.addClassCleanup(cls.crowd.stop)
@@ -49,7 +49,7 @@ class ThreeBrokersTest(unittest.TestCase):
                     for name, service in cls.crowd.cluster.services.items()}
         cls.admin = AdminClient({"bootstrap.servers": cls.broker.bootstrap})
 
-    # ---- what the brokers say ----
+    # ---- the brokers' metadata ----
 
     def partitions(self, topic):
         return self.admin.list_topics(topic, timeout=30).topics[topic].partitions.values()
@@ -64,7 +64,7 @@ class ThreeBrokersTest(unittest.TestCase):
         wait_for("every replica is in sync", self.all_in_sync, 120, 0.3)
 
     def coordinator(self, group):
-        """The broker that looks after the group's members."""
+        """The node id of the group's coordinator."""
         offsets = {partition.id: partition.leader
                    for partition in self.partitions("__consumer_offsets")}
         return offsets[(java_hash(group) & 0x7FFFFFFF) % len(offsets)]
@@ -74,17 +74,17 @@ class ThreeBrokersTest(unittest.TestCase):
     def begin_load(self):
         load = Load(self.crowd)
         self.addCleanup(load.ends.set)
-        wait_for("orders are taken", lambda: len(load.acknowledged) >= 20, 60)
+        wait_for("orders are acknowledged", lambda: len(load.acknowledged) >= 20, 60)
         return load
 
-    def wait_for_taken(self, load, count):
-        """So many more orders are begun, and as many more acknowledged."""
+    def wait_for_acknowledged(self, load, count):
+        """Waits until `count` more orders are sent and `count` more acknowledged."""
         begun, taken = len(load.begun) + count, len(load.acknowledged) + count
-        wait_for(lambda: f"{count} more orders are taken, {load.unanswered} are not",
+        wait_for(lambda: f"{count} more orders are acknowledged; {load.unanswered} are not",
                  lambda: len(load.begun) >= begun and len(load.acknowledged) >= taken, 90)
 
     def check_all(self, load):
-        """Everything that was begun is acknowledged, is there, and ended once."""
+        """Every order that was sent is acknowledged, in the topic, and ended once."""
         crowd, names = self.crowd, load.finish()
         self.assertEqual(load.acknowledged, set(names))
         self.assertEqual(load.lost(), set())
@@ -95,14 +95,14 @@ class ThreeBrokersTest(unittest.TestCase):
         self.assertEqual(len(accepted), len(set(accepted)))
         self.assertEqual([], [line for checker in crowd.checkers.values()
                               for line in checker.findings])
-        # The same processes: nobody was restarted, nobody gave up.
+        # The same processes: none exited and none was restarted.
         for name, pid in self.pids.items():
             self.assertTrue(crowd[name].is_running, crowd[name].tail())
             self.assertEqual(crowd[name].process.pid, pid)
         crowd.wait_ready(90)
 
     def longest_pause(self, since_ms, until_ms):
-        """(ms, partition): between two Decisions of a partition, by when the brokers had them."""
+        """(ms, partition) of the longest gap between two Decisions, by append time."""
         times = {number: [since_ms] for number in range(PARTITIONS)}
         for record in self.crowd.look():
             if record.type == "Decision" and since_ms < record.timestamp_ms < until_ms:
@@ -110,9 +110,9 @@ class ThreeBrokersTest(unittest.TestCase):
         return max((later - earlier, number) for number, found in times.items()
                    for earlier, later in zip(found, [*found[1:], until_ms]))
 
-    # ---- the tests, in this order ----
+    # ---- the tests run in this order ----
 
-    def test_1_orders_flow_and_everything_is_replicated(self):
+    def test_1_orders_are_processed_and_every_topic_is_replicated(self):
         crowd = self.crowd
         names = crowd.submit(60)
         crowd.wait_for_end(names, 90)
@@ -127,16 +127,16 @@ class ThreeBrokersTest(unittest.TestCase):
         self.wait_in_sync()
         crowd.cluster.reeve("topics", "check")
 
-    def test_2_one_broker_dies_and_no_partition_pauses_for_long(self):
+    def test_2_no_partition_pauses_long_when_one_broker_dies(self):
         crowd = self.crowd
         load = self.begin_load()
         crowd.wait_for_ends(load.begun, 20, 60)
-        # The worst one: it leads a third of all partitions, and the schedulers' group.
+        # The worst choice: it leads a third of the partitions and coordinates the group.
         victim = self.coordinator(f"{crowd.cluster.prefix}.scheduler")
         self.addCleanup(self.broker.restart)
         since_ms = int(time.time() * 1000)
         self.broker.kill(victim)
-        self.wait_for_taken(load, 400)
+        self.wait_for_acknowledged(load, 400)
         wait_for("each partition decides again", lambda: all(
             any(record.partition == number and record.type == "Decision"
                 and record.timestamp_ms > since_ms + 15000 for record in crowd.look())
@@ -151,7 +151,7 @@ class ThreeBrokersTest(unittest.TestCase):
         self.wait_in_sync()
         self.check_all(load)
 
-    def test_3_two_brokers_die_and_nothing_is_acknowledged_in_vain(self):
+    def test_3_nothing_is_acknowledged_and_lost_when_two_brokers_die(self):
         crowd = self.crowd
         load = self.begin_load()
         self.addCleanup(self.broker.restart)
@@ -160,38 +160,38 @@ class ThreeBrokersTest(unittest.TestCase):
             self.broker.kill(victim)
         services = list(crowd.cluster.services.values())
 
-        def says_why(service):
+        def reports_why(service):
             status, body = service.get("/readyz")
             return status == 503 and ("replicas in sync" in body or "has no leader" in body)
 
         for service in services:
-            wait_for(lambda service=service: f"{service.name} is not ready, and says why: "
-                     f"{service.get('/readyz')}", lambda service=service: says_why(service), 90)
-        # From here on nothing can be acknowledged by anybody.
+            wait_for(lambda service=service: f"{service.name} reports why it is not ready: "
+                     f"{service.get('/readyz')}", lambda service=service: reports_why(service), 90)
+        # From here on no broker can acknowledge anything.
         taken, begun = len(load.acknowledged), len(load.begun)
-        posted = self.post_in_vain("posted-1")
+        posted = self.post_unavailable("posted-1")
         late = crowd.add("supervisor", "supervisor-late", ready=False)
-        self.check_commands_say_why()
-        wait_for("the application goes on", lambda: len(load.begun) >= begun + 100, 60)
-        wait_for("who starts now says why it is not ready",
-                 lambda: late.get("/readyz")[0] == 503 and says_why(late), 60)
+        self.check_commands_report_why()
+        wait_for("the application keeps sending", lambda: len(load.begun) >= begun + 100, 60)
+        wait_for("a service that starts now reports why it is not ready",
+                 lambda: late.get("/readyz")[0] == 503 and reports_why(late), 60)
         self.assertEqual(len(load.acknowledged), taken)
 
         self.broker.restart(victims[0])
         for service in [*services, late]:
             service.wait_ready(120)
-        self.wait_for_taken(load, 100)
+        self.wait_for_acknowledged(load, 100)
         self.broker.restart(victims[1])
         self.wait_in_sync()
         self.check_all(load)
-        # Nobody was promised that order; if it was taken after all, then once.
+        # That order was not acknowledged; if it was accepted all the same, then once.
         crowd.look()
         self.assertIn(crowd.state(posted), (None, "Processed"))
         late.terminate()
         del crowd.cluster.services["supervisor-late"]
 
-    def post_in_vain(self, name):
-        """To submission's HTTP: must not be told that it was taken."""
+    def post_unavailable(self, name):
+        """POST /orders must not be acknowledged."""
         order = {"order_id": name, "currency": "GBP", "workflow": "crowd", "lines": [
             {"sku": "1", "description": "one", "quantity": 1, "unit_price": "1.00"}]}
         port = self.crowd["submission"].http_port()
@@ -200,14 +200,14 @@ class ThreeBrokersTest(unittest.TestCase):
             {"Content-Type": "application/json"}, method="POST")
         try:
             with urllib.request.urlopen(request, timeout=5) as answer:
-                self.fail(f"{name} was taken: {answer.status} {answer.read()}")
+                self.fail(f"{name} was accepted: {answer.status} {answer.read()}")
         except urllib.error.HTTPError as error:
             self.assertGreaterEqual(error.code, 500)
         except OSError:
-            pass  # no answer is no promise
+            pass  # no answer, no acknowledgement
         return name
 
-    def check_commands_say_why(self):
+    def check_commands_report_why(self):
         done = self.crowd.cluster.reeve("topics", "check", check=False)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         (line,) = done.stderr.splitlines()
@@ -219,7 +219,7 @@ class ThreeBrokersTest(unittest.TestCase):
         self.assertIn("replication.factor is 3, but only 1 broker is up", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
-    def test_4_leaders_move_under_load(self):
+    def test_4_orders_continue_while_leaders_move(self):
         crowd = self.crowd
         load = self.begin_load()
         topics = [crowd.cluster.topic(name) for name in ("commands", "events")]
@@ -228,7 +228,7 @@ class ThreeBrokersTest(unittest.TestCase):
         for move in range(1, MOVES + 1):
             before = {topic: {found.id: found.leader for found in self.partitions(topic)}
                       for topic in topics}
-            # Whoever leads goes to the end of the line.
+            # The current leader moves to the end of the list.
             for topic in topics:
                 for number, line in order[topic].items():
                     line.sort(key=lambda broker, t=topic, n=number: (broker == before[t][n],
@@ -239,24 +239,24 @@ class ThreeBrokersTest(unittest.TestCase):
                 for topic in topics for found in self.partitions(topic)), 60, 0.2)
             self.assertTrue(all(order[topic][number][0] != leader for topic in topics
                                 for number, leader in before[topic].items()))
-            self.wait_for_taken(load, 30)
+            self.wait_for_acknowledged(load, 30)
         self.check_all(load)
 
     def prefer(self, order):
-        """Makes the first one of each partition's brokers its leader."""
+        """Makes the first of each partition's brokers its leader."""
         lines = [{"topic": topic, "partition": number, "replicas": brokers}
                  for topic, found in order.items() for number, brokers in found.items()]
         path = self.crowd.cluster.folder / "leaders.json"
         path.write_text(json.dumps({"version": 1, "partitions": lines}), encoding="utf-8")
         self.broker.tool("org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
                          "--reassignment-json-file", str(path), "--execute")
-        wait_for("the brokers know the new order", lambda: all(
+        wait_for("the brokers know the new assignment", lambda: all(
             list(found.replicas) == order[topic][found.id]
             for topic in order for found in self.partitions(topic)), 60, 0.2)
         self.broker.tool("org.apache.kafka.tools.LeaderElectionCommand",
                          "--election-type", "preferred", "--path-to-json-file", str(path))
 
-    def test_5_in_the_end_nothing_is_missing(self):
+    def test_5_nothing_is_missing_in_the_end(self):
         self.wait_in_sync()
         self.assertEqual(self.crowd.missing_requests(), [])
         self.assertEqual(self.crowd.findings(), [])
