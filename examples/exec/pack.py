@@ -6,7 +6,7 @@
         --agent-exec-command "/usr/bin/python3 examples/exec/pack.py /var/lib/packer"
 
 The agent runs it once for each call: the request is on stdin, the answer goes to stdout, the exit
-code is the outcome (docs/use/agents.md). A box is a file named after the idempotency key. Asked
+code is the outcome (docs/use/agents.md). A box is a file named after the key of its do. Asked
 twice, it answers the same; an undo of what was never packed succeeds, and a box that was undone is
 never packed again.
 """
@@ -37,7 +37,7 @@ def write(path, value):
 def main():
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else "/tmp/reeve-packer")
     request = json.load(sys.stdin)
-    box = folder / urllib.parse.quote(request["idempotency_key"], safe="")
+    box = folder / urllib.parse.quote(request["do_key"], safe="")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         packed = json.loads(box.read_text()) if box.exists() else None

@@ -135,7 +135,10 @@ def call_of(request, service, action):
     direction = field("direction", str, "do")
     if direction not in ("do", "undo"):
         raise HttpError(400, "InvalidCall", f"direction is do or undo, not {direction!r}")
-    return Call(service=service, action=action, direction=direction, key=key,
+    do_key = field("do_key", str, key if direction == "do" else None)
+    if direction == "do" and do_key != key:
+        raise HttpError(400, "InvalidCall", "the do_key of a do is its idempotency key")
+    return Call(service=service, action=action, direction=direction, key=do_key,
                 order_id=field("order_id", str), step=field("step", str),
                 attempt=field("attempt", int, 1), received_ms=request.received_ms,
                 complete_by=field("complete_by", (int, type(None))),

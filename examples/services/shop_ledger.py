@@ -2,12 +2,12 @@
 """The shop's ledger and its business rules: stock, payment and carrier over one SQLite file.
 
 What a remote service has to do for a workflow with compensation to be safe, and what this one does:
-- An idempotency key names one deed. The first do of a key decides, and its answer (a definite
-  refusal too) is stored; every repeat gets the stored answer and changes nothing. So a deed is
-  applied at most once, however often it is sent.
-- The undo of a deed carries the key of its do. The first undo takes back what the do applied, if it
+- An idempotency key names one operation. The first do of a key decides, and its answer (a definite
+  refusal too) is stored; every repeat gets the stored answer and changes nothing. So an operation
+  is applied at most once, however often it is sent.
+- An undo names the key of its do (`do_key`). The first undo takes back what the do applied, if it
   applied anything; undoing an unknown key succeeds. Either way the key is remembered as undone, and
-  a do that arrives after its undo is refused for good (422 AlreadyUndone).
+  a do that arrives after its undo is refused permanently (422 AlreadyUndone).
 - Every call leaves one row in `calls`, whatever came of it; every change of stock or money leaves
   rows in `movements`, which are only ever added to.
 

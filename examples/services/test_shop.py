@@ -91,10 +91,12 @@ class ShopTest(unittest.TestCase):
              connection=None):
         step = {"stock": "ReserveStock", "payment": "TakePayment", "carrier": "ShipOrder"}[
             path.split("/")[0]]
-        key = key or f"{order_id}/{step}/do/0"  # the undo carries the key of its do
+        do_key = key or f"{order_id}/{step}/do/0"
+        key = do_key if direction == "do" else f"{order_id}/{step}/undo/0"
         body = {"order_id": order_id, "step": step, "direction": direction,
                 "action": path.split("/")[1], "attempt": attempt, "idempotency_key": key,
-                "complete_by": 1_800_000_000_000, "order": order or ORDER, "outputs": {}}
+                "do_key": do_key, "complete_by": 1_800_000_000_000, "order": order or ORDER,
+                "outputs": {}}
         return self.ask("POST", f"/{path}", body, {"Idempotency-Key": key}, connection)
 
     def control(self, **wish):
@@ -364,6 +366,9 @@ class Wire(ShopTest):
                 ("/payment/TakePayment", {**body, "idempotency_key": "x"}, key,
                  (400, "InvalidCall")),
                 ("/payment/TakePayment", {**body, "direction": "up"}, key, (400, "InvalidCall")),
+                ("/payment/TakePayment", {**body, "do_key": "x"}, key, (400, "InvalidCall")),
+                ("/payment/RefundPayment", {**body, "direction": "undo"}, key,
+                 (400, "InvalidCall")),
                 ("/payment/TakePayment", {**body, "order_id": 1}, key, (400, "InvalidCall")),
                 ("/payment/TakePayment", [], key, (400, "InvalidJson")),
                 ("/payment/RefundPayment", body, key, (404, "UnknownAction")),

@@ -307,7 +307,7 @@ Test(agent_embedded, http_outcomes_become_reports)
     cr_assert_geq(lab->posts, 3 + 2 + 3, "it was tried several times");
     request(lab, "fine", DIRECTION_UNDO, 2, WAIT_MS);
     await(lab, &lab->report_count, 5);
-    cr_assert_str_eq(lab->last_headers, "/svc/RefundPayment fine/Pay/do/0 2");
+    cr_assert_str_eq(lab->last_headers, "/svc/RefundPayment fine/Pay/undo/0 2");
     lab_close(lab);
 }
 

@@ -146,6 +146,8 @@ static void make_env(const struct exec_agent *agent, const struct agent_call *ca
     put(ret_env, &count, arena, "REEVE_ATTEMPT=%" PRIu32, request->ref.attempt);
     put(ret_env, &count, arena, "REEVE_TRY=%" PRIu32, call->try_number);
     put(ret_env, &count, arena, "REEVE_IDEMPOTENCY_KEY=%.*s",
+        TEXT_ARG(agent_header_text(request->idempotency_key, arena)));
+    put(ret_env, &count, arena, "REEVE_DO_KEY=%.*s",
         TEXT_ARG(agent_header_text(request->do_key, arena)));
     put(ret_env, &count, arena, "REEVE_COMPLETE_BY=%" PRId64, request->complete_by);
     if (callback.size > 0)

@@ -85,8 +85,8 @@ struct text http_message_body(const struct step_request *request, struct arena *
     add(body, "direction", json_string(direction_name(request->ref.direction)));
     add(body, "action", json_of(request->action));
     add(body, "attempt", json_integer(request->ref.attempt));
-    add(body, "idempotency_key", json_of(agent_header_text(request->do_key, arena)));
-    add(body, "request_key", json_of(agent_header_text(request->idempotency_key, arena)));
+    add(body, "idempotency_key", json_of(agent_header_text(request->idempotency_key, arena)));
+    add(body, "do_key", json_of(agent_header_text(request->do_key, arena)));
     add(body, "complete_by", json_integer(request->complete_by));
     add(body, "order", order_json(request->order));
     add(body, "outputs", outputs_json(request));
@@ -145,12 +145,11 @@ void http_message_headers(const struct step_request *request, uint32_t try_numbe
 {
     char deadline[CLOCK_TEXT_SIZE];
     char traceparent[TRACEPARENT_BYTES + 1];
-    struct text key = agent_header_text(request->do_key, arena);
+    struct text key = agent_header_text(request->idempotency_key, arena);
     uint32_t count = 0;
     clock_text(request->complete_by, deadline);
     ret_headers[count++] = "Content-Type: application/json";
     ret_headers[count++] = "Accept: application/json";
-    /* An undo names the deed that it undoes: the key under which the service remembers it. */
     ret_headers[count++] = line(arena, "Idempotency-Key: %.*s", TEXT_ARG(key));
     ret_headers[count++] = line(arena, "Reeve-Deadline: %s", deadline);
     ret_headers[count++] = line(arena, "Reeve-Attempt: %" PRIu32, request->ref.attempt);

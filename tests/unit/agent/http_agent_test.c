@@ -194,8 +194,8 @@ Test(agent_http, the_body_is_what_services_read)
     static const char expected[] =
         "{\"order_id\":\"536365\",\"step\":\"TakePayment\",\"direction\":\"undo\","
         "\"action\":\"RefundPayment\",\"attempt\":2,"
-        "\"idempotency_key\":\"536365/TakePayment/do/0\","
-        "\"request_key\":\"536365/TakePayment/undo/0\",\"complete_by\":1291191960000,"
+        "\"idempotency_key\":\"536365/TakePayment/undo/0\","
+        "\"do_key\":\"536365/TakePayment/do/0\",\"complete_by\":1291191960000,"
         "\"order\":{\"customer\":\"17850\",\"currency\":\"GBP\",\"lines\":["
         "{\"sku\":\"85123A\",\"description\":\"HANGING \\\"HEART\\\"\",\"quantity\":6,"
         "\"unit_price\":\"2.55\"},"
@@ -211,7 +211,7 @@ Test(agent_http, headers)
     const char *headers[HTTP_MESSAGE_HEADERS + 1];
     http_message_headers(&request, 1, TEXT(""), arena(), headers);
     cr_assert_str_eq(headers[0], "Content-Type: application/json");
-    cr_assert_str_eq(headers[2], "Idempotency-Key: 536365/TakePayment/do/0");
+    cr_assert_str_eq(headers[2], "Idempotency-Key: 536365/TakePayment/undo/0");
     cr_assert_str_eq(headers[3], "Reeve-Deadline: 2010-12-01T08:26:00.000Z");
     cr_assert_str_eq(headers[4], "Reeve-Attempt: 2");
     cr_assert_eq(strncmp(headers[5], "traceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-", 49), 0);
@@ -225,13 +225,13 @@ Test(agent_http, strange_order_ids_cannot_break_headers)
 {
     struct step_request request = undo_request();
     const char *headers[HTTP_MESSAGE_HEADERS + 1];
-    request.do_key = TEXT("caf\xc3\xa9 7/TakePayment/do/0");
+    request.idempotency_key = TEXT("caf\xc3\xa9 7/TakePayment/undo/0");
     http_message_headers(&request, 1, TEXT(""), arena(), headers);
-    cr_assert_str_eq(headers[2], "Idempotency-Key: caf%C3%A9%207/TakePayment/do/0");
+    cr_assert_str_eq(headers[2], "Idempotency-Key: caf%C3%A9%207/TakePayment/undo/0");
     struct text body = http_message_body(&request, arena());
     json_t *json = json_loadb(body.data, body.size, 0, NULL);
     cr_assert_str_eq(json_string_value(json_object_get(json, "idempotency_key")),
-                     "caf%C3%A9%207/TakePayment/do/0", "header and body agree");
+                     "caf%C3%A9%207/TakePayment/undo/0", "header and body agree");
     json_decref(json);
 }
 
