@@ -130,26 +130,28 @@ static void entry_mark_dirty(struct view *view, struct view_entry *entry)
 
 /* ---- open and close ---- */
 
-/* The counts as of the last commit. */
-static enum error_class load_work(struct view *view, struct error *ret_error)
+/* The index as of the last commit. */
+static enum error_class load_index(struct view *view, struct error *ret_error)
 {
+    const struct view_index *index = view->options.index;
     struct text tally = {0};
-    if (view->work == NULL)
+    if (index == NULL)
         return ERROR_OK;
-    work_clear(view->work);
+    index->clear(view->options.index_ctx);
     enum error_class class = store_get_tally(view->store, &tally, ret_error);
     if (class != ERROR_OK)
         return class;
     bool fresh = view->committed.next_event_offset == 0;
-    bool good = tally.data == NULL ? fresh : work_decode(view->work, tally);
+    bool good = tally.data == NULL ? fresh : index->decode(view->options.index_ctx, tally);
     store_row_free(tally);
     if (good)
         return ERROR_OK;
-    work_clear(view->work);
-    return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
-                     "the store %s does not tell what runs and waits: it is dropped and folded "
-                     "again",
-                     view->path);
+    index->clear(view->options.index_ctx);
+    return error_set(
+        ret_error, ERROR_FATAL, "StoreCorrupt",
+        "the store %s holds no valid tally of running and waiting steps: it is dropped "
+        "and folded again",
+        view->path);
 }
 
 /* Back to the last commit. */
@@ -162,7 +164,7 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
                                               .attempt_offset = -1,
                                               .previous_claim_decisions = -1};
     view->checkpoint = view->committed;
-    return class == ERROR_OK ? load_work(view, ret_error) : class;
+    return class == ERROR_OK ? load_index(view, ret_error) : class;
 }
 
 static enum error_class open_store(struct view *view, struct error *ret_error)
@@ -183,18 +185,12 @@ static enum error_class open_store(struct view *view, struct error *ret_error)
 static void close_store(struct view *view)
 {
     forget_all(view);
-    if (view->work != NULL)
-        work_clear(view->work);
+    if (view->options.index != NULL)
+        view->options.index->clear(view->options.index_ctx);
     store_batch_free(view->batch);
     store_close(view->store);
     view->batch = NULL;
     view->store = NULL;
-}
-
-void view_set_apart(struct view *view, bool apart)
-{
-    if (view->work != NULL)
-        work_set_apart(view->work, apart);
 }
 
 enum error_class view_open(const struct view_options *options, struct view **ret_view,
@@ -206,9 +202,7 @@ enum error_class view_open(const struct view_options *options, struct view **ret
     view->path = strdup(options->path);
     assert(view->path != NULL);
     heap_arena_init(&view->scratch, SCRATCH_BYTES);
-    if (options->router != NULL)
-        view->work = work_new(options->router);
-    view_set_apart(view, options->apart);
+    assert(options->index != NULL || options->index_ctx == NULL);
     bool dropped = false;
     struct error error = {0};
     enum error_class class = open_store(view, &error);
@@ -234,7 +228,6 @@ void view_close(struct view *view)
         return;
     if (view->store != NULL)
         close_store(view);
-    work_free(view->work);
     heap_arena_deinit(&view->scratch);
     buffer_deinit(&view->row);
     free(view->path);
@@ -262,11 +255,6 @@ const struct checkpoint *view_committed(const struct view *view)
 struct store *view_store(struct view *view)
 {
     return view->store;
-}
-
-struct work *view_work(const struct view *view)
-{
-    return view->work;
 }
 
 void view_set_cluster_id(struct view *view, const char *cluster_id)
@@ -328,11 +316,12 @@ static enum error_class apply_admitted(struct view *view, const struct decision 
     if (decision_changes_order(decision)) {
         if (entry == NULL)
             entry = entry_new(view, decision->order_id);
-        if (view->work != NULL && folded->existed)
-            work_count(view->work, &entry->order, -1);
+        const struct view_index *index = view->options.index;
+        if (index != NULL && folded->existed)
+            index->count(view->options.index_ctx, &entry->order, -1);
         apply_decision(&entry->order, decision, &entry->heap.arena);
-        if (view->work != NULL && !view_entry_is_expired(entry))
-            work_count(view->work, &entry->order, 1);
+        if (index != NULL && !view_entry_is_expired(entry))
+            index->count(view->options.index_ctx, &entry->order, 1);
         entry_mark_dirty(view, entry);
     }
     bool exists = entry != NULL && !view_entry_is_expired(entry);
@@ -428,10 +417,10 @@ uint32_t view_dirty(const struct view *view)
 
 static void put_tally(struct view *view)
 {
-    if (view->work == NULL)
+    if (view->options.index == NULL)
         return;
     view->row.size = 0;
-    work_encode(view->work, &view->row);
+    view->options.index->encode(view->options.index_ctx, &view->row);
     store_batch_put_tally(view->store, view->batch,
                           (struct text){(const char *)view->row.data, (uint32_t)view->row.size});
 }

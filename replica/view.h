@@ -13,10 +13,34 @@
 #include "kafka/broker.h"
 #include "replica/admission.h"
 #include "schemas/codec.h"
-#include "services/scheduler/backlog.h"
 #include "statestore/store.h"
+#include "statestore/waiting.h"
 
 struct view;
+
+/* A step that waits, as a row of the store's waiting index (statestore/waiting.h). */
+struct view_index_row {
+    struct text lane; /* in `bytes` */
+    int64_t queued_at;
+    char bytes[LANE_BYTES_MAX];
+};
+
+/* What a service counts over the orders of a view, and keeps in the view's store: a tally, and a
+ * row for each step that waits. All of it follows from the orders alone. The view calls count() as
+ * orders change; the other callbacks belong to a commit, an opening or a rollback. */
+struct view_index {
+    /* The order as it is counts from now on, or (sign -1) no longer. */
+    void (*count)(void *ctx, const struct order *order, int sign);
+    /* The rows of an order; returns how many there are. */
+    uint32_t (*rows_of)(const struct order *order,
+                        struct view_index_row ret_rows[WORKFLOW_STEPS_MAX]);
+    /* Appends the tally. */
+    void (*encode)(const void *ctx, struct buffer *buffer);
+    /* Reads a tally when nothing is counted yet. False: it is malformed. */
+    bool (*decode)(void *ctx, struct text tally);
+    /* Back to nothing: before decode(), and before the view closes. */
+    void (*clear)(void *ctx);
+};
 
 struct view_options {
     struct store_env *env;
@@ -27,9 +51,9 @@ struct view_options {
     /* Keep history and secondary indexes (console). What concerns no order (Claims, commands that
      * nobody could read) is in the history of the order "". */
     bool history;
-    /* Count what runs and waits, and keep the rows of what waits (scheduler). NULL: neither. */
-    struct router *router;
-    bool apart; /* what it counts stays out of the router's sums: a standby's */
+    /* The scheduler's index. NULL: none. It and its context are borrowed until view_close(). */
+    const struct view_index *index;
+    void *index_ctx;
 };
 
 /* New. A corrupt store is dropped here and begun afresh (*ret_dropped says so, for the log). FATAL
@@ -46,10 +70,6 @@ const struct checkpoint *view_checkpoint(const struct view *view);
 /* What the store holds: as of the last commit. */
 const struct checkpoint *view_committed(const struct view *view);
 struct store *view_store(struct view *view);
-/* NULL without a router. */
-struct work *view_work(const struct view *view);
-/* See work_set_apart(). */
-void view_set_apart(struct view *view, bool apart);
 /* Remembered with the first commit; checked by log_check. */
 void view_set_cluster_id(struct view *view, const char *cluster_id);
 void view_set_emitted_through(struct view *view, int64_t offset);

@@ -20,7 +20,7 @@ struct view_rows {
     uint32_t deadline_count;
     struct index_row *indexed;
     uint32_t indexed_count;
-    struct work_row *waiting;
+    struct view_index_row *waiting;
     uint32_t waiting_count;
 };
 
@@ -59,7 +59,6 @@ struct view {
     bool held;
     struct checkpoint checkpoint;
     struct checkpoint committed;
-    struct work *work; /* NULL without a router */
     struct heap_arena scratch;
     struct record record;
     struct buffer row;

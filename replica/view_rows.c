@@ -51,15 +51,15 @@ static void remember_indexed(struct view_entry *entry)
     }
 }
 
-static void remember_waiting(struct view_entry *entry)
+static void remember_waiting(const struct view_index *index, struct view_entry *entry)
 {
-    struct work_row waiting[WORKFLOW_STEPS_MAX];
+    struct view_index_row waiting[WORKFLOW_STEPS_MAX];
     struct view_rows *rows = &entry->rows;
     struct arena *arena = &entry->heap.arena;
-    rows->waiting_count = work_rows_of(&entry->order, waiting);
+    rows->waiting_count = index->rows_of(&entry->order, waiting);
     if (rows->waiting_count == 0) /* nearly always */
         return;
-    rows->waiting = ARENA_ARRAY(arena, struct work_row, rows->waiting_count);
+    rows->waiting = ARENA_ARRAY(arena, struct view_index_row, rows->waiting_count);
     for (uint32_t i = 0; i < rows->waiting_count; i++) {
         rows->waiting[i].queued_at = waiting[i].queued_at;
         rows->waiting[i].lane = arena_text(arena, waiting[i].lane);
@@ -75,8 +75,8 @@ void view_rows_remember(const struct view *view, struct view_entry *entry)
         remember_deadlines(entry);
     if (view->options.history)
         remember_indexed(entry);
-    if (view->work != NULL)
-        remember_waiting(entry);
+    if (view->options.index != NULL)
+        remember_waiting(view->options.index, entry);
 }
 
 static bool has_deadline(const struct view_rows *rows, const struct deadline *wanted)
@@ -102,7 +102,7 @@ static void put_deadlines(struct view *view, struct text order_id, const struct 
     }
 }
 
-static bool waits_likewise(const struct view_rows *rows, const struct work_row *wanted)
+static bool waits_likewise(const struct view_rows *rows, const struct view_index_row *wanted)
 {
     bool same = false;
     for (uint32_t i = 0; i < rows->waiting_count && !same; i++)

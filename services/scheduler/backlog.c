@@ -70,20 +70,21 @@ bool lane_parse(struct text key, struct text *ret_workflow, uint32_t *ret_versio
     return true;
 }
 
-uint32_t work_rows_of(const struct order *order, struct work_row ret_rows[WORKFLOW_STEPS_MAX])
+static uint32_t rows_of(const struct order *order,
+                        struct view_index_row ret_rows[WORKFLOW_STEPS_MAX])
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (order->steps[i].queued_at == 0 || !order_step_queued(order, &order->steps[i]))
             continue;
-        struct work_row *row = &ret_rows[count++];
+        struct view_index_row *row = &ret_rows[count++];
         row->queued_at = order->steps[i].queued_at;
         row->lane = lane_of(order, i, row->bytes);
     }
     return count;
 }
 
-void work_lane_forget(struct work_lane *lane)
+void backlog_lane_forget(struct backlog_lane *lane)
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         free(lane->heads[priority]);
@@ -94,72 +95,74 @@ void work_lane_forget(struct work_lane *lane)
 
 /* ---- counting ---- */
 
-static struct work_agent *find_agent(struct work *work, struct text name)
+static struct backlog_agent *find_agent(struct backlog *backlog, struct text name)
 {
-    struct work_agent *agent = NULL;
-    HASH_FIND(hh, work->agents, name.data, name.size, agent);
+    struct backlog_agent *agent = NULL;
+    HASH_FIND(hh, backlog->agents, name.data, name.size, agent);
     if (agent != NULL)
         return agent;
     agent = calloc(1, sizeof(*agent));
     assert(agent != NULL);
-    agent->agent = router_agent(work->router, name);
-    HASH_ADD_KEYPTR(hh, work->agents, agent->agent->name, name.size, agent);
+    agent->agent = router_agent(backlog->router, name);
+    HASH_ADD_KEYPTR(hh, backlog->agents, agent->agent->name, name.size, agent);
     return agent;
 }
 
-static struct work_lane *find_lane(struct work *work, struct text key)
+static struct backlog_lane *find_lane(struct backlog *backlog, struct text key)
 {
-    struct work_lane *lane = NULL;
-    HASH_FIND(hh, work->lanes, key.data, key.size, lane);
+    struct backlog_lane *lane = NULL;
+    HASH_FIND(hh, backlog->lanes, key.data, key.size, lane);
     if (lane != NULL)
         return lane;
     lane = calloc(1, sizeof(*lane));
     assert(lane != NULL);
-    lane->lane = router_lane(work->router, key);
+    lane->lane = router_lane(backlog->router, key);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
         lane->low[priority] = INT64_MIN;
-    HASH_ADD_KEYPTR(hh, work->lanes, lane->lane->key, key.size, lane);
+    HASH_ADD_KEYPTR(hh, backlog->lanes, lane->lane->key, key.size, lane);
     return lane;
 }
 
-static void add_running(struct work *work, struct work_agent *agent, int64_t more)
+static void add_running(struct backlog *backlog, struct backlog_agent *agent, int64_t more)
 {
     agent->running += more;
     assert(agent->running >= 0);
-    if (work->apart)
+    if (!backlog->active)
         return;
     agent->agent->running += more;
     assert(agent->agent->running >= agent->running);
 }
 
-static void add_waiting(struct work *work, struct work_lane *lane, enum priority priority,
+static void add_waiting(struct backlog *backlog, struct backlog_lane *lane, enum priority priority,
                         int64_t more)
 {
     lane->waiting[priority] += more;
     assert(lane->waiting[priority] >= 0);
-    if (!work->apart)
-        router_add_waiting(work->router, lane->lane, priority, more);
+    if (backlog->active)
+        router_add_waiting(backlog->router, lane->lane, priority, more);
 }
 
-static void count_queued(struct work *work, const struct order *order, uint32_t index, int sign)
+static void count_queued(struct backlog *backlog, const struct order *order, uint32_t index,
+                         int sign)
 {
     char bytes[LANE_BYTES_MAX];
     enum priority priority = order->details.priority;
-    struct work_lane *lane = find_lane(work, lane_of(order, index, bytes));
-    add_waiting(work, lane, priority, sign);
+    struct backlog_lane *lane = find_lane(backlog, lane_of(order, index, bytes));
+    add_waiting(backlog, lane, priority, sign);
     if (sign > 0 && order->steps[index].queued_at < lane->low[priority])
         lane->low[priority] = order->steps[index].queued_at;
 }
 
-void work_count(struct work *work, const struct order *order, int sign)
+static void count_order(void *ctx, const struct order *order, int sign)
 {
+    struct backlog *backlog = ctx;
     assert(sign == 1 || sign == -1);
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
         if (step->state == STEP_PROCESSING)
-            add_running(work, find_agent(work, step->agent), sign);
+            add_running(backlog, find_agent(backlog, step->agent), sign);
         else if (step->queued_at != 0 && order_step_queued(order, step))
-            count_queued(work, order, i, sign);
+            count_queued(backlog, order, i, sign);
     }
 }
 
@@ -173,7 +176,7 @@ static void append_number(struct buffer *buffer, uint64_t value, size_t size)
     buffer_append(buffer, bytes, size);
 }
 
-static bool lane_waits(const struct work_lane *lane)
+static bool lane_waits(const struct backlog_lane *lane)
 {
     int64_t waiting = 0;
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
@@ -181,18 +184,19 @@ static bool lane_waits(const struct work_lane *lane)
     return waiting > 0;
 }
 
-void work_encode(const struct work *work, struct buffer *buffer)
+static void encode_tally(const void *ctx, struct buffer *buffer)
 {
-    const struct work_agent *agent;
-    const struct work_lane *lane;
+    const struct backlog *backlog = ctx;
+    const struct backlog_agent *agent;
+    const struct backlog_lane *lane;
     uint32_t agents = 0;
     uint32_t lanes = 0;
-    for (agent = work->agents; agent != NULL; agent = agent->hh.next)
+    for (agent = backlog->agents; agent != NULL; agent = agent->hh.next)
         agents += agent->running > 0;
-    for (lane = work->lanes; lane != NULL; lane = lane->hh.next)
+    for (lane = backlog->lanes; lane != NULL; lane = lane->hh.next)
         lanes += lane_waits(lane);
     append_number(buffer, agents, 4);
-    for (agent = work->agents; agent != NULL; agent = agent->hh.next) {
+    for (agent = backlog->agents; agent != NULL; agent = agent->hh.next) {
         if (agent->running == 0)
             continue;
         append_number(buffer, agent->hh.keylen, 1);
@@ -200,7 +204,7 @@ void work_encode(const struct work *work, struct buffer *buffer)
         append_number(buffer, (uint64_t)agent->running, 8);
     }
     append_number(buffer, lanes, 4);
-    for (lane = work->lanes; lane != NULL; lane = lane->hh.next) {
+    for (lane = backlog->lanes; lane != NULL; lane = lane->hh.next) {
         if (!lane_waits(lane))
             continue;
         append_number(buffer, lane->lane->key_size, 1);
@@ -242,17 +246,17 @@ static bool take_count(struct text *rest, int64_t *ret_count)
     return true;
 }
 
-static bool take_agent(struct work *work, struct text *rest)
+static bool take_agent(struct backlog *backlog, struct text *rest)
 {
     struct text name;
     int64_t running = 0;
     if (!take_text(rest, NAME_BYTES_MAX, &name) || !take_count(rest, &running))
         return false;
-    add_running(work, find_agent(work, name), running);
+    add_running(backlog, find_agent(backlog, name), running);
     return true;
 }
 
-static bool take_lane(struct work *work, struct text *rest)
+static bool take_lane(struct backlog *backlog, struct text *rest)
 {
     struct text key, workflow, agent;
     uint32_t version = 0;
@@ -263,29 +267,30 @@ static bool take_lane(struct work *work, struct text *rest)
         !lane_parse(key, &workflow, &version, &step, &direction, &agent) ||
         step >= WORKFLOW_STEPS_MAX || agent.size > NAME_BYTES_MAX)
         return false;
-    struct work_lane *lane = find_lane(work, key);
+    struct backlog_lane *lane = find_lane(backlog, key);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         if (!take_count(rest, &waiting))
             return false;
-        add_waiting(work, lane, (enum priority)priority, waiting);
+        add_waiting(backlog, lane, (enum priority)priority, waiting);
     }
     return true;
 }
 
-bool work_decode(struct work *work, struct text tally)
+static bool decode_tally(void *ctx, struct text tally)
 {
+    struct backlog *backlog = ctx;
     uint64_t agents = 0;
     uint64_t lanes = 0;
     if (!take_number(&tally, 4, &agents))
         return false;
     for (uint64_t i = 0; i < agents; i++) {
-        if (!take_agent(work, &tally))
+        if (!take_agent(backlog, &tally))
             return false;
     }
     if (!take_number(&tally, 4, &lanes))
         return false;
     for (uint64_t i = 0; i < lanes; i++) {
-        if (!take_lane(work, &tally))
+        if (!take_lane(backlog, &tally))
             return false;
     }
     return tally.size == 0;
@@ -293,56 +298,64 @@ bool work_decode(struct work *work, struct text tally)
 
 /* ---- life ---- */
 
-struct work *work_new(struct router *router)
+struct backlog *backlog_new(struct router *router, bool active)
 {
-    struct work *work = calloc(1, sizeof(*work));
-    assert(work != NULL);
-    work->router = router;
-    return work;
+    struct backlog *backlog = calloc(1, sizeof(*backlog));
+    assert(backlog != NULL);
+    backlog->router = router;
+    backlog->active = active;
+    return backlog;
 }
 
-void work_set_apart(struct work *work, bool apart)
+void backlog_set_active(struct backlog *backlog, bool active)
 {
-    int sign = apart ? -1 : 1;
-    if (work->apart == apart)
+    int sign = active ? 1 : -1;
+    if (backlog->active == active)
         return;
-    work->apart = apart;
-    for (struct work_agent *agent = work->agents; agent != NULL; agent = agent->hh.next)
+    backlog->active = active;
+    for (struct backlog_agent *agent = backlog->agents; agent != NULL; agent = agent->hh.next)
         agent->agent->running += sign * agent->running;
-    for (struct work_lane *lane = work->lanes; lane != NULL; lane = lane->hh.next)
+    for (struct backlog_lane *lane = backlog->lanes; lane != NULL; lane = lane->hh.next)
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-            router_add_waiting(work->router, lane->lane, (enum priority)priority,
+            router_add_waiting(backlog->router, lane->lane, (enum priority)priority,
                                sign * lane->waiting[priority]);
 }
 
-static void free_lane(struct work *work, struct work_lane *lane)
+static void free_lane(struct backlog *backlog, struct backlog_lane *lane)
 {
-    HASH_DEL(work->lanes, lane);
+    HASH_DEL(backlog->lanes, lane);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         assert(lane->asked[priority] == 0);
-        add_waiting(work, lane, (enum priority)priority, -lane->waiting[priority]);
+        add_waiting(backlog, lane, (enum priority)priority, -lane->waiting[priority]);
     }
-    work_lane_forget(lane);
+    backlog_lane_forget(lane);
     free(lane);
 }
 
-void work_clear(struct work *work)
+static void clear(void *ctx)
 {
-    struct work_agent *agent, *next_agent;
-    struct work_lane *lane, *next_lane;
-    HASH_ITER(hh, work->agents, agent, next_agent) {
-        HASH_DEL(work->agents, agent);
-        add_running(work, agent, -agent->running);
+    struct backlog *backlog = ctx;
+    struct backlog_agent *agent, *next_agent;
+    struct backlog_lane *lane, *next_lane;
+    HASH_ITER(hh, backlog->agents, agent, next_agent) {
+        HASH_DEL(backlog->agents, agent);
+        add_running(backlog, agent, -agent->running);
         free(agent);
     }
-    HASH_ITER(hh, work->lanes, lane, next_lane)
-        free_lane(work, lane);
+    HASH_ITER(hh, backlog->lanes, lane, next_lane)
+        free_lane(backlog, lane);
 }
 
-void work_free(struct work *work)
+void backlog_free(struct backlog *backlog)
 {
-    if (work == NULL)
+    if (backlog == NULL)
         return;
-    work_clear(work);
-    free(work);
+    clear(backlog);
+    free(backlog);
 }
+
+const struct view_index backlog_index = {.count = count_order,
+                                         .rows_of = rows_of,
+                                         .encode = encode_tally,
+                                         .decode = decode_tally,
+                                         .clear = clear};

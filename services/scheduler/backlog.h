@@ -11,36 +11,20 @@
 #ifndef SERVICES_SCHEDULER_BACKLOG_H
 #define SERVICES_SCHEDULER_BACKLOG_H
 
-#include "schemas/codec.h"
+#include "replica/view.h"
 #include "services/scheduler/router.h"
-#include "statestore/waiting.h"
 
-struct work;
+struct backlog;
 
-/* A queued step, as its order has it. */
-struct work_row {
-    struct text lane; /* in `bytes` */
-    int64_t queued_at;
-    char bytes[LANE_BYTES_MAX];
-};
+/* The index that a view keeps for its backlog: the context is a struct backlog. */
+extern const struct view_index backlog_index;
 
-struct work *work_new(struct router *router);
-/* Apart: a standby's counts are of orders that somebody else runs, they stay out of the sums until
- * this says otherwise. */
-void work_set_apart(struct work *work, bool apart);
-/* Takes what it counted out of the sums. NULL is fine. */
-void work_free(struct work *work);
-/* Back to nothing: before work_decode(). Nothing is asked for. */
-void work_clear(struct work *work);
-
-/* The order as it is counts from now on, or (sign -1) no longer. */
-void work_count(struct work *work, const struct order *order, int sign);
-/* Its queued steps. */
-uint32_t work_rows_of(const struct order *order, struct work_row ret_rows[WORKFLOW_STEPS_MAX]);
-
-/* Appends the tally. */
-void work_encode(const struct work *work, struct buffer *buffer);
-/* Into one that counted nothing yet. False: that is no tally. */
-bool work_decode(struct work *work, struct text tally);
+/* New. The counts of an active backlog are part of the router's sums. A standby's backlog is not
+ * active: another scheduler runs its orders. */
+struct backlog *backlog_new(struct router *router, bool active);
+/* After the view that counts into it was closed. Takes its counts out of the sums. NULL does
+ * nothing. */
+void backlog_free(struct backlog *backlog);
+void backlog_set_active(struct backlog *backlog, bool active);
 
 #endif

@@ -387,11 +387,16 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     owner->partition = partition;
     owner->options = *options;
     owner->metrics = metrics;
-    owner->options.view.apart = options->standby;
+    if (options->router != NULL) {
+        owner->backlog = backlog_new(options->router, !options->standby);
+        owner->options.view.index = &backlog_index;
+        owner->options.view.index_ctx = owner->backlog;
+    }
     enum error_class class = follower_new(cluster, partition, &owner->options.view, &follower_ops,
                                           owner, &owner->follower, ret_error);
     owner->options.view.path = NULL; /* the caller's, who may free it */
     if (class != ERROR_OK) {
+        backlog_free(owner->backlog);
         free(owner);
         return class;
     }
@@ -414,7 +419,8 @@ void owner_promote(struct owner *owner)
              LOG_STR("follower", follower_is_folding(owner->follower) ? "folding" : "checking"),
              LOG_I64("lag", owner_lag(owner)));
     owner->folded = 0;
-    view_set_apart(owner_view(owner), false);
+    if (owner->backlog != NULL)
+        backlog_set_active(owner->backlog, true);
     if (follower_is_folding(owner->follower)) {
         claim_partition(owner);
         return;
@@ -430,6 +436,7 @@ void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
     loop_timer_cancel(loop_of(owner), &owner->timer);
     emitter_free(owner->emitter);
     follower_free(owner->follower);
+    backlog_free(owner->backlog);
     heap_arena_deinit(&owner->batch);
     buffer_deinit(&owner->value);
     free(owner->items);

@@ -38,7 +38,8 @@ enum owner_state {
 struct owner_metrics; /* shared by the owners of a process */
 
 struct owner_options {
-    struct view_options view;
+    struct view_options view; /* without an index: the owner adds its own */
+    struct router *router;    /* NULL: every agent is taken to have free capacity */
     uint32_t batch_max;
     int64_t margin_ms; /* clock.skew.max.ms */
     bool standby;

@@ -5,6 +5,7 @@
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
 #include "kafka/clock_guard.h"
+#include "services/scheduler/backlog.h"
 #include "services/scheduler/owner.h"
 
 /* A command read and not yet decided, with its key and value behind it. */
@@ -44,6 +45,7 @@ struct owner {
     int32_t partition;
     struct owner_options options;
     struct owner_metrics *metrics;
+    struct backlog *backlog; /* the view's index; NULL without a router */
     struct follower *follower;
     struct emitter *emitter;
     enum owner_state state;

@@ -9,7 +9,7 @@
 
 static struct router *router_of(const struct owner *owner)
 {
-    return owner->options.view.router;
+    return owner->options.router;
 }
 
 /* ---- deciding ---- */
@@ -105,6 +105,7 @@ void owner_route_begin(struct owner *owner)
     owner->source = (struct route_source){.ops = &source_ops,
                                           .ctx = owner,
                                           .view = follower_view(owner->follower),
+                                          .backlog = owner->backlog,
                                           .suspended = owner->suspended};
     router_join(router_of(owner), &owner->source);
 }

@@ -23,6 +23,7 @@
 #include <uthash.h>
 
 struct router;
+struct backlog;
 struct view;
 
 struct router_options {
@@ -117,8 +118,9 @@ struct route_source {
     struct route_source *prev, *next;
     const struct route_source_ops *ops;
     void *ctx;
-    struct view *view; /* borrowed; it was opened with this router */
-    bool suspended;    /* nothing is picked there */
+    struct view *view;       /* borrowed */
+    struct backlog *backlog; /* borrowed; the view's index, which counts for this router */
+    bool suspended;          /* nothing is picked there */
     struct route_asked *asked;
 };
 

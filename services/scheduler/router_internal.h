@@ -55,7 +55,7 @@ struct heads {
 };
 
 /* A lane in one partition. */
-struct work_lane {
+struct backlog_lane {
     UT_hash_handle hh;
     struct route_lane *lane;
     int64_t waiting[PRIORITY_COUNT];
@@ -66,17 +66,17 @@ struct work_lane {
     struct heads *heads[PRIORITY_COUNT];
 };
 
-struct work_agent {
+struct backlog_agent {
     UT_hash_handle hh;
     struct route_agent *agent;
     int64_t running;
 };
 
-struct work {
+struct backlog {
     struct router *router;
-    bool apart;                /* what it counts is not in the sums */
-    struct work_agent *agents; /* uthash by name */
-    struct work_lane *lanes;   /* uthash by key */
+    bool active;                  /* its counts are part of the router's sums */
+    struct backlog_agent *agents; /* uthash by name */
+    struct backlog_lane *lanes;   /* uthash by key */
 };
 
 /* router.c */
@@ -91,6 +91,6 @@ bool router_resolve(struct router *router, struct route_lane *lane);
 bool lane_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
                 uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent);
 /* Forgets which ones are first. */
-void work_lane_forget(struct work_lane *lane);
+void backlog_lane_forget(struct backlog_lane *lane);
 
 #endif

@@ -18,7 +18,7 @@ enum {
 struct route_asked {
     UT_hash_handle hh;
     struct route_agent *agent; /* where its room is reserved */
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     enum priority priority;
     uint32_t number;
     char key[KEY_MAX]; /* step | order id */
@@ -60,7 +60,7 @@ static void drop_asked(struct route_source *source, struct route_asked *asked)
 void router_join(struct router *router, struct route_source *source)
 {
     struct route_agent *agent;
-    assert(source->asked == NULL && view_work(source->view) != NULL);
+    assert(source->asked == NULL && source->view != NULL && source->backlog != NULL);
     DL_APPEND(router->sources, source);
     for (agent = router->agents; agent != NULL; agent = agent->hh.next)
         agent->inherited = agent->inherited || route_agent_waiting(agent) > 0;
@@ -70,15 +70,15 @@ void router_join(struct router *router, struct route_source *source)
 void router_leave(struct router *router, struct route_source *source)
 {
     struct route_asked *asked, *next;
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     const struct route_source *joined;
     DL_SEARCH_SCALAR(router->sources, joined, ctx, source->ctx);
     if (joined == NULL)
         return;
     HASH_ITER(hh, source->asked, asked, next)
         drop_asked(source, asked);
-    for (lane = view_work(source->view)->lanes; lane != NULL; lane = lane->hh.next)
-        work_lane_forget(lane);
+    for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next)
+        backlog_lane_forget(lane);
     DL_DELETE(router->sources, source);
 }
 
@@ -117,10 +117,10 @@ void router_unask(struct router *router, struct route_source *source, uint32_t n
 
 void router_stored(struct router *router, struct route_source *source)
 {
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     if (router->waiting == 0)
         return;
-    for (lane = view_work(source->view)->lanes; lane != NULL; lane = lane->hh.next) {
+    for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next) {
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             lane->dry[priority] = lane->stale[priority] = false;
     }
@@ -131,7 +131,7 @@ void router_stored(struct router *router, struct route_source *source)
 
 struct refill {
     const struct route_source *source;
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     struct heads *heads;
     int64_t first; /* of the rows, asked for or not */
 };
@@ -153,7 +153,7 @@ static bool visit_row(void *ctx, const struct waiting_row *row)
 }
 
 /* Reads on from the first one that waits. A store that cannot be read is found out by its owner. */
-static void refill_lane(const struct route_source *source, struct work_lane *lane,
+static void refill_lane(const struct route_source *source, struct backlog_lane *lane,
                         enum priority priority)
 {
     if (lane->heads[priority] == NULL)
@@ -173,7 +173,7 @@ static void refill_lane(const struct route_source *source, struct work_lane *lan
 }
 
 /* NULL: none that was not asked for, as far as the store knows. */
-static const struct head *first_of(const struct route_source *source, struct work_lane *lane,
+static const struct head *first_of(const struct route_source *source, struct backlog_lane *lane,
                                    enum priority priority)
 {
     if (lane->waiting[priority] <= lane->asked[priority])
@@ -192,7 +192,7 @@ static const struct head *first_of(const struct route_source *source, struct wor
 
 struct choice {
     struct route_source *source;
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     const struct head *head;
 };
 
@@ -204,7 +204,7 @@ static bool names(const struct route_lane *lane, const struct route_agent *agent
     return found;
 }
 
-static void look_at_lane(struct route_source *source, struct work_lane *lane,
+static void look_at_lane(struct route_source *source, struct backlog_lane *lane,
                          struct choice choices[PRIORITY_COUNT])
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
@@ -219,11 +219,11 @@ static void look_around(struct router *router, const struct route_agent *agent,
                         struct choice choices[PRIORITY_COUNT])
 {
     struct route_source *source;
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     DL_FOREACH(router->sources, source) {
         if (source->suspended || HASH_COUNT(source->asked) >= ASKED_MAX)
             continue;
-        for (lane = view_work(source->view)->lanes; lane != NULL; lane = lane->hh.next) {
+        for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next) {
             if (router_resolve(router, lane->lane) && names(lane->lane, agent))
                 look_at_lane(source, lane, choices);
         }
@@ -279,9 +279,9 @@ static bool pick_one(struct router *router, struct route_agent *agent)
 static void look_again(struct router *router)
 {
     struct route_source *source;
-    struct work_lane *lane;
+    struct backlog_lane *lane;
     DL_FOREACH(router->sources, source)
-        for (lane = view_work(source->view)->lanes; lane != NULL; lane = lane->hh.next)
+        for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next)
             for (int priority = 0; priority < PRIORITY_COUNT; priority++)
                 lane->stale[priority] = false;
 }

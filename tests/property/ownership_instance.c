@@ -126,8 +126,8 @@ static void open_owner(struct world *world, struct instance *instance, int32_t p
     struct owner_options options = {.view = {.env = world->stores,
                                              .codec = instance->cluster->codec,
                                              .path = ownership->path,
-                                             .router = instance->router,
                                              .cache_orders = 1 + dice_roll(&world->dice, 4)},
+                                    .router = instance->router,
                                     .batch_max = 1 + dice_roll(&world->dice, 6),
                                     .margin_ms = MARGIN_MS,
                                     .standby = standby};

@@ -92,11 +92,11 @@ static bool count_row(void *ctx, const struct waiting_row *row)
 }
 
 /* Rows of the lanes that the tally names. */
-static int64_t count_rows(struct store *store, const struct work *work)
+static int64_t count_rows(struct store *store, const struct backlog *backlog)
 {
     int64_t rows = 0;
     struct error error;
-    for (const struct work_lane *lane = work->lanes; lane != NULL; lane = lane->hh.next) {
+    for (const struct backlog_lane *lane = backlog->lanes; lane != NULL; lane = lane->hh.next) {
         struct text key = {lane->lane->key, lane->lane->key_size};
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             if (store_scan_waiting(store, key, (enum priority)priority, INT64_MIN, count_row, &rows,
@@ -107,16 +107,16 @@ static int64_t count_rows(struct store *store, const struct work *work)
 }
 
 static const char *compare(const struct router *router, struct store *store,
-                           const struct work *work, struct sums sums)
+                           const struct backlog *backlog, struct sums sums)
 {
     int64_t running = 0;
-    for (const struct work_agent *agent = work->agents; agent != NULL; agent = agent->hh.next)
+    for (const struct backlog_agent *agent = backlog->agents; agent != NULL; agent = agent->hh.next)
         running += agent->running;
     if (running != sums.running || router->waiting != sums.waiting)
         return wrong("the tally has %lld running, %lld waiting, the log %lld and %lld",
                      (long long)running, (long long)router->waiting, (long long)sums.running,
                      (long long)sums.waiting);
-    int64_t rows = count_rows(store, work);
+    int64_t rows = count_rows(store, backlog);
     if (rows != sums.waiting)
         return wrong("the store has %lld rows of steps that wait, the log %lld", (long long)rows,
                      (long long)sums.waiting);
@@ -135,12 +135,12 @@ const char *route_compare(struct world *world, const struct instance *instance, 
     if (tally.data == NULL)
         return fold->order_count == 0 ? NULL : wrong("there is no tally");
     struct router *router = new_router(instance);
-    struct work *work = work_new(router);
-    const char *failed = work_decode(work, tally)
-                             ? compare(router, store, work, sums_of_fold(world, fold))
+    struct backlog *backlog = backlog_new(router, true);
+    const char *failed = backlog_index.decode(backlog, tally)
+                             ? compare(router, store, backlog, sums_of_fold(world, fold))
                              : wrong("the tally is none");
     store_row_free(tally);
-    work_free(work);
+    backlog_free(backlog);
     router_free(router);
     return failed;
 }

@@ -29,6 +29,7 @@ struct partition {
     struct buffer log[LOG_MAX];
     int64_t count;     /* of the log */
     int64_t committed; /* of it */
+    struct backlog *backlog;
     int64_t commands_decided;
     struct command commands[COMMANDS_MAX]; /* StartSteps on their way */
     char ids[COMMANDS_MAX][24];
@@ -92,8 +93,10 @@ static const struct route_source_ops source_ops = {ask};
 
 static void join(struct partition *partition)
 {
-    partition->source =
-        (struct route_source){.ops = &source_ops, .ctx = partition, .view = partition->view};
+    partition->source = (struct route_source){.ops = &source_ops,
+                                              .ctx = partition,
+                                              .view = partition->view,
+                                              .backlog = partition->backlog};
     router_join(partition->site->router, &partition->source);
 }
 
@@ -104,13 +107,21 @@ static void open_view(struct partition *partition)
                                    .codec = site->codec,
                                    .path = partition->path,
                                    .cache_orders = 4,
-                                   .router = site->router};
+                                   .index = &backlog_index,
+                                   .index_ctx = backlog_new(site->router, true)};
     struct error error = {0};
     bool dropped = false;
+    partition->backlog = options.index_ctx;
     cr_assert(view_open(&options, &partition->view, &dropped, &error) == ERROR_OK, "%s",
               error.message);
     cr_assert_not(dropped);
     view_set_cluster_id(partition->view, "kit");
+}
+
+static void close_view(struct partition *partition)
+{
+    view_close(partition->view);
+    backlog_free(partition->backlog);
 }
 
 static void fold(const struct partition *partition, struct view *view, int64_t offset)
@@ -141,7 +152,7 @@ static void lose(struct partition *partition, bool reopen)
     router_leave(partition->site->router, &partition->source);
     partition->command_count = 0;
     if (reopen) {
-        view_close(partition->view);
+        close_view(partition);
         open_view(partition);
     } else {
         cr_assert(view_rollback(partition->view, &error) == ERROR_OK, "%s", error.message);
@@ -380,7 +391,7 @@ static void end(struct site *site)
         commit(partition);
         check_digest(partition);
         router_leave(site->router, &partition->source);
-        view_close(partition->view);
+        close_view(partition);
         for (int64_t i = 0; i < partition->count; i++)
             buffer_deinit(&partition->log[i]);
     }
@@ -496,10 +507,13 @@ Test(view_routing, an_old_store_without_a_tally_is_folded_again)
     fold(partition, view, 0);
     cr_assert(view_commit(view, false, &error) == ERROR_OK);
     view_close(view);
-    options.router = site.router;
+    struct backlog *backlog = backlog_new(site.router, true);
+    options.index = &backlog_index;
+    options.index_ctx = backlog;
     cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK);
     cr_assert(dropped);
     cr_assert_eq(view_checkpoint(view)->next_event_offset, 0);
     view_close(view);
+    backlog_free(backlog);
     end(&site);
 }
