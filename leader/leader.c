@@ -17,10 +17,10 @@ enum {
     LAST_WORD_MS = 2000 /* for the release, when no task runs any more */
 };
 
-struct reeve_leader {
+struct leader {
     struct cluster *cluster;
     const struct clock *clock; /* the process's: outlives a task that outlives the service */
-    const struct reeve_leader_ops *ops;
+    const struct leader_ops *ops;
     void *ctx;
     struct election election;
     struct broker_reader *reader;
@@ -46,24 +46,24 @@ struct reeve_leader {
     _Atomic int64_t progress_wall;
 };
 
-static int64_t mono(const struct reeve_leader *leader)
+static int64_t mono(const struct leader *leader)
 {
     return clock_mono_ms(leader->clock);
 }
 
 /* ---- for any thread ---- */
 
-int64_t reeve_leader_token(const struct reeve_leader *leader)
+int64_t leader_token(const struct leader *leader)
 {
     return atomic_load(&leader->token);
 }
 
-bool reeve_leader_leads(const struct reeve_leader *leader)
+bool leader_leads(const struct leader *leader)
 {
     return mono(leader) < atomic_load(&leader->trusted_until);
 }
 
-void reeve_leader_progress(struct reeve_leader *leader)
+void leader_progress(struct leader *leader)
 {
     atomic_store(&leader->progress_wall, clock_wall_ms(leader->clock));
     atomic_store(&leader->progress_mono, mono(leader));
@@ -71,11 +71,11 @@ void reeve_leader_progress(struct reeve_leader *leader)
 
 /* ---- steps ---- */
 
-static void step(struct reeve_leader *leader);
+static void step(struct leader *leader);
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
-    struct reeve_leader *leader = ctx;
+    struct leader *leader = ctx;
     bool failed = error != NULL && error_is(error);
     (void)token;
     (void)offset; /* what counts is what is read back */
@@ -92,7 +92,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     step(leader);
 }
 
-static void append(struct reeve_leader *leader, const struct leadership *record)
+static void append(struct leader *leader, const struct leadership *record)
 {
     struct error error;
     FAILPOINT("leader.append");
@@ -107,7 +107,7 @@ static void append(struct reeve_leader *leader, const struct leadership *record)
     election_answered(&leader->election, true, mono(leader));
 }
 
-static void begin(struct reeve_leader *leader, int64_t token)
+static void begin(struct leader *leader, int64_t token)
 {
     atomic_store(&leader->progress_mono, 0);
     atomic_store(&leader->token, token);
@@ -117,7 +117,7 @@ static void begin(struct reeve_leader *leader, int64_t token)
     leader->ops->begin(leader->ctx, token);
 }
 
-static void cancel(struct reeve_leader *leader, const struct election_step *what)
+static void cancel(struct leader *leader, const struct election_step *what)
 {
     atomic_store(&leader->trusted_until, 0);
     log_warning("the lead is given up", LOG_TEXT("role", leader->election.options.role),
@@ -126,7 +126,7 @@ static void cancel(struct reeve_leader *leader, const struct election_step *what
     leader->ops->cancel(leader->ctx, what->reason);
 }
 
-static void act(struct reeve_leader *leader, const struct election_step *what)
+static void act(struct leader *leader, const struct election_step *what)
 {
     switch (what->act) {
     case ELECTION_APPEND:
@@ -150,7 +150,7 @@ static void act(struct reeve_leader *leader, const struct election_step *what)
     }
 }
 
-static void tell_stopped(struct reeve_leader *leader)
+static void tell_stopped(struct leader *leader)
 {
     void (*stopped)(void *) = leader->stopped;
     loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
@@ -166,7 +166,7 @@ static void on_stop_timer(struct loop *loop, struct loop_timer *timer, void *use
     tell_stopped(userdata);
 }
 
-static void step(struct reeve_leader *leader)
+static void step(struct leader *leader)
 {
     struct election *election = &leader->election;
     struct election_step what;
@@ -197,7 +197,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 /* ---- reading ---- */
 
 /* One line for each change, also at the candidates that only watch. */
-static void tell(struct reeve_leader *leader)
+static void tell(struct leader *leader)
 {
     const struct election_log *log = &leader->election.log;
     if (!log->live || log->term < 0 ||
@@ -221,14 +221,14 @@ static void on_error(void *ctx, const struct error *error);
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
-static void open_reader(struct reeve_leader *leader)
+static void open_reader(struct leader *leader)
 {
     leader->reader =
         broker_read(leader->cluster->broker, leader->cluster->topics.leadership, 0,
                     leader->position > 0 ? leader->position : BROKER_EARLIEST, &reader_ops, leader);
 }
 
-static void close_reader(struct reeve_leader *leader)
+static void close_reader(struct leader *leader)
 {
     broker_reader_close(leader->reader);
     leader->reader = NULL;
@@ -236,7 +236,7 @@ static void close_reader(struct reeve_leader *leader)
 
 static void on_schemas(void *ctx, bool fresh)
 {
-    struct reeve_leader *leader = ctx;
+    struct leader *leader = ctx;
     (void)fresh;
     leader->refreshing = false;
     leader->outstanding--;
@@ -249,7 +249,7 @@ static void on_schemas(void *ctx, bool fresh)
 }
 
 /* A record that we cannot read may count for others: its writer's schema is looked for, once. */
-static void refresh(struct reeve_leader *leader, int64_t offset)
+static void refresh(struct leader *leader, int64_t offset)
 {
     close_reader(leader);
     leader->refreshed = leader->position = offset;
@@ -260,7 +260,7 @@ static void refresh(struct reeve_leader *leader, int64_t offset)
 
 static void on_record(void *ctx, const struct broker_record *record)
 {
-    struct reeve_leader *leader = ctx;
+    struct leader *leader = ctx;
     struct error error;
     struct record decoded;
     if (!text_equal(record->key, leader->election.options.role)) {
@@ -298,7 +298,7 @@ static void on_record(void *ctx, const struct broker_record *record)
 
 static void on_end(void *ctx, int64_t next_offset)
 {
-    struct reeve_leader *leader = ctx;
+    struct leader *leader = ctx;
     if (next_offset > leader->position)
         leader->position = next_offset;
     if (leader->election.state != ELECTION_READING && leader->election.log.live)
@@ -310,7 +310,7 @@ static void on_end(void *ctx, int64_t next_offset)
 
 static void on_read_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct reeve_leader *leader = userdata;
+    struct leader *leader = userdata;
     (void)loop;
     (void)timer;
     if (leader->reader == NULL && !leader->refreshing)
@@ -319,7 +319,7 @@ static void on_read_timer(struct loop *loop, struct loop_timer *timer, void *use
 
 static void on_error(void *ctx, const struct error *error)
 {
-    struct reeve_leader *leader = ctx;
+    struct leader *leader = ctx;
     log_warning_limited("reading the election",
                         LOG_STR("topic", leader->cluster->topics.leadership), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
@@ -333,14 +333,13 @@ static void on_error(void *ctx, const struct error *error)
 
 /* ---- life ---- */
 
-enum error_class reeve_leader_configure(const struct config *config,
-                                        struct reeve_leader_options *options,
-                                        struct error *ret_error)
+enum error_class leader_configure(const struct config *config, struct reeve_leader_options *options,
+                                  struct error *ret_error)
 {
-    bool ranked = strcmp(config_string(config, "leader.strategy"), "ranked") == 0;
-    if (options->strategy == ELECTION_RACE && options->rank == 0 && ranked) {
-        options->strategy = ELECTION_RANKED;
-        options->rank = (uint32_t)config_int(config, "leader.rank");
+    if (options->strategy == REEVE_LEADER_CONFIGURED) {
+        bool ranked = strcmp(config_string(config, "leader.strategy"), "ranked") == 0;
+        options->strategy = ranked ? REEVE_LEADER_RANKED : REEVE_LEADER_RACE;
+        options->rank = ranked ? (uint32_t)config_int(config, "leader.rank") : 0;
     }
     if (options->lease_ms == 0)
         options->lease_ms = config_ms(config, "leader.lease.ms");
@@ -357,7 +356,7 @@ enum error_class reeve_leader_configure(const struct config *config,
     return election_options_check(&check, ret_error);
 }
 
-static void add_metrics(struct reeve_leader *leader, const char *role)
+static void add_metrics(struct leader *leader, const char *role)
 {
     struct metrics *all = leader->cluster->service->metrics;
     leader->leads = metrics_gauge(all, "reeve_leader_leads",
@@ -369,17 +368,15 @@ static void add_metrics(struct reeve_leader *leader, const char *role)
                         METRICS_LABEL("role", role));
 }
 
-enum error_class reeve_leader_new(struct cluster *cluster,
-                                  const struct reeve_leader_options *options,
-                                  const struct reeve_leader_ops *ops, void *ctx,
-                                  struct reeve_leader **ret_leader, struct error *ret_error)
+enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_options *options,
+                            const struct leader_ops *ops, void *ctx, struct leader **ret_leader,
+                            struct error *ret_error)
 {
     struct reeve_leader_options configured = *options;
-    enum error_class class =
-        reeve_leader_configure(cluster->service->config, &configured, ret_error);
+    enum error_class class = leader_configure(cluster->service->config, &configured, ret_error);
     if (class != ERROR_OK)
         return class;
-    struct reeve_leader *leader = calloc(1, sizeof(*leader));
+    struct leader *leader = calloc(1, sizeof(*leader));
     assert(leader != NULL && cluster->ready);
     leader->cluster = cluster;
     leader->clock = cluster->service->clock;
@@ -387,14 +384,15 @@ enum error_class reeve_leader_new(struct cluster *cluster,
     leader->ctx = ctx;
     leader->refreshed = leader->told_term = -1;
     atomic_init(&leader->token, -1);
-    struct election_options election = {.role = text_of(configured.role),
-                                        .instance = text_of(cluster->service->instance_id),
-                                        .strategy = configured.strategy,
-                                        .rank = configured.rank,
-                                        .lease_ms = configured.lease_ms,
-                                        .renew_ms = configured.renew_ms,
-                                        .progress_ms = configured.progress_ms,
-                                        .append_times = broker_has_append_time(cluster->broker)};
+    struct election_options election = {
+        .role = text_of(configured.role),
+        .instance = text_of(cluster->service->instance_id),
+        .strategy = configured.strategy == REEVE_LEADER_RANKED ? ELECTION_RANKED : ELECTION_RACE,
+        .rank = configured.rank,
+        .lease_ms = configured.lease_ms,
+        .renew_ms = configured.renew_ms,
+        .progress_ms = configured.progress_ms,
+        .append_times = broker_has_append_time(cluster->broker)};
     ssize_t random = getrandom(election.candidate_id.bytes, sizeof(election.candidate_id.bytes), 0);
     assert(random == (ssize_t)sizeof(election.candidate_id.bytes));
     election_init(&leader->election, &election);
@@ -408,7 +406,7 @@ enum error_class reeve_leader_new(struct cluster *cluster,
     return ERROR_OK;
 }
 
-void reeve_leader_ended(struct reeve_leader *leader)
+void leader_ended(struct leader *leader)
 {
     atomic_store(&leader->trusted_until, 0);
     metrics_set(leader->leads, 0);
@@ -417,7 +415,7 @@ void reeve_leader_ended(struct reeve_leader *leader)
     loop_timer_after(leader->cluster->service->loop, &leader->timer, 0);
 }
 
-void reeve_leader_stop(struct reeve_leader *leader, void (*stopped)(void *ctx), void *ctx)
+void leader_stop(struct leader *leader, void (*stopped)(void *ctx), void *ctx)
 {
     leader->stopped = stopped;
     leader->stopped_ctx = ctx;
@@ -425,7 +423,7 @@ void reeve_leader_stop(struct reeve_leader *leader, void (*stopped)(void *ctx), 
     loop_timer_after(leader->cluster->service->loop, &leader->timer, 0);
 }
 
-void reeve_leader_free(struct reeve_leader *leader)
+void leader_free(struct leader *leader)
 {
     if (leader == NULL)
         return;
@@ -439,7 +437,7 @@ void reeve_leader_free(struct reeve_leader *leader)
         free(leader);
 }
 
-const struct election *reeve_leader_election(const struct reeve_leader *leader)
+const struct election *leader_election(const struct leader *leader)
 {
     return &leader->election;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A report that is written once, however many processes of this program run. README.md tells how to
+/* A report that is written once, however many processes of this program run. README.md shows how to
  * build and run it.
  *
  * The "store" is a file whose name holds the fencing token's newest value: writing under an older
- * token is refused, as a database would with UPDATE ... WHERE token <= :token. */
-#include "leader/leader.h"
+ * token is refused, as a database would with UPDATE ... WHERE token <= :token.
+ *
+ * The file is valid C17 and C++17. */
+#include <reeve/leader.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +17,7 @@
 
 enum { EVERY_MS = 1000 };
 
-/* False: somebody with a newer token has been here. */
+/* False: a task with a newer token has written already. */
 static bool store_line(const char *path, int64_t token, const char *line)
 {
     int64_t newest = -1;
@@ -32,27 +34,28 @@ static bool store_line(const char *path, int64_t token, const char *line)
     bool accepted = token >= newest;
     if (accepted)
         fprintf(file, "%" PRId64 " %s\n", token, line);
-    fclose(file); /* flushes, then the lock goes */
+    fclose(file); /* flushes, then releases the lock */
     return accepted;
 }
 
 static void report(void *ctx, struct reeve_leader *leader)
 {
-    const char *path = ctx;
+    const char *path = (const char *)ctx;
     char line[64];
     int64_t token = reeve_leader_token(leader);
-    /* False as soon as the lease is lost, or the program is to end: then return soon. */
+    /* False as soon as the lease is lost, or the process stops: then return soon. */
     for (int number = 1; reeve_leader_wait(leader, EVERY_MS); number++) {
         snprintf(line, sizeof(line), "line %d of process %d", number, (int)getpid());
         if (!store_line(path, token, line))
-            return;                    /* we were leader once, and did not know better */
-        reeve_leader_progress(leader); /* for work done: else we would count as hung */
+            return;                    /* another process leads already */
+        reeve_leader_progress(leader); /* for completed work: without it the task counts as hung */
     }
 }
 
 int main(int argc, char **argv)
 {
-    static const struct reeve_leader_options options = {.role = "nightly"};
     static char path[] = "/tmp/nightly.report";
+    static struct reeve_leader_options options;
+    options.role = "nightly";
     return reeve_leader_run(&options, report, path, argc - 1, argv + 1);
 }

@@ -39,7 +39,7 @@ struct audited {
 struct auditor {
     struct cluster *cluster; /* the supervisor's */
     struct store_env *stores;
-    struct reeve_leader *leader;
+    struct leader *leader;
     struct cluster *own;     /* for the views: a broker reads a partition once; NULL before the
                                  first lead */
     struct audited *audited; /* while it leads and `own` is ready, else NULL */
@@ -265,7 +265,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         walk(auditor);
     /* Folding says so by itself; between two walks there is nothing to do, and that is fine. */
     if (!is_behind(auditor))
-        reeve_leader_progress(auditor->leader);
+        leader_progress(auditor->leader);
 }
 
 /* ---- the views ---- */
@@ -283,7 +283,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
     (void)folded;
     if (clock_wall_ms(audited->auditor->cluster->service->clock) - record->timestamp > OLD_NEWS_MS)
         audited->caught_up = false;
-    reeve_leader_progress(audited->auditor->leader);
+    leader_progress(audited->auditor->leader);
 }
 
 static void on_caught_up(void *ctx)
@@ -403,7 +403,7 @@ static void on_begin(void *ctx, int64_t token)
         log_warning("the auditor does not reach the brokers", LOG_ERR(&error));
         auditor->own = NULL;
         auditor->leading = false;
-        reeve_leader_ended(auditor->leader);
+        leader_ended(auditor->leader);
         return;
     }
     if (auditor->own->ready)
@@ -416,10 +416,10 @@ static void on_cancel(void *ctx, enum election_reason reason)
     (void)reason;
     auditor->leading = false;
     close_all(auditor);
-    reeve_leader_ended(auditor->leader);
+    leader_ended(auditor->leader);
 }
 
-static const struct reeve_leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
+static const struct leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
 
 /* ---- life ---- */
 
@@ -439,7 +439,7 @@ enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
     heap_arena_init(&auditor->scratch, 64 * 1024);
     loop_timer_init(&auditor->timer, on_tick, auditor);
     enum error_class class =
-        reeve_leader_new(cluster, &options, &leader_ops, auditor, &auditor->leader, ret_error);
+        leader_new(cluster, &options, &leader_ops, auditor, &auditor->leader, ret_error);
     if (class != ERROR_OK) {
         heap_arena_deinit(&auditor->scratch);
         free(auditor);
@@ -455,7 +455,7 @@ enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
 
 void auditor_stop(struct auditor *auditor, void (*stopped)(void *ctx), void *ctx)
 {
-    reeve_leader_stop(auditor->leader, stopped, ctx);
+    leader_stop(auditor->leader, stopped, ctx);
 }
 
 void auditor_free(struct auditor *auditor)
@@ -463,7 +463,7 @@ void auditor_free(struct auditor *auditor)
     if (auditor == NULL)
         return;
     close_all(auditor);
-    reeve_leader_free(auditor->leader);
+    leader_free(auditor->leader);
     cluster_close(auditor->own);
     heap_arena_deinit(&auditor->scratch);
     auditor->freed = true;

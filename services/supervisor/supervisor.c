@@ -149,7 +149,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
 {
     /* A contradiction is told at the start, not when the broker answers. */
     struct reeve_leader_options auditing = {.role = "auditor"};
-    if (reeve_leader_configure(service->config, &auditing, ret_error) != ERROR_OK)
+    if (leader_configure(service->config, &auditing, ret_error) != ERROR_OK)
         return ret_error->class;
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);

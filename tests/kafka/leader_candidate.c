@@ -8,7 +8,8 @@
  * deed) and, if the test wants it, `hang-PID`: while that file is there, the task of that process
  * does nothing, not even end; then it acts once without looking at its lease, as a process does
  * that was stopped at the wrong moment. */
-#include "leader/leader.h"
+
+#include <reeve/leader.h>
 
 #include <arpa/inet.h>
 #include <assert.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main of a candidate: a service whose task has a thread of its own, made for each term. The
- * two threads share the few fields below the mutex, and the leader's atomics. */
+/* The public face of leader/ (include/reeve/leader.h): the main of a candidate, a service whose task
+ * has a thread of its own, made for each term. The two threads share the fields below the mutex, and
+ * the leader's atomics. */
 #include "leader/leader.h"
 
 #include "platform/logger.h"
@@ -11,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct candidate {
+struct reeve_leader {
     struct service_context *service;
     const struct clock *clock;
     struct cluster *cluster;
-    struct reeve_leader *leader;
+    struct leader *leader; /* NULL: the cluster is not ready */
     struct reeve_leader_options options;
     struct loop_wakeup ended; /* the task's thread is at its end */
     pthread_t thread;
@@ -30,24 +31,36 @@ struct candidate {
 static const struct reeve_leader_options *arg_options;
 static reeve_leader_task arg_task;
 static void *arg_ctx;
-static struct candidate *arg_candidate;
 
 /* ---- the task's thread ---- */
 
 static void *run_task(void *argument)
 {
-    struct candidate *candidate = argument;
-    arg_task(arg_ctx, candidate->leader);
+    struct reeve_leader *candidate = argument;
+    arg_task(arg_ctx, candidate);
     loop_wakeup_send(&candidate->ended);
     return NULL;
 }
 
-bool reeve_leader_wait(struct reeve_leader *leader, int64_t timeout_ms)
+int64_t reeve_leader_token(const struct reeve_leader *candidate)
 {
-    struct candidate *candidate = arg_candidate;
+    return leader_token(candidate->leader);
+}
+
+bool reeve_leader_leads(const struct reeve_leader *candidate)
+{
+    return leader_leads(candidate->leader);
+}
+
+void reeve_leader_progress(struct reeve_leader *candidate)
+{
+    leader_progress(candidate->leader);
+}
+
+bool reeve_leader_wait(struct reeve_leader *candidate, int64_t timeout_ms)
+{
     int64_t now = clock_mono_ms(candidate->clock);
-    int64_t until = now + timeout_ms;
-    assert(candidate->leader == leader);
+    int64_t until = timeout_ms < INT64_MAX - now ? now + timeout_ms : INT64_MAX;
     pthread_mutex_lock(&candidate->mutex);
     while (!candidate->cancelled && now < until) {
         struct timespec at = {until / 1000, until % 1000 * 1000000};
@@ -56,12 +69,12 @@ bool reeve_leader_wait(struct reeve_leader *leader, int64_t timeout_ms)
     }
     bool cancelled = candidate->cancelled;
     pthread_mutex_unlock(&candidate->mutex);
-    return !cancelled && reeve_leader_leads(leader);
+    return !cancelled && leader_leads(candidate->leader);
 }
 
 /* ---- the loop's thread ---- */
 
-static void set_cancelled(struct candidate *candidate, bool cancelled)
+static void set_cancelled(struct reeve_leader *candidate, bool cancelled)
 {
     pthread_mutex_lock(&candidate->mutex);
     candidate->cancelled = cancelled;
@@ -71,7 +84,7 @@ static void set_cancelled(struct candidate *candidate, bool cancelled)
 
 static void on_begin(void *ctx, int64_t token)
 {
-    struct candidate *candidate = ctx;
+    struct reeve_leader *candidate = ctx;
     (void)token;
     assert(!candidate->running);
     set_cancelled(candidate, false);
@@ -80,53 +93,53 @@ static void on_begin(void *ctx, int64_t token)
         return;
     }
     struct error error;
-    error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
+    (void)error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
     service_fail(candidate->service, &error);
 }
 
 static void on_cancel(void *ctx, enum election_reason reason)
 {
-    struct candidate *candidate = ctx;
+    struct reeve_leader *candidate = ctx;
     (void)reason;
     set_cancelled(candidate, true);
 }
 
-static const struct reeve_leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
+static const struct leader_ops leader_ops = {.begin = on_begin, .cancel = on_cancel};
 
 static void on_ended(struct loop *loop, struct loop_wakeup *wakeup, void *userdata)
 {
-    struct candidate *candidate = userdata;
+    struct reeve_leader *candidate = userdata;
     (void)loop;
     (void)wakeup;
     if (!candidate->running)
         return;
     pthread_join(candidate->thread, NULL);
     candidate->running = false;
-    reeve_leader_ended(candidate->leader);
+    leader_ended(candidate->leader);
 }
 
 /* ---- the service ---- */
 
 static void on_stopped(void *ctx)
 {
-    struct candidate *candidate = ctx;
+    struct reeve_leader *candidate = ctx;
     service_drained(candidate->service);
 }
 
 static void on_ready(void *ctx)
 {
-    struct candidate *candidate = ctx;
+    struct reeve_leader *candidate = ctx;
     struct error error;
     if (candidate->draining)
         return;
-    if (reeve_leader_new(candidate->cluster, &candidate->options, &leader_ops, candidate,
-                         &candidate->leader, &error) != ERROR_OK)
+    if (leader_new(candidate->cluster, &candidate->options, &leader_ops, candidate,
+                   &candidate->leader, &error) != ERROR_OK)
         service_fail(candidate->service, &error);
 }
 
 static const struct cluster_ops cluster_ops = {.ready = on_ready};
 
-static void free_candidate(struct candidate *candidate)
+static void free_candidate(struct reeve_leader *candidate)
 {
     loop_wakeup_close(&candidate->ended);
     pthread_cond_destroy(&candidate->changed);
@@ -137,7 +150,7 @@ static void free_candidate(struct candidate *candidate)
 static enum error_class start(struct service_context *context, void **ret_state,
                               struct error *ret_error)
 {
-    struct candidate *candidate = calloc(1, sizeof(*candidate));
+    struct reeve_leader *candidate = calloc(1, sizeof(*candidate));
     pthread_condattr_t attributes;
     assert(candidate != NULL);
     candidate->service = context;
@@ -149,11 +162,10 @@ static enum error_class start(struct service_context *context, void **ret_state,
     pthread_cond_init(&candidate->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     candidate->ended.fd = -1;
-    arg_candidate = candidate;
     enum error_class class =
         loop_wakeup_open(context->loop, &candidate->ended, on_ended, candidate, ret_error);
     if (class == ERROR_OK) /* a contradiction is told at the start, not when the broker answers */
-        class = reeve_leader_configure(context->config, &candidate->options, ret_error);
+        class = leader_configure(context->config, &candidate->options, ret_error);
     if (class == ERROR_OK)
         class = cluster_open(context, 0, &cluster_ops, candidate, &candidate->cluster, ret_error);
     if (class != ERROR_OK) {
@@ -167,9 +179,8 @@ static enum error_class start(struct service_context *context, void **ret_state,
 /* Ready: it takes part, whoever leads. */
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
-    const struct candidate *candidate = state;
-    if (candidate->leader != NULL &&
-        reeve_leader_election(candidate->leader)->state != ELECTION_READING)
+    const struct reeve_leader *candidate = state;
+    if (candidate->leader != NULL && leader_election(candidate->leader)->state != ELECTION_READING)
         return true;
     snprintf(ret_reason, reason_size, "the log of the election is being read");
     return false;
@@ -177,24 +188,24 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
 
 static void drain(void *state)
 {
-    struct candidate *candidate = state;
+    struct reeve_leader *candidate = state;
     candidate->draining = true;
     if (candidate->leader == NULL)
         service_drained(candidate->service);
     else
-        reeve_leader_stop(candidate->leader, on_stopped, candidate);
+        leader_stop(candidate->leader, on_stopped, candidate);
 }
 
 static void stop(void *state)
 {
-    struct candidate *candidate = state;
+    struct reeve_leader *candidate = state;
     if (candidate->running) {
         /* It has not ended in drain.timeout.ms. The process leaves, and takes it along: nothing of
          * what the task still uses is freed. */
         log_warning("the task has not ended", LOG_STR("role", candidate->options.role));
         return;
     }
-    reeve_leader_free(candidate->leader);
+    leader_free(candidate->leader);
     cluster_close(candidate->cluster);
     free_candidate(candidate);
 }
