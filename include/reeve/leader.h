@@ -35,7 +35,7 @@
  * - Call reeve_leader_progress() more often than every leader.progress.ms, for completed work and
  *   not from a timer. A task that reports no progress counts as hung, and its process loses the
  *   role although it still renews the lease.
- * - Return soon after you are told to. Until the task has returned, this process cannot lead again.
+ * - Return soon after reeve_leader_wait() has returned false. Until the task has returned, this process cannot lead again.
  *
  * Threads: the task runs on a thread of its own, one thread for each term, and may block. The
  * functions that take a `struct reeve_leader *` may be called from that thread, and from threads
@@ -59,9 +59,8 @@ struct reeve_leader;
 
 enum reeve_leader_strategy {
     REEVE_LEADER_CONFIGURED = 0, /* leader.strategy and leader.rank of the configuration decide */
-    REEVE_LEADER_RACE = 1,  /* the first candidate to claim the role leads until its term ends */
-    REEVE_LEADER_RANKED = 2 /* the running candidate with the lowest rank leads, also if it
-                                  * starts later than others */
+    REEVE_LEADER_RACE = 1,       /* the first candidate to claim the role leads until it ends */
+    REEVE_LEADER_RANKED = 2      /* the lowest rank leads; it takes over if it starts later */
 };
 
 /* Start from all zero, then set `role`, and what the program decides instead of the configuration.
@@ -78,9 +77,9 @@ struct reeve_leader_options {
     int64_t progress_ms; /* leader.progress.ms: at least renew_ms */
 };
 
-/* The task. It returns when it is told to end (reeve_leader_wait() returned false), or when it is
- * done; then the role is released, and the task is run again, in this process or in another one.
- * `ctx` is the pointer that was passed to reeve_leader_run(). It must not throw, in C++. */
+/* The task. It returns when reeve_leader_wait() has returned false, or when it is done; then the
+ * role is released, and the task is run again, in this process or in another one. `ctx` is the
+ * pointer that was passed to reeve_leader_run(). In C++ it must not throw. */
 typedef void (*reeve_leader_task)(void *ctx, struct reeve_leader *leader);
 
 /* The main function of a candidate. It blocks until SIGTERM or SIGINT, lets the task end for up to
@@ -88,12 +87,12 @@ typedef void (*reeve_leader_task)(void *ctx, struct reeve_leader *leader);
  *
  * A candidate is a service like every service of reeve: configuration from flags, environment and
  * a properties file (--help lists the keys), structured logs on stderr, and an HTTP server with
- * /livez, /readyz and /metrics. `argv` holds `argc` arguments without the program's name; `options`,
- * `ctx` and `argv` are borrowed until this function returns.
+ * /livez, /readyz and /metrics. `argv` holds `argc` arguments without the program's name;
+ * `options`, `ctx` and `argv` are borrowed until this function returns.
  *
  * Returns the exit code for the process: 0 after a clean stop or --help; 64, wrong flags; 69, Kafka
- * does not answer; 78, wrong configuration; 70, any other failure, which is in the log. Call it from
- * the main thread before you start other threads (it blocks signals), and once per process. */
+ * does not answer; 78, wrong configuration; 70, any other failure, which is in the log. Call it
+ * from the main thread before you start other threads (it blocks signals), and once per process. */
 REEVE_API int reeve_leader_run(const struct reeve_leader_options *options, reeve_leader_task task,
                                void *ctx, int argc, char *const argv[]);
 
@@ -107,8 +106,8 @@ REEVE_API bool reeve_leader_leads(const struct reeve_leader *leader);
 /* Reports that the task has completed a piece of work. Never blocks. */
 REEVE_API void reeve_leader_progress(struct reeve_leader *leader);
 
-/* Waits for `timeout_ms` milliseconds (0 = only asks), or until the task has to end. Returns whether
- * the task may go on: false means that the lease is lost or the process stops. */
+/* Waits for `timeout_ms` milliseconds (0 = not at all), or until the task has to end. Returns
+ * whether the task may go on: false means that the lease is lost or the process stops. */
 REEVE_API bool reeve_leader_wait(struct reeve_leader *leader, int64_t timeout_ms);
 
 #ifdef __cplusplus

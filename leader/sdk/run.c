@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public face of leader/ (include/reeve/leader.h): the main of a candidate, a service whose task
- * has a thread of its own, made for each term. The two threads share the fields below the mutex, and
- * the leader's atomics. */
+/* The public face of leader/ (include/reeve/leader.h): the main of a candidate, a service whose
+ * task has a thread of its own, made for each term. The two threads share the fields below the
+ * mutex, and the leader's atomics. */
 #include "leader/leader.h"
 
 #include "platform/logger.h"
@@ -164,7 +164,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     candidate->ended.fd = -1;
     enum error_class class =
         loop_wakeup_open(context->loop, &candidate->ended, on_ended, candidate, ret_error);
-    if (class == ERROR_OK) /* a contradiction is told at the start, not when the broker answers */
+    if (class == ERROR_OK) /* a contradiction ends the process now, not when the broker answers */
         class = leader_configure(context->config, &candidate->options, ret_error);
     if (class == ERROR_OK)
         class = cluster_open(context, 0, &cluster_ops, candidate, &candidate->cluster, ret_error);
@@ -176,7 +176,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     return ERROR_OK;
 }
 
-/* Ready: it takes part, whoever leads. */
+/* Ready: it takes part in the election; another candidate may lead. */
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
     const struct reeve_leader *candidate = state;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A candidate whose task writes down what it does: each deed goes to a guarded resource, which
+/* A candidate whose task records what it does: each operation goes to a guarded resource, which
  * refuses a token older than one that it has seen, and its outcome into a ledger that all
  * candidates share.
  *
  * LEADER_RESOURCE is the resource's port on 127.0.0.1: a line "WHAT TOKEN PID", a line "done" or
- * "refused" back. The folder LEADER_FOLDER holds `ledger` (the same and the outcome, one line a
- * deed) and, if the test wants it, `hang-PID`: while that file is there, the task of that process
+ * "refused" back. The folder LEADER_FOLDER holds `ledger` (the same and the outcome, one line for
+ * each operation) and, if the test wants it, `hang-PID`: while that file is there, the task of that process
  * does nothing, not even end; then it acts once without looking at its lease, as a process does
  * that was stopped at the wrong moment. */
-
 #include <reeve/leader.h>
 
 #include <arpa/inet.h>
@@ -46,7 +45,7 @@ static void note(const char *what, int64_t token, const char *outcome)
     close(fd);
 }
 
-static void deed(const char *what, int64_t token)
+static void operate(const char *what, int64_t token)
 {
     char line[128];
     const char *port = getenv("LEADER_RESOURCE");
@@ -79,7 +78,7 @@ static void task(void *ctx, struct reeve_leader *leader)
 {
     int64_t token = reeve_leader_token(leader);
     (void)ctx;
-    deed("begin", token);
+    operate("begin", token);
     while (reeve_leader_wait(leader, BEAT_MS)) {
         bool hung = told_to_hang();
         if (hung)
@@ -87,7 +86,7 @@ static void task(void *ctx, struct reeve_leader *leader)
         while (hung && told_to_hang())
             poll(NULL, 0, BEAT_MS);
         poll(NULL, 0, BEAT_MS); /* the moment between looking and acting */
-        deed("act", token);
+        operate("act", token);
         reeve_leader_progress(leader);
     }
     note("end", token, "-");

@@ -48,7 +48,7 @@ class Install(unittest.TestCase):
         cls.env = dict(os.environ, PKG_CONFIG_PATH=str(package.parent),
                        LD_LIBRARY_PATH=str(cls.library.parent))
         cls.flags = run("pkg-config", "--cflags", "--libs", "reeve", env=cls.env).split()
-        # A library that was built with a sanitizer is only usable by a program that is, too.
+        # A library that was built with a sanitizer is only usable by a program that has it as well.
         cache = (BUILD / "CMakeCache.txt").read_text()
         sanitizers = re.search(r"^REEVE_SANITIZE:\w+=(.+)$", cache, re.M)
         if sanitizers:
