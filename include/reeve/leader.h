@@ -35,7 +35,8 @@
  * - Call reeve_leader_progress() more often than every leader.progress.ms, for completed work and
  *   not from a timer. A task that reports no progress counts as hung, and its process loses the
  *   role although it still renews the lease.
- * - Return soon after reeve_leader_wait() has returned false. Until the task has returned, this process cannot lead again.
+ * - Return soon after reeve_leader_wait() has returned false. Until the task has returned, this
+ *   process cannot lead again.
  *
  * Threads: the task runs on a thread of its own, one thread for each term, and may block. The
  * functions that take a `struct reeve_leader *` may be called from that thread, and from threads

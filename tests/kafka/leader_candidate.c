@@ -5,9 +5,9 @@
  *
  * LEADER_RESOURCE is the resource's port on 127.0.0.1: a line "WHAT TOKEN PID", a line "done" or
  * "refused" back. The folder LEADER_FOLDER holds `ledger` (the same and the outcome, one line for
- * each operation) and, if the test wants it, `hang-PID`: while that file is there, the task of that process
- * does nothing, not even end; then it acts once without looking at its lease, as a process does
- * that was stopped at the wrong moment. */
+ * each operation) and, if the test wants it, `hang-PID`: while that file is there, the task of that
+ * process does nothing and does not end either; then it acts once without checking its lease, as a
+ * process does that was suspended at the wrong moment. */
 #include <reeve/leader.h>
 
 #include <arpa/inet.h>
