@@ -5,10 +5,10 @@ The keys are regular expressions over whole files: code, comments, documentation
 underscore counts as a letter, so a word inside a longer identifier does not match."""
 
 WORDS = {
-    r"\b([Nn]obody|[Ss]omebody|[Ww]hoever)\b": "name the process or the person",
+    r"(?<!-o )(?<!USER )\b([Nn]obody|[Ss]omebody|[Ww]hoever)\b": "name the process or the person",
     r"\bdeeds?\b": "operation",
     r"\bmend(s|ed|ing)?\b": "fix, repair",
-    r"\b(is|are|was|were) no (?!longer\b|more\b|such\b|way\b|less\b)[a-z]+": "write 'is not a'",
+    r"(?<![Tt]here )\b(is|are|was|were) no (?!longer|more|such|way|less)[a-z]+": "write 'is not a'",
     r"\bso many\b": "N, this many",
     r", too(?=[.;:)]|$)": "also, earlier in the sentence",
     r"\b(is|are) fine\b|: fine\b": "is allowed, OK",

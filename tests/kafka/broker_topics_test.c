@@ -206,8 +206,8 @@ Test(topics_kafka, a_topic_deleted_while_in_use_ends_appends_and_readers, .timeo
     }
     cr_assert(lab_wait(&lab, &effects.answered, 11));
     cr_assert_eq(effects.acked, 1);
-    /* What was on the wire when the topic went may only be said to have failed; what comes after it
-     * is told why. */
+    /* A record on the wire while the topic is deleted may fail without a reason; later ones fail
+     * with the reason. */
     lab_append(&lab, &effects, BROKER_PRODUCER_EFFECTS, lab.topics.events, 1, TEXT("v"));
     cr_assert(lab_wait(&lab, &effects.answered, 12));
     cr_assert_eq(effects.answers[11].class, ERROR_REJECT, "%s", effects.answers[11].code);

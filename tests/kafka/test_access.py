@@ -35,8 +35,8 @@ OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "Delete": 6, "Alter": 7, "Desc
               "DescribeConfigs": 10, "AlterConfigs": 11}
 CREATE_ACLS = 30
 
-# Whoever is not asked for a password is who starts the broker and looks into its topics; all of
-# reeve, and applications, come by the other listener.
+# The plaintext listener is for the test itself, which starts the broker and reads its topics; reeve
+# and applications use the other listener.
 BROKER = """
 listeners+=SASL_PLAINTEXT://127.0.0.1:@PORT@
 advertised.listeners+=SASL_PLAINTEXT://127.0.0.1:@PORT@
@@ -49,7 +49,7 @@ listener.name.sasl_plaintext.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required """ + " ".join(
     f'user_{user.replace(" ", "-")}="of {user}"' for user in ROWS) + ";\n"
 
-# One ends well; the other one's second step always fails, and an operator is told.
+# The first ends as Processed; the second step of the other always fails and raises an alert.
 WORKFLOWS = (
     {"Name": "crowd", "Version": 1, "TimeoutSeconds": 600, "Defaults": {"TimeoutSeconds": 60},
      "Steps": [{"Name": "Reserve", "Agent": "stock"}, {"Name": "Ship", "Agent": "stock"}]},
@@ -85,7 +85,7 @@ def rights_of(row, user, prefix):
     """[(TOPIC or GROUP, name, kind of pattern, operation)] that one row grants."""
     found = []
     for operation in ("Read", "Write", "Describe"):
-        # Words that stand outside of the names are further operations on the same topics.
+        # Capitalized words outside the names are further operations on the same topics.
         cell = row[operation]
         more = [word for word in re.findall(r"[A-Z]\w+", re.sub(r"`[^`]*`", "", cell))]
         for name in re.findall(r"`([^`]+)`", cell):
@@ -105,7 +105,7 @@ def text(value):
 
 
 def grant(bootstrap, rights):
-    """CreateAcls, version 1: Debian's client library cannot ask for it. [(user, right)]"""
+    """Sends CreateAcls version 1, which Debian's client library lacks. `rights`: (user, right)s."""
     body = struct.pack(">i", len(rights))
     for user, (resource, name, kind, operation) in rights:
         body += struct.pack(">b", resource) + text(name) + struct.pack(">b", kind)
@@ -140,8 +140,7 @@ class Users:
 
 
 class OwnUsers(Crowd):
-    """A crowd whose services have each their own user, and whose orders come from an application
-    with one."""
+    """A crowd in which each service, and the application, has its own user."""
 
     def __init__(self, broker, **options):
         self.users = Users(broker)
@@ -167,7 +166,7 @@ class OwnUsers(Crowd):
             **self.users.properties(user)}, **options)
 
     def reeve(self, user, *arguments, code=0, stdin=None):
-        """What `reeve ARGUMENTS` of that user prints."""
+        """Runs `reeve ARGUMENTS` as that user; returns its output."""
         config = self.cluster.folder / f"{user.replace(' ', '-')}.properties"
         write_properties(config, {"topics.prefix": self.cluster.prefix,
                                   **self.users.properties(user)})
@@ -179,7 +178,7 @@ class OwnUsers(Crowd):
         return done.stdout
 
     def produce(self, topic, key, value):
-        """By the application; the error, or None."""
+        """Appends a record as the application; returns the error or None."""
         said = []
         self.producer.produce(self.cluster.topic(topic), value, key=key,
                               on_delivery=lambda error, _: said.append(error))
@@ -208,7 +207,7 @@ class AccessTest(unittest.TestCase):
         cls.addClassCleanup(cls.broker.stop)
 
     def operator(self, *arguments, code=0):
-        """Through the console, which is asked by HTTP."""
+        """Runs a command against the console."""
         port = self.crowd["console"].http_port()
         return self.crowd.reeve("console", *arguments, "--console", f"http://127.0.0.1:{port}",
                                 "--output", "json", code=code)
@@ -217,7 +216,7 @@ class AccessTest(unittest.TestCase):
         return [alert for alert in json.loads(self.operator("alerts")) if name in str(alert)]
 
     def statuses(self, names):
-        """What the application reads, in a group of its own, until all of them have ended."""
+        """Reads the application's reply topic until all orders have ended: {order: kind}."""
         consumer = confluent_kafka.Consumer({
             **self.crowd.users.client("app"), "group.id": f"{APP}-group",
             "auto.offset.reset": "earliest"})
@@ -225,7 +224,7 @@ class AccessTest(unittest.TestCase):
         consumer.subscribe([self.crowd.cluster.topic(f"replies.{APP}")])
         ended = {}
 
-        def look():
+        def all_ended():
             for message in consumer.consume(500, 0.2):
                 self.assertIsNone(message.error())
                 kind, value = local_schemas().decode(message.value())
@@ -234,16 +233,15 @@ class AccessTest(unittest.TestCase):
                     ended[value["order_id"]] = value["kind"]
             return set(names) <= set(ended)
 
-        wait_for(lambda: f"the application is told of all, not of {set(names) - set(ended)}",
-                 look, 60)
+        wait_for(lambda: f"the end of {set(names) - set(ended)}", all_ended, 60)
         return ended
 
     def refusals(self):
-        """What the brokers' authorizer refused."""
+        """The log lines about requests that the brokers' authorizer refused."""
         log = (pathlib.Path(self.broker.folder) / "node-1.log").read_text("utf-8")
         return [line for line in log.splitlines() if "Denied" in line]
 
-    def test_each_with_the_rights_of_its_row_and_no_others(self):
+    def test_each_row_grants_enough_and_nothing_more(self):
         self.crowd = crowd = OwnUsers(
             self.broker, partitions=2, schedulers=2, supervisors=2, workflows=WORKFLOWS,
             agents={"bank": {"agent.sim.fail.share": 1}, "stock": {}})
@@ -252,7 +250,7 @@ class AccessTest(unittest.TestCase):
         crowd.wait_ready()
         names = crowd.submit(20)
         (declined,), (unknown,) = crowd.submit(1, "declined"), crowd.submit(1, "none-such")
-        # What nobody can read, for each who puts such things aside.
+        # Undecodable records, for each service that writes dead letters.
         self.assertIsNone(crowd.produce("submissions", "junk", b"junk"))
         for topic in ("commands", "requests.stock"):
             crowd.cluster.produce(topic, [("junk", b"junk")])
@@ -288,7 +286,7 @@ class AccessTest(unittest.TestCase):
             self.assertNotRegex(service.stderr, "(?i)authoriz")
         self.assertEqual(self.refusals(), [])
 
-        # Here trust begins.
+        # An application may not write to the trusted topics.
         for topic in ("events", "commands"):
             error = crowd.produce(topic, "order-1", b"forged")
             self.assertEqual(error.code(),
@@ -300,7 +298,7 @@ class AccessTest(unittest.TestCase):
                    for event in decision["events"] if decision["order_id"] == name)
 
     def wait_in_error(self, name):
-        wait_for(f"{name} is in Error, and an operator is told",
+        wait_for(f"{name} is in Error with an alert",
                  lambda: self.crowd.ended([name]) and self.open_alerts(name), 60)
 
     def check_tools(self):

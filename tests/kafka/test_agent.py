@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Agents on a real broker. The test plays the scheduler: it writes StepRequests and reads the
-reports; the shop of examples/services is the remote service, whose ledger tells what really
-happened."""
+reports; the remote service is the shop of examples/services, whose ledger records what was applied.
+"""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ import urllib.request
 from lib import Broker, Cluster, paths, wait_for
 from lib.records import local_schemas
 
-# The tests that kill the broker start one of their own.
+# Tests that kill the broker start their own.
 TIMEOUT_SECONDS = 600
 
 SHOP = paths.ROOT / "examples" / "services" / "shop.py"
@@ -98,7 +98,7 @@ class AgentTest(unittest.TestCase):
         return self.cluster.produce("requests.payment", requests)
 
     def reports(self, count, seconds=60):
-        """At least so many different reports: {order/step/direction/attempt: value}."""
+        """Waits for at least `count` different reports: {order/step/direction/attempt: value}."""
         def distinct(found):
             return {f"{r.value['order_id']}/{r.value['step']}/{r.value['direction']}/"
                     f"{r.value['attempt']}": r.value for r in found}
@@ -163,7 +163,7 @@ class AgentTest(unittest.TestCase):
         self.wait_committed(6)
         self.assert_no_call_past_its_deadline()
 
-    def test_a_service_that_never_answers_leaves_silence(self):
+    def test_sends_no_report_when_the_service_never_answers(self):
         self.open("payment,never-after,orders=never", "payment,slow-after,ms=1300,orders=late")
         self.agent()
         self.send(self.request("never", timeout_ms=1000), self.request("late", timeout_ms=1000),
@@ -172,14 +172,14 @@ class AgentTest(unittest.TestCase):
         self.assertTrue(reports["late/TakePayment/do/1"]["succeeded"], "late, but true")
         self.wait_committed(3)
         self.assertEqual(len(self.reports(2)), 2)
-        # The next attempt finds the deed done, under the same key.
+        # The next attempt finds the operation applied, under the same key.
         self.shop.control({"faults": []})
         self.send(self.request("never", attempt=2))
         self.assertTrue(self.reports(3)["never/TakePayment/do/2"]["succeeded"])
         self.assert_applied_once(["never", "late", "fine"])
         self.assert_no_call_past_its_deadline()
 
-    def test_what_is_no_request_becomes_a_dead_letter(self):
+    def test_an_undecodable_request_becomes_a_dead_letter(self):
         self.open()
         self.agent()
         self.cluster.produce("requests.payment", [
@@ -194,7 +194,7 @@ class AgentTest(unittest.TestCase):
         self.assertIn("UnknownSchema", reasons)
         self.wait_committed(6)
 
-    def test_a_thousand_calls_in_flight(self):
+    def test_keeps_a_thousand_calls_in_flight(self):
         self.open("payment,slow,ms=3000")
         agent = self.agent()
         orders = [f"o{i}" for i in range(1000)]
@@ -208,7 +208,7 @@ class AgentTest(unittest.TestCase):
 
     # ---- crashes and takeovers ----
 
-    def test_killed_between_any_two_steps_it_loses_nothing(self):
+    def test_loses_nothing_when_killed_at_any_failpoint(self):
         for failpoint in ("agent.try", "agent.called", "agent.report", "agent.reported",
                           "agent.commit"):
             with self.subTest(failpoint):
@@ -241,7 +241,7 @@ class AgentTest(unittest.TestCase):
         self.wait_committed(400)
         self.assert_applied_once(orders)
 
-    def test_sigterm_ends_what_runs_and_leaves(self):
+    def test_sigterm_finishes_running_calls_and_exits(self):
         self.open("payment,slow,ms=500")
         agent = self.agent()
         orders = [f"o{i}" for i in range(50)]
@@ -257,7 +257,7 @@ class AgentTest(unittest.TestCase):
         calls = [call["key"] for call in self.shop.calls()]
         self.assertEqual(len(calls), 50, "nothing was asked for twice")
 
-    def test_the_broker_is_killed_under_load(self):
+    def test_survives_a_broker_crash_under_load(self):
         broker = Broker()
         self.open("payment,slow,ms=50", broker=broker)
         agent = self.agent()
@@ -273,7 +273,7 @@ class AgentTest(unittest.TestCase):
 
     # ---- the clock ----
 
-    def test_a_wrong_clock_stops_the_work(self):
+    def test_a_wrong_clock_stops_the_agent(self):
         self.open()
         agent = self.agent(env={"REEVE_CLOCK_OFFSET_MS": "-700"})
         self.send(self.request("first"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Agents that are well, busy or ill, on a real broker: what `reeve agents` says of them, partitions
-that leave an instance whose service is ill, a high order behind ten thousand low ones. The test
-plays the scheduler, as in test_agent.py."""
+"""Healthy, busy and unhealthy agents on a real broker: the output of `reeve agents`, partitions
+that leave an instance whose service is unhealthy, a high order behind ten thousand low ones. The
+test plays the scheduler, as in test_agent.py."""
 
 import json
 import threading
@@ -21,11 +21,11 @@ class Server(ThreadingHTTPServer):
     request_queue_size = 512
 
     def handle_error(self, *_):
-        """A client that did not wait for its answer is no error."""
+        """Ignores clients that did not wait for their answer."""
 
 
 class Service:
-    """A remote service that is well, or answers everything with 503."""
+    """A remote service that is healthy, or answers everything with 503."""
 
     def __init__(self):
         service = self
@@ -42,7 +42,7 @@ class Service:
                 self.answer()
 
             def answer(self):
-                if service.ill:
+                if service.unhealthy:
                     self.send_error(503)
                     return
                 self.send_response(200)
@@ -53,7 +53,7 @@ class Service:
             def log_message(self, *_):
                 pass
 
-        self.ill = False
+        self.unhealthy = False
         self.posts = 0
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
@@ -104,7 +104,7 @@ class AgentHealthTest(unittest.TestCase):
 
         return wait_for(lambda: f"{what}; listed is {self.listed()}", attempt, seconds)[0]
 
-    def test_they_are_listed_and_the_dead_lapse(self):
+    def test_agents_are_listed_and_crashed_ones_lapse(self):
         service = self.service()
         one = self.agent("one", service)
         two = self.agent("two", service)
@@ -124,21 +124,21 @@ class AgentHealthTest(unittest.TestCase):
         self.assertEqual(self.cli("get", "payment", check=False).returncode, 1)
         last = {record.key: record.raw for record in self.cluster.read_topic("agents")}
         self.assertIsNone(last["one/payment"], "a tombstone")
-        self.assertIsNotNone(last["two/payment"], "nobody told that it died")
+        self.assertIsNotNone(last["two/payment"], "the crash was not reported")
 
-    def test_partitions_leave_an_ill_service_and_come_back(self):
-        sick, well = self.service(), self.service()
+    def test_partitions_leave_an_unhealthy_service_and_return(self):
+        sick, healthy = self.service(), self.service()
         properties = {"agent.circuit.errors.min": 5, "agent.circuit.open.ms": 300,
                       "agent.circuit.open.max.ms": 1000, "agent.circuit.successes": 1}
         agent = self.agent("sick", sick, properties)
-        self.agent("well", well, properties)
+        self.agent("healthy", healthy, properties)
         self.wait_listed("two partitions each", lambda rows: sorted(
             row["partitions"] for row in rows.values()) == [2, 2])
-        sick.ill = True
+        sick.unhealthy = True
         self.cluster.produce("requests.payment", [
             self.request(f"o{i}", timeout_ms=300000) for i in range(200)])
         found = self.wait_listed("all partitions are the healthy one's", lambda rows: (
-            rows["sick"]["circuit"], rows["sick"]["partitions"], rows["well"]["partitions"])
+            rows["sick"]["circuit"], rows["sick"]["partitions"], rows["healthy"]["partitions"])
             == ("open", 0, 4))
         self.assertGreater(found["sick"]["errors_permille"], 0)
         self.assertTrue(found["sick"]["last_error"])
@@ -146,7 +146,7 @@ class AgentHealthTest(unittest.TestCase):
         self.assertIn("circuit", agent.get("/readyz")[1])
         self.assertEqual(agent.metric("reeve_agent_circuit_open"), 1)
         self.reports(200)
-        sick.ill = False
+        sick.unhealthy = False
         self.wait_listed("half of them came back", lambda rows: sorted(
             row["partitions"] for row in rows.values()) == [2, 2])
         before = sick.posts
@@ -157,13 +157,12 @@ class AgentHealthTest(unittest.TestCase):
                          lambda rows: rows["sick"]["circuit"] == "closed")
         self.assertEqual(agent.metric("reeve_agent_circuit_open"), 0)
         self.assertGreater(sick.posts, before)
-        # What was told of the ill service is that nobody knows what it did: never that it did
-        # nothing.
+        # Calls of the unhealthy service are reported with effect unknown, never none.
         self.assertEqual({report["effect"] for report in reports.values()
                           if not report["succeeded"]} - {"unknown"}, set())
         self.assertTrue(all(reports[f"p{i}/TakePayment/do/1"]["succeeded"] for i in range(200)))
 
-    def test_a_high_order_behind_ten_thousand_low_ones(self):
+    def test_a_high_order_overtakes_ten_thousand_low_ones(self):
         self.cluster.produce("requests.payment", [
             self.request_of(f"low{i}", "low") for i in range(10000)])
         self.cluster.add("agent", "slow", properties={
@@ -182,8 +181,8 @@ class AgentHealthTest(unittest.TestCase):
         (told,) = [record for record in reports if record.value["order_id"] == "urgent"]
         between = [record for record in reports
                    if asked.timestamp_ms <= record.timestamp_ms <= told.timestamp_ms]
-        # Four that ran, four that ran beside it; some more where the machine is busy: it takes
-        # the agent a while to read.
+        # Four that were running and four that ran at the same time, or a few more on a busy
+        # machine, where the agent reads slowly.
         self.assertLess(len(between), 500)
 
     def request_of(self, order, priority):

@@ -188,14 +188,14 @@ class AgentMemoryTest(unittest.TestCase):
                if report["instance"] == "second"]
         self.assertGreater(len(own), 50)
         self.assertEqual(set(service.counts().values()), {1})
-        # A new owner of the log emits its requests once more; the process begins anew, too.
+        # A new owner emits the requests again, and the agent process restarts.
         self.assertEqual(second.terminate(60), 0)
         second.start()
         self.send(own)
         more = [f"d{number}" for number in range(10)]
         self.send(more)
         self.reports(orders + more)
-        wait_for("all are told again",
+        wait_for("every answer is repeated from memory",
                  lambda: second.metric("reeve_agent_memory_recalled_total") == len(own), 60)
         self.assertEqual(set(service.counts().values()), {1})
 

@@ -78,7 +78,7 @@ class AuditorTest(unittest.TestCase):
             self.assertRegex(by["a4"], rf"^auditor, term \d+, {other}$")
             self.assertEqual(cluster.read_topic("alerts"), [])
 
-            # A supervisor that stops releases the role, so its successor need not wait for the lease.
+            # A supervisor that stops releases the role; its successor need not wait for the lease.
             cluster[name].start()
             self.assertEqual(cluster[other].terminate(), 0)
             self.assertEqual(self.auditor(cluster, beyond=second)[1], name)

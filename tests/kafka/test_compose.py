@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""compose/ for real: a Docker engine of the test's own, the images built from compose/Dockerfile,
-`docker-compose up` until every health check passes, orders, a killed scheduler, `down`.
+"""compose/ on a Docker engine of the test's own: builds the images of compose/Dockerfile, runs
+`docker-compose up` until every health check passes, submits orders, kills a scheduler, `down`.
 
-Images cannot be pulled where the tests run: stand_ins/ says what takes their place. Where no engine
-can run, the tests are skipped and say why; REEVE_COMPOSE_TEST=no skips them in any case.
+The tests pull no images; stand_ins/ replaces them. Where no engine can run, the tests are skipped
+with the reason; REEVE_COMPOSE_TEST=no skips them everywhere.
 """
 
 import contextlib
@@ -27,9 +27,9 @@ CACHE = pathlib.Path(os.environ.get("REEVE_CACHE") or pathlib.Path(
     os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "reeve")
 STAND_INS = ROOT / "tests" / "kafka" / "stand_ins"
 FILE = ROOT / "compose" / "docker-compose.yml"
-LONG = 600  # seconds that anything may take on a loaded machine
+LONG = 600  # seconds; the limit for any operation on a loaded machine
 
-# Runs within the engine's network; argument 1 is the URL, standard input a body to POST.
+# Runs inside the engine's network; argument 1 is the URL, standard input the body of a POST.
 FETCH = """
 import sys, urllib.request
 body = sys.stdin.buffer.read() or None
@@ -55,7 +55,7 @@ def say(text):
 
 
 def debian_tar():
-    """What debian:12-slim holds, made once by debootstrap from this machine's mirror."""
+    """A replacement for debian:12-slim, made once by debootstrap."""
     path = CACHE / "debian-12.tar"
     if path.exists():
         return path
@@ -93,7 +93,7 @@ def build(engine, image, context, *options):
 
 @contextlib.contextmanager
 def context_of(name):
-    """A folder to build a stand-in in; more files can be put into it."""
+    """A folder in which to build a stand-in; callers may add files."""
     folder = new_folder(name) / name
     shutil.copytree(STAND_INS / name, folder)
     yield folder
@@ -169,7 +169,7 @@ class ComposeTest(unittest.TestCase):
 
     @classmethod
     def prepare(cls, engine):
-        """Both ways to start the engine are tried out before anything long is begun."""
+        """Tries both ways to start the engine before anything that takes long."""
         try:
             tar_of_bash(cls.folder / "bash.tar")
             for own_network in (True, False):
@@ -202,7 +202,7 @@ class ComposeTest(unittest.TestCase):
 
     @classmethod
     def up(cls):
-        """`up`; once more if a slow machine started a broker so late that the first one gave up."""
+        """`up`; a second time if a slow machine started a broker so late that another gave up."""
         arguments = ("docker-compose", "--project-name", "reeve", "--file", str(FILE), "up", "-d",
                      "--no-build")
         first = cls.engine.run(*arguments, check=False, timeout=900)
@@ -217,7 +217,7 @@ class ComposeTest(unittest.TestCase):
 
     @classmethod
     def containers(cls):
-        """Of each container, what docker inspect says."""
+        """The output of docker inspect for each container."""
         ids = cls.engine.run("docker", "ps", "--all", "--quiet").stdout.split()
         return json.loads(cls.engine.run("docker", "inspect", *ids).stdout)
 
@@ -279,7 +279,7 @@ class ComposeTest(unittest.TestCase):
         self.assertIn("all topics are as they should be",
                       self.reeve("topics", "check", "--app", "web"))
 
-    def test_an_order_by_http(self):
+    def test_an_order_submitted_by_http_is_processed(self):
         path = ROOT / "examples/third_party_client/order.json"
         order = json.loads(path.read_text(encoding="utf-8"))
         order.pop("reply_to", None)
@@ -292,8 +292,8 @@ class ComposeTest(unittest.TestCase):
 
         wait_for("the order ended", lambda: self.ended() > 0 and has_ended(), LONG)
 
-    def test_orders_end_though_a_scheduler_is_killed(self):
-        os.environ["LOAD_RATE"] = "8"  # a second; for docker-compose.yml
+    def test_orders_end_when_a_scheduler_is_killed(self):
+        os.environ["LOAD_RATE"] = "8"  # per second; docker-compose.yml reads it
         self.compose("--profile", "load", "up", "-d", "--no-build", "load")
         wait_for("20 orders ended", lambda: self.ended() >= 20, LONG)
         self.engine.run("docker", "kill", "--signal=KILL", "reeve_scheduler_1")
@@ -314,7 +314,7 @@ class ComposeTest(unittest.TestCase):
         wait_for("the scheduler is back", lambda: self.states()["reeve_scheduler_1"] == "healthy",
                  LONG)
 
-    def test_prometheus_sees_all_and_the_dashboard_finds_its_series(self):
+    def test_prometheus_scrapes_everything_and_the_dashboard_has_data(self):
         def all_up():
             targets = json.loads(self.fetch("http://127.0.0.1:9090/api/v1/targets"))
             ups = [t["labels"].get("service") for t in targets["data"]["activeTargets"]

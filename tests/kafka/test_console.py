@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The console: what it tells agrees with the log, operators' commands do what they say, and all
-that it holds can be deleted."""
+"""The console: its data agrees with the log, the operators' commands work, and its stores can be
+deleted."""
 
 import json
 import subprocess
@@ -22,7 +22,7 @@ def workflow(name, **defaults):
 
 
 class ConsoleTest(StageTest):
-    workflows = [workflow("undone"), workflow("told", OnExhausted="error")]
+    workflows = [workflow("compensated"), workflow("alerted", OnExhausted="error")]
     options = {"http_agents": ["stock", "payment"], "schedulers": 2, "console": True}
 
     # ---- asking ----
@@ -46,7 +46,7 @@ class ConsoleTest(StageTest):
         return self.api(f"/api/orders/{urllib.parse.quote(order_id, safe='')}", status)
 
     def pages(self, path, name="orders"):
-        """All rows of a list that comes in pages."""
+        """All rows of a paged list."""
         rows, cursor = [], ""
         while cursor is not None:
             page = self.api(f"{path}{'&' if '?' in path else '?'}limit=7&cursor={cursor}")
@@ -56,7 +56,7 @@ class ConsoleTest(StageTest):
         return rows
 
     def wait_folded(self, console=None):
-        """Until the console has folded what the log holds now."""
+        """Waits until the console has folded the current log."""
         ends = {record.partition: record.offset + 1 for record in self.stage.tail("events")}
         wait_for(f"the console has folded {ends}", lambda: all(
             owner["next_event"] >= ends.get(owner["partition"], 0)
@@ -73,13 +73,13 @@ class ConsoleTest(StageTest):
 
     # ---- orders ----
 
-    def test_an_order_is_told_from_its_beginning_to_its_end(self):
-        self.stage.submit("told-1", "told")
-        self.stage.wait_for_end("told-1", "Processed")
+    def test_shows_an_order_from_its_beginning_to_its_end(self):
+        self.stage.submit("orders-1", "alerted")
+        self.stage.wait_for_end("orders-1", "Processed")
         self.wait_folded()
-        order = self.order("told-1")
+        order = self.order("orders-1")
         self.assertEqual((order["state"], order["workflow"], order["workflow_version"]),
-                         ("Processed", "told", 1))
+                         ("Processed", "alerted", 1))
         self.assertEqual(order["customer"], "17850")
         self.assertEqual(order["lines"][0], {"sku": "85123A", "description": "WHITE HANGING HEART",
                                              "quantity": 2, "unit_price": "12.5"})
@@ -88,8 +88,8 @@ class ConsoleTest(StageTest):
                          [("ReserveStock", "Processed", 1, "applied"),
                           ("TakePayment", "Processed", 1, "applied")])
         json.loads(order["steps"][0]["output"])
-        history = self.api("/api/orders/told-1/history")["entries"]
-        seen = self.stage.events("told-1")
+        history = self.api("/api/orders/orders-1/history")["entries"]
+        seen = self.stage.events("orders-1")
         self.assertEqual(
             [(entry["offset"], event["kind"]) for entry in history for event in entry["events"]],
             [(event.offset, event.type) for event in seen])
@@ -97,18 +97,18 @@ class ConsoleTest(StageTest):
         self.assertEqual({entry["offset"]: entry["time"] for entry in history}, times)
         self.assertEqual([entry["command"]["kind"] for entry in history],
                          ["SubmitOrder", "ReportStep", "ReportStep"])
-        lines = self.cli("orders", "history", "told-1").stdout.splitlines()
+        lines = self.cli("orders", "history", "orders-1").stdout.splitlines()
         self.assertEqual(len(lines), len(seen))
-        self.assertIn("order accepted: 1 line, workflow told version 1, 2 steps", lines[0])
-        self.assertIn("ReserveStock  stock", self.cli("orders", "get", "told-1").stdout)
+        self.assertIn("order accepted: 1 line, workflow alerted version 1, 2 steps", lines[0])
+        self.assertIn("ReserveStock  stock", self.cli("orders", "get", "orders-1").stdout)
 
     def test_lists_and_counts_agree_with_the_log(self):
         for number in range(30):
             order_id = f"list-{number}"
             if number % 5 == 0:
-                self.decline(order_id, "told" if number % 10 else "undone")
+                self.decline(order_id, "alerted" if number % 10 else "compensated")
             else:
-                self.stage.submit(order_id, "told")
+                self.stage.submit(order_id, "alerted")
         for number in range(30):
             self.stage.wait_for_end(f"list-{number}", "Processed" if number % 5 else (
                 "Error" if number % 10 else "Compensated"))
@@ -122,7 +122,7 @@ class ConsoleTest(StageTest):
         for state in ("Processed", "Compensated", "Error"):
             self.assertEqual({row["order_id"] for row in self.pages(f"/api/orders?state={state}")},
                              {order_id for order_id in states if states[order_id] == state})
-        in_error = self.pages("/api/orders?error=PaymentDeclined&state=Error&workflow=told"
+        in_error = self.pages("/api/orders?error=PaymentDeclined&state=Error&workflow=alerted"
                               "&alert=open&step=TakePayment")
         self.assertEqual({row["order_id"] for row in in_error} & {f"list-{n}" for n in range(30)},
                          {"list-5", "list-15", "list-25"})
@@ -139,9 +139,9 @@ class ConsoleTest(StageTest):
         self.assertEqual({row["order_id"] for row in listed}, set(states))
         self.assertIn("list-5", self.cli("alerts").stdout)
 
-    def test_an_id_may_hold_what_urls_and_tables_do_not_like(self):
+    def test_shows_ids_that_need_escaping_in_urls_and_tables(self):
         order_id = "a&b ?#%\"<é>'+;=🚀"
-        self.stage.submit(order_id, "told")
+        self.stage.submit(order_id, "alerted")
         self.stage.wait_for_end(order_id, "Processed")
         self.wait_folded()
         self.assertEqual(self.order(order_id)["order_id"], order_id)
@@ -150,7 +150,7 @@ class ConsoleTest(StageTest):
     # ---- operators ----
 
     def test_resubmit_runs_an_order_in_error_to_its_end(self):
-        self.decline("operator-1", "told")
+        self.decline("operator-1", "alerted")
         self.stage.wait_for_end("operator-1", "Error")
         self.shop.heal("operator-1")
         answer = self.api("/api/orders/operator-1/resubmit",
@@ -158,35 +158,35 @@ class ConsoleTest(StageTest):
         self.assertEqual(answer["state"], "Processing")
         self.assertEqual([event["kind"] for event in answer["events"]],
                          ["StepResubmitted", "OrderResumed", "AlertClosed", "StepStarted"])
-        # Whoever was answered finds it so.
+        # The state is visible once the answer has arrived.
         self.assertFalse(self.order("operator-1")["alert_open"])
         self.stage.wait_for_end("operator-1", "Processed")
         closed = self.stage.wait_for_alert("operator-1", raised=False)
         self.assertEqual(closed["by"], "ann")
 
     def test_compensate_undoes_an_order_in_error(self):
-        self.decline("operator-2", "told")
+        self.decline("operator-2", "alerted")
         self.stage.wait_for_end("operator-2", "Error")
         done = self.stage.ask_console("compensate", "operator-2", "--by", "ann", "--reason", "no")
         self.assertEqual(done[0]["state"], "Compensating")
         self.stage.wait_for_end("operator-2", "Compensated")
         self.assertIn("ReleaseStock", self.shop.actions("operator-2")[-1])
 
-    def test_what_the_scheduler_refuses_is_said(self):
-        self.stage.submit("operator-3", "told")
+    def test_reports_refusals_of_the_scheduler(self):
+        self.stage.submit("operator-3", "alerted")
         self.stage.wait_for_end("operator-3", "Processed")
         refusal = self.api("/api/orders/operator-3/cancel", 409, {"by": "ann", "reason": "late"})
         self.assertEqual(refusal["error"], "AlreadyEnded")
         self.assertIn("the order is Processed", refusal["message"])
-        refusal = self.api("/api/orders/nobody-1/resubmit", 409, {"by": "ann", "reason": "x"})
+        refusal = self.api("/api/orders/unknown-1/resubmit", 409, {"by": "ann", "reason": "x"})
         self.assertEqual(refusal["error"], "UnknownOrder")
         self.api("/api/orders/operator-3/cancel", 400, {"reason": "anonymous"})
-        done = self.cli("resubmit", "operator-3", "nobody-2", "--by", "ann", "--reason", "x",
+        done = self.cli("resubmit", "operator-3", "unknown-2", "--by", "ann", "--reason", "x",
                         check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("operator-3: the order is Processed (NotInError)", done.stderr)
-        self.assertIn("nobody-2: there is no order nobody-2 (UnknownOrder)", done.stderr)
-        # Who asked in vain is in the history.
+        self.assertIn("unknown-2: there is no order unknown-2 (UnknownOrder)", done.stderr)
+        # The history shows who sent the refused command.
         entries = self.api("/api/orders/operator-3/history")["entries"]
         self.assertEqual(entries[-1]["events"][0]["data"]["by"], "ann")
         self.assertFalse(entries[-1]["changed"])
@@ -201,13 +201,13 @@ class ConsoleTest(StageTest):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
             wait_for("it watches", lambda: self.console.metric("reeve_console_watchers")
                      > watchers, 20)
-            self.stage.submit("watched-1", "told")
+            self.stage.submit("watched-1", "alerted")
             out, _ = watch.communicate(timeout=30)
         self.assertEqual(watch.returncode, 0, out)
         self.assertEqual(len(out.splitlines()), len(self.stage.events("watched-1")), out)
         self.assertIn("order processed", out.splitlines()[-1])
-        # What is over already is said at once, by the exit code.
-        self.decline("watched-2", "undone")
+        # For an order that has ended, the exit code shows the outcome immediately.
+        self.decline("watched-2", "compensated")
         self.stage.wait_for_end("watched-2", "Compensated")
         self.wait_folded()
         done = self.cli("orders", "watch", "watched-2", "--until-ended", check=False)
@@ -226,7 +226,7 @@ class ConsoleTest(StageTest):
         wait_for("the other one has all partitions", lambda: {
             owner["claim"]["instance"] for owner in self.api("/api/owners")["owners"]}
             == {survivor}, 40)
-        self.stage.submit("owners-1", "told")
+        self.stage.submit("owners-1", "alerted")
         self.stage.wait_for_end("owners-1", "Processed")
         schedulers[victim].start()
         self.assertEqual({row["status"] for row in [
@@ -234,7 +234,7 @@ class ConsoleTest(StageTest):
             {"ok"})
 
     def everything(self, console=None):
-        """What the API says that follows from the log alone."""
+        """The parts of the API's answers that follow from the log alone."""
         answers = {path: self.api(path, console=console)
                    for path in ("/api/orders?limit=1000", "/api/counts", "/api/workflows",
                                 "/api/alerts?open=1&limit=1000")}
@@ -248,9 +248,9 @@ class ConsoleTest(StageTest):
         answers["stores"] = self.api("/stores", console=console)
         return answers
 
-    def test_what_it_holds_can_be_deleted(self):
-        self.decline("deleted-1", "told")
-        self.stage.submit("deleted-2", "undone")
+    def test_its_stores_can_be_deleted(self):
+        self.decline("deleted-1", "alerted")
+        self.stage.submit("deleted-2", "compensated")
         self.stage.wait_for_end("deleted-1", "Error")
         self.stage.wait_for_end("deleted-2", "Processed")
         wait_for("every command is decided", self.stage.settled, 20)
@@ -264,7 +264,7 @@ class ConsoleTest(StageTest):
         self.console.drop_data()
         self.console.start()
         self.assertEqual(self.everything(), before, "folded anew")
-        # Consoles are not a group: each has everything.
+        # Consoles join no group: each has every partition.
         second = self.stage.cluster.add("console", name="console-again")
         self.wait_folded(second)
         self.assertEqual(self.everything(second), before, "of another console")
@@ -272,9 +272,9 @@ class ConsoleTest(StageTest):
 
     # ---- the command line ----
 
-    def test_exit_codes_tell_what_happened(self):
-        self.assertEqual(self.cli("orders", "get", "nobody", check=False).returncode, 1)
-        self.assertEqual(self.cli("orders", "history", "nobody", check=False).returncode, 1)
+    def test_exit_codes_show_the_outcome(self):
+        self.assertEqual(self.cli("orders", "get", "unknown", check=False).returncode, 1)
+        self.assertEqual(self.cli("orders", "history", "unknown", check=False).returncode, 1)
         self.assertEqual(self.cli("orders", "list", "--state", "Wrong", check=False).returncode, 64)
         self.assertEqual(self.cli("orders", "list", "--limit", "x", check=False).returncode, 64)
         self.assertEqual(self.cli("compensate", "x", "--by", "ann", check=False).returncode, 64)
@@ -287,7 +287,7 @@ class ConsoleTest(StageTest):
                                            f"http://127.0.0.1:{other}", check=False)
         self.assertNotEqual(strange.returncode, 0)
 
-    def test_the_console_is_found_beside_its_data(self):
+    def test_the_cli_finds_the_console_by_its_data_directory(self):
         done = self.stage.cluster.reeve("orders", "count", "--output", "json",
                                         "--data-dir", self.console.data)
         self.assertIn("by_state", json.loads(done.stdout))

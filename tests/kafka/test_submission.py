@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Submission on a real broker: what third-party clients write to its topic, sound or not, what they
-send by HTTP, and crashes in between. Only the submission service runs, so the result is commands,
-dead letters and `Rejected` statuses."""
+"""Submission on a real broker: valid and invalid records from third-party clients, HTTP requests,
+and crashes in between. Only the submission service runs, so the results are commands, dead letters
+and `Rejected` statuses."""
 
 import contextlib
 import decimal
@@ -27,7 +27,7 @@ LINE = {"sku": "71053", "description": "LANTERN", "quantity": 2, "unit_price": "
 
 
 def order(order_id, **fields):
-    """The fields of a SubmitOrder, as fastavro wants them."""
+    """The fields of a SubmitOrder for fastavro."""
     value = {"order_id": order_id, "customer": "c", "currency": "GBP",
              "lines": [{**LINE, "unit_price": decimal.Decimal(LINE["unit_price"])}],
              "attributes": {"country": "UK"}, "priority": "normal", "reply_to": "",
@@ -47,7 +47,7 @@ def cancel(order_id, **fields):
 
 
 def error_of(record):
-    """What the headers of a dead letter say."""
+    """The headers of a dead letter, decoded."""
     headers = {name.rsplit(".", 1)[-1]: value.decode() for name, value in record.headers.items()}
     return (headers["topic"], int(headers["partition"]), int(headers["offset"]),
             headers["exception"], headers["message"])
@@ -67,7 +67,7 @@ class SubmissionCase(unittest.TestCase):
             "commands", lambda records: len(records) >= at_least, seconds)
 
     def dead_letters(self, count):
-        """Not decoded: most of them cannot be."""
+        """The raw dead letters: most cannot be decoded."""
         found = []
 
         def enough():
@@ -84,7 +84,7 @@ class SubmissionCase(unittest.TestCase):
 
 
 class PoisonTest(SubmissionCase):
-    def test_bad_records_are_dead_letters_and_their_neighbours_go_on(self):
+    def test_bad_records_become_dead_letters_and_their_neighbours_proceed(self):
         self.cluster.add("submission")
         good = submit("x")[1]
         foreign = b"\xc3\x01" + b"\x01\x02\x03\x04\x05\x06\x07\x08" + good[10:]
@@ -105,7 +105,7 @@ class PoisonTest(SubmissionCase):
             ("elsewhere", submit("elsewhere", reply_to="other.replies.web")[1], "BadReplyTopic"),
             ("events", submit("events", reply_to=self.cluster.topic("events"))[1],
              "BadReplyTopic"),
-            ("nobody", submit("nobody", reply_to=self.cluster.topic("replies.nobody"))[1],
+            ("absent", submit("absent", reply_to=self.cluster.topic("replies.absent"))[1],
              "UnknownReplyTopic"),
         ]
         messages, expected = [], {}
@@ -124,17 +124,17 @@ class PoisonTest(SubmissionCase):
         self.assertEqual(self.ids(records), sorted(
             f"{side}-{number}" for number in range(len(cases)) for side in ("before", "after")))
 
-    def test_a_senders_headers_travel_with_the_dead_letter(self):
+    def test_a_dead_letter_keeps_the_headers_of_its_sender(self):
         self.cluster.add("submission")
         self.cluster.produce("submissions", [("k", b"garbage", [("mine", b"1")])])
         (letter,) = self.dead_letters(1)
         self.assertEqual(letter.headers["mine"], b"1")
 
-    def test_refusals_are_told_where_the_reply_topic_is_good(self):
+    def test_a_refusal_is_sent_to_a_valid_reply_topic(self):
         self.cluster.add("submission")
         web = self.cluster.topic("replies.web")
-        messages = [submit("told", reply_to=web, currency="eur"),
-                    ("other", submit("told-too", reply_to=web)[1]),
+        messages = [submit("valid", reply_to=web, currency="eur"),
+                    ("other", submit("wrong-key", reply_to=web)[1]),
                     submit("silent", currency="eur")]
         positions = self.cluster.produce("submissions", messages)
         self.dead_letters(3)
@@ -145,18 +145,18 @@ class PoisonTest(SubmissionCase):
             self.assertEqual(status.key, status.value["order_id"])
             self.assertEqual(status.value["order_version"], 0)
             self.assertNotEqual(status.value["message"], "")
-        told = {status.key: status.value for status in statuses}
-        self.assertIn("told", told)
-        self.assertIn("told-too", told)
-        self.assertNotIn("silent", told)
-        # A position of submissions is never mistaken for one of commands.
+        rejected = {status.key: status.value for status in statuses}
+        self.assertIn("valid", rejected)
+        self.assertIn("wrong-key", rejected)
+        self.assertNotIn("silent", rejected)
+        # Positions in submissions cannot be mistaken for positions in commands.
         self.assertEqual(
-            (told["told"]["command_partition"], told["told"]["command_offset"]),
+            (rejected["valid"]["command_partition"], rejected["valid"]["command_offset"]),
             (-1 - positions[0][0], positions[0][1]))
-        self.assertEqual(told["told"]["code"], "InvalidOrder")
-        self.assertEqual(told["told-too"]["code"], "WrongKey")
+        self.assertEqual(rejected["valid"]["code"], "InvalidOrder")
+        self.assertEqual(rejected["wrong-key"]["code"], "WrongKey")
 
-    def test_trusted_commands_are_not_taken(self):
+    def test_trusted_commands_are_refused(self):
         self.cluster.add("submission")
         value = {"order_id": "o", "by": "operator", "reason": "because"}
         self.cluster.produce(
@@ -168,12 +168,12 @@ class PoisonTest(SubmissionCase):
 
 class WriterTest(SubmissionCase):
     def newer_schema(self):
-        """SubmitOrder as a later version might write it: a new field in the middle."""
+        """SubmitOrder of a later version, with a new field in the middle."""
         schema = json.loads((paths.SCHEMAS / "SubmitOrder.avsc").read_text())
         schema["fields"].insert(2, {"name": "gift_wrap", "type": "boolean", "default": False})
         return schema
 
-    def test_a_newer_writer_is_understood_once_its_schema_is_published(self):
+    def test_reads_a_newer_writer_once_its_schema_is_published(self):
         self.cluster.add("submission")
         text = json.dumps(self.newer_schema())
         schemas = Schemas()
@@ -187,10 +187,10 @@ class WriterTest(SubmissionCase):
         self.assertEqual((command.key, command.value["workflow_version"]), ("new", 1))
         self.assertEqual(command.value["attributes"], {"country": "UK"})
 
-    def test_commands_are_where_the_order_belongs(self):
+    def test_commands_are_on_the_partition_of_their_order(self):
         self.cluster.add("submission")
         ids = [f"order-{number}" for number in range(200)]
-        # Also by a client with another partitioner, and without keys.
+        # Also from clients with another partitioner or without keys.
         producer = confluent_kafka.Producer({
             "bootstrap.servers": self.cluster.broker.bootstrap, "partitioner": "random"})
         for number, order_id in enumerate(ids):
@@ -210,7 +210,7 @@ class WriterTest(SubmissionCase):
         for command in commands:
             self.assertEqual(command.partition, probe[command.key][0])
 
-    def test_the_same_twice_has_one_identity(self):
+    def test_a_repeated_submission_has_one_identity(self):
         self.cluster.add("submission")
         self.cluster.produce("submissions", [
             submit("same", attributes={"a": "1", "b": "2"}),
@@ -220,7 +220,7 @@ class WriterTest(SubmissionCase):
         self.assertEqual(first.value["content_hash"], second.value["content_hash"])
         self.assertNotEqual(first.value["content_hash"], third.value["content_hash"])
 
-    def test_a_cancellation_follows_its_order(self):
+    def test_a_cancellation_stays_behind_its_order(self):
         self.cluster.add("submission")
         self.cluster.produce("submissions", [
             submit("o"), cancel("o", by="bob", reason="ordered twice")])
@@ -261,7 +261,7 @@ class HttpTest(SubmissionCase):
         self.assertEqual([c.type for c in commands], ["SubmitOrder", "CancelOrder"])
         self.assertEqual(self.post("/orders/http-1/cancel", b"")[0], 202)
 
-    def test_the_same_order_by_both_doors_has_one_identity(self):
+    def test_an_order_sent_by_kafka_and_http_has_one_identity(self):
         self.cluster.add("submission")
         body = {**self.body("both"), "customer": "c", "attributes": {"country": "UK"}}
         self.assertEqual(self.post("/orders", body)[0], 202)
@@ -269,7 +269,7 @@ class HttpTest(SubmissionCase):
         first, second = self.commands(at_least=2)
         self.assertEqual(first.value["content_hash"], second.value["content_hash"])
 
-    def test_a_workflow_that_was_just_deployed(self):
+    def test_accepts_a_workflow_that_was_just_deployed(self):
         self.cluster.add("submission")
         text = THREE_STEPS.read_text().replace("Version: 1", "Version: 2")
         path = paths.new_folder("workflow") / "three-steps.yaml"
@@ -278,7 +278,7 @@ class HttpTest(SubmissionCase):
         status, answer = self.post("/orders", self.body("new", workflow_version=2))
         self.assertEqual((status, answer["workflow_version"]), (202, 2))
 
-    def test_mistakes_are_explained(self):
+    def test_explains_mistakes(self):
         self.cluster.add("submission")
         cases = [
             (b"hello", 400, "BadJson"),
@@ -289,7 +289,7 @@ class HttpTest(SubmissionCase):
             (self.body("x", lines=[{**LINE, "quantity": 0}]), 400, "InvalidOrder"),
             (self.body("x", workflow="nothing"), 400, "UnknownWorkflow"),
             (self.body("x", reply_to="elsewhere"), 400, "BadReplyTopic"),
-            (self.body("x", reply_to=self.cluster.topic("replies.nobody")), 400,
+            (self.body("x", reply_to=self.cluster.topic("replies.absent")), 400,
              "UnknownReplyTopic"),
         ]
         for body, status, code in cases:
@@ -303,7 +303,7 @@ class HttpTest(SubmissionCase):
 
 
 class CrashTest(SubmissionCase):
-    """At-least-once, whatever dies; what was committed is not done again."""
+    """At-least-once, whatever crashes; committed records are not processed again."""
 
     def produce_many(self, name, count):
         ids = [f"{name}-{number}" for number in range(count)]
@@ -315,7 +315,7 @@ class CrashTest(SubmissionCase):
         return self.cluster.wait_for_records(
             "commands", lambda records: wanted <= {r.key for r in records}, seconds)
 
-    def test_nothing_is_lost_when_it_is_killed_again_and_again(self):
+    def test_repeated_crashes_lose_nothing(self):
         service = self.cluster.add("submission", start=False)
         ids = []
         for number, failpoint in enumerate(
@@ -328,7 +328,7 @@ class CrashTest(SubmissionCase):
         commands = self.wait_for_all(ids)
         self.assertEqual({record.key for record in commands}, set(ids))
 
-    def test_what_is_committed_is_not_done_again(self):
+    def test_committed_records_are_not_processed_again(self):
         service = self.cluster.add("submission")
         ids = self.produce_many("once", 2000)
         self.wait_for_all(ids)
@@ -348,7 +348,7 @@ class CrashTest(SubmissionCase):
 
 
 class CommandLineTest(SubmissionCase):
-    def test_submitting_files(self):
+    def test_submits_files(self):
         folder = paths.new_folder("orders")
         one, many = folder / "one.json", folder / "many.jsonl"
         value = {"order_id": "one", "currency": "GBP", "lines": [LINE]}
@@ -373,7 +373,7 @@ class CommandLineTest(SubmissionCase):
             ["one", "piped", *(f"many-{n}" for n in range(100))]))
         self.assertEqual({record.type for record in records}, {"SubmitOrder"})
 
-    def test_what_cannot_work_is_said_before_it_is_submitted(self):
+    def test_checks_orders_before_submitting_them(self):
         path = paths.new_folder("orders") / "order.json"
         for fields, message in (
                 ({"workflow": "nothing"}, "there is three-steps:1"),
@@ -388,7 +388,7 @@ class CommandLineTest(SubmissionCase):
             self.assertIn(message, done.stderr)
         self.assertEqual(self.cluster.read_topic("submissions"), [])
 
-    def test_importing_a_real_day(self):
+    def test_imports_a_real_day(self):
         folder = paths.new_folder("import")
         path = folder / "day.csv"
         path.write_bytes(
@@ -412,7 +412,7 @@ class CommandLineTest(SubmissionCase):
                     for record in records.values() for line in record.value["lines"])
         self.assertEqual(str(total), "58960.7900")
 
-    def test_importing_at_a_pace_and_up_to_a_limit(self):
+    def test_imports_at_a_rate_and_up_to_a_limit(self):
         path = paths.new_folder("import") / "orders.jsonl"
         path.write_text("".join(
             json.dumps({"order_id": f"p-{n}", "currency": "GBP", "workflow": "three-steps"}) + "\n"
@@ -437,24 +437,24 @@ class CommandLineTest(SubmissionCase):
                          THREE_STEPS.read_text())
         self.assertEqual(
             self.cluster.reeve("workflow", "show", "three-steps:2", check=False).returncode, 1)
-        # Deploying made the topic of the workflow's agent.
+        # Deploying created the topic of the workflow's agent.
         self.assertEqual(self.cluster.read_topic("requests.noop"), [])
 
-    def test_cancelling(self):
+    def test_cancels(self):
         self.cluster.reeve("cancel", "a", "b", "--reason", "twice", "--by", "carol")
         records = self.cluster.read_topic("submissions")
         self.assertEqual(self.ids(records), ["a", "b"])
         self.assertEqual({r.value["by"] for r in records}, {"carol"})
 
-    def test_topics_are_checked(self):
+    def test_checks_topics(self):
         self.assertEqual(self.cluster.reeve("topics", "check").stdout.strip(), "")
         self.cluster.topic_create("requests.odd", config={"retention.ms": "1000"})
         done = self.cluster.reeve("topics", "check", "--output", "json", check=False)
         self.assertEqual(done.returncode, 1)
         self.assertIn("retention.ms", done.stdout)
 
-    def test_waiting_for_the_end(self):
-        """Without a scheduler there is none: the waiting ends in time, and says so."""
+    def test_waiting_for_the_end_times_out(self):
+        """Without a scheduler no order ends: the command gives up after its timeout."""
         path = paths.new_folder("orders") / "order.json"
         path.write_text(json.dumps(
             {"order_id": "w", "currency": "GBP", "workflow": "three-steps"}))
@@ -466,9 +466,9 @@ class CommandLineTest(SubmissionCase):
 
 
 class DevTest(unittest.TestCase):
-    """`reeve dev` needs no broker; its own is embedded."""
+    """`reeve dev` needs no broker; it embeds one."""
 
-    def test_everything_is_ready_and_dies_with_its_parent(self):
+    def test_every_service_is_ready_and_ends_with_its_parent(self):
         process = subprocess.Popen(
             [str(paths.reeve_binary()), "dev", str(THREE_STEPS)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Three brokers, replication factor 3, min.insync.replicas 2: with one broker down, orders
-continue; with two down, nothing is acknowledged, every service reports why, and all of them resume by
-themselves; leaders may move. All tests share one set of services, none of which is restarted."""
+continue; with two down, nothing is acknowledged, every service reports why, and all of them resume
+by themselves; leaders may move. All tests share one set of services, none of which is restarted."""
 
 import json
 import time

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Too little room on the disk of the stores: scheduler (owner or standby), supervisor and console
-pause before RocksDB would end them, say so, lose nothing, and go on by themselves once there is
-room. A large file, made and removed, takes the room and gives it back; no process is restarted."""
+"""Too little free disk space for the stores: scheduler (owner or standby), supervisor and console
+pause before RocksDB would abort, report it, lose nothing, and resume by themselves once there is
+space. A large file fills the disk and is removed again; no process is restarted."""
 
 import json
 import os
@@ -13,22 +13,22 @@ from lib.checker import partition_of
 
 TIMEOUT_SECONDS = 600
 WORKFLOW = paths.ROOT / "examples/workflows/three-steps.yaml"
-# Its agent is not there: only the supervisor ends such an order.
+# It has no agent: only the supervisor ends such an order.
 SILENT = {"Name": "silent", "Version": 1, "TimeoutSeconds": 3600, "Steps": [
-    {"Name": "Wait", "Agent": "nobody", "TimeoutSeconds": 0.5, "OnExhausted": "error"}]}
+    {"Name": "Wait", "Agent": "absent", "TimeoutSeconds": 0.5, "OnExhausted": "error"}]}
 ROLES = ("scheduler", "supervisor", "console")
 ENDED = ("Processed", "Error")
 MB = 1 << 20
 
 
 class Disk:
-    """The disk that `folder` is on. The watermark is a margin below what is free now, fill() leaves
-    a margin less than the watermark: what others write or remove meanwhile is less than that."""
+    """The disk of `folder`. The watermark is one margin below the space that is free now; fill()
+    leaves one margin less than the watermark. Other processes use less than a margin meanwhile."""
 
     MARGIN_MIN, MARGIN_MEMORY, MARGIN_MAX = 128 * MB, 256 * MB, 2048 * MB
 
     def __init__(self, folder):
-        self.path = folder / "takes-the-room"
+        self.path = folder / "filler"
         self.folder = folder
         free = self.free()
         most = self.MARGIN_MEMORY if self.is_memory() else self.MARGIN_MAX
@@ -47,7 +47,7 @@ class Disk:
         return info.f_bavail * info.f_frsize
 
     def fill(self):
-        """May be called again: others may have given room back."""
+        """May be called again, when other processes have freed space."""
         missing = self.free() - (self.limit_mb * MB - self.margin)
         if missing > 0:
             with open(self.path, "ab") as file:
@@ -61,16 +61,16 @@ class Disk:
 
 
 def ended(records, orders):
-    """Whether all of the orders have, by the Decisions among the records."""
+    """Whether all of the orders have ended, according to these records."""
     states = {r.value["order_id"]: r.value["order_state"] for r in records if r.type == "Decision"}
     return all(states.get(order) in ENDED for order in orders)
 
 
 class DiskTest(unittest.TestCase):
-    """Services with too little room (`tight`) once the disk is filled."""
+    """Services with too little space (`tight`) once the disk is filled."""
 
     def setUp(self):
-        # Nobody must tell how "nobody" is doing.
+        # The agent "absent" publishes no AgentHealth.
         self.cluster = Cluster(Broker.shared(), partitions=2, properties={
             "routing.enabled": "false", "session.timeout.ms": 2000})
         self.addCleanup(self.cluster.stop)
@@ -115,7 +115,7 @@ class DiskTest(unittest.TestCase):
             self.assertIn("disk.free.min.mb", reason, service.name)
 
     def empty(self):
-        """Returns when, in milliseconds."""
+        """Returns the time in milliseconds."""
         now_ms = time.time() * 1000
         self.disk.empty()
         wait_for(lambda: f"all have seen that {self.disk}", lambda: all(
@@ -142,18 +142,18 @@ class WatermarkTest(DiskTest):
         return [service.metric("reeve_fold_lag_records")
                 for service in (self.supervisor, self.console)]
 
-    def test_each_pauses_and_goes_on_by_itself(self):
+    def test_each_service_pauses_and_resumes_by_itself(self):
         before = self.submit("before", 10, "three-steps")
         events = self.cluster.wait_for_records("events", lambda all: ended(all, before), 60)
         wait_for("both have folded that", lambda: self.lags() == [0, 0] and
                  self.console.get("/api/orders/before-9")[0] == 200, 60)
         self.fill()
 
-        # The scheduler leaves commands alone.
+        # The scheduler decides nothing.
         processed, silent = self.submit("p", 20, "three-steps"), self.submit("s", 10, "silent")
         self.cluster.wait_for_records(
             "commands", lambda all: {*processed, *silent} <= {r.key for r in all}, 60)
-        # Another one has room, so the log grows: supervisor and console leave it alone.
+        # Another scheduler has space, so the log grows; supervisor and console do not fold it.
         roomy = self.add_roomy("roomy")
         seen = self.cluster.wait_for_records("events", lambda all: any(
             ended([r for r in all if r.partition == number], orders) for number in (0, 1)
@@ -164,25 +164,26 @@ class WatermarkTest(DiskTest):
                  lambda: all((lag or 0) >= len(grown) for lag in self.lags()), 60)
         status, body = self.console.get(f"/api/orders/{grown[0].key}")
         self.assertEqual((status, "room on the disk" in body), (503, True), body)
-        # It goes, and the one without room gets its partition, which it has to fold first.
+        # It stops, and the scheduler without space gets its partition, which it has to fold first.
         self.assertEqual(roomy.terminate(), 0)
-        wait_for("it is claimed", lambda: self.scheduler.metric("reeve_claims_total") >= 3, 60)
-        # Steps are overdue, and nobody asks.
+        wait_for("the partition is claimed",
+                 lambda: self.scheduler.metric("reeve_claims_total") >= 3, 60)
+        # Steps are overdue, and no supervisor requests their recovery.
         started = max(r.timestamp_ms for r in grown)
         wait_for("a step is overdue", lambda: time.time() * 1000 > started + 2500, 30)
 
         emptied_ms = self.empty()
         events = self.cluster.wait_for_records(
             "events", lambda all: ended(all, processed + silent), 120)
-        wait_for(lambda: f"all is folded: {self.lags()}", lambda: self.lags() == [0, 0], 60)
+        wait_for(lambda: f"everything is folded: {self.lags()}", lambda: self.lags() == [0, 0], 60)
 
         paused = [r for r in events if r.key not in before]
         self.assertEqual([r for r in self.decisions_of_the_tight_one(events) if r in paused
                           and r.timestamp_ms < emptied_ms], [])
         self.assertNotEqual([r for r in self.decisions_of_the_tight_one(events) if r in paused], [])
-        asked = [r for r in self.cluster.read_topic("commands") if r.type == "RecoverStep"]
-        self.assertEqual({r.key for r in asked}, set(silent))
-        self.assertGreaterEqual(min(r.timestamp_ms for r in asked), emptied_ms)
+        requests = [r for r in self.cluster.read_topic("commands") if r.type == "RecoverStep"]
+        self.assertEqual({r.key for r in requests}, set(silent))
+        self.assertGreaterEqual(min(r.timestamp_ms for r in requests), emptied_ms)
         self.assertEqual([service.process for service in self.tight], self.processes)
         for service in self.tight:
             self.assertTrue(service.is_running, service.name)
@@ -192,7 +193,7 @@ class WatermarkTest(DiskTest):
 
 
 class StandbyTest(DiskTest):
-    """Two schedulers, each owns a partition and stands by for the other one; one has no room."""
+    """Two schedulers, each owner of one partition and standby for the other; one has no space."""
 
     def setUp(self):
         super().setUp()
@@ -201,18 +202,18 @@ class StandbyTest(DiskTest):
         self.wait_for_standby()
 
     def wait_for_standby(self):
-        wait_for(lambda: f"one owned, one stood by for:\n{self.scheduler.tail()}", lambda: [
+        wait_for(lambda: f"one partition owned, one on standby:\n{self.scheduler.tail()}", lambda: [
             self.scheduler.metric(f"reeve_partitions_{what}")
             for what in ("running", "standby", "warm")] == [1, 1, 1], 60)
 
     def owned_by(self, name):
-        """The partitions whose latest Claim is of that scheduler."""
+        """The partitions whose latest Claim is by that scheduler."""
         owners = {r.partition: r.value["instance"] for r in self.cluster.read_topic("events")
                   if r.type == "Claim"}
         return [number for number, owner in owners.items() if owner == name]
 
     def orders_of(self, name, orders):
-        """Those of that scheduler's partitions."""
+        """The orders on that scheduler's partitions."""
         owned = self.owned_by(name)
         return [order for order in orders if partition_of(order, 2) in owned]
 
@@ -220,29 +221,29 @@ class StandbyTest(DiskTest):
         return self.cluster.wait_for_records("events", lambda all: ended(all, orders), 120)
 
     def fill_and_submit(self, name):
-        """The disk is full; orders came, those of the roomy scheduler's partition ended. When it
-        was seen to be full, and the orders."""
+        """Fills the disk and submits orders; those on the roomy scheduler's partition end. Returns
+        the time when the disk was full, and the orders."""
         self.fill()
         filled_ms = time.time() * 1000
         orders = self.submit(name, 20, "three-steps")
         self.wait_ended(self.orders_of("roomy", orders))
-        wait_for("the standby folds no more", lambda: (
+        wait_for("the standby pauses", lambda: (
             self.scheduler.metric("reeve_partitions_warm") == 0 and
             self.scheduler.metric("reeve_partitions_standby") == 1 and
             self.scheduler.metric("reeve_standby_lag_records") > 0), 60)
         return filled_ms, orders
 
-    def test_a_standby_pauses_and_its_partition_is_not_lost(self):
+    def test_a_standby_pauses_and_loses_no_partition(self):
         self.wait_ended(self.submit("before", 10, "three-steps"))
 
-        # It goes on by itself, as a standby.
+        # It resumes as a standby.
         first_ms, orders = self.fill_and_submit("paused")
         first_end_ms = self.empty()
         self.wait_for_standby()
         self.wait_ended(orders)
 
-        # The owner dies. Whoever has no room claims the partition and leaves its orders alone;
-        # whoever comes and has room goes on.
+        # The owner crashes. The scheduler without space claims the partition and decides nothing;
+        # a new one with space continues.
         second_ms, orders = self.fill_and_submit("killed")
         self.roomy.sigkill()
         orders += self.submit("orphaned", 20, "three-steps")
