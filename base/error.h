@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors in classes: what to do about it, a stable code for programs, one line for people. Foreign
+/* Errors in classes: what to do about it, a stable code for programs, one line for operators. Foreign
  * errors (librdkafka, RocksDB, avro-c) become one of these where they appear. Libraries return
  * them; only the loop and the mains log them. */
 #ifndef BASE_ERROR_H
@@ -10,9 +10,9 @@
 enum error_class {
     ERROR_OK = 0,
     ERROR_RETRY,  /* passes by itself: try again later */
-    ERROR_FENCED, /* somebody else owns it now: give up the claim */
-    ERROR_REJECT, /* the input is at fault: say so to its sender, go on with the next */
-    ERROR_FATAL,  /* this partition or process cannot go on: stop it and say what to do */
+    ERROR_FENCED, /* another process owns it now: give up the claim */
+    ERROR_REJECT, /* the input is at fault: report it to its sender and go on */
+    ERROR_FATAL,  /* this partition or process cannot go on: stop it and report what to do */
     ERROR_CLASS_COUNT
 };
 
@@ -21,7 +21,7 @@ enum { ERROR_CODE_SIZE = 40, ERROR_MESSAGE_SIZE = 640 };
 struct error {
     enum error_class class;
     char code[ERROR_CODE_SIZE];       /* CamelCase, stable: "UnknownWorkflow" */
-    char message[ERROR_MESSAGE_SIZE]; /* one line: what happened and what to do */
+    char message[ERROR_MESSAGE_SIZE]; /* one line: what is wrong and what to do */
 };
 
 /* Fills *ret_error (may be NULL) and returns its class, so that `return error_set(...)` reads

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nearest names. See suggest.h. */
+/* See suggest.h. */
 #include "base/suggest.h"
 
 #include "base/limits.h"
 
-#include <stddef.h>
+#include <assert.h>
 
-static char lower(char c)
+enum { UNFINISHED_LETTERS_MIN = 4 };
+
+struct nearest {
+    struct text wrong;
+    uint32_t distance; /* of the nearest; before it: the greatest that is allowed, plus 1 */
+};
+
+static char to_lower(char c)
 {
     return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
@@ -17,11 +24,13 @@ static uint32_t min3(uint32_t a, uint32_t b, uint32_t c)
     return ab < c ? ab : c;
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours between a and b, case apart. Both fit
- * NAME_BYTES_MAX. */
-static uint32_t distance(struct text a, struct text b)
+/* Insertions, deletions, replacements and swaps of neighbours between a and b; case does not
+ * count. */
+static uint32_t edit_distance(struct text a, struct text b)
 {
     uint32_t rows[3][NAME_BYTES_MAX + 1];
+    assert(a.size <= NAME_BYTES_MAX);
+    assert(b.size <= NAME_BYTES_MAX);
     for (uint32_t j = 0; j <= b.size; j++)
         rows[0][j] = j;
     for (uint32_t i = 1; i <= a.size; i++) {
@@ -29,10 +38,11 @@ static uint32_t distance(struct text a, struct text b)
         const uint32_t *above = rows[(i - 1) % 3];
         row[0] = i;
         for (uint32_t j = 1; j <= b.size; j++) {
-            char x = lower(a.data[i - 1]);
-            char y = lower(b.data[j - 1]);
+            char x = to_lower(a.data[i - 1]);
+            char y = to_lower(b.data[j - 1]);
             row[j] = min3(row[j - 1] + 1, above[j] + 1, above[j - 1] + (x != y));
-            bool swapped = i > 1 && j > 1 && x == lower(b.data[j - 2]) && y == lower(a.data[i - 2]);
+            bool swapped =
+                i > 1 && j > 1 && x == to_lower(b.data[j - 2]) && y == to_lower(a.data[i - 2]);
             if (swapped && rows[(i - 2) % 3][j - 2] + 1 < row[j])
                 row[j] = rows[(i - 2) % 3][j - 2] + 1;
         }
@@ -40,26 +50,61 @@ static uint32_t distance(struct text a, struct text b)
     return rows[a.size % 3][b.size];
 }
 
-const struct text *suggest_within(struct text wrong, const struct text *candidates, uint32_t count,
+/* True if the candidate is near, and nearer than all before it. */
+static bool is_nearer(struct nearest *nearest, struct text candidate)
+{
+    if (nearest->wrong.size == 0 || nearest->wrong.size > NAME_BYTES_MAX || candidate.size == 0 ||
+        candidate.size > NAME_BYTES_MAX)
+        return false;
+    uint32_t distance = edit_distance(nearest->wrong, candidate);
+    if (distance >= nearest->distance || distance * 3 > candidate.size)
+        return false;
+    nearest->distance = distance;
+    return true;
+}
+
+/* `wrong` was left unfinished, or its first part was left out. */
+static bool is_part(struct text wrong, struct text candidate)
+{
+    return wrong.size >= UNFINISHED_LETTERS_MIN && candidate.size > wrong.size &&
+           (memcmp(candidate.data, wrong.data, wrong.size) == 0 ||
+            memcmp(candidate.data + candidate.size - wrong.size, wrong.data, wrong.size) == 0);
+}
+
+const struct text *suggest_within(struct text wrong, const struct text *candidates, size_t count,
                                   uint32_t most)
 {
+    assert(most < UINT32_MAX);
+    struct nearest nearest = {wrong, most + 1};
     const struct text *best = NULL;
-    uint32_t best_distance = UINT32_MAX;
-    if (wrong.size == 0 || wrong.size > NAME_BYTES_MAX)
-        return NULL;
-    for (uint32_t i = 0; i < count; i++) {
-        if (candidates[i].size == 0 || candidates[i].size > NAME_BYTES_MAX)
-            continue;
-        uint32_t found = distance(wrong, candidates[i]);
-        if (found < best_distance && found <= most && found * 3 <= candidates[i].size) {
-            best_distance = found;
+    for (size_t i = 0; i < count; i++) {
+        if (is_nearer(&nearest, candidates[i]))
             best = &candidates[i];
-        }
     }
     return best;
 }
 
-const struct text *suggest(struct text wrong, const struct text *candidates, uint32_t count)
+const struct text *suggest_text(struct text wrong, const struct text *candidates, size_t count)
 {
-    return suggest_within(wrong, candidates, count, UINT32_MAX);
+    const struct text *best = suggest_within(wrong, candidates, count, NAME_BYTES_MAX);
+    for (size_t i = 0; i < count && best == NULL; i++) {
+        if (is_part(wrong, candidates[i]))
+            best = &candidates[i];
+    }
+    return best;
+}
+
+const char *suggest_string(const char *wrong, const char *const candidates[], size_t count)
+{
+    struct nearest nearest = {text_of(wrong), NAME_BYTES_MAX};
+    const char *best = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (is_nearer(&nearest, text_of(candidates[i])))
+            best = candidates[i];
+    }
+    for (size_t i = 0; i < count && best == NULL; i++) {
+        if (is_part(nearest.wrong, text_of(candidates[i])))
+            best = candidates[i];
+    }
+    return best;
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "did you mean": the known name that a misspelt one is nearest to. */
+/* "did you mean": the known name that is nearest to a misspelt one. */
 #ifndef BASE_SUGGEST_H
 #define BASE_SUGGEST_H
 
 #include "base/text.h"
 
-/* As TEXT(), where only a constant may stand. */
-#define WORD(literal)                  \
-    {                                  \
-        (literal), sizeof(literal) - 1 \
-    }
+#include <stddef.h>
 
-/* The nearest of the candidates, or NULL when none is near: at most a third of its letters differ,
- * case apart. `candidates` has `count` elements, some may be empty. */
-const struct text *suggest(struct text wrong, const struct text *candidates, uint32_t count);
-/* The same, at most `most` letters different. */
-const struct text *suggest_within(struct text wrong, const struct text *candidates, uint32_t count,
+/* The nearest candidate, or NULL if none is near. Near is: at most a third of its letters differ
+ * (insertions, deletions, replacements, swaps of neighbours; case does not count); or it begins or
+ * ends with `wrong`, which has at least four letters. Candidates may be empty. */
+const struct text *suggest_text(struct text wrong, const struct text *candidates, size_t count);
+const char *suggest_string(const char *wrong, const char *const candidates[], size_t count);
+/* The nearest candidate in which at most a third of the letters, and at most `most`, differ. */
+const struct text *suggest_within(struct text wrong, const struct text *candidates, size_t count,
                                   uint32_t most);
 
 #endif

@@ -15,6 +15,11 @@ struct text {
 
 /* A text from a string literal (its NUL is left out). */
 #define TEXT(literal) ((struct text){(literal), sizeof(literal) - 1})
+/* The same, where only a constant may stand. */
+#define TEXT_CONST(literal)            \
+    {                                  \
+        (literal), sizeof(literal) - 1 \
+    }
 /* For printf: "%.*s", TEXT_ARG(text) */
 #define TEXT_ARG(text) (int)(text).size, ((text).data != NULL ? (text).data : "")
 
@@ -27,6 +32,12 @@ static inline struct text text_of(const char *string)
 static inline bool text_equal(struct text a, struct text b)
 {
     return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+
+/* `text` without its first `size` bytes. */
+static inline struct text text_from(struct text text, uint32_t size)
+{
+    return size == 0 ? text : (struct text){text.data + size, text.size - size};
 }
 
 static inline bool text_empty(struct text text)

@@ -7,7 +7,7 @@ static bool continues(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Length of the character at `at`, 0 if there is no valid one. The tables of Unicode, chapter 3.9.
+/* Length of the character at `at`, 0 if it is malformed. The tables of Unicode, chapter 3.9.
  */
 static uint32_t character_size(const uint8_t *at, size_t left)
 {

@@ -2,10 +2,11 @@
 /* Finds the verb, parses its flags, runs it. See cli.h. */
 #include "cli/cli.h"
 
+#include "base/numbers.h"
+#include "base/suggest.h"
 #include "platform/logger.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,17 +74,12 @@ enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t f
                               int64_t min, int64_t max, int64_t *ret_value, struct error *ret_error)
 {
     const char *text = cli_flag_value(cli, name);
-    int64_t value = fallback;
-    if (text != NULL) {
-        char *end = NULL;
-        errno = 0;
-        value = strtoll(text, &end, 10);
-        if (end == text || *end != '\0' || errno != 0 || value < min || value > max)
-            return error_set(ret_error, ERROR_REJECT, "Usage",
-                             "--%s %.60s: expected a whole number from %lld to %lld", name, text,
-                             (long long)min, (long long)max);
-    }
-    *ret_value = value;
+    if (text == NULL)
+        *ret_value = fallback;
+    else if (!number_parse(text_of(text), min, max, ret_value))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--%s %.60s: expected a whole number from %lld to %lld", name, text,
+                         (long long)min, (long long)max);
     return ERROR_OK;
 }
 
@@ -129,7 +125,7 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     for (size_t i = 0; i < config_keys_count && count < SUGGESTIONS_MAX; i++)
         names[count++] = config_keys[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
-    const char *nearest = config_nearest(name, names, count);
+    const char *nearest = suggest_string(name, names, count);
     if (nearest == NULL)
         return cli_usage(cli, "unknown flag %.80s", argument);
     return cli_usage(cli, "unknown flag %.80s: did you mean --%s?", argument, nearest);
@@ -281,7 +277,7 @@ static int unknown_noun(const struct cli *cli, const char *name)
         assert(count < SUGGESTIONS_MAX);
         names[count] = cli->nouns[count]->name;
     }
-    const char *nearest = config_nearest(name, names, count);
+    const char *nearest = suggest_string(name, names, count);
     if (nearest == NULL)
         return cli_usage(cli, "unknown command \"%.60s\"", name);
     return cli_usage(cli, "unknown command \"%.60s\": did you mean \"%s\"?", name, nearest);
@@ -293,7 +289,7 @@ static int unknown_verb(const struct cli *cli, const char *name)
     assert(cli->noun->verb_count <= SUGGESTIONS_MAX);
     for (size_t i = 0; i < cli->noun->verb_count; i++)
         names[i] = cli->noun->verbs[i].name;
-    const char *nearest = config_nearest(name, names, cli->noun->verb_count);
+    const char *nearest = suggest_string(name, names, cli->noun->verb_count);
     if (nearest == NULL)
         return cli_usage(cli, "unknown command \"%s %.60s\"", cli->noun->name, name);
     return cli_usage(cli, "unknown command \"%s %.60s\": did you mean \"%s\"?", cli->noun->name,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve run SERVICE`: one service in this process, until SIGTERM. */
+#include "base/suggest.h"
 #include "cli/cli.h"
 #include "services/services.h"
 
@@ -22,7 +23,7 @@ static int run(struct cli *cli)
             return services[i].main(cli->argument_count - 1, cli->arguments + 1);
         names[i] = services[i].name;
     }
-    const char *nearest = config_nearest(cli->arguments[0], names, SERVICES);
+    const char *nearest = suggest_string(cli->arguments[0], names, SERVICES);
     if (nearest == NULL)
         return cli_usage(cli, "unknown service \"%.60s\"", cli->arguments[0]);
     return cli_usage(cli, "unknown service \"%.60s\": did you mean \"%s\"?", cli->arguments[0],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve topics`: makes and checks the topics of a prefix. */
 #include "kafka/topics/topics.h"
+#include "base/names.h"
 #include "cli/cli.h"
 #include "cli/kafka_options.h"
 #include "cli/output.h"
@@ -50,7 +51,7 @@ static enum error_class take_names(const struct cli *cli, const char *flag,
     const char *name;
     *ret_count = 0;
     for (size_t index = 0; (name = cli_flag_next(cli, flag, &index)) != NULL;) {
-        if (!topics_name_valid(text_of(name)))
+        if (!name_valid(text_of(name)))
             return error_set(ret_error, ERROR_REJECT, "Usage",
                              "--%s %.80s: expected 1 to %d letters, digits, '.', '_' or '-'", flag,
                              name, NAME_BYTES_MAX);

@@ -3,11 +3,11 @@
  * threads may ask is in atomics. */
 #include "leader/leader.h"
 
+#include "base/names.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/random.h>
@@ -350,7 +350,7 @@ enum error_class leader_configure(const struct config *config, struct reeve_lead
     struct election_options check = {.lease_ms = options->lease_ms,
                                      .renew_ms = options->renew_ms,
                                      .progress_ms = options->progress_ms};
-    if (options->role == NULL || !topics_name_valid(text_of(options->role)))
+    if (options->role == NULL || !name_valid(text_of(options->role)))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "the role of an election must be a name of [A-Za-z0-9._-]");
     return election_options_check(&check, ret_error);

@@ -2,6 +2,8 @@
 /* The real clock and the one that tests turn. See clock.h. */
 #include "platform/clock.h"
 
+#include "base/numbers.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@ static int64_t wall_offset_ms;
 static void read_wall_offset(void)
 {
     const char *text = getenv("REEVE_CLOCK_OFFSET_MS");
-    wall_offset_ms = text != NULL ? strtoll(text, NULL, 10) : 0;
+    number_parse(text_of(text), INT64_MIN, INT64_MAX, &wall_offset_ms);
 }
 
 static int64_t wall_offset(void)

@@ -2,6 +2,8 @@
 /* The switchboard of the failpoints. See failpoint.h. Empty in release builds. */
 #include "platform/failpoint.h"
 
+#include "base/numbers.h"
+
 #ifdef REEVE_FAILPOINTS
 
 #include <assert.h>
@@ -63,12 +65,11 @@ static bool parse_point(const char *item, struct point *ret_point)
     if (!parse_action(action, action_size, &point.action))
         return false;
     if (at != NULL) {
-        char *end;
-        if (at[1] < '0' || at[1] > '9')
+        struct text rest = text_of(at + 1);
+        if (!number_take(&rest, UINT64_MAX, &point.at) || point.at == 0)
             return false;
-        point.at = strtoull(at + 1, &end, 10);
-        point.onwards = *end == '+';
-        if (end[point.onwards ? 1 : 0] != '\0' || point.at == 0)
+        point.onwards = text_equal(rest, TEXT("+"));
+        if (rest.size > 0 && !point.onwards)
             return false;
     }
     *ret_point = point;

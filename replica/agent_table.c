@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fold of agent_table.h: entries by key and, for who routes, by agent. The topic is read in
  * agent_table_follow.c. */
+#include "base/names.h"
 #include "replica/agent_table_internal.h"
 
 #include <assert.h>
@@ -150,7 +151,7 @@ static enum error_class check(struct text key, const struct agent_health *health
                               struct error *ret_error)
 {
     enum agent_circuit circuit;
-    if (!topics_name_valid(health->agent))
+    if (!name_valid(health->agent))
         return refuse(ret_error, "the agent's name is none");
     if (text_empty(health->instance) || health->instance.size > WHO_BYTES_MAX ||
         memchr(health->instance.data, '\0', health->instance.size) != NULL)

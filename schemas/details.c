@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a submission must look like, and its identity. See codec.h. */
+#include "base/names.h"
 #include "base/utf8.h"
 #include "schemas/codec.h"
 
@@ -25,18 +26,6 @@ enum error_class order_id_validate(struct text order_id, struct error *ret_error
     return ERROR_OK;
 }
 
-/* [A-Za-z0-9._-] */
-static bool is_name(struct text text)
-{
-    for (uint32_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-              c == '.' || c == '_' || c == '-'))
-            return false;
-    }
-    return true;
-}
-
 static enum error_class check_text(const char *name, struct text text, uint32_t min, uint32_t max,
                                    struct error *ret_error)
 {
@@ -56,9 +45,9 @@ static enum error_class check_names(const struct order_details *details, struct 
         check_text("traceparent", details->traceparent, 0, TRACEPARENT_BYTES_MAX, ret_error) !=
             ERROR_OK)
         return ERROR_REJECT;
-    if (!is_name(details->workflow))
+    if (!name_characters_valid(details->workflow))
         return INVALID("workflow: letters, digits, '.', '_' and '-' are fine");
-    if (!is_name(details->reply_to))
+    if (!name_characters_valid(details->reply_to))
         return INVALID("reply_to: letters, digits, '.', '_' and '-' are fine");
     bool upper = details->currency.size == CURRENCY_BYTES;
     for (uint32_t i = 0; upper && i < CURRENCY_BYTES; i++)

@@ -2,6 +2,7 @@
 /* See answers.h. */
 #include "statestore/answers.h"
 
+#include "base/numbers.h"
 #include "statestore/log_check.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
@@ -161,12 +162,12 @@ static enum error_class tidy(struct answers *answers, int64_t now, struct error 
 static void take_family(struct answers *answers, const char *name,
                         rocksdb_column_family_handle_t *family)
 {
-    char *end;
     if (name[0] != 's') {
         answers->fallback = family;
         return;
     }
-    struct slice slice = {.begin = strtoll(name + 1, &end, 10), .family = family};
+    struct slice slice = {.family = family};
+    number_parse(text_of(name + 1), INT64_MIN, INT64_MAX, &slice.begin);
     uint64_t tables = 0, memory = 0;
     (void)rocksdb_property_int_cf(answers->db, family, "rocksdb.total-sst-files-size", &tables);
     (void)rocksdb_property_int_cf(answers->db, family, "rocksdb.cur-size-all-mem-tables", &memory);

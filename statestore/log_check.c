@@ -2,6 +2,7 @@
 /* A strict reader of RocksDB's logs. See log_check.h. */
 #include "statestore/log_check.h"
 
+#include "base/numbers.h"
 #include "statestore/manifest_edit.h"
 
 #include <assert.h>
@@ -275,7 +276,10 @@ static int is_write_ahead_log(const struct dirent *entry)
 
 static uint64_t number_of(const struct dirent *entry)
 {
-    return strtoull(entry->d_name, NULL, 10);
+    struct text name = text_of(entry->d_name);
+    uint64_t number = 0;
+    number_take(&name, UINT64_MAX, &number);
+    return number;
 }
 
 static int by_number(const struct dirent **a, const struct dirent **b)

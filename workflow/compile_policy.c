@@ -3,10 +3,11 @@
 #include "base/suggest.h"
 #include "workflow/compile.h"
 
-static const struct text reserved[] = {WORD(ERROR_ALL), WORD(ERROR_TIMEOUT),
-                                       WORD(ERROR_TASK_FAILED)};
+static const struct text reserved[] = {TEXT_CONST(ERROR_ALL), TEXT_CONST(ERROR_TIMEOUT),
+                                       TEXT_CONST(ERROR_TASK_FAILED)};
 /* The same without their prefix. */
-static const struct text bare[] = {WORD("ALL"), WORD("Timeout"), WORD("TaskFailed")};
+static const struct text bare[] = {TEXT_CONST("ALL"), TEXT_CONST("Timeout"),
+                                   TEXT_CONST("TaskFailed")};
 enum { RESERVED_COUNT = sizeof(reserved) / sizeof(reserved[0]) };
 
 /* ---- ErrorEquals ---- */
@@ -41,7 +42,7 @@ static bool check_reserved(const struct values *values, const struct node *node)
             return true;
     }
     if (has_prefix(name)) {
-        const struct text *near = suggest(name, reserved, RESERVED_COUNT);
+        const struct text *near = suggest_text(name, reserved, RESERVED_COUNT);
         if (near != NULL)
             problem_error(values->problems, node->mark,
                           "%.*s is none of the reserved errors, did you mean %.*s?",
@@ -107,7 +108,7 @@ static void read_retrier(const struct values *values, const struct node *node,
                          struct retrier *retrier)
 {
     static const struct text jitters[] = {
-        [JITTER_FULL] = WORD("FULL"), [JITTER_NONE] = WORD("NONE")};
+        [JITTER_FULL] = TEXT_CONST("FULL"), [JITTER_NONE] = TEXT_CONST("NONE")};
     struct fields fields;
     *retrier = (struct retrier){
         .interval_ms = DEFAULT_INTERVAL_MS,
@@ -224,7 +225,7 @@ bool compile_catch(const struct values *values, const struct node *node,
                    const struct catcher **ret_catchers, uint32_t *ret_count)
 {
     static const struct text nexts[] = {
-        [OUTCOME_COMPENSATE] = WORD("$compensate"), [OUTCOME_ERROR] = WORD("$error")};
+        [OUTCOME_COMPENSATE] = TEXT_CONST("$compensate"), [OUTCOME_ERROR] = TEXT_CONST("$error")};
     if (!check_list(values, node, "Catch", CATCHERS_MAX))
         return false;
     struct catcher *catchers = ARENA_ARRAY(values->arena, struct catcher, node->count);
@@ -253,7 +254,7 @@ bool compile_on_exhausted(const struct values *values, const struct node *node,
                           enum outcome *ret_outcome)
 {
     static const struct text outcomes[] = {
-        [OUTCOME_COMPENSATE] = WORD("compensate"), [OUTCOME_ERROR] = WORD("error")};
+        [OUTCOME_COMPENSATE] = TEXT_CONST("compensate"), [OUTCOME_ERROR] = TEXT_CONST("error")};
     uint32_t outcome = OUTCOME_COMPENSATE;
     if (!value_word(values, node, "OnExhausted", outcomes, OUTCOME_COUNT, &outcome))
         return false;

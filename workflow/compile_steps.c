@@ -37,7 +37,7 @@ static void report_unknown_step(struct compiler *compiler, const struct node *no
     struct text names[WORKFLOW_STEPS_MAX];
     for (uint32_t i = 0; i < compiler->draft_count; i++)
         names[i] = compiler->drafts[i].step.name;
-    const struct text *near = suggest(node->text, names, compiler->draft_count);
+    const struct text *near = suggest_text(node->text, names, compiler->draft_count);
     if (near != NULL)
         problem_error(compiler->values.problems, node->mark,
                       "After names %.*s, which is no step, did you mean %.*s?",

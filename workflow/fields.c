@@ -8,29 +8,29 @@
 #include <stdio.h>
 
 static const struct text field_names[FIELD_COUNT] = {
-    [FIELD_COMMENT] = WORD("Comment"),
-    [FIELD_NAME] = WORD("Name"),
-    [FIELD_VERSION] = WORD("Version"),
-    [FIELD_TIMEOUT_SECONDS] = WORD("TimeoutSeconds"),
-    [FIELD_MAX_EXTENSION_SECONDS] = WORD("MaxExtensionSeconds"),
-    [FIELD_DEFAULTS] = WORD("Defaults"),
-    [FIELD_STEPS] = WORD("Steps"),
-    [FIELD_RETRY] = WORD("Retry"),
-    [FIELD_CATCH] = WORD("Catch"),
-    [FIELD_ON_EXHAUSTED] = WORD("OnExhausted"),
-    [FIELD_COMPENSATE] = WORD("Compensate"),
-    [FIELD_AGENT] = WORD("Agent"),
-    [FIELD_AGENTS] = WORD("Agents"),
-    [FIELD_AFTER] = WORD("After"),
-    [FIELD_PIVOT] = WORD("Pivot"),
-    [FIELD_ACTION] = WORD("Action"),
-    [FIELD_ERROR_EQUALS] = WORD("ErrorEquals"),
-    [FIELD_NEXT] = WORD("Next"),
-    [FIELD_INTERVAL_SECONDS] = WORD("IntervalSeconds"),
-    [FIELD_BACKOFF_RATE] = WORD("BackoffRate"),
-    [FIELD_MAX_ATTEMPTS] = WORD("MaxAttempts"),
-    [FIELD_MAX_DELAY_SECONDS] = WORD("MaxDelaySeconds"),
-    [FIELD_JITTER_STRATEGY] = WORD("JitterStrategy"),
+    [FIELD_COMMENT] = TEXT_CONST("Comment"),
+    [FIELD_NAME] = TEXT_CONST("Name"),
+    [FIELD_VERSION] = TEXT_CONST("Version"),
+    [FIELD_TIMEOUT_SECONDS] = TEXT_CONST("TimeoutSeconds"),
+    [FIELD_MAX_EXTENSION_SECONDS] = TEXT_CONST("MaxExtensionSeconds"),
+    [FIELD_DEFAULTS] = TEXT_CONST("Defaults"),
+    [FIELD_STEPS] = TEXT_CONST("Steps"),
+    [FIELD_RETRY] = TEXT_CONST("Retry"),
+    [FIELD_CATCH] = TEXT_CONST("Catch"),
+    [FIELD_ON_EXHAUSTED] = TEXT_CONST("OnExhausted"),
+    [FIELD_COMPENSATE] = TEXT_CONST("Compensate"),
+    [FIELD_AGENT] = TEXT_CONST("Agent"),
+    [FIELD_AGENTS] = TEXT_CONST("Agents"),
+    [FIELD_AFTER] = TEXT_CONST("After"),
+    [FIELD_PIVOT] = TEXT_CONST("Pivot"),
+    [FIELD_ACTION] = TEXT_CONST("Action"),
+    [FIELD_ERROR_EQUALS] = TEXT_CONST("ErrorEquals"),
+    [FIELD_NEXT] = TEXT_CONST("Next"),
+    [FIELD_INTERVAL_SECONDS] = TEXT_CONST("IntervalSeconds"),
+    [FIELD_BACKOFF_RATE] = TEXT_CONST("BackoffRate"),
+    [FIELD_MAX_ATTEMPTS] = TEXT_CONST("MaxAttempts"),
+    [FIELD_MAX_DELAY_SECONDS] = TEXT_CONST("MaxDelaySeconds"),
+    [FIELD_JITTER_STRATEGY] = TEXT_CONST("JitterStrategy"),
 };
 
 #define BIT(field) (UINT32_C(1) << (field))
@@ -82,19 +82,19 @@ static const struct {
     struct text name;
     const char *instead;
 } foreign[] = {
-    {WORD("StartAt"), "a step with After: [] starts at once"},
-    {WORD("States"), "the steps are listed in Steps"},
-    {WORD("Type"), "every step is a task"},
-    {WORD("Resource"), "Agent names who does the step"},
-    {WORD("Parameters"), "a request has the order and the outputs of earlier steps"},
-    {WORD("Next"), "After names the steps that come before"},
-    {WORD("End"), "an order ends when all steps are done"},
-    {WORD("HeartbeatSeconds"),
+    {TEXT_CONST("StartAt"), "a step with After: [] starts at once"},
+    {TEXT_CONST("States"), "the steps are listed in Steps"},
+    {TEXT_CONST("Type"), "every step is a task"},
+    {TEXT_CONST("Resource"), "Agent names who does the step"},
+    {TEXT_CONST("Parameters"), "a request has the order and the outputs of earlier steps"},
+    {TEXT_CONST("Next"), "After names the steps that come before"},
+    {TEXT_CONST("End"), "an order ends when all steps are done"},
+    {TEXT_CONST("HeartbeatSeconds"),
      "TimeoutSeconds bounds an attempt, MaxExtensionSeconds what it may ask "
      "for on top"},
-    {WORD("TimeoutSecondsPath"), "TimeoutSeconds is a number"},
-    {WORD("ResultPath"), "an output is kept under its step's name"},
-    {WORD("<<"), "merge keys are not allowed, what steps share belongs into Defaults"},
+    {TEXT_CONST("TimeoutSecondsPath"), "TimeoutSeconds is a number"},
+    {TEXT_CONST("ResultPath"), "an output is kept under its step's name"},
+    {TEXT_CONST("<<"), "merge keys are not allowed, what steps share belongs into Defaults"},
 };
 
 static bool report_foreign(struct text name, struct mark mark, struct workflow_problems *problems)
@@ -138,7 +138,7 @@ static void report_unknown(const struct node *key, enum place place,
     if (report_foreign(key->text, key->mark, problems) ||
         report_misplaced(key->text, key->mark, problems))
         return;
-    const struct text *near = suggest(key->text, candidates, FIELD_COUNT);
+    const struct text *near = suggest_text(key->text, candidates, FIELD_COUNT);
     if (near != NULL)
         problem_error(problems, key->mark, "%.*s is an unknown field of %s, did you mean %.*s?",
                       QUOTE_ARG(key->text), places[place].phrase, TEXT_ARG(*near));

@@ -2,6 +2,7 @@
 /* Reading values. See values.h. */
 #include "workflow/values.h"
 
+#include "base/names.h"
 #include "base/suggest.h"
 
 #include <assert.h>
@@ -97,12 +98,6 @@ bool value_text(const struct values *values, const struct node *node, const char
     return check_text(values, node, what, "a text");
 }
 
-static bool is_name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '.' ||
-           c == '_' || c == '-';
-}
-
 bool value_name(const struct values *values, const struct node *node, const char *what,
                 struct text *ret_value)
 {
@@ -113,14 +108,11 @@ bool value_name(const struct values *values, const struct node *node, const char
                       what, node->text.size, NAME_BYTES_MAX);
         return false;
     }
-    for (uint32_t i = 0; i < node->text.size; i++) {
-        if (!is_name_byte(node->text.data[i])) {
-            problem_error(
-                values->problems, node->mark,
-                "%s \"%.*s\" has a character that is not a letter, a digit or one of . _ -", what,
-                QUOTE_ARG(node->text));
-            return false;
-        }
+    if (!name_characters_valid(node->text)) {
+        problem_error(values->problems, node->mark,
+                      "%s \"%.*s\" has a character that is not a letter, a digit or one of . _ -",
+                      what, QUOTE_ARG(node->text));
+        return false;
     }
     *ret_value = arena_text(values->arena, node->text);
     return true;
@@ -262,7 +254,7 @@ bool value_word(const struct values *values, const struct node *node, const char
                 return true;
             }
         }
-        const struct text *near = suggest(node->text, words, count);
+        const struct text *near = suggest_text(node->text, words, count);
         if (near != NULL) {
             problem_error(values->problems, node->mark,
                           "%s \"%.*s\" is unknown, did you mean %.*s?", what, QUOTE_ARG(node->text),

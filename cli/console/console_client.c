@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console/console_client.h"
 
+#include "base/percent.h"
 #include "cli/http_call.h"
 #include "cli/output.h"
 
@@ -73,14 +74,12 @@ void console_path_add(struct console_path *path, const char *literal)
 
 void console_path_add_segment(struct console_path *path, const char *segment)
 {
-    char escaped[4];
-    for (; *segment != '\0'; segment++) {
-        unsigned char c = (unsigned char)*segment;
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     strchr("-_.~", c) != NULL;
-        snprintf(escaped, sizeof(escaped), plain ? "%c" : "%%%02X", c);
-        console_path_add(path, escaped);
-    }
+    size_t left = sizeof(path->text) - path->size;
+    size_t size = percent_encode(text_of(segment), PERCENT_KEEP_UNRESERVED, path->text + path->size,
+                                 path->is_too_long ? 0 : left);
+    path->is_too_long = path->is_too_long || size >= left;
+    if (!path->is_too_long)
+        path->size += size;
 }
 
 void console_path_add_query(struct console_path *path, const char *name, const char *value)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve dev`: everything on one machine. The embedded broker in this process, or a real one;
  * topics, workflows; every service as a child process. Ctrl-C stops all of it. */
+#include "base/names.h"
 #include "cli/dev/child_processes.h"
 #include "cli/kafka_options.h"
 #include "cli/workflow/deploy.h"
@@ -60,7 +61,7 @@ static struct dev_agent *add_agent(struct dev *dev, struct text name, struct err
         if (text_equal(text_of(dev->agents[i].name), name))
             return &dev->agents[i];
     }
-    if (dev->agent_count == AGENTS_MAX || !topics_name_valid(name)) {
+    if (dev->agent_count == AGENTS_MAX || !name_valid(name)) {
         error_set(ret_error, ERROR_REJECT, "Usage",
                   "agent \"%.*s\": expected at most %d names of letters, digits, '.', '_' "
                   "and '-'",
@@ -118,7 +119,7 @@ static enum error_class take_flags(struct dev *dev, struct error *ret_error)
             ERROR_OK)
         return ERROR_REJECT;
     for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
-        if (dev->app_count == APPS_MAX || !topics_name_valid(text_of(app)))
+        if (dev->app_count == APPS_MAX || !name_valid(text_of(app)))
             return error_set(ret_error, ERROR_REJECT, "Usage", "--app %.80s: not a valid name",
                              app);
         dev->apps[dev->app_count++] = app;

@@ -2,12 +2,13 @@
 /* Columns to fields. See csv_map.h. */
 #include "cli/import/csv_map.h"
 
+#include "base/numbers.h"
+#include "base/suggest.h"
 #include "base/utf8.h"
 #include "platform/config/config.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -74,7 +75,7 @@ static enum error_class add_pair(struct csv_map *map, const char *field, const c
         while (target < CSV_ATTRIBUTE && strcmp(field, target_names[target]) != 0)
             target++;
         if (target == CSV_ATTRIBUTE) {
-            const char *nearest = config_nearest(field, target_names, CSV_TARGET_COUNT);
+            const char *nearest = suggest_string(field, target_names, CSV_TARGET_COUNT);
             return error_set(
                 ret_error, ERROR_REJECT, "Usage", "--map: an order has no field \"%.60s\"%s%s%s",
                 field, nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
@@ -179,22 +180,6 @@ struct text csv_map_order_id(const struct csv_map *map, const struct csv_row *ro
     return (struct text){0};
 }
 
-static bool parse_quantity(struct text text, int64_t *ret_quantity)
-{
-    char digits[24];
-    char *end = NULL;
-    if (text.size == 0 || text.size >= sizeof(digits))
-        return false;
-    memcpy(digits, text.data, text.size);
-    digits[text.size] = '\0';
-    errno = 0;
-    int64_t quantity = strtoll(digits, &end, 10);
-    if (*end != '\0' || errno != 0 || strchr(" \t\n\v\f\r", digits[0]) != NULL)
-        return false;
-    *ret_quantity = quantity;
-    return true;
-}
-
 static bool starts_with(struct text text, char c)
 {
     return text.size > 0 && text.data[0] == c;
@@ -217,7 +202,7 @@ static enum error_class read_line(const struct csv_map *map, struct csv_order_ro
     struct order_line *line = &row->line;
     struct text quantity = row->texts[CSV_QUANTITY], price = row->texts[CSV_UNIT_PRICE];
     *line = (struct order_line){row->texts[CSV_SKU], row->texts[CSV_DESCRIPTION], 1, {0}};
-    if (quantity.data != NULL && !parse_quantity(quantity, &line->quantity))
+    if (quantity.data != NULL && !number_parse(quantity, INT64_MIN, INT64_MAX, &line->quantity))
         return error_set(ret_error, ERROR_REJECT, "BadRow", "quantity \"%.*s\" is no whole number",
                          TEXT_ARG(quantity));
     if (!decimal_parse(price, &line->unit_price))

@@ -2,8 +2,7 @@
 /* See pace.h. */
 #include "cli/import/pace.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/numbers.h"
 
 #define RATE_MAX 1e7
 
@@ -12,11 +11,11 @@ enum error_class pace_parse(const char *text, struct pace *ret_pace, struct erro
     *ret_pace = (struct pace){.began_us = -1};
     if (text == NULL)
         return ERROR_OK;
-    char *end = NULL;
-    double rate = strtod(text, &end);
-    bool number = end != text && text[0] >= '0' && text[0] <= '9';
-    double seconds = strcmp(end, "/m") == 0 ? 60 : 1;
-    bool unit = *end == '\0' || strcmp(end, "/s") == 0 || strcmp(end, "/m") == 0;
+    struct text rest = text_of(text);
+    double rate = 0;
+    bool number = number_take_real(&rest, &rate);
+    double seconds = text_equal(rest, TEXT("/m")) ? 60 : 1;
+    bool unit = rest.size == 0 || text_equal(rest, TEXT("/s")) || seconds > 1;
     if (!number || !unit || !(rate > 0) || rate > RATE_MAX)
         return error_set(ret_error, ERROR_REJECT, "Usage",
                          "--rate %.40s: expected a rate as 50/s, 0.5/s or 600/m", text);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow`: checks workflow files, deploys them, shows those that are deployed. */
+#include "base/numbers.h"
 #include "cli/output.h"
 #include "cli/workflow/deploy.h"
 #include "platform/files.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- lint ---- */
@@ -176,15 +176,15 @@ static int run_list(struct cli *cli)
 static bool parse_name(const char *argument, struct text *ret_name, uint32_t *ret_version)
 {
     const char *colon = strrchr(argument, ':');
-    char *end = NULL;
-    *ret_name = text_of(argument);
-    *ret_version = 0;
-    if (colon == NULL)
-        return true;
-    unsigned long version = strtoul(colon + 1, &end, 10);
-    ret_name->size = (uint32_t)(colon - argument);
+    struct text name = text_of(argument);
+    int64_t version = 0;
+    if (colon != NULL && !number_parse(text_of(colon + 1), 1, INT32_MAX, &version))
+        return false;
+    if (colon != NULL)
+        name.size = (uint32_t)(colon - argument);
+    *ret_name = name;
     *ret_version = (uint32_t)version;
-    return colon[1] >= '1' && colon[1] <= '9' && *end == '\0' && version <= INT32_MAX;
+    return true;
 }
 
 static void show(struct cli *cli, const struct workflow_entry *entry)

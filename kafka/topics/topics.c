@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of topics and what each must be like. See topics.h. */
+#include "base/names.h"
 #include "kafka/topics/internal.h"
 
 #include <assert.h>
@@ -15,23 +16,6 @@ enum { MESSAGE_SLACK_BYTES = 128 * 1024 }; /* framing, key and headers of a batc
 
 /* ---- names ---- */
 
-static bool valid_characters(struct text name)
-{
-    for (uint32_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    c == '.' || c == '_' || c == '-';
-        if (!fine)
-            return false;
-    }
-    return true;
-}
-
-bool topics_name_valid(struct text name)
-{
-    return name.size > 0 && name.size <= NAME_BYTES_MAX && valid_characters(name);
-}
-
 static void join(const struct topics *topics, const char *rest, struct text last,
                  char ret_name[TOPIC_NAME_SIZE])
 {
@@ -44,7 +28,7 @@ static void join(const struct topics *topics, const char *rest, struct text last
 enum error_class topics_init(struct topics *topics, const char *prefix, struct error *ret_error)
 {
     struct text name = text_of(prefix);
-    if (name.size == 0 || name.size > TOPICS_PREFIX_BYTES_MAX || !valid_characters(name))
+    if (name.size == 0 || name.size > TOPICS_PREFIX_BYTES_MAX || !name_characters_valid(name))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "topics.prefix must be 1 to %d characters of [A-Za-z0-9._-]",
                          TOPICS_PREFIX_BYTES_MAX);
@@ -64,13 +48,13 @@ enum error_class topics_init(struct topics *topics, const char *prefix, struct e
 
 void topics_requests(const struct topics *topics, struct text agent, char ret_name[TOPIC_NAME_SIZE])
 {
-    assert(topics_name_valid(agent));
+    assert(name_valid(agent));
     join(topics, "requests.", agent, ret_name);
 }
 
 void topics_replies(const struct topics *topics, struct text app, char ret_name[TOPIC_NAME_SIZE])
 {
-    assert(topics_name_valid(app));
+    assert(name_valid(app));
     join(topics, "replies.", app, ret_name);
 }
 
@@ -83,7 +67,7 @@ static struct text last_part(const struct topics *topics, const char *rest, stru
     if (name.size <= size || memcmp(name.data, start, size) != 0)
         return (struct text){NULL, 0};
     struct text last = {name.data + size, name.size - size};
-    return topics_name_valid(last) ? last : (struct text){NULL, 0};
+    return name_valid(last) ? last : (struct text){NULL, 0};
 }
 
 bool topics_is_reply(const struct topics *topics, struct text name)

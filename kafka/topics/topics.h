@@ -45,15 +45,13 @@ struct topics {
 
 /* REJECT "Config" if the prefix is empty, too long or holds something else than [A-Za-z0-9._-]. */
 enum error_class topics_init(struct topics *topics, const char *prefix, struct error *ret_error);
-/* <p>.requests.<agent>. `agent` is a valid name (topics_name_valid): asserts. */
+/* <p>.requests.<agent>. Asserts name_valid(agent). */
 void topics_requests(const struct topics *topics, struct text agent,
                      char ret_name[TOPIC_NAME_SIZE]);
 /* <p>.replies.<app>, likewise. */
 void topics_replies(const struct topics *topics, struct text app, char ret_name[TOPIC_NAME_SIZE]);
 /* Whether `name` is <p>.replies.<a valid name>: the only topics that reply_to may name. */
 bool topics_is_reply(const struct topics *topics, struct text name);
-/* An agent's or application's name: 1 to NAME_BYTES_MAX of [A-Za-z0-9._-]. */
-bool topics_name_valid(struct text name);
 
 /* How many replicas must be in sync to take a record: what `topics apply` sets. */
 int topics_min_insync(int replicas);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of the configuration: which source wins, and the getters. See config.h. */
+#include "base/suggest.h"
 #include "platform/config/internal.h"
 
 #include "platform/files.h"
@@ -122,7 +123,7 @@ static const char *nearest_key(const char *name)
     assert(names != NULL);
     for (size_t i = 0; i < config_keys_count; i++)
         names[i] = config_keys[i].name;
-    const char *nearest = config_nearest(name, names, config_keys_count);
+    const char *nearest = suggest_string(name, names, config_keys_count);
     free(names);
     return nearest;
 }

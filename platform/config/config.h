@@ -137,8 +137,5 @@ void config_markdown(FILE *out, unsigned services);
 /* Effective values and their sources, secrets hidden. */
 void config_show(const struct config *config, FILE *out, unsigned services);
 const char *config_type_name(enum config_type type);
-/* The candidate nearest to `name` if it is near enough for a "did you mean", else NULL.
- * Borrowed. */
-const char *config_nearest(const char *name, const char *const candidates[], size_t count);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration for people: help, docs, effective values, "did you mean". */
+/* The configuration for people: help, docs, effective values. */
 #include "platform/config/internal.h"
 
 #include <assert.h>
 #include <string.h>
 
-enum { NAME_MAX_COMPARED = 64, HELP_WIDTH = 78, HELP_INDENT = 6 };
+enum { HELP_WIDTH = 78, HELP_INDENT = 6 };
 
 static const char *const type_names[] = {"text", "name",   "integer", "bool",   "duration",
                                          "size", "number", "choice",  "secret", "list"};
@@ -15,57 +15,6 @@ _Static_assert(sizeof(type_names) / sizeof(type_names[0]) == CONFIG_TYPE_COUNT,
 const char *config_type_name(enum config_type type)
 {
     return (unsigned)type < CONFIG_TYPE_COUNT ? type_names[type] : "?";
-}
-
-/* ---- suggestions ---- */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t a_size = strlen(a), b_size = strlen(b);
-    size_t rows[3][NAME_MAX_COMPARED + 1];
-    if (a_size > NAME_MAX_COMPARED || b_size > NAME_MAX_COMPARED)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= b_size; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_size; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *above2 = rows[(i + 1) % 3];
-        row[0] = i;
-        for (size_t j = 1; j <= b_size; j++) {
-            size_t replaced = above[j - 1] + (a[i - 1] != b[j - 1]);
-            row[j] = least(least(above[j], row[j - 1]) + 1, replaced);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = least(row[j], above2[j - 2] + 1);
-        }
-    }
-    return rows[a_size % 3][b_size];
-}
-
-const char *config_nearest(const char *name, const char *const candidates[], size_t count)
-{
-    size_t size = strlen(name);
-    size_t nearest_distance = 1 + size / 4 + 1; /* farther ones are no help */
-    const char *nearest = NULL;
-    for (size_t i = 0; i < count; i++) {
-        size_t distance = edit_distance(name, candidates[i]);
-        if (distance < nearest_distance) {
-            nearest_distance = distance;
-            nearest = candidates[i];
-        }
-    }
-    /* A name that was left unfinished, or whose first part was left out. */
-    for (size_t i = 0; i < count && nearest == NULL && size >= 4; i++) {
-        size_t candidate_size = strlen(candidates[i]);
-        if (candidate_size > size && (memcmp(candidates[i], name, size) == 0 ||
-                                      strcmp(candidates[i] + candidate_size - size, name) == 0))
-            nearest = candidates[i];
-    }
-    return nearest;
 }
 
 /* ---- help ---- */

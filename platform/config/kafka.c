@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kafka.* settings: what librdkafka knows, what would break a guarantee of ours. */
+#include "base/suggest.h"
 #include "platform/config/internal.h"
 
 #include <assert.h>
@@ -98,7 +99,7 @@ static enum error_class unknown(const struct config_entry *entry, const char *na
     assert(out != NULL);
     rd_kafka_conf_properties_show(out);
     fclose(out);
-    const char *nearest = config_nearest(name, names, collect_names(table, names));
+    const char *nearest = suggest_string(name, names, collect_names(table, names));
     enum error_class class =
         nearest != NULL ? config_fail(ret_error, "unknown key %s (%s): did you mean kafka.%s?",
                                       entry->name, entry->source, nearest)

@@ -1,69 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the text of a value to its meaning, by the type of its key. See config.h. */
+#include "base/names.h"
+#include "base/numbers.h"
 #include "platform/config/internal.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-struct unit {
-    const char *name;
-    double factor;
-};
-
-static const struct unit durations[] = {{"", 1},          {"ms", 1},      {"s", 1000},
-                                        {"m", 60000},     {"min", 60000}, {"h", 3600000},
-                                        {"d", 86400000.0}};
-static const struct unit sizes[] = {
-    {"", 1},        {"b", 1},        {"k", 1024},         {"kb", 1024},
-    {"m", 1048576}, {"mb", 1048576}, {"g", 1073741824.0}, {"gb", 1073741824.0}};
-
-/* The whole of `text` as a plain decimal number; what is behind it goes to *ret_rest. */
-static bool parse_real(const char *text, double *ret_real, const char **ret_rest)
-{
-    char *end;
-    const char *digit = *text == '-' || *text == '+' ? text + 1 : text;
-    if (!isdigit((unsigned char)digit[0]) && digit[0] != '.')
-        return false; /* strtod would take blanks, "inf", "nan" */
-    if (digit[0] == '0' && (digit[1] == 'x' || digit[1] == 'X'))
-        return false;
-    *ret_real = strtod(text, &end);
-    *ret_rest = end;
-    return end != text && isfinite(*ret_real);
-}
-
-static bool parse_int(const char *text, int64_t *ret_number)
-{
-    char *end;
-    if (!isdigit((unsigned char)text[*text == '-' ? 1 : 0]))
-        return false;
-    errno = 0;
-    *ret_number = strtoll(text, &end, 10);
-    return errno == 0 && *end == '\0';
-}
-
-static bool parse_with_unit(const char *text, const struct unit *units, size_t count,
-                            int64_t *ret_number)
-{
-    double real;
-    const char *rest;
-    if (!parse_real(text, &real, &rest))
-        return false;
-    rest += strspn(rest, " ");
-    for (size_t i = 0; i < count; i++) {
-        double number = real * units[i].factor;
-        if (strcasecmp(rest, units[i].name) == 0 && fabs(number) < 9e15) {
-            *ret_number = llround(number);
-            return true;
-        }
-    }
-    return false;
-}
 
 static bool parse_bool(const char *text, int64_t *ret_number)
 {
@@ -89,15 +34,6 @@ static bool is_choice(const char *choices, const char *text)
             break;
     }
     return false;
-}
-
-static bool is_name(const char *text)
-{
-    for (; *text != '\0'; text++) {
-        if (!isalnum((unsigned char)*text) && strchr("._-", *text) == NULL)
-            return false;
-    }
-    return true;
 }
 
 static void parse_list(const char *text, struct config_value *value)
@@ -127,24 +63,24 @@ static void parse_list(const char *text, struct config_value *value)
 static bool parse_by_type(const struct config_key *key, const char *text,
                           struct config_value *value)
 {
-    const char *rest;
+    struct text whole = text_of(text);
+    struct text rest = whole;
     switch (key->type) {
     case CONFIG_STRING:
     case CONFIG_SECRET:
         return true;
     case CONFIG_NAME:
-        return is_name(text);
+        return name_characters_valid(whole);
     case CONFIG_INT:
-        return parse_int(text, &value->number);
+        return number_parse(whole, INT64_MIN, INT64_MAX, &value->number);
     case CONFIG_BOOL:
         return parse_bool(text, &value->number);
     case CONFIG_DURATION_MS:
-        return parse_with_unit(text, durations, sizeof(durations) / sizeof(durations[0]),
-                               &value->number);
+        return number_parse_duration(whole, &value->number);
     case CONFIG_SIZE:
-        return parse_with_unit(text, sizes, sizeof(sizes) / sizeof(sizes[0]), &value->number);
+        return number_parse_size(whole, &value->number);
     case CONFIG_DOUBLE:
-        return parse_real(text, &value->real, &rest) && *rest == '\0';
+        return number_take_real(&rest, &value->real) && rest.size == 0;
     case CONFIG_ENUM:
         return is_choice(key->choices, text);
     case CONFIG_LIST:

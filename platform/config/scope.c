@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values for one of several agents in a process: agent.NAME.REST stands for agent.REST, for the
  * agent of that name only. See config.h. */
+#include "base/names.h"
 #include "platform/config/internal.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +28,8 @@ static bool middle(const char *name, const struct config_key *key, const char **
         return false;
     *ret_at = name + prefix;
     *ret_size = size - rest_size - prefix - 1;
-    for (size_t i = 0; i < *ret_size; i++)
-        if (!isalnum((unsigned char)(*ret_at)[i]) && strchr("._-", (*ret_at)[i]) == NULL)
-            return false;
-    return *ret_size <= SCOPE_NAME_MAX;
+    return *ret_size <= SCOPE_NAME_MAX &&
+           name_characters_valid((struct text){*ret_at, (uint32_t)*ret_size});
 }
 
 const struct config_key *config_scope_key(const char *name)

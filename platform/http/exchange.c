@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request and its answer. See server.h and internal.h. */
+#include "base/percent.h"
 #include "platform/http/internal.h"
 
 #include <assert.h>
@@ -21,33 +22,6 @@ static char *copy(const char *text)
     return copied;
 }
 
-static int hex_digit(char digit)
-{
-    if (digit >= '0' && digit <= '9')
-        return digit - '0';
-    digit = (char)(digit | 0x20);
-    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
-
-bool http_decode(char *text)
-{
-    char *out = text;
-    for (; *text != '\0'; text++) {
-        if (*text != '%') {
-            *out++ = *text;
-            continue;
-        }
-        int high = hex_digit(text[1]);
-        int low = high >= 0 ? hex_digit(text[2]) : -1;
-        if (low < 0 || (high == 0 && low == 0))
-            return false;
-        *out++ = (char)(high << 4 | low);
-        text += 2;
-    }
-    *out = '\0';
-    return true;
-}
-
 /* ---- life ---- */
 
 static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *name,
@@ -60,7 +34,8 @@ static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *
     exchange->pairs = grown;
     struct http_pair *pair = &grown[exchange->pair_count++];
     *pair = (struct http_pair){kind, copy(name), copy(value != NULL ? value : "")};
-    if (kind == MHD_GET_ARGUMENT_KIND && (!http_decode(pair->name) || !http_decode(pair->value)))
+    if (kind == MHD_GET_ARGUMENT_KIND &&
+        (!percent_decode(pair->name) || !percent_decode(pair->value)))
         exchange->verdict =
             (struct http_verdict){400, "BadRequest", "the query is not well-formed"};
     return MHD_YES;
@@ -77,7 +52,7 @@ struct http_exchange *http_exchange_new(struct http_server *server,
     exchange->method = copy(method);
     exchange->raw_path = copy(raw_path);
     exchange->path = copy(raw_path);
-    if (!http_decode(exchange->path))
+    if (!percent_decode(exchange->path))
         exchange->verdict = (struct http_verdict){400, "BadRequest", "the path is not well-formed"};
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is decided about a request before a handler sees it: who may ask, which route it is, how
  * much it may send. */
+#include "base/numbers.h"
+#include "base/percent.h"
 #include "platform/http/internal.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static bool match_segment(struct http_exchange *exchange, struct text pattern, s
 {
     char *value = strndup(segment.data, segment.size);
     assert(value != NULL);
-    if (!http_decode(value)) {
+    if (!percent_decode(value)) {
         free(value);
         return false;
     }
@@ -151,9 +152,10 @@ size_t http_content_length(const struct http_exchange *exchange)
     const char *text = http_header(exchange, "Content-Length");
     if (text == NULL || !isdigit((unsigned char)text[0]))
         return 0;
-    errno = 0;
-    unsigned long long length = strtoull(text, NULL, 10);
-    return errno != 0 || length > SIZE_MAX ? SIZE_MAX : (size_t)length;
+    struct text rest = text_of(text);
+    uint64_t length = SIZE_MAX;
+    number_take(&rest, SIZE_MAX, &length);
+    return (size_t)length;
 }
 
 void http_guard(struct http_exchange *exchange)

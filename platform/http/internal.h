@@ -101,8 +101,6 @@ bool http_exchange_take_body(struct http_exchange *exchange, const char *data, s
 void http_exchange_make_response(struct http_exchange *exchange, int status,
                                  const char *content_type, struct text body);
 void http_exchange_make_error(struct http_exchange *exchange, const struct http_verdict *verdict);
-/* Percent-decoding in place. False = not well-formed, or a NUL would come out. */
-bool http_decode(char *text);
 
 /* guard.c: sets the route and its params, or a verdict. */
 void http_guard(struct http_exchange *exchange);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/changes.h"
 
+#include "base/numbers.h"
 #include "services/console/event_text.h"
 #include "services/console/params.h"
 #include "services/console/render.h"
@@ -247,9 +248,11 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
 static bool read_cursor(const struct changes *changes, const char *text, uint64_t *ret_after)
 {
     char again[CURSOR_SIZE];
-    char *end = NULL;
-    uint64_t epoch = strtoull(text, &end, 16);
-    uint64_t after = *end == '.' ? strtoull(end + 1, NULL, 16) : 0;
+    struct text rest = text_of(text);
+    uint64_t epoch = 0, after = 0;
+    number_take_hex(&rest, &epoch);
+    rest = rest.size > 0 ? text_from(rest, 1) : rest;
+    number_take_hex(&rest, &after);
     snprintf(again, sizeof(again), "%" PRIx64 ".%" PRIx64, epoch, after);
     *ret_after = after;
     return strcmp(text, again) == 0 && epoch == changes->epoch && after <= changes->next;

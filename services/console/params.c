@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/params.h"
 
+#include "base/numbers.h"
 #include "schemas/codec.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 
 static void refuse(struct http_exchange *exchange, const char *message)
@@ -30,14 +29,10 @@ bool params_int(struct http_exchange *exchange, const char *name, int64_t fallba
                 int64_t max, int64_t *ret_value)
 {
     char message[128];
-    char *end = NULL;
     const char *text = http_query(exchange, name);
-    *ret_value = fallback;
     if (text == NULL)
-        return true;
-    errno = 0;
-    *ret_value = strtoll(text, &end, 10);
-    if (end != text && *end == '\0' && errno == 0 && *ret_value >= min && *ret_value <= max)
+        *ret_value = fallback;
+    if (text == NULL || number_parse(text_of(text), min, max, ret_value))
         return true;
     snprintf(message, sizeof(message), "%s: expected a whole number from %lld to %lld", name,
              (long long)min, (long long)max);

@@ -2,6 +2,7 @@
 /* Orders from JSON. See order_json.h. */
 #include "services/submission/order_json.h"
 
+#include "base/suggest.h"
 #include "platform/config/config.h"
 #include "schemas/codec.h"
 
@@ -49,7 +50,7 @@ enum error_class order_json_known(const json_t *object, const char *where,
             found = strcmp(key, known[i]) == 0;
         if (found)
             continue;
-        const char *nearest = config_nearest(key, known, known_count);
+        const char *nearest = suggest_string(key, known, known_count);
         return error_set(ret_error, ERROR_REJECT, "UnknownField",
                          nearest != NULL ? "unknown field \"%s%.60s\": did you mean \"%s\"?"
                                          : "unknown field \"%s%.60s\"",

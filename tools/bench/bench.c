@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve bench`: how fast all of it is on this machine, against a real broker. */
+#include "base/numbers.h"
 #include "platform/files.h"
 #include "tools/bench/report.h"
 #include "tools/tools.h"
@@ -7,7 +8,6 @@
 #include <assert.h>
 #include <glob.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -42,10 +42,10 @@ struct bench {
 
 static enum error_class add_broker(struct bench *bench, const char *text, struct error *ret_error)
 {
-    char *end = NULL;
-    long pid = strtol(text, &end, 10);
-    if (end == text || pid <= 0 || (*end != '\0' && *end != '\n') ||
-        bench->broker_count == BROKERS_MAX)
+    struct text rest = text_of(text);
+    uint64_t pid = 0;
+    if (!number_take(&rest, INT32_MAX, &pid) || pid == 0 ||
+        (rest.size > 0 && rest.data[0] != '\n') || bench->broker_count == BROKERS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Usage",
                          "--broker-pid %.20s: expected at most %d process ids", text, BROKERS_MAX);
     bench->brokers[bench->broker_count++] = (pid_t)pid;

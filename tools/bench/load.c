@@ -3,6 +3,7 @@
 #include "tools/bench/load.h"
 
 #include "base/heap_arena.h"
+#include "base/numbers.h"
 #include "cli/progress.h"
 
 #include <assert.h>
@@ -119,7 +120,6 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
 {
     struct bench_load *load = ctx;
     struct record record;
-    char id[ID_SIZE];
     heap_arena_reset(&load->scratch);
     if (codec_decode(load->stage->session.cluster->codec, broker_record->value, true,
                      &load->scratch.arena, &record, &load->failure) != ERROR_OK)
@@ -128,8 +128,10 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
     if (record.kind != RECORD_STATUS_UPDATE || status->order_id.size <= ID_PREFIX ||
         status->order_id.size >= ID_SIZE || !is_over(load, status))
         return;
-    snprintf(id, sizeof(id), "%.*s", TEXT_ARG(status->order_id));
-    uint64_t index = strtoull(id + ID_PREFIX, NULL, 10) - load->first;
+    struct text digits = text_from(status->order_id, ID_PREFIX);
+    uint64_t number = 0;
+    number_take(&digits, UINT64_MAX, &number);
+    uint64_t index = number - load->first;
     /* Of an earlier round, or delivered again. */
     if (index >= load->next - load->first || load->took_us[index] != NOT_OVER)
         return;

@@ -2,6 +2,7 @@
 /* See process.h. */
 #include "tools/bench/process.h"
 
+#include "base/numbers.h"
 #include "platform/files.h"
 
 #include <inttypes.h>
@@ -41,7 +42,13 @@ static int64_t cpu_us_of(pid_t pid)
 static int64_t kilobytes_of(const char *status, const char *name)
 {
     const char *at = strstr(status, name);
-    return at != NULL ? strtoll(at + strlen(name), NULL, 10) * 1024 : 0;
+    if (at == NULL)
+        return 0;
+    at += strlen(name);
+    struct text digits = text_of(at + strspn(at, " \t"));
+    uint64_t kilobytes = 0;
+    number_take(&digits, INT64_MAX / 1024, &kilobytes);
+    return (int64_t)kilobytes * 1024;
 }
 
 void bench_processes_add(struct bench_processes *processes, const char *name, pid_t pid)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The agent's phases, its calls, its clock, and how it leaves. See core.h. */
+#include "base/names.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/agent/answers/answer_cache.h"
@@ -402,7 +403,7 @@ static enum error_class name_agent(struct agent *agent, struct error *ret_error)
     const char *name = config_string(agent->service->config, "agent.name");
     if (name[0] == '\0' && agent->ops->name != NULL)
         name = agent->ops->name;
-    if (!topics_name_valid(text_of(name)))
+    if (!name_valid(text_of(name)))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "agent.name: an agent needs its name in workflows, 1 to %d of "
                          "[A-Za-z0-9._-]",

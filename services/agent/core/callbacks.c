@@ -2,6 +2,9 @@
 /* The route, who may call it, and callbacks on their way to the log. See callbacks.h. */
 #include "services/agent/core/callbacks.h"
 
+#include "base/names.h"
+#include "base/numbers.h"
+#include "base/percent.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 
@@ -131,55 +134,34 @@ bool callbacks_idle(const struct agent_callbacks *callbacks)
 
 /* ---- URLs ---- */
 
-static struct text path_text(struct text text, struct arena *arena)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    char *copy = arena_bytes(arena, 3 * (size_t)text.size + 1);
-    uint32_t size = 0;
-    for (uint32_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '-' || c == '_' || c == '~' || (c == '.' && text.size > 2);
-        if (plain) {
-            copy[size++] = (char)c;
-            continue;
-        }
-        copy[size++] = '%';
-        copy[size++] = digits[c >> 4];
-        copy[size++] = digits[c & 15];
-    }
-    return (struct text){copy, size};
-}
-
 struct text callbacks_url(const struct agent_callbacks *callbacks,
                           const struct step_request *request, struct arena *arena)
 {
     char token[CALLBACK_TOKEN_SIZE] = "";
     struct text agent = text_of(callbacks->agent->name);
-    struct text order = path_text(request->order_id, arena);
+    char order[3 * ORDER_ID_BYTES_MAX + 1];
     if (callbacks->base == NULL)
         return TEXT("");
     if (callbacks->secret.size > 0)
         callback_token(callbacks->secret, agent, request->order_id, request->ref.step,
                        request->ref.direction, request->ref.attempt, token);
-    size_t most = strlen(callbacks->base) + order.size + 2 * (size_t)NAME_BYTES_MAX + 200;
+    percent_encode(request->order_id, PERCENT_KEEP_UNRESERVED, order, sizeof(order));
+    size_t most = strlen(callbacks->base) + strlen(order) + 2 * (size_t)NAME_BYTES_MAX + 200;
     char *url = arena_bytes(arena, most);
-    int size = snprintf(url, most, "%s/v1/callbacks/%.*s/%.*s/%.*s/%s/%" PRIu32 "%s%s",
-                        callbacks->base, TEXT_ARG(agent), TEXT_ARG(order),
-                        TEXT_ARG(request->ref.step), direction_name(request->ref.direction),
-                        request->ref.attempt, token[0] != '\0' ? "?token=" : "", token);
+    int size = snprintf(url, most, "%s/v1/callbacks/%.*s/%s/%.*s/%s/%" PRIu32 "%s%s",
+                        callbacks->base, TEXT_ARG(agent), order, TEXT_ARG(request->ref.step),
+                        direction_name(request->ref.direction), request->ref.attempt,
+                        token[0] != '\0' ? "?token=" : "", token);
     assert(size > 0 && (size_t)size < most);
     return (struct text){url, (uint32_t)size};
 }
 
 /* ---- what may come in ---- */
 
-static bool read_attempt(const char *text, uint32_t *ret_attempt)
+static bool read_attempt(struct text text, uint32_t *ret_attempt)
 {
     uint64_t number = 0;
-    for (; *text >= '0' && *text <= '9' && number <= INT32_MAX; text++)
-        number = number * 10 + (uint64_t)(*text - '0');
-    if (*text != '\0' || number == 0 || number > INT32_MAX)
+    if (!number_take(&text, INT32_MAX, &number) || text.size > 0 || number == 0)
         return false;
     *ret_attempt = (uint32_t)number;
     return true;
@@ -203,9 +185,8 @@ static bool read_id(const struct http_exchange *exchange, struct callback_id *re
                              .step = text_of(http_param(exchange, "step"))};
     if (order_id_validate(id.order, ret_error) != ERROR_OK)
         return false;
-    if (!topics_name_valid(id.step) ||
-        !read_direction(http_param(exchange, "direction"), &id.direction) ||
-        !read_attempt(http_param(exchange, "attempt"), &id.attempt)) {
+    if (!name_valid(id.step) || !read_direction(http_param(exchange, "direction"), &id.direction) ||
+        !read_attempt(text_of(http_param(exchange, "attempt")), &id.attempt)) {
         error_set(ret_error, ERROR_REJECT, "BadId",
                   "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the URL that was handed "
                   "out");

@@ -2,6 +2,8 @@
 /* See sanitize.h. */
 #include "services/agent/core/sanitize.h"
 
+#include "base/names.h"
+#include "base/percent.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -11,15 +13,8 @@
 bool agent_error_name_valid(struct text name)
 {
     static const char reserved[] = "States.";
-    if (name.size == 0 || name.size > ERROR_NAME_BYTES_MAX)
+    if (name.size == 0 || name.size > ERROR_NAME_BYTES_MAX || !name_characters_valid(name))
         return false;
-    for (uint32_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        bool fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                    c == '.' || c == '_' || c == '-';
-        if (!fine)
-            return false;
-    }
     return name.size < sizeof(reserved) - 1 ||
            memcmp(name.data, reserved, sizeof(reserved) - 1) != 0;
 }
@@ -82,30 +77,10 @@ struct text agent_output(struct text json, struct arena *arena)
                                                 : agent_output_truncated(output.size, arena);
 }
 
-static bool fits_header(unsigned char c)
-{
-    return c > 0x20 && c < 0x7f && c != '%';
-}
-
 struct text agent_header_text(struct text text, struct arena *arena)
 {
-    static const char digits[] = "0123456789ABCDEF";
-    uint32_t strange = 0;
-    for (uint32_t i = 0; i < text.size; i++)
-        strange += !fits_header((unsigned char)text.data[i]);
-    if (strange == 0)
-        return text;
-    char *copy = arena_bytes(arena, text.size + 2 * (size_t)strange);
-    uint32_t size = 0;
-    for (uint32_t i = 0; i < text.size; i++) {
-        unsigned char c = (unsigned char)text.data[i];
-        if (fits_header(c)) {
-            copy[size++] = (char)c;
-            continue;
-        }
-        copy[size++] = '%';
-        copy[size++] = digits[c >> 4];
-        copy[size++] = digits[c & 15];
-    }
-    return (struct text){copy, size};
+    size_t size = 3 * (size_t)text.size + 1;
+    char *copy = arena_bytes(arena, size);
+    size = percent_encode(text, PERCENT_KEEP_VISIBLE, copy, size);
+    return (struct text){copy, (uint32_t)size};
 }

@@ -22,7 +22,7 @@ struct text agent_output(struct text json, struct arena *arena);
 struct text agent_output_truncated(size_t bytes, struct arena *arena);
 
 /* A key that may stand in an HTTP header: all but visible ASCII, and '%', becomes %XX. New in the
- * arena, or the text itself. Different keys stay different. */
+ * arena. Different keys stay different. */
 struct text agent_header_text(struct text text, struct arena *arena);
 
 #endif

@@ -2,8 +2,9 @@
 /* See sim_plan.h. */
 #include "services/agent/kinds/sim_plan.h"
 
+#include "base/numbers.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -18,24 +19,21 @@ const char *sim_outcome_name(enum sim_outcome outcome)
     return (unsigned)outcome < SIM_OUTCOME_COUNT ? outcome_names[outcome] : "?";
 }
 
-/* A number of milliseconds at *at, which moves behind it. */
-static bool read_ms(const char **at, double *ret_ms)
+/* A number of milliseconds at the front of *rest, which then begins behind it. */
+static bool read_ms(struct text *rest, double *ret_ms)
 {
-    char *end;
-    double ms = strtod(*at, &end);
-    if (end == *at || !(ms >= 0) || ms > LATENCY_MS_MAX)
+    double ms;
+    if (!number_take_real(rest, &ms) || !(ms >= 0) || ms > LATENCY_MS_MAX)
         return false;
-    *at = end;
     *ret_ms = ms;
     return true;
 }
 
-static bool skip(const char **at, const char *prefix)
+static bool skip(struct text *rest, struct text prefix)
 {
-    size_t size = strlen(prefix);
-    if (strncmp(*at, prefix, size) != 0)
+    if (rest->size < prefix.size || memcmp(rest->data, prefix.data, prefix.size) != 0)
         return false;
-    *at += size;
+    *rest = text_from(*rest, prefix.size);
     return true;
 }
 
@@ -43,17 +41,17 @@ enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_lat
                                    struct error *ret_error)
 {
     struct sim_latency latency = {.kind = SIM_LATENCY_FIXED};
-    const char *at = text;
-    if (skip(&at, "normal:"))
+    struct text rest = text_of(text);
+    if (skip(&rest, TEXT("normal:")))
         latency.kind = SIM_LATENCY_NORMAL;
-    else if (skip(&at, "exp:"))
+    else if (skip(&rest, TEXT("exp:")))
         latency.kind = SIM_LATENCY_EXPONENTIAL;
     else
-        (void)skip(&at, "fixed:");
-    bool fine = read_ms(&at, &latency.mean_ms);
+        (void)skip(&rest, TEXT("fixed:"));
+    bool fine = read_ms(&rest, &latency.mean_ms);
     if (fine && latency.kind == SIM_LATENCY_NORMAL)
-        fine = skip(&at, ":") && read_ms(&at, &latency.deviation_ms);
-    if (!fine || *at != '\0')
+        fine = skip(&rest, TEXT(":")) && read_ms(&rest, &latency.deviation_ms);
+    if (!fine || rest.size > 0)
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "agent.sim.latency.ms: %.64s is none of 5, normal:20:5 (mean, deviation), "
                          "exp:10 (mean)",

@@ -96,7 +96,8 @@ Test(workflow_lint, extensions)
           "4:46: error: MaxExtensionSeconds must be a number of seconds from 0 to 31622400, not "
           "-1\n"},
          {HEAD "  - {Name: A, Agent: x, MaxExtension: 5}\n",
-          "4:25: error: MaxExtension is an unknown field of a step\n"},
+          "4:25: error: MaxExtension is an unknown field of a step, did you mean "
+          "MaxExtensionSeconds?\n"},
          {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U, MaxExtensionSeconds: soon}}\n",
           "4:70: error: MaxExtensionSeconds must be a number of seconds, not a text (soon)\n"},
          {"Name: w\nVersion: 1\nTimeoutSeconds: 100\nSteps:\n"

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# What everything stands on: names, numbers, percent-encoding, suggestions.
+
+reeve_test(base
+    SOURCES
+        names_test.c
+        numbers_test.c
+        percent_test.c
+        suggest_test.c
+    LIBS reeve-base)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/limits.h"
+#include "base/names.h"
+
+#include <criterion/criterion.h>
+
+Test(names, accepts_letters_digits_dots_underscores_and_hyphens)
+{
+    static const char *const valid[] = {"a", "Reserve-Stock_2.0", ".", "-", "Z9"};
+    for (size_t i = 0; i < sizeof(valid) / sizeof(valid[0]); i++)
+        cr_expect(name_valid(text_of(valid[i])), "%s", valid[i]);
+}
+
+Test(names, rejects_every_other_byte)
+{
+    for (int c = 0; c < 256; c++) {
+        char name[] = {'a', (char)c};
+        bool valid = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '.' || c == '_' || c == '-';
+        cr_expect_eq(name_valid((struct text){name, 2}), valid, "byte %d", c);
+    }
+}
+
+Test(names, limits_their_length)
+{
+    char name[NAME_BYTES_MAX + 1];
+    memset(name, 'n', sizeof(name));
+    cr_expect_not(name_valid((struct text){name, 0}));
+    cr_expect(name_valid((struct text){name, NAME_BYTES_MAX}));
+    cr_expect_not(name_valid((struct text){name, NAME_BYTES_MAX + 1}));
+    cr_expect(name_characters_valid((struct text){name, NAME_BYTES_MAX + 1}));
+    cr_expect(name_characters_valid((struct text){name, 0}));
+}
