@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README's table of Kafka rights, taken at its word: a broker that refuses all that is not granted,
-a user for each row with exactly the rights of that row, and every service at work with its own."""
+"""The table of rights in docs/operate/kafka.md: on a broker that refuses what is not granted, a user
+for each row has exactly the rights of that row, and every service works as its own user."""
 
 import contextlib
 import json
@@ -61,8 +61,8 @@ WORKFLOWS = (
 
 
 def table():
-    """{how the row begins: {column: cell}} of the table below "**Access.**"."""
-    text = (paths.ROOT / "README.md").read_text(encoding="utf-8").split("**Access.**")[1]
+    """{how the row begins: {column: cell}} of the table below "## Rights"."""
+    text = (paths.ROOT / "docs/operate/kafka.md").read_text(encoding="utf-8").split("## Rights")[1]
     lines = [[cell.strip() for cell in line.strip("|").split("|")]
              for line in re.search(r"(?m)(^\|.*\n)+", text).group(0).splitlines()]
     columns = lines[0]

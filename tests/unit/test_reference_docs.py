@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/reference/ shows what the program has: its configuration, its commands, its metrics.
+
+    REEVE_BUILD_DIR=build/dev python3 tests/unit/test_reference_docs.py --write
+
+What stands between `<!-- config -->` or `<!-- cli -->` and `<!-- end -->` is made here.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
+REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
+FOLDER = ROOT / "docs" / "reference"
+MADE = {"config": ("configuration.md", ("config", "--docs")),
+        "cli": ("cli.md", ("help", "--markdown"))}
+
+
+def made(name, page):
+    """The page with its block as the program prints it today."""
+    text = subprocess.run([REEVE, *MADE[name][1]], capture_output=True, text=True, check=True,
+                          timeout=60).stdout
+    block = re.compile(rf"<!-- {name} -->\n.*?<!-- end -->", re.DOTALL)
+    return block.sub(lambda _: f"<!-- {name} -->\n{text}<!-- end -->", page)
+
+
+class ReferenceDocsTest(unittest.TestCase):
+    def check(self, name):
+        page = (FOLDER / MADE[name][0]).read_text(encoding="utf-8")
+        self.assertIn(f"<!-- {name} -->", page)
+        self.assertEqual(page, made(name, page), "run this file with --write")
+
+    def test_configuration_is_that_of_the_program(self):
+        self.check("config")
+
+    def test_commands_are_those_of_the_program(self):
+        self.check("cli")
+
+    def test_metrics_are_those_of_the_sources(self):
+        page = (FOLDER / "metrics.md").read_text(encoding="utf-8")
+        named = set()
+        for folder in ("platform", "kafka", "replica", "leader", "services"):
+            for path in (ROOT / folder).rglob("*.c"):
+                named |= set(re.findall(r'"(reeve_[a-z_]+)"', path.read_text(encoding="utf-8")))
+        shown = set(re.findall(r"`(reeve_[a-z_]+)", page)) - {"reeve_process_"}
+        self.assertEqual(sorted(shown - named), [], "in the page only")
+        missing = {name for name in named - shown if not name.startswith("reeve_process_")}
+        self.assertEqual(sorted(missing), [], "in the sources only")
+
+
+def write():
+    for name, (file, _) in MADE.items():
+        page = FOLDER / file
+        page.write_text(made(name, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        write()
+    else:
+        unittest.main()
