@@ -7,8 +7,6 @@ static void on_ready(void *ctx)
     session->ready = true;
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_ready};
-
 static bool is_ready(void *ctx)
 {
     const struct cli_session *session = ctx;
@@ -29,8 +27,7 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
     if (class != ERROR_OK)
         return class;
     session->metrics = session->context.metrics = metrics_new();
-    class =
-        cluster_open(&session->context, flags, &cluster_ops, session, &session->cluster, ret_error);
+    class = cluster_open(&session->context, flags, on_ready, session, &session->cluster, ret_error);
     if (class == ERROR_OK &&
         !cli_session_wait(session, is_ready, session, config_ms(cli->config, "start.timeout.ms")))
         class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",

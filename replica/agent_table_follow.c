@@ -7,17 +7,12 @@
 
 enum { REOPEN_MS = 5000 };
 
-static struct loop *loop_of(const struct agent_table *table)
-{
-    return table->cluster->service->loop;
-}
-
 /* The timer is at the next lapse, or earlier; also the one after which the topic is opened
  * again. */
 static void look_again_at(struct agent_table *table, int64_t due_ms)
 {
     if (!loop_timer_armed(&table->timer) || due_ms < table->timer.due_ms)
-        loop_timer_set(loop_of(table), &table->timer, due_ms);
+        loop_timer_set(cluster_loop(table->cluster), &table->timer, due_ms);
 }
 
 /* It may have been on its way for long: a time in the past says less than one to come. */
@@ -143,7 +138,7 @@ void agent_table_unfollow(struct agent_table *table)
     if (table->cluster == NULL)
         return;
     broker_reader_close(table->reader);
-    loop_timer_cancel(loop_of(table), &table->timer);
+    loop_timer_cancel(cluster_loop(table->cluster), &table->timer);
     heap_arena_deinit(&table->heap);
     table->cluster = NULL;
 }

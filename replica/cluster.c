@@ -2,9 +2,7 @@
 #include "replica/cluster.h"
 
 #include "kafka/client.h"
-#include "platform/failpoint.h"
 #include "platform/logger.h"
-#include "replica/follower.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -58,16 +56,11 @@ struct cluster_private {
 
 /* ---- side topics ---- */
 
-static struct loop *loop_of(const struct side_topic *side)
-{
-    return side->cluster->service->loop;
-}
-
 static void answer_waiters(struct side_topic *side)
 {
     struct waiter *waiter;
     struct waiter *next;
-    int64_t now = loop_now_ms(loop_of(side));
+    int64_t now = loop_now_ms(cluster_loop(side->cluster));
     DL_FOREACH_SAFE(side->waiters, waiter, next) {
         bool fresh = waiter->high >= 0 && side->position >= waiter->high;
         if (!fresh && now < waiter->deadline_ms)
@@ -107,7 +100,7 @@ static void side_error(void *ctx, const struct error *error)
         return;
     broker_reader_close(side->reader);
     side->reader = NULL;
-    loop_timer_after(loop_of(side), &side->timer, REOPEN_MS);
+    loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
 }
 
 static const struct broker_reader_ops side_ops = {side_record, side_end, side_error};
@@ -147,7 +140,7 @@ static void side_close(struct side_topic *side)
         return;
     broker_reader_close(side->reader);
     side->reader = NULL;
-    loop_timer_cancel(loop_of(side), &side->timer);
+    loop_timer_cancel(cluster_loop(side->cluster), &side->timer);
     DL_FOREACH_SAFE(side->waiters, waiter, next)
         free(waiter);
     side->waiters = NULL;
@@ -190,12 +183,12 @@ static void side_refresh(struct side_topic *side, void (*done)(void *ctx, bool f
                               .ctx = ctx,
                               .high = -1,
                               .query = side->query + 1,
-                              .deadline_ms = loop_now_ms(loop_of(side)) + REFRESH_MS};
+                              .deadline_ms = loop_now_ms(cluster_loop(side->cluster)) + REFRESH_MS};
     DL_APPEND(side->waiters, waiter);
     if (!side->asking)
         ask_for_end(side);
     if (!loop_timer_armed(&side->timer))
-        loop_timer_after(loop_of(side), &side->timer, REOPEN_MS);
+        loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
 }
 
 void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
@@ -220,7 +213,7 @@ static void ready_when_all_is_read(struct cluster *cluster)
         (private->follows_workflows && !private->workflows.ended))
         return;
     cluster->ready = true;
-    cluster->ops->ready(cluster->ctx);
+    cluster->on_ready(cluster->ctx);
 }
 
 static void schema_record(struct cluster *cluster, const struct broker_record *record)
@@ -366,18 +359,23 @@ static enum error_class check_topics(struct cluster *cluster, struct error *ret_
 }
 
 enum error_class cluster_open(struct service_context *service, unsigned flags,
-                              const struct cluster_ops *ops, void *ctx,
-                              struct cluster **ret_cluster, struct error *ret_error)
+                              cluster_ready on_ready, void *ctx, struct cluster **ret_cluster,
+                              struct error *ret_error)
 {
     struct broker *broker = NULL;
     enum error_class class = connect_broker(service, flags, &broker, ret_error);
     return class != ERROR_OK
                ? class
-               : cluster_open_on(service, broker, flags, ops, ctx, ret_cluster, ret_error);
+               : cluster_open_on(service, broker, flags, on_ready, ctx, ret_cluster, ret_error);
+}
+
+static bool broker_in_trouble(const void *ctx, char *ret_reason, size_t reason_size)
+{
+    return broker_trouble(ctx, ret_reason, reason_size);
 }
 
 enum error_class cluster_open_on(struct service_context *service, struct broker *broker,
-                                 unsigned flags, const struct cluster_ops *ops, void *ctx,
+                                 unsigned flags, cluster_ready on_ready, void *ctx,
                                  struct cluster **ret_cluster, struct error *ret_error)
 {
     struct cluster *cluster = calloc(1, sizeof(*cluster));
@@ -386,8 +384,11 @@ enum error_class cluster_open_on(struct service_context *service, struct broker 
     assert(cluster->private != NULL);
     cluster->service = service;
     cluster->broker = broker;
-    service->broker = broker;
-    cluster->ops = ops;
+    if (service->in_trouble == NULL) { /* the auditor opens a second cluster */
+        service->in_trouble = broker_in_trouble;
+        service->in_trouble_ctx = broker;
+    }
+    cluster->on_ready = on_ready;
     cluster->ctx = ctx;
     cluster->codec = codec_new();
     heap_arena_init(&cluster->scratch, 64 * 1024);
@@ -418,7 +419,10 @@ void cluster_close(struct cluster *cluster)
     cluster->private->closing = true;
     side_close(&cluster->private->schemas);
     side_close(&cluster->private->workflows);
-    cluster->service->broker = NULL;
+    if (cluster->service->in_trouble_ctx == cluster->broker) {
+        cluster->service->in_trouble = NULL;
+        cluster->service->in_trouble_ctx = NULL;
+    }
     broker_free(cluster->broker);
     workflow_registry_free(cluster->workflows);
     codec_free(cluster->codec);

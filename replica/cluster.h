@@ -22,13 +22,9 @@ enum {
     CLUSTER_READS_AT_LEISURE = 2
 };
 
-struct cluster;
-
-struct cluster_ops {
-    /* Schemas are published and read to their end, workflows too: the service may begin. Called
-     * once. */
-    void (*ready)(void *ctx);
-};
+/* Called once: schemas are published and read to their end, and so are workflows if they are
+ * followed. The service may begin. */
+typedef void (*cluster_ready)(void *ctx);
 
 struct cluster {
     struct service_context *service; /* borrowed; config, loop, clock, metrics, http */
@@ -39,20 +35,25 @@ struct cluster {
     int32_t partition_count;             /* N of commands and events */
     bool ready;
     struct heap_arena scratch; /* reset by whoever handles a callback, at its start */
-    const struct cluster_ops *ops;
+    cluster_ready on_ready;
     void *ctx;
     struct cluster_private *private;
 };
 
+static inline struct loop *cluster_loop(const struct cluster *cluster)
+{
+    return cluster->service->loop;
+}
+
 /* New. RETRY "BrokerUnavailable" when nothing answers in start.timeout.ms, REJECT "TopicsMissing"
  * with what to do. */
 enum error_class cluster_open(struct service_context *service, unsigned flags,
-                              const struct cluster_ops *ops, void *ctx,
-                              struct cluster **ret_cluster, struct error *ret_error);
+                              cluster_ready on_ready, void *ctx, struct cluster **ret_cluster,
+                              struct error *ret_error);
 /* The same over a broker that is there already (stolen, also on failure): for tests and the
  * simulation. */
 enum error_class cluster_open_on(struct service_context *service, struct broker *broker,
-                                 unsigned flags, const struct cluster_ops *ops, void *ctx,
+                                 unsigned flags, cluster_ready on_ready, void *ctx,
                                  struct cluster **ret_cluster, struct error *ret_error);
 void cluster_close(struct cluster *cluster);
 

@@ -19,11 +19,6 @@ enum {
 
 static void look_for_room(struct follower *follower);
 
-static struct loop *loop_of(struct follower *follower)
-{
-    return follower->cluster->service->loop;
-}
-
 void follower_close_reader(struct follower *follower)
 {
     broker_reader_close(follower->reader);
@@ -45,20 +40,20 @@ void follower_check_later(struct follower *follower, int64_t delay_ms)
 {
     follower_close_reader(follower);
     follower->phase = PHASE_WAITING;
-    loop_timer_after(loop_of(follower), &follower->timer, delay_ms);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, delay_ms);
 }
 
 void follower_stop(struct follower *follower, const struct error *error)
 {
     follower_close_reader(follower);
-    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     bool news = strcmp(follower->stop.message, error->message) != 0;
     follower->stop = *error;
     follower->phase = PHASE_STOPPED;
     follower->recheck_ms = follower->recheck_ms == 0 ? RECHECK_MS : follower->recheck_ms * 2;
     if (follower->recheck_ms > RECHECK_MS_MAX)
         follower->recheck_ms = RECHECK_MS_MAX;
-    loop_timer_after(loop_of(follower), &follower->timer, follower->recheck_ms);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, follower->recheck_ms);
     if (news) {
         log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
                   LOG_I64("partition", follower->partition), LOG_ERR(error));
@@ -100,7 +95,7 @@ static void fail(struct follower *follower, const struct error *error)
 static bool commit(struct follower *follower)
 {
     struct error error;
-    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     FAILPOINT("follower.commit");
     if (view_commit(follower->view, follower->bulk, &error) == ERROR_OK) {
         view_tidy(follower->view);
@@ -201,11 +196,11 @@ static void pause_folding(struct follower *follower, int64_t offset)
     if (view_dirty(follower->view) > 0 && !commit(follower))
         return;
     follower_close_reader(follower);
-    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     if (follower->high <= offset)
         follower->high = offset + 1;
     follower->phase = PHASE_PAUSED;
-    loop_timer_after(loop_of(follower), &follower->timer, ROOM_MS);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, ROOM_MS);
     if (follower->ops->paused != NULL)
         follower->ops->paused(follower->ctx);
 }
@@ -217,7 +212,7 @@ static void look_for_room(struct follower *follower)
         return;
     }
     follower_ask_offsets(follower); /* the lag grows, and should be seen to */
-    loop_timer_after(loop_of(follower), &follower->timer, ROOM_MS);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, ROOM_MS);
 }
 
 static void fold_record(void *ctx, const struct broker_record *record)
@@ -258,7 +253,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
         return;
     }
     if (!loop_timer_armed(&follower->commit_timer))
-        loop_timer_after(loop_of(follower), &follower->commit_timer, COMMIT_DELAY_MS);
+        loop_timer_after(cluster_loop(follower->cluster), &follower->commit_timer, COMMIT_DELAY_MS);
 }
 
 static void fold_end(void *ctx, int64_t next_offset)
@@ -288,7 +283,7 @@ void follower_run(struct follower *follower, int64_t until)
     assert(follower->phase == PHASE_CHECKED || follower->phase == PHASE_SCHEMAS ||
            follower->phase == PHASE_PAUSED);
     assert(follower->reader == NULL);
-    loop_timer_cancel(loop_of(follower), &follower->timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     follower->until = until;
     follower->live = follower->at_end = false;
     follower->phase = PHASE_FOLDING;
@@ -327,7 +322,7 @@ bool follower_is_folding(const struct follower *follower)
 void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
 {
     struct error error;
-    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     if (drop) {
         if (!follower_drop_store(follower, "StoreDamaged", "the store is damaged"))
             return;
@@ -369,7 +364,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
         cluster_alert(cluster, partition, "StoreDamaged",
                       "the store was damaged: it is dropped and folded again");
     /* Not from inside this call: the caller has no pointer yet. */
-    loop_timer_after(loop_of(follower), &follower->timer, 0);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, 0);
     *ret_follower = follower;
     return ERROR_OK;
 }
@@ -379,8 +374,8 @@ void follower_free(struct follower *follower)
     if (follower == NULL)
         return;
     follower_close_reader(follower);
-    loop_timer_cancel(loop_of(follower), &follower->timer);
-    loop_timer_cancel(loop_of(follower), &follower->commit_timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
+    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     view_close(follower->view);
     follower->view = NULL;
     follower->freed = true;

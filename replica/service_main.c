@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct run {
-    struct service_context context; /* first: service_drained and service_fail find the rest */
+struct service_process {
+    struct service_context context;
     const struct service *service;
     void *state;
     bool started;
@@ -30,16 +30,18 @@ struct run {
 
 static bool is_ready(void *ctx, char *ret_reason, size_t reason_size)
 {
-    struct run *run = ctx;
-    if (!run->started) {
+    struct service_process *process = ctx;
+    if (!process->started) {
         snprintf(ret_reason, reason_size, "starting");
         return false;
     }
-    if (disk_guard_trouble(run->context.disk, ret_reason, reason_size))
+    if (disk_guard_trouble(process->context.disk, ret_reason, reason_size))
         return false;
-    if (run->context.broker != NULL && broker_trouble(run->context.broker, ret_reason, reason_size))
+    if (process->context.in_trouble != NULL &&
+        process->context.in_trouble(process->context.in_trouble_ctx, ret_reason, reason_size))
         return false;
-    return run->service->ready == NULL || run->service->ready(run->state, ret_reason, reason_size);
+    return process->service->ready == NULL ||
+           process->service->ready(process->state, ret_reason, reason_size);
 }
 
 static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -52,43 +54,39 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
 
 static void on_signal(struct loop *loop, int signal, void *userdata)
 {
-    struct run *run = userdata;
+    struct service_process *process = userdata;
     const char *name = signal == SIGTERM ? "SIGTERM" : "SIGINT";
-    if (run->draining) {
+    if (process->draining) {
         log_warning("second signal, leaving at once", LOG_STR("signal", name));
         loop_stop(loop);
         return;
     }
     log_info("draining", LOG_STR("signal", name));
-    run->draining = true;
-    http_server_drain(run->context.http);
-    loop_timer_after(loop, &run->deadline, config_ms(run->context.config, "drain.timeout.ms"));
-    if (run->service->drain != NULL)
-        run->service->drain(run->state);
+    process->draining = true;
+    http_server_drain(process->context.http);
+    loop_timer_after(loop, &process->deadline,
+                     config_ms(process->context.config, "drain.timeout.ms"));
+    if (process->service->drain != NULL)
+        process->service->drain(process->state);
     else
         loop_stop(loop);
 }
 
-static struct run *run_of(struct service_context *context)
-{
-    return (struct run *)(context->whole != NULL ? context->whole : context);
-}
-
 void service_drained(struct service_context *context)
 {
-    struct run *run = run_of(context);
-    assert(run->draining || run->failure.class != ERROR_OK);
-    loop_stop(run->context.loop);
+    struct service_process *process = context->process;
+    assert(process->draining || process->failure.class != ERROR_OK);
+    loop_stop(process->context.loop);
 }
 
 void service_fail(struct service_context *context, const struct error *error)
 {
-    struct run *run = run_of(context);
+    struct service_process *process = context->process;
     assert(error->class != ERROR_OK);
     log_error("cannot go on", LOG_ERR(error));
-    if (run->failure.class == ERROR_OK)
-        run->failure = *error;
-    loop_stop(run->context.loop);
+    if (process->failure.class == ERROR_OK)
+        process->failure = *error;
+    loop_stop(process->context.loop);
 }
 
 /* ---- building it up ---- */
@@ -124,101 +122,102 @@ static const char *format_name(int index)
     return log_format_name((enum log_format)index);
 }
 
-static void open_log(const struct run *run)
+static void open_log(const struct service_process *process)
 {
-    const struct config *config = run->context.config;
+    const struct config *config = process->context.config;
     int level = choice_index(config_string(config, "log.level"), level_name, LOG_LEVEL_COUNT);
     int format = choice_index(config_string(config, "log.format"), format_name, LOG_FORMAT_COUNT);
-    log_setup((enum log_level)level, (enum log_format)format, run->context.name,
-              run->context.instance_id);
+    log_setup((enum log_level)level, (enum log_format)format, process->context.name,
+              process->context.instance_id);
 }
 
-static enum error_class open_data_dir(struct run *run, struct error *ret_error)
+static enum error_class open_data_dir(struct service_process *process, struct error *ret_error)
 {
-    const char *set = config_string(run->context.config, "data.dir");
-    int size = set[0] != '\0' ? snprintf(run->data_dir, sizeof(run->data_dir), "%s", set)
-                              : snprintf(run->data_dir, sizeof(run->data_dir), "reeve-data/%s",
-                                         run->service->name);
-    int file_size =
-        snprintf(run->port_file, sizeof(run->port_file), "%.*s/http.port", size, run->data_dir);
-    if (file_size < 0 || (size_t)file_size >= sizeof(run->port_file))
+    const char *set = config_string(process->context.config, "data.dir");
+    int size = set[0] != '\0' ? snprintf(process->data_dir, sizeof(process->data_dir), "%s", set)
+                              : snprintf(process->data_dir, sizeof(process->data_dir),
+                                         "reeve-data/%s", process->service->name);
+    int file_size = snprintf(process->port_file, sizeof(process->port_file), "%.*s/http.port", size,
+                             process->data_dir);
+    if (file_size < 0 || (size_t)file_size >= sizeof(process->port_file))
         return error_set(ret_error, ERROR_REJECT, "Config", "data.dir is too long");
-    run->context.data_dir = run->data_dir;
-    enum error_class class = files_make_dirs(run->data_dir, ret_error);
-    return class == ERROR_OK ? files_lock(run->data_dir, &run->lock, ret_error) : class;
+    process->context.data_dir = process->data_dir;
+    enum error_class class = files_make_dirs(process->data_dir, ret_error);
+    return class == ERROR_OK ? files_lock(process->data_dir, &process->lock, ret_error) : class;
 }
 
-static enum error_class open_http(struct run *run, struct error *ret_error)
+static enum error_class open_http(struct service_process *process, struct error *ret_error)
 {
     char port[16];
     struct http_server_options options = {
-        .host = config_string(run->context.config, "http.host"),
-        .port = (uint16_t)config_int(run->context.config, "http.port"),
-        .metrics = run->context.metrics,
+        .host = config_string(process->context.config, "http.host"),
+        .port = (uint16_t)config_int(process->context.config, "http.port"),
+        .metrics = process->context.metrics,
         .ready = is_ready,
-        .ctx = run,
+        .ctx = process,
     };
-    unlink(run->port_file); /* of an earlier process: nobody must take it for ours */
+    unlink(process->port_file); /* of an earlier process: nobody must take it for ours */
     enum error_class class =
-        http_server_new(run->context.loop, &options, &run->context.http, ret_error);
+        http_server_new(process->context.loop, &options, &process->context.http, ret_error);
     if (class != ERROR_OK)
         return class;
-    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(run->context.http));
-    return files_write_atomic(run->port_file, text_of(port), ret_error);
+    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(process->context.http));
+    return files_write_atomic(process->port_file, text_of(port), ret_error);
 }
 
-static void watch_disk(struct run *run)
+static void watch_disk(struct service_process *process)
 {
     struct disk_guard_options options = {
-        .path = run->data_dir,
-        .min_bytes = config_int(run->context.config, "disk.free.min.mb") << 20};
-    if (run->service->has_stores)
-        run->context.disk = disk_guard_new(run->context.loop, run->context.metrics, &options);
+        .path = process->data_dir,
+        .min_bytes = config_int(process->context.config, "disk.free.min.mb") << 20};
+    if (process->service->has_stores)
+        process->context.disk =
+            disk_guard_new(process->context.loop, process->context.metrics, &options);
 }
 
 /* Signals before all else: whatever starts a thread afterwards passes on the mask. */
-static enum error_class build(struct run *run, struct error *ret_error)
+static enum error_class build(struct service_process *process, struct error *ret_error)
 {
-    enum error_class class = loop_new(run->context.clock, &run->context.loop, ret_error);
+    enum error_class class = loop_new(process->context.clock, &process->context.loop, ret_error);
     if (class == ERROR_OK)
-        class = loop_on_signals(run->context.loop, on_signal, run, ret_error);
+        class = loop_on_signals(process->context.loop, on_signal, process, ret_error);
     if (class == ERROR_OK)
-        class = open_data_dir(run, ret_error);
+        class = open_data_dir(process, ret_error);
     if (class != ERROR_OK)
         return class;
-    loop_timer_init(&run->deadline, on_deadline, run);
-    run->context.metrics = metrics_new();
-    metrics_add_process(run->context.metrics);
-    watch_disk(run);
-    return open_http(run, ret_error);
+    loop_timer_init(&process->deadline, on_deadline, process);
+    process->context.metrics = metrics_new();
+    metrics_add_process(process->context.metrics);
+    watch_disk(process);
+    return open_http(process, ret_error);
 }
 
-static void tear_down(struct run *run)
+static void tear_down(struct service_process *process)
 {
-    if (run->context.http != NULL)
-        unlink(run->port_file);
-    http_server_free(run->context.http);
-    disk_guard_free(run->context.disk);
-    metrics_free(run->context.metrics);
-    loop_free(run->context.loop);
-    files_unlock(run->lock);
+    if (process->context.http != NULL)
+        unlink(process->port_file);
+    http_server_free(process->context.http);
+    disk_guard_free(process->context.disk);
+    metrics_free(process->context.metrics);
+    loop_free(process->context.loop);
+    files_unlock(process->lock);
 }
 
-static enum error_class run_service(struct run *run, struct error *ret_error)
+static enum error_class run_service(struct service_process *process, struct error *ret_error)
 {
-    enum error_class class = build(run, ret_error);
+    enum error_class class = build(process, ret_error);
     if (class != ERROR_OK)
         return class;
-    log_info("starting", LOG_STR("data_dir", run->data_dir),
-             LOG_STR("http", http_server_url(run->context.http)), LOG_I64("pid", getpid()));
-    class = run->service->start(&run->context, &run->state, ret_error);
+    log_info("starting", LOG_STR("data_dir", process->data_dir),
+             LOG_STR("http", http_server_url(process->context.http)), LOG_I64("pid", getpid()));
+    class = process->service->start(&process->context, &process->state, ret_error);
     if (class != ERROR_OK)
         return class;
-    run->started = true;
-    loop_run(run->context.loop);
-    loop_timer_cancel(run->context.loop, &run->deadline);
-    if (run->service->stop != NULL)
-        run->service->stop(run->state);
+    process->started = true;
+    loop_run(process->context.loop);
+    loop_timer_cancel(process->context.loop, &process->deadline);
+    if (process->service->stop != NULL)
+        process->service->stop(process->state);
     log_info("stopped");
     return ERROR_OK;
 }
@@ -261,24 +260,24 @@ int service_main(const struct service *service, int argc, char *const argv[])
         return EXIT_CODE_OK;
     }
     struct error error = {0};
-    struct run run = {.service = service, .lock = -1};
-    run.context = (struct service_context){
-        .name = service->name, .clock = clock_real(), .config = config_new()};
-    if (config_load(run.context.config, argc, argv, environ, &error) != ERROR_OK ||
-        check_name(run.context.config, &error) != ERROR_OK) {
+    struct service_process process = {.service = service, .lock = -1};
+    process.context = (struct service_context){
+        .name = service->name, .process = &process, .clock = clock_real(), .config = config_new()};
+    if (config_load(process.context.config, argc, argv, environ, &error) != ERROR_OK ||
+        check_name(process.context.config, &error) != ERROR_OK) {
         fprintf(stderr, "reeve run %s: %s\n", service->name, error.message);
-        config_free(run.context.config);
+        config_free(process.context.config);
         return exit_code_of(&error);
     }
-    run.context.instance_id = config_string(run.context.config, "instance.id");
-    open_log(&run);
+    process.context.instance_id = config_string(process.context.config, "instance.id");
+    open_log(&process);
     raise_descriptor_limit();
-    if (run_service(&run, &error) != ERROR_OK)
+    if (run_service(&process, &error) != ERROR_OK)
         log_error("cannot start", LOG_ERR(&error));
     else
-        error = run.failure;
-    tear_down(&run);
+        error = process.failure;
+    tear_down(&process);
     log_setup(log_get_level(), LOG_FORMAT_AUTO, NULL, NULL); /* the names go with the config */
-    config_free(run.context.config);
+    config_free(process.context.config);
     return exit_code_of(&error);
 }

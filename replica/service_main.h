@@ -14,7 +14,6 @@
 #define REPLICA_SERVICE_MAIN_H
 
 #include "base/error.h"
-#include "kafka/broker.h"
 #include "platform/clock.h"
 #include "platform/config/config.h"
 #include "platform/disk_guard.h"
@@ -26,11 +25,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All borrowed, valid from start to the end of stop. */
+struct service_process; /* what service_main() keeps of this process */
+
+/* All borrowed, valid from start to the end of stop. A part of a service may use a copy with a
+ * configuration of its own. */
 struct service_context {
     const char *name;
-    /* Of a copy that a part of the service has, with a configuration of its own; NULL = no copy. */
-    struct service_context *whole;
+    struct service_process *process; /* NULL in a command or a test, which have no service_main() */
     const char *instance_id;
     const char *data_dir; /* exists, is locked by this process */
     const struct clock *clock;
@@ -38,9 +39,11 @@ struct service_context {
     struct loop *loop;
     struct metrics *metrics;
     struct http_server *http;
-    struct disk_guard *disk; /* NULL: nobody looks at the free space */
-    /* While it is in trouble readyz says no. Set and unset with the cluster; NULL: none yet. */
-    const struct broker *broker;
+    struct disk_guard *disk; /* NULL: the free space is not watched */
+    /* While this returns true, readyz answers 503 with the reason. The cluster sets it while it is
+     * open; NULL: there is none yet. */
+    bool (*in_trouble)(const void *ctx, char *ret_reason, size_t reason_size);
+    const void *in_trouble_ctx;
 };
 
 struct service {

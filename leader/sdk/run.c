@@ -137,8 +137,6 @@ static void on_ready(void *ctx)
         service_fail(candidate->service, &error);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_ready};
-
 static void free_candidate(struct reeve_leader *candidate)
 {
     loop_wakeup_close(&candidate->ended);
@@ -167,7 +165,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     if (class == ERROR_OK) /* a contradiction ends the process now, not when the broker answers */
         class = leader_configure(context->config, &candidate->options, ret_error);
     if (class == ERROR_OK)
-        class = cluster_open(context, 0, &cluster_ops, candidate, &candidate->cluster, ret_error);
+        class = cluster_open(context, 0, on_ready, candidate, &candidate->cluster, ret_error);
     if (class != ERROR_OK) {
         free_candidate(candidate);
         return class;

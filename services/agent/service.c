@@ -60,7 +60,6 @@ static enum error_class add_part(struct parts *parts, const char *name, struct e
     const struct agent_ops *ops = arg_ops;
     part->of = parts;
     part->context = *parts->context;
-    part->context.whole = parts->context;
     if (name[0] != '\0') {
         part->config = config_scoped(parts->context->config, name);
         part->context.config = part->config;

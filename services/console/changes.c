@@ -54,11 +54,6 @@ struct changes {
     struct heap_arena heap;
 };
 
-static struct loop *loop_of(const struct changes *changes)
-{
-    return changes->cluster->service->loop;
-}
-
 static struct change *change_at(const struct changes *changes, uint64_t number)
 {
     assert(number >= changes->first && number < changes->next);
@@ -239,7 +234,7 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
     while (changes->bytes > CHANGES_BYTES_MAX)
         forget_first(changes);
     if (changes->watchers != NULL)
-        loop_defer(loop_of(changes), &changes->work);
+        loop_defer(cluster_loop(changes->cluster), &changes->work);
 }
 
 /* ---- who asks ---- */
@@ -284,9 +279,9 @@ void changes_serve(struct changes *changes, struct http_exchange *exchange)
     bool known = cursor == NULL || read_cursor(changes, cursor, &asked.looked);
     if (!may_wait(changes, exchange) || !read_filters(exchange, &asked))
         return;
-    changes->watched_ms = loop_now_ms(loop_of(changes));
+    changes->watched_ms = loop_now_ms(cluster_loop(changes->cluster));
     if (!is_watched(changes))
-        loop_timer_after(loop_of(changes), &changes->timer, TICK_MS);
+        loop_timer_after(cluster_loop(changes->cluster), &changes->timer, TICK_MS);
     if (cursor == NULL || !known) {
         answer(changes, exchange, json_array(), changes->next, !known);
         return;
@@ -335,8 +330,8 @@ void changes_free(struct changes *changes)
     if (changes == NULL)
         return;
     changes_drain(changes);
-    loop_defer_cancel(loop_of(changes), &changes->work);
-    loop_timer_cancel(loop_of(changes), &changes->timer);
+    loop_defer_cancel(cluster_loop(changes->cluster), &changes->work);
+    loop_timer_cancel(cluster_loop(changes->cluster), &changes->timer);
     forget_all(changes);
     heap_arena_deinit(&changes->heap);
     free(changes->ring);

@@ -70,8 +70,6 @@ static void on_cluster_ready(void *ctx)
     console->owners = owners_new(console->cluster, console->partitions, console->alerts);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
-
 bool console_is_open(struct console *console, struct http_exchange *exchange)
 {
     if (console->owners != NULL)
@@ -140,9 +138,9 @@ static enum error_class open_cluster(struct console *console, struct broker *bro
                                      struct error *ret_error)
 {
     if (broker == NULL)
-        return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops, console,
+        return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready, console,
                             &console->cluster, ret_error);
-    return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops,
+    return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
                            console, &console->cluster, ret_error);
 }
 

@@ -51,11 +51,6 @@ const char *owner_state_name(enum owner_state state)
     return state_names[state];
 }
 
-static struct loop *loop_of(const struct owner *owner)
-{
-    return owner->cluster->service->loop;
-}
-
 /* ---- outstanding answers ---- */
 
 static void free_when_answered(struct owner *owner)
@@ -103,7 +98,7 @@ void owner_give_up(struct owner *owner, const char *code, const char *why)
     owner_cycle_end(owner);
     emitter_stop(owner->emitter);
     owner->claim_number++;
-    loop_timer_cancel(loop_of(owner), &owner->timer);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     FAILPOINT("owner.given_up");
     if (owner->outstanding == 0)
         check_again(owner);
@@ -164,7 +159,7 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
     struct owner *owner = ctx;
     if (!owner_answered(owner, token) || owner->state != OWNER_CLAIMING)
         return;
-    loop_timer_cancel(loop_of(owner), &owner->timer);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     if (error != NULL && error->class == ERROR_REJECT) {
         owner_give_up(owner, error->code, error->message); /* we may not write there, for one */
         return;
@@ -202,7 +197,7 @@ static void claim_partition(struct owner *owner)
         return;
     }
     owner->outstanding++;
-    loop_timer_after(loop_of(owner), &owner->timer, CLAIM_STALL_MS);
+    loop_timer_after(cluster_loop(owner->cluster), &owner->timer, CLAIM_STALL_MS);
 }
 
 static void on_checked(void *ctx)
@@ -348,7 +343,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
         metrics_add(owner->metrics->skipped, 1);
     if (owner->state == OWNER_STOPPED && folded->kind == RECORD_CLAIM &&
         folded->record->claim.has_reset)
-        loop_timer_after(loop_of(owner), &owner->timer, 0);
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, 0);
 }
 
 static void on_dropped(void *ctx)
@@ -433,7 +428,7 @@ void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
 {
     owner->claim_number++;
     owner_cycle_end(owner);
-    loop_timer_cancel(loop_of(owner), &owner->timer);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     emitter_free(owner->emitter);
     follower_free(owner->follower);
     backlog_free(owner->backlog);

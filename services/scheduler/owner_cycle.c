@@ -16,11 +16,6 @@ enum {
     STALL_MS = 5000
 };
 
-static struct loop *loop_of(const struct owner *owner)
-{
-    return owner->cluster->service->loop;
-}
-
 static struct view *view_of(const struct owner *owner)
 {
     return follower_view(owner->follower);
@@ -118,7 +113,7 @@ static void store_and_emit(struct owner *owner)
 {
     struct error error;
     FAILPOINT("cycle.acknowledged");
-    loop_timer_cancel(loop_of(owner), &owner->timer);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     owner->trouble = (struct error){0};
     if (FAILPOINT_ERROR("cycle.store")) {
         error_set(&error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
@@ -185,7 +180,7 @@ static void on_attempt_appended(void *ctx, uint64_t token, int64_t offset,
     if (!owner_answered(owner, token) || owner->state != OWNER_ATTEMPTING ||
         !as_expected(owner, offset, error))
         return;
-    loop_timer_cancel(loop_of(owner), &owner->timer);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     FAILPOINT("attempt.acknowledged");
     owner->attempted = true;
     owner_set_state(owner, OWNER_RUNNING);
@@ -370,7 +365,7 @@ static enum verdict decide_head(struct owner *owner)
 static void append_attempt(struct owner *owner)
 {
     if (owner->metrics->trying != NULL && owner->metrics->trying != owner) {
-        loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
         return;
     }
     struct attempt attempt = {.claim_id = owner->claim_id, .command_offset = owner->head->offset};
@@ -387,14 +382,14 @@ static void append_attempt(struct owner *owner)
                                    .ctx = owner,
                                    .token = owner->claim_number};
     if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK) {
-        loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
         return;
     }
     owner->outstanding++;
     owner->metrics->trying = owner;
     owner_set_state(owner, OWNER_ATTEMPTING);
     view_attempted(view_of(owner), &attempt, value, offset);
-    loop_timer_after(loop_of(owner), &owner->timer, STALL_MS);
+    loop_timer_after(cluster_loop(owner->cluster), &owner->timer, STALL_MS);
 }
 
 /* Reasons not to decide now, though commands wait. */
@@ -402,7 +397,7 @@ static bool blocked(struct owner *owner)
 {
     struct error error = {0};
     if (disk_guard_is_low(owner->cluster->service->disk)) { /* which tells it itself */
-        loop_timer_after(loop_of(owner), &owner->timer, BLOCKED_MS);
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, BLOCKED_MS);
         return true;
     }
     if (owner->clock_guard.bad)
@@ -415,7 +410,7 @@ static bool blocked(struct owner *owner)
     log_warning_limited("no commands are decided", LOG_I64("partition", owner->partition),
                         LOG_ERR(&error));
     owner->trouble = error;
-    loop_timer_after(loop_of(owner), &owner->timer, BLOCKED_MS);
+    loop_timer_after(cluster_loop(owner->cluster), &owner->timer, BLOCKED_MS);
     return true;
 }
 
@@ -441,12 +436,12 @@ static void decide_batch(struct owner *owner)
     bound_queue(owner);
     if (owner->item_count > 0) {
         owner_set_state(owner, OWNER_APPENDING);
-        loop_timer_after(loop_of(owner), &owner->timer, STALL_MS);
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, STALL_MS);
         return;
     }
     view_hold(view_of(owner), false);
     if (verdict == LATER && !owner->refreshing)
-        loop_timer_after(loop_of(owner), &owner->timer, QUEUE_FULL_MS);
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
 }
 
 static void step(struct loop *loop, struct loop_work *work, void *userdata)
@@ -469,7 +464,7 @@ static void step(struct loop *loop, struct loop_work *work, void *userdata)
 void owner_step_soon(struct owner *owner)
 {
     if (owner->state == OWNER_RUNNING)
-        loop_defer(loop_of(owner), &owner->work);
+        loop_defer(cluster_loop(owner->cluster), &owner->work);
 }
 
 /* ---- begin and end ---- */
@@ -488,7 +483,7 @@ void owner_cycle_end(struct owner *owner)
 {
     broker_reader_close(owner->commands);
     owner->commands = NULL;
-    loop_defer_cancel(loop_of(owner), &owner->work);
+    loop_defer_cancel(cluster_loop(owner->cluster), &owner->work);
     owner_route_end(owner);
     tried(owner);
     while (owner->head != NULL)

@@ -39,11 +39,6 @@ struct routing_service {
     struct loop_timer timer;
 };
 
-static struct loop *loop_of(const struct routing_service *routing)
-{
-    return routing->cluster->service->loop;
-}
-
 /* ---- how they are doing ---- */
 
 static bool is_ill(const struct agent_entry *entry)
@@ -252,7 +247,7 @@ void routing_free(struct routing_service *routing)
     struct told *told, *next;
     if (routing == NULL)
         return;
-    loop_timer_cancel(loop_of(routing), &routing->timer);
+    loop_timer_cancel(cluster_loop(routing->cluster), &routing->timer);
     agent_table_free(routing->table);
     HASH_ITER(hh, routing->told, told, next) {
         HASH_DEL(routing->told, told);
@@ -269,7 +264,7 @@ void routing_follow(struct routing_service *routing, const struct routing_ops *o
     routing->ctx = ctx;
     routing->began_ms = clock_mono_ms(routing->cluster->service->clock);
     routing->table = agent_table_follow(routing->cluster, &table_ops, routing);
-    loop_timer_after(loop_of(routing), &routing->timer, 0);
+    loop_timer_after(cluster_loop(routing->cluster), &routing->timer, 0);
 }
 
 struct router *routing_router(struct routing_service *routing)

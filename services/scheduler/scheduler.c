@@ -136,8 +136,6 @@ static void on_cluster_ready(void *ctx)
         join(scheduler);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
-
 static void count_running(void *ctx, void *thing)
 {
     struct scheduler *scheduler = ctx;
@@ -206,7 +204,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     assert(scheduler != NULL);
     scheduler->service = service;
     loop_timer_init(&scheduler->drain_timer, drain_tick, scheduler);
-    enum error_class class = cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops,
+    enum error_class class = cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
                                           scheduler, &scheduler->cluster, ret_error);
     if (class != ERROR_OK) {
         free(scheduler);

@@ -57,11 +57,6 @@ struct source {
 static void open_reader(struct source *source);
 static void rewind_to_position(struct source *source, const struct error *error);
 
-static struct loop *loop_of(const struct source *source)
-{
-    return source->submission->service->loop;
-}
-
 /* ---- the window ---- */
 
 static struct slot *slot_of(const struct source *source, uint64_t sequence)
@@ -274,7 +269,8 @@ static void begin_to_wait(struct source *source, struct parked *parked, enum wai
     case WAIT_QUEUE:
         source->queue_full++;
         if (!loop_timer_armed(&source->queue_timer))
-            loop_timer_after(loop_of(source), &source->queue_timer, QUEUE_FULL_MS);
+            loop_timer_after(cluster_loop(source->submission->cluster), &source->queue_timer,
+                             QUEUE_FULL_MS);
         break;
     case WAIT_REPLY:
     case WAIT_KEY:
@@ -404,7 +400,7 @@ static void close_reader(struct source *source)
 
 static void read_again_later(struct source *source)
 {
-    loop_timer_after(loop_of(source), &source->again, source->again_ms);
+    loop_timer_after(cluster_loop(source->submission->cluster), &source->again, source->again_ms);
     source->again_ms = 2 * source->again_ms < AGAIN_MS_MAX ? 2 * source->again_ms : AGAIN_MS_MAX;
 }
 
@@ -515,8 +511,8 @@ void source_close(struct source *source)
     drop_parked(source);
     for (; source->first < source->next; source->first++)
         source->submission->in_flight_bytes -= slot_of(source, source->first)->size;
-    loop_timer_cancel(loop_of(source), &source->again);
-    loop_timer_cancel(loop_of(source), &source->queue_timer);
+    loop_timer_cancel(cluster_loop(source->submission->cluster), &source->again);
+    loop_timer_cancel(cluster_loop(source->submission->cluster), &source->queue_timer);
     source->closed = true;
     DL_APPEND2(source->submission->closed_sources, source, prev, next_closed);
     free_if_over(source);

@@ -253,8 +253,6 @@ static void on_cluster_ready(void *ctx)
         submission->door = door_new(submission);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
-
 static void refresh_gauges(void *ctx)
 {
     struct submission *submission = ctx;
@@ -305,10 +303,11 @@ enum error_class submission_open(struct service_context *service, struct broker 
     assert(submission != NULL);
     submission->service = service;
     enum error_class class =
-        broker == NULL ? cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops, submission,
-                                      &submission->cluster, ret_error)
-                       : cluster_open_on(service, broker, CLUSTER_FOLLOWS_WORKFLOWS, &cluster_ops,
-                                         submission, &submission->cluster, ret_error);
+        broker == NULL
+            ? cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready, submission,
+                           &submission->cluster, ret_error)
+            : cluster_open_on(service, broker, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
+                              submission, &submission->cluster, ret_error);
     if (class != ERROR_OK) {
         free(submission);
         return class;

@@ -66,11 +66,6 @@ struct auditor {
     bool freed;
 };
 
-static struct loop *loop_of(const struct auditor *auditor)
-{
-    return auditor->cluster->service->loop;
-}
-
 /* ---- what it asks for ---- */
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -125,7 +120,7 @@ static void note_stuck(struct audited *audited, const struct order *order,
 static void alert_stuck(struct audited *audited)
 {
     char message[768];
-    int64_t now = loop_now_ms(loop_of(audited->auditor));
+    int64_t now = loop_now_ms(cluster_loop(audited->auditor->cluster));
     if (audited->stuck == 0)
         audited->alert_not_before = 0;
     if (audited->stuck == 0 || now < audited->alert_not_before)
@@ -354,7 +349,7 @@ static const struct agent_table_ops agent_ops = {.gone = on_agent_gone};
 static void open_all(struct auditor *auditor)
 {
     int32_t count = auditor->own->partition_count;
-    int64_t now = loop_now_ms(loop_of(auditor));
+    int64_t now = loop_now_ms(cluster_loop(auditor->cluster));
     auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
     assert(auditor->audited != NULL);
     auditor->table = agent_table_follow(auditor->own, &agent_ops, auditor);
@@ -363,12 +358,12 @@ static void open_all(struct auditor *auditor)
     auditor->walk_began_ms = now - auditor->interval_ms; /* the first one begins at once */
     auditor->budget_thousandths = 0;
     auditor->refilled_ms = now;
-    loop_timer_after(loop_of(auditor), &auditor->timer, TICK_MS);
+    loop_timer_after(cluster_loop(auditor->cluster), &auditor->timer, TICK_MS);
 }
 
 static void close_all(struct auditor *auditor)
 {
-    loop_timer_cancel(loop_of(auditor), &auditor->timer);
+    loop_timer_cancel(cluster_loop(auditor->cluster), &auditor->timer);
     agent_table_free(auditor->table);
     auditor->table = NULL;
     if (auditor->audited == NULL)
@@ -386,8 +381,6 @@ static void on_own_ready(void *ctx)
         open_all(auditor);
 }
 
-static const struct cluster_ops own_ops = {.ready = on_own_ready};
-
 static void on_begin(void *ctx, int64_t token)
 {
     struct auditor *auditor = ctx;
@@ -398,7 +391,7 @@ static void on_begin(void *ctx, int64_t token)
     /* Once: it stays for the next term. It asks the brokers and waits for them; that we lead says
      * that they answer. */
     if (auditor->own == NULL &&
-        cluster_open(auditor->cluster->service, CLUSTER_READS_AT_LEISURE, &own_ops, auditor,
+        cluster_open(auditor->cluster->service, CLUSTER_READS_AT_LEISURE, on_own_ready, auditor,
                      &auditor->own, &error) != ERROR_OK) {
         log_warning("the auditor does not reach the brokers", LOG_ERR(&error));
         auditor->own = NULL;

@@ -91,8 +91,6 @@ static void on_cluster_ready(void *ctx)
         supervisor->cluster, supervisor->cluster->topics.events, &membership_ops, supervisor);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
-
 static void add_lag(void *ctx, void *thing)
 {
     struct supervisor *supervisor = ctx;
@@ -154,7 +152,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);
     supervisor->service = service;
-    enum error_class class = cluster_open(service, CLUSTER_READS_AT_LEISURE, &cluster_ops,
+    enum error_class class = cluster_open(service, CLUSTER_READS_AT_LEISURE, on_cluster_ready,
                                           supervisor, &supervisor->cluster, ret_error);
     if (class != ERROR_OK) {
         free(supervisor);

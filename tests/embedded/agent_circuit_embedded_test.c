@@ -117,8 +117,6 @@ static void on_ready(void *ctx)
                                       BROKER_EARLIEST, &reader_ops, lab);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_ready};
-
 static struct service_context service_of(struct lab *lab, const char *instance,
                                          const char *const settings[])
 {
@@ -156,8 +154,8 @@ static struct lab *lab_open(void)
     for (size_t i = 0; i < sizeof(side_topics) / sizeof(side_topics[0]); i++)
         cr_assert(embedded_topic(lab.embedded, side_topics[i], 1, &error) == ERROR_OK);
     lab.service = service_of(&lab, "test", (const char *const[]){NULL});
-    cr_assert(cluster_open(&lab.service, 0, &cluster_ops, &lab, &lab.cluster, &error) == ERROR_OK,
-              "%s", error.message);
+    cr_assert(cluster_open(&lab.service, 0, on_ready, &lab, &lab.cluster, &error) == ERROR_OK, "%s",
+              error.message);
     return &lab;
 }
 

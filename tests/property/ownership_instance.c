@@ -37,8 +37,6 @@ static void on_cluster_ready(void *ctx)
     (void)ctx;
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
-
 void instance_boot(struct world *world, struct instance *instance)
 {
     struct error error;
@@ -59,7 +57,7 @@ void instance_boot(struct world *world, struct instance *instance)
     assert(class == ERROR_OK);
     instance->broker = broker_memory_new(world->kafka, instance->name);
     class = cluster_open_on(&instance->service, instance->broker, CLUSTER_FOLLOWS_WORKFLOWS,
-                            &cluster_ops, instance, &instance->cluster, &error);
+                            on_cluster_ready, instance, &instance->cluster, &error);
     assert(class == ERROR_OK);
     instance->owner_metrics = owner_metrics_new(instance->metrics);
     route_boot(world, instance);

@@ -289,8 +289,6 @@ static void on_cluster_ready(void *ctx)
     look_for_topic(agent);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_cluster_ready};
-
 /* ---- the clock ---- */
 
 bool agent_clock_is_right(struct agent *agent, int64_t append_time, bool fresh)
@@ -446,9 +444,9 @@ static enum error_class open_cluster(struct agent *agent, struct broker *broker,
                                      struct error *ret_error)
 {
     if (broker != NULL)
-        return cluster_open_on(agent->service, broker, 0, &cluster_ops, agent, &agent->cluster,
+        return cluster_open_on(agent->service, broker, 0, on_cluster_ready, agent, &agent->cluster,
                                ret_error);
-    return cluster_open(agent->service, 0, &cluster_ops, agent, &agent->cluster, ret_error);
+    return cluster_open(agent->service, 0, on_cluster_ready, agent, &agent->cluster, ret_error);
 }
 
 enum error_class agent_new(struct service_context *service, const struct agent_ops *ops,

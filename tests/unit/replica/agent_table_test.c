@@ -236,8 +236,6 @@ static void on_ready(void *ctx)
     stage->table = agent_table_follow(stage->cluster, &ops, &stage->seen);
 }
 
-static const struct cluster_ops cluster_ops = {.ready = on_ready};
-
 static void append(struct stage *stage, const struct agent_health *health, bool tombstone)
 {
     char key[256];
@@ -278,7 +276,7 @@ static void stage_open(struct stage *stage)
 {
     struct error error;
     struct broker *broker = broker_memory_new(stage->kafka, "t1");
-    cr_assert(cluster_open_on(&stage->service, broker, 0, &cluster_ops, stage, &stage->cluster,
+    cr_assert(cluster_open_on(&stage->service, broker, 0, on_ready, stage, &stage->cluster,
                               &error) == ERROR_OK,
               "%s", error.message);
     settle(stage);
