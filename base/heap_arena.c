@@ -64,7 +64,7 @@ void heap_arena_reset(struct heap_arena *heap)
         heap->blocks = NULL;
         size_t size = used < limit ? used : limit;
         size_t ignored;
-        (void)take_block(&heap->arena, size, &ignored);
+        take_block(&heap->arena, size, &ignored);
     } else if (kept != NULL && kept->size > heap->block_size * KEEP_BLOCKS_MAX) {
         free_blocks(kept);
         heap->blocks = NULL;

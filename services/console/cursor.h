@@ -8,7 +8,7 @@
 #define SERVICES_CONSOLE_CURSOR_H
 
 #include "engine/limits.h"
-#include "services/console/base64.h"
+#include "base/base64.h"
 
 enum { CURSOR_BYTES_MAX = 1 + 8 + ORDER_ID_BYTES_MAX };
 enum { CURSOR_TEXT_SIZE = BASE64_SIZE(CURSOR_BYTES_MAX) + 1 };

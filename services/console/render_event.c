@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events and Decisions: each event with its words and its data, under the names of Decision.avsc.
  * */
-#include "services/console/base64.h"
+#include "base/base64.h"
 #include "services/console/event_text.h"
 #include "services/console/render.h"
 

@@ -8,6 +8,7 @@
  * on that position of the commands topic; 400 {"error", "message"} for what is refused. 503:
  * whether it was taken is not known; sending the same order again is safe. */
 #include "platform/logger.h"
+#include "schemas/json_codec.h"
 #include "services/submission/order_json.h"
 #include "services/submission/submission.h"
 
@@ -236,21 +237,15 @@ static void on_order(struct http_exchange *exchange, void *userdata)
 static enum error_class read_cancel(struct request *request, struct text body,
                                     struct error *ret_error)
 {
-    static const char *const known[] = {"by", "reason", "reply_to"};
-    struct cancel_order *cancel = &request->cancel;
-    struct arena *arena = &request->heap.arena;
+    static const char *const fields[] = {"by", "reason", "reply_to", NULL};
     json_t *object = NULL;
     enum error_class class =
-        order_json_object(text_empty(body) ? TEXT("{}") : body, &object, ret_error);
+        json_codec_parse(text_empty(body) ? TEXT("{}") : body, &object, ret_error);
     if (class == ERROR_OK)
-        class = order_json_known(object, "", known, sizeof(known) / sizeof(known[0]), ret_error);
-    if (class == ERROR_OK)
-        class = order_json_text(object, "", "by", arena, &cancel->by, ret_error);
-    if (class == ERROR_OK)
-        class = order_json_text(object, "", "reason", arena, &cancel->reason, ret_error);
-    if (class == ERROR_OK)
-        class = order_json_text(object, "", "reply_to", arena, &cancel->reply_to, ret_error);
+        class = json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, fields, object,
+                                  &request->heap.arena, &request->cancel, ret_error);
     json_decref(object);
+    request->cancel.order_id = request->order_id;
     return class;
 }
 
@@ -261,9 +256,7 @@ static void on_cancel(struct http_exchange *exchange, void *userdata)
     if (is_closed(door, exchange))
         return;
     struct request *request = request_new(door, exchange, true);
-    request->cancel.order_id =
-        arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
-    request->order_id = request->cancel.order_id;
+    request->order_id = arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
     if (read_cancel(request, http_body(exchange), &error) != ERROR_OK)
         refuse(request, &error);
     else

@@ -2,7 +2,7 @@
 /* See http_message.h. */
 #include "services/agent/kinds/http_message.h"
 
-#include "schemas/codec.h"
+#include "schemas/json_codec.h"
 #include "services/agent/core/sanitize.h"
 
 #include <assert.h>
@@ -14,82 +14,38 @@
 
 /* ---- what is sent ---- */
 
-static json_t *json_of(struct text text)
-{
-    json_t *value = json_stringn(text.size > 0 ? text.data : "", text.size);
-    assert(value != NULL); /* the codec let only UTF-8 in */
-    return value;
-}
-
-static void add(json_t *object, const char *name, json_t *value)
-{
-    int rc = json_object_set_new_nocheck(object, name, value);
-    assert(rc == 0);
-    (void)rc;
-}
-
-static void add_any(json_t *object, struct text name, json_t *value)
-{
-    char key[ATTRIBUTE_NAME_BYTES_MAX + 1]; /* longer than a step's name, too */
-    snprintf(key, sizeof(key), "%.*s", TEXT_ARG(name));
-    add(object, key, value);
-}
-
-static json_t *line_json(const struct order_line *line)
-{
-    char price[DECIMAL_TEXT_MAX];
-    size_t size = decimal_format(line->unit_price, price);
-    json_t *object = json_object();
-    add(object, "sku", json_of(line->sku));
-    add(object, "description", json_of(line->description));
-    add(object, "quantity", json_integer(line->quantity));
-    add(object, "unit_price", json_stringn(price, size));
-    return object;
-}
-
-static json_t *order_json(const struct order_details *order)
-{
-    json_t *object = json_object();
-    json_t *lines = json_array();
-    json_t *attributes = json_object();
-    for (uint32_t i = 0; i < order->line_count; i++)
-        json_array_append_new(lines, line_json(&order->lines[i]));
-    for (uint32_t i = 0; i < order->attribute_count; i++)
-        add_any(attributes, order->attributes[i].name, json_of(order->attributes[i].value));
-    add(object, "customer", json_of(order->customer));
-    add(object, "currency", json_of(order->currency));
-    add(object, "lines", lines);
-    add(object, "attributes", attributes);
-    add(object, "priority", json_string(priority_name(order->priority)));
-    return object;
-}
-
-/* Outputs as JSON values; what is empty, or no JSON, as null. */
+/* Outputs as JSON values; what is empty, or not JSON, as null. */
 static json_t *outputs_json(const struct step_request *request)
 {
     json_t *object = json_object();
     for (uint32_t i = 0; i < request->output_count; i++) {
+        struct text step = request->outputs[i].step;
         struct text output = request->outputs[i].output;
         size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
         json_t *value = output.size > 0 ? json_loadb(output.data, output.size, flags, NULL) : NULL;
-        add_any(object, request->outputs[i].step, value != NULL ? value : json_null());
+        json_object_setn_new(object, step.data, step.size, value != NULL ? value : json_null());
     }
     return object;
 }
 
 struct text http_message_body(const struct step_request *request, struct arena *arena)
 {
+    static const char *const request_fields[] = {"order_id", "step",    "direction",
+                                                 "action",   "attempt", NULL};
+    static const char *const order_fields[] = {"customer",   "currency", "lines",
+                                               "attributes", "priority", NULL};
+    struct text key = agent_header_text(request->idempotency_key, arena);
+    struct text do_key = agent_header_text(request->do_key, arena);
     json_t *body = json_object();
-    add(body, "order_id", json_of(request->order_id));
-    add(body, "step", json_of(request->ref.step));
-    add(body, "direction", json_string(direction_name(request->ref.direction)));
-    add(body, "action", json_of(request->action));
-    add(body, "attempt", json_integer(request->ref.attempt));
-    add(body, "idempotency_key", json_of(agent_header_text(request->idempotency_key, arena)));
-    add(body, "do_key", json_of(agent_header_text(request->do_key, arena)));
-    add(body, "complete_by", json_integer(request->complete_by));
-    add(body, "order", order_json(request->order));
-    add(body, "outputs", outputs_json(request));
+    json_t *order = json_object();
+    json_codec_add(body, record_kind_info(RECORD_STEP_REQUEST)->binding, request, request_fields,
+                   0);
+    json_codec_add(order, &binding_order_details, request->order, order_fields, 0);
+    json_object_set_new(body, "idempotency_key", json_codec_text(key));
+    json_object_set_new(body, "do_key", json_codec_text(do_key));
+    json_object_set_new(body, "complete_by", json_integer(request->complete_by));
+    json_object_set_new(body, "order", order);
+    json_object_set_new(body, "outputs", outputs_json(request));
     size_t size = json_dumpb(body, NULL, 0, JSON_COMPACT);
     char *text = arena_bytes(arena, size);
     size_t written = json_dumpb(body, text, size, JSON_COMPACT);

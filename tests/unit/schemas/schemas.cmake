@@ -7,6 +7,7 @@ reeve_test(schemas
         codec_test.c
         evolution_test.c
         hostile_test.c
+        json_codec_test.c
         kit.c
         samples.c
         schema_test.c

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON to structs. See json_codec.h.
+ *
+ * The walk follows the table, not the input: its depth and its number of elements are the table's.
+ * Everything that comes from the input is checked before it is stored. */
+#include "schemas/json_codec.h"
+
+#include "base/base64.h"
+#include "base/numbers.h"
+#include "base/suggest.h"
+#include "schemas/codec.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { PATH_SIZE = 256, FIELDS_MAX = 32, LIST_SIZE = 256 };
+/* Below this, 15 significant digits hold every decimal of our scale, and a double holds those. */
+#define DECIMAL_NUMBER_MAX 1e11
+
+/* A value and its path: the input itself (no parent), a member of an object, or (no name) an
+ * element of a list. */
+struct json_place {
+    const struct json_place *parent;
+    const char *name;
+    uint32_t index;
+    const json_t *value; /* NULL: left out */
+    struct arena *arena;
+    struct error *error;
+};
+
+static struct json_place member_of(const struct json_place *at, const char *name)
+{
+    const json_t *value = json_object_get(at->value, name);
+    return (struct json_place){at, name, 0, value, at->arena, at->error};
+}
+
+static struct json_place element_of(const struct json_place *at, uint32_t index)
+{
+    const json_t *value = json_array_get(at->value, index);
+    return (struct json_place){at, NULL, index, value, at->arena, at->error};
+}
+
+/* ---- errors ---- */
+
+static size_t format_path(const struct json_place *at, char *ret_path, size_t size)
+{
+    int added = 0;
+    size_t used = at->parent != NULL ? format_path(at->parent, ret_path, size) : 0;
+    if (at->name != NULL)
+        added = snprintf(ret_path + used, size - used, "%s%.60s", used > 0 ? "." : "", at->name);
+    else if (at->parent != NULL)
+        added = snprintf(ret_path + used, size - used, "[%u]", at->index);
+    used += (size_t)added;
+    return used < size ? used : size - 1;
+}
+
+static bool expected(const struct json_place *at, const char *what)
+{
+    char path[PATH_SIZE] = "";
+    format_path(at, path, sizeof(path));
+    error_set(at->error, ERROR_REJECT, "BadField", "%s%sexpected %s", path,
+              at->parent != NULL ? ": " : "", what);
+    return false;
+}
+
+static bool over_limit(const struct json_place *at, const char *verb, size_t size, const char *unit,
+                       uint32_t limit)
+{
+    char path[PATH_SIZE] = "";
+    format_path(at, path, sizeof(path));
+    error_set(at->error, ERROR_REJECT, "BadField", "%s %s %zu %s; the limit is %u", path, verb,
+              size, unit, limit);
+    return false;
+}
+
+static bool unknown_field(const struct json_place *at, const char *const known[], uint32_t count)
+{
+    char path[PATH_SIZE] = "";
+    const char *nearest = suggest_string(at->name, known, count);
+    format_path(at, path, sizeof(path));
+    if (nearest != NULL)
+        error_set(at->error, ERROR_REJECT, "UnknownField",
+                  "unknown field \"%s\": did you mean \"%s\"?", path, nearest);
+    else
+        error_set(at->error, ERROR_REJECT, "UnknownField", "unknown field \"%s\"", path);
+    return false;
+}
+
+/* ---- single values ---- */
+
+/* Empty when it is not a string. */
+static struct text string_of(const struct json_place *at)
+{
+    return (struct text){json_string_value(at->value), (uint32_t)json_string_length(at->value)};
+}
+
+static bool decode_text(const struct json_place *at, uint32_t limit, struct text *ret_text)
+{
+    struct text text = string_of(at);
+    if (!json_is_string(at->value))
+        return expected(at, "a text");
+    if (text.size > limit)
+        return over_limit(at, "is", text.size, "bytes", limit);
+    *ret_text = arena_text(at->arena, text);
+    return true;
+}
+
+static bool decode_bytes(const struct json_place *at, uint32_t limit, struct text *ret_bytes)
+{
+    struct text text = string_of(at);
+    uint32_t size = 0;
+    if (text.size > BASE64_SIZE(limit))
+        return over_limit(at, "is", text.size, "characters", BASE64_SIZE(limit));
+    char *bytes = arena_bytes(at->arena, text.size + 1);
+    if (!json_is_string(at->value) || !base64_decode(text, bytes, limit, &size))
+        return expected(at, "bytes as base64url");
+    *ret_bytes = (struct text){bytes, size};
+    return true;
+}
+
+static bool decode_integer(const struct json_place *at, int64_t min, int64_t max, int64_t *ret)
+{
+    char what[80];
+    int64_t number = json_integer_value(at->value);
+    if (json_is_integer(at->value) && number >= min && number <= max) {
+        *ret = number;
+        return true;
+    }
+    snprintf(what, sizeof(what), "an integer from %lld to %lld", (long long)min, (long long)max);
+    return expected(at, max < INT64_MAX ? what : min < 0 ? "an integer" : "an integer, 0 or more");
+}
+
+static bool decode_number(const struct json_place *at, const struct field_binding *field,
+                          void *member)
+{
+    bool is_signed = field->kind == FIELD_I32 || field->kind == FIELD_I64;
+    bool wide = field->kind == FIELD_I64 || field->kind == FIELD_U64;
+    int64_t min = !is_signed ? 0 : wide ? INT64_MIN : INT32_MIN;
+    int64_t max = wide ? INT64_MAX : is_signed ? INT32_MAX : field->limit;
+    int64_t number;
+    if (!decode_integer(at, min, max, &number))
+        return false;
+    uint32_t narrow = (uint32_t)number;
+    assert(field->size == (wide ? sizeof(number) : sizeof(narrow)));
+    memcpy(member, wide ? (const void *)&number : &narrow, field->size);
+    return true;
+}
+
+static bool decode_bool(const struct json_place *at, bool *ret_flag)
+{
+    if (!json_is_boolean(at->value))
+        return expected(at, "true or false");
+    *ret_flag = json_is_true(at->value);
+    return true;
+}
+
+static bool decode_enum(const struct json_place *at, const struct enum_names *names,
+                        uint32_t *ret_value)
+{
+    char list[LIST_SIZE];
+    if (json_is_string(at->value) && enum_names_find(names, string_of(at), ret_value))
+        return true;
+    enum_names_list(names, list, sizeof(list));
+    return expected(at, list);
+}
+
+/* 16 bytes; in a UUID with dashes between them. */
+static bool decode_hex(const struct json_place *at, bool is_uuid, uint8_t *ret_bytes)
+{
+    uint8_t bytes[16];
+    struct text text = string_of(at);
+    const char *c = text.data;
+    bool valid = text.size == (is_uuid ? 36 : 32);
+    for (uint32_t i = 0; i < sizeof(bytes) && valid; i++, c += 2) {
+        if (is_uuid && (i == 4 || i == 6 || i == 8 || i == 10))
+            valid = *c++ == '-';
+        valid = valid && number_hex_digit(c[0]) >= 0 && number_hex_digit(c[1]) >= 0;
+        bytes[i] = (uint8_t)(number_hex_digit(c[0]) << 4 | number_hex_digit(c[1]));
+    }
+    if (!valid)
+        return expected(at, is_uuid ? "a UUID" : "32 hexadecimal digits");
+    memcpy(ret_bytes, bytes, sizeof(bytes));
+    return true;
+}
+
+static bool decode_decimal(const struct json_place *at, struct decimal *ret_decimal)
+{
+    char digits[40];
+    struct text text = {digits, 0};
+    int size = 0;
+    if (json_is_integer(at->value))
+        size = snprintf(digits, sizeof(digits), "%lld", (long long)json_integer_value(at->value));
+    else if (json_is_real(at->value) && fabs(json_real_value(at->value)) >= DECIMAL_NUMBER_MAX)
+        return expected(at, "a text, as \"2.55\": this number is too large to be exact");
+    else if (json_is_real(at->value))
+        size = snprintf(digits, sizeof(digits), "%.15g", json_real_value(at->value));
+    text.size = (uint32_t)size;
+    if (decimal_parse(json_is_string(at->value) ? string_of(at) : text, ret_decimal))
+        return true;
+    return expected(at, "a decimal number of at most 4 decimals and 18 digits, as \"2.55\"");
+}
+
+/* ---- lists ---- */
+
+static bool decode_fields(const struct json_place *at, const struct record_binding *binding,
+                          const char *const only[], void *record);
+
+/* New in the arena, zeros; NULL: over the limit. */
+static void *new_list(const struct json_place *at, uint32_t limit, size_t element_size,
+                      uint32_t *ret_count)
+{
+    bool is_object = json_is_object(at->value);
+    size_t count = is_object ? json_object_size(at->value) : json_array_size(at->value);
+    if (count > limit) {
+        over_limit(at, "has", count, "elements", limit);
+        return NULL;
+    }
+    *ret_count = (uint32_t)count;
+    return arena_calloc(at->arena, count + 1, element_size);
+}
+
+static bool decode_event(const struct json_place *at, struct event *ret_event)
+{
+    uint32_t kind;
+    struct json_place name = member_of(at, "kind");
+    struct json_place data = member_of(at, "data");
+    if (!json_is_object(at->value) || json_object_size(at->value) != 2)
+        return expected(at, "an event: {\"kind\": ..., \"data\": {...}}");
+    if (!json_is_string(name.value) || !enum_names_find(&event_kind_names, string_of(&name), &kind))
+        return expected(&name, "the name of an event");
+    ret_event->kind = (enum event_kind)kind;
+    return decode_fields(&data, event_binding(ret_event->kind), NULL, &ret_event->order_accepted);
+}
+
+/* Of records, or of events (field->sub is NULL). */
+static bool decode_array(const struct json_place *at, const struct field_binding *field,
+                         void *ret_elements, uint32_t *ret_count)
+{
+    size_t size = field->sub != NULL ? field->sub->size : sizeof(struct event);
+    if (!json_is_array(at->value))
+        return expected(at, "a list: [...]");
+    uint8_t *elements = new_list(at, field->limit, size, ret_count);
+    if (elements == NULL)
+        return false;
+    memcpy(ret_elements, &elements, sizeof(elements));
+    for (uint32_t i = 0; i < *ret_count; i++, elements += size) {
+        struct json_place element = element_of(at, i);
+        if (field->sub != NULL ? !decode_fields(&element, field->sub, NULL, elements)
+                               : !decode_event(&element, (struct event *)elements))
+            return false;
+    }
+    return true;
+}
+
+static bool decode_counters(const struct json_place *at, uint32_t limit, uint32_t *ret_counters)
+{
+    if (!json_is_array(at->value))
+        return expected(at, "a list: [...]");
+    if (json_array_size(at->value) > limit)
+        return over_limit(at, "has", json_array_size(at->value), "elements", limit);
+    for (uint32_t i = 0; i < json_array_size(at->value); i++) {
+        struct json_place element = element_of(at, i);
+        int64_t number;
+        if (!decode_integer(&element, 0, INT32_MAX, &number))
+            return false;
+        ret_counters[i] = (uint32_t)number;
+    }
+    return true;
+}
+
+static bool decode_attributes(const struct json_place *at, uint32_t limit,
+                              struct attribute **ret_attributes, uint32_t *ret_count)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(at->value))
+        return expected(at, "an object of texts: {\"name\": \"value\"}");
+    struct attribute *attribute = new_list(at, limit, sizeof(*attribute), ret_count);
+    if (attribute == NULL)
+        return false;
+    *ret_attributes = attribute;
+    json_object_foreach((json_t *)at->value, name, value) {
+        struct json_place member = member_of(at, name);
+        attribute->name = arena_text(at->arena, text_of(name));
+        if (attribute->name.size > ATTRIBUTE_NAME_BYTES_MAX)
+            return over_limit(&member, "has a name of", attribute->name.size, "bytes",
+                              ATTRIBUTE_NAME_BYTES_MAX);
+        if (!decode_text(&member, ATTRIBUTE_VALUE_BYTES_MAX, &attribute->value))
+            return false;
+        attribute++;
+    }
+    return true;
+}
+
+/* ---- records ---- */
+
+static bool decode_pointer(const struct json_place *at, const struct record_binding *binding,
+                           void *ret_pointer)
+{
+    void *record = arena_calloc(at->arena, 1, binding->size);
+    memcpy(ret_pointer, &record, sizeof(record));
+    return decode_fields(at, binding, NULL, record);
+}
+
+static bool decode_field(const struct json_place *at, const struct field_binding *field,
+                         uint8_t *record)
+{
+    void *member = record + field->offset;
+    void *count = record + field->count; /* or the flag */
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return decode_text(at, field->limit, member);
+    case FIELD_BYTES:
+        return decode_bytes(at, field->limit, member);
+    case FIELD_BOOL:
+        return decode_bool(at, member);
+    case FIELD_I32:
+    case FIELD_U32:
+    case FIELD_I64:
+    case FIELD_U64:
+        return decode_number(at, field, member);
+    case FIELD_ENUM:
+        return decode_enum(at, field->symbols, member);
+    case FIELD_UUID:
+    case FIELD_HASH:
+        return decode_hex(at, field->kind == FIELD_UUID, member);
+    case FIELD_DECIMAL:
+        return decode_decimal(at, member);
+    case FIELD_RECORD:
+        return decode_fields(at, field->sub, NULL, member);
+    case FIELD_POINTER:
+        return decode_pointer(at, field->sub, member);
+    case FIELD_OPTIONAL:
+        *(bool *)count = !json_is_null(at->value);
+        return !*(bool *)count || decode_fields(at, field->sub, NULL, member);
+    case FIELD_ARRAY:
+    case FIELD_EVENTS:
+        return decode_array(at, field, member, count);
+    case FIELD_COUNTERS:
+        return decode_counters(at, field->limit, member);
+    case FIELD_ATTRIBUTES:
+        return decode_attributes(at, field->limit, member, count);
+    case FIELD_KIND_COUNT:
+        break;
+    }
+    assert(false);
+    return false;
+}
+
+static void set_default(const struct field_binding *field, uint8_t *record)
+{
+    int64_t wide = field->fallback;
+    if (field->kind == FIELD_I64)
+        memcpy(record + field->offset, &wide, sizeof(wide));
+    else if (field->kind == FIELD_ENUM)
+        memcpy(record + field->offset, &field->fallback, sizeof(field->fallback));
+}
+
+/* All fields of the table, or those of `only`. Returns their number. */
+static uint32_t known_fields(const struct record_binding *binding, const char *const only[],
+                             const char *ret_names[FIELDS_MAX])
+{
+    uint32_t count = 0;
+    assert(binding->count <= FIELDS_MAX);
+    for (; only != NULL ? only[count] != NULL : count < binding->count; count++)
+        ret_names[count] = only != NULL ? only[count] : binding->fields[count].name;
+    assert(count <= binding->count);
+    return count;
+}
+
+static bool is_known(const char *name, const char *const known[], uint32_t count)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < count && !found; i++)
+        found = strcmp(name, known[i]) == 0;
+    return found;
+}
+
+static bool decode_fields(const struct json_place *at, const struct record_binding *binding,
+                          const char *const only[], void *record)
+{
+    const char *name;
+    json_t *value;
+    const char *known[FIELDS_MAX];
+    uint32_t count = known_fields(binding, only, known);
+    if (!json_is_object(at->value))
+        return expected(at, "an object: {...}");
+    json_object_foreach((json_t *)at->value, name, value) {
+        struct json_place member = member_of(at, name);
+        if (!is_known(name, known, count))
+            return unknown_field(&member, known, count);
+    }
+    for (uint32_t i = 0; i < binding->count; i++) {
+        const struct field_binding *field = &binding->fields[i];
+        struct json_place member = member_of(at, field->name);
+        bool needed =
+            field->required && field->kind != FIELD_TEXT && is_known(field->name, known, count);
+        if (member.value == NULL && !needed)
+            set_default(field, record);
+        else if (!decode_field(&member, field, record))
+            return false;
+    }
+    return true;
+}
+
+enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
+                                   const json_t *json, struct arena *arena, void *ret_record,
+                                   struct error *ret_error)
+{
+    struct json_place top = {.value = json, .arena = arena, .error = ret_error};
+    void *record = arena_calloc(arena, 1, binding->size);
+    if (!decode_fields(&top, binding, only, record))
+        return ERROR_REJECT;
+    memcpy(ret_record, record, binding->size);
+    return ERROR_OK;
+}
+
+enum error_class json_codec_parse(struct text json, json_t **ret_object, struct error *ret_error)
+{
+    json_error_t at;
+    json_t *object =
+        json_loadb(json.data != NULL ? json.data : "", json.size, JSON_REJECT_DUPLICATES, &at);
+    if (object == NULL)
+        return error_set(ret_error, ERROR_REJECT, "BadJson", "not JSON: %.150s at line %d", at.text,
+                         at.line);
+    if (!json_is_object(object)) {
+        json_decref(object);
+        return error_set(ret_error, ERROR_REJECT, "BadJson", "expected a JSON object: {...}");
+    }
+    *ret_object = object;
+    return ERROR_OK;
+}

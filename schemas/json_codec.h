@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Structs <-> JSON, by the binding tables (binding.h) that map them to Avro.
+ *
+ *     record, pointer   an object with the names of the .avsc file
+ *     text              a string
+ *     bytes             a string of base64url
+ *     number, bool      a number, true or false
+ *     decimal           "2.55"; a number is read as well where a double holds it exactly
+ *     enum              its symbol
+ *     uuid, hash        "ab010000-0000-...", "0102..."
+ *     attributes        an object of strings
+ *     optional record   an object or null
+ *     event             {"kind": its name, "data": its object}
+ *
+ * `only`: the names of the fields that are meant, terminated by NULL; NULL: all. */
+#ifndef SCHEMAS_JSON_CODEC_H
+#define SCHEMAS_JSON_CODEC_H
+
+#include "base/arena.h"
+#include "base/error.h"
+#include "schemas/binding.h"
+
+#include <jansson.h>
+
+/* Texts that are empty and times that are 0 become null. */
+enum { JSON_CODEC_NULLS = 1 };
+
+/* New. Texts that are not UTF-8 are shown with '?' in place of each byte beyond ASCII. */
+json_t *json_codec_encode(const struct record_binding *binding, const void *record, unsigned flags);
+/* Adds the fields to `object`, in the order of `only`. Asserts that each of them exists. */
+void json_codec_add(json_t *object, const struct record_binding *binding, const void *record,
+                    const char *const only[], unsigned flags);
+json_t *json_codec_text(struct text text);
+
+/* Parses one object without duplicate names or NUL characters; the caller frees it. REJECT
+ * "BadJson". */
+enum error_class json_codec_parse(struct text json, json_t **ret_object, struct error *ret_error);
+/* Reads `json` strictly into the struct; texts are copied into `arena`. Fields that are left out
+ * get the table's default; texts are empty then, even required ones, so that the check of a
+ * record's values reports them. REJECT "UnknownField" (with the nearest name) or "BadField" (with
+ * the field's path, and what is expected or the limit). */
+enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
+                                   const json_t *json, struct arena *arena, void *ret_record,
+                                   struct error *ret_error);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON by the binding tables: every record survives it, and hostile input is refused by its path. */
+#include "schemas/json_codec.h"
+
+#include "tests/unit/schemas/kit.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What json_codec_encode() takes: the members of a command begin within it. */
+static size_t base_of(enum record_kind kind)
+{
+    return record_kind_is_command(kind) ? offsetof(struct command, submit_order) : 0;
+}
+
+static void check_round_trip(struct kit *kit, const struct sample *sample)
+{
+    const struct record_binding *binding = record_kind_info(sample->kind)->binding;
+    size_t base = base_of(sample->kind);
+    struct record back = {.kind = sample->kind};
+    struct buffer expected = {0};
+    json_t *json = json_codec_encode(binding, (const char *)sample->record + base, 0);
+    char *text = json_dumps(json, JSON_COMPACT);
+    json_t *parsed = NULL;
+    cr_assert_eq(json_codec_parse(text_of(text), &parsed, &kit->error), ERROR_OK, "%s: %s",
+                 sample->name, kit->error.message);
+    cr_assert_eq(json_codec_decode(binding, NULL, parsed, &kit->memory.arena,
+                                   (char *)&back.command + base, &kit->error),
+                 ERROR_OK, "%s: %s", sample->name, kit->error.message);
+    if (record_kind_is_command(sample->kind))
+        back.command.kind = (enum command_kind)sample->kind;
+    struct buffer bytes = kit_encode(kit, &back);
+    codec_encode(kit->codec, sample->kind, sample->record, &expected);
+    cr_assert(text_equal(text_of_buffer(&bytes), text_of_buffer(&expected)), "%s: %s", sample->name,
+              text);
+    buffer_deinit(&bytes);
+    buffer_deinit(&expected);
+    json_decref(parsed);
+    json_decref(json);
+    free(text);
+}
+
+Test(schemas_json_codec, every_record_survives_json)
+{
+    struct kit kit;
+    kit_init(&kit);
+    for (uint32_t i = 0; i < sample_count; i++)
+        check_round_trip(&kit, &samples[i]);
+    kit_deinit(&kit);
+}
+
+/* ---- forms ---- */
+
+static char *encoded(const struct record_binding *binding, const void *record,
+                     const char *const only[], unsigned flags)
+{
+    json_t *object = json_object();
+    json_codec_add(object, binding, record, only, flags);
+    char *text = json_dumps(object, JSON_COMPACT);
+    json_decref(object);
+    return text;
+}
+
+Test(schemas_json_codec, writes_each_form_as_documented)
+{
+    static const char *const only[] = {"currency",    "lines",        "attributes", "priority",
+                                       "traceparent", "content_hash", NULL};
+    struct order_line line = {TEXT("a"), TEXT(""), 6, {25500}};
+    struct attribute attribute = {TEXT("caf\xe9"), TEXT("a\0b")};
+    struct order_details details = {.currency = TEXT("GBP"),
+                                    .lines = &line,
+                                    .line_count = 1,
+                                    .attributes = &attribute,
+                                    .attribute_count = 1,
+                                    .priority = PRIORITY_LOW,
+                                    .content_hash = {{0xab}}};
+    char *text = encoded(&binding_order_details, &details, only, 0);
+    cr_assert_str_eq(text, "{\"currency\":\"GBP\",\"lines\":[{\"sku\":\"a\",\"description\":\"\","
+                           "\"quantity\":6,\"unit_price\":\"2.55\"}],"
+                           "\"attributes\":{\"caf?\":\"a\\u0000b\"},\"priority\":\"low\","
+                           "\"traceparent\":\"\","
+                           "\"content_hash\":\"ab000000000000000000000000000000\"}");
+    free(text);
+    struct undecodable undecodable = {{"\x00\xff\"", 3}, TEXT(""), TEXT("why"), true};
+    text = encoded(event_binding(EVENT_COMMAND_DEAD_LETTERED), &undecodable, NULL, 0);
+    cr_assert_str_eq(text, "{\"bytes\":\"AP8i\",\"key\":\"\",\"reason\":\"why\","
+                           "\"quarantined\":true}");
+    free(text);
+    struct claim claim = {.claim_id = {{0xab, 1}}, .partition_count = -1};
+    text = encoded(record_kind_info(RECORD_CLAIM)->binding, &claim, NULL, 0);
+    cr_assert_str_eq(text, "{\"claim_id\":\"ab010000-0000-0000-0000-000000000000\","
+                           "\"instance\":\"\",\"claimed_at\":0,\"partition_count\":-1,"
+                           "\"reset\":null}");
+    free(text);
+}
+
+Test(schemas_json_codec, shows_empty_texts_and_times_as_null_on_request)
+{
+    struct step step = {.name = TEXT("a"), .retries_used = {0, 2, 0}};
+    static const char *const only[] = {"name",      "locked_by",    "retry_at",
+                                       "margin_ms", "retries_used", NULL};
+    const struct field_binding *steps = &binding_order_row.fields[9];
+    cr_assert_str_eq(steps->name, "steps");
+    char *text = encoded(steps->sub, &step, only, JSON_CODEC_NULLS);
+    cr_assert_str_eq(text, "{\"name\":\"a\",\"locked_by\":null,\"retry_at\":null,\"margin_ms\":0,"
+                           "\"retries_used\":[0,2]}");
+    free(text);
+}
+
+Test(schemas_json_codec, asserts_that_selected_fields_exist, .signal = SIGABRT)
+{
+    static const char *const only[] = {"sku", "colour", NULL};
+    struct order_line line = {TEXT("a"), TEXT(""), 1, {1}};
+    (void)encoded(binding_order_details.fields[3].sub, &line, only, 0);
+}
+
+/* ---- hostile input ---- */
+
+static enum error_class decode(struct kit *kit, enum record_kind kind, struct text json)
+{
+    json_t *object = NULL;
+    struct record untouched = {.kind = kind};
+    struct record record = untouched;
+    enum error_class class = json_codec_parse(json, &object, &kit->error);
+    if (class == ERROR_OK)
+        class = json_codec_decode(record_kind_info(kind)->binding, NULL, object, &kit->memory.arena,
+                                  (char *)&record.command + base_of(kind), &kit->error);
+    if (class != ERROR_OK)
+        cr_assert_eq(memcmp(&record, &untouched, sizeof(record)), 0, "untouched");
+    json_decref(object);
+    return class;
+}
+
+Test(schemas_json_codec, names_the_path_of_each_mistake)
+{
+    static const struct {
+        enum record_kind kind;
+        const char *json;
+        const char *code;
+        const char *message;
+    } cases[] = {
+        {RECORD_CANCEL_ORDER, "{\"order_id\": null}", "BadField", "order_id: expected a text"},
+        {RECORD_CANCEL_ORDER, "{\"reasn\": \"x\"}", "UnknownField",
+         "unknown field \"reasn\": did you mean \"reason\"?"},
+        {RECORD_CANCEL_ORDER, "{\"\": \"x\"}", "UnknownField", "unknown field \"\""},
+        {RECORD_SUBMIT_ORDER, "{\"lines\": [{\"sku\": \"a\", \"qantity\": 1}]}", "UnknownField",
+         "unknown field \"lines[0].qantity\": did you mean \"quantity\"?"},
+        {RECORD_SUBMIT_ORDER, "{\"lines\": [1]}", "BadField",
+         "lines[0]: expected an object: {...}"},
+        {RECORD_SUBMIT_ORDER, "{\"lines\": [{\"sku\": \"a\"}]}", "BadField",
+         "lines[0].quantity: expected an integer"},
+        {RECORD_SUBMIT_ORDER, "{\"priority\": \"High\"}", "BadField",
+         "priority: expected \"high\", \"normal\" or \"low\""},
+        {RECORD_SUBMIT_ORDER, "{\"attributes\": {\"a\": []}}", "BadField",
+         "attributes.a: expected a text"},
+        {RECORD_SUBMIT_ORDER, "{\"content_hash\": \"AB\"}", "BadField",
+         "content_hash: expected 32 hexadecimal digits"},
+        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 2147483648}", "BadField",
+         "workflow_version: expected an integer from 0 to 2147483647"},
+        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": -1}", "BadField",
+         "workflow_version: expected an integer from 0 to 2147483647"},
+        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 1.0}", "BadField",
+         "workflow_version: expected an integer from 0 to 2147483647"},
+        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 99999999999999999999}", "BadJson",
+         "not JSON: too big integer"},
+        {RECORD_CLAIM, "{\"claim_id\": \"ab010000-0000-0000-0000+000000000000\"}", "BadField",
+         "claim_id: expected a UUID"},
+        {RECORD_CLAIM, "{\"claim_id\": \"\"}", "BadField", "claim_id: expected a UUID"},
+        {RECORD_DECISION,
+         "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
+         "\"command_offset\": 0, \"command_time\": 0, \"order_version\": -1}",
+         "BadField", "order_version: expected an integer, 0 or more"},
+        {RECORD_DECISION,
+         "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
+         "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
+         "\"events\": [{\"kind\": \"StepFlew\", \"data\": {}}]}",
+         "BadField", "events[0].kind: expected the name of an event"},
+        {RECORD_DECISION,
+         "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
+         "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
+         "\"events\": [{\"kind\": \"CommandDeadLettered\", \"data\": {\"bytes\": \"=\"}}]}",
+         "BadField", "events[0].data.bytes: expected bytes as base64url"},
+        {RECORD_ORDER_ROW, "{\"details\": {\"currency\": 1}}", "BadField",
+         "details.currency: expected a text"},
+        {RECORD_REPORT_STEP, "{\"direction\": \"do\", \"attempt\": 1, \"succeeded\": 1}",
+         "BadField", "succeeded: expected true or false"},
+        {RECORD_CANCEL_ORDER, "{\"by\": \"a\", \"by\": \"b\"}", "BadJson",
+         "not JSON: duplicate object key"},
+        {RECORD_CANCEL_ORDER, "{\"by\": \"\\u0000\"}", "BadJson", "not JSON: \\u0000"},
+        {RECORD_CANCEL_ORDER, "{\"by\": \"\xff\"}", "BadJson", "not JSON: unable to decode"},
+        {RECORD_CANCEL_ORDER, "{\"by\": \"\\ud800\"}", "BadJson", "not JSON: invalid Unicode"},
+        {RECORD_CANCEL_ORDER, "[]", "BadJson", "expected a JSON object: {...}"},
+        {RECORD_CANCEL_ORDER, "{} {}", "BadJson", "not JSON: end of file expected"},
+        {RECORD_CANCEL_ORDER, "", "BadJson", "not JSON"},
+    };
+    struct kit kit;
+    kit_init(&kit);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_assert_eq(decode(&kit, cases[i].kind, text_of(cases[i].json)), ERROR_REJECT, "%s",
+                     cases[i].json);
+        cr_assert_str_eq(kit.error.code, cases[i].code, "%s: %s", cases[i].json, kit.error.message);
+        cr_assert_eq(strncmp(kit.error.message, cases[i].message, strlen(cases[i].message)), 0,
+                     "%s: %s", cases[i].json, kit.error.message);
+    }
+    kit_deinit(&kit);
+}
+
+/* `before`, the element `count` times, `after`; valid until the next call. */
+static struct text repeated(const char *before, const char *element, size_t count,
+                            const char *after)
+{
+    static char json[1 << 20];
+    size_t size = (size_t)snprintf(json, sizeof(json), "%s", before);
+    for (size_t i = 0; i < count; i++)
+        size += (size_t)snprintf(json + size, sizeof(json) - size, "%s", element);
+    size += (size_t)snprintf(json + size, sizeof(json) - size, "%s", after);
+    cr_assert_lt(size, sizeof(json));
+    return (struct text){json, (uint32_t)size};
+}
+
+Test(schemas_json_codec, names_the_limit_that_is_exceeded)
+{
+    struct kit kit;
+    kit_init(&kit);
+    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER,
+                        repeated("{\"order_id\": \"", "x", ORDER_ID_BYTES_MAX, "\"}")),
+                 ERROR_OK);
+    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER,
+                        repeated("{\"order_id\": \"", "x", ORDER_ID_BYTES_MAX + 1, "\"}")),
+                 ERROR_REJECT);
+    cr_assert_str_eq(kit.error.message, "order_id is 129 bytes; the limit is 128");
+    const char *line = "{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": 1},";
+    const char *last = "{\"sku\": \"a\", \"quantity\": 1, \"unit_price\": 1}]}";
+    cr_assert_eq(decode(&kit, RECORD_SUBMIT_ORDER,
+                        repeated("{\"lines\": [", line, ORDER_LINES_MAX - 1, last)),
+                 ERROR_OK);
+    cr_assert_eq(
+        decode(&kit, RECORD_SUBMIT_ORDER, repeated("{\"lines\": [", line, ORDER_LINES_MAX, last)),
+        ERROR_REJECT);
+    cr_assert_str_eq(kit.error.message, "lines has 2001 elements; the limit is 2000");
+    cr_assert_eq(
+        decode(&kit, RECORD_SUBMIT_ORDER,
+               repeated("{\"attributes\": {\"", "n", ATTRIBUTE_NAME_BYTES_MAX + 1, "\": \"\"}}")),
+        ERROR_REJECT);
+    cr_assert(strstr(kit.error.message, "has a name of 129 bytes; the limit is 128") != NULL, "%s",
+              kit.error.message);
+    kit_deinit(&kit);
+}
+
+/* Neither deep nesting nor deep paths reach the end of the stack or of a message. */
+Test(schemas_json_codec, bounds_the_depth)
+{
+    struct kit kit;
+    kit_init(&kit);
+    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER, repeated("", "[", 100000, "")), ERROR_REJECT);
+    cr_assert_eq(decode(&kit, RECORD_CANCEL_ORDER, repeated("{\"reason\": ", "[", 1000, "1")),
+                 ERROR_REJECT);
+    cr_assert_eq(
+        decode(&kit, RECORD_SUBMIT_ORDER, repeated("{\"lines\": [{\"", "long", 10000, "\": 1}]}")),
+        ERROR_REJECT);
+    cr_assert_str_eq(kit.error.code, "UnknownField");
+    kit_deinit(&kit);
+}
+
+Test(schemas_json_codec, gives_left_out_fields_their_defaults)
+{
+    struct record record = {.kind = RECORD_OPERATOR_ALERT};
+    json_t *json = json_pack("{s:b, s:i, s:i}", "raised", 1, "partition", 3, "decided_at", 5);
+    struct kit kit;
+    kit_init(&kit);
+    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_OPERATOR_ALERT)->binding, NULL, json,
+                                   &kit.memory.arena, &record.operator_alert, &kit.error),
+                 ERROR_OK, "%s", kit.error.message);
+    cr_assert_eq(record.operator_alert.command_offset, -1);
+    cr_assert(text_empty(record.operator_alert.code), "a required text is empty");
+    json_decref(json);
+    json = json_object();
+    struct order_details details;
+    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, json, &kit.memory.arena, &details,
+                                   &kit.error),
+                 ERROR_OK);
+    cr_assert_eq(details.priority, PRIORITY_NORMAL);
+    json_decref(json);
+    kit_deinit(&kit);
+}
+
+Test(schemas_json_codec, reads_only_the_selected_fields)
+{
+    static const char *const only[] = {"by", "reason", NULL};
+    struct cancel_order cancel;
+    struct kit kit;
+    kit_init(&kit);
+    json_t *json = json_pack("{s:s}", "order_id", "1");
+    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, only, json,
+                                   &kit.memory.arena, &cancel, &kit.error),
+                 ERROR_REJECT);
+    cr_assert_str_eq(kit.error.code, "UnknownField");
+    json_decref(json);
+    kit_deinit(&kit);
+}
