@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "base/suggest.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -122,8 +123,8 @@ static int unknown_flag(const struct cli *cli, const char *argument)
         names[count++] = "output";
     for (const struct cli_flag *flag = cli->verb->flags; flag != NULL && flag->name != NULL; flag++)
         names[count++] = flag->name;
-    for (size_t i = 0; i < config_keys_count && count < SUGGESTIONS_MAX; i++)
-        names[count++] = config_keys[i].name;
+    for (size_t i = 0; i < settings_schema.key_count && count < SUGGESTIONS_MAX; i++)
+        names[count++] = settings_schema.keys[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
     const char *nearest = suggest_string(name, names, count);
     if (nearest == NULL)
@@ -244,7 +245,7 @@ static int run_verb(struct cli *cli, int argc, char **argv)
         return EXIT_CODE_OK;
     }
     int code = EXIT_CODE_OK;
-    cli->config = config_new();
+    cli->config = config_new(&settings_schema);
     cli->arguments = calloc((size_t)argc + 1, sizeof(*cli->arguments));
     cli->given = calloc((size_t)argc + 1, sizeof(*cli->given));
     cli->config_flags = calloc((size_t)argc + 1, sizeof(*cli->config_flags));

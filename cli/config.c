@@ -3,21 +3,24 @@
  * documentation of all keys. */
 #include "cli/cli.h"
 
+#include "replica/settings.h"
+
 #include <string.h>
 
 static const struct {
     const char *name;
     unsigned bit;
 } readers[] = {
-    {"submission", CONFIG_SUBMISSION}, {"scheduler", CONFIG_SCHEDULER}, {"agent", CONFIG_AGENT},
-    {"supervisor", CONFIG_SUPERVISOR}, {"console", CONFIG_CONSOLE},     {"cli", CONFIG_CLI},
+    {"submission", SETTINGS_SUBMISSION}, {"scheduler", SETTINGS_SCHEDULER},
+    {"agent", SETTINGS_AGENT},           {"supervisor", SETTINGS_SUPERVISOR},
+    {"console", SETTINGS_CONSOLE},       {"cli", SETTINGS_CLI},
 };
 
 /* The keys of one service, or of all without an argument. 0: there is no such service. */
 static unsigned services_of(const struct cli *cli)
 {
     if (cli->argument_count == 0)
-        return CONFIG_ALL;
+        return SETTINGS_ALL;
     for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
         if (strcmp(cli->arguments[0], readers[i].name) == 0)
             return readers[i].bit;
@@ -34,13 +37,13 @@ static int run(struct cli *cli)
                          "supervisor, console or cli",
                          cli->arguments[0]);
     if (cli_flag_given(cli, "docs")) {
-        config_markdown(cli->out, services);
+        config_markdown(&settings_schema, cli->out, services);
     } else if (cli_flag_given(cli, "keys")) {
         fputs("A key is a flag (--topics-prefix), an environment variable (REEVE_TOPICS_PREFIX), "
               "or a line of a\n--config FILE (topics.prefix = orders). kafka.* goes to "
               "librdkafka.\n\n",
               cli->out);
-        config_help(cli->out, services);
+        config_help(&settings_schema, cli->out, services);
     } else {
         config_show(cli->config, cli->out, services);
     }
@@ -65,7 +68,7 @@ static const struct cli_verb verbs[] = {
                     "reeve config --keys\n"
                     "reeve config --keys scheduler",
         .flags = flags,
-        .config_services = CONFIG_ALL,
+        .config_services = SETTINGS_ALL,
         .run = run,
     },
 };

@@ -3,6 +3,8 @@
  * look for one that is nearly what they want. */
 #include "cli/cli.h"
 
+#include "replica/settings.h"
+
 #include <string.h>
 
 enum { SUMMARY_COLUMN = 28, HELP_COLUMNS = 96 };
@@ -80,7 +82,7 @@ static void print_config_line(FILE *out, const struct cli_verb *verb)
     if (verb->config_services == 0)
         return;
     fprintf(out, "\nEvery configuration key is also a flag: `reeve config --keys%s` lists them.\n",
-            verb->config_services == CONFIG_CLI ? " cli" : "");
+            verb->config_services == SETTINGS_CLI ? " cli" : "");
 }
 
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)

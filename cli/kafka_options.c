@@ -2,15 +2,19 @@
 /* See kafka_options.h. */
 #include "cli/kafka_options.h"
 
+#include "replica/settings.h"
+
 enum error_class cli_kafka_options(const struct config *config,
                                    struct cli_kafka_options *ret_options, struct error *ret_error)
 {
-    size_t count = config_kafka_count(config);
+    size_t count = config_setting_count(config);
     if (count > CLI_KAFKA_SETTINGS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
                          CLI_KAFKA_SETTINGS_MAX);
-    for (size_t i = 0; i < count; i++)
-        config_kafka_at(config, i, &ret_options->settings[i].name, &ret_options->settings[i].value);
+    for (size_t i = 0; i < count; i++) {
+        struct config_setting setting = config_setting_at(config, i);
+        ret_options->settings[i] = (struct broker_kafka_setting){setting.name, setting.value};
+    }
     ret_options->options = (struct broker_kafka_options){
         .settings = ret_options->settings,
         .setting_count = count,

@@ -5,6 +5,7 @@
 #include "cli/session.h"
 #include "leader/election.h"
 #include "platform/clock.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -177,7 +178,7 @@ static const struct cli_verb verbs[] = {
     {
         .summary = "Shows who leads each elected role, under which term, since when.",
         .examples = "reeve leader\nreeve leader --output json",
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

@@ -2,6 +2,8 @@
 /* `reeve partition reset`: an operator's way out of a stopped partition, as a record in the log. */
 #include "cli/session.h"
 
+#include "replica/settings.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <sys/random.h>
@@ -140,7 +142,7 @@ static const struct cli_verb verbs[] = {
                  "reeve partition reset --partition 3 --next-command 0 --by ann --reason "
                  "'topic restored'\n",
      .flags = flags,
-     .config_services = CONFIG_CLI,
+     .config_services = SETTINGS_CLI,
      .run = run}};
 
 const struct cli_noun cli_partition = {.name = "partition",

@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/kafka_options.h"
 #include "cli/output.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -132,7 +133,7 @@ static const struct cli_verb verbs[] = {
         .examples = "reeve topics apply --partitions 8 --replication-factor 3\n"
                     "reeve topics apply --app web --kafka-bootstrap-servers kafka-1:9092",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_apply,
     },
@@ -141,7 +142,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Says what is not as it should be; changes nothing. Exit code 1 if anything.",
         .examples = "reeve topics check\nreeve topics check --output json",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_check,
     },

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kafka.* settings: what librdkafka knows, what would break a guarantee of ours. */
+/* See settings.h. */
+#include "kafka/settings.h"
+
 #include "base/suggest.h"
-#include "platform/config/internal.h"
 
 #include <assert.h>
 #include <librdkafka/rdkafka.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { REASON_SIZE = 256, NAMES_MAX = 512 };
 
-/* Names of librdkafka, aliases included, and why they are not for users. */
+/* Settings of librdkafka, aliases included, that would break a guarantee of reeve, and why. */
 static const struct {
     const char *name;
     const char *reason;
@@ -61,11 +64,9 @@ static const char *reason_to_refuse(const char *name)
     return NULL;
 }
 
-bool config_is_secret(const struct config_key *key, const char *name)
+static bool is_secret(const char *name)
 {
     static const char *const words[] = {"password", "secret", "key.pem", "oauthbearer.config"};
-    if (key != NULL)
-        return key->type == CONFIG_SECRET;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         if (strstr(name, words[i]) != NULL)
             return true;
@@ -88,9 +89,24 @@ static size_t collect_names(char *table, const char *names[NAMES_MAX])
     return count;
 }
 
-/* An error that suggests a name of librdkafka's, where one is near. */
-static enum error_class unknown(const struct config_entry *entry, const char *name,
-                                struct error *ret_error)
+static enum error_class fail(struct error *ret_error, const struct config_setting *setting,
+                             const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ERROR_REJECT, code Config; the message is `format` after the key and its source. */
+static enum error_class fail(struct error *ret_error, const struct config_setting *setting,
+                             const char *format, ...)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    return error_set(ret_error, ERROR_REJECT, "Config", "kafka.%.100s (%.100s)%s", setting->name,
+                     setting->source, message);
+}
+
+/* An error that suggests the nearest name that librdkafka knows, if one is near. */
+static enum error_class fail_unknown(const struct config_setting *setting, struct error *ret_error)
 {
     char *table = NULL;
     size_t size = 0;
@@ -99,48 +115,45 @@ static enum error_class unknown(const struct config_entry *entry, const char *na
     assert(out != NULL);
     rd_kafka_conf_properties_show(out);
     fclose(out);
-    const char *nearest = suggest_string(name, names, collect_names(table, names));
+    const char *nearest = suggest_string(setting->name, names, collect_names(table, names));
     enum error_class class =
-        nearest != NULL ? config_fail(ret_error, "unknown key %s (%s): did you mean kafka.%s?",
-                                      entry->name, entry->source, nearest)
-                        : config_fail(ret_error, "unknown key %s (%s): librdkafka has no such one",
-                                      entry->name, entry->source);
+        nearest != NULL ? fail(ret_error, setting,
+                               " is not a setting of librdkafka: did you mean kafka.%s?", nearest)
+                        : fail(ret_error, setting, " is not a setting of librdkafka");
     free(table);
     return class;
 }
 
-static enum error_class check(const struct config_entry *entry, rd_kafka_conf_t *conf,
-                              struct error *ret_error)
+static enum error_class check_one(const struct config_setting *setting, rd_kafka_conf_t *conf,
+                                  struct error *ret_error)
 {
     char reason[REASON_SIZE] = "";
-    const char *name = entry->name + strlen(CONFIG_KAFKA_PREFIX);
-    const char *refusal = reason_to_refuse(name);
+    const char *refusal = reason_to_refuse(setting->name);
     if (refusal != NULL)
-        return config_fail(ret_error, "%s (%s) cannot be set: %s", entry->name, entry->source,
-                           refusal);
-    switch (rd_kafka_conf_set(conf, name, entry->text, reason, sizeof(reason))) {
+        return fail(ret_error, setting, " cannot be set: %s", refusal);
+    switch (rd_kafka_conf_set(conf, setting->name, setting->value, reason, sizeof(reason))) {
     case RD_KAFKA_CONF_OK:
         return ERROR_OK;
     case RD_KAFKA_CONF_UNKNOWN:
-        return unknown(entry, name, ret_error);
+        return fail_unknown(setting, ret_error);
     case RD_KAFKA_CONF_INVALID:
         break;
     }
-    if (config_is_secret(entry->key, entry->name))
-        return config_fail(ret_error, "%s (%s): librdkafka refuses the value", entry->name,
-                           entry->source);
-    return config_fail(ret_error, "%s (%s): %s", entry->name, entry->source, reason);
+    if (is_secret(setting->name))
+        return fail(ret_error, setting, ": librdkafka rejects the value");
+    return fail(ret_error, setting, ": %s", reason);
 }
 
-enum error_class config_kafka_check(const struct config_entry *entries, size_t count,
-                                    struct error *ret_error)
+static enum error_class check(const struct config_setting settings[], size_t count,
+                              struct error *ret_error)
 {
     rd_kafka_conf_t *conf = rd_kafka_conf_new();
     enum error_class class = ERROR_OK;
-    for (size_t i = 0; i < count && class == ERROR_OK; i++) {
-        if (strncmp(entries[i].name, CONFIG_KAFKA_PREFIX, strlen(CONFIG_KAFKA_PREFIX)) == 0)
-            class = check(&entries[i], conf, ret_error);
-    }
+    for (size_t i = 0; i < count && class == ERROR_OK; i++)
+        class = check_one(&settings[i], conf, ret_error);
     rd_kafka_conf_destroy(conf);
     return class;
 }
+
+const struct config_passthrough kafka_settings = {
+    .prefix = "kafka.", .is_secret = is_secret, .check = check};

@@ -3,6 +3,7 @@
 
 #include "kafka/client.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -307,7 +308,7 @@ static enum error_class connect_broker(struct service_context *service, unsigned
 {
     const struct config *config = service->config;
     struct broker_kafka_setting settings[SETTINGS_MAX + 1];
-    size_t count = config_kafka_count(config);
+    size_t count = config_setting_count(config);
     size_t own = 0;
     if (count > SETTINGS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
@@ -315,8 +316,10 @@ static enum error_class connect_broker(struct service_context *service, unsigned
     /* Weaker than the user's, which follow. */
     if ((flags & CLUSTER_READS_AT_LEISURE) != 0)
         settings[own++] = (struct broker_kafka_setting){"fetch.min.bytes", "262144"};
-    for (size_t i = 0; i < count; i++)
-        config_kafka_at(config, i, &settings[own + i].name, &settings[own + i].value);
+    for (size_t i = 0; i < count; i++) {
+        struct config_setting setting = config_setting_at(config, i);
+        settings[own + i] = (struct broker_kafka_setting){setting.name, setting.value};
+    }
     bool is_static = config_bool(config, "group.static");
     struct broker_kafka_options options = {
         .settings = settings,

@@ -4,6 +4,7 @@
 
 #include "platform/files.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -108,7 +109,7 @@ static int choice_index(const char *chosen, const char *(*name)(int index), int 
         if (strcmp(chosen, name(i)) == 0)
             return i;
     }
-    assert(count == 0); /* keys.c and logger.c list the same names */
+    assert(count == 0); /* settings.c and logger.c list the same names */
     return 0;
 }
 
@@ -241,7 +242,7 @@ static void print_help(const struct service *service)
            "REEVE_DATA_DIR.\nkafka.* keys go to librdkafka. KEY.file takes the value from a "
            "file.\n\n",
            service->name, service->name, service->name);
-    config_help(stdout, service->bit);
+    config_help(&settings_schema, stdout, service->bit);
 }
 
 static enum error_class check_name(const struct config *config, struct error *ret_error)
@@ -261,8 +262,10 @@ int service_main(const struct service *service, int argc, char *const argv[])
     }
     struct error error = {0};
     struct service_process process = {.service = service, .lock = -1};
-    process.context = (struct service_context){
-        .name = service->name, .process = &process, .clock = clock_real(), .config = config_new()};
+    process.context = (struct service_context){.name = service->name,
+                                               .process = &process,
+                                               .clock = clock_real(),
+                                               .config = config_new(&settings_schema)};
     if (config_load(process.context.config, argc, argv, environ, &error) != ERROR_OK ||
         check_name(process.context.config, &error) != ERROR_OK) {
         fprintf(stderr, "reeve run %s: %s\n", service->name, error.message);

@@ -21,6 +21,7 @@
 #include "platform/http/server.h"
 #include "platform/loop.h"
 #include "platform/metrics.h"
+#include "replica/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,7 +49,7 @@ struct service_context {
 
 struct service {
     const char *name; /* "scheduler" */
-    unsigned bit;     /* CONFIG_SCHEDULER: which keys --help shows */
+    unsigned bit;     /* SETTINGS_SCHEDULER: which keys --help shows */
     /* Keeps stores below data.dir: their disk is watched, and readyz says no while it is low. */
     bool has_stores;
     /* Builds the service; *ret_state goes to the other handlers. An error ends the process:

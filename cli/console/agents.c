@@ -3,6 +3,7 @@
 #include "cli/console/console_client.h"
 #include "cli/output.h"
 #include "cli/people.h"
+#include "replica/settings.h"
 
 #include <stdio.h>
 
@@ -88,7 +89,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Lists the agents that live: their room, times, errors and circuits.",
         .examples = "reeve agents list\nreeve agents list --output json",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = list,
     },
@@ -100,7 +101,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Shows the live instances of an agent. Exit code 1: there is none.",
         .examples = "reeve agents get carrier-a",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = get,
     },

@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/people.h"
 #include "platform/clock.h"
+#include "replica/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,7 +108,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Lists what waits for an operator.",
         .examples = "reeve alerts\nreeve alerts --output jsonl",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

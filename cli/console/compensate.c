@@ -2,6 +2,7 @@
 /* `reeve compensate`: an operator has what was done for an order undone. */
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
+#include "replica/settings.h"
 
 static int run(struct cli *cli)
 {
@@ -18,7 +19,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Undoes what was done for orders. Exit code 1: the scheduler refused.",
         .examples = "reeve compensate 536365 --reason 'cannot be delivered'",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

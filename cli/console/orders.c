@@ -5,6 +5,7 @@
 #include "cli/output.h"
 #include "cli/people.h"
 #include "platform/clock.h"
+#include "replica/settings.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -274,7 +275,7 @@ static const struct cli_verb verbs[] = {
                     "reeve orders list --state Error --workflow order-fulfilment\n"
                     "reeve orders list --step TakePayment --limit 0 --output jsonl",
         .flags = list_flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_list,
     },
@@ -286,7 +287,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Shows everything about an order. Exit code 1: there is none.",
         .examples = "reeve orders get 536365\nreeve orders get 536365 --output json",
         .flags = console_flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = orders_run_get,
     },
@@ -301,7 +302,7 @@ static const struct cli_verb verbs[] = {
                     "# with the data of each event\n"
                     "reeve orders history 536365 --output jsonl",
         .flags = console_flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_history,
     },
@@ -314,7 +315,7 @@ static const struct cli_verb verbs[] = {
                     "reeve orders watch --state Error\n"
                     "reeve orders watch 536365 --until-ended",
         .flags = watch_flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = orders_run_watch,
     },
@@ -323,7 +324,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Counts orders by workflow and state.",
         .examples = "reeve orders count",
         .flags = console_flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_count,
     },

@@ -3,6 +3,7 @@
 #include "cli/console/console_client.h"
 #include "cli/output.h"
 #include "cli/people.h"
+#include "replica/settings.h"
 
 static const struct output_column columns[] = {
     {"partition", "PARTITION", true}, {"owner", "OWNER", false},      {"claimed", "CLAIMED", true},
@@ -66,7 +67,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Shows who owns each partition, how far it is, and what is wrong.",
         .examples = "reeve owners\nreeve owners --output json",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

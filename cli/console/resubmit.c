@@ -2,6 +2,7 @@
 /* `reeve resubmit`: an operator lets an order in Error go on. */
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
+#include "replica/settings.h"
 
 static int run(struct cli *cli)
 {
@@ -27,7 +28,7 @@ static const struct cli_verb verbs[] = {
                    "refused.",
         .examples = "reeve resubmit 536365 --reason 'the bank is back'",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

@@ -7,6 +7,7 @@
 #include "cli/workflow/deploy.h"
 #include "kafka/embedded.h"
 #include "platform/files.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -524,7 +525,7 @@ static const struct cli_verb verbs[] = {
                     "    --kafka-bootstrap-servers 127.0.0.1:9092 --schedulers 2 \\\n"
                     "    --agent stock=http://127.0.0.1:8001 --http-port 8080",
         .flags = flags,
-        .config_services = CONFIG_ALL,
+        .config_services = SETTINGS_ALL,
         .run = run,
     },
 };

@@ -5,6 +5,7 @@
 #include "cli/import/import_run.h"
 #include "cli/import/order_drafts.h"
 #include "cli/submit/orders_file.h"
+#include "replica/settings.h"
 #include "services/submission/order_json.h"
 
 #include <assert.h>
@@ -343,7 +344,7 @@ static const struct cli_verb verbs[] = {
             "unit_price=UnitPrice,attributes.country=Country\n"
             "reeve import orders.jsonl --limit 1000 --prefix-id test-",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

@@ -3,6 +3,7 @@
  * order's history and on its reply topic. */
 #include "cli/output.h"
 #include "cli/submit/sender.h"
+#include "replica/settings.h"
 
 #include <stdlib.h>
 
@@ -78,7 +79,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Asks to cancel orders: what was done is undone, unless the pivot has started.",
         .examples = "reeve cancel 536365 --reason 'ordered twice'",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

@@ -5,6 +5,7 @@
 #include "cli/submit/orders_file.h"
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
+#include "replica/settings.h"
 #include "services/submission/order_json.h"
 
 #include <assert.h>
@@ -239,7 +240,7 @@ static const struct cli_verb verbs[] = {
                     "echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": "
                     "\"three-steps\"}' | reeve submit -",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

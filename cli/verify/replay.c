@@ -3,6 +3,7 @@
 #include "cli/session.h"
 #include "platform/files.h"
 #include "replica/follower.h"
+#include "replica/settings.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -150,7 +151,7 @@ static const struct cli_verb verbs[] = {
      .examples = "reeve replay scheduler --data-dir /var/lib/reeve/scheduler\n"
                  "reeve replay console --data-dir /var/lib/reeve/console --partition 3\n",
      .flags = flags,
-     .config_services = CONFIG_CLI,
+     .config_services = SETTINGS_CLI,
      .run = run}};
 
 const struct cli_noun cli_replay = {.name = "replay",

@@ -7,6 +7,7 @@
 #include "cli/verify/rules.h"
 #include "platform/files.h"
 #include "replica/follower.h"
+#include "replica/settings.h"
 #include "replica/view_report.h"
 
 #include <assert.h>
@@ -288,7 +289,7 @@ static const struct cli_verb verbs[] = {
                  "# with the stores of the services that run below /var/lib/reeve\n"
                  "reeve verify --live /var/lib/reeve\n",
      .flags = flags,
-     .config_services = CONFIG_CLI,
+     .config_services = SETTINGS_CLI,
      .output = true,
      .run = run}};
 

@@ -4,6 +4,7 @@
 #include "cli/output.h"
 #include "cli/workflow/deploy.h"
 #include "platform/files.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -244,7 +245,7 @@ static const struct cli_verb verbs[] = {
         .arguments_max = -1,
         .summary = "Puts workflows to work. What is deployed never changes: count Version up.",
         .examples = "reeve workflow deploy order-fulfilment.yaml",
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_deploy,
     },
@@ -252,7 +253,7 @@ static const struct cli_verb verbs[] = {
         .name = "list",
         .summary = "The deployed workflows.",
         .examples = "reeve workflow list\nreeve workflow list --output jsonl",
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_list,
     },
@@ -264,7 +265,7 @@ static const struct cli_verb verbs[] = {
         .summary = "A deployed workflow's text; without a version, the newest.",
         .examples = "reeve workflow show order-fulfilment\n"
                     "reeve workflow show order-fulfilment:1 --output json",
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run_show,
     },

@@ -5,6 +5,7 @@
 #include "leader/leader.h"
 
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -212,7 +213,7 @@ int reeve_leader_run(const struct reeve_leader_options *options, reeve_leader_ta
                      int argc, char *const argv[])
 {
     static const struct service service = {.name = "leader",
-                                           .bit = CONFIG_ALL,
+                                           .bit = SETTINGS_ALL,
                                            .start = start,
                                            .ready = ready,
                                            .drain = drain,

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The values of the configuration: which source wins, and the getters. See config.h. */
-#include "base/suggest.h"
 #include "platform/config/internal.h"
 
+#include "base/suggest.h"
 #include "platform/files.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <unistd.h>
 
-enum { SECRET_MAX = 64 * 1024, HOST_SIZE = 48 };
+enum { SECRET_MAX = 64 * 1024 };
 
 enum error_class config_fail(struct error *ret_error, const char *format, ...)
 {
@@ -39,19 +36,21 @@ static void replace(char **text, const char *by)
     *text = copy;
 }
 
-struct config *config_new(void)
+struct config *config_new(const struct config_schema *schema)
 {
+    assert(schema != NULL && schema->key_count > 0);
     struct config *config = calloc(1, sizeof(*config));
     assert(config != NULL);
-    config->entries = calloc(config_keys_count, sizeof(*config->entries));
+    config->schema = schema;
+    config->entries = calloc(schema->key_count, sizeof(*config->entries));
     assert(config->entries != NULL);
-    config->count = config_keys_count;
-    for (size_t i = 0; i < config_keys_count; i++) {
+    config->count = schema->key_count;
+    for (size_t i = 0; i < schema->key_count; i++) {
         struct config_entry *entry = &config->entries[i];
         struct error error = {0};
-        entry->key = &config_keys[i];
-        entry->name = config_copy(config_keys[i].name);
-        entry->text = config_copy(config_keys[i].fallback);
+        entry->key = &schema->keys[i];
+        entry->name = config_copy(entry->key->name);
+        entry->text = config_copy(entry->key->fallback);
         entry->source = config_copy("default");
         enum error_class class =
             config_parse(entry->key, entry->text, "default", &entry->value, &error);
@@ -89,6 +88,12 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool config_is_passthrough(const struct config *config, const char *name)
+{
+    const struct config_passthrough *passthrough = config->schema->passthrough;
+    return passthrough != NULL && starts_with(name, passthrough->prefix);
+}
+
 struct config_entry *config_find(const struct config *config, const char *name)
 {
     for (size_t i = 0; i < config->count; i++) {
@@ -101,9 +106,11 @@ struct config_entry *config_find(const struct config *config, const char *name)
 struct config_entry *config_add(struct config *config, const char *name)
 {
     struct config_entry *entry = config_find(config, name);
-    const struct config_key *key = entry == NULL ? config_scope_key(name) : NULL;
-    if (entry != NULL || (key == NULL && !starts_with(name, CONFIG_KAFKA_PREFIX)))
+    if (entry != NULL)
         return entry;
+    const struct config_key *key = config_scope_key(config->schema, name);
+    if (key == NULL && !config_is_passthrough(config, name))
+        return NULL;
     struct config_entry *grown =
         realloc(config->entries, (config->count + 1) * sizeof(*config->entries));
     assert(grown != NULL);
@@ -116,21 +123,16 @@ struct config_entry *config_add(struct config *config, const char *name)
     return entry;
 }
 
-/* "did you mean" among our own keys; librdkafka's are checked by config_finish. */
-static const char *nearest_key(const char *name)
+/* Suggests only keys of the table: the check of the pass-through settings suggests its own. */
+enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
+                                     const char *source, struct error *ret_error)
 {
-    const char **names = calloc(config_keys_count, sizeof(*names));
+    const char **names = calloc(schema->key_count, sizeof(*names));
     assert(names != NULL);
-    for (size_t i = 0; i < config_keys_count; i++)
-        names[i] = config_keys[i].name;
-    const char *nearest = suggest_string(name, names, config_keys_count);
+    for (size_t i = 0; i < schema->key_count; i++)
+        names[i] = schema->keys[i].name;
+    const char *nearest = suggest_string(name, names, schema->key_count);
     free(names);
-    return nearest;
-}
-
-enum error_class config_fail_unknown(const char *name, const char *source, struct error *ret_error)
-{
-    const char *nearest = nearest_key(name);
     return config_fail(ret_error, "unknown key %.100s (%s)%s%s%s", name, source,
                        nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
                        nearest != NULL ? "?" : "");
@@ -195,7 +197,7 @@ enum error_class config_assign(struct config *config, const char *name, const ch
     }
     entry = config_add(config, name);
     if (entry == NULL || strlen(name) >= CONFIG_NAME_SIZE)
-        return config_fail_unknown(name, source, ret_error);
+        return config_fail_unknown(config->schema, name, source, ret_error);
     return assign_text(entry, text, rank, source, ret_error);
 }
 
@@ -244,24 +246,28 @@ static enum error_class read_value_file(struct config_entry *entry, struct error
     return class;
 }
 
-/* host-pid-random: readable, and new at each start. */
-static void fill_instance_id(struct config *config)
+static struct config_setting setting_of(const struct config *config,
+                                        const struct config_entry *entry)
 {
-    char host[HOST_SIZE] = "";
-    char id[HOST_SIZE + 48];
-    uint32_t random = 0;
-    if (config_string(config, "instance.id")[0] != '\0')
-        return;
-    if (gethostname(host, sizeof(host) - 1) != 0 || host[0] == '\0')
-        snprintf(host, sizeof(host), "host");
-    host[strcspn(host, ".")] = '\0';
-    for (char *at = host; *at != '\0'; at++)
-        *at = isalnum((unsigned char)*at) || *at == '-' ? *at : '-';
-    ssize_t got = getrandom(&random, sizeof(random), 0);
-    assert(got == (ssize_t)sizeof(random));
-    (void)got;
-    snprintf(id, sizeof(id), "%s-%ld-%08x", host, (long)getpid(), (unsigned)random);
-    config_set_default(config, "instance.id", id);
+    return (struct config_setting){.name =
+                                       entry->name + strlen(config->schema->passthrough->prefix),
+                                   .value = entry->text,
+                                   .source = entry->source};
+}
+
+static enum error_class check_passthrough(const struct config *config, struct error *ret_error)
+{
+    size_t count = 0;
+    if (config->schema->passthrough == NULL)
+        return ERROR_OK;
+    struct config_setting *settings = calloc(config->count, sizeof(*settings));
+    assert(settings != NULL);
+    for (size_t i = 0; i < config->count; i++)
+        if (config_is_passthrough(config, config->entries[i].name))
+            settings[count++] = setting_of(config, &config->entries[i]);
+    enum error_class class = config->schema->passthrough->check(settings, count, ret_error);
+    free(settings);
+    return class;
 }
 
 enum error_class config_finish(struct config *config, struct error *ret_error)
@@ -273,11 +279,11 @@ enum error_class config_finish(struct config *config, struct error *ret_error)
     for (size_t i = 0; i < config->count && class == ERROR_OK; i++)
         class = read_value_file(&config->entries[i], ret_error);
     if (class == ERROR_OK)
-        class = config_kafka_check(config->entries, config->count, ret_error);
+        class = check_passthrough(config, ret_error);
     if (class != ERROR_OK)
         return class;
-    if (config_find(config, "instance.id")->rank <= CONFIG_RANK_PROGRAM)
-        fill_instance_id(config);
+    if (config->schema->complete != NULL)
+        config->schema->complete(config);
     config->finished = true;
     return ERROR_OK;
 }
@@ -350,31 +356,30 @@ const char *config_source(const struct config *config, const char *name)
     return get(config, name)->source;
 }
 
-/* ---- librdkafka's ---- */
+/* ---- pass-through settings ---- */
 
-static bool is_kafka(const struct config_entry *entry)
+bool config_is_secret(const struct config *config, const struct config_entry *entry)
 {
-    return starts_with(entry->name, CONFIG_KAFKA_PREFIX);
+    if (entry->key != NULL)
+        return entry->key->type == CONFIG_SECRET;
+    assert(config_is_passthrough(config, entry->name));
+    return config->schema->passthrough->is_secret(setting_of(config, entry).name);
 }
 
-size_t config_kafka_count(const struct config *config)
+size_t config_setting_count(const struct config *config)
 {
     size_t count = 0;
     for (size_t i = 0; i < config->count; i++)
-        count += is_kafka(&config->entries[i]);
+        count += config_is_passthrough(config, config->entries[i].name);
     return count;
 }
 
-void config_kafka_at(const struct config *config, size_t index, const char **ret_name,
-                     const char **ret_value)
+struct config_setting config_setting_at(const struct config *config, size_t index)
 {
-    for (size_t i = 0; i < config->count; i++) {
-        const struct config_entry *entry = &config->entries[i];
-        if (is_kafka(entry) && index-- == 0) {
-            *ret_name = entry->name + strlen(CONFIG_KAFKA_PREFIX);
-            *ret_value = entry->text;
-            return;
-        }
+    size_t i = 0;
+    assert(index < config_setting_count(config));
+    for (;; i++) {
+        if (config_is_passthrough(config, config->entries[i].name) && index-- == 0)
+            return setting_of(config, &config->entries[i]);
     }
-    assert(index < config_kafka_count(config));
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed configuration. One table of keys (keys.c) is help, documentation and check at once.
+/* Typed configuration, driven by a schema: one table of keys (struct config_schema) from which
+ * parsing, checks, help and documentation are made.
  *
- * Sources, the stronger first: flag, environment, properties file, default.
- *   flags        --set KEY=VALUE; --KEY=VALUE or --KEY VALUE for our own keys, dots or dashes
+ * Sources, the strongest first: flags, environment, properties file, default.
+ *   flags        --set KEY=VALUE, or --KEY=VALUE and --KEY VALUE with dots or dashes
  *                (--data-dir /x); a bool alone means true; --config FILE names the properties file
- *   environment  REEVE_DATA_DIR is data.dir, REEVE_KAFKA_BOOTSTRAP_SERVERS is
- *                kafka.bootstrap.servers; REEVE_CONFIG is --config; an empty value counts as none
- *   file         KEY = VALUE a line, blanks around both are cut off, # starts a comment line
- * KEY.file = PATH takes the value from a file (for secrets; one newline at its end is cut off).
- * kafka.* goes to librdkafka; what would break a guarantee of ours is refused. Unknown keys are
- * errors that suggest the nearest known one. Errors have class REJECT, code Config (Usage for
- * flags that are none), and one line that names the key and where it was set.
+ *   environment  with the prefix REEVE_: REEVE_DATA_DIR is data.dir; REEVE_CONFIG is --config;
+ *                an empty value counts as unset
+ *   file         one KEY = VALUE per line, blanks around both are cut off, # starts a comment
+ * KEY.file = PATH reads the value from a file (for secrets; one trailing newline is cut off).
+ * A schema may pass the keys below one prefix through to a library that checks them itself.
+ * Unknown keys are errors that suggest the nearest known one. Errors have class REJECT, code
+ * Config (Usage for flags that do not exist), and one line that names the key and its source.
  *
- * Getters assert that the key exists with that type: a wrong name is a bug, not an input.
+ * Getters assert that the key exists and has that type: a wrong name is a bug, not an input.
  * Strings are borrowed until config_free. */
 #ifndef PLATFORM_CONFIG_CONFIG_H
 #define PLATFORM_CONFIG_CONFIG_H
@@ -38,104 +39,130 @@ enum config_type {
     CONFIG_TYPE_COUNT
 };
 
-/* Which services read a key: for help and docs only; every service accepts every key. */
-enum {
-    CONFIG_SUBMISSION = 1,
-    CONFIG_SCHEDULER = 2,
-    CONFIG_AGENT = 4,
-    CONFIG_SUPERVISOR = 8,
-    CONFIG_CONSOLE = 16,
-    CONFIG_CLI = 32,
-    CONFIG_SERVICES = 31, /* all but the CLI */
-    CONFIG_ALL = 63
-};
+struct config;
 
 struct config_key {
     const char *name; /* words and dots */
     enum config_type type;
-    const char *fallback; /* the default as it would be written; "" = none */
-    double min; /* of numbers, durations and sizes; of texts: of the length. Both 0 = no bounds */
-    double max;
-    const char *unit;    /* "ms", "MB", ...; NULL = none */
-    const char *choices; /* of enums: "auto|logfmt|json"; else NULL */
-    unsigned services;
-    const char *doc; /* one or two sentences */
+    const char *fallback; /* the default as a user would write it; "" = none */
+    double min;           /* of a number, duration or size, or of a text's length; */
+    double max;           /* min and max both 0: no bounds */
+    const char *unit;     /* "ms", "MB", ...; NULL = none */
+    const char *choices;  /* of enums: "auto|logfmt|json"; else NULL */
+    unsigned readers;     /* bits of the schema's readers; for help and documentation only */
+    const char *doc;      /* one or two sentences */
 };
 
-extern const struct config_key config_keys[];
-extern const size_t config_keys_count;
-/* Variables that begin with REEVE_ and are no keys: scripts' and tests' own. A name that ends in
- * '_' is a prefix. NULL-terminated. */
-extern const char *const config_environment_ignored[];
+/* Which programs read a key: a name for each bit, and for sets of bits that have one ("all"). */
+struct config_reader {
+    const char *name;
+    unsigned bits;
+};
 
-struct config;
+/* A setting below the pass-through prefix. Borrowed from its configuration. */
+struct config_setting {
+    const char *name; /* without the prefix */
+    const char *value;
+    const char *source;
+};
 
-/* Every key at its default. */
-struct config *config_new(void);
+/* The keys below `prefix` belong to a library: it checks them, the table need not list them. */
+struct config_passthrough {
+    const char *prefix; /* "kafka." */
+    bool (*is_secret)(const char *name);
+    /* ERROR_OK, or class REJECT, code Config, with a message that names the key and its source. */
+    enum error_class (*check)(const struct config_setting settings[], size_t count,
+                              struct error *ret_error);
+};
+
+/* PREFIX.NAME.REST is a value of the key PREFIX.REST for the part NAME of the process alone. */
+struct config_scope {
+    const char *prefix;    /* "agent."; NULL = no key has scopes */
+    const char *name_key;  /* holds the name of the one part; has no scopes itself */
+    const char *names_key; /* lists the names of several parts; has no scopes itself */
+};
+
+struct config_schema {
+    const struct config_key *keys;
+    size_t key_count;
+    const struct config_reader *readers;
+    size_t reader_count;
+    const struct config_passthrough *passthrough; /* NULL = none */
+    struct config_scope scope;
+    const char *environment_prefix; /* "REEVE_" */
+    /* Variables with that prefix that are not keys. A name that ends in '_' stands for all that
+     * begin with it. NULL-terminated. */
+    const char *const *environment_ignored;
+    /* Called by config_finish after all sources: sets, by config_set_default, what only the running
+     * process knows. May be NULL. */
+    void (*complete)(struct config *config);
+};
+
+/* Every key at its default. `schema` is borrowed until config_free. */
+struct config *config_new(const struct config_schema *schema);
 void config_free(struct config *config);
 
 /* ---- reading the sources: in any order, the stronger source wins ---- */
 
-/* All sources, then config_finish. `argv` begins after the program's and subcommand's names;
- * anything that is not a flag of ours is refused. `envp` as environ; NULL = no environment. */
+/* All sources, then config_finish. `argv` begins after the names of program and subcommand;
+ * arguments that are not flags of the configuration are errors. `envp` is like environ; NULL = no
+ * environment. */
 enum error_class config_load(struct config *config, int argc, char *const argv[],
                              char *const envp[], struct error *ret_error);
 
-/* For mains with flags of their own. Looks at argv[*index]: if it is a flag of the
- * configuration, takes it with its value and moves *index behind it. *ret_taken says whether it
- * was. */
+/* For programs with flags of their own: if argv[*index] is a flag of the configuration, takes it
+ * with its value and moves *index past it. *ret_taken: whether it was one. */
 enum error_class config_take_flag(struct config *config, int argc, char *const argv[], int *index,
                                   bool *ret_taken, struct error *ret_error);
 enum error_class config_load_environment(struct config *config, char *const envp[],
                                          struct error *ret_error);
 enum error_class config_load_file(struct config *config, const char *path, struct error *ret_error);
-/* One key as if by --set. */
+/* Sets one key as --set does. */
 enum error_class config_set(struct config *config, const char *name, const char *value,
                             struct error *ret_error);
 /* A default that only the program knows (weaker than all sources). */
 void config_set_default(struct config *config, const char *name, const char *value);
-/* Reads the file that --config or REEVE_CONFIG named, then KEY.file values, and fills
- * instance.id. Call once, last. */
+/* Reads the file that --config or the environment names, then the KEY.file values, checks the
+ * pass-through settings, and calls the schema's complete(). Call it once, last. */
 enum error_class config_finish(struct config *config, struct error *ret_error);
 
 /* ---- values ---- */
 
-/* Also of names, enums and secrets. */
+/* A text, name, enum or secret. */
 const char *config_string(const struct config *config, const char *name);
 int64_t config_int(const struct config *config, const char *name);
 bool config_bool(const struct config *config, const char *name);
 int64_t config_ms(const struct config *config, const char *name);
 int64_t config_size(const struct config *config, const char *name);
 double config_double(const struct config *config, const char *name);
-/* Items are borrowed, NUL-terminated; the array too. */
+/* The array and its NUL-terminated items are borrowed. */
 size_t config_list(const struct config *config, const char *name, const char *const **ret_items);
-/* Whether any source but the default set it. */
+/* Whether a source other than the defaults set it. */
 bool config_is_set(const struct config *config, const char *name);
-/* Where the value came from: "--set", "environment", "/etc/reeve.properties:12", "default".
+/* The source of the value: "--set", "environment", "/etc/reeve.properties:12", "default".
  * Borrowed. */
 const char *config_source(const struct config *config, const char *name);
 
-/* The kafka.* settings for librdkafka, without the prefix, bootstrap.servers included. */
-size_t config_kafka_count(const struct config *config);
-void config_kafka_at(const struct config *config, size_t index, const char **ret_name,
-                     const char **ret_value);
+/* The settings below the pass-through prefix, those in the table included. */
+size_t config_setting_count(const struct config *config);
+struct config_setting config_setting_at(const struct config *config, size_t index);
 
-/* ---- several agents in one process ---- */
+/* ---- scopes: several parts in one process, each with values of its own ---- */
 
-/* agent.NAME.REST is a value of agent.REST for the agent NAME alone, whatever NAME is: who reads
- * such keys says with config_check_scopes() which names there are (REJECT, code Config).
- * config_scoped(): new; the configuration as the agent `name` sees it. `config` is finished. */
+/* New; the configuration as the part `name` reads it. `config` is finished. */
 struct config *config_scoped(const struct config *config, const char *name);
+/* Any NAME is accepted until this check: REJECT, code Config, if a value belongs to a part that is
+ * not in `names`. */
 enum error_class config_check_scopes(const struct config *config, const char *const names[],
                                      size_t count, struct error *ret_error);
 
-/* ---- for people ---- */
+/* ---- help and documentation ---- */
 
-/* The keys that one of `services` reads, with defaults, as help text or as a Markdown table. */
-void config_help(FILE *out, unsigned services);
-void config_markdown(FILE *out, unsigned services);
-/* Effective values and their sources, secrets hidden. */
-void config_show(const struct config *config, FILE *out, unsigned services);
+/* The keys that one of `readers` reads, with defaults, as help text or as a Markdown table. */
+void config_help(const struct config_schema *schema, FILE *out, unsigned readers);
+void config_markdown(const struct config_schema *schema, FILE *out, unsigned readers);
+/* Effective values and their sources; secrets are hidden. */
+void config_show(const struct config *config, FILE *out, unsigned readers);
 const char *config_type_name(enum config_type type);
 
 #endif

@@ -44,11 +44,11 @@ static const char *type_text(const struct config_key *key)
     return key->choices != NULL ? key->choices : config_type_name(key->type);
 }
 
-void config_help(FILE *out, unsigned services)
+void config_help(const struct config_schema *schema, FILE *out, unsigned readers)
 {
-    for (size_t i = 0; i < config_keys_count; i++) {
-        const struct config_key *key = &config_keys[i];
-        if ((key->services & services) == 0)
+    for (size_t i = 0; i < schema->key_count; i++) {
+        const struct config_key *key = &schema->keys[i];
+        if ((key->readers & readers) == 0)
             continue;
         fprintf(out, "  --");
         for (const char *at = key->name; *at != '\0'; at++)
@@ -59,22 +59,19 @@ void config_help(FILE *out, unsigned services)
     }
 }
 
-static void print_services(FILE *out, unsigned services)
+static void print_readers(const struct config_schema *schema, FILE *out, unsigned bits)
 {
-    static const char *const names[] = {"submission", "scheduler", "agent",
-                                        "supervisor", "console",   "CLI"};
     const char *separator = "";
-    if ((services & CONFIG_ALL) == CONFIG_ALL) {
-        fputs("all", out);
-        return;
+    for (size_t i = 0; i < schema->reader_count; i++) {
+        if (schema->readers[i].bits == bits) {
+            fputs(schema->readers[i].name, out);
+            return;
+        }
     }
-    if (services == CONFIG_SERVICES) {
-        fputs("all services", out);
-        return;
-    }
-    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if ((services & 1u << i) != 0) {
-            fprintf(out, "%s%s", separator, names[i]);
+    for (size_t i = 0; i < schema->reader_count; i++) {
+        unsigned own = schema->readers[i].bits;
+        if ((own & (own - 1)) == 0 && (own & bits) != 0) {
+            fprintf(out, "%s%s", separator, schema->readers[i].name);
             separator = ", ";
         }
     }
@@ -93,33 +90,33 @@ static void print_cell(FILE *out, const char *text)
     }
 }
 
-void config_markdown(FILE *out, unsigned services)
+void config_markdown(const struct config_schema *schema, FILE *out, unsigned readers)
 {
     fputs("| Key | Type | Default | Read by | Meaning |\n|---|---|---|---|---|\n", out);
-    for (size_t i = 0; i < config_keys_count; i++) {
-        const struct config_key *key = &config_keys[i];
-        if ((key->services & services) == 0)
+    for (size_t i = 0; i < schema->key_count; i++) {
+        const struct config_key *key = &schema->keys[i];
+        if ((key->readers & readers) == 0)
             continue;
         fprintf(out, "| `%s` | ", key->name);
         print_cell(out, type_text(key));
         fprintf(out, " | %s%s%s | ", key->fallback[0] != '\0' ? "`" : "", key->fallback,
                 key->fallback[0] != '\0' ? "`" : "");
-        print_services(out, key->services);
+        print_readers(schema, out, key->readers);
         fputs(" | ", out);
         print_cell(out, key->doc);
         fputs(" |\n", out);
     }
 }
 
-void config_show(const struct config *config, FILE *out, unsigned services)
+void config_show(const struct config *config, FILE *out, unsigned readers)
 {
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *entry = &config->entries[i];
-        if (entry->key != NULL && (entry->key->services & services) == 0)
+        if (entry->key != NULL && (entry->key->readers & readers) == 0)
             continue;
         if (entry->key == NULL && entry->rank == CONFIG_RANK_DEFAULT)
             continue;
-        bool hidden = config_is_secret(entry->key, entry->name) && entry->text[0] != '\0';
+        bool hidden = config_is_secret(config, entry) && entry->text[0] != '\0';
         fprintf(out, "%s = %s   # %s\n", entry->name, hidden ? "(hidden)" : entry->text,
                 entry->source);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the config_*.c files only. */
+/* Shared by the files of platform/config only. */
 #ifndef PLATFORM_CONFIG_INTERNAL_H
 #define PLATFORM_CONFIG_INTERNAL_H
 
@@ -14,7 +14,7 @@ enum config_rank {
     CONFIG_RANK_FLAG
 };
 
-/* What a value means, by the type of its key. */
+/* The parsed value, by the type of its key. */
 struct config_value {
     int64_t number; /* also of bools */
     double real;
@@ -23,8 +23,8 @@ struct config_value {
 };
 
 struct config_entry {
-    const struct config_key *key; /* NULL = one of librdkafka's */
-    char *name;                   /* the key's, or agent.NAME.REST */
+    const struct config_key *key; /* NULL = a pass-through setting that the table does not list */
+    char *name;                   /* the key's, or one with a scope */
     char *text;                   /* never NULL */
     char *source;
     enum config_rank rank;
@@ -35,7 +35,8 @@ struct config_entry {
 };
 
 struct config {
-    struct config_entry *entries; /* those of config_keys in its order, then the others */
+    const struct config_schema *schema;
+    struct config_entry *entries; /* the schema's keys in its order, then the others */
     size_t count;
     char *path; /* of the properties file, NULL = none */
     enum config_rank path_rank;
@@ -51,29 +52,25 @@ struct config_entry *config_find(const struct config *config, const char *name);
 /* One value from one source, KEY.file included. An unknown key is an error with a suggestion. */
 enum error_class config_assign(struct config *config, const char *name, const char *text,
                                enum config_rank rank, const char *source, struct error *ret_error);
-/* The entry of that name, added if it is librdkafka's or one for a single agent. NULL = unknown. */
+/* The entry of that name, added if it is a pass-through setting or has a scope. NULL = unknown. */
 struct config_entry *config_add(struct config *config, const char *name);
-/* scope.c: the key that agent.NAME.REST is a value for; NULL = none. */
-const struct config_key *config_scope_key(const char *name);
-enum error_class config_fail_unknown(const char *name, const char *source, struct error *ret_error);
+enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
+                                     const char *source, struct error *ret_error);
+bool config_is_passthrough(const struct config *config, const char *name);
+/* Whether the entry's value must not be shown. */
+bool config_is_secret(const struct config *config, const struct config_entry *entry);
+/* scope.c: the key that PREFIX.NAME.REST is a value for; NULL = none. */
+const struct config_key *config_scope_key(const struct config_schema *schema, const char *name);
 
-/* parse.c: `text` read by the key's type and bounds. *ret_value is new. */
+/* parse.c: reads `text` by the key's type and bounds. *ret_value is new. */
 enum error_class config_parse(const struct config_key *key, const char *text, const char *source,
                               struct config_value *ret_value, struct error *ret_error);
 void config_value_deinit(struct config_value *value);
 
-/* kafka.c: whether librdkafka and our guarantees accept these settings. */
-enum error_class config_kafka_check(const struct config_entry *entries, size_t count,
-                                    struct error *ret_error);
-/* Whether the key's value must not be shown. `name` with its "kafka." */
-bool config_is_secret(const struct config_key *key, const char *name);
-
-/* malloc that cannot fail: a process that starts up without memory has nothing to save. */
+/* New. Aborts without memory: a process that is starting has nothing to save. */
 char *config_copy(const char *text);
 
 enum { CONFIG_NAME_SIZE = 128 };
-#define CONFIG_KAFKA_PREFIX "kafka."
 #define CONFIG_FILE_SUFFIX ".file"
-#define CONFIG_SCOPE_PREFIX "agent."
 
 #endif

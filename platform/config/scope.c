@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values for one of several agents in a process: agent.NAME.REST stands for agent.REST, for the
- * agent of that name only. See config.h. */
-#include "base/names.h"
+/* Values for one part of a process: PREFIX.NAME.REST sets PREFIX.REST for the part NAME only. See
+ * struct config_scope. */
 #include "platform/config/internal.h"
+
+#include "base/names.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,38 +11,49 @@
 
 enum { SCOPE_NAME_MAX = 64 };
 
-static bool may_differ(const struct config_key *key)
+static bool has_prefix(const char *name, const struct config_scope *scope)
 {
-    return strncmp(key->name, CONFIG_SCOPE_PREFIX, strlen(CONFIG_SCOPE_PREFIX)) == 0 &&
-           strcmp(key->name, "agent.name") != 0 && strcmp(key->name, "agent.names") != 0;
+    return scope->prefix != NULL && strncmp(name, scope->prefix, strlen(scope->prefix)) == 0;
 }
 
-/* The NAME in agent.NAME.REST, where agent.REST is `key`. */
-static bool middle(const char *name, const struct config_key *key, const char **ret_at,
-                   size_t *ret_size)
+static bool may_have_scopes(const struct config_key *key, const struct config_scope *scope)
 {
-    size_t prefix = strlen(CONFIG_SCOPE_PREFIX);
+    return has_prefix(key->name, scope) && strcmp(key->name, scope->name_key) != 0 &&
+           strcmp(key->name, scope->names_key) != 0;
+}
+
+/* The NAME in PREFIX.NAME.REST, where PREFIX.REST is `key`. */
+static bool middle(const struct config_scope *scope, const char *name, const struct config_key *key,
+                   const char **ret_at, size_t *ret_size)
+{
+    if (!has_prefix(name, scope))
+        return false;
+    size_t prefix = strlen(scope->prefix);
     const char *rest = key->name + prefix;
     size_t size = strlen(name), rest_size = strlen(rest);
-    if (size < prefix + 2 + rest_size || strncmp(name, CONFIG_SCOPE_PREFIX, prefix) != 0 ||
-        strcmp(name + size - rest_size, rest) != 0 || name[size - rest_size - 1] != '.')
+    if (size < prefix + 2 + rest_size || strcmp(name + size - rest_size, rest) != 0 ||
+        name[size - rest_size - 1] != '.')
         return false;
-    *ret_at = name + prefix;
-    *ret_size = size - rest_size - prefix - 1;
-    return *ret_size <= SCOPE_NAME_MAX &&
-           name_characters_valid((struct text){*ret_at, (uint32_t)*ret_size});
+    const char *at = name + prefix;
+    size -= rest_size + prefix + 1;
+    if (size > SCOPE_NAME_MAX || !name_characters_valid((struct text){at, (uint32_t)size}))
+        return false;
+    *ret_at = at;
+    *ret_size = size;
+    return true;
 }
 
-const struct config_key *config_scope_key(const char *name)
+const struct config_key *config_scope_key(const struct config_schema *schema, const char *name)
 {
     const struct config_key *found = NULL;
     const char *at;
     size_t size, least = SIZE_MAX;
-    for (size_t i = 0; i < config_keys_count; i++) {
-        if (!may_differ(&config_keys[i]) || !middle(name, &config_keys[i], &at, &size) ||
-            size >= least)
+    for (size_t i = 0; i < schema->key_count; i++) {
+        const struct config_key *key = &schema->keys[i];
+        if (!may_have_scopes(key, &schema->scope) ||
+            !middle(&schema->scope, name, key, &at, &size) || size >= least)
             continue;
-        found = &config_keys[i];
+        found = key;
         least = size;
     }
     return found;
@@ -71,10 +83,11 @@ static void take(struct config_entry *to, const struct config_entry *from)
 
 struct config *config_scoped(const struct config *config, const char *name)
 {
-    struct config *copy = config_new();
+    const struct config_scope *scope = &config->schema->scope;
+    struct config *copy = config_new(config->schema);
     const char *at;
     size_t size;
-    assert(config->finished);
+    assert(config->finished && scope->prefix != NULL);
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *entry = &config->entries[i];
         if (!is_scoped(entry))
@@ -82,11 +95,11 @@ struct config *config_scoped(const struct config *config, const char *name)
     }
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *entry = &config->entries[i];
-        if (is_scoped(entry) && middle(entry->name, entry->key, &at, &size) &&
+        if (is_scoped(entry) && middle(scope, entry->name, entry->key, &at, &size) &&
             size == strlen(name) && memcmp(at, name, size) == 0)
             take(config_find(copy, entry->key->name), entry);
     }
-    struct config_entry *own = config_find(copy, "agent.name");
+    struct config_entry *own = config_find(copy, scope->name_key);
     free(own->text);
     own->text = config_copy(name);
     copy->finished = true;
@@ -96,18 +109,17 @@ struct config *config_scoped(const struct config *config, const char *name)
 enum error_class config_check_scopes(const struct config *config, const char *const names[],
                                      size_t count, struct error *ret_error)
 {
+    const struct config_scope *scope = &config->schema->scope;
     const char *at = "";
     size_t size = 0;
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *entry = &config->entries[i];
-        bool known = !is_scoped(entry) || !middle(entry->name, entry->key, &at, &size);
+        bool known = !is_scoped(entry) || !middle(scope, entry->name, entry->key, &at, &size);
         for (size_t k = 0; k < count && !known; k++)
             known = strlen(names[k]) == size && memcmp(names[k], at, size) == 0;
         if (!known)
-            return config_fail(ret_error,
-                               "%s (%s): this process has no agent %.*s, see agent.name and "
-                               "agent.names",
-                               entry->name, entry->source, (int)size, at);
+            return config_fail(ret_error, "%s (%s): neither %s nor %s names %.*s", entry->name,
+                               entry->source, scope->name_key, scope->names_key, (int)size, at);
     }
     return ERROR_OK;
 }

@@ -51,6 +51,17 @@ static bool flag_name(const char *flag, char ret_name[CONFIG_NAME_SIZE], const c
     return true;
 }
 
+/* Only keys of the table are flags: settings that pass through and values with a scope need --set.
+ */
+static const struct config_key *find_key(const struct config_schema *schema, const char *name)
+{
+    for (size_t i = 0; i < schema->key_count; i++) {
+        if (strcmp(schema->keys[i].name, name) == 0)
+            return &schema->keys[i];
+    }
+    return NULL;
+}
+
 enum error_class config_take_flag(struct config *config, int argc, char *const argv[], int *index,
                                   bool *ret_taken, struct error *ret_error)
 {
@@ -62,12 +73,12 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
         return ERROR_OK;
     bool is_set = strcmp(name, "set") == 0;
     bool is_path = strcmp(name, "config") == 0;
-    struct config_entry *entry = config_find(config, name);
-    if (!is_set && !is_path && entry == NULL)
+    const struct config_key *key = find_key(config->schema, name);
+    if (!is_set && !is_path && key == NULL)
         return ERROR_OK;
     int used = 1;
     bool has_next = *index + 1 < argc && !starts_with(argv[*index + 1], "--");
-    if (value == NULL && entry != NULL && entry->key->type == CONFIG_BOOL) {
+    if (value == NULL && key != NULL && key->type == CONFIG_BOOL) {
         value = "true";
     } else if (value == NULL && has_next) {
         value = argv[*index + 1];
@@ -96,8 +107,8 @@ static bool ends_with(const char *text, const char *suffix)
     return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
 }
 
-/* Kubernetes plants REEVE_CONSOLE_SERVICE_HOST, REEVE_CONSOLE_PORT_80_TCP_ADDR and the like into
- * every container when a service is named reeve-console. */
+/* Kubernetes sets X_Y_SERVICE_HOST, X_Y_PORT_80_TCP_ADDR and the like in every container when a
+ * service is named x-y. */
 static bool is_service_link(const char *name, const char *value)
 {
     return ends_with(name, "_SERVICE_HOST") || strstr(name, "_SERVICE_PORT") != NULL ||
@@ -107,9 +118,9 @@ static bool is_service_link(const char *name, const char *value)
             (starts_with(value, "tcp://") || starts_with(value, "udp://")));
 }
 
-static bool is_ignored(const char *name, const char *value)
+static bool is_ignored(const struct config_schema *schema, const char *name, const char *value)
 {
-    for (const char *const *at = config_environment_ignored; *at != NULL; at++) {
+    for (const char *const *at = schema->environment_ignored; *at != NULL; at++) {
         if (strcmp(name, *at) == 0 || (ends_with(*at, "_") && starts_with(name, *at)))
             return true;
     }
@@ -122,19 +133,22 @@ static enum error_class take_variable(struct config *config, const char *variabl
     char name[CONFIG_NAME_SIZE];
     char key[CONFIG_NAME_SIZE];
     char source[CONFIG_NAME_SIZE + 16];
-    size_t prefix = strlen("REEVE_");
+    const struct config_schema *schema = config->schema;
+    size_t prefix = strlen(schema->environment_prefix);
     const char *equals = strchr(variable, '=');
-    if (!starts_with(variable, "REEVE_") || equals == NULL)
+    if (!starts_with(variable, schema->environment_prefix) || equals == NULL)
         return ERROR_OK;
     size_t size = (size_t)(equals - variable);
     if (size >= sizeof(name))
         return config_fail(ret_error, "unknown key %.100s... (environment)", variable);
     memcpy(name, variable, size);
     name[size] = '\0';
-    if (strcmp(name, "REEVE_CONFIG") == 0 && equals[1] != '\0')
-        set_path(config, equals + 1, CONFIG_RANK_ENVIRONMENT);
-    if (is_ignored(name, equals + 1))
+    if (is_ignored(schema, name, equals + 1))
         return ERROR_OK;
+    if (strcmp(name + prefix, "CONFIG") == 0) {
+        set_path(config, equals + 1, CONFIG_RANK_ENVIRONMENT);
+        return ERROR_OK;
+    }
     for (size_t i = prefix; i <= size; i++)
         key[i - prefix] = name[i] == '_' ? '.' : (char)tolower((unsigned char)name[i]);
     snprintf(source, sizeof(source), "environment %s", name);
@@ -199,8 +213,9 @@ enum error_class config_load_file(struct config *config, const char *path, struc
 
 /* ---- all of them ---- */
 
-/* Neither a flag of ours nor a flag's value. */
-static enum error_class fail_argument(const char *argument, struct error *ret_error)
+/* `argument` is neither a flag of the configuration nor the value of one. */
+static enum error_class fail_argument(const struct config_schema *schema, const char *argument,
+                                      struct error *ret_error)
 {
     struct error error = {0};
     char name[CONFIG_NAME_SIZE];
@@ -208,7 +223,7 @@ static enum error_class fail_argument(const char *argument, struct error *ret_er
     if (!starts_with(argument, "--"))
         config_fail(&error, "unexpected argument \"%.100s\"", argument);
     else if (flag_name(argument + 2, name, &value))
-        config_fail_unknown(name, argument, &error);
+        config_fail_unknown(schema, name, argument, &error);
     else
         config_fail(&error, "unknown flag %.100s", argument);
     return error_set(ret_error, ERROR_REJECT, "Usage", "%s", error.message);
@@ -222,7 +237,7 @@ enum error_class config_load(struct config *config, int argc, char *const argv[]
         bool taken = false;
         class = config_take_flag(config, argc, argv, &index, &taken, ret_error);
         if (class == ERROR_OK && !taken)
-            class = fail_argument(argv[index], ret_error);
+            class = fail_argument(config->schema, argv[index], ret_error);
     }
     if (class == ERROR_OK)
         class = config_load_environment(config, envp, ret_error);

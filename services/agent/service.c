@@ -3,6 +3,7 @@
  *
  * A process may have several agents (agent.names). They share the loop and nothing else: each has
  * its configuration, its connections to the brokers, its group, its queue, its calls. */
+#include "replica/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/kinds/exec_agent.h"
 #include "services/agent/kinds/http_agent.h"
@@ -25,7 +26,7 @@ static const struct agent_ops *ops_of_kind(const char *kind)
         return &http_agent_ops;
     if (strcmp(kind, "exec") == 0)
         return &exec_agent_ops;
-    assert(strcmp(kind, "sim") == 0); /* keys.c has the same kinds */
+    assert(strcmp(kind, "sim") == 0); /* settings.c has the same kinds */
     return &sim_agent_ops;
 }
 
@@ -156,7 +157,7 @@ static void stop(void *state)
 
 static const struct service service = {
     .name = "agent",
-    .bit = CONFIG_AGENT,
+    .bit = SETTINGS_AGENT,
     .has_stores = true,
     .start = start,
     .ready = ready,

@@ -3,6 +3,7 @@
 #include "services/console/console.h"
 
 #include "platform/logger.h"
+#include "replica/settings.h"
 #include "replica/stores.h"
 #include "replica/view_report.h"
 #include "services/services.h"
@@ -243,7 +244,7 @@ static void stop(void *state)
 int console_main(int argc, char **argv)
 {
     static const struct service service = {.name = "console",
-                                           .bit = CONFIG_CONSOLE,
+                                           .bit = SETTINGS_CONSOLE,
                                            .has_stores = true,
                                            .start = start,
                                            .ready = ready,

@@ -3,6 +3,7 @@
  * engine/, all of the ownership is in owner.h; here the two meet the consumer group. */
 #include "platform/logger.h"
 #include "replica/membership.h"
+#include "replica/settings.h"
 #include "replica/stores.h"
 #include "replica/view_report.h"
 #include "services/scheduler/owner.h"
@@ -275,7 +276,7 @@ static void drain(void *state)
 int scheduler_main(int argc, char **argv)
 {
     static const struct service service = {.name = "scheduler",
-                                           .bit = CONFIG_SCHEDULER,
+                                           .bit = SETTINGS_SCHEDULER,
                                            .has_stores = true,
                                            .start = start,
                                            .ready = ready,

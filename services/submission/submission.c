@@ -4,6 +4,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 #include "services/services.h"
 
 #include <assert.h>
@@ -392,7 +393,7 @@ static void stop(void *state)
 int submission_main(int argc, char **argv)
 {
     static const struct service service = {.name = "submission",
-                                           .bit = CONFIG_SUBMISSION,
+                                           .bit = SETTINGS_SUBMISSION,
                                            .start = start,
                                            .ready = ready,
                                            .drain = drain,

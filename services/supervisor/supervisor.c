@@ -4,6 +4,7 @@
  * auditor, too. */
 #include "leader/leader.h"
 #include "replica/membership.h"
+#include "replica/settings.h"
 #include "replica/stores.h"
 #include "replica/view_report.h"
 #include "services/services.h"
@@ -207,7 +208,7 @@ static void stop(void *state)
 int supervisor_main(int argc, char **argv)
 {
     static const struct service service = {.name = "supervisor",
-                                           .bit = CONFIG_SUPERVISOR,
+                                           .bit = SETTINGS_SUPERVISOR,
                                            .has_stores = true,
                                            .start = start,
                                            .ready = ready,

@@ -53,7 +53,7 @@ ENGINE_HEADERS = {
 
 # A foreign library is known in one layer only; the others use that layer's interface.
 FOREIGN_HOMES = {
-    r"librdkafka/": {"kafka", "platform"},
+    r"librdkafka/": {"kafka"},
     r"rocksdb/": {"statestore"},
     r"avro(/|\.h)": {"schemas"},
     r"yaml\.h": {"workflow"},

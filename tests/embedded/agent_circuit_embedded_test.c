@@ -5,6 +5,7 @@
 #include "kafka/embedded.h"
 #include "platform/logger.h"
 #include "replica/agent_table.h"
+#include "replica/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/health/breaker.h"
 #include "services/agent/kinds/http_agent.h"
@@ -123,7 +124,7 @@ static struct service_context service_of(struct lab *lab, const char *instance,
     struct service_context service = {.name = "agent",
                                       .instance_id = instance,
                                       .clock = clock_real(),
-                                      .config = config_new(),
+                                      .config = config_new(&settings_schema),
                                       .loop = lab->loop,
                                       .metrics = metrics_new()};
     struct error error;

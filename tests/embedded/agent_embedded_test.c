@@ -3,6 +3,7 @@
  * the ways that services do, and what the agent reports is read back from the commands. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/kinds/http_agent.h"
 #include "services/agent/kinds/sim_agent.h"
@@ -152,7 +153,7 @@ static struct lab *lab_open(void)
     lab.service = (struct service_context){.name = "agent",
                                            .instance_id = "a1",
                                            .clock = clock_real(),
-                                           .config = config_new(),
+                                           .config = config_new(&settings_schema),
                                            .loop = lab.loop,
                                            .metrics = metrics_new()};
     char url[128];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service over librdkafka and its mock cluster: sound and unsound records, side by
  * side. */
+#include "replica/settings.h"
 #include "services/submission/submission.h"
 #include "tests/lib/broker_lab.h"
 
@@ -128,7 +129,7 @@ static void set_up(void)
     context = (struct service_context){.name = "submission",
                                        .instance_id = "one",
                                        .clock = clock_real(),
-                                       .config = config_new(),
+                                       .config = config_new(&settings_schema),
                                        .loop = lab.loop,
                                        .metrics = metrics_new()};
     set("kafka.bootstrap.servers", lab.bootstrap);

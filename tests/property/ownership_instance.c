@@ -3,6 +3,7 @@
 
 #include "platform/failpoint.h"
 #include "platform/files.h"
+#include "replica/settings.h"
 #include "tests/property/ownership_route.h"
 
 #include <assert.h>
@@ -41,7 +42,7 @@ void instance_boot(struct world *world, struct instance *instance)
 {
     struct error error;
     enum error_class class;
-    instance->config = config_new();
+    instance->config = config_new(&settings_schema);
     class = config_set(instance->config, "topics.prefix", "p", &error);
     assert(class == ERROR_OK);
     class = config_finish(instance->config, &error);

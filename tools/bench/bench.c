@@ -2,6 +2,7 @@
 /* `reeve bench`: how fast all of it is on this machine, against a real broker. */
 #include "base/numbers.h"
 #include "platform/files.h"
+#include "replica/settings.h"
 #include "tools/bench/report.h"
 #include "tools/tools.h"
 
@@ -303,7 +304,7 @@ static const struct cli_verb verbs[] = {
                     "# folding, and memory with 100,000 open orders\n"
                     "reeve bench --fold --orders 100000",
         .flags = flags,
-        .config_services = CONFIG_CLI,
+        .config_services = SETTINGS_CLI,
         .output = true,
         .run = run,
     },

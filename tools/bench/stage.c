@@ -5,6 +5,7 @@
 #include "cli/kafka_options.h"
 #include "cli/workflow/deploy.h"
 #include "platform/files.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -101,7 +102,7 @@ static enum error_class make_config(struct bench_stage *stage, int number, struc
     struct cli *cli = &stage->cli;
     char prefix[64];
     snprintf(prefix, sizeof(prefix), "bench-%ld-%d", (long)getpid(), number);
-    cli->config = config_new();
+    cli->config = config_new(&settings_schema);
     enum error_class class = config_load_environment(cli->config, cli->environment, ret_error);
     bool taken = true;
     for (int i = 0; i < cli->config_flag_count && class == ERROR_OK && taken;)

@@ -2,6 +2,7 @@
 /* Requests that wait in an agent: served by priority, none starves, none is lost. */
 #include "tests/unit/agent/world.h"
 
+#include "replica/settings.h"
 #include "services/agent/core/request_queue.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +15,7 @@ enum { FAR = 1 << 30 };
 
 static struct config *usual_config(void)
 {
-    struct config *config = config_new();
+    struct config *config = config_new(&settings_schema);
     struct error error;
     cr_assert(config_finish(config, &error) == ERROR_OK);
     return config;

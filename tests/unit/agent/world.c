@@ -2,6 +2,7 @@
 #include "tests/unit/agent/world.h"
 
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -111,7 +112,7 @@ struct instance *world_add(struct world *world, const char *const settings[])
         .instance_id = names[world->instance_count++],
         .data_dir = world->data_dir,
         .clock = &world->clock.clock,
-        .config = config_new(),
+        .config = config_new(&settings_schema),
         .loop = world->loop,
         .metrics = metrics_new(),
     };

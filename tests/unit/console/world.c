@@ -3,6 +3,7 @@
 
 #include "platform/files.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 #include "tests/lib/engine_workflow.h"
 
 #include <criterion/criterion.h>
@@ -109,7 +110,7 @@ void world_open_unready(struct world *world)
                                               .instance_id = "console-1",
                                               .data_dir = world->folder,
                                               .clock = &world->clock,
-                                              .config = config_new(),
+                                              .config = config_new(&settings_schema),
                                               .loop = world->loop,
                                               .metrics = metrics_new()};
     cr_assert(config_set(world->service.config, "topics.prefix", "t", &error) == ERROR_OK);

@@ -2,5 +2,5 @@
 #
 # The client over librdkafka where it needs no broker, the names of topics, the broker in memory.
 
-reeve_test(kafka SOURCES client_health_test.c topics_test.c LIBS reeve-kafka)
+reeve_test(kafka SOURCES client_health_test.c settings_test.c topics_test.c LIBS reeve-kafka)
 reeve_test(broker-memory SOURCES broker_memory_test.c LIBS reeve-simulation)

@@ -2,12 +2,14 @@
 /* Values for one of several agents of a process. */
 #include "platform/config/config.h"
 
+#include "tests/unit/platform/config_schema.h"
+
 #include <criterion/criterion.h>
 #include <string.h>
 
 static struct config *config_of(const char *const settings[])
 {
-    struct config *config = config_new();
+    struct config *config = config_new(&test_schema);
     struct error error;
     for (size_t i = 0; settings[i] != NULL; i += 2)
         cr_assert(config_set(config, settings[i], settings[i + 1], &error) == ERROR_OK, "%s",
@@ -16,7 +18,7 @@ static struct config *config_of(const char *const settings[])
     return config;
 }
 
-Test(runtime_config_scope, each_agent_sees_its_own_values)
+Test(configuration_scope, each_agent_sees_its_own_values)
 {
     struct config *config = config_of((const char *const[]){
         "agent.names", "stock, pay.eu", "agent.http.url", "http://all", "agent.pay.eu.http.url",
@@ -40,17 +42,17 @@ Test(runtime_config_scope, each_agent_sees_its_own_values)
     cr_assert_str_eq(config_string(stock, "agent.callback.secret"), "s");
     cr_assert_str_eq(config_string(config, "agent.http.url"), "http://all");
     cr_assert_str_eq(config_string(stock, "instance.id"), config_string(config, "instance.id"));
-    cr_assert_eq(config_kafka_count(stock), config_kafka_count(config));
+    cr_assert_eq(config_setting_count(stock), config_setting_count(config));
     config_free(stock);
     config_free(pay);
     config_free(config);
 }
 
-Test(runtime_config_scope, what_is_no_value_of_an_agent)
+Test(configuration_scope, rejects_what_is_not_a_value_of_a_scope)
 {
     static const char *const bad[] = {"agent.stock.http.ur", "agent.stock.name", "agent..http.url",
                                       "agent.a b.http.url", "scheduler.x.batch.max"};
-    struct config *config = config_new();
+    struct config *config = config_new(&test_schema);
     struct error error;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         cr_assert(config_set(config, bad[i], "1", &error) == ERROR_REJECT, "%s", bad[i]);

@@ -5,6 +5,7 @@
 reeve_test(platform
     SOURCES
         clock_test.c
+        config_schema.c
         config_scope_test.c
         config_test.c
         disk_guard_test.c
@@ -15,4 +16,4 @@ reeve_test(platform
         logger_test.c
         loop_test.c
         metrics_test.c
-    LIBS reeve-platform reeve-kafka)
+    LIBS reeve-platform)

@@ -2,6 +2,7 @@
 /* The table of agents: entries come, change, lapse and go; what cannot be true is ignored. */
 #include "platform/logger.h"
 #include "replica/agent_table.h"
+#include "replica/settings.h"
 #include "tests/simulation/broker_memory.h"
 
 #include <criterion/criterion.h>
@@ -264,7 +265,7 @@ static struct stage *stage_new(void)
     stage.service = (struct service_context){.name = "test",
                                              .instance_id = "t1",
                                              .clock = &stage.clock.clock,
-                                             .config = config_new(),
+                                             .config = config_new(&settings_schema),
                                              .loop = stage.loop};
     cr_assert(config_set(stage.service.config, "topics.prefix", "t", &error) == ERROR_OK);
     cr_assert(config_finish(stage.service.config, &error) == ERROR_OK);

@@ -8,6 +8,7 @@ reeve_test(replica
         admission_test.c
         agent_table_test.c
         service_main_test.c
+        settings_test.c
         shares_test.c
         view_expiry_test.c
         ../statestore/kit.c

@@ -5,6 +5,7 @@
 #include "platform/files.h"
 #include "platform/http/client.h"
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -105,7 +106,7 @@ static void stop(void *state)
 }
 
 static const struct service service = {.name = "tester",
-                                       .bit = CONFIG_SCHEDULER,
+                                       .bit = SETTINGS_SCHEDULER,
                                        .start = start,
                                        .ready = ready,
                                        .drain = drain,

@@ -2,6 +2,8 @@
 /* Who is served next: shares, no starvation, no saved-up credit. */
 #include "replica/shares.h"
 
+#include "replica/settings.h"
+
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -89,7 +91,7 @@ Test(runtime_shares, nobody_starves)
 Test(runtime_shares, the_weights_are_configured)
 {
     static const bool both[] = {true, false, true};
-    struct config *config = config_new();
+    struct config *config = config_new(&settings_schema);
     struct shares shares;
     struct error error;
     int served[PRIORITY_COUNT];

@@ -2,6 +2,7 @@
 #include "tests/unit/submission/stage.h"
 
 #include "platform/logger.h"
+#include "replica/settings.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -54,7 +55,7 @@ void stage_open(struct stage *stage, uint64_t seed)
     log_set_level(LOG_LEVEL_ERROR);
     clock_manual_init(&stage->clock, 1600000000000);
     stage->kafka = broker_memory_cluster_new(seed, &stage->clock.clock);
-    stage->config = config_new();
+    stage->config = config_new(&settings_schema);
     heap_arena_init(&stage->heap, 64 * 1024);
     stage->codec = codec_new();
     enum error_class class = loop_new(&stage->clock.clock, &stage->loop, &error);
