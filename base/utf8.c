@@ -66,6 +66,15 @@ bool utf8_printable(struct text text)
     return true;
 }
 
+struct text utf8_cut(struct text text, uint32_t max)
+{
+    if (text.size <= max)
+        return text;
+    while (max > 0 && continues((uint8_t)text.data[max]))
+        max--;
+    return (struct text){text.data, max};
+}
+
 struct text utf8_clean(struct text text, uint32_t max, struct arena *arena)
 {
     if (text.size == 0)

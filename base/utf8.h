@@ -8,6 +8,8 @@
 bool utf8_valid(struct text text);
 /* Valid, and without control characters (U+0000..1F, U+007F..9F). */
 bool utf8_printable(struct text text);
+/* The first bytes of a text, at most `max`; no character is cut in two. Borrowed. */
+struct text utf8_cut(struct text text, uint32_t max);
 /* `text` made fit for a record: invalid bytes and NULs become '?', and at most `max` bytes of whole
  * characters are kept. Borrows `text` where nothing is to be changed, else new in `arena`. For
  * texts that come from elsewhere (an HTTP answer, an exception's message); codec_encode() asserts

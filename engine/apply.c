@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apply(): the only mutator of orders, and replay's only code. */
+/* order_apply(): the only mutator of orders, and replay's only code. */
 #include "engine/apply.h"
 
 #include "engine/engine.h"
@@ -29,8 +29,8 @@ void apply_event(const struct apply_ctx *ctx, const struct event *event)
     order->updated_at = ctx->decided_at;
 }
 
-void apply(struct order *order, const struct event *event, uint64_t version, int64_t decided_at,
-           struct arena *arena)
+void order_apply(struct order *order, const struct event *event, uint64_t version,
+                 int64_t decided_at, struct arena *arena)
 {
     struct apply_ctx ctx = {
         .order = order, .version = version, .decided_at = decided_at, .arena = arena};
@@ -38,7 +38,7 @@ void apply(struct order *order, const struct event *event, uint64_t version, int
         apply_event(&ctx, event);
 }
 
-void apply_decision(struct order *order, const struct decision *decision, struct arena *arena)
+void order_apply_decision(struct order *order, const struct decision *decision, struct arena *arena)
 {
     if (!decision_changes_order(decision)) {
         assert(order == NULL || order->version == decision->order_version);
@@ -46,7 +46,8 @@ void apply_decision(struct order *order, const struct decision *decision, struct
     }
     assert(order->version + 1 == decision->order_version);
     for (uint32_t i = 0; i < decision->event_count; i++)
-        apply(order, &decision->events[i], decision->order_version, decision->decided_at, arena);
+        order_apply(order, &decision->events[i], decision->order_version, decision->decided_at,
+                    arena);
     if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
         return;
     assert(order->version == decision->order_version);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The appliers, one per event: inside the engine only (from outside: apply() in engine/engine.h).
+/* The appliers, one per event: inside the engine only (from outside: order_apply() in engine/engine.h).
  * No rules in here: what follows from the state was decided and stands in the event. */
 #ifndef ENGINE_APPLY_H
 #define ENGINE_APPLY_H
@@ -12,7 +12,7 @@ struct apply_ctx {
     uint64_t version;
     int64_t decided_at;
     struct arena *arena;
-    bool borrow; /* texts and lines are borrowed from the event: decide()'s scratch copy */
+    bool borrow; /* texts and lines are borrowed from the event: engine_decide()'s scratch copy */
 };
 
 /* Folds one event that changes the order. */

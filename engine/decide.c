@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decide(): one command, one Decision, without exception. */
+/* engine_decide(): one command, one Decision, without exception. */
 #include "engine/decide.h"
 
 #include "engine/apply.h"
@@ -23,7 +23,7 @@ static struct event *next_event(struct decide_ctx *ctx)
     return &decision->events[decision->event_count++];
 }
 
-void emit(struct decide_ctx *ctx, const struct event *event)
+void decide_emit(struct decide_ctx *ctx, const struct event *event)
 {
     *next_event(ctx) = *event;
     if (!event_changes_order(event->kind)) {
@@ -86,66 +86,68 @@ static struct attempt_ref attempt_asked_for(const struct command *cmd)
 static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text reason,
                           int64_t due_at)
 {
-    emit(ctx, &(struct event){.kind = EVENT_COMMAND_REJECTED,
-                              .command_rejected = {.command = ctx->cmd->kind,
-                                                   .code = text_of(code),
-                                                   .reason = reason,
-                                                   .by = who_asks(ctx->cmd),
-                                                   .ref = attempt_asked_for(ctx->cmd),
-                                                   .due_at = due_at}});
+    decide_emit(ctx, &(struct event){.kind = EVENT_COMMAND_REJECTED,
+                                     .command_rejected = {.command = ctx->cmd->kind,
+                                                          .code = text_of(code),
+                                                          .reason = reason,
+                                                          .by = who_asks(ctx->cmd),
+                                                          .ref = attempt_asked_for(ctx->cmd),
+                                                          .due_at = due_at}});
 }
 
-void reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
+void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    struct text reason = message_of(ctx->arena, format, arguments);
+    struct text reason = message_vformat(ctx->arena, format, arguments);
     va_end(arguments);
     emit_rejected(ctx, code, reason, 0);
 }
 
-void reject_early(struct decide_ctx *ctx, int64_t due_at)
+void decide_reject_early(struct decide_ctx *ctx, int64_t due_at)
 {
     assert(due_at > ctx->input->now);
-    struct text reason =
-        message(ctx->arena, "not due for another %lld ms", (long long)(due_at - ctx->input->now));
+    struct text reason = message_format(ctx->arena, "not due for another %lld ms",
+                                        (long long)(due_at - ctx->input->now));
     emit_rejected(ctx, "NotYetDue", reason, due_at);
 }
 
-void reject_unknown_order(struct decide_ctx *ctx)
+void decide_reject_unknown_order(struct decide_ctx *ctx)
 {
-    reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
+    decide_reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
 }
 
-bool require_order(struct decide_ctx *ctx)
+bool decide_require_order(struct decide_ctx *ctx)
 {
     if (!ctx->exists) {
-        reject_unknown_order(ctx);
+        decide_reject_unknown_order(ctx);
         return false;
     }
     if (ctx->workflow == NULL) {
         const struct order_details *details = &ctx->order->details;
-        reject(ctx, "UnknownWorkflow", "workflow %.*s version %u of the order is not at hand",
-               TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
+        decide_reject(ctx, "UnknownWorkflow",
+                      "workflow %.*s version %u of the order is not at hand",
+                      TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
         return false;
     }
     return true;
 }
 
-const struct step *require_attempt(struct decide_ctx *ctx, struct text name,
-                                   enum direction direction, uint32_t attempt, uint32_t *ret_index)
+const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text name,
+                                          enum direction direction, uint32_t attempt,
+                                          uint32_t *ret_index)
 {
-    if (!require_order(ctx))
+    if (!decide_require_order(ctx))
         return NULL;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
-        reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
+        decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
         return NULL;
     }
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction || step->attempt != attempt) {
-        reject(ctx, "Stale", "attempt %u (%s) of step %.*s is the current one",
-               (unsigned)step->attempt, direction_name(step->direction), TEXT_ARG(name));
+        decide_reject(ctx, "Stale", "attempt %u (%s) of step %.*s is the current one",
+                      (unsigned)step->attempt, direction_name(step->direction), TEXT_ARG(name));
         return NULL;
     }
     *ret_index = (uint32_t)index;
@@ -156,8 +158,8 @@ const struct step *require_attempt(struct decide_ctx *ctx, struct text name,
 
 static void decide_undecodable(struct decide_ctx *ctx)
 {
-    emit(ctx, &(struct event){.kind = EVENT_COMMAND_DEAD_LETTERED,
-                              .command_dead_lettered = ctx->cmd->undecodable});
+    decide_emit(ctx, &(struct event){.kind = EVENT_COMMAND_DEAD_LETTERED,
+                                     .command_dead_lettered = ctx->cmd->undecodable});
 }
 
 static void dispatch(struct decide_ctx *ctx)
@@ -238,9 +240,9 @@ static struct text reply_to(const struct decide_ctx *ctx)
     return cmd->kind == COMMAND_CANCEL_ORDER ? cmd->cancel_order.reply_to : (struct text){0};
 }
 
-void decide_seeing(const struct order *order, const struct command *cmd,
-                   const struct decide_input *input, struct arena *arena,
-                   struct decision *ret_decision, struct order *ret_seen)
+void engine_decide_and_apply(const struct order *order, const struct command *cmd,
+                             const struct decide_input *input, struct arena *arena,
+                             struct decision *ret_decision, struct order *ret_seen)
 {
     assert(input->now > 0 && input->margin_ms >= 0);
     struct order scratch = {0};
@@ -282,9 +284,10 @@ void decide_seeing(const struct order *order, const struct command *cmd,
     *ret_seen = scratch;
 }
 
-void decide(const struct order *order, const struct command *cmd, const struct decide_input *input,
-            struct arena *arena, struct decision *ret_decision)
+void engine_decide(const struct order *order, const struct command *cmd,
+                   const struct decide_input *input, struct arena *arena,
+                   struct decision *ret_decision)
 {
     struct order seen;
-    decide_seeing(order, cmd, input, arena, ret_decision, &seen);
+    engine_decide_and_apply(order, cmd, input, arena, ret_decision, &seen);
 }

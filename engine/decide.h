@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of decide() share. Inside the engine only.
+/* What the parts of engine_decide() share. Inside the engine only.
  *
- * The order in the context is a scratch copy: emit() appends an event to the Decision and applies
+ * The order in the context is a scratch copy: decide_emit() appends an event to the Decision and applies
  * it to the copy, so that the rules that follow see the state as the readers of the log will. */
 #ifndef ENGINE_DECIDE_H
 #define ENGINE_DECIDE_H
@@ -20,37 +20,38 @@ struct decide_ctx {
     uint64_t next_version; /* of the order, if this Decision changes it */
 };
 
-void emit(struct decide_ctx *ctx, const struct event *event);
+void decide_emit(struct decide_ctx *ctx, const struct event *event);
 
-/* decide(), handing out the order as it saw it in the end, too: what apply_decision() must make of
+/* engine_decide(), handing out the order as it saw it in the end, too: what order_apply_decision() must make of
  * the log. Its texts are borrowed; zeroed when there is none. */
-void decide_seeing(const struct order *order, const struct command *cmd,
-                   const struct decide_input *input, struct arena *arena,
-                   struct decision *ret_decision, struct order *ret_seen);
+void engine_decide_and_apply(const struct order *order, const struct command *cmd,
+                             const struct decide_input *input, struct arena *arena,
+                             struct decision *ret_decision, struct order *ret_seen);
 
 /* ---- refusing (decide.c): nothing but the one event is in the Decision ---- */
 
 /* CommandRejected, with who asked and for which attempt taken from the command. */
-void reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
+void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void reject_early(struct decide_ctx *ctx, int64_t due_at);
-void reject_unknown_order(struct decide_ctx *ctx);
+void decide_reject_early(struct decide_ctx *ctx, int64_t due_at);
+void decide_reject_unknown_order(struct decide_ctx *ctx);
 /* False after it rejected a command for an order that is unknown, or without its workflow. */
-bool require_order(struct decide_ctx *ctx);
+bool decide_require_order(struct decide_ctx *ctx);
 /* The step that the command names, or NULL after it rejected, as above or because that attempt is
  * not current. */
-const struct step *require_attempt(struct decide_ctx *ctx, struct text name,
-                                   enum direction direction, uint32_t attempt, uint32_t *ret_index);
+const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text name,
+                                          enum direction direction, uint32_t attempt,
+                                          uint32_t *ret_index);
 
 /* ---- the commands ---- */
 
 void decide_submit(struct decide_ctx *ctx);     /* decide_submit.c */
 void decide_report(struct decide_ctx *ctx);     /* decide_report.c */
-void decide_recover(struct decide_ctx *ctx);    /* decide_recover.c: what supervisors ask */
-void decide_start(struct decide_ctx *ctx);      /* decide_recover.c */
-void decide_time_out(struct decide_ctx *ctx);   /* decide_recover.c */
-void decide_extend(struct decide_ctx *ctx);     /* decide_extend.c: what agents ask */
-void decide_expire(struct decide_ctx *ctx);     /* decide_expire.c: what the auditor asks */
+void decide_recover(struct decide_ctx *ctx);    /* decide_recover.c: asked by supervisors */
+void decide_start(struct decide_ctx *ctx);      /* decide_start.c */
+void decide_time_out(struct decide_ctx *ctx);   /* decide_time_out.c */
+void decide_extend(struct decide_ctx *ctx);     /* decide_extend.c: asked by agents */
+void decide_expire(struct decide_ctx *ctx);     /* decide_expire.c: asked by the auditor */
 void decide_cancel(struct decide_ctx *ctx);     /* decide_operator.c */
 void decide_compensate(struct decide_ctx *ctx); /* decide_operator.c */
 void decide_resubmit(struct decide_ctx *ctx);   /* decide_operator.c */
@@ -58,41 +59,43 @@ void decide_resubmit(struct decide_ctx *ctx);   /* decide_operator.c */
 /* ---- what follows ---- */
 
 /* decide_progress.c: starts whatever may start now, ends the order when nothing is left. */
-void advance(struct decide_ctx *ctx);
+void decide_advance(struct decide_ctx *ctx);
 
 /* decide_route.c: the next attempt of the step begins at the agent that is well and has the most
  * room; without such a one the step is queued. False when it is queued already and that stands. */
-bool start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction);
+bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
 /* decide_failure.c: after StepFailed or StepTimedOut of this step: retry, compensate or Error. */
-void follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name);
+void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name);
 /* What is known of an attempt's direction after one more report or timeout. */
-enum effect effect_after(const struct step *step, enum effect reported);
+enum effect step_effect_after(const struct step *step, enum effect reported);
 /* OrderFailed and AlertRaised. `step` is empty when the order as a whole is at fault. */
-void fail_order(struct decide_ctx *ctx, struct text code, struct text step, struct text reason);
+void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text step,
+                       struct text reason);
 
 /* decide_compensation.c. `marked` says why; it becomes CompensationStarted. */
-void begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked);
-void advance_compensation(struct decide_ctx *ctx);
+void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked);
+void decide_advance_compensation(struct decide_ctx *ctx);
 /* StepSkipped for a step that is Pending and leaves nothing to be undone. */
-void skip_what_left_nothing(struct decide_ctx *ctx, uint32_t index);
+void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index);
 /* Whether the order can still be undone: its pivot has not started, or ended without effect. */
-bool way_back(const struct order *order, const struct workflow *workflow);
+bool order_can_be_undone(const struct order *order, const struct workflow *workflow);
 
 /* ---- small words ---- */
 
-static inline struct attempt_ref attempt_of(const struct step *step)
+static inline struct attempt_ref step_attempt_ref(const struct step *step)
 {
     return (struct attempt_ref){step->name, step->direction, step->attempt};
 }
 
 /* Whether a Pending step is to be looked at now: it does not wait for its next attempt. */
-static inline bool may_try(const struct decide_ctx *ctx, const struct step *step)
+static inline bool decide_may_start(const struct decide_ctx *ctx, const struct step *step)
 {
     return step->queued_at != 0 || step->retry_at <= ctx->input->now;
 }
 
-static inline const struct workflow_step *plan_of(const struct decide_ctx *ctx, uint32_t index)
+static inline const struct workflow_step *decide_plan_of(const struct decide_ctx *ctx,
+                                                         uint32_t index)
 {
     return &ctx->workflow->steps[index];
 }

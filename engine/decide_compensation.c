@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-bool way_back(const struct order *order, const struct workflow *workflow)
+bool order_can_be_undone(const struct order *order, const struct workflow *workflow)
 {
     if (workflow->pivot < 0)
         return true;
@@ -14,7 +14,7 @@ bool way_back(const struct order *order, const struct workflow *workflow)
     return pivot->state != STEP_PROCESSING && pivot->effect == EFFECT_NONE;
 }
 
-void skip_what_left_nothing(struct decide_ctx *ctx, uint32_t index)
+void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
     assert(step->state == STEP_PENDING && step->direction == DIRECTION_DO);
@@ -23,21 +23,22 @@ void skip_what_left_nothing(struct decide_ctx *ctx, uint32_t index)
         reason = TEXT("never started");
     else if (step->effect == EFFECT_NONE)
         reason = TEXT("nothing to undo: no attempt had an effect");
-    else if (!plan_of(ctx, index)->has_compensate)
+    else if (!decide_plan_of(ctx, index)->has_compensate)
         reason = TEXT("nothing to undo: no Compensate");
     else
         return;
-    emit(ctx, &(struct event){.kind = EVENT_STEP_SKIPPED,
-                              .step_marked = {.ref = attempt_of(step), .reason = reason}});
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_STEP_SKIPPED,
+                                .step_marked = {.ref = step_attempt_ref(step), .reason = reason}});
 }
 
-void begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
+void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
 {
-    assert(way_back(ctx->order, ctx->workflow));
-    emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
+    assert(order_can_be_undone(ctx->order, ctx->workflow));
+    decide_emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         if (ctx->order->steps[i].state == STEP_PENDING)
-            skip_what_left_nothing(ctx, i);
+            decide_skip_if_no_effect(ctx, i);
     }
 }
 
@@ -51,7 +52,7 @@ static bool to_be_undone(const struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
     return step->direction == DIRECTION_DO && step->effect != EFFECT_NONE &&
-           plan_of(ctx, index)->has_compensate;
+           decide_plan_of(ctx, index)->has_compensate;
 }
 
 /* The step whose turn it is, or -1. Of those that one Decision started the last one named is
@@ -87,7 +88,7 @@ static bool any_runs(const struct order *order)
     return false;
 }
 
-void advance_compensation(struct decide_ctx *ctx)
+void decide_advance_compensation(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
     if (any_runs(order))
@@ -95,17 +96,17 @@ void advance_compensation(struct decide_ctx *ctx)
     int current = being_undone(order);
     if (current >= 0) {
         assert(order->steps[current].state == STEP_PENDING);
-        if (may_try(ctx, &order->steps[current]))
-            (void)start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
+        if (decide_may_start(ctx, &order->steps[current]))
+            (void)decide_start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
         return;
     }
     int next = next_to_undo(ctx);
     if (next >= 0) {
-        (void)start_or_queue(ctx, (uint32_t)next, DIRECTION_UNDO);
+        (void)decide_start_or_queue(ctx, (uint32_t)next, DIRECTION_UNDO);
         return;
     }
-    emit(ctx, &(struct event){.kind = EVENT_ORDER_COMPENSATED,
-                              .order_marked = {.code = order->reason_code,
-                                               .reason = order->reason,
-                                               .by = order->reason_by}});
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_COMPENSATED,
+                                     .order_marked = {.code = order->reason_code,
+                                                      .reason = order->reason,
+                                                      .by = order->reason_by}});
 }

@@ -11,22 +11,23 @@ void decide_expire(struct decide_ctx *ctx)
     const struct order *order = ctx->order;
     assert(asked->by.size <= WHO_BYTES_MAX && ctx->input->retention_ms >= 0);
     if (!ctx->exists) {
-        reject_unknown_order(ctx);
+        decide_reject_unknown_order(ctx);
         return;
     }
     if (!order_ended(order)) {
-        reject(ctx, "NotEnded", "the order is %s", order_state_name(order->state));
+        decide_reject(ctx, "NotEnded", "the order is %s", order_state_name(order->state));
         return;
     }
     if (order->ended_at != asked->ended_at) {
-        reject(ctx, "Stale", "the order ended at %lld, not at %lld", (long long)order->ended_at,
-               (long long)asked->ended_at);
+        decide_reject(ctx, "Stale", "the order ended at %lld, not at %lld",
+                      (long long)order->ended_at, (long long)asked->ended_at);
         return;
     }
     if (ctx->input->retention_ms > 0 &&
         ctx->input->now < order->ended_at + ctx->input->retention_ms) {
-        reject_early(ctx, order->ended_at + ctx->input->retention_ms);
+        decide_reject_early(ctx, order->ended_at + ctx->input->retention_ms);
         return;
     }
-    emit(ctx, &(struct event){.kind = EVENT_ORDER_EXPIRED, .order_marked = {.by = asked->by}});
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_ORDER_EXPIRED, .order_marked = {.by = asked->by}});
 }

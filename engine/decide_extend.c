@@ -9,7 +9,7 @@
 static int64_t latest_end(const struct decide_ctx *ctx, uint32_t index)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
     bool undo = step->direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     int64_t more = undo ? plan->compensate.max_extension_ms : plan->max_extension_ms;
@@ -24,30 +24,31 @@ void decide_extend(struct decide_ctx *ctx)
     assert(asked->progress.size <= MESSAGE_BYTES_MAX);
     assert(asked->instance.size <= WHO_BYTES_MAX);
     const struct step *step =
-        require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
+        decide_require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
     if (step == NULL)
         return;
     if (step->state != STEP_PROCESSING) {
-        reject(ctx, "Stale", "the attempt has ended: step %.*s is %s", TEXT_ARG(step->name),
-               step_state_name(step->state));
+        decide_reject(ctx, "Stale", "the attempt has ended: step %.*s is %s", TEXT_ARG(step->name),
+                      step_state_name(step->state));
         return;
     }
     int64_t latest = latest_end(ctx, index);
     int64_t until = asked->complete_by < latest ? asked->complete_by : latest;
     if (until <= step->complete_by || until <= ctx->input->now) {
-        reject(ctx, "ExtensionExhausted",
-               "attempt %u of step %.*s has until %lld and may have until %lld",
-               (unsigned)step->attempt, TEXT_ARG(step->name), (long long)step->complete_by,
-               (long long)latest);
+        decide_reject(ctx, "ExtensionExhausted",
+                      "attempt %u of step %.*s has until %lld and may have until %lld",
+                      (unsigned)step->attempt, TEXT_ARG(step->name), (long long)step->complete_by,
+                      (long long)latest);
         return;
     }
     bool undo = step->direction == DIRECTION_UNDO;
-    emit(ctx,
-         &(struct event){.kind = EVENT_STEP_EXTENDED,
-                         .step_extended = {.ref = attempt_of(step),
-                                           .action = undo ? plan_of(ctx, index)->compensate.action
-                                                          : plan_of(ctx, index)->name,
-                                           .complete_by = until,
-                                           .progress = asked->progress,
-                                           .by = asked->instance}});
+    decide_emit(ctx,
+                &(struct event){
+                    .kind = EVENT_STEP_EXTENDED,
+                    .step_extended = {.ref = step_attempt_ref(step),
+                                      .action = undo ? decide_plan_of(ctx, index)->compensate.action
+                                                     : decide_plan_of(ctx, index)->name,
+                                      .complete_by = until,
+                                      .progress = asked->progress,
+                                      .by = asked->instance}});
 }

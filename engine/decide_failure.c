@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows a failed attempt: the first matching retrier with retries left, else a matching
  * Catch, else OnExhausted. */
+#include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
 
@@ -9,7 +10,7 @@
 /* How much of an error's message an alert repeats, so that the advice after it fits, too. */
 enum { ALERT_ERROR_BYTES = 400 };
 
-enum effect effect_after(const struct step *step, enum effect reported)
+enum effect step_effect_after(const struct step *step, enum effect reported)
 {
     enum effect known = step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
     if (known == EFFECT_APPLIED || reported == EFFECT_APPLIED)
@@ -24,12 +25,13 @@ static void schedule_retry(struct decide_ctx *ctx, uint32_t index, uint32_t numb
     uint32_t retry = step->retries_used[number] + 1;
     uint64_t salt =
         retry_salt(ctx->order->details.order_id, step->name, (int)step->direction, step->attempt);
-    emit(ctx, &(struct event){.kind = EVENT_STEP_RETRY_SCHEDULED,
-                              .step_retry_scheduled = {
-                                  .ref = attempt_of(step),
-                                  .retry_at = ctx->input->now + retry_wait_ms(retrier, retry, salt),
-                                  .retrier = number,
-                                  .retry = retry}});
+    decide_emit(
+        ctx, &(struct event){.kind = EVENT_STEP_RETRY_SCHEDULED,
+                             .step_retry_scheduled = {
+                                 .ref = step_attempt_ref(step),
+                                 .retry_at = ctx->input->now + retry_wait_ms(retrier, retry, salt),
+                                 .retrier = number,
+                                 .retry = retry}});
 }
 
 /* The catcher that takes the error, or NULL. An undo has none. */
@@ -48,64 +50,66 @@ static const struct catcher *find_catcher(const struct workflow_step *plan,
 /* "Step TakePayment failed: Declined: no funds", "Undoing step ..." */
 static struct text describe_failure(struct decide_ctx *ctx, const struct step *step)
 {
-    struct text said = text_cut(step->error_message, ALERT_ERROR_BYTES);
-    return message(ctx->arena, "%s %.*s failed: %.*s%s%.*s",
-                   step->direction == DIRECTION_UNDO ? "undoing step" : "step",
-                   TEXT_ARG(step->name), TEXT_ARG(step->error_name), text_empty(said) ? "" : ": ",
-                   TEXT_ARG(said));
+    struct text said = utf8_cut(step->error_message, ALERT_ERROR_BYTES);
+    return message_format(ctx->arena, "%s %.*s failed: %.*s%s%.*s",
+                          step->direction == DIRECTION_UNDO ? "undoing step" : "step",
+                          TEXT_ARG(step->name), TEXT_ARG(step->error_name),
+                          text_empty(said) ? "" : ": ", TEXT_ARG(said));
 }
 
 static const char *advice(const struct decide_ctx *ctx)
 {
     if (ctx->order->error_from == ORDER_COMPENSATING)
         return "it was being undone, so it cannot be carried on";
-    if (way_back(ctx->order, ctx->workflow))
+    if (order_can_be_undone(ctx->order, ctx->workflow))
         return "`reeve compensate` undoes what was done";
     return "past its pivot it cannot be undone";
 }
 
-void fail_order(struct decide_ctx *ctx, struct text code, struct text step, struct text reason)
+void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text step,
+                       struct text reason)
 {
     struct order_marked marked = {.code = code, .reason = reason, .step = step};
-    emit(ctx, &(struct event){.kind = EVENT_ORDER_FAILED, .order_marked = marked});
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_FAILED, .order_marked = marked});
     struct text id = ctx->order->details.order_id;
-    marked.reason = message(ctx->arena,
-                            "Order %.*s waits for an operator: %.*s. `reeve resubmit %.*s` "
-                            "tries again; %s.",
-                            TEXT_ARG(id), TEXT_ARG(reason), TEXT_ARG(id), advice(ctx));
-    emit(ctx, &(struct event){.kind = EVENT_ALERT_RAISED, .order_marked = marked});
+    marked.reason = message_format(ctx->arena,
+                                   "Order %.*s waits for an operator: %.*s. `reeve resubmit %.*s` "
+                                   "tries again; %s.",
+                                   TEXT_ARG(id), TEXT_ARG(reason), TEXT_ARG(id), advice(ctx));
+    decide_emit(ctx, &(struct event){.kind = EVENT_ALERT_RAISED, .order_marked = marked});
 }
 
 static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_name)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
     const struct catcher *catcher = find_catcher(plan, step->direction, error_name);
     enum outcome outcome = catcher != NULL ? catcher->next : plan->on_exhausted;
     if (step->direction == DIRECTION_UNDO)
         outcome = OUTCOME_ERROR;
     struct text why =
-        message(ctx->arena, catcher != NULL ? "%.*s is caught" : "no retry of %.*s is left",
-                TEXT_ARG(error_name));
-    emit(ctx, &(struct event){.kind = EVENT_STEP_EXHAUSTED,
-                              .step_marked = {.ref = attempt_of(step), .reason = why}});
+        message_format(ctx->arena, catcher != NULL ? "%.*s is caught" : "no retry of %.*s is left",
+                       TEXT_ARG(error_name));
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_STEP_EXHAUSTED,
+                                .step_marked = {.ref = step_attempt_ref(step), .reason = why}});
     if (ctx->order->state == ORDER_ERROR)
         return; /* one alert is open already: the operator decides */
     struct text reason = describe_failure(ctx, step);
-    if (outcome == OUTCOME_COMPENSATE && way_back(ctx->order, ctx->workflow))
-        begin_compensation(
+    if (outcome == OUTCOME_COMPENSATE && order_can_be_undone(ctx->order, ctx->workflow))
+        decide_begin_compensation(
             ctx, &(struct order_marked){.code = error_name, .reason = reason, .step = step->name});
     else
-        fail_order(ctx, error_name, step->name, reason);
+        decide_fail_order(ctx, error_name, step->name, reason);
 }
 
-void follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name)
+void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
     assert(step->state == STEP_PENDING && step->failure_count > 0);
     if (ctx->order->state == ORDER_COMPENSATING && step->direction == DIRECTION_DO) {
-        skip_what_left_nothing(ctx, index);
+        decide_skip_if_no_effect(ctx, index);
         return;
     }
     const struct retry_policy *policy =

@@ -8,7 +8,7 @@
 static void close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
 {
     if (ctx->order->alert_open)
-        emit(ctx, &(struct event){.kind = EVENT_ALERT_CLOSED, .order_marked = *marked});
+        decide_emit(ctx, &(struct event){.kind = EVENT_ALERT_CLOSED, .order_marked = *marked});
 }
 
 /* False after it rejected: the order can no longer be turned back. */
@@ -16,22 +16,23 @@ static bool may_turn_back(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
     if (order_ended(order)) {
-        reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(order->state));
+        decide_reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(order->state));
         return false;
     }
     if (order->state == ORDER_COMPENSATING) {
-        reject(ctx, "AlreadyCompensating", "the order is being undone");
+        decide_reject(ctx, "AlreadyCompensating", "the order is being undone");
         return false;
     }
     if (order->state == ORDER_ERROR && order->error_from == ORDER_COMPENSATING) {
-        reject(ctx, "AlreadyCompensating",
-               "the order is being undone and an undo failed: `reeve resubmit %.*s` tries it again",
-               TEXT_ARG(order->details.order_id));
+        decide_reject(
+            ctx, "AlreadyCompensating",
+            "the order is being undone and an undo failed: `reeve resubmit %.*s` tries it again",
+            TEXT_ARG(order->details.order_id));
         return false;
     }
-    if (!way_back(order, ctx->workflow)) {
-        reject(ctx, "PastPivot", "step %.*s has started: there is no way back from it",
-               TEXT_ARG(order->steps[ctx->workflow->pivot].name));
+    if (!order_can_be_undone(order, ctx->workflow)) {
+        decide_reject(ctx, "PastPivot", "step %.*s has started: there is no way back from it",
+                      TEXT_ARG(order->steps[ctx->workflow->pivot].name));
         return false;
     }
     return true;
@@ -39,20 +40,20 @@ static bool may_turn_back(struct decide_ctx *ctx)
 
 static void turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
 {
-    begin_compensation(ctx, marked);
+    decide_begin_compensation(ctx, marked);
     close_alert(ctx, marked);
-    advance(ctx);
+    decide_advance(ctx);
 }
 
 void decide_cancel(struct decide_ctx *ctx)
 {
     const struct cancel_order *asked = &ctx->cmd->cancel_order;
     assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
-    if (!require_order(ctx) || !may_turn_back(ctx))
+    if (!decide_require_order(ctx) || !may_turn_back(ctx))
         return;
     struct order_marked marked = {
         .code = TEXT("Cancelled"), .reason = asked->reason, .by = asked->by};
-    emit(ctx, &(struct event){.kind = EVENT_ORDER_CANCELLED, .order_marked = marked});
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_CANCELLED, .order_marked = marked});
     turn_back(ctx, &marked);
 }
 
@@ -60,7 +61,7 @@ void decide_compensate(struct decide_ctx *ctx)
 {
     const struct compensate_order *asked = &ctx->cmd->compensate_order;
     assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
-    if (!require_order(ctx) || !may_turn_back(ctx))
+    if (!decide_require_order(ctx) || !may_turn_back(ctx))
         return;
     turn_back(ctx, &(struct order_marked){
                        .code = TEXT("Operator"), .reason = asked->reason, .by = asked->by});
@@ -82,13 +83,14 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
         return true;
     int index = order_find_step(ctx->order, name);
     if (index < 0) {
-        reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
+        decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
         return false;
     }
     const struct step *step = &ctx->order->steps[index];
     if (!may_resubmit(ctx->order, step)) {
-        reject(ctx, "StepNotInError", "step %.*s is %s in direction %s, with nothing to resubmit",
-               TEXT_ARG(name), step_state_name(step->state), direction_name(step->direction));
+        decide_reject(ctx, "StepNotInError",
+                      "step %.*s is %s in direction %s, with nothing to resubmit", TEXT_ARG(name),
+                      step_state_name(step->state), direction_name(step->direction));
         return false;
     }
     return true;
@@ -104,22 +106,22 @@ static void resubmit(struct decide_ctx *ctx, const struct step *step)
     bool vouched =
         asked->new_generation && (text_empty(asked->step) || text_equal(asked->step, step->name));
     uint32_t rise = effect == EFFECT_NONE || vouched ? 1 : 0;
-    emit(ctx, &(struct event){
-                  .kind = EVENT_STEP_RESUBMITTED,
-                  .step_resubmitted = {.ref = attempt_of(step),
-                                       .generation = step->generation[step->direction] + rise,
-                                       .by = asked->by,
-                                       .reason = asked->reason}});
+    decide_emit(ctx, &(struct event){.kind = EVENT_STEP_RESUBMITTED,
+                                     .step_resubmitted = {
+                                         .ref = step_attempt_ref(step),
+                                         .generation = step->generation[step->direction] + rise,
+                                         .by = asked->by,
+                                         .reason = asked->reason}});
 }
 
 void decide_resubmit(struct decide_ctx *ctx)
 {
     const struct resubmit_step *asked = &ctx->cmd->resubmit_step;
     assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
-    if (!require_order(ctx))
+    if (!decide_require_order(ctx))
         return;
     if (ctx->order->state != ORDER_ERROR) {
-        reject(ctx, "NotInError", "the order is %s", order_state_name(ctx->order->state));
+        decide_reject(ctx, "NotInError", "the order is %s", order_state_name(ctx->order->state));
         return;
     }
     if (!may_name(ctx, asked->step))
@@ -130,7 +132,7 @@ void decide_resubmit(struct decide_ctx *ctx)
     }
     struct order_marked marked = {
         .code = TEXT("Resubmitted"), .reason = asked->reason, .by = asked->by, .step = asked->step};
-    emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = marked});
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = marked});
     close_alert(ctx, &marked);
-    advance(ctx);
+    decide_advance(ctx);
 }

@@ -19,25 +19,25 @@ static void advance_processing(struct decide_ctx *ctx)
     uint64_t processed = processed_steps(order);
     uint64_t all = UINT64_MAX >> (64 - order->step_count);
     if (processed == all) {
-        emit(ctx, &(struct event){.kind = EVENT_ORDER_PROCESSED});
+        decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_PROCESSED});
         return;
     }
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
-        if (step->state == STEP_PENDING && may_try(ctx, step) &&
-            (plan_of(ctx, i)->after & ~processed) == 0)
-            (void)start_or_queue(ctx, i, DIRECTION_DO);
+        if (step->state == STEP_PENDING && decide_may_start(ctx, step) &&
+            (decide_plan_of(ctx, i)->after & ~processed) == 0)
+            (void)decide_start_or_queue(ctx, i, DIRECTION_DO);
     }
 }
 
-void advance(struct decide_ctx *ctx)
+void decide_advance(struct decide_ctx *ctx)
 {
     switch (ctx->order->state) {
     case ORDER_PROCESSING:
         advance_processing(ctx);
         return;
     case ORDER_COMPENSATING:
-        advance_compensation(ctx);
+        decide_advance_compensation(ctx);
         return;
     case ORDER_ERROR: /* nothing starts until an operator says so */
     case ORDER_PROCESSED:

@@ -9,28 +9,30 @@
 static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
 {
     const struct report_step *report = &ctx->cmd->report_step;
-    emit(ctx, &(struct event){
-                  .kind = EVENT_REPORT_IGNORED,
-                  .report_ignored = {.ref = {report->step, report->direction, report->attempt},
-                                     .succeeded = report->succeeded,
-                                     .code = text_of(code),
-                                     .reason = reason,
-                                     .by = report->instance}});
+    decide_emit(ctx, &(struct event){.kind = EVENT_REPORT_IGNORED,
+                                     .report_ignored = {
+                                         .ref = {report->step, report->direction, report->attempt},
+                                         .succeeded = report->succeeded,
+                                         .code = text_of(code),
+                                         .reason = reason,
+                                         .by = report->instance}});
 }
 
 static void ignore_superseded(struct decide_ctx *ctx, const struct step *step)
 {
     ignore(ctx, "Superseded",
-           message(ctx->arena, "attempt %u (%s) of the step began before this report was read",
-                   (unsigned)step->attempt, direction_name(step->direction)));
+           message_format(ctx->arena,
+                          "attempt %u (%s) of the step began before this report was read",
+                          (unsigned)step->attempt, direction_name(step->direction)));
 }
 
 static void ignore_ended(struct decide_ctx *ctx, const struct step *step)
 {
     bool failed = step->state == STEP_PENDING || step->state == STEP_ERROR;
     ignore(ctx, "AlreadyEnded",
-           message(ctx->arena, "the attempt ended before this report was read: %.*s",
-                   TEXT_ARG(failed ? step->error_name : text_of(step_state_name(step->state)))));
+           message_format(
+               ctx->arena, "the attempt ended before this report was read: %.*s",
+               TEXT_ARG(failed ? step->error_name : text_of(step_state_name(step->state)))));
 }
 
 /* False after it ignored the report. */
@@ -57,12 +59,14 @@ static bool is_current(struct decide_ctx *ctx, const struct step *step)
 static void succeed(struct decide_ctx *ctx, const struct step *step)
 {
     const struct report_step *report = &ctx->cmd->report_step;
-    struct attempt_ref ref = attempt_of(step);
-    emit(ctx, &(struct event){.kind = EVENT_STEP_SUCCEEDED,
-                              .step_succeeded = {
-                                  .ref = ref, .output = report->output, .by = report->instance}});
+    struct attempt_ref ref = step_attempt_ref(step);
+    decide_emit(
+        ctx, &(struct event){
+                 .kind = EVENT_STEP_SUCCEEDED,
+                 .step_succeeded = {.ref = ref, .output = report->output, .by = report->instance}});
     if (ref.direction == DIRECTION_UNDO)
-        emit(ctx, &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
+        decide_emit(ctx,
+                    &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
 }
 
 static void fail(struct decide_ctx *ctx, uint32_t index)
@@ -71,14 +75,15 @@ static void fail(struct decide_ctx *ctx, uint32_t index)
     const struct step *step = &ctx->order->steps[index];
     struct text error_name =
         text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name;
-    emit(ctx, &(struct event){.kind = EVENT_STEP_FAILED,
-                              .step_failed = {.ref = attempt_of(step),
-                                              .error_name = error_name,
-                                              .error_message = report->error_message,
-                                              .effect = effect_after(step, report->effect),
-                                              .failure_count = step->failure_count + 1,
-                                              .by = report->instance}});
-    follow_failure(ctx, index, error_name);
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_STEP_FAILED,
+                                .step_failed = {.ref = step_attempt_ref(step),
+                                                .error_name = error_name,
+                                                .error_message = report->error_message,
+                                                .effect = step_effect_after(step, report->effect),
+                                                .failure_count = step->failure_count + 1,
+                                                .by = report->instance}});
+    decide_follow_failure(ctx, index, error_name);
 }
 
 void decide_report(struct decide_ctx *ctx)
@@ -92,7 +97,7 @@ void decide_report(struct decide_ctx *ctx)
         ignore(ctx, "UnknownOrder", TEXT("there is no such order"));
         return;
     }
-    if (!require_order(ctx))
+    if (!decide_require_order(ctx))
         return;
     int index = order_find_step(ctx->order, report->step);
     if (index < 0) {
@@ -106,5 +111,5 @@ void decide_report(struct decide_ctx *ctx)
         succeed(ctx, step);
     else
         fail(ctx, (uint32_t)index);
-    advance(ctx);
+    decide_advance(ctx);
 }

@@ -2,6 +2,7 @@
 /* Which agent gets a step: the one that is well and has the most room. If none has, the step is
  * queued: it stays Pending, without an attempt and without a deadline of its own, so that an agent
  * that is away does not time out and undo its whole backlog. */
+#include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
 
@@ -58,7 +59,7 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
                             struct candidates *candidates)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
     bool only_one = sticks(step, direction);
     assert(plan->agent_count >= 1 && plan->agent_count <= STEP_AGENTS_MAX);
     candidates->count = only_one ? 1 : plan->agent_count;
@@ -98,7 +99,7 @@ struct reasons {
 
 static void add_text(struct reasons *reasons, struct text text)
 {
-    struct text fits = text_cut(text, reasons->full ? 0 : MESSAGE_BYTES_MAX - reasons->size);
+    struct text fits = utf8_cut(text, reasons->full ? 0 : MESSAGE_BYTES_MAX - reasons->size);
     if (fits.size > 0)
         memcpy(reasons->data + reasons->size, fits.data, fits.size);
     reasons->size += fits.size;
@@ -139,21 +140,21 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
                   struct text agent, struct text reason)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
     bool undo = direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     uint32_t last = step->direction == direction ? step->attempt : 0;
     assert(timeout > 0 && timeout <= DURATION_MS_MAX);
-    emit(ctx,
-         &(struct event){.kind = EVENT_STEP_STARTED,
-                         .step_started = {.ref = {step->name, direction, last + 1},
-                                          .generation = step->generation[direction],
-                                          .agent = agent,
-                                          .action = undo ? plan->compensate.action : plan->name,
-                                          .locked_by = ctx->input->instance,
-                                          .complete_by = ctx->input->now + timeout,
-                                          .margin_ms = ctx->input->margin_ms,
-                                          .routing_reason = reason}});
+    decide_emit(
+        ctx, &(struct event){.kind = EVENT_STEP_STARTED,
+                             .step_started = {.ref = {step->name, direction, last + 1},
+                                              .generation = step->generation[direction],
+                                              .agent = agent,
+                                              .action = undo ? plan->compensate.action : plan->name,
+                                              .locked_by = ctx->input->instance,
+                                              .complete_by = ctx->input->now + timeout,
+                                              .margin_ms = ctx->input->margin_ms,
+                                              .routing_reason = reason}});
 }
 
 /* Since when the step has been waiting for an agent in this direction; now, if it has not. */
@@ -190,8 +191,8 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
     if (same && step->queued_at != 0 && !over)
         return false;
     int64_t since = waiting_since(ctx, step, direction);
-    emit(ctx,
-         &(struct event){.kind = EVENT_STEP_QUEUED,
+    decide_emit(ctx, &(struct event){
+                         .kind = EVENT_STEP_QUEUED,
                          .step_queued = {.ref = {step->name, direction, same ? step->attempt : 0},
                                          .queued_at = since,
                                          .retry_at = ask_again_at(ctx, candidates, since),
@@ -199,10 +200,10 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
     return true;
 }
 
-bool start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction)
+bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction)
 {
     const struct step *step = &ctx->order->steps[index];
-    const struct workflow_step *plan = plan_of(ctx, index);
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
     const struct routing *routing = ctx->input->routing;
     struct text no_reason = {0};
     assert(text_equal(step->name, plan->name));

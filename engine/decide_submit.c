@@ -8,12 +8,12 @@ static void repeat(struct decide_ctx *ctx, const struct order_details *details)
 {
     struct content_hash known = ctx->order->details.content_hash;
     if (memcmp(known.bytes, details->content_hash.bytes, sizeof(known.bytes)) == 0) {
-        emit(ctx, &(struct event){.kind = EVENT_SUBMISSION_REPEATED});
+        decide_emit(ctx, &(struct event){.kind = EVENT_SUBMISSION_REPEATED});
         return;
     }
-    reject(ctx, "ContentDiffers",
-           "order %.*s was submitted before with other content; it goes on unchanged",
-           TEXT_ARG(details->order_id));
+    decide_reject(ctx, "ContentDiffers",
+                  "order %.*s was submitted before with other content; it goes on unchanged",
+                  TEXT_ARG(details->order_id));
 }
 
 static void accept(struct decide_ctx *ctx, const struct order_details *details)
@@ -32,9 +32,9 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
         accepted.order_accepted.complete_by = ctx->input->now + workflow->timeout_ms;
         accepted.order_accepted.margin_ms = ctx->input->margin_ms;
     }
-    emit(ctx, &accepted);
-    emit(ctx, &(struct event){.kind = EVENT_ORDER_STARTED});
-    advance(ctx);
+    decide_emit(ctx, &accepted);
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_STARTED});
+    decide_advance(ctx);
 }
 
 void decide_submit(struct decide_ctx *ctx)
@@ -43,12 +43,12 @@ void decide_submit(struct decide_ctx *ctx)
     assert(details->line_count <= ORDER_LINES_MAX);
     assert(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
     if (!text_equal(ctx->cmd->order_id, details->order_id)) {
-        reject(ctx, "KeyDiffers", "the record's key is not the order's id");
+        decide_reject(ctx, "KeyDiffers", "the record's key is not the order's id");
     } else if (ctx->exists) {
         repeat(ctx, details);
     } else if (ctx->workflow == NULL) {
-        reject(ctx, "UnknownWorkflow", "workflow %.*s version %u is not deployed",
-               TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
+        decide_reject(ctx, "UnknownWorkflow", "workflow %.*s version %u is not deployed",
+                      TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
     } else {
         accept(ctx, details);
     }

@@ -30,7 +30,7 @@ struct routing {
     int64_t retry_ms_max;
 };
 
-/* Everything that decide() may know beside the order and the command. */
+/* Everything that engine_decide() may know beside the order and the command. */
 struct decide_input {
     int64_t now;       /* max(owner's clock, newest decided_at of the partition) */
     int64_t margin_ms; /* clock.skew.max.ms */
@@ -38,7 +38,7 @@ struct decide_input {
     /* The order's pinned one, or the one that SubmitOrder names; NULL: no such. */
     const struct workflow *workflow;
     /* NULL: every agent is well and has room, so that the first one is taken. One attempt that is
-     * started uses up one of `free`, which decide() only counts within its Decision. */
+     * started uses up one of `free`, which engine_decide() only counts within its Decision. */
     const struct routing *routing;
     int64_t retention_ms; /* of ended orders: ExpireOrder is early before; 0 = not looked at */
     int64_t command_offset;
@@ -48,17 +48,19 @@ struct decide_input {
 /* `order` NULL: there is none of this id. The decision's texts borrow from order, command, workflow
  * and input or are new in `arena`. Total: every command gets a Decision of 1 .. DECISION_EVENTS_MAX
  * events. */
-void decide(const struct order *order, const struct command *cmd, const struct decide_input *input,
-            struct arena *arena, struct decision *ret_decision);
+void engine_decide(const struct order *order, const struct command *cmd,
+                   const struct decide_input *input, struct arena *arena,
+                   struct decision *ret_decision);
 
 /* Folds one event. `order` is zeroed before OrderAccepted, and by OrderExpired: there is no order.
  * Texts are copied into `arena`, which must live as long as the order. Asserts that the transition
  * is legal. `version` and `decided_at` are the Decision's. */
-void apply(struct order *order, const struct event *event, uint64_t version, int64_t decided_at,
-           struct arena *arena);
+void order_apply(struct order *order, const struct event *event, uint64_t version,
+                 int64_t decided_at, struct arena *arena);
 /* All events of an admitted Decision. One that changes nothing leaves the order untouched; one that
  * holds OrderExpired zeroes it. */
-void apply_decision(struct order *order, const struct decision *decision, struct arena *arena);
+void order_apply_decision(struct order *order, const struct decision *decision,
+                          struct arena *arena);
 
 /* ---- effects: what leaves the partition once the Decision is acknowledged ---- */
 

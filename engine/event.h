@@ -39,7 +39,7 @@ enum event_kind {
     EVENT_KIND_COUNT
 };
 
-/* What apply() needs to make the step's row; the rest stays in the workflow. */
+/* What order_apply() needs to make the step's row; the rest stays in the workflow. */
 struct step_plan {
     struct text name;
     struct text agent;
@@ -180,7 +180,7 @@ struct uuid {
     uint8_t bytes[16];
 };
 
-/* The one record that answers one command. decide() fills all but claim_id, sequence,
+/* The one record that answers one command. engine_decide() fills all but claim_id, sequence,
  * emitted_through, which are the owner's. */
 struct decision {
     struct uuid claim_id;

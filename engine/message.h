@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sentences for people in events: reasons, alerts. */
+/* Sentences for operators in events: reasons, alerts. */
 #ifndef ENGINE_MESSAGE_H
 #define ENGINE_MESSAGE_H
 
@@ -7,13 +7,10 @@
 
 #include <stdarg.h>
 
-/* The first bytes of a text, at most `max`; no character (UTF-8) is cut in two. Borrowed. */
-struct text text_cut(struct text text, uint32_t max);
-
 /* As printf, new in the arena, at most MESSAGE_BYTES_MAX bytes. */
-struct text message(struct arena *arena, const char *format, ...)
+struct text message_format(struct arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-struct text message_of(struct arena *arena, const char *format, va_list arguments)
+struct text message_vformat(struct arena *arena, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order and its steps: the only state there is, a fold of events.
  *
- * Only apply() (engine/engine.h) changes one. All texts and arrays live in the order's arena. */
+ * Only order_apply() (engine/engine.h) changes one. All texts and arrays live in the order's arena. */
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 

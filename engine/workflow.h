@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compiled workflow: what workflow/ makes of a file and decide() reads. Immutable once
+/* A compiled workflow: what workflow/ makes of a file and engine_decide() reads. Immutable once
  * deployed. */
 #ifndef ENGINE_WORKFLOW_H
 #define ENGINE_WORKFLOW_H

@@ -319,7 +319,7 @@ static enum error_class apply_admitted(struct view *view, const struct decision 
         const struct view_index *index = view->options.index;
         if (index != NULL && folded->existed)
             index->count(view->options.index_ctx, &entry->order, -1);
-        apply_decision(&entry->order, decision, &entry->heap.arena);
+        order_apply_decision(&entry->order, decision, &entry->heap.arena);
         if (index != NULL && !view_entry_is_expired(entry))
             index->count(view->options.index_ctx, &entry->order, 1);
         entry_mark_dirty(view, entry);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/event_text.h"
 
+#include "base/utf8.h"
 #include "engine/message.h"
 #include "platform/clock.h"
 
@@ -35,7 +36,7 @@ static struct text spoken(const struct sentence *sentence, struct arena *arena)
     struct text text = {sentence->data, (uint32_t)sentence->size};
     /* The end may be half a character, where the sentence was full. */
     if (sentence->size + 1 == sizeof(sentence->data))
-        text = text_cut(text, text.size - 4);
+        text = utf8_cut(text, text.size - 4);
     return arena_text(arena, text);
 }
 
@@ -43,7 +44,7 @@ static struct text spoken(const struct sentence *sentence, struct arena *arena)
 static void say_also(struct sentence *sentence, const char *before, struct text text)
 {
     if (!text_empty(text))
-        say(sentence, "%s%.*s", before, TEXT_ARG(text_cut(text, SAID_BYTES_MAX)));
+        say(sentence, "%s%.*s", before, TEXT_ARG(utf8_cut(text, SAID_BYTES_MAX)));
 }
 
 static void say_time(struct sentence *sentence, const char *before, int64_t at)

@@ -354,7 +354,7 @@ static enum verdict decide_head(struct owner *owner)
         FAILPOINT_OF("cycle.decide", cmd.order_id);
     }
     input.routing = owner_route_rooms(owner, &cmd, order, input.workflow);
-    decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
+    engine_decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
     verdict = append_decision(owner, item);
     if (verdict == DECIDED)
         owner_route_decided(owner, &cmd, order);

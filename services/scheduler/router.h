@@ -3,7 +3,7 @@
  *
  * It brings together what is known of the agents (router_set_agent), what runs and waits in the
  * partitions that are folded here (backlog.h counts it), and the StartStep commands that are on
- * their way. From that come the rooms that decide() is given, and the picks: whose turn it is
+ * their way. From that come the rooms that engine_decide() is given, and the picks: whose turn it is
  * when an agent has room again, by priority (replica/shares.h) and then by the time since it waits.
  *
  * - `limit` of an agent is this process's part of what its well instances have room for.

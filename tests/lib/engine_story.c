@@ -253,12 +253,12 @@ static void check_folds(struct story *story, const struct order *seen)
 {
     struct order again = {0};
     for (uint32_t i = 0; i < story->decisions; i++)
-        apply_decision(&again, &story->log[i], &story->memory.arena);
+        order_apply_decision(&again, &story->log[i], &story->memory.arena);
     struct order copy = {0};
     order_copy(&story->order, &story->memory.arena, &copy);
     const char *difference = order_difference(&story->order, seen);
     if (difference != NULL)
-        fail(story, "the fold is not what decide() saw", "no difference", difference);
+        fail(story, "the fold is not what engine_decide() saw", "no difference", difference);
     difference = order_difference(&story->order, &again);
     if (difference != NULL)
         fail(story, "a fold from zero differs", "no difference", difference);
@@ -284,9 +284,9 @@ static void command(struct story *story, const struct words *words, bool blind)
     struct decision *decision = &story->log[story->decisions++];
     struct order seen;
     uint64_t version = story->order.version;
-    decide_seeing(version > 0 ? &story->order : NULL, &cmd, &input, &story->memory.arena, decision,
-                  &seen);
-    apply_decision(&story->order, decision, &story->memory.arena);
+    engine_decide_and_apply(version > 0 ? &story->order : NULL, &cmd, &input, &story->memory.arena,
+                            decision, &seen);
+    order_apply_decision(&story->order, decision, &story->memory.arena);
     bool expired = decision->events[0].kind == EVENT_ORDER_EXPIRED;
     if (decision->order_version != version + decision_changes_order(decision) ||
         story->order.version != (expired ? 0 : decision->order_version))

@@ -23,7 +23,7 @@ void agents_init(struct agents *agents, struct dice *dice);
 void agents_change(struct agents *agents, struct dice *dice);
 /* All are well and have room. */
 void agents_mend(struct agents *agents);
-/* For decide(); NULL where there is no table. */
+/* For engine_decide(); NULL where there is no table. */
 const struct routing *agents_routing(const struct agents *agents);
 uint32_t agents_index(struct text agent);
 

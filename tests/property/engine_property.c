@@ -2,7 +2,7 @@
 /* Random histories: a random workflow, services that fail, supervisors that are early, late and
  * repeat themselves, customers and operators who change their minds. After each command the
  * Decision is checked against rules that were not made from the engine, the fold against what
- * decide() saw, and in the end the log against a fold from zero, the services' ledger against the
+ * engine_decide() saw, and in the end the log against a fold from zero, the services' ledger against the
  * order's end.
  *
  * REEVE_SEED repeats a run: case n has the seed REEVE_SEED + n. REEVE_PROPERTY_CASES is their
@@ -168,13 +168,14 @@ static void command(const struct command *cmd)
     struct order before; /* Decisions borrow from it, and they are kept */
     struct order seen;
     order_copy(&history.order, &history.memory.arena, &before);
-    decide_seeing(before.version > 0 ? &before : NULL, cmd, &input, &history.memory.arena, decision,
-                  &seen);
-    apply_decision(&history.order, decision, &history.live[history.live_at].arena);
+    engine_decide_and_apply(before.version > 0 ? &before : NULL, cmd, &input, &history.memory.arena,
+                            decision, &seen);
+    order_apply_decision(&history.order, decision, &history.live[history.live_at].arena);
     const char *wrong =
         rules_follow(&history.rules, cmd, decision, input.routing, input.retention_ms);
     expect(wrong == NULL, wrong);
-    expect(order_difference(&seen, &history.order) == NULL, "the fold is not what decide() saw");
+    expect(order_difference(&seen, &history.order) == NULL,
+           "the fold is not what engine_decide() saw");
     emit_effects(decision);
     if (history.order.version > 0)
         check_deadlines();
@@ -434,7 +435,7 @@ static void check_fold_from_zero(void)
     test_arena_init(&memory);
     struct order again = {0};
     for (uint32_t i = 0; i < history.count; i++)
-        apply_decision(&again, &history.log[i], &memory.arena);
+        order_apply_decision(&again, &history.log[i], &memory.arena);
     expect(order_difference(&again, &history.order) == NULL, "a fold from zero differs");
     test_arena_deinit(&memory);
 }

@@ -90,8 +90,8 @@ static const char *fold_decision(struct world *world, struct fold *fold, int64_t
     if (sometimes != NULL)
         count_rarities(fold, find_order(fold, decision->order_id), decision, sometimes->counts);
     if (decision_changes_order(decision))
-        apply_decision(find_or_add_order(fold, decision->order_id), decision,
-                       &world->scratch.arena);
+        order_apply_decision(find_or_add_order(fold, decision->order_id), decision,
+                             &world->scratch.arena);
     return NULL;
 }
 

@@ -232,7 +232,7 @@ static void fold(struct world *world, const struct decision *decision)
         memcpy(order->id, decision->order_id.data, decision->order_id.size);
         heap_arena_init(&order->heap, 2048);
     }
-    apply_decision(&order->order, decision, &order->heap.arena);
+    order_apply_decision(&order->order, decision, &order->heap.arena);
 }
 
 static void schedule_one(struct world *world, int32_t partition, const struct broker_record *record)
@@ -254,7 +254,7 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
                                  .workflow = known ? world->workflow : NULL,
                                  .command_offset = record->offset,
                                  .command_time = record->timestamp};
-    decide(order != NULL ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);
+    engine_decide(order != NULL ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);
     decision.claim_id = world->partitions[partition].claim_id;
     decision.sequence = world->partitions[partition].sequence++;
     (void)append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);

@@ -190,10 +190,10 @@ Test(engine_expire, effects_of_one_that_is_gone_ask_nobody)
     struct decision second;
     struct order order = {0};
     struct effects effects;
-    decide(NULL, &cmd, &input, &memory.arena, &first);
+    engine_decide(NULL, &cmd, &input, &memory.arena, &first);
     input.now = 2000;
-    decide(NULL, &cmd, &input, &memory.arena, &second);
-    apply_decision(&order, &second, &memory.arena);
+    engine_decide(NULL, &cmd, &input, &memory.arena, &second);
+    order_apply_decision(&order, &second, &memory.arena);
     effects_of(&second, 0, 9, &order, &memory.arena, &effects);
     cr_expect_eq(effects.request_count, 1);
     effects_of(&first, 0, 2, &order, &memory.arena, &effects);

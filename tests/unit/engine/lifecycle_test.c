@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lifecycle tables, the whole matrix; names; and what apply() refuses. */
+/* The lifecycle tables, the whole matrix; names; and what order_apply() refuses. */
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
 #include "tests/lib/engine_memory.h"
@@ -73,7 +73,7 @@ Test(engine_lifecycle, four_events_change_nothing)
                      kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED);
 }
 
-/* ---- what apply() refuses: one event each on an order in a state that does not allow it ---- */
+/* ---- what order_apply() refuses: one event each on an order in a state that does not allow it ---- */
 
 struct fixture {
     struct test_arena memory;
@@ -92,15 +92,15 @@ static struct fixture *started(void)
     struct event processing = {.kind = EVENT_ORDER_STARTED};
     struct event step = {.kind = EVENT_STEP_STARTED,
                          .step_started = {.ref = {TEXT("A"), DIRECTION_DO, 1}, .complete_by = 99}};
-    apply(&fixture.order, &accepted, 1, 5, &fixture.memory.arena);
-    apply(&fixture.order, &processing, 1, 5, &fixture.memory.arena);
-    apply(&fixture.order, &step, 1, 5, &fixture.memory.arena);
+    order_apply(&fixture.order, &accepted, 1, 5, &fixture.memory.arena);
+    order_apply(&fixture.order, &processing, 1, 5, &fixture.memory.arena);
+    order_apply(&fixture.order, &step, 1, 5, &fixture.memory.arena);
     return &fixture;
 }
 
 static void apply_next(struct fixture *fixture, const struct event *event)
 {
-    apply(&fixture->order, event, fixture->order.version + 1, 6, &fixture->memory.arena);
+    order_apply(&fixture->order, event, fixture->order.version + 1, 6, &fixture->memory.arena);
 }
 
 static void apply_step_event(struct fixture *fixture, enum event_kind kind, const char *step,
@@ -249,8 +249,8 @@ Test(engine_lifecycle, an_alert_is_raised_once, .signal = SIGABRT)
 Test(engine_lifecycle, a_version_is_not_left_out, .signal = SIGABRT)
 {
     struct fixture *fixture = started();
-    apply(&fixture->order, &(struct event){.kind = EVENT_ORDER_CANCELLED},
-          fixture->order.version + 2, 6, &fixture->memory.arena);
+    order_apply(&fixture->order, &(struct event){.kind = EVENT_ORDER_CANCELLED},
+                fixture->order.version + 2, 6, &fixture->memory.arena);
 }
 
 Test(engine_lifecycle, a_kind_that_nobody_knows_is_refused, .signal = SIGABRT)
@@ -263,5 +263,5 @@ Test(engine_lifecycle, a_decision_on_another_version_is_refused, .signal = SIGAB
     struct fixture *fixture = started();
     struct event event = {.kind = EVENT_ORDER_CANCELLED};
     struct decision decision = {.order_version = 3, .events = &event, .event_count = 1};
-    apply_decision(&fixture->order, &decision, &fixture->memory.arena);
+    order_apply_decision(&fixture->order, &decision, &fixture->memory.arena);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order as data: keys, copies, arenas, limits; and effects beyond what the stories show. */
+#include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/message.h"
 #include "tests/lib/engine_equal.h"
@@ -51,16 +52,16 @@ Test(engine_order, a_message_is_cut_between_characters)
     struct test_arena memory;
     test_arena_init(&memory);
     struct text all = spaces(&memory.arena, MESSAGE_BYTES_MAX - 1);
-    struct text text = message(&memory.arena, "%.*s\u20acuro", TEXT_ARG(all));
+    struct text text = message_format(&memory.arena, "%.*s\u20acuro", TEXT_ARG(all));
     cr_assert_eq(text.size, MESSAGE_BYTES_MAX - 1);
-    text = message(&memory.arena, "%.*sy\u20acuro", TEXT_ARG(all));
+    text = message_format(&memory.arena, "%.*sy\u20acuro", TEXT_ARG(all));
     cr_assert_eq(text.size, MESSAGE_BYTES_MAX);
-    cr_assert_eq(text_cut(TEXT("a\u20acb"), 5).size, 5);
-    cr_assert_eq(text_cut(TEXT("a\u20acb"), 4).size, 4);
-    cr_assert_eq(text_cut(TEXT("a\u20acb"), 3).size, 1);
-    cr_assert_eq(text_cut(TEXT("a\u20acb"), 2).size, 1);
-    cr_assert_eq(text_cut(TEXT("a\u20acb"), 1).size, 1);
-    cr_assert_eq(text_cut(TEXT("\u20ac"), 2).size, 0);
+    cr_assert_eq(utf8_cut(TEXT("a\u20acb"), 5).size, 5);
+    cr_assert_eq(utf8_cut(TEXT("a\u20acb"), 4).size, 4);
+    cr_assert_eq(utf8_cut(TEXT("a\u20acb"), 3).size, 1);
+    cr_assert_eq(utf8_cut(TEXT("a\u20acb"), 2).size, 1);
+    cr_assert_eq(utf8_cut(TEXT("a\u20acb"), 1).size, 1);
+    cr_assert_eq(utf8_cut(TEXT("\u20ac"), 2).size, 0);
     test_arena_deinit(&memory);
 }
 
@@ -120,9 +121,9 @@ static struct decision decide_at(struct world *world, int64_t now, const struct 
     struct decide_input input = {
         .now = now, .margin_ms = 10, .instance = TEXT("scheduler"), .workflow = world->workflow};
     struct decision decision;
-    decide(world->order.version > 0 ? &world->order : NULL, cmd, &input, &world->memory.arena,
-           &decision);
-    apply_decision(&world->order, &decision, &world->live.arena);
+    engine_decide(world->order.version > 0 ? &world->order : NULL, cmd, &input,
+                  &world->memory.arena, &decision);
+    order_apply_decision(&world->order, &decision, &world->live.arena);
     return decision;
 }
 

@@ -342,7 +342,7 @@ static struct decision submitted(struct test_arena *memory, bool healthy, const 
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("o-1")};
     cmd.submit_order.order_id = TEXT("o-1");
     struct decision decision;
-    decide(NULL, &cmd, &input, &memory->arena, &decision);
+    engine_decide(NULL, &cmd, &input, &memory->arena, &decision);
     return decision;
 }
 
@@ -376,5 +376,5 @@ Test(engine_route, a_table_without_a_wait_is_a_bug, .signal = SIGABRT)
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("o-1")};
     struct decision decision;
     cmd.submit_order.order_id = TEXT("o-1");
-    decide(NULL, &cmd, &input, &memory.arena, &decision);
+    engine_decide(NULL, &cmd, &input, &memory.arena, &decision);
 }

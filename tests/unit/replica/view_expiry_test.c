@@ -109,7 +109,7 @@ static enum event_kind decided(struct partition *partition, const struct command
                                  .command_offset = partition->commands++,
                                  .command_time = partition->now};
     struct decision decision;
-    decide(order_of(partition->owner, id), cmd, &input, &partition->heap.arena, &decision);
+    engine_decide(order_of(partition->owner, id), cmd, &input, &partition->heap.arena, &decision);
     const struct checkpoint *checkpoint = view_checkpoint(partition->owner);
     decision.claim_id = checkpoint->claim_id;
     decision.sequence = checkpoint->next_sequence;

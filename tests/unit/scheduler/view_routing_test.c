@@ -213,7 +213,7 @@ static void decide_one(struct partition *partition, const struct command *cmd)
                                  .command_time = site->now};
     struct decision decision;
     heap_arena_reset(&site->heap);
-    decide(order, cmd, &input, &site->heap.arena, &decision);
+    engine_decide(order, cmd, &input, &site->heap.arena, &decision);
     const struct checkpoint *checkpoint = view_checkpoint(partition->view);
     decision.claim_id = checkpoint->claim_id;
     decision.sequence = checkpoint->next_sequence;

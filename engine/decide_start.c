@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* StartStep: a supervisor or the owner asks for the next attempt of a step whose wait is over, or
+ * which is queued. */
+#include "engine/decide.h"
+
+/* Whether attempts in this direction are started in this state of the order. */
+static bool may_start(enum order_state state, enum direction direction)
+{
+    return state == (direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING);
+}
+
+/* Queued as before. Where only room is missing nobody knows when there will be some. */
+static void reject_no_room(struct decide_ctx *ctx, const struct step *step)
+{
+    int64_t soonest = ctx->input->now + ctx->input->routing->retry_ms_min;
+    decide_reject_early(ctx, step->retry_at != 0 ? step->retry_at : soonest);
+}
+
+void decide_start(struct decide_ctx *ctx)
+{
+    const struct start_step *asked = &ctx->cmd->start_step;
+    uint32_t index = 0;
+    const struct step *step =
+        decide_require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
+    if (step == NULL)
+        return;
+    enum order_state state = ctx->order->state;
+    if (!may_start(state, step->direction)) {
+        decide_reject(ctx, "Stale", "the order is %s", order_state_name(state));
+        return;
+    }
+    bool waits = step->retry_at != 0 && step->retry_at == asked->retry_at;
+    if (step->state != STEP_PENDING || (step->queued_at == 0 && !waits)) {
+        decide_reject(ctx, "Stale", "step %.*s is %s and not to be started at %lld",
+                      TEXT_ARG(step->name), step_state_name(step->state),
+                      (long long)asked->retry_at);
+        return;
+    }
+    if (!decide_may_start(ctx, step)) {
+        decide_reject_early(ctx, step->retry_at);
+        return;
+    }
+    if (decide_start_or_queue(ctx, index, step->direction))
+        decide_advance(ctx);
+    else
+        reject_no_room(ctx, step);
+}
