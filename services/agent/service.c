@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS_MAX = 32, REASON_SIZE = 256 };
+enum { AGENTS_MAX = 32, REASON_SIZE = 256 };
 
-/* Of this process; NULL = agent.kind says which. */
+/* Of agent_run; NULL = agent.kind chooses. */
 static const struct agent_ops *arg_ops;
 
 static const struct agent_ops *ops_of_kind(const char *kind)
@@ -31,56 +31,57 @@ static const struct agent_ops *ops_of_kind(const char *kind)
 }
 
 /* One of the agents of this process. */
-struct part {
+struct hosted_agent {
     struct service_context context; /* the process's, with the agent's own configuration */
     struct config *config;          /* NULL: the process's */
     struct agent *agent;
-    struct parts *of;
+    struct agent_process *process;
     bool drained;
 };
 
-struct parts {
+struct agent_process {
     struct service_context *context;
     uint32_t count;
-    struct part list[PARTS_MAX];
+    struct hosted_agent agents[AGENTS_MAX];
 };
 
-static void free_parts(struct parts *parts)
+static void free_process(struct agent_process *process)
 {
-    for (uint32_t i = 0; i < parts->count; i++) {
-        agent_free(parts->list[i].agent);
-        config_free(parts->list[i].config);
+    for (uint32_t i = 0; i < process->count; i++) {
+        agent_free(process->agents[i].agent);
+        config_free(process->agents[i].config);
     }
-    free(parts);
+    free(process);
 }
 
-/* "" = it has none yet: agent_new says what is wrong. */
-static enum error_class add_part(struct parts *parts, const char *name, struct error *ret_error)
+/* `name` = "": agent_new reports that it is missing. */
+static enum error_class add_agent(struct agent_process *process, const char *name,
+                                  struct error *ret_error)
 {
-    struct part *part = &parts->list[parts->count++];
+    struct hosted_agent *hosted = &process->agents[process->count++];
     const struct agent_ops *ops = arg_ops;
-    part->of = parts;
-    part->context = *parts->context;
+    hosted->process = process;
+    hosted->context = *process->context;
     if (name[0] != '\0') {
-        part->config = config_scoped(parts->context->config, name);
-        part->context.config = part->config;
+        hosted->config = config_scoped(process->context->config, name);
+        hosted->context.config = hosted->config;
     }
     if (ops == NULL)
-        ops = ops_of_kind(config_string(part->context.config, "agent.kind"));
-    return agent_new(&part->context, ops, NULL, &part->agent, ret_error);
+        ops = ops_of_kind(config_string(hosted->context.config, "agent.kind"));
+    return agent_new(&hosted->context, ops, NULL, &hosted->agent, ret_error);
 }
 
 static enum error_class check_names(const struct config *config, const char *const names[],
                                     size_t count, struct error *ret_error)
 {
-    if (count > PARTS_MAX)
+    if (count > AGENTS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.names: at most %d agents in one process", PARTS_MAX);
+                         "agent.names has %zu names; the limit is %d", count, AGENTS_MAX);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(names[i], names[k]) == 0)
-                return error_set(ret_error, ERROR_REJECT, "Config",
-                                 "agent.names: %s is there twice", names[i]);
+                return error_set(ret_error, ERROR_REJECT, "Config", "agent.names: %s appears twice",
+                                 names[i]);
     return config_check_scopes(config, names, count, ret_error);
 }
 
@@ -92,7 +93,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     size_t count = config_list(context->config, "agent.names", &names);
     if (count > 0 && only[0] != '\0')
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.name and agent.names are both set: one of them is wanted");
+                         "agent.name and agent.names are both set: set one of them");
     if (count == 0) {
         if (only[0] == '\0' && arg_ops != NULL && arg_ops->name != NULL)
             only = arg_ops->name;
@@ -102,29 +103,29 @@ static enum error_class start(struct service_context *context, void **ret_state,
     enum error_class class = check_names(context->config, names, count, ret_error);
     if (class != ERROR_OK)
         return class;
-    struct parts *parts = calloc(1, sizeof(*parts));
-    assert(parts != NULL);
-    parts->context = context;
+    struct agent_process *process = calloc(1, sizeof(*process));
+    assert(process != NULL);
+    process->context = context;
     for (size_t i = 0; i < count && class == ERROR_OK; i++)
-        class = add_part(parts, names[i], ret_error);
+        class = add_agent(process, names[i], ret_error);
     if (class != ERROR_OK) {
-        free_parts(parts);
+        free_process(process);
         return class;
     }
-    *ret_state = parts;
+    *ret_state = process;
     return ERROR_OK;
 }
 
 static bool ready(void *state, char *ret_reason, size_t reason_size)
 {
-    const struct parts *parts = state;
+    const struct agent_process *process = state;
     char reason[REASON_SIZE];
-    for (uint32_t i = 0; i < parts->count; i++) {
-        const struct agent *agent = parts->list[i].agent;
+    for (uint32_t i = 0; i < process->count; i++) {
+        const struct agent *agent = process->agents[i].agent;
         if (agent_ready(agent, reason, sizeof(reason)))
             continue;
-        if (parts->count > 1)
-            snprintf(ret_reason, reason_size, "agent %s: %s", agent->name, reason);
+        if (process->count > 1)
+            snprintf(ret_reason, reason_size, "agent %s: %s", agent_name(agent), reason);
         else
             snprintf(ret_reason, reason_size, "%s", reason);
         return false;
@@ -134,25 +135,25 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
 
 static void drained(void *ctx)
 {
-    struct part *part = ctx;
-    part->drained = true;
-    const struct parts *parts = part->of;
-    for (uint32_t i = 0; i < parts->count; i++)
-        if (!parts->list[i].drained)
+    struct hosted_agent *hosted = ctx;
+    hosted->drained = true;
+    const struct agent_process *process = hosted->process;
+    for (uint32_t i = 0; i < process->count; i++)
+        if (!process->agents[i].drained)
             return;
-    service_drained(parts->context);
+    service_drained(process->context);
 }
 
 static void drain(void *state)
 {
-    struct parts *parts = state;
-    for (uint32_t i = 0; i < parts->count; i++)
-        agent_drain(parts->list[i].agent, drained, &parts->list[i]);
+    struct agent_process *process = state;
+    for (uint32_t i = 0; i < process->count; i++)
+        agent_drain(process->agents[i].agent, drained, &process->agents[i]);
 }
 
 static void stop(void *state)
 {
-    free_parts(state);
+    free_process(state);
 }
 
 static const struct service service = {

@@ -422,7 +422,7 @@ Test(agent_embedded, what_the_service_never_answers_is_not_reported)
     set(lab, "agent.sim.silent.share", "1");
     lab_start(lab, &sim_agent_ops);
     request(lab, "o1", DIRECTION_DO, 1, 8000);
-    const struct attempts_counts *counts = attempts_counts(lab->agent->attempts);
+    const struct attempts_counts *counts = attempts_counts(agent_attempts(lab->agent));
     while (counts->tries == 0)
         (void)loop_once(lab->loop, 100);
     lab_close(lab); /* drains: waits until the silence is over */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attempts' outcomes as rows of the answers' store:
+/* Outcomes of attempts, as rows of the answer store:
  *     version u8 | accepted u8 | succeeded u8 | effect u8 | claim 16 | decision offset LE8 |
  *     order version LE8 | complete by LE8 | output, error name, error message: each size LE4, bytes
  * The host is little-endian, as everywhere in the stores. */
@@ -27,8 +27,8 @@ struct row_head {
     int64_t complete_by;
 } __attribute__((packed));
 
-struct agent_memory {
-    struct agent *agent;
+struct answer_cache {
+    struct service_context *service;
     char *path;
     struct answers_options options;
     struct answers *answers; /* NULL: broken, until the next write opens a new one */
@@ -42,116 +42,116 @@ struct agent_memory {
 
 _Static_assert(sizeof(struct uuid) == 16, "a claim id");
 
-static int64_t now_of(const struct agent_memory *memory)
+static int64_t now_of(const struct answer_cache *cache)
 {
-    return clock_wall_ms(memory->agent->service->clock);
+    return clock_wall_ms(cache->service->clock);
 }
 
-/* ---- opening, and opening anew ---- */
+/* ---- the store ---- */
 
-static enum error_class open_store(struct agent_memory *memory, struct error *ret_error)
+static enum error_class open_store(struct answer_cache *cache, struct error *ret_error)
 {
     enum error_class class =
-        answers_open(memory->path, &memory->options, now_of(memory), &memory->answers, ret_error);
-    if (class == ERROR_OK && answers_lost_tail(memory->answers))
-        log_warning("the newest answers are lost, some calls may be made again with the same key",
-                    LOG_STR("path", memory->path));
+        answers_open(cache->path, &cache->options, now_of(cache), &cache->answers, ret_error);
+    if (class == ERROR_OK && answers_lost_tail(cache->answers))
+        log_warning("the newest answers are lost: some calls may be repeated with the same key",
+                    LOG_STR("path", cache->path));
     return class;
 }
 
-/* What was remembered is gone: calls may be made again, with the same idempotency keys. */
-static enum error_class start_over(struct agent_memory *memory, const struct error *why,
+/* All remembered answers are gone: calls may be repeated, with the same idempotency keys. */
+static enum error_class start_over(struct answer_cache *cache, const struct error *why,
                                    struct error *ret_error)
 {
-    log_error("the remembered answers are not usable and are dropped: requests that come again are "
-              "called again with the same key",
-              LOG_STR("path", memory->path), LOG_ERR(why));
-    metrics_add(memory->lost, 1);
-    if (memory->answers != NULL)
-        memory->dropped_early_before += answers_dropped_early(memory->answers);
-    answers_close(memory->answers);
-    memory->answers = NULL;
-    enum error_class class = store_drop(memory->path, ret_error);
-    return class == ERROR_OK ? open_store(memory, ret_error) : class;
+    log_error(
+        "the remembered answers are not usable and are dropped: calls may be repeated with the "
+        "same key",
+        LOG_STR("path", cache->path), LOG_ERR(why));
+    metrics_add(cache->lost, 1);
+    if (cache->answers != NULL)
+        cache->dropped_early_before += answers_dropped_early(cache->answers);
+    answers_close(cache->answers);
+    cache->answers = NULL;
+    enum error_class class = store_drop(cache->path, ret_error);
+    return class == ERROR_OK ? open_store(cache, ret_error) : class;
 }
 
-static enum error_class open_or_start_over(struct agent_memory *memory, struct error *ret_error)
+static enum error_class open_or_start_over(struct answer_cache *cache, struct error *ret_error)
 {
     struct error error = {.class = ERROR_OK};
-    enum error_class class = open_store(memory, &error);
+    enum error_class class = open_store(cache, &error);
     if (class == ERROR_OK)
         return class;
     if (strcmp(error.code, "StoreInUse") != 0)
-        return start_over(memory, &error, ret_error);
+        return start_over(cache, &error, ret_error);
     *ret_error = error;
     return class;
 }
 
 static void refresh(void *ctx)
 {
-    struct agent_memory *memory = ctx;
-    if (memory->answers == NULL)
+    struct answer_cache *cache = ctx;
+    if (cache->answers == NULL)
         return;
-    metrics_set(memory->bytes, (double)answers_bytes(memory->answers));
-    memory->dropped_early->value =
-        memory->dropped_early_before + answers_dropped_early(memory->answers);
+    metrics_set(cache->bytes, (double)answers_bytes(cache->answers));
+    cache->dropped_early->value =
+        cache->dropped_early_before + answers_dropped_early(cache->answers);
 }
 
-static void add_metrics(struct agent_memory *memory)
+static void add_metrics(struct answer_cache *cache, const char *agent)
 {
-    struct metrics *all = memory->agent->service->metrics;
-    struct metrics_labels labels = METRICS_LABEL("agent", memory->agent->name);
-    memory->bytes =
+    struct metrics *all = cache->service->metrics;
+    struct metrics_labels labels = METRICS_LABEL("agent", agent);
+    cache->bytes =
         metrics_gauge(all, "reeve_agent_memory_bytes", "Size of the remembered answers.", labels);
-    memory->recalled =
+    cache->recalled =
         metrics_counter(all, "reeve_agent_memory_recalled_total",
                         "Requests that came again and were answered from memory.", labels);
-    memory->written =
+    cache->written =
         metrics_counter(all, "reeve_agent_memory_written_total", "Answers remembered.", labels);
-    memory->dropped_early = metrics_counter(all, "reeve_agent_memory_dropped_early_total",
-                                            "Slices of answers that were forgotten before "
-                                            "agent.memory.ms, as agent.memory.mb was reached.",
-                                            labels);
-    memory->lost = metrics_counter(all, "reeve_agent_memory_lost_total",
-                                   "Times that all answers were dropped as their store was "
-                                   "damaged.",
-                                   labels);
-    metrics_on_render(all, refresh, memory);
+    cache->dropped_early = metrics_counter(all, "reeve_agent_memory_dropped_early_total",
+                                           "Slices of answers that were forgotten before "
+                                           "agent.memory.ms, because agent.memory.mb was reached.",
+                                           labels);
+    cache->lost = metrics_counter(all, "reeve_agent_memory_lost_total",
+                                  "Times that all answers were dropped because their "
+                                  "store was damaged.",
+                                  labels);
+    metrics_on_render(all, refresh, cache);
 }
 
-enum error_class agent_memory_new(struct agent *agent, struct agent_memory **ret_memory,
-                                  struct error *ret_error)
+enum error_class answer_cache_new(struct service_context *service, const char *agent,
+                                  struct answer_cache **ret_cache, struct error *ret_error)
 {
-    const struct config *config = agent->service->config;
+    const struct config *config = service->config;
     int64_t mb = config_int(config, "agent.memory.mb");
-    *ret_memory = NULL;
-    if (mb == 0 || agent->service->data_dir == NULL)
+    *ret_cache = NULL;
+    if (mb == 0 || service->data_dir == NULL)
         return ERROR_OK;
-    struct agent_memory *memory = calloc(1, sizeof(*memory));
-    assert(memory != NULL);
-    memory->agent = agent;
-    memory->options = (struct answers_options){.keep_ms = config_ms(config, "agent.memory.ms"),
-                                               .bytes_max = (uint64_t)mb << 20};
-    int size = asprintf(&memory->path, "%s/answers.%s", agent->service->data_dir, agent->name);
+    struct answer_cache *cache = calloc(1, sizeof(*cache));
+    assert(cache != NULL);
+    cache->service = service;
+    cache->options = (struct answers_options){.keep_ms = config_ms(config, "agent.memory.ms"),
+                                              .bytes_max = (uint64_t)mb << 20};
+    int size = asprintf(&cache->path, "%s/answers.%s", service->data_dir, agent);
     assert(size > 0);
-    (void)size;
-    add_metrics(memory);
-    enum error_class class = open_or_start_over(memory, ret_error);
+    add_metrics(cache, agent);
+    enum error_class class = open_or_start_over(cache, ret_error);
     if (class != ERROR_OK) {
-        agent_memory_free(memory);
+        answer_cache_free(cache);
         return class;
     }
-    *ret_memory = memory;
+    *ret_cache = cache;
     return ERROR_OK;
 }
 
-void agent_memory_free(struct agent_memory *memory)
+void answer_cache_free(struct answer_cache *cache)
 {
-    if (memory == NULL)
+    if (cache == NULL)
         return;
-    answers_close(memory->answers);
-    free(memory->path);
-    free(memory);
+    answers_close(cache->answers);
+    free(cache->path);
+    free(cache);
 }
 
 /* ---- rows ---- */
@@ -222,30 +222,32 @@ static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_k
     return true;
 }
 
-bool agent_memory_recall(struct agent_memory *memory, struct agent_attempt *attempt)
+bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attempt)
 {
     char key[ANSWERS_KEY_BYTES_MAX];
     struct text row;
     struct error error, second;
     bool known = false;
-    if (memory == NULL || memory->answers == NULL)
+    if (cache == NULL || cache->answers == NULL)
         return false;
     enum error_class class =
-        answers_get(memory->answers, key_of(&attempt->request, key), &row, &error);
+        answers_get(cache->answers, key_of(&attempt->request, key), &row, &error);
     if (class == ERROR_OK && row.data != NULL && !read_row(row, attempt, &known)) {
-        class = error_set(&error, ERROR_FATAL, "StoreCorrupt", "an answer is no row of ours");
+        class = error_set(&error, ERROR_FATAL, "StoreCorrupt",
+                          "an answer is not a row of this version");
         known = false;
     }
     if (class == ERROR_OK)
         answers_value_free(row);
-    else if (start_over(memory, &error, &second) != ERROR_OK)
-        log_error("no answers are remembered", LOG_ERR(&second)); /* the next write says more */
+    else if (start_over(cache, &error, &second) != ERROR_OK)
+        log_error("no answers are remembered",
+                  LOG_ERR(&second)); /* the next write fails the service */
     if (known)
-        metrics_add(memory->recalled, 1);
+        metrics_add(cache->recalled, 1);
     return known;
 }
 
-void agent_memory_note(struct agent_memory *memory, const struct agent_attempt *attempt)
+void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *attempt)
 {
     char key[ANSWERS_KEY_BYTES_MAX];
     char row[sizeof(struct row_head) + TEXTS * sizeof(uint32_t) + STEP_OUTPUT_BYTES_MAX +
@@ -260,7 +262,7 @@ void agent_memory_note(struct agent_memory *memory, const struct agent_attempt *
         .complete_by = attempt->request.complete_by,
     };
     char *at = row + sizeof(head);
-    if (memory == NULL || memory->answers == NULL)
+    if (cache == NULL || cache->answers == NULL)
         return;
     memcpy(head.claim_id, &attempt->request.claim_id, sizeof(head.claim_id));
     memcpy(row, &head, sizeof(head));
@@ -270,29 +272,29 @@ void agent_memory_note(struct agent_memory *memory, const struct agent_attempt *
     put_text(&at, attempt->output);
     put_text(&at, attempt->error_name);
     put_text(&at, attempt->error_message);
-    answers_put(memory->answers, key_of(&attempt->request, key),
+    answers_put(cache->answers, key_of(&attempt->request, key),
                 (struct text){row, (uint32_t)(at - row)});
-    metrics_add(memory->written, 1);
+    metrics_add(cache->written, 1);
 }
 
-enum memory_write agent_memory_write(struct agent_memory *memory)
+enum answer_cache_result answer_cache_write(struct answer_cache *cache)
 {
     struct error error, second;
-    if (memory == NULL)
-        return MEMORY_WRITTEN;
-    bool open = memory->answers != NULL;
-    uint64_t early = open ? answers_dropped_early(memory->answers) : 0;
-    if (open && answers_write(memory->answers, now_of(memory), &error) == ERROR_OK) {
-        if (early < answers_dropped_early(memory->answers))
-            log_warning_limited("answers are forgotten before agent.memory.ms, as agent.memory.mb "
-                                "is reached",
-                                LOG_STR("path", memory->path));
-        return MEMORY_WRITTEN;
+    if (cache == NULL)
+        return ANSWER_CACHE_WRITTEN;
+    bool open = cache->answers != NULL;
+    uint64_t early = open ? answers_dropped_early(cache->answers) : 0;
+    if (open && answers_write(cache->answers, now_of(cache), &error) == ERROR_OK) {
+        if (early < answers_dropped_early(cache->answers))
+            log_warning_limited("answers are forgotten before agent.memory.ms, because "
+                                "agent.memory.mb is reached",
+                                LOG_STR("path", cache->path));
+        return ANSWER_CACHE_WRITTEN;
     }
     enum error_class class =
-        open ? start_over(memory, &error, &second) : open_or_start_over(memory, &second);
+        open ? start_over(cache, &error, &second) : open_or_start_over(cache, &second);
     if (class == ERROR_OK)
-        return MEMORY_AGAIN;
-    service_fail(memory->agent->service, &second);
-    return MEMORY_FAILED;
+        return ANSWER_CACHE_RENEWED;
+    service_fail(cache->service, &second);
+    return ANSWER_CACHE_FAILED;
 }

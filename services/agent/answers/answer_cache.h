@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What became of the attempts that this instance has had in hand, by request id
+/* The outcomes of the attempts that this instance has made, by request id
  * (order/step/direction/attempt): the answers that were reported, and the calls that were accepted
  * and are answered later, by a callback. On disk (statestore/answers.h), bounded in time and size;
  * it survives kill -9.
  *
- * The lanes of attempts.h know the attempts of now; this knows them longer, and after a
- * restart. It is asked once for each request that the lanes do not know.
+ * attempts.h knows the attempts in flight and the latest ones; the cache knows them longer, and
+ * after a restart. It is read once for each request whose attempt is not in flight.
  *
  * An answer is written before its report is sent: so what was reported is what is remembered. A
  * crash before that repeats the call, with the same idempotency key. So does another instance that
@@ -13,25 +13,26 @@
 #ifndef SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 #define SERVICES_AGENT_ANSWERS_ANSWER_CACHE_H
 
-#include "services/agent/core/core.h"
+#include "replica/service_main.h"
+#include "services/agent/core/attempts.h"
 #include "statestore/answers.h"
 
-struct agent_memory;
+struct answer_cache;
 
-/* New; below the service's data directory. NULL in *ret_memory: agent.memory.mb is 0, or there is
+/* New; below the service's data directory. NULL in *ret_cache: agent.memory.mb is 0, or there is
  * no data directory (tests). A damaged store is dropped, which is logged. */
-enum error_class agent_memory_new(struct agent *agent, struct agent_memory **ret_memory,
-                                  struct error *ret_error);
-void agent_memory_free(struct agent_memory *memory);
+enum error_class answer_cache_new(struct service_context *service, const char *agent,
+                                  struct answer_cache **ret_cache, struct error *ret_error);
+void answer_cache_free(struct answer_cache *cache);
 
 /* Fills the attempt's outcome (`succeeded`, `effect`, the texts, `accepted`) from what is
  * remembered; texts are the attempt's own. False: nothing is. NULL remembers nothing. */
-bool agent_memory_recall(struct agent_memory *memory, struct agent_attempt *attempt);
-/* Takes the outcome down for the next agent_memory_write(). */
-void agent_memory_note(struct agent_memory *memory, const struct agent_attempt *attempt);
-/* What was noted, as one. AGAIN: the store was damaged and there is a new one; note all of it once
- * more. FAILED: there is no new one either; the service is failing. */
-enum memory_write { MEMORY_WRITTEN, MEMORY_AGAIN, MEMORY_FAILED };
-enum memory_write agent_memory_write(struct agent_memory *memory);
+bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attempt);
+/* Notes the outcome for the next answer_cache_write(). */
+void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *attempt);
+/* Writes all that was noted, in one batch. RENEWED: the store was damaged and there is a new one;
+ * note everything once more. FAILED: there is no new one either; the service is failing. */
+enum answer_cache_result { ANSWER_CACHE_WRITTEN, ANSWER_CACHE_RENEWED, ANSWER_CACHE_FAILED };
+enum answer_cache_result answer_cache_write(struct answer_cache *cache);
 
 #endif

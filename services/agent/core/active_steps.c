@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A hash table of lanes, and a queue of those without an attempt, the oldest first. See
- * active_steps.h. */
+/* A hash table of steps, and a list of the idle ones, the oldest first. See active_steps.h. */
 #include "services/agent/core/active_steps.h"
 
 #include <assert.h>
@@ -9,66 +8,68 @@
 
 enum { BUCKETS_MIN = 64 };
 
-void lanes_init(struct lanes *lanes, uint32_t idle_max, uint64_t seed)
+void active_steps_init(struct active_steps *steps, uint32_t idle_max, uint64_t seed)
 {
-    *lanes = (struct lanes){.bucket_count = BUCKETS_MIN, .idle_max = idle_max, .seed = seed};
-    lanes->buckets = calloc(BUCKETS_MIN, sizeof(struct lane *));
-    assert(lanes->buckets != NULL);
+    assert(idle_max < UINT32_MAX);
+    *steps = (struct active_steps){.bucket_count = BUCKETS_MIN, .idle_max = idle_max, .seed = seed};
+    steps->buckets = calloc(BUCKETS_MIN, sizeof(struct active_step *));
+    assert(steps->buckets != NULL);
 }
 
-void lanes_deinit(struct lanes *lanes)
+void active_steps_deinit(struct active_steps *steps)
 {
-    for (size_t i = 0; i < lanes->bucket_count; i++) {
-        for (struct lane *lane = lanes->buckets[i]; lane != NULL;) {
-            struct lane *next = lane->next;
-            free(lane);
-            lane = next;
+    for (size_t i = 0; i < steps->bucket_count; i++) {
+        for (struct active_step *step = steps->buckets[i]; step != NULL;) {
+            struct active_step *next = step->next;
+            free(step);
+            step = next;
         }
     }
-    free(lanes->buckets);
-    *lanes = (struct lanes){.buckets = NULL};
+    free(steps->buckets);
+    *steps = (struct active_steps){.buckets = NULL};
 }
 
-static uint64_t hash_of(const struct lanes *lanes, struct text order_id, struct text step)
+static uint64_t hash_of(const struct active_steps *steps, struct text order_id, struct text name)
 {
-    uint64_t order_hash = XXH3_64bits_withSeed(order_id.data, order_id.size, lanes->seed);
-    return XXH3_64bits_withSeed(step.data, step.size, order_hash);
+    uint64_t order_hash = XXH3_64bits_withSeed(order_id.data, order_id.size, steps->seed);
+    return XXH3_64bits_withSeed(name.data, name.size, order_hash);
 }
 
-static struct lane *find(const struct lanes *lanes, uint64_t hash, struct text order_id,
-                         struct text step)
+static struct active_step *find(const struct active_steps *steps, uint64_t hash,
+                                struct text order_id, struct text name)
 {
-    struct lane *lane = lanes->buckets[hash & (lanes->bucket_count - 1)];
-    while (lane != NULL && !(lane->hash == hash && text_equal(lane->order_id, order_id) &&
-                             text_equal(lane->step, step)))
-        lane = lane->next;
-    return lane;
+    struct active_step *step = steps->buckets[hash & (steps->bucket_count - 1)];
+    while (step != NULL && !(step->hash == hash && text_equal(step->order_id, order_id) &&
+                             text_equal(step->name, name)))
+        step = step->next;
+    return step;
 }
 
-struct lane *lanes_find(const struct lanes *lanes, struct text order_id, struct text step)
+struct active_step *active_steps_find(const struct active_steps *steps, struct text order_id,
+                                      struct text name)
 {
-    return find(lanes, hash_of(lanes, order_id, step), order_id, step);
+    return find(steps, hash_of(steps, order_id, name), order_id, name);
 }
 
-static void put_into_bucket(struct lanes *lanes, struct lane *lane)
+static void put_into_bucket(struct active_steps *steps, struct active_step *step)
 {
-    struct lane **bucket = &lanes->buckets[lane->hash & (lanes->bucket_count - 1)];
-    lane->next = *bucket;
-    *bucket = lane;
+    struct active_step **bucket = &steps->buckets[step->hash & (steps->bucket_count - 1)];
+    step->next = *bucket;
+    *bucket = step;
 }
 
-static void grow(struct lanes *lanes)
+static void grow(struct active_steps *steps)
 {
-    struct lane **old = lanes->buckets;
-    size_t old_count = lanes->bucket_count;
-    lanes->bucket_count = 2 * old_count;
-    lanes->buckets = calloc(lanes->bucket_count, sizeof(struct lane *));
-    assert(lanes->buckets != NULL);
+    struct active_step **old = steps->buckets;
+    size_t old_count = steps->bucket_count;
+    steps->bucket_count = 2 * old_count;
+    steps->buckets = calloc(steps->bucket_count, sizeof(struct active_step *));
+    assert(steps->buckets != NULL);
     for (size_t i = 0; i < old_count; i++) {
-        for (struct lane *lane = old[i]; lane != NULL;) {
-            struct lane *next = lane->next;
-            put_into_bucket(lanes, lane);
-            lane = next;
+        for (struct active_step *step = old[i]; step != NULL;) {
+            struct active_step *next = step->next;
+            put_into_bucket(steps, step);
+            step = next;
         }
     }
     free(old);
@@ -83,101 +84,106 @@ static struct text copy_text(char **at, struct text text)
     return copy;
 }
 
-static void idle_append(struct lanes *lanes, struct lane *lane)
+static void idle_append(struct active_steps *steps, struct active_step *step)
 {
-    lane->idle_prev = lanes->idle_newest;
-    lane->idle_next = NULL;
-    *(lane->idle_prev != NULL ? &lane->idle_prev->idle_next : &lanes->idle_oldest) = lane;
-    lanes->idle_newest = lane;
-    lanes->idle_count++;
+    step->idle_prev = steps->idle_newest;
+    step->idle_next = NULL;
+    *(step->idle_prev != NULL ? &step->idle_prev->idle_next : &steps->idle_oldest) = step;
+    steps->idle_newest = step;
+    steps->idle_count++;
 }
 
-static void idle_remove(struct lanes *lanes, struct lane *lane)
+static void idle_remove(struct active_steps *steps, struct active_step *step)
 {
-    *(lane->idle_prev != NULL ? &lane->idle_prev->idle_next : &lanes->idle_oldest) =
-        lane->idle_next;
-    *(lane->idle_next != NULL ? &lane->idle_next->idle_prev : &lanes->idle_newest) =
-        lane->idle_prev;
-    assert(lanes->idle_count > 0);
-    lanes->idle_count--;
+    *(step->idle_prev != NULL ? &step->idle_prev->idle_next : &steps->idle_oldest) =
+        step->idle_next;
+    *(step->idle_next != NULL ? &step->idle_next->idle_prev : &steps->idle_newest) =
+        step->idle_prev;
+    assert(steps->idle_count > 0);
+    steps->idle_count--;
 }
 
-static void forget(struct lanes *lanes, struct lane *lane)
+static void forget(struct active_steps *steps, struct active_step *step)
 {
-    assert(lane->active == 0);
-    idle_remove(lanes, lane);
-    struct lane **link = &lanes->buckets[lane->hash & (lanes->bucket_count - 1)];
-    while (*link != lane)
+    assert(step->attempt_count == 0 && step->newest == NULL);
+    idle_remove(steps, step);
+    struct active_step **link = &steps->buckets[step->hash & (steps->bucket_count - 1)];
+    while (*link != step)
         link = &(*link)->next;
-    *link = lane->next;
-    lanes->count--;
-    free(lane);
+    *link = step->next;
+    assert(steps->count > 0 && steps->count > steps->idle_count);
+    steps->count--;
+    free(step);
 }
 
-struct lane *lanes_get(struct lanes *lanes, struct text order_id, struct text step)
+struct active_step *active_steps_get(struct active_steps *steps, struct text order_id,
+                                     struct text name)
 {
-    uint64_t hash = hash_of(lanes, order_id, step);
-    struct lane *lane = find(lanes, hash, order_id, step);
-    if (lane != NULL)
-        return lane;
-    if (lanes->count >= lanes->bucket_count)
-        grow(lanes);
-    lane = calloc(1, sizeof(*lane) + order_id.size + step.size);
-    assert(lane != NULL);
-    char *at = lane->texts;
-    lane->hash = hash;
-    lane->order_id = copy_text(&at, order_id);
-    lane->step = copy_text(&at, step);
-    put_into_bucket(lanes, lane);
-    lanes->count++;
-    idle_append(lanes, lane);
-    return lane;
+    uint64_t hash = hash_of(steps, order_id, name);
+    struct active_step *step = find(steps, hash, order_id, name);
+    if (step != NULL)
+        return step;
+    if (steps->count >= steps->bucket_count)
+        grow(steps);
+    step = calloc(1, sizeof(*step) + order_id.size + name.size);
+    assert(step != NULL);
+    char *at = step->texts;
+    step->hash = hash;
+    step->order_id = copy_text(&at, order_id);
+    step->name = copy_text(&at, name);
+    put_into_bucket(steps, step);
+    steps->count++;
+    idle_append(steps, step);
+    return step;
 }
 
-void lanes_hold(struct lanes *lanes, struct lane *lane)
+void active_steps_hold(struct active_steps *steps, struct active_step *step)
 {
-    if (lane->active++ == 0)
-        idle_remove(lanes, lane);
+    assert(step->attempt_count < UINT32_MAX);
+    if (step->attempt_count++ == 0)
+        idle_remove(steps, step);
 }
 
-void lanes_release(struct lanes *lanes, struct lane *lane)
+void active_steps_release(struct active_steps *steps, struct active_step *step)
 {
-    assert(lane->active > 0);
-    if (--lane->active > 0)
+    assert(step->attempt_count > 0);
+    if (--step->attempt_count > 0)
         return;
-    assert(lane->running == NULL && lane->pending == NULL && lane->newest == NULL);
-    idle_append(lanes, lane);
-    while (lanes->idle_count > lanes->idle_max)
-        forget(lanes, lanes->idle_oldest);
+    assert(step->running == NULL && step->pending == NULL && step->newest == NULL);
+    idle_append(steps, step);
+    while (steps->idle_count > steps->idle_max)
+        forget(steps, steps->idle_oldest);
 }
 
-enum lane_relation lane_compare(const struct lane *lane, const struct step_request *request)
+enum request_relation active_step_compare(const struct active_step *step,
+                                          const struct step_request *request)
 {
     const struct attempt_ref *ref = &request->ref;
-    bool same = ref->direction == lane->direction && ref->attempt == lane->attempt_number;
-    bool newer = ref->direction != lane->direction ? ref->direction > lane->direction
-                                                   : ref->attempt > lane->attempt_number;
-    if (lane->attempt_number == 0 || newer)
-        return LANE_NEWER;
+    bool same = ref->direction == step->direction && ref->attempt == step->attempt_number;
+    bool newer = ref->direction != step->direction ? ref->direction > step->direction
+                                                   : ref->attempt > step->attempt_number;
+    if (step->attempt_number == 0 || newer)
+        return REQUEST_NEWER;
     if (!same)
-        return request->decision_offset < lane->decision.offset ? LANE_OLDER : LANE_NEWER;
-    switch (attempt_decision_compare(&lane->decision, request)) {
+        return request->decision_offset < step->decision.offset ? REQUEST_OLDER : REQUEST_NEWER;
+    switch (attempt_decision_compare(&step->decision, request)) {
     case DECISION_SAME:
-        return LANE_SAME;
+        return REQUEST_SAME;
     case DECISION_LATER:
-        return LANE_EXTENDED;
+        return REQUEST_EXTENDS;
     case DECISION_OF_ANOTHER_LOG:
         break;
     }
-    return LANE_NEWER;
+    return REQUEST_NEWER;
 }
 
-void lane_note_newest(struct lane *lane, struct agent_attempt *attempt)
+void active_step_note_newest(struct active_step *step, struct agent_attempt *attempt)
 {
     const struct step_request *request = &attempt->request;
-    lane->direction = request->ref.direction;
-    lane->attempt_number = request->ref.attempt;
-    lane->decision = attempt_decision_of(request);
-    lane->newest = attempt;
-    lane->settled = false;
+    assert(attempt->step == step && step->attempt_count > 0);
+    step->direction = request->ref.direction;
+    step->attempt_number = request->ref.attempt;
+    step->decision = attempt_decision_of(request);
+    step->newest = attempt;
+    step->settled = false;
 }

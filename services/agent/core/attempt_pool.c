@@ -7,32 +7,33 @@
 
 enum {
     ATTEMPT_MEMORY_BYTES = 4096, /* a small order's request; bigger ones get a bigger block */
-    SHELVED_MAX = 4096
+    POOLED_MAX = 4096
 };
 
-void attempt_free(struct agent_attempt *attempt)
+void agent_attempt_free(struct agent_attempt *attempt)
 {
     heap_arena_deinit(&attempt->memory);
     free(attempt);
 }
 
-void shelf_deinit(struct shelf *shelf)
+void attempt_pool_deinit(struct attempt_pool *pool)
 {
-    for (struct agent_attempt *attempt = shelf->first; attempt != NULL;) {
+    for (struct agent_attempt *attempt = pool->first; attempt != NULL;) {
         struct agent_attempt *next = attempt->next;
-        attempt_free(attempt);
+        agent_attempt_free(attempt);
         attempt = next;
     }
-    *shelf = (struct shelf){.first = NULL};
+    *pool = (struct attempt_pool){.first = NULL};
 }
 
-struct agent_attempt *shelf_take(struct shelf *shelf, struct attempts *owner)
+struct agent_attempt *attempt_pool_take(struct attempt_pool *pool, struct attempts *owner)
 {
-    struct agent_attempt *attempt = shelf->first;
+    struct agent_attempt *attempt = pool->first;
     if (attempt != NULL) {
         assert(attempt->owner == owner);
-        shelf->first = attempt->next;
-        shelf->count--;
+        assert(pool->count > 0);
+        pool->first = attempt->next;
+        pool->count--;
         attempt->next = NULL;
         return attempt;
     }
@@ -43,25 +44,25 @@ struct agent_attempt *shelf_take(struct shelf *shelf, struct attempts *owner)
     return attempt;
 }
 
-void shelf_put(struct shelf *shelf, struct agent_attempt *attempt)
+void attempt_pool_put(struct attempt_pool *pool, struct agent_attempt *attempt)
 {
     assert(attempt->state == ATTEMPT_BLANK);
-    if (shelf->count >= SHELVED_MAX) {
-        attempt_free(attempt);
+    if (pool->count >= POOLED_MAX) {
+        agent_attempt_free(attempt);
         return;
     }
     heap_arena_reset(&attempt->memory);
-    attempt->next = shelf->first;
-    shelf->first = attempt;
-    shelf->count++;
+    attempt->next = pool->first;
+    pool->first = attempt;
+    pool->count++;
 }
 
-void shelf_put_used(struct shelf *shelf, struct agent_attempt *attempt)
+void attempt_pool_recycle(struct attempt_pool *pool, struct agent_attempt *attempt)
 {
     attempt->call = (struct agent_call){.request = NULL};
     attempt->state = ATTEMPT_BLANK;
     attempt->request = (struct step_request){.generation = 0};
-    attempt->lane = NULL;
+    attempt->step = NULL;
     attempt->origin = (struct request_origin){.next = NULL};
     attempt->wait_over = false;
     attempt->effect = EFFECT_NONE;
@@ -69,5 +70,5 @@ void shelf_put_used(struct shelf *shelf, struct agent_attempt *attempt)
     attempt->output = attempt->error_name = attempt->error_message = TEXT("");
     attempt->prev = attempt->next = NULL;
     assert(attempt->memory.block_size == ATTEMPT_MEMORY_BYTES);
-    shelf_put(shelf, attempt);
+    attempt_pool_put(pool, attempt);
 }

@@ -12,10 +12,10 @@ struct attempts {
     struct attempts_options options;
     const struct attempts_ops *ops;
     void *ctx;
-    struct lanes lanes;
-    struct agent_attempt *first; /* all in hand */
-    struct shelf shelf;
-    uint32_t in_hand;
+    struct active_steps steps;
+    struct agent_attempt *first; /* all in flight */
+    struct attempt_pool pool;
+    uint32_t in_flight;
     uint32_t running;
     size_t bytes;
     bool *owned; /* by partition */
@@ -45,7 +45,7 @@ enum decision_relation attempt_decision_compare(const struct attempt_decision *k
     return later ? DECISION_LATER : DECISION_SAME;
 }
 
-/* ---- making and keeping attempts ---- */
+/* ---- new attempts and their end ---- */
 
 struct attempts *attempts_new(const struct attempts_options *options,
                               const struct attempts_ops *ops, void *ctx)
@@ -56,7 +56,7 @@ struct attempts *attempts_new(const struct attempts_options *options,
     attempts->options = *options;
     attempts->ops = ops;
     attempts->ctx = ctx;
-    lanes_init(&attempts->lanes, options->lanes_idle_max, options->seed);
+    active_steps_init(&attempts->steps, options->idle_steps_max, options->seed);
     return attempts;
 }
 
@@ -68,24 +68,24 @@ void attempts_free(struct attempts *attempts)
         struct agent_attempt *next = attempt->next;
         if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
             attempts->ops->unwait(attempts->ctx, attempt);
-        attempt_free(attempt);
+        agent_attempt_free(attempt);
         attempt = next;
     }
-    shelf_deinit(&attempts->shelf);
-    lanes_deinit(&attempts->lanes);
+    attempt_pool_deinit(&attempts->pool);
+    active_steps_deinit(&attempts->steps);
     free(attempts->owned);
     free(attempts);
 }
 
 struct agent_attempt *attempts_take(struct attempts *attempts)
 {
-    return shelf_take(&attempts->shelf, attempts);
+    return attempt_pool_take(&attempts->pool, attempts);
 }
 
 void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt)
 {
     assert(attempt->owner == attempts);
-    shelf_put(&attempts->shelf, attempt);
+    attempt_pool_put(&attempts->pool, attempt);
 }
 
 static void link_in(struct attempts *attempts, struct agent_attempt *attempt)
@@ -95,19 +95,19 @@ static void link_in(struct attempts *attempts, struct agent_attempt *attempt)
     if (attempts->first != NULL)
         attempts->first->prev = attempt;
     attempts->first = attempt;
-    attempts->in_hand++;
+    attempts->in_flight++;
     attempt->bytes = attempt->memory.arena.used;
     attempts->bytes += attempt->bytes;
 }
 
-/* The end of an attempt; its origins are settled, or left for others. */
-static void let_go(struct attempts *attempts, struct agent_attempt *attempt, bool settle)
+/* The end of an attempt; its origins are settled, or left to another instance. */
+static void release(struct attempts *attempts, struct agent_attempt *attempt, bool settle)
 {
-    struct lane *lane = attempt->lane;
-    assert(attempt != lane->running && attempt != lane->pending);
-    if (lane->newest == attempt) {
-        lane->newest = NULL;
-        lane->settled = settle;
+    struct active_step *step = attempt->step;
+    assert(attempt != step->running && attempt != step->pending);
+    if (step->newest == attempt) {
+        step->newest = NULL;
+        step->settled = settle;
     }
     for (const struct request_origin *origin = &attempt->origin; origin != NULL && settle;
          origin = origin->next)
@@ -115,17 +115,17 @@ static void let_go(struct attempts *attempts, struct agent_attempt *attempt, boo
     *(attempt->prev != NULL ? &attempt->prev->next : &attempts->first) = attempt->next;
     if (attempt->next != NULL)
         attempt->next->prev = attempt->prev;
-    assert(attempts->in_hand > 0 && attempts->bytes >= attempt->bytes);
-    attempts->in_hand--;
+    assert(attempts->in_flight > 0 && attempts->bytes >= attempt->bytes);
+    attempts->in_flight--;
     attempts->bytes -= attempt->bytes;
-    lanes_release(&attempts->lanes, lane);
-    shelf_put_used(&attempts->shelf, attempt);
+    active_steps_release(&attempts->steps, step);
+    attempt_pool_recycle(&attempts->pool, attempt);
 }
 
-static void end_in_silence(struct attempts *attempts, struct agent_attempt *attempt)
+static void end_without_report(struct attempts *attempts, struct agent_attempt *attempt)
 {
     attempts->counts.silent++;
-    let_go(attempts, attempt, true);
+    release(attempts, attempt, true);
 }
 
 /* ---- trying ---- */
@@ -156,29 +156,29 @@ int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t ret
         wait *= 2;
     if (wait > options->backoff_ms_max)
         wait = options->backoff_ms_max;
-    /* Half is certain, so that the waits grow; half is spread, so that callers do not march in
-     * step. */
-    int64_t certain = wait - wait / 2;
-    return certain + (int64_t)(salt % (uint64_t)(wait / 2 + 1));
+    /* Half is fixed, so that the waits grow; half is spread, so that callers do not call in step.
+     */
+    int64_t fixed = wait - wait / 2;
+    return fixed + (int64_t)(salt % (uint64_t)(wait / 2 + 1));
 }
 
-/* Starts a try, or finds that it is too late for one. The attempt may be gone afterwards. */
+/* Starts a try, or ends the attempt if it is too late for one. It may be gone afterwards. */
 static void begin(struct attempts *attempts, struct agent_attempt *attempt)
 {
-    struct lane *lane = attempt->lane;
+    struct active_step *step = attempt->step;
     int64_t now = wall_now(attempts);
-    assert(may_start(attempts, attempt) && lane->running == NULL);
-    if (lane->pending == attempt)
-        lane->pending = NULL;
-    assert(lane->pending == NULL);
+    assert(may_start(attempts, attempt) && step->running == NULL);
+    if (step->pending == attempt)
+        step->pending = NULL;
+    assert(step->pending == NULL);
     if (now >= attempt->request.complete_by) {
-        end_in_silence(attempts, attempt);
+        end_without_report(attempts, attempt);
         return;
     }
     attempts->counts.tries++;
     attempts->counts.retries += attempt->call.try_number > 0;
     attempts->running++;
-    lane->running = attempt;
+    step->running = attempt;
     attempt->state = ATTEMPT_RUNNING;
     attempt->wait_over = false;
     attempt->try_started_us = clock_mono_us(attempts->options.clock);
@@ -195,7 +195,7 @@ static void begin(struct attempts *attempts, struct agent_attempt *attempt)
 
 static void report(struct attempts *attempts, struct agent_attempt *attempt)
 {
-    assert(attempt->lane->running != attempt && attempt->lane->pending != attempt);
+    assert(attempt->step->running != attempt && attempt->step->pending != attempt);
     attempt->state = ATTEMPT_REPORTING;
     if (attempt->accepted)
         attempts->counts.accepted++;
@@ -204,13 +204,13 @@ static void report(struct attempts *attempts, struct agent_attempt *attempt)
     attempts->ops->report(attempts->ctx, attempt);
 }
 
-/* An attempt that is not running and will not run here: what is known and may have done harm is
- * told, the rest is left to whoever gets the partition. */
+/* The attempt is not running and will not run here: a failure that may have had an effect is
+ * reported, everything else is left to the next owner of the partition. */
 static void give_up(struct attempts *attempts, struct agent_attempt *attempt)
 {
     assert(attempt->state == ATTEMPT_WAITING || attempt->state == ATTEMPT_BACKOFF);
-    assert(attempt->lane->pending == attempt);
-    attempt->lane->pending = NULL;
+    assert(attempt->step->pending == attempt);
+    attempt->step->pending = NULL;
     if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
         attempts->ops->unwait(attempts->ctx, attempt);
     if (attempt->effect != EFFECT_NONE && wall_now(attempts) < attempt->request.complete_by) {
@@ -218,17 +218,17 @@ static void give_up(struct attempts *attempts, struct agent_attempt *attempt)
         return;
     }
     attempts->counts.given_up++;
-    let_go(attempts, attempt, false);
+    release(attempts, attempt, false);
 }
 
 /* A newer attempt came: the log holds an outcome of this one already. */
 static void supersede(struct attempts *attempts, struct agent_attempt *attempt)
 {
-    assert(attempt->lane->pending == attempt);
-    attempt->lane->pending = NULL;
+    assert(attempt->step->pending == attempt);
+    attempt->step->pending = NULL;
     if (attempt->state == ATTEMPT_BACKOFF && !attempt->wait_over)
         attempts->ops->unwait(attempts->ctx, attempt);
-    end_in_silence(attempts, attempt);
+    end_without_report(attempts, attempt);
 }
 
 static void wait_or_report(struct attempts *attempts, struct agent_attempt *attempt,
@@ -246,59 +246,58 @@ static void wait_or_report(struct attempts *attempts, struct agent_attempt *atte
     }
     attempt->state = ATTEMPT_BACKOFF;
     attempt->wait_over = false;
-    attempt->lane->pending = attempt;
+    attempt->step->pending = attempt;
     attempts->ops->wait(attempts->ctx, attempt, wait);
     if (attempts->draining)
         give_up(attempts, attempt);
 }
 
-/* ---- what happens from outside ---- */
+/* ---- requests ---- */
 
-static enum attempts_verdict settle_at_once(struct attempts *attempts,
-                                            struct agent_attempt *attempt,
-                                            const struct request_origin *origin,
-                                            enum attempts_verdict verdict)
+static enum offer_outcome settle_at_once(struct attempts *attempts, struct agent_attempt *attempt,
+                                         const struct request_origin *origin,
+                                         enum offer_outcome outcome)
 {
     attempts->ops->settled(attempts->ctx, origin);
-    shelf_put_used(&attempts->shelf, attempt);
-    return verdict;
+    attempt_pool_recycle(&attempts->pool, attempt);
+    return outcome;
 }
 
-static enum attempts_verdict merge(struct attempts *attempts, struct agent_attempt *into,
-                                   struct agent_attempt *attempt,
-                                   const struct request_origin *origin)
+static enum offer_outcome merge(struct attempts *attempts, struct agent_attempt *into,
+                                struct agent_attempt *attempt, const struct request_origin *origin)
 {
     struct request_origin *more = ARENA_NEW(&into->memory.arena, struct request_origin);
     *more = *origin;
     more->next = into->origin.next;
     into->origin.next = more;
-    shelf_put_used(&attempts->shelf, attempt);
+    attempt_pool_recycle(&attempts->pool, attempt);
     return OFFER_MERGED;
 }
 
-static enum attempts_verdict accept(struct attempts *attempts, struct lane *lane,
-                                    struct agent_attempt *attempt)
+static enum offer_outcome accept(struct attempts *attempts, struct active_step *step,
+                                 struct agent_attempt *attempt)
 {
-    attempt->lane = lane;
-    lanes_hold(&attempts->lanes, lane);
+    attempt->step = step;
+    active_steps_hold(&attempts->steps, step);
     link_in(attempts, attempt);
-    if (lane->pending != NULL)
-        supersede(attempts, lane->pending);
-    lane_note_newest(lane, attempt);
-    if (lane->running != NULL) {
+    if (step->pending != NULL)
+        supersede(attempts, step->pending);
+    active_step_note_newest(step, attempt);
+    if (step->running != NULL) {
         attempt->state = ATTEMPT_WAITING;
-        lane->pending = attempt;
+        step->pending = attempt;
         return OFFER_WAITS;
     }
     begin(attempts, attempt);
     return OFFER_STARTED;
 }
 
-/* The attempt in hand has more time; whatever it waits for goes on. */
-static void extend(struct attempts *attempts, struct lane *lane, const struct step_request *request)
+/* The attempt in flight has more time; it keeps waiting for what it waits for. */
+static void extend(struct attempts *attempts, struct active_step *step,
+                   const struct step_request *request)
 {
-    struct agent_attempt *attempt = lane->newest;
-    lane->decision = attempt_decision_of(request);
+    struct agent_attempt *attempt = step->newest;
+    step->decision = attempt_decision_of(request);
     if (attempt == NULL || request->complete_by <= attempt->request.complete_by)
         return;
     attempt->request.complete_by = request->complete_by;
@@ -306,58 +305,60 @@ static void extend(struct attempts *attempts, struct lane *lane, const struct st
         attempts->ops->extended(attempts->ctx, attempt);
 }
 
-/* What an earlier life knew of it is told again. */
-static enum attempts_verdict remembered(struct attempts *attempts, struct agent_attempt *attempt,
-                                        const struct request_origin *origin)
+/* The report that the answer cache remembers is sent again. */
+static enum offer_outcome report_again(struct attempts *attempts, struct agent_attempt *attempt,
+                                       const struct request_origin *origin)
 {
     const struct step_request *request = &attempt->request;
-    struct lane *lane = lanes_get(&attempts->lanes, request->order_id, request->ref.step);
+    struct active_step *step =
+        active_steps_get(&attempts->steps, request->order_id, request->ref.step);
     attempt->origin = *origin;
     attempt->origin.next = NULL;
-    attempt->lane = lane;
-    lanes_hold(&attempts->lanes, lane);
+    attempt->step = step;
+    active_steps_hold(&attempts->steps, step);
     link_in(attempts, attempt);
-    if (lane->pending != NULL)
-        supersede(attempts, lane->pending);
-    lane_note_newest(lane, attempt);
+    if (step->pending != NULL)
+        supersede(attempts, step->pending);
+    active_step_note_newest(step, attempt);
     if (attempt->accepted)
-        let_go(attempts, attempt, true);
+        release(attempts, attempt, true);
     else
         report(attempts, attempt);
     return OFFER_REMEMBERED;
 }
 
-static enum attempts_verdict offer(struct attempts *attempts, struct agent_attempt *attempt,
-                                   const struct request_origin *origin)
+static enum offer_outcome offer(struct attempts *attempts, struct agent_attempt *attempt,
+                                const struct request_origin *origin)
 {
     const struct step_request *request = &attempt->request;
-    struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
-    if (lane != NULL) {
-        switch (lane_compare(lane, request)) {
-        case LANE_EXTENDED:
-            extend(attempts, lane, request);
-            if (lane->newest != NULL) {
-                (void)merge(attempts, lane->newest, attempt, origin);
+    struct active_step *step =
+        active_steps_find(&attempts->steps, request->order_id, request->ref.step);
+    if (step != NULL) {
+        switch (active_step_compare(step, request)) {
+        case REQUEST_EXTENDS:
+            extend(attempts, step, request);
+            if (step->newest != NULL) {
+                (void)merge(attempts, step->newest, attempt, origin);
                 return OFFER_EXTENDED;
             }
-            if (lane->settled)
+            if (step->settled)
                 return settle_at_once(attempts, attempt, origin, OFFER_REPEATED);
             break;
-        case LANE_OLDER:
+        case REQUEST_OLDER:
             return settle_at_once(attempts, attempt, origin, OFFER_STALE);
-        case LANE_SAME:
-            if (lane->newest != NULL)
-                return merge(attempts, lane->newest, attempt, origin);
-            if (lane->settled)
+        case REQUEST_SAME:
+            if (step->newest != NULL)
+                return merge(attempts, step->newest, attempt, origin);
+            if (step->settled)
                 return settle_at_once(attempts, attempt, origin, OFFER_REPEATED);
             break;
-        case LANE_NEWER:
+        case REQUEST_NEWER:
             break;
         }
     }
     if (attempts->ops->recall != NULL && attempts->ops->recall(attempts->ctx, attempt))
-        return remembered(attempts, attempt, origin);
-    /* What it is for has ended, here or elsewhere: a first request would have come before it. */
+        return report_again(attempts, attempt, origin);
+    /* Its attempt has ended, here or elsewhere: the first request would have come before it. */
     if (request->extension)
         return settle_at_once(attempts, attempt, origin, OFFER_STALE);
     if (wall_now(attempts) >= request->complete_by)
@@ -365,39 +366,40 @@ static enum attempts_verdict offer(struct attempts *attempts, struct agent_attem
     attempt->origin = *origin;
     attempt->origin.next = NULL;
     assert(may_start(attempts, attempt));
-    if (lane == NULL)
-        lane = lanes_get(&attempts->lanes, request->order_id, request->ref.step);
-    return accept(attempts, lane, attempt);
+    if (step == NULL)
+        step = active_steps_get(&attempts->steps, request->order_id, request->ref.step);
+    return accept(attempts, step, attempt);
 }
 
 bool attempts_has(const struct attempts *attempts, const struct step_request *request)
 {
-    const struct lane *lane = lanes_find(&attempts->lanes, request->order_id, request->ref.step);
-    if (lane == NULL || lane->newest == NULL)
+    const struct active_step *step =
+        active_steps_find(&attempts->steps, request->order_id, request->ref.step);
+    if (step == NULL || step->newest == NULL)
         return false;
-    enum lane_relation relation = lane_compare(lane, request);
-    return relation == LANE_SAME || relation == LANE_EXTENDED;
+    enum request_relation relation = active_step_compare(step, request);
+    return relation == REQUEST_SAME || relation == REQUEST_EXTENDS;
 }
 
-enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
-                                     const struct request_origin *origin)
+enum offer_outcome attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
+                                  const struct request_origin *origin)
 {
     assert(attempt->state == ATTEMPT_BLANK && attempt->owner == attempts);
     assert(!text_empty(attempt->request.order_id) && attempt->request.ref.attempt > 0);
-    enum attempts_verdict verdict = offer(attempts, attempt, origin);
-    attempts->counts.offers[verdict]++;
-    return verdict;
+    enum offer_outcome outcome = offer(attempts, attempt, origin);
+    attempts->counts.offers[outcome]++;
+    return outcome;
 }
 
-/* The call is over; returns the attempt that waited for it, or NULL. */
+/* The call has ended; returns the attempt that waited for it, or NULL. */
 static struct agent_attempt *end_try(struct attempts *attempts, struct agent_attempt *attempt)
 {
-    struct lane *lane = attempt->lane;
-    assert(attempt->state == ATTEMPT_RUNNING && lane->running == attempt);
+    struct active_step *step = attempt->step;
+    assert(attempt->state == ATTEMPT_RUNNING && step->running == attempt);
     assert(attempts->running > 0);
     attempts->running--;
-    lane->running = NULL;
-    return lane->pending;
+    step->running = NULL;
+    return step->pending;
 }
 
 static void begin_next(struct attempts *attempts, struct agent_attempt *next)
@@ -427,7 +429,7 @@ void attempts_accepted(struct attempts *attempts, struct agent_attempt *attempt)
     begin_next(attempts, next);
 }
 
-/* Copies a text into one that was copied before where it fits, so that many tries need little
+/* Copies a text over the one that was kept before if it fits, so that many tries need little
  * memory. */
 static void keep_text(struct agent_attempt *attempt, struct text *kept, struct text text)
 {
@@ -450,7 +452,7 @@ void attempts_failed(struct attempts *attempts, struct agent_attempt *attempt,
     keep_text(attempt, &attempt->error_name, failure->name);
     keep_text(attempt, &attempt->error_message, failure->message);
     if (next != NULL || wall_now(attempts) >= attempt->request.complete_by)
-        end_in_silence(attempts, attempt);
+        end_without_report(attempts, attempt);
     else if (!failure->retriable)
         report(attempts, attempt);
     else
@@ -460,7 +462,7 @@ void attempts_failed(struct attempts *attempts, struct agent_attempt *attempt,
 
 void attempts_resume(struct attempts *attempts, struct agent_attempt *attempt)
 {
-    assert(attempt->state == ATTEMPT_BACKOFF && attempt->lane->pending == attempt);
+    assert(attempt->state == ATTEMPT_BACKOFF && attempt->step->pending == attempt);
     attempt->wait_over = true;
     if (may_start(attempts, attempt))
         begin(attempts, attempt);
@@ -469,10 +471,10 @@ void attempts_resume(struct attempts *attempts, struct agent_attempt *attempt)
 void attempts_reported(struct attempts *attempts, struct agent_attempt *attempt)
 {
     assert(attempt->state == ATTEMPT_REPORTING);
-    let_go(attempts, attempt, true);
+    release(attempts, attempt, true);
 }
 
-/* ---- partitions come and go ---- */
+/* ---- partitions ---- */
 
 void attempts_revoke(struct attempts *attempts)
 {
@@ -500,10 +502,10 @@ void attempts_own(struct attempts *attempts, const int32_t *partitions, uint32_t
         note_owned(attempts, partitions[i]);
     struct agent_attempt *next;
     for (struct agent_attempt *attempt = attempts->first; attempt != NULL; attempt = next) {
-        next = attempt->next; /* stays: what happens below ends or begins only this one */
-        bool waits = attempt->state == ATTEMPT_WAITING && attempt->lane->running == NULL;
+        next = attempt->next; /* stays valid: only this attempt ends or begins below */
+        bool waits = attempt->state == ATTEMPT_WAITING && attempt->step->running == NULL;
         bool due = attempt->state == ATTEMPT_BACKOFF && attempt->wait_over;
-        if (attempt->lane->pending == attempt && !may_start(attempts, attempt))
+        if (attempt->step->pending == attempt && !may_start(attempts, attempt))
             give_up(attempts, attempt);
         else if (waits || due)
             begin(attempts, attempt);
@@ -516,12 +518,12 @@ void attempts_drain(struct attempts *attempts)
     struct agent_attempt *next;
     for (struct agent_attempt *attempt = attempts->first; attempt != NULL; attempt = next) {
         next = attempt->next;
-        if (attempt->lane->pending == attempt)
+        if (attempt->step->pending == attempt)
             give_up(attempts, attempt);
     }
 }
 
-void attempts_go_on(struct attempts *attempts)
+void attempts_continue(struct attempts *attempts)
 {
     attempts->draining = false;
 }
@@ -533,9 +535,9 @@ void *attempts_ctx(const struct attempts *attempts)
     return attempts->ctx;
 }
 
-uint32_t attempts_in_hand(const struct attempts *attempts)
+uint32_t attempts_in_flight(const struct attempts *attempts)
 {
-    return attempts->in_hand;
+    return attempts->in_flight;
 }
 
 uint32_t attempts_running(const struct attempts *attempts)

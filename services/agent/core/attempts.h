@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attempts that an agent has in hand: when a try starts, whether another follows, what is
+/* The attempts that an agent has in flight: when a try starts, whether another follows, what is
  * reported, when a request is settled. A state machine without I/O; agent.c connects it to Kafka
  * and to the agent's vtable.
  *
  *     offered -> WAITING -> RUNNING -> REPORTING -> settled
  *        |          ^         | ^ |       ^
- *        |          |   BACKOFF +-+-------|------> settled in silence
+ *        |          |   BACKOFF +-+-------|------> settled without a report
  *        +- remembered -------------------+
  *
  * Invariants
- * - A lane is one order and step, in both directions. At most one attempt of a lane is RUNNING, at
- *   most one is WAITING or in BACKOFF, and that one is the newest.
+ * - A step is identified by the order's id and the step's name; both directions belong to it. At
+ *   most one attempt of a step is RUNNING, at most one is WAITING or in BACKOFF, and that one is
+ *   the newest.
  * - No try starts at or after complete_by, by the wall clock.
  * - A success is always reported. A failure is reported once no further try follows, unless
- *   complete_by has passed or a newer attempt came: then silence.
+ *   complete_by has passed or a newer attempt came.
  * - The effect of a reported failure is that of the worst try: NONE only if each one was definite.
- * - What is remembered (ops->recall) is never called again: its report is sent once more, or the
+ * - A remembered attempt (ops->recall) is never called again: its report is sent once more, or the
  *   call was accepted and a callback reports it.
- * - More time moves complete_by of an attempt in hand. It starts no call by itself.
- * - An origin (a record that asked for the attempt) is settled once: when the report was
- *   acknowledged or silence was decided. What is given up for others to do is never settled. */
+ * - More time moves complete_by of an attempt in flight. It starts no call by itself.
+ * - An origin (a record that requested the attempt) is settled once: when the report was
+ *   acknowledged, or when it is certain that there will be none. The origins of an attempt that is
+ *   given up, for another instance to make, are never settled. */
 #ifndef SERVICES_AGENT_CORE_ATTEMPTS_H
 #define SERVICES_AGENT_CORE_ATTEMPTS_H
 
@@ -37,7 +39,7 @@ enum attempt_state {
     ATTEMPT_STATE_COUNT
 };
 
-/* The record that asked: the driver's notes, handed back when settled. */
+/* Where the request came from: handed back to the driver (agent.c) when it is settled. */
 struct request_origin {
     int32_t partition;
     uint32_t epoch;
@@ -61,7 +63,7 @@ enum decision_relation {
     DECISION_OF_ANOTHER_LOG
 };
 
-struct lane;
+struct active_step;
 
 struct agent_attempt {
     struct agent_call call; /* what the vtable sees */
@@ -70,20 +72,20 @@ struct agent_attempt {
     struct heap_arena memory; /* of all that belongs to the attempt */
     size_t bytes;             /* of the request as it counts in attempts_bytes */
     struct step_request request;
-    struct lane *lane;
+    struct active_step *step;
     struct request_origin origin;
     int64_t try_started_us; /* monotonic */
-    bool wait_over;         /* in BACKOFF: the wait ended while the partition was not ours */
+    bool wait_over;         /* in BACKOFF: the wait ended while the partition was not owned */
     enum effect effect;     /* the worst of the tries so far */
     /* the report; the error is also kept between tries */
-    bool accepted; /* there is none from here: the remote service calls back */
-    bool noted;    /* the outcome is in the memory already */
+    bool accepted; /* none is sent from here: the remote service calls back */
+    bool noted;    /* the outcome is in the answer cache already */
     bool succeeded;
     struct text output;
     struct text error_name;
     struct text error_message;
-    struct agent_attempt *prev, *next; /* all in hand */
-    /* the driver's */
+    struct agent_attempt *prev, *next; /* all in flight */
+    /* of the driver */
     struct loop_timer timer;
     struct agent_attempt *next_unsent;
 };
@@ -100,40 +102,40 @@ struct attempts_ops {
     /* Whether the outcome of this attempt, blank but for its request, is known from earlier: then
      * it is filled in. NULL = nothing is remembered. */
     bool (*recall)(void *ctx, struct agent_attempt *attempt);
-    /* complete_by of a running call is later now, in call->request. NULL = nobody wants to know. */
+    /* complete_by of a running call is later now, in call->request. NULL = ignored. */
     void (*extended)(void *ctx, struct agent_attempt *attempt);
 };
 
 struct attempts_options {
     const struct clock *clock; /* borrowed */
-    uint32_t lanes_idle_max;   /* how many lanes without an attempt are remembered */
+    uint32_t idle_steps_max;   /* steps without an attempt in flight that are remembered */
     int64_t backoff_ms;        /* before the second try; doubles from try to try */
     int64_t backoff_ms_max;
     int64_t try_ms_min; /* a further try fits only if this much time is left for it */
     uint64_t seed;      /* of the hash table */
 };
 
-/* What became of an offer. More time for what is not in hand is stale. */
-enum attempts_verdict {
+/* What became of an offer. More time for an attempt that is not in flight is stale. */
+enum offer_outcome {
     OFFER_STARTED,
     OFFER_WAITS,      /* an older attempt's call runs */
-    OFFER_MERGED,     /* the same attempt is in hand: its outcome settles this request too */
+    OFFER_MERGED,     /* the same attempt is in flight: its outcome also settles this request */
     OFFER_EXTENDED,   /* the same, and it has more time now */
     OFFER_REPEATED,   /* the same attempt was settled already */
-    OFFER_REMEMBERED, /* its outcome is known from an earlier life */
-    OFFER_STALE,      /* a newer attempt of the lane was seen */
+    OFFER_REMEMBERED, /* its outcome is in the answer cache */
+    OFFER_STALE,      /* a newer attempt of the step was seen */
     OFFER_EXPIRED,    /* complete_by has passed */
-    OFFER_COUNT
+    OFFER_OUTCOME_COUNT
 };
 
 struct attempts_counts {
-    uint64_t offers[OFFER_COUNT];
+    uint64_t offers[OFFER_OUTCOME_COUNT];
     uint64_t tries;
     uint64_t retries;     /* those of the tries that were not an attempt's first */
     uint64_t reported[2]; /* [succeeded] */
     uint64_t accepted;    /* calls that a callback reports later */
     uint64_t silent;      /* settled without a report: too late, or a newer attempt came */
-    uint64_t given_up;    /* left to others: drained or revoked */
+    uint64_t given_up;    /* left to another instance: drained or revoked */
 };
 
 struct attempts;
@@ -141,18 +143,18 @@ struct attempts;
 /* New. `ops` and `ctx` are borrowed. */
 struct attempts *attempts_new(const struct attempts_options *options,
                               const struct attempts_ops *ops, void *ctx);
-/* Attempts in hand are forgotten; of the ops only unwait is called. NULL is fine. */
+/* Attempts in flight are forgotten; of the ops only unwait is called. NULL does nothing. */
 void attempts_free(struct attempts *attempts);
 
 /* A blank attempt, to decode a request into its arena and its `request`. Offer it or put it back.
- * Attempts are reused: their number is the most that were ever in hand. */
+ * Attempts are reused: their number is the most that were ever in flight. */
 struct agent_attempt *attempts_take(struct attempts *attempts);
 void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt);
-/* The very attempt that is asked for is in hand. */
+/* The requested attempt is in flight. */
 bool attempts_has(const struct attempts *attempts, const struct step_request *request);
 /* Steals the attempt: it may be gone when this returns. Its partition must be owned. */
-enum attempts_verdict attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
-                                     const struct request_origin *origin);
+enum offer_outcome attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
+                                  const struct request_origin *origin);
 
 /* The try ended. `output` and the failure's texts are copied; they fit the limits. */
 void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt,
@@ -160,26 +162,27 @@ void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt
 void attempts_failed(struct attempts *attempts, struct agent_attempt *attempt,
                      const struct agent_failure *failure);
 /* The try ended without an outcome: the remote service calls back later. ops->report is called,
- * with `accepted`: nothing is to be sent, but taken down, before attempts_reported. */
+ * with `accepted`: nothing is sent, but it is remembered before attempts_reported. */
 void attempts_accepted(struct attempts *attempts, struct agent_attempt *attempt);
 /* The wait of ops->wait is over. */
 void attempts_resume(struct attempts *attempts, struct agent_attempt *attempt);
-/* The report was acknowledged, or what was accepted is taken down. */
+/* The report was acknowledged, or the accepted call is remembered. */
 void attempts_reported(struct attempts *attempts, struct agent_attempt *attempt);
 
 /* Nothing starts until attempts_own: running calls go on, and so do reports. */
 void attempts_revoke(struct attempts *attempts);
-/* These partitions are ours from now on. Attempts of others that are not running are given up. */
+/* These partitions are owned from now on. Attempts of other partitions that are not running are
+ * given up. */
 void attempts_own(struct attempts *attempts, const int32_t *partitions, uint32_t count);
-/* Nothing starts any more; what is not running is given up. */
+/* Nothing starts any more; attempts that are not running are given up. */
 void attempts_drain(struct attempts *attempts);
-/* After attempts_drain: it may start again. */
-void attempts_go_on(struct attempts *attempts);
+/* After attempts_drain: attempts may start again. */
+void attempts_continue(struct attempts *attempts);
 
 void *attempts_ctx(const struct attempts *attempts); /* as given to attempts_new */
-uint32_t attempts_in_hand(const struct attempts *attempts);
+uint32_t attempts_in_flight(const struct attempts *attempts);
 uint32_t attempts_running(const struct attempts *attempts);
-/* Memory of the requests in hand. */
+/* Memory of the requests in flight. */
 size_t attempts_bytes(const struct attempts *attempts);
 const struct attempts_counts *attempts_counts(const struct attempts *attempts);
 const char *attempt_state_name(enum attempt_state state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a callback carries: its body and its token. See callbacks.h. */
+/* The body and the token of a callback. See callbacks.h. */
 #include "base/utf8.h"
 #include "services/agent/core/callbacks.h"
 #include "services/agent/core/sanitize.h"
@@ -13,21 +13,21 @@
 
 enum { ID_BYTES_MAX = ORDER_ID_BYTES_MAX + 2 * NAME_BYTES_MAX + 64, SHA256_BYTES = 32 };
 
-void callback_token(struct text secret, struct text agent, struct text order, struct text step,
-                    enum direction direction, uint32_t attempt, char ret_token[CALLBACK_TOKEN_SIZE])
+void agent_callback_token(struct text secret, struct text agent, struct text order,
+                          struct text step, enum direction direction, uint32_t attempt,
+                          char ret_token[AGENT_CALLBACK_TOKEN_SIZE])
 {
     static const char digits[] = "0123456789abcdef";
     char id[ID_BYTES_MAX];
     uint8_t mac[EVP_MAX_MD_SIZE];
     unsigned mac_size = 0;
-    /* None of the parts but the last can hold a '/': different ids stay different. */
+    /* No part can hold a '/': different ids stay different. */
     int size = snprintf(id, sizeof(id), "%.*s/%.*s/%.*s/%s/%" PRIu32, TEXT_ARG(agent),
                         TEXT_ARG(order), TEXT_ARG(step), direction_name(direction), attempt);
     assert(size > 0 && (size_t)size < sizeof(id));
     const uint8_t *done = HMAC(EVP_sha256(), secret.data, (int)secret.size, (const uint8_t *)id,
                                (size_t)size, mac, &mac_size);
     assert(done != NULL && mac_size == SHA256_BYTES);
-    (void)done;
     for (unsigned i = 0; i < SHA256_BYTES; i++) {
         ret_token[2 * i] = digits[mac[i] >> 4];
         ret_token[2 * i + 1] = digits[mac[i] & 15];
@@ -42,101 +42,103 @@ static enum error_class bad(struct error *ret_error, const char *what)
     return error_set(ret_error, ERROR_REJECT, "BadCallback", "%s", what);
 }
 
-/* A string member; *ret_text stays as it is when there is none. False: it is no string. */
-static bool take_string(const json_t *body, const char *name, struct arena *arena,
+/* A string member; *ret_text stays as it is when there is none. False: it is not a string. */
+static bool take_string(const json_t *json, const char *name, struct arena *arena,
                         struct text *ret_text)
 {
-    const json_t *value = json_object_get(body, name);
+    const json_t *value = json_object_get(json, name);
     if (value == NULL || json_is_null(value))
         return true;
     if (!json_is_string(value))
         return false;
     size_t size = json_string_length(value);
-    assert(size <= CALLBACK_BODY_MAX);
+    assert(size <= AGENT_CALLBACK_BODY_MAX);
     *ret_text = arena_text(arena, (struct text){json_string_value(value), (uint32_t)size});
     return true;
 }
 
-static enum error_class read_done(const json_t *body, struct arena *arena,
-                                  struct callback_said *said, struct error *ret_error)
+static enum error_class read_done(const json_t *json, struct arena *arena,
+                                  struct agent_callback_body *body, struct error *ret_error)
 {
-    const json_t *value = json_object_get(body, "output");
+    const json_t *value = json_object_get(json, "output");
     if (value == NULL || json_is_null(value))
         return ERROR_OK;
     size_t size = json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY);
     if (size > STEP_OUTPUT_BYTES_MAX)
         return error_set(ret_error, ERROR_REJECT, "TooLarge",
-                         "output has %zu bytes, at most %d are kept", size, STEP_OUTPUT_BYTES_MAX);
+                         "output is %zu bytes; the limit is %d", size, STEP_OUTPUT_BYTES_MAX);
     char *text = arena_bytes(arena, size);
     size_t written = json_dumpb(value, text, size, JSON_COMPACT | JSON_ENCODE_ANY);
     assert(size > 0 && written == size);
-    (void)written;
-    said->output = (struct text){text, (uint32_t)size};
+    body->output = (struct text){text, (uint32_t)size};
     return ERROR_OK;
 }
 
-static enum error_class read_failed(const json_t *body, struct arena *arena,
-                                    struct callback_said *said, struct error *ret_error)
+static enum error_class read_failed(const json_t *json, struct arena *arena,
+                                    struct agent_callback_body *body, struct error *ret_error)
 {
     struct text effect = TEXT("unknown");
     struct text message = TEXT("");
-    said->error_name = TEXT("Callback.Failed");
-    if (!take_string(body, "error", arena, &said->error_name) ||
-        !agent_error_name_valid(said->error_name))
-        return bad(ret_error, "error: 1 to 64 of [A-Za-z0-9._-], not beginning with States.");
-    if (!take_string(body, "message", arena, &message))
-        return bad(ret_error, "message: a string is wanted");
-    said->error_message = agent_message(message, arena);
-    if (!take_string(body, "effect", arena, &effect))
+    body->error_name = TEXT("Callback.Failed");
+    if (!take_string(json, "error", arena, &body->error_name) ||
+        !agent_error_name_valid(body->error_name))
+        return bad(ret_error,
+                   "error must be 1 to 64 of [A-Za-z0-9._-] and must not begin with States.");
+    if (!take_string(json, "message", arena, &message))
+        return bad(ret_error, "message must be a string");
+    body->error_message = agent_message(message, arena);
+    if (!take_string(json, "effect", arena, &effect))
         effect = TEXT("");
     uint32_t value;
     if (enum_names_find(&effect_names, effect, &value)) {
-        said->effect = (enum effect)value;
+        body->effect = (enum effect)value;
         return ERROR_OK;
     }
-    return bad(ret_error, "effect: none, applied or unknown is wanted");
+    return bad(ret_error, "effect must be none, applied or unknown");
 }
 
-static enum error_class read_extend(const json_t *body, struct arena *arena,
-                                    struct callback_said *said, struct error *ret_error)
+static enum error_class read_extend(const json_t *json, struct arena *arena,
+                                    struct agent_callback_body *body, struct error *ret_error)
 {
-    const json_t *seconds = json_object_get(body, "seconds");
+    const json_t *seconds = json_object_get(json, "seconds");
     struct text progress = TEXT("");
     if (!json_is_number(seconds) || json_number_value(seconds) <= 0 ||
         json_number_value(seconds) > (double)DURATION_MS_MAX / 1000)
-        return bad(ret_error, "seconds: how much more time is wanted from now on, more than 0");
-    if (!take_string(body, "progress", arena, &progress))
-        return bad(ret_error, "progress: a string is wanted");
-    said->extra_ms = (int64_t)(json_number_value(seconds) * 1000);
-    said->progress = agent_message(progress, arena);
+        return bad(
+            ret_error,
+            "seconds must be a number greater than 0: how much more time is needed from now on");
+    if (!take_string(json, "progress", arena, &progress))
+        return bad(ret_error, "progress must be a string");
+    body->extra_ms = (int64_t)(json_number_value(seconds) * 1000);
+    body->progress = agent_message(progress, arena);
     return ERROR_OK;
 }
 
-static enum error_class read_outcome(const json_t *body, struct arena *arena,
-                                     struct callback_said *said, struct error *ret_error)
+static enum error_class read_outcome(const json_t *json, struct arena *arena,
+                                     struct agent_callback_body *body, struct error *ret_error)
 {
     struct text outcome = TEXT("");
-    (void)take_string(body, "outcome", arena, &outcome);
+    (void)take_string(json, "outcome", arena, &outcome);
     if (text_equal(outcome, TEXT("done"))) {
-        said->outcome = CALLBACK_DONE;
-        said->effect = EFFECT_APPLIED;
-        return read_done(body, arena, said, ret_error);
+        body->outcome = AGENT_CALLBACK_DONE;
+        body->effect = EFFECT_APPLIED;
+        return read_done(json, arena, body, ret_error);
     }
     if (text_equal(outcome, TEXT("failed"))) {
-        said->outcome = CALLBACK_FAILED;
-        return read_failed(body, arena, said, ret_error);
+        body->outcome = AGENT_CALLBACK_FAILED;
+        return read_failed(json, arena, body, ret_error);
     }
     if (text_equal(outcome, TEXT("extend"))) {
-        said->outcome = CALLBACK_EXTEND;
-        return read_extend(body, arena, said, ret_error);
+        body->outcome = AGENT_CALLBACK_EXTEND;
+        return read_extend(json, arena, body, ret_error);
     }
-    return bad(ret_error, "outcome: done, failed or extend is wanted");
+    return bad(ret_error, "outcome must be done, failed or extend");
 }
 
-enum error_class callback_parse(struct text body, struct arena *arena,
-                                struct callback_said *ret_said, struct error *ret_error)
+enum error_class agent_callback_parse(struct text body, struct arena *arena,
+                                      struct agent_callback_body *ret_body, struct error *ret_error)
 {
-    struct callback_said said = {.output = TEXT("")};
+    struct agent_callback_body parsed = {.output = TEXT("")};
     json_error_t where;
     json_t *value =
         body.size > 0 ? json_loadb(body.data, body.size, JSON_REJECT_DUPLICATES, &where) : NULL;
@@ -144,9 +146,9 @@ enum error_class callback_parse(struct text body, struct arena *arena,
         json_decref(value);
         return bad(ret_error, "the body must be a JSON object with an outcome");
     }
-    enum error_class class = read_outcome(value, arena, &said, ret_error);
+    enum error_class class = read_outcome(value, arena, &parsed, ret_error);
     json_decref(value);
     if (class == ERROR_OK)
-        *ret_said = said;
+        *ret_body = parsed;
     return class;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The route, who may call it, and callbacks on their way to the log. See callbacks.h. */
+/* The route, its authorization, and the callbacks that are being appended. See callbacks.h. */
 #include "services/agent/core/callbacks.h"
 
 #include "base/names.h"
@@ -16,7 +16,7 @@
 #include <utlist.h>
 
 enum {
-    ACKNOWLEDGE_MS = 10000, /* then the caller is told to come again; harmless if both arrive */
+    ACKNOWLEDGE_MS = 10000, /* then the caller must retry; harmless if both arrive */
     SCRATCH_BYTES = 16 * 1024
 };
 
@@ -33,10 +33,10 @@ struct agent_callbacks {
     struct callback *pending;
     uint32_t pending_count;
     char *pattern;
-    char *base; /* of URLs, without a slash at its end; NULL = nobody could call back */
+    char *base; /* of URLs, without a slash at its end; NULL = no callbacks are accepted */
     struct text secret;
     struct heap_arena scratch;
-    struct metrics_counter *taken;
+    struct metrics_counter *accepted;
     struct metrics_counter *refused;
 };
 
@@ -50,7 +50,7 @@ struct callback_id {
 
 static void on_post(struct http_exchange *exchange, void *userdata);
 
-/* ---- making ---- */
+/* ---- new and free ---- */
 
 static bool is_loopback(const char *host)
 {
@@ -62,7 +62,7 @@ static bool is_any(const char *host)
     return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
-/* Where the remote service finds us, or a load balancer before all of us. */
+/* Where the remote service reaches this instance, or a load balancer in front of all instances. */
 static char *base_url(const struct agent_callbacks *callbacks)
 {
     const struct service_context *service = callbacks->agent->service;
@@ -70,8 +70,8 @@ static char *base_url(const struct agent_callbacks *callbacks)
     const char *host = config_string(service->config, "http.host");
     if (callbacks->secret.size == 0 && !is_loopback(host)) {
         if (url[0] != '\0')
-            log_warning("agent.callback.url without agent.callback.secret: callbacks are refused "
-                        "on other addresses than loopback");
+            log_warning("agent.callback.url is set without agent.callback.secret: callbacks are "
+                        "accepted on loopback addresses only");
         return NULL;
     }
     if (url[0] == '\0' && is_any(host))
@@ -84,7 +84,7 @@ static char *base_url(const struct agent_callbacks *callbacks)
     return base;
 }
 
-struct agent_callbacks *callbacks_new(struct agent *agent)
+struct agent_callbacks *agent_callbacks_new(struct agent *agent)
 {
     struct service_context *service = agent->service;
     struct metrics_labels labels = METRICS_LABEL("agent", agent->name);
@@ -93,7 +93,7 @@ struct agent_callbacks *callbacks_new(struct agent *agent)
     callbacks->agent = agent;
     callbacks->secret = text_of(config_string(service->config, "agent.callback.secret"));
     heap_arena_init(&callbacks->scratch, SCRATCH_BYTES);
-    callbacks->taken =
+    callbacks->accepted =
         metrics_counter(service->metrics, "reeve_agent_callbacks_total",
                         "Callbacks of the remote service that were appended.", labels);
     callbacks->refused = metrics_counter(service->metrics, "reeve_agent_callbacks_refused_total",
@@ -103,14 +103,13 @@ struct agent_callbacks *callbacks_new(struct agent *agent)
     int size = asprintf(&callbacks->pattern,
                         "/v1/callbacks/%s/{order}/{step}/{direction}/{attempt}", agent->name);
     assert(size > 0);
-    (void)size;
     callbacks->base = base_url(callbacks);
-    http_server_route(service->http, "POST", callbacks->pattern, CALLBACK_BODY_MAX, on_post,
+    http_server_route(service->http, "POST", callbacks->pattern, AGENT_CALLBACK_BODY_MAX, on_post,
                       callbacks);
     return callbacks;
 }
 
-void callbacks_free(struct agent_callbacks *callbacks)
+void agent_callbacks_free(struct agent_callbacks *callbacks)
 {
     struct callback *callback, *next;
     if (callbacks == NULL)
@@ -118,7 +117,7 @@ void callbacks_free(struct agent_callbacks *callbacks)
     DL_FOREACH_SAFE(callbacks->pending, callback, next) {
         loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
         if (callback->exchange != NULL)
-            http_respond_error(callback->exchange, 503, "Stopping", "this instance stops");
+            http_respond_error(callback->exchange, 503, "Stopping", "this instance is stopping");
         free(callback);
     }
     heap_arena_deinit(&callbacks->scratch);
@@ -127,24 +126,24 @@ void callbacks_free(struct agent_callbacks *callbacks)
     free(callbacks);
 }
 
-bool callbacks_idle(const struct agent_callbacks *callbacks)
+bool agent_callbacks_idle(const struct agent_callbacks *callbacks)
 {
     return callbacks->pending_count == 0;
 }
 
 /* ---- URLs ---- */
 
-struct text callbacks_url(const struct agent_callbacks *callbacks,
-                          const struct step_request *request, struct arena *arena)
+struct text agent_callbacks_url(const struct agent_callbacks *callbacks,
+                                const struct step_request *request, struct arena *arena)
 {
-    char token[CALLBACK_TOKEN_SIZE] = "";
+    char token[AGENT_CALLBACK_TOKEN_SIZE] = "";
     struct text agent = text_of(callbacks->agent->name);
     char order[3 * ORDER_ID_BYTES_MAX + 1];
     if (callbacks->base == NULL)
         return TEXT("");
     if (callbacks->secret.size > 0)
-        callback_token(callbacks->secret, agent, request->order_id, request->ref.step,
-                       request->ref.direction, request->ref.attempt, token);
+        agent_callback_token(callbacks->secret, agent, request->order_id, request->ref.step,
+                             request->ref.direction, request->ref.attempt, token);
     percent_encode(request->order_id, PERCENT_KEEP_UNRESERVED, order, sizeof(order));
     size_t most = strlen(callbacks->base) + strlen(order) + 2 * (size_t)NAME_BYTES_MAX + 200;
     char *url = arena_bytes(arena, most);
@@ -156,7 +155,7 @@ struct text callbacks_url(const struct agent_callbacks *callbacks,
     return (struct text){url, (uint32_t)size};
 }
 
-/* ---- what may come in ---- */
+/* ---- requests ---- */
 
 static bool read_attempt(struct text text, uint32_t *ret_attempt)
 {
@@ -188,41 +187,40 @@ static bool read_id(const struct http_exchange *exchange, struct callback_id *re
     if (!name_valid(id.step) || !read_direction(http_param(exchange, "direction"), &id.direction) ||
         !read_attempt(text_of(http_param(exchange, "attempt")), &id.attempt)) {
         error_set(ret_error, ERROR_REJECT, "BadId",
-                  "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the URL that was handed "
-                  "out");
+                  "expected .../ORDER/STEP/do|undo/ATTEMPT, as in the callback URL");
         return false;
     }
     *ret_id = id;
     return true;
 }
 
-/* A token of the wrong length tells nothing that its length does not. */
-static bool may_call(const struct agent_callbacks *callbacks, const struct http_exchange *exchange,
-                     const struct callback_id *id)
+/* The length of a token is not a secret. */
+static bool is_authorized(const struct agent_callbacks *callbacks,
+                          const struct http_exchange *exchange, const struct callback_id *id)
 {
-    char token[CALLBACK_TOKEN_SIZE];
+    char token[AGENT_CALLBACK_TOKEN_SIZE];
     const char *given = http_query(exchange, "token");
     if (callbacks->secret.size == 0)
         return is_loopback(config_string(callbacks->agent->service->config, "http.host"));
-    if (given == NULL || strlen(given) != CALLBACK_TOKEN_SIZE - 1)
+    if (given == NULL || strlen(given) != AGENT_CALLBACK_TOKEN_SIZE - 1)
         return false;
-    callback_token(callbacks->secret, text_of(callbacks->agent->name), id->order, id->step,
-                   id->direction, id->attempt, token);
-    return CRYPTO_memcmp(given, token, CALLBACK_TOKEN_SIZE - 1) == 0;
+    agent_callback_token(callbacks->secret, text_of(callbacks->agent->name), id->order, id->step,
+                         id->direction, id->attempt, token);
+    return CRYPTO_memcmp(given, token, AGENT_CALLBACK_TOKEN_SIZE - 1) == 0;
 }
 
 static void refuse(struct agent_callbacks *callbacks, struct http_exchange *exchange, int status,
                    const char *code, const char *message)
 {
     metrics_add(callbacks->refused, 1);
-    log_warning_limited("a callback is refused", LOG_STR("path", http_path(exchange)),
+    log_warning_limited("refused a callback", LOG_STR("path", http_path(exchange)),
                         LOG_STR("code", code), LOG_STR("why", message));
     http_respond_error(exchange, status, code, "%s", message);
 }
 
 /* ---- to the log ---- */
 
-static void come_again(struct http_exchange *exchange, const char *code, const char *message)
+static void ask_to_retry(struct http_exchange *exchange, const char *code, const char *message)
 {
     http_set_header(exchange, "Retry-After", "1");
     http_respond_error(exchange, 503, code, "%s", message);
@@ -233,9 +231,9 @@ static void on_late(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct callback *callback = userdata;
     (void)loop;
     (void)timer;
-    come_again(callback->exchange, "NotAcknowledged",
-               "the brokers have not acknowledged it yet: call again");
-    callback->exchange = NULL; /* the rest goes when the broker speaks */
+    ask_to_retry(callback->exchange, "NotAcknowledged",
+                 "the brokers have not acknowledged the callback yet: send it again");
+    callback->exchange = NULL; /* freed in on_appended */
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -247,12 +245,13 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     loop_timer_cancel(callbacks->agent->service->loop, &callback->timer);
     if (callback->exchange != NULL) {
         if (error != NULL && error_is(error))
-            come_again(callback->exchange, error->code, error->message);
+            ask_to_retry(callback->exchange, error->code, error->message);
         else
             http_respond(callback->exchange, 202, "application/json", TEXT("{\"accepted\":true}"));
     }
     if (error == NULL || !error_is(error))
-        metrics_add(callbacks->taken, 1);
+        metrics_add(callbacks->accepted, 1);
+    assert(callbacks->pending_count > 0);
     DL_DELETE(callbacks->pending, callback);
     callbacks->pending_count--;
     free(callback);
@@ -260,7 +259,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 }
 
 static void make_report(const struct agent *agent, const struct callback_id *id,
-                        const struct callback_said *said, struct command *ret_cmd)
+                        const struct agent_callback_body *body, struct command *ret_cmd)
 {
     *ret_cmd = (struct command){.kind = COMMAND_REPORT_STEP, .order_id = id->order};
     ret_cmd->report_step = (struct report_step){
@@ -268,40 +267,40 @@ static void make_report(const struct agent *agent, const struct callback_id *id,
         .step = id->step,
         .direction = id->direction,
         .attempt = id->attempt,
-        .succeeded = said->outcome == CALLBACK_DONE,
-        .output = said->output,
-        .error_name = said->error_name,
-        .error_message = said->error_message,
-        .effect = said->effect,
+        .succeeded = body->outcome == AGENT_CALLBACK_DONE,
+        .output = body->output,
+        .error_name = body->error_name,
+        .error_message = body->error_message,
+        .effect = body->effect,
         .agent = text_of(agent->name),
         .instance = text_of(agent->service->instance_id),
     };
 }
 
 static enum error_class send(struct callback *callback, const struct callback_id *id,
-                             const struct callback_said *said, struct error *ret_error)
+                             const struct agent_callback_body *body, struct error *ret_error)
 {
     struct agent *agent = callback->callbacks->agent;
     struct cluster *cluster = agent->cluster;
     struct command cmd;
-    if (said->outcome == CALLBACK_EXTEND) {
-        struct extend_step wish = {
+    if (body->outcome == AGENT_CALLBACK_EXTEND) {
+        struct extend_step extension = {
             .order_id = id->order,
             .step = id->step,
             .direction = id->direction,
             .attempt = id->attempt,
-            .complete_by = clock_wall_ms(agent->service->clock) + said->extra_ms,
-            .progress = said->progress,
+            .complete_by = clock_wall_ms(agent->service->clock) + body->extra_ms,
+            .progress = body->progress,
         };
-        return reports_extend(agent, &wish, on_appended, callback, ret_error);
+        return agent_reports_extend(agent, &extension, on_appended, callback, ret_error);
     }
-    make_report(agent, id, said, &cmd);
+    make_report(agent, id, body, &cmd);
     return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
                           RECORD_REPORT_STEP, &cmd, on_appended, callback, 0, ret_error);
 }
 
 static void append(struct agent_callbacks *callbacks, struct http_exchange *exchange,
-                   const struct callback_id *id, const struct callback_said *said)
+                   const struct callback_id *id, const struct agent_callback_body *body)
 {
     struct agent *agent = callbacks->agent;
     struct error error;
@@ -311,9 +310,9 @@ static void append(struct agent_callbacks *callbacks, struct http_exchange *exch
     callback->exchange = exchange;
     loop_timer_init(&callback->timer, on_late, callback);
     FAILPOINT("agent.callback");
-    if (send(callback, id, said, &error) != ERROR_OK) {
+    if (send(callback, id, body, &error) != ERROR_OK) {
         free(callback);
-        come_again(exchange, error.code, error.message);
+        ask_to_retry(exchange, error.code, error.message);
         return;
     }
     DL_APPEND(callbacks->pending, callback);
@@ -325,24 +324,24 @@ static void on_post(struct http_exchange *exchange, void *userdata)
 {
     struct agent_callbacks *callbacks = userdata;
     struct callback_id id;
-    struct callback_said said;
+    struct agent_callback_body body;
     struct error error;
     heap_arena_reset(&callbacks->scratch);
     if (!read_id(exchange, &id, &error))
         refuse(callbacks, exchange, 400, error.code, error.message);
-    else if (!may_call(callbacks, exchange, &id))
+    else if (!is_authorized(callbacks, exchange, &id))
         refuse(callbacks, exchange, 403, "BadToken",
                callbacks->secret.size > 0
-                   ? "the token of the URL that was handed out is wanted"
-                   : "agent.callback.secret is wanted on other addresses than loopback");
-    else if (callback_parse(http_body(exchange), &callbacks->scratch.arena, &said, &error) !=
+                   ? "send the token of the callback URL"
+                   : "set agent.callback.secret to accept callbacks on this address");
+    else if (agent_callback_parse(http_body(exchange), &callbacks->scratch.arena, &body, &error) !=
              ERROR_OK)
         refuse(callbacks, exchange, strcmp(error.code, "TooLarge") == 0 ? 413 : 400, error.code,
                error.message);
     else if (!callbacks->agent->cluster->ready)
-        come_again(exchange, "Starting", "this instance is not ready yet");
-    else if (callbacks->pending_count >= CALLBACKS_PENDING_MAX)
-        come_again(exchange, "Busy", "too many callbacks wait for the brokers");
+        ask_to_retry(exchange, "Starting", "this instance is not ready yet");
+    else if (callbacks->pending_count >= AGENT_CALLBACKS_PENDING_MAX)
+        ask_to_retry(exchange, "Busy", "too many callbacks are waiting for the brokers");
     else
-        append(callbacks, exchange, &id, &said);
+        append(callbacks, exchange, &id, &body);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports from outside: the remote service calls back over HTTP, any instance of the agent takes
- * it.
+/* Callbacks: the remote service reports an outcome over HTTP, to any instance of the agent.
  *
  *     POST /v1/callbacks/AGENT/ORDER/STEP/DIRECTION/ATTEMPT?token=HEX
  *     {"outcome": "done", "output": {...}}
@@ -8,39 +7,43 @@
  *      "effect": "none|applied|unknown"}
  *     {"outcome": "extend", "seconds": 600, "progress": "3 of 5 parcels packed"}
  *
- * Nothing is looked up: what is well-formed and carries the right token is appended to <p>.commands
- * and answered with 202 once the broker has acknowledged it. What comes of it is the scheduler's to
- * decide; a second callback of an attempt, or one that comes too late, it ignores.
+ * No state is read: a well-formed callback with the right token is appended to <p>.commands and
+ * answered with 202 once the broker has acknowledged it. The scheduler decides about it, and
+ * ignores a second callback of an attempt or one that comes too late.
  *
  * The token is an HMAC-SHA256 over agent and request id under agent.callback.secret, which all
- * instances share. Without a secret callbacks are taken on a loopback address only. */
+ * instances share. Without a secret callbacks are accepted on a loopback address only. */
 #ifndef SERVICES_AGENT_CORE_CALLBACKS_H
 #define SERVICES_AGENT_CORE_CALLBACKS_H
 
-#include "services/agent/core/core.h"
+#include "services/agent/core/agent_internal.h"
 
 struct agent_callbacks;
 
-enum { CALLBACK_TOKEN_SIZE = 65, CALLBACK_BODY_MAX = 64 * 1024, CALLBACKS_PENDING_MAX = 1000 };
+enum {
+    AGENT_CALLBACK_TOKEN_SIZE = 65,
+    AGENT_CALLBACK_BODY_MAX = 64 * 1024,
+    AGENT_CALLBACKS_PENDING_MAX = 1000
+};
 
 /* New. */
-struct agent_callbacks *callbacks_new(struct agent *agent);
-/* Those that wait get 503. NULL is fine. */
-void callbacks_free(struct agent_callbacks *callbacks);
+struct agent_callbacks *agent_callbacks_new(struct agent *agent);
+/* Pending callbacks are answered with 503. NULL does nothing. */
+void agent_callbacks_free(struct agent_callbacks *callbacks);
 /* No callback waits for its acknowledgement. */
-bool callbacks_idle(const struct agent_callbacks *callbacks);
-/* The URL for this request, new in the arena; empty: nobody could call back. */
-struct text callbacks_url(const struct agent_callbacks *callbacks,
-                          const struct step_request *request, struct arena *arena);
+bool agent_callbacks_idle(const struct agent_callbacks *callbacks);
+/* The URL for this request, new in the arena; empty: this instance accepts no callbacks. */
+struct text agent_callbacks_url(const struct agent_callbacks *callbacks,
+                                const struct step_request *request, struct arena *arena);
 
 /* The hex token of a request id, NUL-terminated. */
-void callback_token(struct text secret, struct text agent, struct text order, struct text step,
-                    enum direction direction, uint32_t attempt,
-                    char ret_token[CALLBACK_TOKEN_SIZE]);
+void agent_callback_token(struct text secret, struct text agent, struct text order,
+                          struct text step, enum direction direction, uint32_t attempt,
+                          char ret_token[AGENT_CALLBACK_TOKEN_SIZE]);
 
-/* What a callback's body says. */
-struct callback_said {
-    enum { CALLBACK_DONE, CALLBACK_FAILED, CALLBACK_EXTEND } outcome;
+/* The body of a callback. */
+struct agent_callback_body {
+    enum { AGENT_CALLBACK_DONE, AGENT_CALLBACK_FAILED, AGENT_CALLBACK_EXTEND } outcome;
     struct text output;
     struct text error_name;
     struct text error_message;
@@ -48,8 +51,9 @@ struct callback_said {
     int64_t extra_ms;
     struct text progress;
 };
-/* REJECT with a code and what is wrong. Texts are new in the arena. */
-enum error_class callback_parse(struct text body, struct arena *arena,
-                                struct callback_said *ret_said, struct error *ret_error);
+/* REJECT with a code and a message. Texts are new in the arena. */
+enum error_class agent_callback_parse(struct text body, struct arena *arena,
+                                      struct agent_callback_body *ret_body,
+                                      struct error *ret_error);
 
 #endif

@@ -8,214 +8,200 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { LETTER_BYTES = 1024, AGAIN_MS = 1000 };
+enum { RECORD_BYTES = 1024, RETRY_MS = 1000 };
 
-struct letter {
-    struct letter *prev, *next;
-    struct agent_letters *letters;
+struct kept_record {
+    struct kept_record *prev, *next;
+    struct dead_letters *letters;
     struct heap_arena memory;
     struct broker_record record;
     struct request_origin origin;
-    struct error why;
-    bool on_its_way;
+    struct error why; /* of a dead letter */
+    bool in_flight;   /* appended and not acknowledged */
 };
 
-struct agent_letters {
+struct dead_letters {
     struct agent *agent;
-    struct letter *dead;
+    struct kept_record *dead;
     uint32_t dead_count;
-    struct letter *parked;  /* since the schemas were asked for */
-    struct letter *waiting; /* parked while they were being read: for the next time */
+    struct kept_record *waiting; /* for the schemas that are being read */
+    struct kept_record *late;    /* came while they were being read: for the next time */
     bool refreshing;
     struct loop_timer timer;
-    void (*delivered)(void *ctx, const struct request_origin *origin);
-    void (*schemas)(void *ctx);
+    const struct dead_letters_ops *ops;
     void *ctx;
 };
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 
-struct agent_letters *letters_new(struct agent *agent,
-                                  void (*delivered)(void *ctx, const struct request_origin *origin),
-                                  void (*schemas)(void *ctx), void *ctx)
+struct dead_letters *dead_letters_new(struct agent *agent, const struct dead_letters_ops *ops,
+                                      void *ctx)
 {
-    struct agent_letters *letters = calloc(1, sizeof(*letters));
+    struct dead_letters *letters = calloc(1, sizeof(*letters));
     assert(letters != NULL);
-    *letters = (struct agent_letters){
-        .agent = agent, .delivered = delivered, .schemas = schemas, .ctx = ctx};
+    *letters = (struct dead_letters){.agent = agent, .ops = ops, .ctx = ctx};
     loop_timer_init(&letters->timer, on_timer, letters);
     return letters;
 }
 
-static void free_list(struct letter *list)
+/* ---- records ---- */
+
+static struct kept_record *keep(struct dead_letters *letters, const struct broker_record *record,
+                                const struct request_origin *origin)
 {
-    struct letter *letter, *next;
-    DL_FOREACH_SAFE(list, letter, next)
-        letter_free(letter);
+    struct kept_record *kept = calloc(1, sizeof(*kept));
+    assert(kept != NULL);
+    kept->letters = letters;
+    heap_arena_init(&kept->memory, RECORD_BYTES);
+    struct arena *arena = &kept->memory.arena;
+    kept->origin = *origin;
+    kept->record = *record;
+    kept->record.topic = letters->agent->topic; /* outlives the reader's */
+    kept->record.key = arena_text(arena, record->key);
+    if (record->value.data != NULL) {
+        char *value = arena_bytes(arena, record->value.size);
+        memcpy(value, record->value.data, record->value.size);
+        kept->record.value.data = value;
+    }
+    for (uint32_t i = 0; i < record->header_count; i++) {
+        kept->record.headers[i].name = arena_text(arena, record->headers[i].name);
+        kept->record.headers[i].value = arena_text(arena, record->headers[i].value);
+    }
+    return kept;
 }
 
-void letters_free(struct agent_letters *letters)
+static void release(struct kept_record *kept)
+{
+    heap_arena_deinit(&kept->memory);
+    free(kept);
+}
+
+static void release_all(struct kept_record *list)
+{
+    struct kept_record *kept, *next;
+    DL_FOREACH_SAFE(list, kept, next)
+        release(kept);
+}
+
+void dead_letters_free(struct dead_letters *letters)
 {
     if (letters == NULL)
         return;
     loop_timer_cancel(letters->agent->service->loop, &letters->timer);
-    free_list(letters->dead);
-    free_list(letters->parked);
-    free_list(letters->waiting);
+    release_all(letters->dead);
+    release_all(letters->waiting);
+    release_all(letters->late);
     free(letters);
-}
-
-struct letter *letter_new(struct agent_letters *letters, const struct broker_record *record,
-                          const struct request_origin *origin)
-{
-    struct letter *letter = calloc(1, sizeof(*letter));
-    assert(letter != NULL);
-    letter->letters = letters;
-    heap_arena_init(&letter->memory, LETTER_BYTES);
-    struct arena *arena = &letter->memory.arena;
-    letter->origin = *origin;
-    letter->record = *record;
-    letter->record.topic = letters->agent->topic; /* lives longer than the reader's */
-    letter->record.key = arena_text(arena, record->key);
-    if (record->value.data != NULL) {
-        char *value = arena_bytes(arena, record->value.size);
-        memcpy(value, record->value.data, record->value.size);
-        letter->record.value.data = value;
-    }
-    for (uint32_t i = 0; i < record->header_count; i++) {
-        letter->record.headers[i].name = arena_text(arena, record->headers[i].name);
-        letter->record.headers[i].value = arena_text(arena, record->headers[i].value);
-    }
-    return letter;
-}
-
-void letter_free(struct letter *letter)
-{
-    if (letter == NULL)
-        return;
-    heap_arena_deinit(&letter->memory);
-    free(letter);
-}
-
-const struct broker_record *letter_record(const struct letter *letter)
-{
-    return &letter->record;
-}
-
-const struct request_origin *letter_origin(const struct letter *letter)
-{
-    return &letter->origin;
 }
 
 /* ---- dead letters ---- */
 
-static void try_again_later(struct agent_letters *letters)
+static void retry_later(struct dead_letters *letters)
 {
     if (!loop_timer_armed(&letters->timer))
-        loop_timer_after(letters->agent->service->loop, &letters->timer, AGAIN_MS);
+        loop_timer_after(letters->agent->service->loop, &letters->timer, RETRY_MS);
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
-    struct letter *letter = ctx;
-    struct agent_letters *letters = letter->letters;
+    struct kept_record *kept = ctx;
+    struct dead_letters *letters = kept->letters;
     (void)token;
     (void)offset;
-    letter->on_its_way = false;
+    assert(kept->in_flight && letters->dead_count > 0);
+    kept->in_flight = false;
     if (error != NULL && error_is(error)) {
-        log_error_limited("a dead letter was not delivered", LOG_STR("topic", letter->record.topic),
-                          LOG_I64("partition", letter->record.partition),
-                          LOG_I64("offset", letter->record.offset), LOG_ERR(error));
+        log_error_limited("a dead letter was not delivered", LOG_STR("topic", kept->record.topic),
+                          LOG_I64("partition", kept->record.partition),
+                          LOG_I64("offset", kept->record.offset), LOG_ERR(error));
         if (error->class != ERROR_REJECT) {
-            try_again_later(letters);
+            retry_later(letters);
             return;
         }
     }
-    struct request_origin origin = letter->origin;
-    DL_DELETE(letters->dead, letter);
+    struct request_origin origin = kept->origin;
+    DL_DELETE(letters->dead, kept);
     letters->dead_count--;
-    letter_free(letter);
-    letters->delivered(letters->ctx, &origin);
+    release(kept);
+    letters->ops->delivered(letters->ctx, &origin);
 }
 
-static void send(struct agent_letters *letters, struct letter *letter)
+static void send(struct dead_letters *letters, struct kept_record *kept)
 {
     struct error error;
-    if (cluster_dead_letter(letters->agent->cluster, &letter->record, letter->why.code,
-                            letter->why.message, on_appended, letter, 0, &error) == ERROR_OK)
-        letter->on_its_way = true;
+    assert(!kept->in_flight);
+    if (cluster_dead_letter(letters->agent->cluster, &kept->record, kept->why.code,
+                            kept->why.message, on_appended, kept, 0, &error) == ERROR_OK)
+        kept->in_flight = true;
     else
-        try_again_later(letters);
+        retry_later(letters);
 }
 
-void letters_send(struct agent_letters *letters, const struct broker_record *record,
-                  const struct request_origin *origin, const struct error *why)
+void dead_letters_send(struct dead_letters *letters, const struct broker_record *record,
+                       const struct request_origin *origin, const struct error *why)
 {
-    struct letter *letter = letter_new(letters, record, origin);
-    letter->why = *why;
-    DL_APPEND(letters->dead, letter);
+    struct kept_record *kept = keep(letters, record, origin);
+    kept->why = *why;
+    DL_APPEND(letters->dead, kept);
     letters->dead_count++;
-    send(letters, letter);
+    send(letters, kept);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct agent_letters *letters = userdata;
-    struct letter *letter;
+    struct dead_letters *letters = userdata;
+    struct kept_record *kept;
     (void)loop;
     (void)timer;
-    DL_FOREACH(letters->dead, letter)
-        if (!letter->on_its_way)
-            send(letters, letter);
+    DL_FOREACH(letters->dead, kept)
+        if (!kept->in_flight)
+            send(letters, kept);
 }
 
-uint32_t letters_count(const struct agent_letters *letters)
+uint32_t dead_letters_count(const struct dead_letters *letters)
 {
     return letters->dead_count;
 }
 
-/* ---- parked requests ---- */
+/* ---- requests that wait for a schema ---- */
 
 static void on_refreshed(void *ctx, bool fresh);
 
-static void refresh(struct agent_letters *letters)
+static void refresh(struct dead_letters *letters)
 {
     letters->refreshing = true;
-    DL_CONCAT(letters->parked, letters->waiting);
-    letters->waiting = NULL;
+    DL_CONCAT(letters->waiting, letters->late);
+    letters->late = NULL;
     cluster_refresh_schemas(letters->agent->cluster, on_refreshed, letters);
 }
 
 static void on_refreshed(void *ctx, bool fresh)
 {
-    struct agent_letters *letters = ctx;
+    struct dead_letters *letters = ctx;
+    assert(letters->refreshing);
     letters->refreshing = false;
     if (!fresh) {
-        /* Nobody answered: that says nothing about the schema. Ask again. */
-        refresh(letters);
+        refresh(letters); /* no answer: that proves nothing about the schema */
         return;
     }
-    letters->schemas(letters->ctx);
-    if (letters->waiting != NULL)
+    while (letters->waiting != NULL) {
+        struct kept_record *kept = letters->waiting;
+        DL_DELETE(letters->waiting, kept);
+        letters->ops->schemas_read(letters->ctx, &kept->record, &kept->origin);
+        release(kept);
+    }
+    if (letters->late != NULL)
         refresh(letters);
 }
 
-void letters_park(struct agent_letters *letters, const struct broker_record *record,
-                  const struct request_origin *origin)
+void dead_letters_await_schema(struct dead_letters *letters, const struct broker_record *record,
+                               const struct request_origin *origin)
 {
-    struct letter *letter = letter_new(letters, record, origin);
+    struct kept_record *kept = keep(letters, record, origin);
     if (letters->refreshing) {
-        DL_APPEND(letters->waiting, letter);
+        DL_APPEND(letters->late, kept);
         return;
     }
-    DL_APPEND(letters->parked, letter);
+    DL_APPEND(letters->waiting, kept);
     refresh(letters);
-}
-
-struct letter *letters_next_parked(struct agent_letters *letters)
-{
-    struct letter *letter = letters->parked;
-    if (letter != NULL)
-        DL_DELETE(letters->parked, letter);
-    return letter;
 }

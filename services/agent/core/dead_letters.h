@@ -1,39 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records that are kept for a while: dead letters until they are delivered, and requests that wait
- * (parked) until the schemas have been read anew, as their writer's is not known yet. */
+/* Records of the request topic that are kept for a while: dead letters until they are delivered,
+ * and requests whose writer's schema is not known, until the schemas have been read again. */
 #ifndef SERVICES_AGENT_CORE_DEAD_LETTERS_H
 #define SERVICES_AGENT_CORE_DEAD_LETTERS_H
 
-#include "services/agent/core/core.h"
+#include "services/agent/core/agent_internal.h"
 
-struct letter;
-struct agent_letters;
+struct dead_letters;
 
-/* `delivered`: a dead letter was acknowledged, or can never be delivered, which was logged.
- * `schemas`: they were read to their end, or nobody answered; take the parked ones now. */
-struct agent_letters *letters_new(struct agent *agent,
-                                  void (*delivered)(void *ctx, const struct request_origin *origin),
-                                  void (*schemas)(void *ctx), void *ctx);
-void letters_free(struct agent_letters *letters);
+struct dead_letters_ops {
+    /* A dead letter was acknowledged, or can never be delivered, which was logged. */
+    void (*delivered)(void *ctx, const struct request_origin *origin);
+    /* The schemas were read to their end: this request can be handled now. Borrowed. */
+    void (*schemas_read)(void *ctx, const struct broker_record *record,
+                         const struct request_origin *origin);
+};
 
-/* New: a copy of the record. */
-struct letter *letter_new(struct agent_letters *letters, const struct broker_record *record,
-                          const struct request_origin *origin);
-const struct broker_record *letter_record(const struct letter *letter);
-const struct request_origin *letter_origin(const struct letter *letter);
-/* NULL is fine. */
-void letter_free(struct letter *letter);
+/* New. `ops` and `ctx` are borrowed. */
+struct dead_letters *dead_letters_new(struct agent *agent, const struct dead_letters_ops *ops,
+                                      void *ctx);
+void dead_letters_free(struct dead_letters *letters);
 
 /* Copies the record; sends it until it is delivered. */
-void letters_send(struct agent_letters *letters, const struct broker_record *record,
-                  const struct request_origin *origin, const struct error *why);
-/* Dead letters on their way. */
-uint32_t letters_count(const struct agent_letters *letters);
+void dead_letters_send(struct dead_letters *letters, const struct broker_record *record,
+                       const struct request_origin *origin, const struct error *why);
+/* Dead letters that are not delivered yet. */
+uint32_t dead_letters_count(const struct dead_letters *letters);
 
-/* Copies the record and has the schemas read. */
-void letters_park(struct agent_letters *letters, const struct broker_record *record,
-                  const struct request_origin *origin);
-/* One that was parked before the schemas were read, or NULL; the caller's to free. */
-struct letter *letters_next_parked(struct agent_letters *letters);
+/* Copies the record and has the schemas read; ops->schemas_read follows, not from inside. */
+void dead_letters_await_schema(struct dead_letters *letters, const struct broker_record *record,
+                               const struct request_origin *origin);
 
 #endif

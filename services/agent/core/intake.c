@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests of <p>.requests.<agent>: each to the attempts, and what may be committed. Where reading
- * begins is partitions.c's.
+/* Requests of <p>.requests.<agent>: offers them to the attempts, and commits what is settled.
+ * partitions.c decides where reading begins.
  *
- * What finds no place for its call waits in the queue, in memory, so that an urgent request is
+ * A request that finds no free capacity waits in the queue, in memory, so that an urgent request is
  * found behind many others: reading goes on until agent.queue.max of them or BYTES_MAX wait. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
@@ -13,45 +13,48 @@
 #include <stdlib.h>
 
 enum {
-    LETTERS_MAX = 1000,          /* dead letters on their way; more of them and reading waits */
-    BYTES_MAX = 64 * 1024 * 1024 /* of requests in hand: a hundred of the largest, at least */
+    DEAD_LETTERS_MAX = 1000,     /* undelivered ones, at which reading pauses */
+    BYTES_MAX = 64 * 1024 * 1024 /* of requests in memory: at least a hundred of the largest */
 };
 
 static void on_flow(struct loop *loop, struct loop_work *work, void *userdata);
 static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_letter(void *ctx, const struct request_origin *origin);
-static void on_schemas(void *ctx);
+static void on_dead_letter(void *ctx, const struct request_origin *origin);
+static void on_schemas_read(void *ctx, const struct broker_record *record,
+                            const struct request_origin *origin);
 
-struct agent_intake *intake_new(struct agent *agent)
+static const struct dead_letters_ops letters_ops = {on_dead_letter, on_schemas_read};
+
+struct agent_intake *agent_intake_new(struct agent *agent)
 {
     struct agent_intake *intake = calloc(1, sizeof(*intake));
     assert(intake != NULL);
     intake->agent = agent;
-    intake->in_hand_max = agent_capacity(agent);
+    intake->in_flight_max = agent_capacity(agent);
     intake->queue_max = (uint32_t)config_int(agent->service->config, "agent.queue.max");
-    queue_init(&intake->queue, agent->service->config);
-    intake->letters = letters_new(agent, on_letter, on_schemas, intake);
+    agent_queue_init(&intake->queue, agent->service->config);
+    intake->letters = dead_letters_new(agent, &letters_ops, intake);
     loop_work_init(&intake->flow, on_flow, intake);
     loop_timer_init(&intake->commit_timer, on_commit_timer, intake);
-    loop_timer_init(&intake->locate_timer, intake_on_locate_timer, intake);
+    loop_timer_init(&intake->locate_timer, agent_intake_on_locate_timer, intake);
     loop_timer_init(&intake->disk_timer, on_disk_timer, intake);
     return intake;
 }
 
-void intake_free(struct agent_intake *intake)
+void agent_intake_free(struct agent_intake *intake)
 {
     if (intake == NULL)
         return;
-    intake_close(intake);
-    loop_defer_cancel(intake_loop(intake), &intake->flow);
-    loop_timer_cancel(intake_loop(intake), &intake->commit_timer);
-    loop_timer_cancel(intake_loop(intake), &intake->locate_timer);
-    loop_timer_cancel(intake_loop(intake), &intake->disk_timer);
+    agent_intake_close(intake);
+    loop_defer_cancel(agent_intake_loop(intake), &intake->flow);
+    loop_timer_cancel(agent_intake_loop(intake), &intake->commit_timer);
+    loop_timer_cancel(agent_intake_loop(intake), &intake->locate_timer);
+    loop_timer_cancel(agent_intake_loop(intake), &intake->disk_timer);
     for (size_t i = 0; i < intake->partition_count; i++)
         free(intake->partitions[i]);
     free(intake->partitions);
-    letters_free(intake->letters);
+    dead_letters_free(intake->letters);
     free(intake);
 }
 
@@ -70,17 +73,17 @@ static void on_committed(void *ctx, int32_t number, int64_t offset, const struct
     assert(intake->commits > 0);
     intake->commits--;
     if (error != NULL && error_is(error)) {
-        struct agent_partition *partition = intake_partition(intake, number);
-        log_warning_limited("a commit failed, trying again", LOG_STR("topic", intake->agent->topic),
+        struct agent_partition *partition = agent_intake_partition(intake, number);
+        log_warning_limited("a commit failed: trying again", LOG_STR("topic", intake->agent->topic),
                             LOG_I64("partition", number), LOG_ERR(error));
         partition->committed = -1;
         if (!loop_timer_armed(&intake->commit_timer))
-            loop_timer_after(intake_loop(intake), &intake->commit_timer, INTAKE_LOCATE_MS);
+            loop_timer_after(agent_intake_loop(intake), &intake->commit_timer, INTAKE_RETRY_MS);
     }
     agent_progress(intake->agent);
 }
 
-void intake_commit(struct agent_intake *intake)
+void agent_intake_commit(struct agent_intake *intake)
 {
     if (intake->agent->group == NULL || intake->suspended)
         return;
@@ -100,31 +103,31 @@ static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *u
 {
     (void)loop;
     (void)timer;
-    intake_commit(userdata);
+    agent_intake_commit(userdata);
 }
 
-bool intake_idle(const struct agent_intake *intake)
+bool agent_intake_idle(const struct agent_intake *intake)
 {
-    if (intake->commits > 0 || letters_count(intake->letters) > 0)
+    if (intake->commits > 0 || dead_letters_count(intake->letters) > 0)
         return false;
     if (intake->suspended)
-        return true; /* nobody takes our commits now: others will do some of it again */
+        return true; /* it cannot commit: the next owner repeats those calls */
     for (size_t i = 0; i < intake->partition_count; i++)
         if (may_commit(intake->partitions[i]))
             return false;
     return true;
 }
 
-void intake_settled(struct agent_intake *intake, const struct request_origin *origin)
+void agent_intake_settled(struct agent_intake *intake, const struct request_origin *origin)
 {
-    struct agent_partition *partition = intake_partition(intake, origin->partition);
+    struct agent_partition *partition = agent_intake_partition(intake, origin->partition);
     if (intake->held_back || intake->queue.count > 0)
-        loop_defer(intake_loop(intake), &intake->flow);
+        loop_defer(agent_intake_loop(intake), &intake->flow);
     if (partition->epoch != origin->epoch || partition->state != PARTITION_READING)
         return;
-    offsets_settle(&partition->offsets, origin->place);
+    agent_offsets_settle(&partition->offsets, origin->place);
     if (may_commit(partition) && !loop_timer_armed(&intake->commit_timer))
-        loop_timer_after(intake_loop(intake), &intake->commit_timer, INTAKE_COMMIT_MS);
+        loop_timer_after(agent_intake_loop(intake), &intake->commit_timer, INTAKE_COMMIT_MS);
 }
 
 /* ---- requests ---- */
@@ -140,26 +143,26 @@ static bool request_fits(const struct agent *agent, const struct record *decoded
 {
     const struct step_request *request = &decoded->step_request;
     if (decoded->kind != RECORD_STEP_REQUEST) {
-        error_set(ret_error, ERROR_REJECT, "UnexpectedRecord", "%s is no StepRequest",
+        error_set(ret_error, ERROR_REJECT, "UnexpectedRecord", "%s is not a StepRequest",
                   record_kind_name(decoded->kind));
         return false;
     }
     if (!text_equal(request->agent, text_of(agent->name))) {
         error_set(ret_error, ERROR_REJECT, "WrongAgent",
-                  "the request is for agent %.*s, this is %s's topic", TEXT_ARG(request->agent),
-                  agent->name);
+                  "the request is for agent %.*s; this is the topic of %s",
+                  TEXT_ARG(request->agent), agent->name);
         return false;
     }
     if (text_empty(request->order_id) || text_empty(request->ref.step) ||
         request->ref.attempt == 0 || text_empty(request->do_key) || request->order == NULL) {
         error_set(ret_error, ERROR_REJECT, "BadValue",
-                  "order, step, attempt and key must be there");
+                  "order_id, step, attempt, do_key and order must not be empty");
         return false;
     }
     return true;
 }
 
-/* Decodes a request into a blank attempt, which then owns its bytes. */
+/* Decodes a request into a blank attempt, whose memory then holds its bytes. */
 static bool decode(const struct agent *agent, struct agent_attempt *attempt, struct text value,
                    struct error *ret_error)
 {
@@ -173,7 +176,7 @@ static bool decode(const struct agent *agent, struct agent_attempt *attempt, str
     return true;
 }
 
-/* No room for the answers that calls would bring. */
+/* The disk has no space for the answers that calls would bring. */
 static bool disk_is_low(const struct agent_intake *intake)
 {
     return disk_guard_is_low(intake->agent->service->disk);
@@ -187,56 +190,55 @@ static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *use
 }
 
 /* One more call may begin. */
-static bool has_room(const struct agent_intake *intake)
+static bool has_free_capacity(const struct agent_intake *intake)
 {
     const struct agent *agent = intake->agent;
     return !intake->suspended && !intake->draining && !intake->halted &&
-           attempts_in_hand(agent->attempts) < intake->in_hand_max &&
-           breaker_has_room(agent->breaker) && !disk_is_low(intake);
+           attempts_in_flight(agent->attempts) < intake->in_flight_max &&
+           agent_breaker_allows_call(agent->breaker) && !disk_is_low(intake);
 }
 
-/* Begins what waits, while there is room. */
+/* Begins queued requests while there is free capacity. */
 static void begin_queued(struct agent_intake *intake)
 {
     struct attempts *attempts = intake->agent->attempts;
     struct error error;
-    while (intake->queue.count > 0 && has_room(intake)) {
-        struct queued *queued = queue_pop(&intake->queue);
+    while (intake->queue.count > 0 && has_free_capacity(intake)) {
+        struct queued_request *queued = agent_queue_pop(&intake->queue);
         struct agent_attempt *attempt = attempts_take(attempts);
         struct text value = {queued->bytes, queued->size};
         bool decoded = decode(intake->agent, attempt, value, &error);
-        assert(decoded); /* as when it was read */
-        (void)decoded;
+        assert(decoded); /* it was decoded when it was read */
         (void)attempts_offer(attempts, attempt, &queued->origin);
         free(queued);
     }
 }
 
-/* Begins it, or lets it wait behind what waits already. */
-static void take_in(struct agent_intake *intake, struct agent_attempt *attempt, struct text value,
-                    const struct request_origin *origin)
+/* Begins the request, or queues it. */
+static void begin_or_queue(struct agent_intake *intake, struct agent_attempt *attempt,
+                           struct text value, const struct request_origin *origin)
 {
     struct attempts *attempts = intake->agent->attempts;
-    /* What concerns an attempt in hand begins no call, and more time must not come too late. */
+    /* A request for an attempt in flight begins no call, and more time must not come too late. */
     if (attempts_has(attempts, &attempt->request) ||
-        (intake->queue.count == 0 && has_room(intake))) {
+        (intake->queue.count == 0 && has_free_capacity(intake))) {
         (void)attempts_offer(attempts, attempt, origin);
         return;
     }
-    queue_push(&intake->queue, attempt->request.order->priority, origin, value);
+    agent_queue_push(&intake->queue, attempt->request.order->priority, origin, value);
     attempts_put_back(attempts, attempt);
-    loop_defer(intake_loop(intake), &intake->flow);
+    loop_defer(agent_intake_loop(intake), &intake->flow);
 }
 
 static void wait_for_schema(struct agent_partition *partition, const struct broker_record *record,
                             const struct request_origin *origin)
 {
-    assert(!partition->parked);
-    partition->parked = true;
-    letters_park(partition->intake->letters, record, origin);
+    assert(!partition->waits_for_schema);
+    partition->waits_for_schema = true;
+    dead_letters_await_schema(partition->intake->letters, record, origin);
 }
 
-/* A request in its place. `fresh`: all schemas that there are have been read. */
+/* `fresh`: the schemas have been read to their end since the request was appended. */
 static void handle(struct agent_partition *partition, const struct broker_record *record,
                    uint64_t place, bool fresh)
 {
@@ -246,7 +248,7 @@ static void handle(struct agent_partition *partition, const struct broker_record
     struct agent_attempt *attempt = attempts_take(agent->attempts);
     struct error error = {.class = ERROR_OK};
     if (decode(agent, attempt, record->value, &error)) {
-        take_in(intake, attempt, record->value, &origin);
+        begin_or_queue(intake, attempt, record->value, &origin);
         return;
     }
     attempts_put_back(agent->attempts, attempt);
@@ -254,63 +256,65 @@ static void handle(struct agent_partition *partition, const struct broker_record
         wait_for_schema(partition, record, &origin);
         return;
     }
-    log_warning_limited("a request is not usable: dead letter", LOG_STR("topic", record->topic),
-                        LOG_I64("partition", record->partition), LOG_I64("offset", record->offset),
-                        LOG_TEXT("key", record->key), LOG_ERR(&error));
+    log_warning_limited("a request is not usable: sending it to the dead letters",
+                        LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
+                        LOG_I64("offset", record->offset), LOG_TEXT("key", record->key),
+                        LOG_ERR(&error));
     agent_metrics_dead_letter(agent->metrics);
-    letters_send(intake->letters, record, &origin, &error);
+    dead_letters_send(intake->letters, record, &origin, &error);
 }
 
-void intake_update_flow(struct agent_intake *intake, struct agent_partition *partition, bool full)
+void agent_intake_update_flow(struct agent_intake *intake, struct agent_partition *partition,
+                              bool full)
 {
-    bool pause = full || partition->parked || offsets_full(&partition->offsets);
+    bool pause = full || partition->waits_for_schema || agent_offsets_full(&partition->offsets);
     if (partition->reader != NULL && pause != partition->paused) {
         partition->paused = pause;
-        partition->end = -1; /* what comes after the pause may have waited for long */
+        partition->end = -1; /* records read after the pause may be old */
         broker_reader_pause(partition->reader, pause);
     }
     intake->held_back |= partition->paused;
 }
 
-/* Nothing more is to be read, now that so many requests wait, or need so much memory with those in
- * hand. */
-static bool is_full(const struct agent_intake *intake, uint32_t queued, size_t bytes)
+/* Nothing more is read while `queued_max` requests wait, or use `bytes_max` together with those in
+ * flight. */
+static bool is_full(const struct agent_intake *intake, uint32_t queued_max, size_t bytes_max)
 {
     size_t used = attempts_bytes(intake->agent->attempts) + intake->queue.bytes;
     return intake->suspended || intake->draining || intake->halted ||
-           letters_count(intake->letters) >= LETTERS_MAX || intake->queue.count >= queued ||
-           used >= bytes || disk_is_low(intake);
+           dead_letters_count(intake->letters) >= DEAD_LETTERS_MAX ||
+           intake->queue.count >= queued_max || used >= bytes_max || disk_is_low(intake);
 }
 
-/* Begins what may begin; pauses what must wait and resumes what need not: not before a part of the
- * queue is free, so that it does not happen at every request. */
+/* Begins what may begin; pauses or resumes the partitions. Resumes only when a quarter of the queue
+ * is free, so that it does not happen at every request. */
 static void on_flow(struct loop *loop, struct loop_work *work, void *userdata)
 {
     struct agent_intake *intake = userdata;
-    uint32_t most = intake->queue_max;
+    uint32_t max = intake->queue_max;
     (void)work;
     if (disk_is_low(intake))
         loop_timer_after(loop, &intake->disk_timer, DISK_GUARD_LOOK_MS);
     begin_queued(intake);
-    bool full = is_full(intake, most > 4 ? most / 4 * 3 : most, BYTES_MAX / 4 * 3);
+    bool full = is_full(intake, max > 4 ? max / 4 * 3 : max, BYTES_MAX / 4 * 3);
     intake->held_back = false;
     for (size_t i = 0; i < intake->partition_count; i++)
-        intake_update_flow(intake, intake->partitions[i], full);
+        agent_intake_update_flow(intake, intake->partitions[i], full);
 }
 
 static void hold_back_if_full(struct agent_intake *intake, struct agent_partition *partition)
 {
     if (disk_is_low(intake))
-        loop_defer(intake_loop(intake), &intake->flow);
+        loop_defer(agent_intake_loop(intake), &intake->flow);
     if (is_full(intake, intake->queue_max, BYTES_MAX)) {
         for (size_t i = 0; i < intake->partition_count; i++)
-            intake_update_flow(intake, intake->partitions[i], true);
-    } else if (partition->parked || offsets_full(&partition->offsets)) {
-        intake_update_flow(intake, partition, false);
+            agent_intake_update_flow(intake, intake->partitions[i], true);
+    } else if (partition->waits_for_schema || agent_offsets_full(&partition->offsets)) {
+        agent_intake_update_flow(intake, partition, false);
     }
 }
 
-void intake_on_record(void *ctx, const struct broker_record *record)
+void agent_intake_on_record(void *ctx, const struct broker_record *record)
 {
     struct agent_partition *partition = ctx;
     struct agent_intake *intake = partition->intake;
@@ -318,51 +322,46 @@ void intake_on_record(void *ctx, const struct broker_record *record)
     assert(partition->state == PARTITION_READING && !partition->paused);
     if (!agent_clock_is_right(intake->agent, record->timestamp, fresh))
         return; /* the partition is closed now */
-    handle(partition, record, offsets_add(&partition->offsets, record->offset), false);
+    handle(partition, record, agent_offsets_add(&partition->offsets, record->offset), false);
     hold_back_if_full(intake, partition);
 }
 
-void intake_on_end(void *ctx, int64_t next_offset)
+void agent_intake_on_end(void *ctx, int64_t next_offset)
 {
     struct agent_partition *partition = ctx;
     partition->end = next_offset;
 }
 
-/* A dead letter was delivered. */
-static void on_letter(void *ctx, const struct request_origin *origin)
+static void on_dead_letter(void *ctx, const struct request_origin *origin)
 {
     struct agent_intake *intake = ctx;
-    intake_settled(intake, origin);
+    agent_intake_settled(intake, origin);
     agent_progress(intake->agent);
 }
 
-/* All schemas that there are have been read: what waited for one is handled, or a dead letter. */
-static void on_schemas(void *ctx)
+/* The request is handled again, if its partition is still open. */
+static void on_schemas_read(void *ctx, const struct broker_record *record,
+                            const struct request_origin *origin)
 {
     struct agent_intake *intake = ctx;
-    struct letter *letter;
-    while ((letter = letters_next_parked(intake->letters)) != NULL) {
-        const struct request_origin *origin = letter_origin(letter);
-        struct agent_partition *partition = intake_partition(intake, origin->partition);
-        if (partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
-            !intake->draining && !intake->halted) {
-            assert(partition->parked && !intake->suspended);
-            partition->parked = false;
-            handle(partition, letter_record(letter), origin->place, true);
-        }
-        letter_free(letter);
-        loop_defer(intake_loop(intake), &intake->flow);
+    struct agent_partition *partition = agent_intake_partition(intake, origin->partition);
+    if (partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
+        !intake->draining && !intake->halted) {
+        assert(partition->waits_for_schema && !intake->suspended);
+        partition->waits_for_schema = false;
+        handle(partition, record, origin->place, true);
     }
+    loop_defer(agent_intake_loop(intake), &intake->flow);
 }
 
 /* ---- figures ---- */
 
-uint32_t intake_queued(const struct agent_intake *intake)
+uint32_t agent_intake_queued(const struct agent_intake *intake)
 {
     return intake->queue.count;
 }
 
-uint32_t intake_partitions(const struct agent_intake *intake)
+uint32_t agent_intake_partitions(const struct agent_intake *intake)
 {
     uint32_t count = 0;
     for (size_t i = 0; i < intake->partition_count && !intake->suspended && !intake->halted; i++)

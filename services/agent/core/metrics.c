@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent shows at /metrics. Counts that the attempts keep anyway are copied when they are
- * looked at. */
+/* The metrics of an agent. Counts that the attempts keep anyway are copied when they are rendered.
+ */
+#include "services/agent/core/agent_internal.h"
 #include "services/agent/health/breaker.h"
 
 #include <assert.h>
@@ -9,11 +10,11 @@
 struct agent_metrics {
     struct agent *agent;
     struct metrics_gauge *running;
-    struct metrics_gauge *in_hand;
+    struct metrics_gauge *in_flight;
     struct metrics_gauge *circuit_open;
-    struct metrics_counter *calls[AGENT_CALL_ENDS];
+    struct metrics_counter *calls[AGENT_CALL_OUTCOME_COUNT];
     struct metrics_histogram *call_seconds;
-    struct metrics_counter *requests[OFFER_COUNT];
+    struct metrics_counter *requests[OFFER_OUTCOME_COUNT];
     struct metrics_counter *tries;
     struct metrics_counter *retries;
     struct metrics_counter *reports[2];
@@ -23,12 +24,14 @@ struct agent_metrics {
     struct metrics_counter *dead_letters;
 };
 
-static const char *const call_ends[] = {"succeeded", "failed", "retriable", "accepted"};
-_Static_assert(sizeof(call_ends) / sizeof(call_ends[0]) == AGENT_CALL_ENDS, "all ends");
+static const char *const call_outcomes[] = {"succeeded", "failed", "retriable", "accepted"};
+_Static_assert(sizeof(call_outcomes) / sizeof(call_outcomes[0]) == AGENT_CALL_OUTCOME_COUNT,
+               "every outcome has a name");
 
-static const char *const verdicts[] = {"started",  "waits",      "merged", "extended",
-                                       "repeated", "remembered", "stale",  "expired"};
-_Static_assert(sizeof(verdicts) / sizeof(verdicts[0]) == OFFER_COUNT, "all verdicts");
+static const char *const offer_outcomes[] = {"started",  "waits",      "merged", "extended",
+                                             "repeated", "remembered", "stale",  "expired"};
+_Static_assert(sizeof(offer_outcomes) / sizeof(offer_outcomes[0]) == OFFER_OUTCOME_COUNT,
+               "every outcome has a name");
 
 static void refresh(void *ctx)
 {
@@ -36,10 +39,10 @@ static void refresh(void *ctx)
     const struct attempts *attempts = metrics->agent->attempts;
     const struct attempts_counts *counts = attempts_counts(attempts);
     metrics_set(metrics->running, attempts_running(attempts));
-    metrics_set(metrics->in_hand, attempts_in_hand(attempts));
+    metrics_set(metrics->in_flight, attempts_in_flight(attempts));
     metrics_set(metrics->circuit_open,
-                breaker_state(metrics->agent->breaker) == AGENT_CIRCUIT_OPEN);
-    for (int i = 0; i < OFFER_COUNT; i++)
+                agent_breaker_state(metrics->agent->breaker) == AGENT_CIRCUIT_OPEN);
+    for (int i = 0; i < OFFER_OUTCOME_COUNT; i++)
         metrics->requests[i]->value = counts->offers[i];
     metrics->tries->value = counts->tries;
     metrics->retries->value = counts->retries;
@@ -52,34 +55,33 @@ static void refresh(void *ctx)
 static void add_requests(struct agent_metrics *metrics, struct metrics *all)
 {
     const char *name = metrics->agent->name;
-    metrics->running = metrics_gauge(all, "reeve_agent_calls",
-                                     "Calls to the remote service that "
-                                     "run now.",
-                                     METRICS_LABEL("agent", name));
-    metrics->in_hand = metrics_gauge(all, "reeve_agent_requests",
-                                     "Requests in hand: waiting, running, between tries or being "
-                                     "reported.",
-                                     METRICS_LABEL("agent", name));
+    metrics->running =
+        metrics_gauge(all, "reeve_agent_calls", "Calls to the remote service that are running.",
+                      METRICS_LABEL("agent", name));
+    metrics->in_flight = metrics_gauge(all, "reeve_agent_requests",
+                                       "Requests in flight: waiting, running, between tries or "
+                                       "being reported.",
+                                       METRICS_LABEL("agent", name));
     metrics->circuit_open = metrics_gauge(all, "reeve_agent_circuit_open",
-                                          "1 while the circuit is open: the remote service is ill "
-                                          "and nothing is asked of it.",
+                                          "1 while the circuit is open: the remote service is "
+                                          "unhealthy and is not called.",
                                           METRICS_LABEL("agent", name));
-    for (int i = 0; i < OFFER_COUNT; i++)
+    for (int i = 0; i < OFFER_OUTCOME_COUNT; i++)
         metrics->requests[i] = metrics_counter(
-            all, "reeve_agent_requests_total", "Requests read, by what became of them.",
-            METRICS_LABELS("agent", name, "verdict", verdicts[i]));
+            all, "reeve_agent_requests_total", "Requests read, by outcome of the offer.",
+            METRICS_LABELS("agent", name, "outcome", offer_outcomes[i]));
     metrics->dead_letters = metrics_counter(all, "reeve_agent_dead_letters_total",
-                                            "Records that were no request of this agent.",
+                                            "Records that were not a request of this agent.",
                                             METRICS_LABEL("agent", name));
 }
 
 static void add_calls(struct agent_metrics *metrics, struct metrics *all)
 {
     const char *name = metrics->agent->name;
-    for (int i = 0; i < AGENT_CALL_ENDS; i++)
-        metrics->calls[i] = metrics_counter(all, "reeve_agent_calls_total",
-                                            "Calls to the remote service, by how they ended.",
-                                            METRICS_LABELS("agent", name, "end", call_ends[i]));
+    for (int i = 0; i < AGENT_CALL_OUTCOME_COUNT; i++)
+        metrics->calls[i] = metrics_counter(
+            all, "reeve_agent_calls_total", "Calls to the remote service, by outcome.",
+            METRICS_LABELS("agent", name, "outcome", call_outcomes[i]));
     metrics->call_seconds =
         metrics_histogram(all, "reeve_agent_call_seconds", "Time of a call to the remote service.",
                           METRICS_LABEL("agent", name));
@@ -100,7 +102,7 @@ static void add_reports(struct agent_metrics *metrics, struct metrics *all)
                                           METRICS_LABELS("agent", name, "outcome", "succeeded"));
     metrics->reports_repeated = metrics_counter(all, "reeve_agent_reports_repeated_total",
                                                 "Reports sent again because the broker did not "
-                                                "take them.",
+                                                "acknowledge them.",
                                                 METRICS_LABEL("agent", name));
     metrics->silent = metrics_counter(all, "reeve_agent_silent_total",
                                       "Attempts that ended without a report: past their deadline, "
@@ -126,12 +128,12 @@ struct agent_metrics *agent_metrics_new(struct agent *agent)
 
 void agent_metrics_free(struct agent_metrics *metrics)
 {
-    free(metrics); /* nobody renders any more */
+    free(metrics); /* the service renders no more */
 }
 
-void agent_metrics_call(struct agent_metrics *metrics, enum agent_call_end end, int64_t us)
+void agent_metrics_call(struct agent_metrics *metrics, enum agent_call_outcome outcome, int64_t us)
 {
-    metrics_add(metrics->calls[end], 1);
+    metrics_add(metrics->calls[outcome], 1);
     metrics_observe_us(metrics->call_seconds, us);
 }
 

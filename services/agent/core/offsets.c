@@ -7,31 +7,31 @@
 
 enum { CAPACITY_MIN = 64 };
 
-void offsets_init(struct offsets *offsets)
+void agent_offsets_init(struct agent_offsets *offsets)
 {
-    *offsets = (struct offsets){.position = -1};
+    *offsets = (struct agent_offsets){.position = -1};
 }
 
-void offsets_deinit(struct offsets *offsets)
+void agent_offsets_deinit(struct agent_offsets *offsets)
 {
     free(offsets->slots);
-    offsets_init(offsets);
+    agent_offsets_init(offsets);
 }
 
-bool offsets_full(const struct offsets *offsets)
+bool agent_offsets_full(const struct agent_offsets *offsets)
 {
     return offsets->end - offsets->first >= OFFSETS_SPAN_MAX;
 }
 
-static struct offsets_slot *slot_at(const struct offsets *offsets, uint64_t place)
+static struct agent_offsets_slot *slot_at(const struct agent_offsets *offsets, uint64_t place)
 {
     return &offsets->slots[place & (offsets->capacity - 1)];
 }
 
-static void grow(struct offsets *offsets)
+static void grow(struct agent_offsets *offsets)
 {
     size_t capacity = offsets->capacity > 0 ? 2 * offsets->capacity : CAPACITY_MIN;
-    struct offsets_slot *slots = malloc(capacity * sizeof(*slots));
+    struct agent_offsets_slot *slots = malloc(capacity * sizeof(*slots));
     assert(slots != NULL);
     for (uint64_t place = offsets->first; place < offsets->end; place++)
         slots[place & (capacity - 1)] = *slot_at(offsets, place);
@@ -40,28 +40,29 @@ static void grow(struct offsets *offsets)
     offsets->capacity = capacity;
 }
 
-uint64_t offsets_add(struct offsets *offsets, int64_t offset)
+uint64_t agent_offsets_add(struct agent_offsets *offsets, int64_t offset)
 {
-    assert(!offsets_full(offsets));
+    assert(!agent_offsets_full(offsets));
     assert(offset >= 0 && offset >= offsets->position);
     if (offsets->end - offsets->first == offsets->capacity)
         grow(offsets);
     if (offsets->first == offsets->end)
         offsets->position = offset;
-    *slot_at(offsets, offsets->end) = (struct offsets_slot){.offset = offset};
+    *slot_at(offsets, offsets->end) = (struct agent_offsets_slot){.offset = offset};
     return offsets->end++;
 }
 
-void offsets_settle(struct offsets *offsets, uint64_t place)
+void agent_offsets_settle(struct agent_offsets *offsets, uint64_t place)
 {
     assert(place >= offsets->first && place < offsets->end);
-    struct offsets_slot *slot = slot_at(offsets, place);
+    struct agent_offsets_slot *slot = slot_at(offsets, place);
     assert(!slot->settled);
     slot->settled = true;
     while (offsets->first < offsets->end && slot_at(offsets, offsets->first)->settled) {
         offsets->position = slot_at(offsets, offsets->first)->offset + 1;
         offsets->first++;
     }
+    assert(offsets->first <= offsets->end);
     if (offsets->first < offsets->end)
         offsets->position = slot_at(offsets, offsets->first)->offset;
 }

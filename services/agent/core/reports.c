@@ -1,49 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports on their way to the scheduler: appended to <p>.commands at the order's partition, and
- * again until one of them is acknowledged. Repeats do no harm: the scheduler ignores the second.
+/* Reports to the scheduler: appended to <p>.commands at the order's partition, and again until one
+ * of them is acknowledged. Repeats do no harm: the scheduler ignores the second.
  *
- * Before that they are remembered, all of a turn of the loop with one write: what was reported is
- * what a request that comes again is answered with. */
+ * Before that they go into the answer cache, all of a turn of the loop with one write: a request
+ * that comes again gets the answer that was reported. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/agent/answers/answer_cache.h"
-#include "services/agent/core/core.h"
+#include "services/agent/core/agent_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { AGAIN_MS_MIN = 20, AGAIN_MS_MAX = 1000, REMEMBER_TRIES = 3 };
+enum { RETRY_MS_MIN = 20, RETRY_MS_MAX = 1000, REMEMBER_TRIES = 3 };
 
 struct agent_reports {
     struct agent *agent;
-    /* Those of this turn, the oldest first. */
+    /* Of this turn of the loop, the oldest first. */
     struct agent_attempt *fresh;
     struct agent_attempt **fresh_last;
     struct loop_work remember;
-    /* Those that the broker did not take, the oldest first. */
-    struct agent_attempt *first;
-    struct agent_attempt **last;
-    int64_t again_ms;
+    /* To be sent again, the oldest first. */
+    struct agent_attempt *unsent;
+    struct agent_attempt **unsent_last;
+    int64_t retry_ms;
     struct loop_timer timer;
 };
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_remember(struct loop *loop, struct loop_work *work, void *userdata);
 
-struct agent_reports *reports_new(struct agent *agent)
+struct agent_reports *agent_reports_new(struct agent *agent)
 {
     struct agent_reports *reports = calloc(1, sizeof(*reports));
     assert(reports != NULL);
     reports->agent = agent;
-    reports->last = &reports->first;
+    reports->unsent_last = &reports->unsent;
     reports->fresh_last = &reports->fresh;
-    reports->again_ms = AGAIN_MS_MIN;
+    reports->retry_ms = RETRY_MS_MIN;
     loop_work_init(&reports->remember, on_remember, reports);
     loop_timer_init(&reports->timer, on_timer, reports);
     return reports;
 }
 
-void reports_free(struct agent_reports *reports)
+void agent_reports_free(struct agent_reports *reports)
 {
     if (reports == NULL)
         return;
@@ -52,35 +52,35 @@ void reports_free(struct agent_reports *reports)
     free(reports);
 }
 
-static void queue(struct agent_reports *reports, struct agent_attempt *attempt)
+static void send_later(struct agent_reports *reports, struct agent_attempt *attempt)
 {
     attempt->next_unsent = NULL;
-    *reports->last = attempt;
-    reports->last = &attempt->next_unsent;
+    *reports->unsent_last = attempt;
+    reports->unsent_last = &attempt->next_unsent;
     if (loop_timer_armed(&reports->timer))
         return;
-    loop_timer_after(reports->agent->service->loop, &reports->timer, reports->again_ms);
-    reports->again_ms *= 2;
-    if (reports->again_ms > AGAIN_MS_MAX)
-        reports->again_ms = AGAIN_MS_MAX;
+    loop_timer_after(reports->agent->service->loop, &reports->timer, reports->retry_ms);
+    reports->retry_ms *= 2;
+    if (reports->retry_ms > RETRY_MS_MAX)
+        reports->retry_ms = RETRY_MS_MAX;
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct agent_reports *reports = ctx;
     struct agent_attempt *attempt =
-        (struct agent_attempt *)(uintptr_t)token; /* it waits for this */
+        (struct agent_attempt *)(uintptr_t)token; /* in REPORTING until now */
     (void)offset;
     if (error != NULL && error_is(error)) {
-        log_warning_limited("a report was not delivered, sending it again",
+        log_warning_limited("a report was not delivered: sending it again",
                             LOG_TEXT("order", attempt->request.order_id),
                             LOG_TEXT("step", attempt->request.ref.step), LOG_ERR(error));
         agent_metrics_report_repeated(reports->agent->metrics);
-        queue(reports, attempt);
+        send_later(reports, attempt);
         return;
     }
     FAILPOINT("agent.reported");
-    reports->again_ms = AGAIN_MS_MIN;
+    reports->retry_ms = RETRY_MS_MIN;
     attempts_reported(reports->agent->attempts, attempt);
     agent_progress(reports->agent);
 }
@@ -108,12 +108,12 @@ static struct command report_of(const struct agent *agent, const struct agent_at
     return cmd;
 }
 
-enum error_class reports_extend(struct agent *agent, const struct extend_step *wish,
-                                broker_appended done, void *ctx, struct error *ret_error)
+enum error_class agent_reports_extend(struct agent *agent, const struct extend_step *extension,
+                                      broker_appended done, void *ctx, struct error *ret_error)
 {
     struct cluster *cluster = agent->cluster;
-    struct command cmd = {.kind = COMMAND_EXTEND_STEP, .order_id = wish->order_id};
-    cmd.extend_step = *wish;
+    struct command cmd = {.kind = COMMAND_EXTEND_STEP, .order_id = extension->order_id};
+    cmd.extend_step = *extension;
     cmd.extend_step.agent = text_of(agent->name);
     cmd.extend_step.instance = text_of(agent->service->instance_id);
     return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
@@ -132,8 +132,9 @@ static bool append(struct agent_reports *reports, struct agent_attempt *attempt)
                           (uint64_t)(uintptr_t)attempt, &error) == ERROR_OK;
 }
 
-void reports_send(struct agent_reports *reports, struct agent_attempt *attempt)
+void agent_reports_send(struct agent_reports *reports, struct agent_attempt *attempt)
 {
+    assert(attempt->state == ATTEMPT_REPORTING);
     attempt->next_unsent = NULL;
     *reports->fresh_last = attempt;
     reports->fresh_last = &attempt->next_unsent;
@@ -142,20 +143,20 @@ void reports_send(struct agent_reports *reports, struct agent_attempt *attempt)
 
 static bool remember_all(struct agent_reports *reports)
 {
-    struct agent_memory *memory = reports->agent->memory;
-    enum memory_write result = MEMORY_AGAIN;
-    for (int tries = 0; tries < REMEMBER_TRIES && result == MEMORY_AGAIN; tries++) {
+    struct answer_cache *cache = reports->agent->answers;
+    enum answer_cache_result result = ANSWER_CACHE_RENEWED;
+    for (int tries = 0; tries < REMEMBER_TRIES && result == ANSWER_CACHE_RENEWED; tries++) {
         bool some = false;
         for (const struct agent_attempt *attempt = reports->fresh; attempt != NULL;
              attempt = attempt->next_unsent) {
             if (attempt->noted)
                 continue;
-            agent_memory_note(memory, attempt);
+            answer_cache_note(cache, attempt);
             some = true;
         }
-        result = some ? agent_memory_write(memory) : MEMORY_WRITTEN;
+        result = some ? answer_cache_write(cache) : ANSWER_CACHE_WRITTEN;
     }
-    return result != MEMORY_FAILED;
+    return result != ANSWER_CACHE_FAILED;
 }
 
 static void on_remember(struct loop *loop, struct loop_work *work, void *userdata)
@@ -164,7 +165,7 @@ static void on_remember(struct loop *loop, struct loop_work *work, void *userdat
     (void)loop;
     (void)work;
     if (!remember_all(reports))
-        return; /* the service is failing: whoever comes next makes these calls again */
+        return; /* the service is failing: the next process repeats these calls */
     FAILPOINT("agent.remembered");
     struct agent_attempt *attempt = reports->fresh;
     reports->fresh = NULL;
@@ -174,8 +175,8 @@ static void on_remember(struct loop *loop, struct loop_work *work, void *userdat
         if (attempt->accepted) {
             attempts_reported(reports->agent->attempts, attempt);
             agent_progress(reports->agent);
-        } else if (reports->first != NULL || !append(reports, attempt)) {
-            queue(reports, attempt);
+        } else if (reports->unsent != NULL || !append(reports, attempt)) {
+            send_later(reports, attempt);
         }
         attempt = next;
     }
@@ -185,13 +186,13 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 {
     struct agent_reports *reports = userdata;
     struct agent_attempt *attempt;
-    while ((attempt = reports->first) != NULL) {
-        struct agent_attempt *next = attempt->next_unsent; /* the answer never comes from inside */
+    while ((attempt = reports->unsent) != NULL) {
+        struct agent_attempt *next = attempt->next_unsent; /* on_appended never comes from inside */
         if (!append(reports, attempt)) {
-            loop_timer_after(loop, timer, reports->again_ms);
+            loop_timer_after(loop, timer, reports->retry_ms);
             return;
         }
-        reports->first = next;
+        reports->unsent = next;
     }
-    reports->last = &reports->first;
+    reports->unsent_last = &reports->unsent;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See queue.h. */
+/* See request_queue.h. */
 #include "services/agent/core/request_queue.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-void queue_init(struct agent_queue *queue, const struct config *config)
+void agent_queue_init(struct agent_queue *queue, const struct config *config)
 {
     *queue = (struct agent_queue){.count = 0};
     shares_init_configured(&queue->shares, config);
@@ -13,11 +13,12 @@ void queue_init(struct agent_queue *queue, const struct config *config)
         queue->lists[priority].end = &queue->lists[priority].first;
 }
 
-void queue_push(struct agent_queue *queue, enum priority priority,
-                const struct request_origin *origin, struct text value)
+void agent_queue_push(struct agent_queue *queue, enum priority priority,
+                      const struct request_origin *origin, struct text value)
 {
-    struct queued *queued = malloc(sizeof(*queued) + value.size);
-    assert(queued != NULL && (unsigned)priority < PRIORITY_COUNT && value.size > 0);
+    struct queued_request *queued = malloc(sizeof(*queued) + value.size);
+    assert(queued != NULL);
+    assert((unsigned)priority < PRIORITY_COUNT && value.size > 0);
     queued->next = NULL;
     queued->origin = *origin;
     queued->size = value.size;
@@ -28,7 +29,7 @@ void queue_push(struct agent_queue *queue, enum priority priority,
     queue->bytes += sizeof(*queued) + value.size;
 }
 
-static void forget(struct agent_queue *queue, const struct queued *queued)
+static void forget(struct agent_queue *queue, const struct queued_request *queued)
 {
     size_t bytes = sizeof(*queued) + queued->size;
     assert(queue->count > 0 && queue->bytes >= bytes);
@@ -36,7 +37,7 @@ static void forget(struct agent_queue *queue, const struct queued *queued)
     queue->bytes -= bytes;
 }
 
-struct queued *queue_pop(struct agent_queue *queue)
+struct queued_request *agent_queue_pop(struct agent_queue *queue)
 {
     bool waiting[PRIORITY_COUNT];
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
@@ -44,8 +45,9 @@ struct queued *queue_pop(struct agent_queue *queue)
     int next = shares_pick(&queue->shares, waiting);
     if (next < 0)
         return NULL;
-    struct queued_list *list = &queue->lists[next];
-    struct queued *queued = list->first;
+    struct queued_requests *list = &queue->lists[next];
+    struct queued_request *queued = list->first;
+    assert(queued != NULL);
     list->first = queued->next;
     if (list->first == NULL)
         list->end = &list->first;
@@ -54,13 +56,13 @@ struct queued *queue_pop(struct agent_queue *queue)
     return queued;
 }
 
-void queue_purge(struct agent_queue *queue,
-                 bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
+void agent_queue_purge(struct agent_queue *queue,
+                       bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        struct queued **link = &queue->lists[priority].first;
+        struct queued_request **link = &queue->lists[priority].first;
         while (*link != NULL) {
-            struct queued *queued = *link;
+            struct queued_request *queued = *link;
             if (keep(ctx, &queued->origin)) {
                 link = &queued->next;
                 continue;
@@ -80,8 +82,8 @@ static bool keep_none(void *ctx, const struct request_origin *origin)
     return false;
 }
 
-void queue_clear(struct agent_queue *queue)
+void agent_queue_clear(struct agent_queue *queue)
 {
-    queue_purge(queue, keep_none, NULL);
+    agent_queue_purge(queue, keep_none, NULL);
     assert(queue->count == 0 && queue->bytes == 0);
 }

@@ -44,9 +44,9 @@ struct text agent_output_truncated(size_t bytes, struct arena *arena)
     return arena_text(arena, (struct text){text, (uint32_t)size});
 }
 
-/* Valid JSON without the blanks between its tokens: numbers and their digits stay as they came,
- * which parsing and writing them again would not promise. */
-static struct text without_blanks(struct text json, struct arena *arena)
+/* Valid JSON without the whitespace between its tokens. Numbers keep their digits, which a parser
+ * and a writer would not guarantee. */
+static struct text compact(struct text json, struct arena *arena)
 {
     char *copy = arena_bytes(arena, json.size);
     uint32_t size = 0;
@@ -72,7 +72,7 @@ struct text agent_output(struct text json, struct arena *arena)
     json_decref(value);
     if (empty)
         return TEXT("");
-    struct text output = without_blanks(json, arena);
+    struct text output = compact(json, arena);
     return output.size <= STEP_OUTPUT_BYTES_MAX ? output
                                                 : agent_output_truncated(output.size, arena);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of remote services made fit for reports: names, messages, outputs. Whatever comes in, what
- * goes out is valid UTF-8 within the engine's limits. Pure. */
+/* Texts of remote services, sanitized for reports: names, messages, outputs. The results are valid
+ * UTF-8 within the engine's limits, whatever the input. Pure. */
 #ifndef SERVICES_AGENT_CORE_SANITIZE_H
 #define SERVICES_AGENT_CORE_SANITIZE_H
 
@@ -10,19 +10,19 @@
  * (States. ...): a remote service must not pretend to be a timeout. */
 bool agent_error_name_valid(struct text name);
 
-/* At most MESSAGE_BYTES_MAX bytes, cut between characters; control characters become blanks, bytes
- * that are no UTF-8 become '?'. New in the arena, or the text itself where it is fine already. */
+/* At most MESSAGE_BYTES_MAX bytes, cut between characters; control characters become spaces,
+ * invalid UTF-8 becomes '?'. New in the arena, or the text itself if it is valid. */
 struct text agent_message(struct text message, struct arena *arena);
 
 /* The JSON text `json` as a step's output: compact, at most STEP_OUTPUT_BYTES_MAX bytes. Longer
- * ones become {"truncated":true,"bytes":N}; what is no JSON, and null, becomes empty. New in the
- * arena. */
+ * ones become {"truncated":true,"bytes":N}; null and invalid JSON become empty. New in the arena.
+ */
 struct text agent_output(struct text json, struct arena *arena);
-/* The same for a body that was longer than we kept. */
+/* The same for a body that was longer than what was kept of it. */
 struct text agent_output_truncated(size_t bytes, struct arena *arena);
 
-/* A key that may stand in an HTTP header: all but visible ASCII, and '%', becomes %XX. New in the
- * arena. Different keys stay different. */
+/* A key as the value of an HTTP header: everything but visible ASCII, and '%', becomes %XX. New in
+ * the arena. Different keys stay different. */
 struct text agent_header_text(struct text text, struct arena *arena);
 
 #endif

@@ -17,12 +17,14 @@ void circuit_init(struct circuit *circuit, const struct circuit_options *options
 
 static void enter(struct circuit *circuit, enum agent_circuit state, int64_t now_ms)
 {
+    assert(circuit->state != AGENT_CIRCUIT_NONE);
+    assert(state != AGENT_CIRCUIT_OPEN || circuit->openings > 0);
     circuit->state = state;
     circuit->since_ms = now_ms;
-    circuit->fine = 0;
+    circuit->successes = 0;
 }
 
-static void open_it(struct circuit *circuit, int64_t now_ms)
+static void open_circuit(struct circuit *circuit, int64_t now_ms)
 {
     circuit->openings++;
     enter(circuit, AGENT_CIRCUIT_OPEN, now_ms);
@@ -42,9 +44,10 @@ static void count(struct circuit *circuit, int64_t now_ms, bool failed)
         *bucket = (struct circuit_bucket){.number = number};
     bucket->calls++;
     bucket->failed += failed;
+    assert(bucket->failed <= bucket->calls);
 }
 
-static bool is_ill(const struct circuit *circuit, int64_t now_ms)
+static bool is_unhealthy(const struct circuit *circuit, int64_t now_ms)
 {
     int64_t oldest = span_of(circuit, now_ms) - CIRCUIT_BUCKETS;
     uint64_t calls = 0;
@@ -60,7 +63,7 @@ static bool is_ill(const struct circuit *circuit, int64_t now_ms)
            failed * 100 >= calls * circuit->options.errors_percent;
 }
 
-static void close_it(struct circuit *circuit, int64_t now_ms)
+static void close_circuit(struct circuit *circuit, int64_t now_ms)
 {
     circuit->openings = 0;
     for (int i = 0; i < CIRCUIT_BUCKETS; i++)
@@ -71,12 +74,12 @@ static void close_it(struct circuit *circuit, int64_t now_ms)
 static bool ended_half_open(struct circuit *circuit, int64_t now_ms, bool failed)
 {
     if (failed) {
-        open_it(circuit, now_ms);
+        open_circuit(circuit, now_ms);
         return true;
     }
-    if (++circuit->fine < circuit->options.successes)
+    if (++circuit->successes < circuit->options.successes)
         return false;
-    close_it(circuit, now_ms);
+    close_circuit(circuit, now_ms);
     return true;
 }
 
@@ -87,9 +90,9 @@ bool circuit_ended(struct circuit *circuit, int64_t began_ms, int64_t now_ms, bo
     switch (circuit->state) {
     case AGENT_CIRCUIT_CLOSED:
         count(circuit, now_ms, failed);
-        if (!failed || !is_ill(circuit, now_ms))
+        if (!failed || !is_unhealthy(circuit, now_ms))
             return false;
-        open_it(circuit, now_ms);
+        open_circuit(circuit, now_ms);
         return true;
     case AGENT_CIRCUIT_HALF_OPEN:
         return ended_half_open(circuit, now_ms, failed);
@@ -119,12 +122,12 @@ void circuit_half_open(struct circuit *circuit, int64_t now_ms)
 void circuit_open_again(struct circuit *circuit, int64_t now_ms)
 {
     assert(circuit->state == AGENT_CIRCUIT_OPEN);
-    open_it(circuit, now_ms);
+    open_circuit(circuit, now_ms);
 }
 
 uint32_t circuit_limit(const struct circuit *circuit)
 {
     if (circuit->state == AGENT_CIRCUIT_OPEN)
         return 0;
-    return circuit->state == AGENT_CIRCUIT_HALF_OPEN ? 1 + circuit->fine : UINT32_MAX;
+    return circuit->state == AGENT_CIRCUIT_HALF_OPEN ? 1 + circuit->successes : UINT32_MAX;
 }

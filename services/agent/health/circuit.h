@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A circuit breaker: whether a remote service is well, judged by how the latest calls ended.
+/* A circuit breaker: whether a remote service is healthy, by the outcomes of its latest calls.
  *
  *     CLOSED --too many of the window's calls failed--> OPEN --its time is over--> HALF_OPEN
  *        ^                                               ^                          |    |
  *        |                                               +---------a call failed----+    |
- *        +-----------------------------enough calls in a row were fine-------------------+
+ *        +---------------------------enough calls in a row succeeded---------------------+
  *
- * "Failed" means that the service is ill; an answer that refuses is a fine answer. Each opening in
- * a row lasts twice as long, up to a bound. Calls that began before the circuit was last half-open
- * say nothing about it any more. Pure: breaker.c acts on it. Times are monotonic
- * milliseconds. */
+ * "Failed" means that the service is unhealthy; an answer that refuses is a success. Each opening
+ * in a row lasts twice as long, up to a bound. Calls that began before the circuit was last
+ * half-open do not count any more. Pure: breaker.c acts on it. Times are monotonic milliseconds. */
 #ifndef SERVICES_AGENT_HEALTH_CIRCUIT_H
 #define SERVICES_AGENT_HEALTH_CIRCUIT_H
 
@@ -36,23 +35,23 @@ struct circuit {
     struct circuit_options options;
     enum agent_circuit state; /* AGENT_CIRCUIT_NONE: there is none, nothing ever happens */
     int64_t since_ms;         /* of the state */
-    int64_t counts_from_ms;   /* calls that began earlier are not looked at */
+    int64_t counts_from_ms;   /* calls that began earlier do not count */
     uint32_t openings;        /* in a row */
-    uint32_t fine;            /* calls in a row, half-open */
+    uint32_t successes;       /* in a row, while half-open */
     struct circuit_bucket buckets[CIRCUIT_BUCKETS];
 };
 
 void circuit_init(struct circuit *circuit, const struct circuit_options *options, int64_t now_ms);
-/* A call ended. True: the state is another one now. */
+/* A call ended. True: the state has changed. */
 bool circuit_ended(struct circuit *circuit, int64_t began_ms, int64_t now_ms, bool failed);
-/* How long the present opening lasts. */
+/* How long the current opening lasts. */
 int64_t circuit_open_ms(const struct circuit *circuit);
 /* OPEN -> HALF_OPEN */
 void circuit_half_open(struct circuit *circuit, int64_t now_ms);
-/* OPEN -> OPEN, for longer: the service was asked and is still ill. */
+/* OPEN -> OPEN, for longer: the probe failed. */
 void circuit_open_again(struct circuit *circuit, int64_t now_ms);
-/* Calls at the same time: UINT32_MAX closed, 0 open; half-open one, and one more for each that was
- * fine. */
+/* The most calls at the same time: UINT32_MAX closed, 0 open; half-open one, and one more for each
+ * success. */
 uint32_t circuit_limit(const struct circuit *circuit);
 
 #endif

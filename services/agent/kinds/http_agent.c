@@ -98,9 +98,9 @@ static void on_result(const struct http_result *result, void *userdata)
 {
     struct agent_call *call = userdata;
     struct http_agent *agent = call->userdata;
-    struct http_verdict verdict;
+    struct http_message_outcome verdict;
     heap_arena_reset(&agent->scratch);
-    http_message_verdict(result, &agent->scratch.arena, &verdict);
+    http_message_outcome(result, &agent->scratch.arena, &verdict);
     if (verdict.accepted && agent->offers_callbacks)
         agent_call_accept(call);
     else if (verdict.succeeded)

@@ -159,7 +159,7 @@ static bool asks_again(int status)
 }
 
 static void read_status(const struct http_result *result, struct arena *arena,
-                        struct http_verdict *verdict)
+                        struct http_message_outcome *verdict)
 {
     struct agent_failure *failure = &verdict->failure;
     struct text name = numbered(result->status, arena);
@@ -179,10 +179,10 @@ static void read_status(const struct http_result *result, struct arena *arena,
     failure->retry_after_ms = result->retry_after_ms > 0 ? result->retry_after_ms : 0;
 }
 
-void http_message_verdict(const struct http_result *result, struct arena *arena,
-                          struct http_verdict *ret_verdict)
+void http_message_outcome(const struct http_result *result, struct arena *arena,
+                          struct http_message_outcome *ret_verdict)
 {
-    struct http_verdict verdict = {.failure = {.effect = EFFECT_NONE}};
+    struct http_message_outcome verdict = {.failure = {.effect = EFFECT_NONE}};
     switch (result->outcome) {
     case HTTP_ANSWERED:
         if (result->status >= 200 && result->status < 300) {

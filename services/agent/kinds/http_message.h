@@ -23,7 +23,7 @@ enum { TRACEPARENT_BYTES = 55 };
 bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
                               char ret_text[TRACEPARENT_BYTES + 1]);
 
-struct http_verdict {
+struct http_message_outcome {
     bool succeeded;
     bool accepted;                /* a success with 202 */
     struct text output;           /* of a success; as it came */
@@ -41,8 +41,8 @@ struct http_verdict {
  *     not connected                    asked again; effect none
  *     timed out, reset, broken off     asked again; effect unknown
  * Texts are borrowed from the result or new in the arena. */
-void http_message_verdict(const struct http_result *result, struct arena *arena,
-                          struct http_verdict *ret_verdict);
+void http_message_outcome(const struct http_result *result, struct arena *arena,
+                          struct http_message_outcome *ret_verdict);
 
 /* {"error": CODE, "message": TEXT}, as far as the body has it; else name and message stay as they
  * are. New in the arena. */

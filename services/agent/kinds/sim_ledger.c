@@ -19,23 +19,23 @@ enum { KEYS_MIN = 1024, READ_BYTES = 64 * 1024 };
 
 enum key_state { KEY_UNKNOWN, KEY_APPLIED, KEY_UNDONE };
 
-struct key {
+struct ledger_key {
     XXH128_hash_t hash;
     enum key_state state; /* KEY_UNKNOWN = a free place */
 };
 
 struct sim_ledger {
     int fd;
-    int64_t position;    /* all before it was read or written by us; the start of a line */
-    struct buffer bytes; /* read, or to be written */
-    struct key *keys;    /* open addressing, a power of two */
+    int64_t position;        /* all before it was read or written by us; the start of a line */
+    struct buffer bytes;     /* read, or to be written */
+    struct ledger_key *keys; /* open addressing, a power of two */
     size_t key_capacity;
     size_t key_count;
 };
 
 /* ---- keys ---- */
 
-static struct key *find_key(const struct sim_ledger *ledger, struct text key)
+static struct ledger_key *find_key(const struct sim_ledger *ledger, struct text key)
 {
     XXH128_hash_t hash = XXH3_128bits(key.data, key.size);
     size_t at = hash.low64 & (ledger->key_capacity - 1);
@@ -47,12 +47,12 @@ static struct key *find_key(const struct sim_ledger *ledger, struct text key)
 
 static void make_room(struct sim_ledger *ledger)
 {
-    struct key *old = ledger->keys;
+    struct ledger_key *old = ledger->keys;
     size_t old_capacity = ledger->key_capacity;
     if (ledger->key_count * 2 < old_capacity)
         return;
     ledger->key_capacity = old_capacity > 0 ? 2 * old_capacity : KEYS_MIN;
-    ledger->keys = calloc(ledger->key_capacity, sizeof(struct key));
+    ledger->keys = calloc(ledger->key_capacity, sizeof(struct ledger_key));
     assert(ledger->keys != NULL);
     for (size_t i = 0; i < old_capacity; i++) {
         size_t at = old[i].hash.low64 & (ledger->key_capacity - 1);
@@ -73,7 +73,7 @@ static enum key_state state_of(const struct sim_ledger *ledger, struct text key)
 static void set_state(struct sim_ledger *ledger, struct text key, enum key_state state)
 {
     make_room(ledger);
-    struct key *place = find_key(ledger, key);
+    struct ledger_key *place = find_key(ledger, key);
     ledger->key_count += place->state == KEY_UNKNOWN;
     place->state = state;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random histories of several agents on the broker in memory, from a seed: requests, answers, ill
- * services, lost appends, rebalances, lost sessions, kills, restarts. Whatever happens, each
- * request is reported in the end, no commit runs ahead of its report, and no call starts past its
- * deadline (the kit asserts that). REEVE_SEED repeats a run. */
+/* Random histories of several agents on the broker in memory, from a seed: requests, answers,
+ * unhealthy services, lost appends, rebalances, lost sessions, kills, restarts. Whatever happens,
+ * each request is reported in the end, no commit runs ahead of its report, and no call starts past
+ * its deadline (the kit asserts that). REEVE_SEED repeats a run. */
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
@@ -39,7 +39,7 @@ static void end_call(struct history *history, struct instance *instance)
     if (instance->call_count == 0)
         return;
     if (draw(history, 4) == 0)
-        world_fail_ill(instance, draw(history, 2) == 0 ? EFFECT_NONE : EFFECT_UNKNOWN);
+        world_fail_unhealthy(instance, draw(history, 2) == 0 ? EFFECT_NONE : EFFECT_UNKNOWN);
     else if (draw(history, 3) == 0)
         world_fail(instance, (enum effect)draw(history, EFFECT_COUNT), draw(history, 2) == 0);
     else
@@ -52,7 +52,7 @@ static void check_commits(struct history *history)
     for (uint32_t i = 0; i < history->order_count; i++) {
         struct instance *instance = any_alive(history);
         const char *order = history->orders[i];
-        if (instance == NULL || instance->agent->group == NULL)
+        if (instance == NULL || agent_group(instance->agent) == NULL)
             continue;
         int64_t committed = world_committed(instance, order);
         int64_t offset = 0;
@@ -82,7 +82,7 @@ static void turn(struct history *history)
     struct instance *instance = any_alive(history);
     uint64_t kind = draw(history, 20);
     if (instance != NULL) {
-        enum agent_circuit state = breaker_state(instance->agent->breaker);
+        enum agent_circuit state = agent_breaker_state(agent_breaker(instance->agent));
         history->open += state == AGENT_CIRCUIT_OPEN;
         history->half_open += state == AGENT_CIRCUIT_HALF_OPEN;
     }
@@ -100,7 +100,7 @@ static void turn(struct history *history)
         return;
     } else if (kind == 11 && draw(history, 4) == 0) {
         world_kill(instance);
-    } else if (kind == 12 && instance->agent->group != NULL) {
+    } else if (kind == 12 && agent_group(instance->agent) != NULL) {
         broker_memory_revoke(instance->broker, WORLD_GROUP, true);
         world_settle(world);
     } else if (kind == 13 && draw(history, 3) == 0) {
@@ -120,7 +120,7 @@ static bool end_all_calls(struct world *world)
             continue;
         while (instance->call_count > 0)
             world_succeed(instance, "");
-        idle = idle && attempts_in_hand(instance->agent->attempts) == 0;
+        idle = idle && attempts_in_flight(agent_attempts(instance->agent)) == 0;
     }
     return idle;
 }

@@ -150,12 +150,12 @@ Test(agent_core, in_flight_is_bounded)
     for (int i = 0; i < 100; i++) {
         snprintf(order, sizeof(order), "O%d", i);
         world_request(world, order, DIRECTION_DO, 1, SOON);
-        cr_assert_leq(attempts_in_hand(instance->agent->attempts), 8);
+        cr_assert_leq(attempts_in_flight(agent_attempts(instance->agent)), 8);
     }
     cr_assert_eq(instance->call_count, 8);
     for (int i = 0; i < 100; i++) {
         world_succeed(instance, "");
-        cr_assert_leq(attempts_in_hand(instance->agent->attempts), 8);
+        cr_assert_leq(attempts_in_flight(agent_attempts(instance->agent)), 8);
     }
     cr_assert_eq(instance->call_count, 0);
     cr_assert_eq(world_count(world, "t.commands"), 100);
@@ -280,7 +280,8 @@ Test(agent_core, the_topic_may_come_later)
     char reason[200];
     struct instance *instance = world_add(world, settings);
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
-    cr_assert_str_eq(reason, "topic t.requests.late does not exist: `reeve topics apply` makes it");
+    cr_assert_str_eq(reason,
+                     "topic t.requests.late does not exist: create it with `reeve topics apply`");
     broker_memory_topic(world->kafka, "t.requests.late", WORLD_PARTITIONS);
     world_advance(world, 2000);
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
@@ -302,7 +303,7 @@ Test(agent_core, a_clock_that_is_behind_stops_the_work_until_it_is_right)
     world_request(world, A, DIRECTION_DO, 1, SOON);
     cr_assert_eq(instance->call_count, 0);
     cr_assert_not(agent_ready(instance->agent, reason, sizeof(reason)));
-    cr_assert_str_eq(reason, "this machine's clock is -600 ms off the broker's append times");
+    cr_assert_str_eq(reason, "this machine's clock is -600 ms off the brokers' append times");
     clock_manual_advance(&world->clock, 600);
     world_advance(world, 30000);
     world_rebalance(world);

@@ -10,7 +10,7 @@
 enum {
     CASES = 300,
     TURNS = 400,
-    LANES = 5,
+    STEPS = 5,
     PARTITIONS = 2,
     PLACES_MAX = 2 * TURNS,
     IN_HAND_MAX = 2 * TURNS,
@@ -29,8 +29,8 @@ struct world {
     uint32_t wait_count;
     struct agent_attempt *reports[IN_HAND_MAX];
     uint32_t report_count;
-    uint32_t attempt_number[LANES];
-    enum direction direction[LANES];
+    uint32_t attempt_number[STEPS];
+    enum direction direction[STEPS];
     enum fate fates[PLACES_MAX];
     uint64_t places;
     int64_t decision_offset;
@@ -81,7 +81,7 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
     cr_assert_lt(clock_wall_ms(&world->clock.clock), attempt->request.complete_by);
     cr_assert(world->owned[attempt->origin.partition]);
     for (uint32_t i = 0; i < world->running_count; i++)
-        cr_assert_neq(world->running[i]->lane, attempt->lane, "two calls of one order and step");
+        cr_assert_neq(world->running[i]->step, attempt->step, "two calls of one order and step");
     if (draw(world, 4) == 0)
         end_try(world, attempt);
     else
@@ -127,29 +127,29 @@ static void on_settled(void *ctx, const struct request_origin *origin)
 static const struct attempts_ops ops = {on_start,   on_wait, on_unwait, on_report,
                                         on_settled, NULL,    NULL};
 
-/* A new attempt of a lane, a repeat of its latest, or a zombie's late one. */
+/* A new attempt of a step, a repeat of its latest, or a zombie's late one. */
 static void offer(struct world *world)
 {
-    static const char *const orders[LANES] = {"A", "B", "C", "D", "E"};
-    uint32_t lane = (uint32_t)draw(world, LANES);
-    int32_t partition = (int32_t)(lane % PARTITIONS);
+    static const char *const orders[STEPS] = {"A", "B", "C", "D", "E"};
+    uint32_t step = (uint32_t)draw(world, STEPS);
+    int32_t partition = (int32_t)(step % PARTITIONS);
     if (!world->owned[partition] || world->places == PLACES_MAX)
         return;
     uint64_t kind = draw(world, 5);
-    if (kind < 3 || world->attempt_number[lane] == 0) {
-        if (draw(world, 6) == 0 && world->direction[lane] == DIRECTION_DO) {
-            world->direction[lane] = DIRECTION_UNDO;
-            world->attempt_number[lane] = 0;
+    if (kind < 3 || world->attempt_number[step] == 0) {
+        if (draw(world, 6) == 0 && world->direction[step] == DIRECTION_DO) {
+            world->direction[step] = DIRECTION_UNDO;
+            world->attempt_number[step] = 0;
         }
-        world->attempt_number[lane]++;
+        world->attempt_number[step]++;
     }
-    uint32_t number = world->attempt_number[lane] - (kind == 4 && world->attempt_number[lane] > 1);
+    uint32_t number = world->attempt_number[step] - (kind == 4 && world->attempt_number[step] > 1);
     struct agent_attempt *attempt = attempts_take(world->attempts);
     attempt->request = (struct step_request){
-        .order_id = text_of(orders[lane]),
-        .ref = {TEXT("pay"), world->direction[lane], number},
+        .order_id = text_of(orders[step]),
+        .ref = {TEXT("pay"), world->direction[step], number},
         .complete_by = clock_wall_ms(&world->clock.clock) + (int64_t)draw(world, 3000),
-        .decision_offset = (world->direction[lane] == DIRECTION_UNDO) * 100000 + number,
+        .decision_offset = (world->direction[step] == DIRECTION_UNDO) * 100000 + number,
     };
     struct request_origin origin = {.partition = partition, .place = world->places++};
     (void)attempts_offer(world->attempts, attempt, &origin);
@@ -213,7 +213,7 @@ static void run_case(struct world *world, uint64_t seed)
     *world = (struct world){.state = seed, .owned = {true, true}};
     clock_manual_init(&world->clock, 1000000);
     struct attempts_options options = {.clock = &world->clock.clock,
-                                       .lanes_idle_max = (uint32_t)draw(world, 4),
+                                       .idle_steps_max = (uint32_t)draw(world, 4),
                                        .backoff_ms = 50,
                                        .backoff_ms_max = 400,
                                        .try_ms_min = 5};
@@ -228,7 +228,7 @@ static void run_case(struct world *world, uint64_t seed)
     while ((attempt = take_any(world, world->reports, &world->report_count)) != NULL)
         attempts_reported(world->attempts, attempt);
     cr_assert_eq(world->wait_count, 0);
-    cr_assert_eq(attempts_in_hand(world->attempts), 0);
+    cr_assert_eq(attempts_in_flight(world->attempts), 0);
     cr_assert_eq(world->successes, world->successes_reported);
     const struct attempts_counts *counts = attempts_counts(world->attempts);
     uint64_t left = 0;

@@ -14,7 +14,7 @@ Test(agent_attempts_kept, what_is_remembered_is_reported_again_and_never_called)
     bench_expect(bench, "report A/pay/do/1 {\"old\":1}\nsettled 0@0\n");
     cr_assert_eq(
         bench_offer_at(bench, bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000), 0),
-        OFFER_REPEATED, "the lane knows it now");
+        OFFER_REPEATED, "the step knows it now");
     bench->log_size = 0;
     clock_manual_advance(&bench->clock, 5000);
     cr_assert_eq(
@@ -46,7 +46,7 @@ Test(agent_attempts_kept, an_accepted_call_is_settled_without_a_report)
 }
 
 /* A later Decision of the log asks for the same attempt: it has more time. */
-static enum attempts_verdict grant(struct bench *bench, const char *order, int64_t complete_by)
+static enum offer_outcome grant(struct bench *bench, const char *order, int64_t complete_by)
 {
     bench->decision_offset++;
     bench->order_version++;

@@ -12,7 +12,7 @@ Test(agent_attempts, success_is_reported_and_then_settled)
     bench_expect(bench, "start A/pay/do/1#1\n");
     bench_succeed(bench);
     bench_expect(bench, "report A/pay/do/1 {\"ok\":1}\n");
-    cr_assert_eq(attempts_in_hand(bench->attempts), 1);
+    cr_assert_eq(attempts_in_flight(bench->attempts), 1);
     bench_acknowledge(bench);
     bench_expect(bench, "settled 0@0\n");
     bench_end(bench);

@@ -111,7 +111,7 @@ struct bench *bench_new(void)
     clock_manual_init(&bench.clock, BENCH_NOW);
     bench.options = (struct attempts_options){
         .clock = &bench.clock.clock,
-        .lanes_idle_max = 100,
+        .idle_steps_max = 100,
         .backoff_ms = 200,
         .backoff_ms_max = 1000,
         .try_ms_min = 10,
@@ -135,15 +135,15 @@ struct agent_attempt *bench_request(struct bench *bench, const char *order,
     return attempt;
 }
 
-enum attempts_verdict bench_offer_at(struct bench *bench, struct agent_attempt *attempt,
-                                     int32_t partition)
+enum offer_outcome bench_offer_at(struct bench *bench, struct agent_attempt *attempt,
+                                  int32_t partition)
 {
     struct request_origin origin = {.partition = partition, .place = bench->next_place++};
     return attempts_offer(bench->attempts, attempt, &origin);
 }
 
-enum attempts_verdict bench_offer(struct bench *bench, const char *order, enum direction direction,
-                                  uint32_t number)
+enum offer_outcome bench_offer(struct bench *bench, const char *order, enum direction direction,
+                               uint32_t number)
 {
     bench->decision_offset++;
     int64_t complete_by = clock_wall_ms(&bench->clock.clock) + 1000;
@@ -201,7 +201,7 @@ void bench_expect(struct bench *bench, const char *log)
 
 void bench_end(struct bench *bench)
 {
-    cr_assert_eq(attempts_in_hand(bench->attempts), 0);
+    cr_assert_eq(attempts_in_flight(bench->attempts), 0);
     cr_assert_eq(attempts_running(bench->attempts), 0);
     attempts_free(bench->attempts);
 }

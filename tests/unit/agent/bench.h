@@ -33,11 +33,11 @@ struct bench {
 struct bench *bench_new(void);
 struct agent_attempt *bench_request(struct bench *bench, const char *order,
                                     enum direction direction, uint32_t number, int64_t complete_by);
-enum attempts_verdict bench_offer_at(struct bench *bench, struct agent_attempt *attempt,
-                                     int32_t partition);
+enum offer_outcome bench_offer_at(struct bench *bench, struct agent_attempt *attempt,
+                                  int32_t partition);
 /* A request whose deadline is a second away, on partition 0, by a Decision of its own. */
-enum attempts_verdict bench_offer(struct bench *bench, const char *order, enum direction direction,
-                                  uint32_t number);
+enum offer_outcome bench_offer(struct bench *bench, const char *order, enum direction direction,
+                               uint32_t number);
 /* The call that runs for longest ends. */
 void bench_succeed(struct bench *bench);
 void bench_fail(struct bench *bench, enum effect effect, bool retriable, int64_t retry_after_ms);

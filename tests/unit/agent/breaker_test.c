@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agents whose remote service is ill: their partitions move, work goes on, and they come back. And
- * what they say of themselves. */
+/* Agents whose remote service is unhealthy: their partitions move, work goes on, and they come
+ * back. And what they say of themselves. */
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
@@ -26,7 +26,7 @@ static const char *const touchy[] = {"agent.circuit.errors.min",
 
 static enum agent_circuit state_of(const struct instance *instance)
 {
-    return breaker_state(instance->agent->breaker);
+    return agent_breaker_state(agent_breaker(instance->agent));
 }
 
 static void request_many(struct world *world, const char *prefix, int count)
@@ -57,24 +57,24 @@ static void succeed_all(struct instance *instance)
 Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
 {
     struct world *world = world_new(1);
-    struct instance *ill = world_add(world, touchy);
+    struct instance *unhealthy = world_add(world, touchy);
     world_rebalance(world);
     request_many(world, "A", 8);
-    cr_assert_eq(ill->call_count, 8);
+    cr_assert_eq(unhealthy->call_count, 8);
     struct instance *healthy = world_add(world, touchy);
     for (int i = 0; i < 4; i++)
-        world_fail_ill(ill, EFFECT_NONE);
-    cr_assert_eq(state_of(ill), AGENT_CIRCUIT_OPEN);
-    cr_assert_eq(ill->agent->phase, AGENT_SERVICE_ILL);
+        world_fail_unhealthy(unhealthy, EFFECT_NONE);
+    cr_assert_eq(state_of(unhealthy), AGENT_CIRCUIT_OPEN);
+    cr_assert_eq(agent_phase(unhealthy->agent), AGENT_PHASE_CIRCUIT_OPEN);
     request_many(world, "B", 20);
-    cr_assert_eq(ill->call_count, 4); /* those that ran */
-    succeed_all(ill);                 /* and they end as they end */
-    cr_assert_null(ill->agent->group);
+    cr_assert_eq(unhealthy->call_count, 4); /* those that ran */
+    succeed_all(unhealthy);                 /* and they end as they end */
+    cr_assert_null(agent_group(unhealthy->agent));
     world_rebalance(world);
     for (int i = 0; i < 50; i++)
         succeed_all(healthy);
-    cr_assert_eq(attempts_in_hand(healthy->agent->attempts), 0);
-    cr_assert_eq(attempts_in_hand(ill->agent->attempts), 0);
+    cr_assert_eq(attempts_in_flight(agent_attempts(healthy->agent)), 0);
+    cr_assert_eq(attempts_in_flight(agent_attempts(unhealthy->agent)), 0);
     /* Of the eight, those after the first in their partition that was not settled come twice. */
     for (int i = 0; i < 8; i++) {
         char order[32];
@@ -88,32 +88,32 @@ Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
 Test(agent_breaker, it_leaves_in_any_case_and_what_runs_is_reported)
 {
     struct world *world = world_new(2);
-    struct instance *ill = world_add(world, touchy);
+    struct instance *unhealthy = world_add(world, touchy);
     world_rebalance(world);
     request_many(world, "A", 6);
     for (int i = 0; i < 4; i++)
-        world_fail_ill(ill, EFFECT_UNKNOWN);
+        world_fail_unhealthy(unhealthy, EFFECT_UNKNOWN);
     /* What may have been applied is told: the next one could not know. */
     cr_assert_eq(world_count(world, "t.commands"), 4);
-    cr_assert_not_null(ill->agent->group);
+    cr_assert_not_null(agent_group(unhealthy->agent));
     world_advance(world, 1000);
-    cr_assert_null(ill->agent->group);
-    world_succeed(ill, "");
+    cr_assert_null(agent_group(unhealthy->agent));
+    world_succeed(unhealthy, "");
     cr_assert_eq(world_count(world, "t.commands"), 5);
-    world_fail_ill(ill, EFFECT_NONE); /* the last one is left to others */
+    world_fail_unhealthy(unhealthy, EFFECT_NONE); /* the last one is left to others */
     cr_assert_eq(world_count(world, "t.commands"), 5);
-    cr_assert_eq(attempts_in_hand(ill->agent->attempts), 0);
-    cr_assert_eq(attempts_counts(ill->agent->attempts)->given_up, 1);
+    cr_assert_eq(attempts_in_flight(agent_attempts(unhealthy->agent)), 0);
+    cr_assert_eq(attempts_counts(agent_attempts(unhealthy->agent))->given_up, 1);
     world_free(world);
 }
 
 static void make_ill(struct world *world, struct instance *instance)
 {
-    request_many(world, "ill", 4);
+    request_many(world, "unhealthy", 4);
     for (int i = 0; i < 4; i++)
-        world_fail_ill(instance, EFFECT_NONE);
+        world_fail_unhealthy(instance, EFFECT_NONE);
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
-    cr_assert_null(instance->agent->group);
+    cr_assert_null(agent_group(instance->agent));
 }
 
 Test(agent_breaker, without_a_probe_one_call_at_a_time_is_let_through)
@@ -129,7 +129,7 @@ Test(agent_breaker, without_a_probe_one_call_at_a_time_is_let_through)
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
     world_rebalance(world);
     cr_assert_eq(instance->call_count, 1);
-    world_fail_ill(instance, EFFECT_NONE); /* not yet: for twice as long */
+    world_fail_unhealthy(instance, EFFECT_NONE); /* not yet: for twice as long */
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
     cr_assert_eq(instance->call_count, 0);
     world_advance(world, 2 * OPEN_MS - 1);
@@ -144,7 +144,7 @@ Test(agent_breaker, without_a_probe_one_call_at_a_time_is_let_through)
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
     cr_assert_eq(instance->call_count, 12); /* all that wait */
     succeed_all(instance);
-    expect_reported_once(world, "ill", 4);
+    expect_reported_once(world, "unhealthy", 4);
     expect_reported_once(world, "B", 10);
     world_free(world);
 }
@@ -177,7 +177,7 @@ Test(agent_breaker, a_probe_says_when_to_come_back)
     while (instance->call_count > 0)
         world_succeed(instance, "");
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
-    expect_reported_once(world, "ill", 4);
+    expect_reported_once(world, "unhealthy", 4);
     world_free(world);
 }
 
@@ -239,15 +239,15 @@ Test(agent_breaker, it_can_be_stopped_while_open)
     agent_probe_end(away->probe, true, TEXT(""));
     world_settle(world);
     cr_assert(away->drained);
-    cr_assert_null(away->agent->group);
+    cr_assert_null(agent_group(away->agent));
     /* And before it has left. */
     struct instance *leaving = world_add(world, touchy);
     world_rebalance(world);
     cr_assert_eq(leaving->call_count, 4);
     request_many(world, "run", 1);
     for (int i = 0; i < 4; i++)
-        world_fail_ill(leaving, EFFECT_NONE);
-    cr_assert_not_null(leaving->agent->group);
+        world_fail_unhealthy(leaving, EFFECT_NONE);
+    cr_assert_not_null(agent_group(leaving->agent));
     agent_drain(leaving->agent, on_drained, leaving);
     cr_assert_not(leaving->drained);
     world_succeed(leaving, "");
@@ -315,7 +315,7 @@ Test(agent_health, it_is_told_at_changes_and_at_each_beat)
     world_succeed(instance, "");
     world_advance(world, 100);
     for (int i = 0; i < 3; i++)
-        world_fail_ill(instance, EFFECT_UNKNOWN);
+        world_fail_unhealthy(instance, EFFECT_UNKNOWN);
     world_advance(world, 2000);
     cr_assert_str_eq(said_by(world, "a1/pay"),
                      "4 of 4, 2 wait, 4 partitions, 330/330 ms, 750 permille, closed, \"refused\"",

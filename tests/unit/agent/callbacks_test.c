@@ -17,30 +17,31 @@ static struct arena *arena(void)
     return &arena;
 }
 
-static enum error_class parse(const char *body, struct callback_said *ret_said)
+static enum error_class parse(const char *body, struct agent_callback_body *ret_said)
 {
     struct error error;
-    return callback_parse(text_of(body), arena(), ret_said, &error);
+    return agent_callback_parse(text_of(body), arena(), ret_said, &error);
 }
 
 Test(agent_callbacks, bodies)
 {
-    struct callback_said said;
+    struct agent_callback_body said;
     cr_assert(parse("{\"outcome\":\"done\",\"output\":{\"a\": [1, null]}}", &said) == ERROR_OK);
-    cr_assert(said.outcome == CALLBACK_DONE && text_equal(said.output, TEXT("{\"a\":[1,null]}")));
+    cr_assert(said.outcome == AGENT_CALLBACK_DONE &&
+              text_equal(said.output, TEXT("{\"a\":[1,null]}")));
     cr_assert(parse("{\"outcome\":\"done\"}", &said) == ERROR_OK);
     cr_assert_eq(said.output.size, 0);
     cr_assert(parse("{\"outcome\":\"failed\",\"error\":\"Card.Declined\",\"message\":\"no\\nway\","
                     "\"effect\":\"none\"}",
                     &said) == ERROR_OK);
-    cr_assert(said.outcome == CALLBACK_FAILED && said.effect == EFFECT_NONE);
+    cr_assert(said.outcome == AGENT_CALLBACK_FAILED && said.effect == EFFECT_NONE);
     cr_assert(text_equal(said.error_name, TEXT("Card.Declined")));
     cr_assert(text_equal(said.error_message, TEXT("no way")));
     cr_assert(parse("{\"outcome\":\"failed\"}", &said) == ERROR_OK);
     cr_assert(said.effect == EFFECT_UNKNOWN, "who does not say may have done anything");
     cr_assert(parse("{\"outcome\":\"extend\",\"seconds\":1.5,\"progress\":\"half\"}", &said) ==
               ERROR_OK);
-    cr_assert(said.outcome == CALLBACK_EXTEND && said.extra_ms == 1500);
+    cr_assert(said.outcome == AGENT_CALLBACK_EXTEND && said.extra_ms == 1500);
     cr_assert(text_equal(said.progress, TEXT("half")));
 }
 
@@ -67,20 +68,20 @@ Test(agent_callbacks, bodies_that_are_refused)
         "{\"outcome\":\"extend\",\"seconds\":1e300}",
         "{\"outcome\":\"extend\",\"seconds\":1,\"progress\":1}",
     };
-    struct callback_said said;
+    struct agent_callback_body said;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         cr_assert(parse(bad[i], &said) == ERROR_REJECT, "%s", bad[i]);
 }
 
 Test(agent_callbacks, tokens_are_of_the_whole_id)
 {
-    char token[CALLBACK_TOKEN_SIZE], other[CALLBACK_TOKEN_SIZE];
-    callback_token(TEXT("key"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 1, token);
+    char token[AGENT_CALLBACK_TOKEN_SIZE], other[AGENT_CALLBACK_TOKEN_SIZE];
+    agent_callback_token(TEXT("key"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 1, token);
     /* printf 'pay/A/Pay/do/1' | openssl dgst -sha256 -hmac key */
     cr_assert_str_eq(token, "a9b97cb32a3e00c2a9428c52e899a29db413a754cbeca5e3d6333fe724d62e69");
-    callback_token(TEXT("key"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 2, other);
+    agent_callback_token(TEXT("key"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 2, other);
     cr_assert_str_neq(token, other);
-    callback_token(TEXT("kez"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 1, other);
+    agent_callback_token(TEXT("kez"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 1, other);
     cr_assert_str_neq(token, other);
 }
 
@@ -142,7 +143,7 @@ static const char *url_of(struct caller *caller, const char *order)
     static char url[2048];
     struct step_request request = {.order_id = text_of(order),
                                    .ref = {TEXT("Pay"), DIRECTION_DO, 1}};
-    struct text text = callbacks_url(caller->instance->agent->callbacks, &request, arena());
+    struct text text = agent_callback_url(caller->instance->agent, &request, arena());
     snprintf(url, sizeof(url), "%.*s", TEXT_ARG(text));
     return url;
 }
@@ -198,7 +199,7 @@ Test(agent_callbacks, what_is_not_right_is_refused_and_nothing_is_appended)
     }
     snprintf(url, sizeof(url), "%s", url_of(caller, "A"));
     cr_assert_eq(post(caller, url, "{}"), 400);
-    static char large[CALLBACK_BODY_MAX + 100];
+    static char large[AGENT_CALLBACK_BODY_MAX + 100];
     memset(large, ' ', sizeof(large) - 1);
     cr_assert_eq(post(caller, url, large), 413);
     snprintf(large, sizeof(large), "{\"outcome\":\"done\",\"output\":\"%0*d\"}",

@@ -263,13 +263,13 @@ Test(agent_exec, a_program_that_takes_too_long_is_killed_and_nothing_is_reported
     struct world *world = world_running(script("trap '' TERM; while :; do sleep 1; done"), NULL);
     struct instance *instance = &world->instances[0];
     world_request(world, "A", DIRECTION_DO, 1, 1000000 + 500);
-    cr_assert_eq(attempts_running(instance->agent->attempts), 1);
+    cr_assert_eq(attempts_running(agent_attempts(instance->agent)), 1);
     clock_manual_advance(&world->clock, 500);
-    for (int i = 0; i < 100000 && attempts_in_hand(instance->agent->attempts) > 0; i++) {
+    for (int i = 0; i < 100000 && attempts_in_flight(agent_attempts(instance->agent)) > 0; i++) {
         (void)loop_once(world->loop, 5);
         clock_manual_advance(&world->clock, 10);
     }
-    cr_assert_eq(attempts_in_hand(instance->agent->attempts), 0);
+    cr_assert_eq(attempts_in_flight(agent_attempts(instance->agent)), 0);
     cr_assert_str_eq(world_reports(world), "");
     world_free(world);
 }
@@ -282,7 +282,7 @@ Test(agent_exec, not_more_than_there_is_room_for)
     for (int i = 0; i < 10; i++) {
         snprintf(order, sizeof(order), "o%d", i);
         world_request(world, order, DIRECTION_DO, 1, SOON);
-        cr_assert_leq(attempts_in_hand(world->instances[0].agent->attempts), 2);
+        cr_assert_leq(attempts_in_flight(agent_attempts(world->instances[0].agent)), 2);
     }
     wait_reports(world, 10);
     world_free(world);

@@ -114,9 +114,9 @@ Test(agent_http, every_answer_has_its_meaning)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct answer_case *expected = &cases[i];
         struct http_result result = expected->result;
-        struct http_verdict verdict;
+        struct http_message_outcome verdict;
         result.body = text_of(expected->body);
-        http_message_verdict(&result, arena(), &verdict);
+        http_message_outcome(&result, arena(), &verdict);
         cr_assert_eq(verdict.succeeded, expected->succeeded, "case %zu", i);
         if (expected->succeeded) {
             cr_assert(text_equal(verdict.output, result.body), "case %zu", i);
@@ -136,8 +136,8 @@ Test(agent_http, an_answer_that_was_too_long_is_done)
 {
     struct http_result result = {
         .outcome = HTTP_ANSWERED, .status = 200, .body_cut = true, .body = TEXT("{\"a\":")};
-    struct http_verdict verdict;
-    http_message_verdict(&result, arena(), &verdict);
+    struct http_message_outcome verdict;
+    http_message_outcome(&result, arena(), &verdict);
     cr_assert(verdict.succeeded);
     cr_assert(text_equal(verdict.output, TEXT("{\"truncated\":true,\"bytes\":5}")));
 }

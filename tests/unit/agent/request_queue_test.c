@@ -24,7 +24,8 @@ static struct config *usual_config(void)
 static void push(struct agent_queue *queue, enum priority priority, int32_t partition,
                  const char *value)
 {
-    queue_push(queue, priority, &(struct request_origin){.partition = partition}, text_of(value));
+    agent_queue_push(queue, priority, &(struct request_origin){.partition = partition},
+                     text_of(value));
 }
 
 /* Takes all; what they held, in order. */
@@ -32,9 +33,9 @@ static const char *pop_all(struct agent_queue *queue)
 {
     static char text[256];
     size_t size = 0;
-    struct queued *queued;
+    struct queued_request *queued;
     text[0] = '\0';
-    while ((queued = queue_pop(queue)) != NULL) {
+    while ((queued = agent_queue_pop(queue)) != NULL) {
         size += (size_t)snprintf(text + size, sizeof(text) - size, "%.*s ", (int)queued->size,
                                  queued->bytes);
         free(queued);
@@ -48,8 +49,8 @@ Test(agent_queue, higher_priorities_go_first_and_each_in_its_order)
 {
     struct config *config = usual_config();
     struct agent_queue queue;
-    queue_init(&queue, config);
-    cr_assert_null(queue_pop(&queue));
+    agent_queue_init(&queue, config);
+    cr_assert_null(agent_queue_pop(&queue));
     push(&queue, PRIORITY_LOW, 0, "l1");
     push(&queue, PRIORITY_NORMAL, 0, "n1");
     push(&queue, PRIORITY_HIGH, 0, "h1");
@@ -71,18 +72,18 @@ Test(agent_queue, what_belongs_to_others_is_forgotten)
     struct config *config = usual_config();
     struct agent_queue queue;
     int32_t kept = 1;
-    queue_init(&queue, config);
+    agent_queue_init(&queue, config);
     push(&queue, PRIORITY_LOW, 0, "a");
     push(&queue, PRIORITY_LOW, 1, "b");
     push(&queue, PRIORITY_LOW, 0, "c");
     push(&queue, PRIORITY_HIGH, 0, "d");
-    queue_purge(&queue, is_of, &kept);
+    agent_queue_purge(&queue, is_of, &kept);
     cr_assert_eq(queue.count, 1);
     push(&queue, PRIORITY_LOW, 1, "e");
     push(&queue, PRIORITY_HIGH, 1, "f");
     cr_assert_str_eq(pop_all(&queue), "f b e ");
     push(&queue, PRIORITY_HIGH, 1, "g");
-    queue_clear(&queue);
+    agent_queue_clear(&queue);
     cr_assert_str_eq(pop_all(&queue), "");
     config_free(config);
 }
@@ -116,7 +117,7 @@ Test(agent_queue, an_urgent_request_is_next_behind_ten_thousand)
     struct instance *instance = world_add(world, four_calls);
     world_rebalance(world);
     cr_assert_eq(instance->call_count, 4);
-    cr_assert_eq(intake_queued(instance->agent->intake), 10000 - 4);
+    cr_assert_eq(agent_queued(instance->agent), 10000 - 4);
     world_append_request(world, "urgent", PRIORITY_HIGH, DIRECTION_DO, 1, FAR);
     world_settle(world);
     cr_assert_not(runs(instance, "urgent"));
@@ -182,11 +183,11 @@ Test(agent_queue, what_waits_goes_with_its_partition)
     struct instance *first = world_add(world, four_calls);
     world_rebalance(world);
     append_many(world, PRIORITY_NORMAL, "n", 100);
-    cr_assert_eq(intake_queued(first->agent->intake), 96);
+    cr_assert_eq(agent_queued(first->agent), 96);
     struct instance *second = world_add(world, NULL);
     world_rebalance(world);
     cr_assert_geq(second->call_count, 1);
-    cr_assert_lt(intake_queued(first->agent->intake), 96);
+    cr_assert_lt(agent_queued(first->agent), 96);
     for (int i = 0; i < 200; i++) {
         if (first->call_count > 0)
             world_succeed(first, "");
@@ -208,7 +209,7 @@ Test(agent_queue, reading_stops_when_the_queue_is_full)
         world, (const char *[]){"agent.in.flight.max", "2", "agent.queue.max", "8", NULL});
     world_rebalance(world);
     append_many(world, PRIORITY_NORMAL, "n", 200);
-    cr_assert_eq(intake_queued(instance->agent->intake), 8);
+    cr_assert_eq(agent_queued(instance->agent), 8);
     while (instance->call_count > 0)
         world_succeed(instance, "");
     world_advance(world, 1000);

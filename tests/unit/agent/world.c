@@ -5,6 +5,7 @@
 #include "replica/settings.h"
 
 #include <criterion/criterion.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,10 +96,23 @@ static void probe(void *ctx, struct agent_probe *probe)
     instance->probe = probe;
 }
 
+/* The instance that the service belongs to. */
+static enum error_class start(struct service_context *service, void **ret_ctx,
+                              struct error *ret_error)
+{
+    (void)ret_error;
+    *ret_ctx = (char *)service - offsetof(struct instance, service);
+    return ERROR_OK;
+}
+
 static const struct agent_ops ops = {
-    .name = "pay", .execute = execute, .compensate = execute, .extended = extended};
-static const struct agent_ops probing_ops = {
-    .name = "pay", .execute = execute, .compensate = execute, .extended = extended, .probe = probe};
+    .name = "pay", .start = start, .execute = execute, .compensate = execute, .extended = extended};
+static const struct agent_ops probing_ops = {.name = "pay",
+                                             .start = start,
+                                             .execute = execute,
+                                             .compensate = execute,
+                                             .extended = extended,
+                                             .probe = probe};
 
 struct instance *world_add(struct world *world, const char *const settings[])
 {
@@ -132,8 +146,6 @@ struct instance *world_add(struct world *world, const char *const settings[])
     cr_assert(agent_new(&instance->service, use, instance->broker, &instance->agent, &error) ==
                   ERROR_OK,
               "%s", error.message);
-    if (use == &ops || use == &probing_ops)
-        instance->agent->ctx = instance;
     world_settle(world);
     return instance;
 }
@@ -169,7 +181,7 @@ void world_succeed(struct instance *instance, const char *output)
     world_settle(instance->world);
 }
 
-void world_fail_ill(struct instance *instance, enum effect effect)
+void world_fail_unhealthy(struct instance *instance, enum effect effect)
 {
     agent_call_fail(take_call(instance), &(struct agent_failure){.name = TEXT("Ill"),
                                                                  .message = TEXT("refused"),
@@ -322,7 +334,8 @@ static void on_committed(void *ctx, int32_t partition, int64_t offset, const str
 int64_t world_committed(struct instance *instance, const char *order)
 {
     int64_t offset = -2;
-    broker_group_committed(instance->agent->group, world_partition(order), on_committed, &offset);
+    broker_group_committed(agent_group(instance->agent), world_partition(order), on_committed,
+                           &offset);
     world_settle(instance->world);
     cr_assert_neq(offset, -2);
     return offset;

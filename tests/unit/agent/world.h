@@ -72,8 +72,8 @@ int32_t world_partition(const char *order);
 /* Ends the oldest call. */
 void world_succeed(struct instance *instance, const char *output);
 void world_fail(struct instance *instance, enum effect effect, bool retriable);
-/* The service is ill; a try may follow. */
-void world_fail_ill(struct instance *instance, enum effect effect);
+/* The service is unhealthy; a try may follow. */
+void world_fail_unhealthy(struct instance *instance, enum effect effect);
 
 /* The reports in the log, in the order of partitions and offsets:
  * "A/Pay/do/1 ok {}\n", "A/Pay/do/1 Oops none\n". Borrowed until the next call. */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls of the vtable: what the attempts start, and how the SDK's agent_call_ functions end it. */
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+#include "services/agent/answers/answer_cache.h"
+#include "services/agent/core/agent_internal.h"
+#include "services/agent/core/sanitize.h"
+#include "services/agent/health/breaker.h"
+#include "services/agent/health/health_report.h"
+
+#include <assert.h>
+#include <stddef.h>
+
+_Static_assert(offsetof(struct agent_attempt, call) == 0, "a call is the head of its attempt");
+
+static struct agent *agent_of(const struct agent_attempt *attempt)
+{
+    return attempts_ctx(attempt->owner);
+}
+
+static void on_start(void *ctx, struct agent_attempt *attempt)
+{
+    struct agent *agent = ctx;
+    FAILPOINT("agent.try");
+    agent_breaker_call_began(agent->breaker);
+    health_report_load(agent->health);
+    if (attempt->request.ref.direction == DIRECTION_DO) {
+        agent->ops->execute(agent->ctx, &attempt->call);
+        return;
+    }
+    if (agent->ops->compensate != NULL) {
+        agent->ops->compensate(agent->ctx, &attempt->call);
+        return;
+    }
+    agent_call_fail(&attempt->call,
+                    &(struct agent_failure){.name = TEXT("Agent.NoCompensate"),
+                                            .message = TEXT("this agent cannot undo anything"),
+                                            .effect = EFFECT_NONE});
+}
+
+/* `why`: what is wrong with the service, if it is unhealthy. */
+static void call_ended(struct agent *agent, const struct agent_attempt *attempt,
+                       enum agent_call_outcome outcome, bool unhealthy, struct text why)
+{
+    int64_t took_us = clock_mono_us(agent->service->clock) - attempt->try_started_us;
+    agent_metrics_call(agent->metrics, outcome, took_us);
+    health_report_call_ended(agent->health, took_us, unhealthy, why);
+    agent_breaker_call_ended(agent->breaker, attempt->try_started_us / 1000, unhealthy, why);
+    FAILPOINT("agent.called");
+}
+
+void agent_call_succeed(struct agent_call *call, struct text output)
+{
+    struct agent_attempt *attempt = (struct agent_attempt *)call;
+    struct agent *agent = agent_of(attempt);
+    heap_arena_reset(&agent->scratch);
+    call_ended(agent, attempt, AGENT_CALL_SUCCEEDED, false, TEXT(""));
+    attempts_succeeded(agent->attempts, attempt, agent_output(output, &agent->scratch.arena));
+}
+
+void agent_call_fail(struct agent_call *call, const struct agent_failure *failure)
+{
+    struct agent_attempt *attempt = (struct agent_attempt *)call;
+    struct agent *agent = agent_of(attempt);
+    enum agent_call_outcome outcome = failure->retriable ? AGENT_CALL_RETRIABLE : AGENT_CALL_FAILED;
+    struct agent_failure fit = *failure;
+    heap_arena_reset(&agent->scratch);
+    if (!agent_error_name_valid(failure->name))
+        fit.name = TEXT("Agent.Error");
+    fit.message = agent_message(failure->message, &agent->scratch.arena);
+    call_ended(agent, attempt, outcome, failure->service_ill, fit.message);
+    attempts_failed(agent->attempts, attempt, &fit);
+    agent_progress(agent); /* it may have ended without a report */
+}
+
+static void on_extend_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    (void)ctx;
+    (void)token;
+    (void)offset;
+    if (error != NULL && error_is(error))
+        log_warning_limited("a request for more time was not delivered", LOG_ERR(error));
+}
+
+void agent_call_extend(struct agent_call *call, int64_t extra_ms, struct text progress)
+{
+    struct agent_attempt *attempt = (struct agent_attempt *)call;
+    struct agent *agent = agent_of(attempt);
+    const struct step_request *request = call->request;
+    struct error error;
+    assert(extra_ms > 0 && extra_ms <= DURATION_MS_MAX);
+    heap_arena_reset(&agent->scratch);
+    struct extend_step extension = {
+        .order_id = request->order_id,
+        .step = request->ref.step,
+        .direction = request->ref.direction,
+        .attempt = request->ref.attempt,
+        .complete_by = clock_wall_ms(agent->service->clock) + extra_ms,
+        .progress = agent_message(progress, &agent->scratch.arena),
+    };
+    if (agent_reports_extend(agent, &extension, on_extend_appended, agent, &error) != ERROR_OK)
+        log_warning_limited("a request for more time was not sent",
+                            LOG_TEXT("order", request->order_id),
+                            LOG_TEXT("step", request->ref.step), LOG_ERR(&error));
+}
+
+void agent_call_accept(struct agent_call *call)
+{
+    struct agent_attempt *attempt = (struct agent_attempt *)call;
+    struct agent *agent = agent_of(attempt);
+    call_ended(agent, attempt, AGENT_CALL_ACCEPTED, false, TEXT(""));
+    attempts_accepted(agent->attempts, attempt);
+}
+
+struct text agent_call_callback(const struct agent_call *call, struct arena *arena)
+{
+    const struct agent_attempt *attempt = (const struct agent_attempt *)call;
+    return agent_callback_url(agent_of(attempt), call->request, arena);
+}
+
+static void on_wait_over(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct agent_attempt *attempt = userdata;
+    (void)loop;
+    (void)timer;
+    attempts_resume(attempt->owner, attempt);
+}
+
+static void on_wait(void *ctx, struct agent_attempt *attempt, int64_t delay_ms)
+{
+    struct agent *agent = ctx;
+    loop_timer_init(&attempt->timer, on_wait_over, attempt);
+    loop_timer_after(agent->service->loop, &attempt->timer, delay_ms);
+}
+
+static void on_unwait(void *ctx, struct agent_attempt *attempt)
+{
+    struct agent *agent = ctx;
+    loop_timer_cancel(agent->service->loop, &attempt->timer);
+}
+
+static void on_report(void *ctx, struct agent_attempt *attempt)
+{
+    struct agent *agent = ctx;
+    agent_reports_send(agent->reports, attempt);
+}
+
+static void on_settled(void *ctx, const struct request_origin *origin)
+{
+    struct agent *agent = ctx;
+    agent_intake_settled(agent->intake, origin);
+}
+
+static bool on_recall(void *ctx, struct agent_attempt *attempt)
+{
+    struct agent *agent = ctx;
+    return answer_cache_recall(agent->answers, attempt);
+}
+
+static void on_extended(void *ctx, struct agent_attempt *attempt)
+{
+    struct agent *agent = ctx;
+    if (agent->ops->extended != NULL)
+        agent->ops->extended(agent->ctx, &attempt->call);
+}
+
+const struct attempts_ops agent_attempts_ops = {on_start,   on_wait,   on_unwait,  on_report,
+                                                on_settled, on_recall, on_extended};
