@@ -129,6 +129,7 @@ struct record_binding {
 extern const struct record_binding binding_order_details;
 extern const struct record_binding binding_submit_order; /* the same fields, another name */
 extern const struct record_binding binding_order_row;
+extern const struct record_binding binding_step_row;
 
 /* binding_events.c */
 extern const struct record_binding binding_decision;

@@ -56,7 +56,7 @@ static const struct field_binding step_fields[] = {
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES_MAX),
 };
-static const struct record_binding binding_step = BINDING("StepRow", struct step, step_fields);
+const struct record_binding binding_step_row = BINDING("StepRow", struct step, step_fields);
 
 static const struct field_binding row_fields[] = {
     F_SUB(FIELD_RECORD, struct order, details, binding_order_details),
@@ -68,7 +68,7 @@ static const struct field_binding row_fields[] = {
     F_TIME(OPTIONAL, struct order, complete_by),
     F_I64(OPTIONAL, struct order, margin_ms),
     F_TIME(OPTIONAL, struct order, ended_at),
-    F_ARRAY(REQUIRED, struct order, steps, step_count, WORKFLOW_STEPS_MAX, binding_step),
+    F_ARRAY(REQUIRED, struct order, steps, step_count, WORKFLOW_STEPS_MAX, binding_step_row),
     F_BOOL(OPTIONAL, struct order, alert_open),
     F_BOOL(OPTIONAL, struct order, cancelled),
     F_TEXT(OPTIONAL, struct order, reason_code, ERROR_NAME_BYTES_MAX),

@@ -31,6 +31,7 @@ json_t *json_codec_encode(const struct record_binding *binding, const void *reco
 void json_codec_add(json_t *object, const struct record_binding *binding, const void *record,
                     const char *const only[], unsigned flags);
 json_t *json_codec_text(struct text text);
+json_t *json_codec_uuid(const struct uuid *uuid);
 
 /* Parses one object without duplicate names or NUL characters; the caller frees it. REJECT
  * "BadJson". */

@@ -58,6 +58,11 @@ static json_t *encode_hex(const uint8_t bytes[16], bool dashed)
     return json_stringn(text, size);
 }
 
+json_t *json_codec_uuid(const struct uuid *uuid)
+{
+    return encode_hex(uuid->bytes, true);
+}
+
 static json_t *encode_decimal(const struct decimal *decimal)
 {
     char text[DECIMAL_TEXT_MAX];
@@ -163,7 +168,7 @@ static json_t *encode_field(const struct field_binding *field, const uint8_t *re
     case FIELD_ENUM:
         return encode_enum(field, member);
     case FIELD_UUID:
-        return encode_hex(member, true);
+        return json_codec_uuid(member);
     case FIELD_HASH:
         return encode_hex(member, false);
     case FIELD_DECIMAL:

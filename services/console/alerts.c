@@ -209,14 +209,14 @@ void alerts_free(struct alerts *alerts)
 static json_t *render(const struct alert *alert)
 {
     json_t *object = json_object();
-    put(object, "partition", json_integer(alert->partition));
-    put(object, "code", render_text(text_of(alert->code)));
-    put(object, "message", render_text(text_of(alert->message)));
-    put(object, "by", render_optional(text_of(alert->by)));
-    put(object, "open", json_boolean(alert->open));
-    put(object, "first_at", render_time(alert->first_at));
-    put(object, "last_at", render_time(alert->last_at));
-    put(object, "count", json_integer((json_int_t)alert->count));
+    render_put(object, "partition", json_integer(alert->partition));
+    render_put(object, "code", json_codec_text(text_of(alert->code)));
+    render_put(object, "message", json_codec_text(text_of(alert->message)));
+    render_put(object, "by", render_optional(text_of(alert->by)));
+    render_put(object, "open", json_boolean(alert->open));
+    render_put(object, "first_at", render_time(alert->first_at));
+    render_put(object, "last_at", render_time(alert->last_at));
+    render_put(object, "count", json_integer((json_int_t)alert->count));
     return object;
 }
 

@@ -61,12 +61,12 @@ static void put_incomplete(struct console *console, json_t *body)
         if (list == NULL)
             list = json_array();
         json_t *object = json_object();
-        put(object, "partition", json_integer(i));
-        put(object, "reason", render_text(text_of(reason)));
+        render_put(object, "partition", json_integer(i));
+        render_put(object, "reason", json_codec_text(text_of(reason)));
         json_array_append_new(list, object);
     }
     if (list != NULL)
-        put(body, "incomplete", list);
+        render_put(body, "incomplete", list);
 }
 
 static struct partition *partition_of(struct console *console, struct text order_id)
@@ -171,10 +171,10 @@ static void put_page(struct console *console, const struct search *search, json_
         add_hit(list, &page.hits[i], render);
     for (int32_t i = 0; i < console->partition_count; i++)
         view_tidy(partition_view(console->partitions[i]));
-    put(body, name, list);
+    render_put(body, name, list);
     if (page.has_next)
         cursor_encode(&page.next, cursor);
-    put(body, "next", page.has_next ? json_string(cursor) : json_null());
+    render_put(body, "next", page.has_next ? json_string(cursor) : json_null());
     put_incomplete(console, body);
     search_page_deinit(&page);
 }
@@ -200,7 +200,7 @@ static void serve_alerts(struct http_exchange *exchange, void *userdata)
         return;
     json_t *body = json_object();
     put_page(console, &search, body, "orders", render_order_alert);
-    put(body, "partitions", alerts_render(console->alerts, open == 1));
+    render_put(body, "partitions", alerts_render(console->alerts, open == 1));
     respond_json(exchange, 200, body);
 }
 
@@ -269,10 +269,10 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
         return;
     }
     json_t *body = json_object();
-    put(body, "order_id", render_text(order_id));
-    put(body, "partition", json_integer(partition_number(history->partition)));
-    put(body, "entries", history->entries);
-    put(body, "next", history->more ? json_integer(history->last) : json_null());
+    render_put(body, "order_id", json_codec_text(order_id));
+    render_put(body, "partition", json_integer(partition_number(history->partition)));
+    render_put(body, "entries", history->entries);
+    render_put(body, "next", history->more ? json_integer(history->last) : json_null());
     respond_json(exchange, 200, body);
 }
 
@@ -321,12 +321,12 @@ static void serve_counts(struct http_exchange *exchange, void *userdata)
     json_t *body = json_object();
     json_t *workflows = json_object();
     for (uint32_t i = 0; (row = counts_at(sum, i)) != NULL; i++)
-        put(workflows, row->workflow, render_by_state(row->by_state));
+        render_put(workflows, row->workflow, render_by_state(row->by_state));
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
         orders += counts_by_state(sum)[state];
-    put(body, "orders", json_integer((json_int_t)orders));
-    put(body, "by_state", render_by_state(counts_by_state(sum)));
-    put(body, "by_workflow", workflows);
+    render_put(body, "orders", json_integer((json_int_t)orders));
+    render_put(body, "by_state", render_by_state(counts_by_state(sum)));
+    render_put(body, "by_workflow", workflows);
     put_incomplete(console, body);
     counts_free(sum);
     respond_json(exchange, 200, body);
@@ -342,7 +342,7 @@ static void serve_workflows(struct http_exchange *exchange, void *userdata)
     const struct workflow_registry *registry = console->cluster->workflows;
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
         json_array_append_new(list, render_workflow(workflow_registry_at(registry, i)));
-    put(body, "workflows", list);
+    render_put(body, "workflows", list);
     respond_json(exchange, 200, body);
 }
 
@@ -361,8 +361,8 @@ static void serve_agents(struct http_exchange *exchange, void *userdata)
         !params_text(exchange, "agent", NAME_BYTES_MAX, &agent))
         return;
     json_t *body = json_object();
-    put(body, "agents", agents_render(console->agents, agent));
-    put(body, "complete", json_boolean(agent_table_is_complete(console->agents)));
+    render_put(body, "agents", agents_render(console->agents, agent));
+    render_put(body, "complete", json_boolean(agent_table_is_complete(console->agents)));
     respond_json(exchange, 200, body);
 }
 

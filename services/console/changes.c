@@ -98,8 +98,9 @@ static json_t *render_change(struct changes *changes, const struct change *chang
         return NULL; /* cannot be: it was folded */
     json_t *object =
         render_decision(&record.decision, change->partition, change->offset, &changes->heap.arena);
-    put(object, "workflow", render_optional(text_of(change->workflow)));
-    put(object, "words", render_text(words_of_decision(&record.decision, &changes->heap.arena)));
+    render_put(object, "workflow", render_optional(text_of(change->workflow)));
+    render_put(object, "words",
+               json_codec_text(words_of_decision(&record.decision, &changes->heap.arena)));
     return object;
 }
 
@@ -107,16 +108,16 @@ static void put_cursor(const struct changes *changes, json_t *body, uint64_t nex
 {
     char cursor[CURSOR_SIZE];
     snprintf(cursor, sizeof(cursor), "%" PRIx64 ".%" PRIx64, changes->epoch, next);
-    put(body, "cursor", json_string(cursor));
+    render_put(body, "cursor", json_string(cursor));
 }
 
 static void answer(struct changes *changes, struct http_exchange *exchange, json_t *list,
                    uint64_t next, bool reset)
 {
     json_t *body = json_object();
-    put(body, "changes", list);
+    render_put(body, "changes", list);
     put_cursor(changes, body, next);
-    put(body, "reset", json_boolean(reset));
+    render_put(body, "reset", json_boolean(reset));
     respond_json(exchange, 200, body);
 }
 

@@ -7,8 +7,8 @@
 #ifndef SERVICES_CONSOLE_CURSOR_H
 #define SERVICES_CONSOLE_CURSOR_H
 
-#include "engine/limits.h"
 #include "base/base64.h"
+#include "engine/limits.h"
 
 enum { CURSOR_BYTES_MAX = 1 + 8 + ORDER_ID_BYTES_MAX };
 enum { CURSOR_TEXT_SIZE = BASE64_SIZE(CURSOR_BYTES_MAX) + 1 };

@@ -97,8 +97,8 @@ static void resolve(struct act *act, const json_t *decision)
     json_t *body = json_copy((json_t *)(uintptr_t)decision);
     assert(body != NULL);
     if (rejection != NULL) {
-        put(body, "error", json_incref(json_object_get(rejection, "code")));
-        put(body, "message", json_incref(json_object_get(rejection, "reason")));
+        render_put(body, "error", json_incref(json_object_get(rejection, "code")));
+        render_put(body, "message", json_incref(json_object_get(rejection, "reason")));
     }
     respond_json(exchange, rejection != NULL ? 409 : 200, body);
 }

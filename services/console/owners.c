@@ -43,19 +43,20 @@ struct owners {
 static void put_claim(json_t *object, const struct partition_claim *claim, int64_t decisions)
 {
     if (!claim->known) {
-        put(object, "claim", json_null());
+        render_put(object, "claim", json_null());
         return;
     }
     json_t *made = json_object();
-    put(made, "claim_id", render_uuid(&claim->claim_id));
-    put(made, "instance", render_text(text_of(claim->instance)));
-    put(made, "claimed_at", render_time(claim->claimed_at));
-    put(made, "offset", json_integer(claim->offset));
-    put(made, "decisions", json_integer(decisions));
-    put(made, "reset_by", claim->has_reset ? render_text(text_of(claim->reset_by)) : json_null());
-    put(made, "reset_reason",
-        claim->has_reset ? render_text(text_of(claim->reset_reason)) : json_null());
-    put(object, "claim", made);
+    render_put(made, "claim_id", json_codec_uuid(&claim->claim_id));
+    render_put(made, "instance", json_codec_text(text_of(claim->instance)));
+    render_put(made, "claimed_at", render_time(claim->claimed_at));
+    render_put(made, "offset", json_integer(claim->offset));
+    render_put(made, "decisions", json_integer(decisions));
+    render_put(made, "reset_by",
+               claim->has_reset ? json_codec_text(text_of(claim->reset_by)) : json_null());
+    render_put(made, "reset_reason",
+               claim->has_reset ? json_codec_text(text_of(claim->reset_reason)) : json_null());
+    render_put(object, "claim", made);
 }
 
 /* Commands that wait for a decision; null: not known. */
@@ -74,24 +75,24 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     const struct partition_claim *claim = partition_claim(partition);
     const struct error *stop = NULL;
     json_t *object = json_object();
-    put(object, "partition", json_integer(number));
+    render_put(object, "partition", json_integer(number));
     put_claim(object, claim, checkpoint->next_sequence);
-    put(object, "next_command", json_integer(checkpoint->next_command_offset));
-    put(object, "lag", render_lag(&owners->ends[number], checkpoint->next_command_offset));
-    put(object, "last_decided_at", render_time(checkpoint->newest_decided_at));
-    put(object, "next_event", json_integer(checkpoint->next_event_offset));
-    put(object, "fold_lag", json_integer(partition_lag(partition)));
-    put(object, "skipped", json_integer(checkpoint->skipped));
-    put(object, "attempts", json_integer(checkpoint->attempts));
+    render_put(object, "next_command", json_integer(checkpoint->next_command_offset));
+    render_put(object, "lag", render_lag(&owners->ends[number], checkpoint->next_command_offset));
+    render_put(object, "last_decided_at", render_time(checkpoint->newest_decided_at));
+    render_put(object, "next_event", json_integer(checkpoint->next_event_offset));
+    render_put(object, "fold_lag", json_integer(partition_lag(partition)));
+    render_put(object, "skipped", json_integer(checkpoint->skipped));
+    render_put(object, "attempts", json_integer(checkpoint->attempts));
     if (partition_is_stopped(partition, &stop)) {
-        put(object, "stopped", json_string(stop->code));
-        put(object, "stopped_reason", render_text(text_of(stop->message)));
+        render_put(object, "stopped", json_string(stop->code));
+        render_put(object, "stopped_reason", json_codec_text(text_of(stop->message)));
     } else {
-        put(object, "stopped", json_null());
-        put(object, "stopped_reason", json_null());
+        render_put(object, "stopped", json_null());
+        render_put(object, "stopped_reason", json_null());
     }
-    put(object, "alert",
-        alerts_render_latest(owners->alerts, number, claim->known ? claim->claimed_at : 0));
+    render_put(object, "alert",
+               alerts_render_latest(owners->alerts, number, claim->known ? claim->claimed_at : 0));
     return object;
 }
 
@@ -105,7 +106,7 @@ static void answer_all(struct owners *owners)
         LL_DELETE(owners->waiters, waiter);
         for (int32_t i = 0; i < owners->count; i++)
             json_array_append_new(list, render_owner(owners, i));
-        put(body, "owners", list);
+        render_put(body, "owners", list);
         respond_json(waiter->exchange, 200, body);
         free(waiter);
     }

@@ -8,21 +8,18 @@
 #define SERVICES_CONSOLE_RENDER_H
 
 #include "platform/http/server.h"
-#include "schemas/records.h"
+#include "schemas/json_codec.h"
 #include "workflow/registry.h"
 
 #include <jansson.h>
 
 /* object[name] = value, which is stolen. */
-void put(json_t *object, const char *name, json_t *value);
+void render_put(json_t *object, const char *name, json_t *value);
 
-/* Invalid bytes of what is no UTF-8 become '?'. */
-json_t *render_text(struct text text);
 /* null when empty */
 json_t *render_optional(struct text text);
 /* null when 0 */
 json_t *render_time(int64_t at);
-json_t *render_uuid(const struct uuid *uuid);
 
 /* What a list shows of an order. */
 json_t *render_order_summary(const struct order *order, int32_t partition);

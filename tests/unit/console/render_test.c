@@ -135,7 +135,7 @@ Test(console_render, hostile_texts_arrive_as_texts)
 
 Test(console_render, a_nul_is_a_character_like_any_other)
 {
-    json_t *text = render_text((struct text){"a\0b", 3});
+    json_t *text = json_codec_text((struct text){"a\0b", 3});
     char *dumped = json_dumps(text, JSON_ENCODE_ANY);
     cr_assert_str_eq(dumped, "\"a\\u0000b\"");
     free(dumped);
