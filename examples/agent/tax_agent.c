@@ -1,40 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An agent in one file: works out the tax of an order. README.md tells how to build and run it.
+/* An agent in one file: works out the tax of an order. README.md shows how to build and run it.
  *
- * The "remote service" is a function here, so each call is finished from inside execute(). An agent
- * that really waits for something keeps the call and finishes it later, in a callback of the loop
- * (platform/loop.h). */
-#include "schemas/codec.h"
-#include "services/agent/sdk/agent.h"
+ * The "remote service" is a function here, so each call is finished inside execute(). An agent
+ * whose service takes time keeps the call, lets a thread do the work, and finishes the call when
+ * that thread has sent a wakeup (reeve_wakeup_new).
+ *
+ * The file is valid C17 and C++17. */
+#include <reeve/agent.h>
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 struct country {
-    struct text code;
-    int64_t percent;
+    const char *code;
+    int percent;
 };
 
-/* What start() builds from the configuration and the others get as `ctx`. */
+/* What start() builds and the others get as `ctx`. */
 struct tax_agent {
     struct country countries[3];
-    size_t country_count;
 };
 
-static enum error_class start(struct service_context *service, void **ret_ctx,
-                              struct error *ret_error)
+static bool start(struct reeve_agent *agent, void **ret_ctx)
 {
-    (void)service; /* service->config has the settings, service->loop the loop */
-    struct tax_agent *agent = malloc(sizeof(*agent));
-    if (agent == NULL)
-        return error_set(ret_error, ERROR_FATAL, "OutOfMemory", "no memory for the tax table");
-    *agent = (struct tax_agent){
-        .countries = {{TEXT("DE"), 19}, {TEXT("FR"), 20}, {TEXT("GB"), 20}},
-        .country_count = 3,
-    };
-    *ret_ctx = agent;
-    return ERROR_OK;
+    static const struct tax_agent rates = {{{"DE", 19}, {"FR", 20}, {"GB", 20}}};
+    struct tax_agent *tax = (struct tax_agent *)malloc(sizeof(*tax));
+    if (tax == NULL) {
+        reeve_agent_fail(agent, REEVE_AGENT_FATAL, "no memory for the tax rates");
+        return false;
+    }
+    *tax = rates;
+    *ret_ctx = tax;
+    return true;
 }
 
 static void stop(void *ctx)
@@ -42,81 +39,78 @@ static void stop(void *ctx)
     free(ctx);
 }
 
-/* The attribute "country" of the order; without one it is GB. */
-static struct text country_of(const struct order_details *order)
+/* The rate for the country that the order's attribute "country" names; without the attribute it is
+ * GB. NULL: there is none. */
+static const struct country *country_of(const struct tax_agent *tax,
+                                        const struct reeve_agent_call *call)
 {
-    for (uint32_t i = 0; i < order->attribute_count; i++)
-        if (text_equal(order->attributes[i].name, TEXT("country")))
-            return order->attributes[i].value;
-    return TEXT("GB");
+    struct reeve_text code = reeve_agent_call_attribute(call, "country");
+    if (code.data == NULL)
+        code = reeve_text_of("GB");
+    for (size_t i = 0; i < sizeof(tax->countries) / sizeof(tax->countries[0]); i++)
+        if (reeve_text_is(code, tax->countries[i].code))
+            return &tax->countries[i];
+    return NULL;
 }
 
 /* False: the sum is out of range. */
-static bool sum_up(const struct order_details *order, int64_t *ret_unscaled)
+static bool sum_up(const struct reeve_agent_call *call, int64_t *ret_sum)
 {
+    const int64_t most = INT64_C(999999999999999999) / 100;
     int64_t sum = 0, price;
-    for (uint32_t i = 0; i < order->line_count; i++) {
-        const struct order_line *line = &order->lines[i];
-        if (__builtin_mul_overflow(line->quantity, line->unit_price.unscaled, &price) ||
+    for (uint32_t i = 0; i < reeve_agent_call_line_count(call); i++) {
+        struct reeve_order_line line = reeve_agent_call_line(call, i);
+        if (__builtin_mul_overflow(line.quantity, line.unit_price, &price) ||
             __builtin_add_overflow(sum, price, &sum))
             return false;
     }
-    *ret_unscaled = sum;
-    return sum >= -DECIMAL_UNSCALED_MAX / 100 && sum <= DECIMAL_UNSCALED_MAX / 100;
+    *ret_sum = sum;
+    return sum >= -most && sum <= most;
 }
 
-/* A definite no: nothing happened and asking again would not help. */
-static void refuse(struct agent_call *call, struct text name, struct text message)
+/* A definite no: nothing happened, and asking again would not help. */
+static void refuse(struct reeve_agent_call *call, const char *name, const char *message)
 {
-    agent_call_fail(
-        call, &(struct agent_failure){
-                  .name = name, .message = message, .effect = EFFECT_NONE, .retriable = false});
+    static struct reeve_agent_failure failure;
+    failure.name = name;
+    failure.message = message;
+    failure.effect = REEVE_EFFECT_NONE;
+    reeve_agent_call_fail(call, &failure);
 }
 
-static void execute(void *ctx, struct agent_call *call)
+static void execute(void *ctx, struct reeve_agent_call *call)
 {
-    const struct tax_agent *agent = ctx;
-    const struct order_details *order = call->request->order;
-    struct text code = country_of(order);
-    const struct country *country = NULL;
-    char amount[DECIMAL_TEXT_MAX], output[128];
+    const struct country *country = country_of((const struct tax_agent *)ctx, call);
+    char amount[REEVE_PRICE_SIZE], output[128];
     int64_t sum;
-    for (size_t i = 0; i < agent->country_count; i++)
-        if (text_equal(agent->countries[i].code, code))
-            country = &agent->countries[i];
     if (country == NULL) {
-        refuse(call, TEXT("UnknownCountry"), TEXT("there is no tax rate for the order's country"));
+        refuse(call, "UnknownCountry", "the order's country has no tax rate");
         return;
     }
-    if (!sum_up(order, &sum)) {
-        refuse(call, TEXT("AmountTooLarge"), TEXT("the order's total is out of range"));
+    if (!sum_up(call, &sum)) {
+        refuse(call, "AmountTooLarge", "the order's total is out of range");
         return;
     }
-    struct decimal tax = {sum * country->percent / 100};
-    size_t size = decimal_format(tax, amount);
-    int length =
-        snprintf(output, sizeof(output), "{\"tax\":\"%.*s\",\"country\":\"%.*s\",\"percent\":%d}",
-                 (int)size, amount, TEXT_ARG(country->code), (int)country->percent);
-    assert(length > 0 && (size_t)length < sizeof(output));
-    agent_call_succeed(call, (struct text){output, (uint32_t)length});
+    reeve_price_format(sum * country->percent / 100, amount);
+    snprintf(output, sizeof(output), "{\"tax\":\"%s\",\"country\":\"%s\",\"percent\":%d}", amount,
+             country->code, country->percent);
+    reeve_agent_call_succeed(call, output);
 }
 
 /* Working out a tax leaves nothing behind that could be undone. */
-static void compensate(void *ctx, struct agent_call *call)
+static void compensate(void *ctx, struct reeve_agent_call *call)
 {
     (void)ctx;
-    agent_call_succeed(call, TEXT(""));
+    reeve_agent_call_succeed(call, NULL);
 }
-
-static const struct agent_ops tax_agent = {
-    .name = "tax",
-    .start = start,
-    .execute = execute,
-    .compensate = compensate,
-    .stop = stop,
-};
 
 int main(int argc, char **argv)
 {
-    return agent_run(&tax_agent, argc - 1, argv + 1);
+    static struct reeve_agent_ops tax_agent;
+    tax_agent.name = "tax";
+    tax_agent.start = start;
+    tax_agent.execute = execute;
+    tax_agent.compensate = compensate;
+    tax_agent.stop = stop;
+    return reeve_agent_run(&tax_agent, argc - 1, argv + 1);
 }

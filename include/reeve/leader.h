@@ -42,11 +42,11 @@
  * functions that take a `struct reeve_leader *` may be called from that thread, and from threads
  * that it starts and joins before it returns.
  *
- * docs/use/leader-election.md describes the strategies, what detection costs, and why it is safe. */
+ * docs/use/leader-election.md describes strategies, the cost of detection, and why it is safe. */
 #ifndef REEVE_LEADER_H
 #define REEVE_LEADER_H
 
-#include <reeve/api.h>
+#include <reeve/types.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,11 +64,11 @@ enum reeve_leader_strategy {
     REEVE_LEADER_RANKED = 2      /* the lowest rank leads; it takes over if it starts later */
 };
 
-/* Start from all zero, then set `role`, and what the program decides instead of the configuration.
- * The program's choice overrides the configuration. Later versions may add members at the end. */
+/* Set all to zero, then `role`, and what the program decides instead of the configuration: the
+ * program's choice overrides the configuration. Borrowed until reeve_leader_run() returns. */
 struct reeve_leader_options {
-    /* The name of the role: 1 to 64 characters of [A-Za-z0-9._-]. The candidates of one role elect
-     * one of them. Borrowed until reeve_leader_run() returns. */
+    /* The name of the role: 1 to 64 of [A-Za-z0-9._-]. The candidates of one role elect one of
+     * them. */
     const char *role;
     enum reeve_leader_strategy strategy;
     uint32_t rank; /* of REEVE_LEADER_RANKED; 0 is the best */

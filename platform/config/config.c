@@ -314,6 +314,12 @@ const char *config_string(const struct config *config, const char *name)
     return entry->text;
 }
 
+const char *config_text(const struct config *config, const char *name)
+{
+    const struct config_entry *entry = config_find(config, name);
+    return entry != NULL ? entry->text : NULL;
+}
+
 int64_t config_int(const struct config *config, const char *name)
 {
     return get_typed(config, name, CONFIG_INT)->value.number;

@@ -130,6 +130,8 @@ enum error_class config_finish(struct config *config, struct error *ret_error);
 
 /* A text, name, enum or secret. */
 const char *config_string(const struct config *config, const char *name);
+/* Of any key, as it was written; NULL = no such key. For names that come from a user's program. */
+const char *config_text(const struct config *config, const char *name);
 int64_t config_int(const struct config *config, const char *name);
 bool config_bool(const struct config *config, const char *name);
 int64_t config_ms(const struct config *config, const char *name);

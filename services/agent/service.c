@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The mains of agents: agent_main for the ready-made ones, agent_run for those made with the SDK.
+/* The main of agents: of the ready-made ones (kinds/kinds.c) and of those of users (sdk/run.c).
  *
  * A process may have several agents (agent.names). They share the loop and nothing else: each has
  * its configuration, its connections to the brokers, its group, its queue, its calls. */
 #include "replica/settings.h"
 #include "services/agent/core/core.h"
-#include "services/agent/kinds/exec_agent.h"
-#include "services/agent/kinds/http_agent.h"
-#include "services/agent/kinds/sim_agent.h"
-#include "services/services.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -17,18 +13,8 @@
 
 enum { AGENTS_MAX = 32, REASON_SIZE = 256 };
 
-/* Of agent_run; NULL = agent.kind chooses. */
-static const struct agent_ops *arg_ops;
-
-static const struct agent_ops *ops_of_kind(const char *kind)
-{
-    if (strcmp(kind, "http") == 0)
-        return &http_agent_ops;
-    if (strcmp(kind, "exec") == 0)
-        return &exec_agent_ops;
-    assert(strcmp(kind, "sim") == 0); /* settings.c has the same kinds */
-    return &sim_agent_ops;
-}
+/* Of this process. */
+static agent_ops_of arg_ops_of;
 
 /* One of the agents of this process. */
 struct hosted_agent {
@@ -59,15 +45,13 @@ static enum error_class add_agent(struct agent_process *process, const char *nam
                                   struct error *ret_error)
 {
     struct hosted_agent *hosted = &process->agents[process->count++];
-    const struct agent_ops *ops = arg_ops;
     hosted->process = process;
     hosted->context = *process->context;
     if (name[0] != '\0') {
         hosted->config = config_scoped(process->context->config, name);
         hosted->context.config = hosted->config;
     }
-    if (ops == NULL)
-        ops = ops_of_kind(config_string(hosted->context.config, "agent.kind"));
+    const struct agent_ops *ops = arg_ops_of(hosted->context.config);
     return agent_new(&hosted->context, ops, NULL, &hosted->agent, ret_error);
 }
 
@@ -95,8 +79,9 @@ static enum error_class start(struct service_context *context, void **ret_state,
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "agent.name and agent.names are both set: set one of them");
     if (count == 0) {
-        if (only[0] == '\0' && arg_ops != NULL && arg_ops->name != NULL)
-            only = arg_ops->name;
+        const char *own = arg_ops_of(context->config)->name;
+        if (only[0] == '\0' && own != NULL)
+            only = own;
         names = &only;
         count = 1;
     }
@@ -166,14 +151,9 @@ static const struct service service = {
     .stop = stop,
 };
 
-int agent_main(int argc, char **argv)
+int agent_service_main(agent_ops_of ops_of, int argc, char *const argv[])
 {
-    return service_main(&service, argc, argv);
-}
-
-int agent_run(const struct agent_ops *ops, int argc, char *const argv[])
-{
-    assert(arg_ops == NULL && ops != NULL);
-    arg_ops = ops;
+    assert(arg_ops_of == NULL && ops_of != NULL);
+    arg_ops_of = ops_of;
     return service_main(&service, argc, argv);
 }

@@ -15,8 +15,8 @@ ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__)
 BUILD = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build" / "dev")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 C = ["gcc", "-std=c17", "-D_GNU_SOURCE", *WARNINGS]
-CXX = ["g++", "-std=c++17", *WARNINGS]
-EXAMPLES = ["examples/leader/nightly.c"]
+CXX = ["g++", "-std=c++17", "-pthread", *WARNINGS]
+EXAMPLES = ["examples/agent/tax_agent.c", "examples/leader/nightly.c"]
 
 
 def run(*command, **options):
@@ -124,12 +124,13 @@ class Install(unittest.TestCase):
         source = pathlib.Path(__file__).with_name("every_function.cc")
         used = set(re.findall(r"\breeve_\w+", source.read_text()))
         self.assertLessEqual(self.declared(), used)
-        for compiler in (CXX, ["clang++", "-std=c++17", *WARNINGS]):
+        for compiler in (CXX, ["clang++", "-std=c++17", "-pthread", *WARNINGS]):
             with self.subTest(compiler=compiler[0]):
                 if compiler[0] == "clang++" and any("-fsanitize" in flag for flag in self.flags):
                     self.skipTest("gcc's sanitizers")
                 program = self.build(compiler, source, "c++")
-                self.assertIn("--data-dir", run(program, "leader", "--help", env=self.env))
+                for sdk in ("agent", "leader"):
+                    self.assertIn("--data-dir", run(program, sdk, "--help", env=self.env))
 
 
 if __name__ == "__main__":
