@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs as remote services. See exec_agent.h; how they are run is in exec_child.c. */
+/* Programs as remote services. See exec_agent.h; exec_child.c runs them. */
 #include "services/agent/kinds/exec_agent.h"
 
 #include "base/heap_arena.h"
@@ -17,13 +17,13 @@
 
 enum {
     SCRATCH_BYTES = 64 * 1024,
-    OUTPUT_BYTES_MAX = 64 * 1024, /* many times what an output may be */
-    WORDS_MAX = 64,               /* of the command */
+    OUTPUT_BYTES_MAX = 64 * 1024, /* many times the limit of an output */
+    ARGUMENTS_MAX = 64,
     ENV_MAX = 64,
-    CALL_LINES_MAX = 50,    /* of stderr, to the log, of one call ... */
-    WINDOW_LINES_MAX = 200, /* ... and of all of them in this time */
+    CALL_LINES_MAX = 50,    /* of stderr, logged for one call ... */
+    WINDOW_LINES_MAX = 200, /* ... and for all calls within the window */
     WINDOW_MS = 10000,
-    CAPACITY = 16 /* programs at the same time, unless agent.in.flight.max says otherwise */
+    CAPACITY = 16 /* programs at the same time, unless agent.in.flight.max is set */
 };
 
 struct exec_call {
@@ -33,15 +33,15 @@ struct exec_call {
     struct exec_child *child;
     struct loop_timer deadline;
     uint32_t lines;
-    uint32_t lines_left_out;
+    uint32_t lines_dropped;
     char last_line[EXEC_LINE_BYTES_MAX];
     uint32_t last_line_size;
 };
 
 struct exec_agent {
     struct service_context *service;
-    char *command; /* cut into words, which argv points to */
-    char *argv[WORDS_MAX + 1];
+    char *command; /* split at blanks; argv points into it */
+    char *argv[ARGUMENTS_MAX + 1];
     int64_t grace_ms;
     struct exec_call *calls;
     struct heap_arena scratch;
@@ -49,7 +49,7 @@ struct exec_agent {
     uint32_t window_lines;
 };
 
-/* ---- starting and stopping ---- */
+/* ---- start and stop ---- */
 
 static enum error_class read_command(struct exec_agent *agent, struct error *ret_error)
 {
@@ -61,15 +61,15 @@ static enum error_class read_command(struct exec_agent *agent, struct error *ret
     for (char *word; (word = strsep(&rest, " ")) != NULL;) {
         if (*word == '\0')
             continue;
-        if (count == WORDS_MAX)
+        if (count == ARGUMENTS_MAX)
             return error_set(ret_error, ERROR_REJECT, "Config",
-                             "agent.exec.command has more than %d words", WORDS_MAX);
+                             "agent.exec.command has more than %d arguments", ARGUMENTS_MAX);
         agent->argv[count++] = word;
     }
     if (count == 0)
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.exec.command: the program to run is wanted, with its arguments, "
-                         "such as /usr/local/bin/pack --fast");
+                         "agent.exec.command must be a program and its arguments, such as "
+                         "/usr/local/bin/pack --fast");
     return ERROR_OK;
 }
 
@@ -114,10 +114,11 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
     return ERROR_OK;
 }
 
-/* ---- what the program finds ---- */
+/* ---- the environment ---- */
 
-static __attribute__((format(printf, 4, 5))) void put(char **env, uint32_t *count,
-                                                      struct arena *arena, const char *format, ...)
+static __attribute__((format(printf, 4, 5))) void add_variable(char **env, uint32_t *count,
+                                                               struct arena *arena,
+                                                               const char *format, ...)
 {
     char text[4096];
     va_list args;
@@ -135,32 +136,33 @@ static void make_env(const struct exec_agent *agent, const struct agent_call *ca
     const struct step_request *request = call->request;
     const char *const *names;
     uint32_t count = 0;
-    size_t wanted = config_list(agent->service->config, "agent.exec.env", &names);
+    size_t name_count = config_list(agent->service->config, "agent.exec.env", &names);
     struct text callback = agent_call_callback(call, arena);
-    put(ret_env, &count, arena, "PATH=/usr/local/bin:/usr/bin:/bin");
-    put(ret_env, &count, arena, "LANG=C.UTF-8");
-    put(ret_env, &count, arena, "REEVE_ORDER_ID=%.*s", TEXT_ARG(request->order_id));
-    put(ret_env, &count, arena, "REEVE_STEP=%.*s", TEXT_ARG(request->ref.step));
-    put(ret_env, &count, arena, "REEVE_DIRECTION=%s", direction_name(request->ref.direction));
-    put(ret_env, &count, arena, "REEVE_ACTION=%.*s", TEXT_ARG(request->action));
-    put(ret_env, &count, arena, "REEVE_ATTEMPT=%" PRIu32, request->ref.attempt);
-    put(ret_env, &count, arena, "REEVE_TRY=%" PRIu32, call->try_number);
-    put(ret_env, &count, arena, "REEVE_IDEMPOTENCY_KEY=%.*s",
-        TEXT_ARG(agent_header_text(request->idempotency_key, arena)));
-    put(ret_env, &count, arena, "REEVE_DO_KEY=%.*s",
-        TEXT_ARG(agent_header_text(request->do_key, arena)));
-    put(ret_env, &count, arena, "REEVE_COMPLETE_BY=%" PRId64, request->complete_by);
+    add_variable(ret_env, &count, arena, "PATH=/usr/local/bin:/usr/bin:/bin");
+    add_variable(ret_env, &count, arena, "LANG=C.UTF-8");
+    add_variable(ret_env, &count, arena, "REEVE_ORDER_ID=%.*s", TEXT_ARG(request->order_id));
+    add_variable(ret_env, &count, arena, "REEVE_STEP=%.*s", TEXT_ARG(request->ref.step));
+    add_variable(ret_env, &count, arena, "REEVE_DIRECTION=%s",
+                 direction_name(request->ref.direction));
+    add_variable(ret_env, &count, arena, "REEVE_ACTION=%.*s", TEXT_ARG(request->action));
+    add_variable(ret_env, &count, arena, "REEVE_ATTEMPT=%" PRIu32, request->ref.attempt);
+    add_variable(ret_env, &count, arena, "REEVE_TRY=%" PRIu32, call->try_number);
+    add_variable(ret_env, &count, arena, "REEVE_IDEMPOTENCY_KEY=%.*s",
+                 TEXT_ARG(agent_header_text(request->idempotency_key, arena)));
+    add_variable(ret_env, &count, arena, "REEVE_DO_KEY=%.*s",
+                 TEXT_ARG(agent_header_text(request->do_key, arena)));
+    add_variable(ret_env, &count, arena, "REEVE_COMPLETE_BY=%" PRId64, request->complete_by);
     if (callback.size > 0)
-        put(ret_env, &count, arena, "REEVE_CALLBACK=%.*s", TEXT_ARG(callback));
-    for (size_t i = 0; i < wanted; i++) {
+        add_variable(ret_env, &count, arena, "REEVE_CALLBACK=%.*s", TEXT_ARG(callback));
+    for (size_t i = 0; i < name_count; i++) {
         const char *value = getenv(names[i]);
         if (value != NULL)
-            put(ret_env, &count, arena, "%s=%s", names[i], value);
+            add_variable(ret_env, &count, arena, "%s=%s", names[i], value);
     }
     ret_env[count] = NULL;
 }
 
-/* ---- what it says ---- */
+/* ---- output ---- */
 
 static bool may_log(struct exec_call *run)
 {
@@ -184,7 +186,7 @@ static void on_line(void *ctx, struct text line)
     memcpy(run->last_line, line.data, line.size);
     run->last_line_size = line.size;
     if (!may_log(run)) {
-        run->lines_left_out++;
+        run->lines_dropped++;
         return;
     }
     heap_arena_reset(&run->agent->scratch);
@@ -234,10 +236,10 @@ static void on_ended(void *ctx, const struct exec_result *result)
     struct agent_failure failure;
     char last_line[EXEC_LINE_BYTES_MAX];
     heap_arena_reset(&agent->scratch);
-    if (run->lines_left_out > 0)
+    if (run->lines_dropped > 0)
         log_info_limited(
-            "lines of a program were left out", LOG_TEXT("order", call->request->order_id),
-            LOG_TEXT("step", call->request->ref.step), LOG_U64("lines", run->lines_left_out));
+            "lines of a program were not logged", LOG_TEXT("order", call->request->order_id),
+            LOG_TEXT("step", call->request->ref.step), LOG_U64("lines", run->lines_dropped));
     read_failure(run, result, arena, &failure);
     if (failure.message.data == run->last_line) {
         memcpy(last_line, run->last_line, run->last_line_size);
@@ -266,7 +268,7 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
     exec_child_stop(run->child);
 }
 
-/* Also an undo: environment and input say which it is. */
+/* Also an undo: environment and input contain the direction. */
 static void execute(void *ctx, struct agent_call *call)
 {
     struct exec_agent *agent = ctx;
@@ -304,7 +306,7 @@ static void execute(void *ctx, struct agent_call *call)
     agent_call_fail(call, &failure);
 }
 
-/* A program that was told to end is not called back. */
+/* A program that is being stopped stays so. */
 static void extended(void *ctx, struct agent_call *call)
 {
     struct exec_agent *agent = ctx;

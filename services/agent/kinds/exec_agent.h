@@ -9,11 +9,11 @@
 extern const struct agent_ops exec_agent_ops;
 
 /* Exit codes with a meaning (those of sysexits.h where it has one). Every other code, and an end by
- * a signal, is a failure of unknown effect that may be tried again. */
+ * a signal, is a failure of unknown effect that may be retried. */
 enum exec_code {
     EXEC_DONE = 0,
-    EXEC_REFUSED = 65,  /* a business error: nothing was applied, trying again will not help */
-    EXEC_LATER = 75,    /* nothing was applied, trying again may help */
+    EXEC_REFUSED = 65,  /* a business error: nothing was applied, a retry will not help */
+    EXEC_LATER = 75,    /* nothing was applied, a retry may help */
     EXEC_ACCEPTED = 79, /* the outcome is reported later, at $REEVE_CALLBACK */
 };
 

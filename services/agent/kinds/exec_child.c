@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See exec_child.h. The end of the program is what counts (a pidfd), not the end of its output: a
+/* See exec_child.h. The call ends when the program does (a pidfd), not when its output ends: a
  * grandchild may hold that open for ever. */
 #include "services/agent/kinds/exec_child.h"
 
@@ -50,12 +50,13 @@ static void kill_group(const struct exec_child *child, int signal)
         kill(-child->pid, signal);
 }
 
-/* ---- what it says ---- */
+/* ---- output ---- */
 
 static void take_output(struct exec_child *child, const char *bytes, size_t size)
 {
-    size_t room = child->output_max - child->output_size;
-    size_t kept = size < room ? size : room;
+    size_t left = child->output_max - child->output_size;
+    size_t kept = size < left ? size : left;
+    assert(child->output_size <= child->output_max);
     if (kept > 0) {
         child->output = realloc(child->output, child->output_size + kept);
         assert(child->output != NULL);
@@ -83,7 +84,7 @@ static void take_errors(struct exec_child *child, const char *bytes, size_t size
     }
 }
 
-/* False: nothing more now. Closes what has ended. */
+/* False: nothing more now. Closes a pipe that has ended. */
 static bool read_some(struct exec_child *child, int pipe)
 {
     char bytes[READ_BYTES];
@@ -103,7 +104,7 @@ static bool read_some(struct exec_child *child, int pipe)
     return true;
 }
 
-/* One piece a turn: a program that never stops talking must not hold up the others. */
+/* One piece a turn: a program that writes without end must not hold up the others. */
 static void on_output(struct loop *loop, int fd, unsigned events, void *userdata)
 {
     struct exec_child *child = userdata;
@@ -123,12 +124,12 @@ static void on_input(struct loop *loop, int fd, unsigned events, void *userdata)
         return;
     if (size > 0)
         child->input_sent += (size_t)size;
-    /* A program that does not want its input has closed it (EPIPE). */
+    /* EPIPE: the program has closed its input. */
     if (size < 0 || child->input_sent == child->input_size)
         close_fd(child, &child->fds[PIPE_IN]);
 }
 
-/* ---- its end ---- */
+/* ---- the end ---- */
 
 static void release(struct exec_child *child)
 {
@@ -156,7 +157,7 @@ static void on_exit_fd(struct loop *loop, int fd, unsigned events, void *userdat
     (void)loop;
     (void)fd;
     (void)events;
-    /* Until it is waited for nobody else can have its number. */
+    /* Until waitpid no other process can have its number. */
     kill_group(child, SIGKILL);
     pid_t pid = waitpid(child->pid, &status, WNOHANG);
     if (pid == 0)
@@ -209,7 +210,7 @@ pid_t exec_child_pid(const struct exec_child *child)
     return child->pid;
 }
 
-/* ---- its beginning ---- */
+/* ---- the start ---- */
 
 static enum error_class not_started(const char *what, int code, struct error *ret_error)
 {
@@ -313,7 +314,7 @@ enum error_class exec_child_start(struct loop *loop, const struct exec_child_opt
         *ret_child = child;
         return ERROR_OK;
     }
-    /* It may have begun: whoever asks must not think that nothing happened. */
+    /* It may have begun: FATAL, so that the caller does not report that nothing happened. */
     exec_child_free(child);
     return error_set(ret_error, ERROR_FATAL, "NotWatched", "%s", error.message);
 }

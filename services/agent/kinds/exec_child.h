@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program that runs inside the loop: input on stdin, output from stdout, lines from stderr.
  *
- * It has a process group of its own, which ends with it: whatever it left running is killed when it
- * exits. It inherits no descriptors but these three, no signal mask, no handlers. */
+ * It has a process group of its own, which ends with it: processes that it left running are killed
+ * when it exits. It inherits only these three descriptors, no signal mask and no handlers. */
 #ifndef SERVICES_AGENT_KINDS_EXEC_CHILD_H
 #define SERVICES_AGENT_KINDS_EXEC_CHILD_H
 
@@ -32,21 +32,21 @@ struct exec_child_ops {
 };
 
 struct exec_child_options {
-    char *const *argv; /* argv[0] without a '/' is looked for in PATH */
+    char *const *argv; /* argv[0] without a '/' is searched for in PATH */
     char *const *envp; /* all of its environment */
     struct text input; /* copied */
     size_t output_max; /* bytes kept */
     int64_t grace_ms;  /* from SIGTERM to SIGKILL */
 };
 
-/* New. Never calls back from here. RETRY "NotStarted": there is no such program, or no room for one
- * more process; nothing ran. */
+/* New. Never calls back from here. RETRY "NotStarted": there is no such program, or no more
+ * processes are allowed; nothing ran. */
 enum error_class exec_child_start(struct loop *loop, const struct exec_child_options *options,
                                   const struct exec_child_ops *ops, void *ctx,
                                   struct exec_child **ret_child, struct error *ret_error);
-/* SIGTERM to its group, SIGKILL after grace_ms. Fine to repeat. */
+/* SIGTERM to its group, SIGKILL after grace_ms. Idempotent. */
 void exec_child_stop(struct exec_child *child);
-/* SIGKILL, waits for its end, frees; no callback. NULL is fine. */
+/* SIGKILL, waits for its end, frees; no callback. NULL does nothing. */
 void exec_child_free(struct exec_child *child);
 pid_t exec_child_pid(const struct exec_child *child);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One POST per try over platform/http/client.h. What is sent and what an answer means is in
- * http_message.c; tries and reports are the SDK's. */
+/* One POST per try over platform/http/client.h. http_message.c translates requests and answers; the
+ * SDK does the retries and reports. */
 #include "services/agent/kinds/http_agent.h"
 
 #include "base/heap_arena.h"
@@ -15,7 +15,7 @@
 enum {
     URL_SIZE = 2048 + NAME_BYTES_MAX + 2,
     SCRATCH_BYTES = 64 * 1024,
-    RESPONSE_BYTES_MAX = 64 * 1024 /* many times what an output may be */
+    RESPONSE_BYTES_MAX = 64 * 1024 /* many times the limit of an output */
 };
 
 struct http_agent {
@@ -34,7 +34,7 @@ static enum error_class read_url(struct http_agent *agent, const char *url, stru
     size_t size = strlen(url);
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.http.url: the remote service's base URL is wanted, such as "
+                         "agent.http.url must be the base URL of the remote service, such as "
                          "http://127.0.0.1:8090/stock");
     while (size > 0 && url[size - 1] == '/')
         size--;
@@ -44,7 +44,7 @@ static enum error_class read_url(struct http_agent *agent, const char *url, stru
     return ERROR_OK;
 }
 
-/* Empty: the service's own. */
+/* Empty: the URL of the service. */
 static enum error_class read_probe_url(struct http_agent *agent, const char *url,
                                        struct error *ret_error)
 {
@@ -52,7 +52,7 @@ static enum error_class read_probe_url(struct http_agent *agent, const char *url
         url = agent->url;
     if (strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.http.probe.url: a URL is wanted, such as "
+                         "agent.http.probe.url must be a URL, such as "
                          "http://127.0.0.1:8090/health");
     snprintf(agent->probe_url, sizeof(agent->probe_url), "%s", url);
     return ERROR_OK;
@@ -98,18 +98,18 @@ static void on_result(const struct http_result *result, void *userdata)
 {
     struct agent_call *call = userdata;
     struct http_agent *agent = call->userdata;
-    struct http_message_outcome verdict;
+    struct http_message_outcome outcome;
     heap_arena_reset(&agent->scratch);
-    http_message_outcome(result, &agent->scratch.arena, &verdict);
-    if (verdict.accepted && agent->offers_callbacks)
+    http_message_outcome(result, &agent->scratch.arena, &outcome);
+    if (outcome.accepted && agent->offers_callbacks)
         agent_call_accept(call);
-    else if (verdict.succeeded)
-        agent_call_succeed(call, verdict.output);
+    else if (outcome.succeeded)
+        agent_call_succeed(call, outcome.output);
     else
-        agent_call_fail(call, &verdict.failure);
+        agent_call_fail(call, &outcome.failure);
 }
 
-/* Also an undo: the body says which it is. */
+/* Also an undo: the body contains the direction. */
 static void execute(void *ctx, struct agent_call *call)
 {
     struct http_agent *agent = ctx;
@@ -139,7 +139,7 @@ static void execute(void *ctx, struct agent_call *call)
                                                   .effect = EFFECT_NONE});
 }
 
-/* ---- is it well again? ---- */
+/* ---- the probe ---- */
 
 static void on_probed(const struct http_result *result, void *userdata)
 {
@@ -153,7 +153,7 @@ static void on_probed(const struct http_result *result, void *userdata)
     agent_probe_end(probe, result->status >= 200 && result->status < 500, text_of(why));
 }
 
-/* Any answer will do that is not the service's own failure: that there is no such page, too. */
+/* Any answer but 5xx proves that the service is healthy, even 404. */
 static void probe(void *ctx, struct agent_probe *probe)
 {
     struct http_agent *agent = ctx;

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <xxhash.h>
 
-/* ---- what is sent ---- */
+/* ---- the request ---- */
 
-/* Outputs as JSON values; what is empty, or not JSON, as null. */
+/* Outputs as JSON values; empty or invalid ones as null. */
 static json_t *outputs_json(const struct step_request *request)
 {
     json_t *object = json_object();
@@ -63,17 +63,17 @@ static bool is_hex(struct text text, uint32_t at, uint32_t count)
             return false;
         zero = zero && c == '0';
     }
-    return !zero || count == 2; /* all zeros is no trace and no span, but it is a flag */
+    return !zero || count == 2; /* all zeros is not a trace or a span, but it is a valid flag */
 }
 
 bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
                               char ret_text[TRACEPARENT_BYTES + 1])
 {
     struct text parent = request->order->traceparent;
-    bool fine = parent.size == TRACEPARENT_BYTES && memcmp(parent.data, "00-", 3) == 0 &&
-                is_hex(parent, 3, 32) && parent.data[35] == '-' && is_hex(parent, 36, 16) &&
-                parent.data[52] == '-' && is_hex(parent, 53, 2);
-    if (!fine)
+    bool valid = parent.size == TRACEPARENT_BYTES && memcmp(parent.data, "00-", 3) == 0 &&
+                 is_hex(parent, 3, 32) && parent.data[35] == '-' && is_hex(parent, 36, 16) &&
+                 parent.data[52] == '-' && is_hex(parent, 53, 2);
+    if (!valid)
         return false;
     uint64_t span = XXH3_64bits(request->idempotency_key.data, request->idempotency_key.size);
     uint64_t numbers[2] = {request->ref.attempt, try_number};
@@ -117,7 +117,7 @@ void http_message_headers(const struct step_request *request, uint32_t try_numbe
     ret_headers[count] = NULL;
 }
 
-/* ---- what an answer means ---- */
+/* ---- the answer ---- */
 
 static struct text numbered(int status, struct arena *arena)
 {
@@ -152,16 +152,16 @@ void http_message_error(struct text body, struct arena *arena, struct agent_fail
     json_decref(json);
 }
 
-static bool asks_again(int status)
+static bool is_retriable(int status)
 {
     return status < 200 || status >= 500 || status == 408 || status == 409 || status == 425 ||
            status == 429;
 }
 
 static void read_status(const struct http_result *result, struct arena *arena,
-                        struct http_message_outcome *verdict)
+                        struct http_message_outcome *outcome)
 {
-    struct agent_failure *failure = &verdict->failure;
+    struct agent_failure *failure = &outcome->failure;
     struct text name = numbered(result->status, arena);
     failure->name = name;
     failure->message = name;
@@ -170,7 +170,7 @@ static void read_status(const struct http_result *result, struct arena *arena,
         return;
     }
     http_message_error(result->body, arena, failure);
-    if (!asks_again(result->status))
+    if (!is_retriable(result->status))
         return;
     failure->name = name;
     failure->service_ill = result->status < 200 || result->status >= 500;
@@ -180,36 +180,36 @@ static void read_status(const struct http_result *result, struct arena *arena,
 }
 
 void http_message_outcome(const struct http_result *result, struct arena *arena,
-                          struct http_message_outcome *ret_verdict)
+                          struct http_message_outcome *ret_outcome)
 {
-    struct http_message_outcome verdict = {.failure = {.effect = EFFECT_NONE}};
+    struct http_message_outcome outcome = {.failure = {.effect = EFFECT_NONE}};
     switch (result->outcome) {
     case HTTP_ANSWERED:
         if (result->status >= 200 && result->status < 300) {
-            verdict.succeeded = true;
-            verdict.accepted = result->status == 202;
-            verdict.output =
+            outcome.succeeded = true;
+            outcome.accepted = result->status == 202;
+            outcome.output =
                 result->body_cut ? agent_output_truncated(result->body.size, arena) : result->body;
             break;
         }
-        read_status(result, arena, &verdict);
+        read_status(result, arena, &outcome);
         break;
     case HTTP_NOT_SENT:
-        verdict.failure.name = TEXT("Http.NotConnected");
-        verdict.failure.service_ill = true;
-        verdict.failure.message = text_of(result->message);
-        verdict.failure.retriable = true;
+        outcome.failure.name = TEXT("Http.NotConnected");
+        outcome.failure.service_ill = true;
+        outcome.failure.message = text_of(result->message);
+        outcome.failure.retriable = true;
         break;
     case HTTP_MAYBE_SENT:
-        verdict.failure.name =
+        outcome.failure.name =
             result->timed_out ? TEXT("Http.Timeout") : TEXT("Http.ConnectionLost");
-        verdict.failure.service_ill = true;
-        verdict.failure.message = text_of(result->message);
-        verdict.failure.effect = EFFECT_UNKNOWN;
-        verdict.failure.retriable = true;
+        outcome.failure.service_ill = true;
+        outcome.failure.message = text_of(result->message);
+        outcome.failure.effect = EFFECT_UNKNOWN;
+        outcome.failure.retriable = true;
         break;
     case HTTP_OUTCOME_COUNT:
         assert(false);
     }
-    *ret_verdict = verdict;
+    *ret_outcome = outcome;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP agent's two translations: a request into what is sent, an answer into an outcome.
+/* The HTTP agent's two translations: a request into an HTTP request, an answer into an outcome.
  * Pure. */
 #ifndef SERVICES_AGENT_KINDS_HTTP_MESSAGE_H
 #define SERVICES_AGENT_KINDS_HTTP_MESSAGE_H
@@ -18,7 +18,7 @@ void http_message_headers(const struct step_request *request, uint32_t try_numbe
                           const char *ret_headers[HTTP_MESSAGE_HEADERS + 1]);
 
 /* The traceparent of a try: of the order's trace, with a span id of its own that follows from the
- * request and the number of the try. False: the order's is none. */
+ * request and the number of the try. False: the order has none. */
 enum { TRACEPARENT_BYTES = 55 };
 bool http_message_traceparent(const struct step_request *request, uint32_t try_number,
                               char ret_text[TRACEPARENT_BYTES + 1]);
@@ -26,26 +26,26 @@ bool http_message_traceparent(const struct step_request *request, uint32_t try_n
 struct http_message_outcome {
     bool succeeded;
     bool accepted;                /* a success with 202 */
-    struct text output;           /* of a success; as it came */
-    struct agent_failure failure; /* else */
+    struct text output;           /* of a success; unchanged */
+    struct agent_failure failure; /* otherwise */
 };
 
-/* What an answer, or none, means:
+/* The outcome of an answer, or of none:
  *     2xx                              done; the output is the body
  *     202, where a callback was        accepted: the outcome comes by the callback
  *     offered
- *     408 409 425 429 5xx              asked again, as late as Retry-After wants; effect unknown
+ *     408 409 425 429 5xx              retried, after Retry-After; effect unknown
  *     other 4xx                        definite, effect none; {"error": CODE, "message": TEXT} or
  *                                      "Http.404"
  *     3xx                              definite, effect none: redirects are not followed
- *     not connected                    asked again; effect none
- *     timed out, reset, broken off     asked again; effect unknown
+ *     not connected                    retried; effect none
+ *     timed out, reset, broken off     retried; effect unknown
  * Texts are borrowed from the result or new in the arena. */
 void http_message_outcome(const struct http_result *result, struct arena *arena,
-                          struct http_message_outcome *ret_verdict);
+                          struct http_message_outcome *ret_outcome);
 
-/* {"error": CODE, "message": TEXT}, as far as the body has it; else name and message stay as they
- * are. New in the arena. */
+/* Takes {"error": CODE, "message": TEXT} from the body; what is missing there stays as it is. New
+ * in the arena. */
 void http_message_error(struct text body, struct arena *arena, struct agent_failure *failure);
 
 #endif

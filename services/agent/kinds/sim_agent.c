@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Simulated calls: wait as planned, write what was done into the ledger, answer. Without latency
- * and ledger a call is answered at once; with a ledger all calls of a turn share one sync. */
+/* Simulated calls: wait as planned, append the operation to the ledger, answer. Without latency and
+ * ledger a call is answered at once; with a ledger all calls of a turn share one sync. */
 #include "services/agent/kinds/sim_agent.h"
 
 #include "platform/logger.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 enum {
-    SILENCE_EXTRA_MS = 20, /* what is never answered ends when its deadline has surely passed */
+    SILENCE_EXTRA_MS = 20, /* a silent call ends when its deadline has passed for certain */
     BATCH_MAX = 1024
 };
 
@@ -19,7 +19,7 @@ struct sim_call {
     struct agent_call *call;
     struct sim_entry entry;
     struct loop_timer timer;
-    struct sim_call *next; /* on the shelf, or in the batch */
+    struct sim_call *next; /* in the pool, or in the batch */
     struct sim_call *all_prev, *all_next;
 };
 
@@ -28,9 +28,9 @@ struct sim_agent {
     const struct clock *clock;
     struct sim_options options;
     struct sim_ledger *ledger; /* NULL = none */
-    struct sim_call *all;      /* alive */
-    struct sim_call *shelf;
-    struct sim_call *batch; /* wait for the ledger, the oldest first */
+    struct sim_call *all;      /* in flight */
+    struct sim_call *pool;
+    struct sim_call *batch; /* waiting for the ledger, the oldest first */
     struct sim_call **batch_end;
     struct loop_work flush;
 };
@@ -39,7 +39,7 @@ static void on_flush(struct loop *loop, struct loop_work *work, void *userdata);
 static void on_latency_over(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_silence_over(struct loop *loop, struct loop_timer *timer, void *userdata);
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
 static enum error_class read_options(struct sim_agent *agent, const struct config *config,
                                      struct error *ret_error)
@@ -51,8 +51,8 @@ static enum error_class read_options(struct sim_agent *agent, const struct confi
     options->seed = (uint64_t)config_int(config, "agent.sim.seed");
     if (options->fail_share + options->silent_share + options->unknown_share > 1)
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.sim.fail.share, .silent.share and .unknown.share are more than 1 "
-                         "together");
+                         "agent.sim.fail.share, .silent.share and .unknown.share add up to more "
+                         "than 1");
     return sim_latency_parse(config_string(config, "agent.sim.latency.ms"), &options->latency,
                              ret_error);
 }
@@ -67,7 +67,7 @@ static void stop(void *ctx)
         free(sim);
         sim = next;
     }
-    for (struct sim_call *sim = agent->shelf; sim != NULL;) {
+    for (struct sim_call *sim = agent->pool; sim != NULL;) {
         struct sim_call *next = sim->next;
         free(sim);
         sim = next;
@@ -99,9 +99,9 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
 
 static struct sim_call *take_call(struct sim_agent *agent)
 {
-    struct sim_call *sim = agent->shelf;
+    struct sim_call *sim = agent->pool;
     if (sim != NULL)
-        agent->shelf = sim->next;
+        agent->pool = sim->next;
     else
         sim = calloc(1, sizeof(*sim));
     assert(sim != NULL);
@@ -118,8 +118,8 @@ static void put_back(struct sim_call *sim)
     *(sim->all_prev != NULL ? &sim->all_prev->all_next : &agent->all) = sim->all_next;
     if (sim->all_next != NULL)
         sim->all_next->all_prev = sim->all_prev;
-    sim->next = agent->shelf;
-    agent->shelf = sim;
+    sim->next = agent->pool;
+    agent->pool = sim;
 }
 
 /* ---- answers ---- */
@@ -134,13 +134,13 @@ static void refuse(struct agent_call *call, const char *name)
 static void fail_unknown(struct agent_call *call, const char *name, bool retriable)
 {
     agent_call_fail(call, &(struct agent_failure){.name = text_of(name),
-                                                  .message = TEXT("the simulated service does not "
-                                                                  "tell what it did"),
+                                                  .message = TEXT("the simulated service did not "
+                                                                  "say what it did"),
                                                   .effect = EFFECT_UNKNOWN,
                                                   .retriable = retriable});
 }
 
-/* Silence lasts as long as an answer could count. */
+/* A silent call is held for as long as an answer could count. */
 static void hold(struct sim_call *sim)
 {
     const struct sim_agent *agent = sim->agent;
@@ -157,7 +157,7 @@ static void answer(struct sim_call *sim)
         hold(sim);
         return;
     }
-    put_back(sim); /* the answer may bring the next call */
+    put_back(sim); /* the answer may start the next call */
     if (entry.plan.outcome == SIM_UNKNOWN)
         fail_unknown(call, "Sim.Unknown", false);
     else if (entry.undone_before)
@@ -226,7 +226,7 @@ static void on_flush(struct loop *loop, struct loop_work *work, void *userdata)
 
 /* ---- calls ---- */
 
-static void act(struct sim_call *sim)
+static void perform(struct sim_call *sim)
 {
     if (sim->agent->ledger != NULL)
         enqueue(sim);
@@ -238,7 +238,7 @@ static void on_latency_over(struct loop *loop, struct loop_timer *timer, void *u
 {
     (void)loop;
     (void)timer;
-    act(userdata);
+    perform(userdata);
 }
 
 /* Also an undo: the request says which it is. */
@@ -251,7 +251,7 @@ static void execute(void *ctx, struct agent_call *call)
                                     .plan = sim_plan_of(&agent->options, call->request),
                                     .sent = call->started_at};
     if (sim->entry.plan.latency_ms == 0) {
-        act(sim);
+        perform(sim);
         return;
     }
     loop_timer_init(&sim->timer, on_latency_over, sim);

@@ -17,16 +17,16 @@
 
 enum { KEYS_MIN = 1024, READ_BYTES = 64 * 1024 };
 
-enum key_state { KEY_UNKNOWN, KEY_APPLIED, KEY_UNDONE };
+enum ledger_key_state { KEY_UNKNOWN, KEY_APPLIED, KEY_UNDONE };
 
 struct ledger_key {
     XXH128_hash_t hash;
-    enum key_state state; /* KEY_UNKNOWN = a free place */
+    enum ledger_key_state state; /* KEY_UNKNOWN = a free slot */
 };
 
 struct sim_ledger {
     int fd;
-    int64_t position;        /* all before it was read or written by us; the start of a line */
+    int64_t position;        /* everything before it is known; the start of a line */
     struct buffer bytes;     /* read, or to be written */
     struct ledger_key *keys; /* open addressing, a power of two */
     size_t key_capacity;
@@ -45,7 +45,7 @@ static struct ledger_key *find_key(const struct sim_ledger *ledger, struct text 
     return &ledger->keys[at];
 }
 
-static void make_room(struct sim_ledger *ledger)
+static void grow_if_full(struct sim_ledger *ledger)
 {
     struct ledger_key *old = ledger->keys;
     size_t old_capacity = ledger->key_capacity;
@@ -65,17 +65,17 @@ static void make_room(struct sim_ledger *ledger)
     free(old);
 }
 
-static enum key_state state_of(const struct sim_ledger *ledger, struct text key)
+static enum ledger_key_state state_of(const struct sim_ledger *ledger, struct text key)
 {
     return find_key(ledger, key)->state;
 }
 
-static void set_state(struct sim_ledger *ledger, struct text key, enum key_state state)
+static void set_state(struct sim_ledger *ledger, struct text key, enum ledger_key_state state)
 {
-    make_room(ledger);
-    struct ledger_key *place = find_key(ledger, key);
-    ledger->key_count += place->state == KEY_UNKNOWN;
-    place->state = state;
+    grow_if_full(ledger);
+    struct ledger_key *slot = find_key(ledger, key);
+    ledger->key_count += slot->state == KEY_UNKNOWN;
+    slot->state = state;
 }
 
 /* ---- reading ---- */
@@ -87,7 +87,7 @@ static void read_line(struct sim_ledger *ledger, const char *line, size_t size)
     const char *direction = json_string_value(json_object_get(entry, "direction"));
     if (key != NULL && direction != NULL && json_is_true(json_object_get(entry, "applied")))
         set_state(ledger, text_of(key), strcmp(direction, "do") == 0 ? KEY_APPLIED : KEY_UNDONE);
-    json_decref(entry); /* what is no entry is the rest of a write that a crash cut off */
+    json_decref(entry); /* not an entry: the rest of a write that a crash cut off */
 }
 
 static void read_lines(struct sim_ledger *ledger)
@@ -109,7 +109,8 @@ static enum error_class system_error(struct error *ret_error, const char *what)
                      strerror(errno));
 }
 
-/* What others wrote. Leaves *ret_torn true if the file does not end with a whole line. */
+/* Reads what other processes wrote. Leaves *ret_torn true if the file does not end with a whole
+ * line. */
 static enum error_class catch_up(struct sim_ledger *ledger, bool *ret_torn, struct error *ret_error)
 {
     ledger->bytes.size = 0;
@@ -133,7 +134,7 @@ static enum error_class catch_up(struct sim_ledger *ledger, bool *ret_torn, stru
 static bool decide_do(struct sim_ledger *ledger, struct sim_entry *entry)
 {
     struct text key = entry->request->do_key;
-    enum key_state state = state_of(ledger, key);
+    enum ledger_key_state state = state_of(ledger, key);
     entry->done_before = state == KEY_APPLIED;
     entry->undone_before = state == KEY_UNDONE;
     if (state != KEY_UNKNOWN || !entry->plan.applies)
@@ -217,7 +218,7 @@ enum error_class sim_ledger_write(struct sim_ledger *ledger, struct sim_entry *c
     return class;
 }
 
-/* ---- life ---- */
+/* ---- open and close ---- */
 
 enum error_class sim_ledger_open(const char *path, struct sim_ledger **ret_ledger,
                                  struct error *ret_error)
@@ -230,7 +231,7 @@ enum error_class sim_ledger_open(const char *path, struct sim_ledger **ret_ledge
     struct sim_ledger *ledger = calloc(1, sizeof(*ledger));
     assert(ledger != NULL);
     ledger->fd = fd;
-    make_room(ledger);
+    grow_if_full(ledger);
     if (catch_up(ledger, &torn, ret_error) != ERROR_OK) {
         sim_ledger_close(ledger);
         return ERROR_RETRY;

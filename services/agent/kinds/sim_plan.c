@@ -48,14 +48,15 @@ enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_lat
         latency.kind = SIM_LATENCY_EXPONENTIAL;
     else
         (void)skip(&rest, TEXT("fixed:"));
-    bool fine = read_ms(&rest, &latency.mean_ms);
-    if (fine && latency.kind == SIM_LATENCY_NORMAL)
-        fine = skip(&rest, TEXT(":")) && read_ms(&rest, &latency.deviation_ms);
-    if (!fine || rest.size > 0)
-        return error_set(ret_error, ERROR_REJECT, "Config",
-                         "agent.sim.latency.ms: %.64s is none of 5, normal:20:5 (mean, deviation), "
-                         "exp:10 (mean)",
-                         text);
+    bool valid = read_ms(&rest, &latency.mean_ms);
+    if (valid && latency.kind == SIM_LATENCY_NORMAL)
+        valid = skip(&rest, TEXT(":")) && read_ms(&rest, &latency.deviation_ms);
+    if (!valid || rest.size > 0)
+        return error_set(
+            ret_error, ERROR_REJECT, "Config",
+            "agent.sim.latency.ms: %.64s is not a latency; write 5, normal:20:5 (mean, deviation) "
+            "or exp:10 (mean)",
+            text);
     *ret_latency = latency;
     return ERROR_OK;
 }

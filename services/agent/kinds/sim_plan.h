@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a simulated call: a function of seed, idempotency key and attempt. Pure. */
+/* The outcome of a simulated call: a function of seed, idempotency key and attempt. Pure. */
 #ifndef SERVICES_AGENT_KINDS_SIM_PLAN_H
 #define SERVICES_AGENT_KINDS_SIM_PLAN_H
 
@@ -18,7 +18,7 @@ struct sim_options {
     struct sim_latency latency;
     double fail_share;    /* of dos: refused, nothing applied */
     double silent_share;  /* never answered; half of them applied */
-    double unknown_share; /* an error that does not tell; half of them applied */
+    double unknown_share; /* an error of unknown effect; half of them applied */
     uint64_t seed;
 };
 
@@ -26,7 +26,7 @@ enum sim_outcome { SIM_DONE, SIM_REFUSED, SIM_SILENT, SIM_UNKNOWN, SIM_OUTCOME_C
 
 struct sim_plan {
     enum sim_outcome outcome;
-    bool applies; /* the simulated service does what was asked for, whatever it answers */
+    bool applies; /* the simulated service applies the operation, whatever it answers */
     int64_t latency_ms;
 };
 
