@@ -7,7 +7,7 @@
 #include "replica/stores.h"
 #include "replica/view_report.h"
 #include "services/scheduler/owner.h"
-#include "services/scheduler/routing.h"
+#include "services/scheduler/agent_monitor.h"
 #include "services/scheduler/standby.h"
 #include "services/services.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_history.h"
 
-#include "tests/property/ownership_acts.h"
+#include "tests/property/ownership_actors.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_instance.h"
 #include "tests/property/ownership_route.h"

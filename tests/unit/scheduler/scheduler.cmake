@@ -2,5 +2,5 @@
 #
 # Which schedulers stand by for which partition; what a view counts for the router.
 
-reeve_test(scheduler SOURCES standby_test.c view_routing_test.c ../statestore/kit.c
+reeve_test(scheduler SOURCES standby_test.c router_test.c ../statestore/kit.c
     LIBS reeve-scheduler reeve-test-engine)

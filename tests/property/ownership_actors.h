@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who does what in a world: applications, operators, an agent, a supervisor, and faults. */
-#ifndef TESTS_PROPERTY_OWNERSHIP_ACTS_H
-#define TESTS_PROPERTY_OWNERSHIP_ACTS_H
+#ifndef TESTS_PROPERTY_OWNERSHIP_ACTORS_H
+#define TESTS_PROPERTY_OWNERSHIP_ACTORS_H
 
 #include "tests/property/ownership_world.h"
 

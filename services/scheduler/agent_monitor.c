@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See routing.h. */
-#include "services/scheduler/routing.h"
+#include "services/scheduler/agent_monitor.h"
 
 #include "platform/logger.h"
 

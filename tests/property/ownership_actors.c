@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tests/property/ownership_acts.h"
+#include "tests/property/ownership_actors.h"
 
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_instance.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the scheduler knows of its agents, for its router: which are well, how much they take; and
  * what people are told of it: metrics, and an alert when steps wait because no agent is well. */
-#ifndef SERVICES_SCHEDULER_ROUTING_H
-#define SERVICES_SCHEDULER_ROUTING_H
+#ifndef SERVICES_SCHEDULER_AGENT_MONITOR_H
+#define SERVICES_SCHEDULER_AGENT_MONITOR_H
 
 #include "replica/agent_table.h"
 #include "services/scheduler/router.h"
