@@ -11,8 +11,8 @@
 /* An agent that could do the step, as it stands now. */
 struct candidate {
     struct text agent;
-    const struct agent_room *room; /* NULL: nobody knows the agent */
-    int64_t taken;                 /* of its room, by this Decision */
+    const struct agent_capacity *capacity; /* NULL: nobody knows the agent */
+    int64_t taken;                         /* of its room, by this Decision */
 };
 
 struct candidates {
@@ -20,11 +20,11 @@ struct candidates {
     uint32_t count;
 };
 
-static const struct agent_room *find_room(const struct routing *routing, struct text agent)
+static const struct agent_capacity *find_capacity(const struct routing *routing, struct text agent)
 {
     for (uint32_t i = 0; i < routing->count; i++) {
-        if (text_equal(routing->rooms[i].agent, agent))
-            return &routing->rooms[i];
+        if (text_equal(routing->agents[i].agent, agent))
+            return &routing->agents[i];
     }
     return NULL;
 }
@@ -39,14 +39,14 @@ static int64_t taken_by(const struct decision *decision, struct text agent)
     return taken;
 }
 
-static bool is_well(const struct candidate *candidate)
+static bool is_healthy(const struct candidate *candidate)
 {
-    return candidate->room != NULL && candidate->room->healthy;
+    return candidate->capacity != NULL && candidate->capacity->healthy;
 }
 
-static int64_t free_room(const struct candidate *candidate)
+static int64_t free_capacity(const struct candidate *candidate)
 {
-    return is_well(candidate) ? candidate->room->free - candidate->taken : 0;
+    return is_healthy(candidate) ? candidate->capacity->free - candidate->taken : 0;
 }
 
 /* What the step may have done is remembered by the service that was asked, by no other. */
@@ -65,9 +65,10 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
     candidates->count = only_one ? 1 : plan->agent_count;
     for (uint32_t i = 0; i < candidates->count; i++) {
         struct text agent = only_one ? step->agent : plan->agents[i];
-        candidates->of[i] = (struct candidate){.agent = agent,
-                                               .room = find_room(ctx->input->routing, agent),
-                                               .taken = taken_by(ctx->decision, agent)};
+        candidates->of[i] =
+            (struct candidate){.agent = agent,
+                               .capacity = find_capacity(ctx->input->routing, agent),
+                               .taken = taken_by(ctx->decision, agent)};
     }
 }
 
@@ -77,12 +78,12 @@ static int choose(const struct candidates *candidates)
     int chosen = -1;
     for (uint32_t i = 0; i < candidates->count; i++) {
         const struct candidate *candidate = &candidates->of[i];
-        if (free_room(candidate) <= 0)
+        if (free_capacity(candidate) <= 0)
             continue;
         const struct candidate *best = chosen >= 0 ? &candidates->of[chosen] : NULL;
-        if (best == NULL || free_room(candidate) > free_room(best) ||
-            (free_room(candidate) == free_room(best) &&
-             candidate->room->latency_p95_ms < best->room->latency_p95_ms))
+        if (best == NULL || free_capacity(candidate) > free_capacity(best) ||
+            (free_capacity(candidate) == free_capacity(best) &&
+             candidate->capacity->latency_p95_ms < best->capacity->latency_p95_ms))
             chosen = (int)i;
     }
     return chosen;
@@ -112,10 +113,10 @@ static void add_reason(struct reasons *reasons, const struct candidate *candidat
         add_text(reasons, TEXT("; "));
     add_text(reasons, candidate->agent);
     add_text(reasons, TEXT(": "));
-    if (candidate->room == NULL)
+    if (candidate->capacity == NULL)
         add_text(reasons, TEXT("unknown agent"));
     else
-        add_text(reasons, candidate->room->why);
+        add_text(reasons, candidate->capacity->why);
     if (candidate->taken > 0)
         add_text(reasons, TEXT(", less what starts with it"));
 }
@@ -172,7 +173,7 @@ static int64_t ask_again_at(const struct decide_ctx *ctx, const struct candidate
 {
     const struct routing *routing = ctx->input->routing;
     for (uint32_t i = 0; i < candidates->count; i++) {
-        if (is_well(&candidates->of[i]))
+        if (is_healthy(&candidates->of[i]))
             return 0;
     }
     int64_t wait = (ctx->input->now - since) / 2;

@@ -14,7 +14,7 @@
 #include "engine/workflow.h"
 
 /* What is known of an agent's live instances together. */
-struct agent_room {
+struct agent_capacity {
     struct text agent;
     bool healthy;
     int64_t free; /* how many more attempts may be started; may be negative */
@@ -24,7 +24,7 @@ struct agent_room {
 
 /* An input like `now`: what was chosen by it, and why, is in the event. */
 struct routing {
-    const struct agent_room *rooms;
+    const struct agent_capacity *agents;
     uint32_t count;
     int64_t retry_ms_min; /* of a step none of whose agents is well; at least 1 */
     int64_t retry_ms_max;

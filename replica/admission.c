@@ -29,22 +29,22 @@ enum admission admission_claim(struct checkpoint *checkpoint, const struct claim
         checkpoint->next_command_offset = claim->reset.next_command_offset;
         checkpoint->last_command_offset = -1;
         checkpoint->last_command_time = 0;
-        checkpoint->attempt_offset = -1;
-        checkpoint->attempts = 0;
+        checkpoint->guarded_offset = -1;
+        checkpoint->guards = 0;
     }
     return ADMITTED;
 }
 
-enum admission admission_attempt(struct checkpoint *checkpoint, const struct attempt *attempt)
+enum admission admission_guard(struct checkpoint *checkpoint, const struct command_guard *guard)
 {
-    if (!checkpoint->has_claim || !uuid_equal(&checkpoint->claim_id, &attempt->claim_id))
+    if (!checkpoint->has_claim || !uuid_equal(&checkpoint->claim_id, &guard->claim_id))
         return SKIPPED_OTHER_CLAIM;
-    if (attempt->command_offset < checkpoint->next_command_offset)
+    if (guard->command_offset < checkpoint->next_command_offset)
         return SKIPPED_COMMAND;
-    if (checkpoint->attempt_offset != attempt->command_offset)
-        checkpoint->attempts = 0;
-    checkpoint->attempt_offset = attempt->command_offset;
-    checkpoint->attempts++;
+    if (checkpoint->guarded_offset != guard->command_offset)
+        checkpoint->guards = 0;
+    checkpoint->guarded_offset = guard->command_offset;
+    checkpoint->guards++;
     return ADMITTED;
 }
 
@@ -60,8 +60,8 @@ enum admission admission_decision(struct checkpoint *checkpoint, const struct de
     checkpoint->next_command_offset = decision->command_offset + 1;
     checkpoint->last_command_offset = decision->command_offset;
     checkpoint->last_command_time = decision->command_time;
-    checkpoint->attempt_offset = -1;
-    checkpoint->attempts = 0;
+    checkpoint->guarded_offset = -1;
+    checkpoint->guards = 0;
     if (decision->decided_at > checkpoint->newest_decided_at)
         checkpoint->newest_decided_at = decision->decided_at;
     if (decision->emitted_through > checkpoint->emitted_through)

@@ -24,7 +24,7 @@ enum admission {
 /* Each takes the record into the checkpoint's bookkeeping if it is admitted. The event offset and
  * hash are the caller's. */
 enum admission admission_claim(struct checkpoint *checkpoint, const struct claim *claim);
-enum admission admission_attempt(struct checkpoint *checkpoint, const struct attempt *attempt);
+enum admission admission_guard(struct checkpoint *checkpoint, const struct command_guard *guard);
 enum admission admission_decision(struct checkpoint *checkpoint, const struct decision *decision);
 
 const char *admission_name(enum admission admission);

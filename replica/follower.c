@@ -236,7 +236,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
     else if (folded.admission == SKIPPED_OTHER_CLAIM)
         suspicious = claim_is_news(follower, folded.kind == RECORD_DECISION
                                                  ? &folded.record->decision.claim_id
-                                                 : &folded.record->attempt.claim_id);
+                                                 : &folded.record->command_guard.claim_id);
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
     if (suspicious) {

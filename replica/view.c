@@ -161,7 +161,7 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
     if (class == ERROR_OK && view->committed.cluster_id[0] == '\0')
         view->committed = (struct checkpoint){.last_command_offset = -1,
                                               .emitted_through = -1,
-                                              .attempt_offset = -1,
+                                              .guarded_offset = -1,
                                               .previous_claim_decisions = -1};
     view->checkpoint = view->committed;
     return class == ERROR_OK ? load_index(view, ret_error) : class;
@@ -345,8 +345,8 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
             store_batch_put_history(view->batch, TEXT(""), record->offset, record->value);
         return ERROR_OK;
     }
-    if (view->record.kind == RECORD_ATTEMPT) {
-        folded->admission = admission_attempt(checkpoint, &view->record.attempt);
+    if (view->record.kind == RECORD_COMMAND_GUARD) {
+        folded->admission = admission_guard(checkpoint, &view->record.command_guard);
         return ERROR_OK;
     }
     if (view->record.kind != RECORD_DECISION)
@@ -400,10 +400,10 @@ enum error_class view_decided(struct view *view, const struct decision *decision
     return class;
 }
 
-void view_attempted(struct view *view, const struct attempt *attempt, struct text value,
-                    int64_t offset)
+void view_guarded(struct view *view, const struct command_guard *guard, struct text value,
+                  int64_t offset)
 {
-    enum admission admission = admission_attempt(&view->checkpoint, attempt);
+    enum admission admission = admission_guard(&view->checkpoint, guard);
     assert(admission == ADMITTED);
     advance(view, value, offset);
 }

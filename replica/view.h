@@ -20,9 +20,9 @@ struct view;
 
 /* A step that waits, as a row of the store's waiting index (statestore/waiting.h). */
 struct view_index_row {
-    struct text lane; /* in `bytes` */
+    struct text queue; /* in `bytes` */
     int64_t queued_at;
-    char bytes[LANE_BYTES_MAX];
+    char bytes[QUEUE_KEY_BYTES_MAX];
 };
 
 /* What a service counts over the orders of a view, and keeps in the view's store: a tally, and a
@@ -100,8 +100,8 @@ enum error_class view_fold(struct view *view, const struct broker_record *record
 enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,
                               int64_t offset, struct error *ret_error);
 /* The owner's own Attempt, likewise. */
-void view_attempted(struct view *view, const struct attempt *attempt, struct text value,
-                    int64_t offset);
+void view_guarded(struct view *view, const struct command_guard *guard, struct text value,
+                  int64_t offset);
 
 /* Records folded and orders touched since the last commit: the caller commits when they are many,
  * at the end, or once a while. */

@@ -62,7 +62,7 @@ static void remember_waiting(const struct view_index *index, struct view_entry *
     rows->waiting = ARENA_ARRAY(arena, struct view_index_row, rows->waiting_count);
     for (uint32_t i = 0; i < rows->waiting_count; i++) {
         rows->waiting[i].queued_at = waiting[i].queued_at;
-        rows->waiting[i].lane = arena_text(arena, waiting[i].lane);
+        rows->waiting[i].queue = arena_text(arena, waiting[i].queue);
     }
 }
 
@@ -107,7 +107,7 @@ static bool waits_likewise(const struct view_rows *rows, const struct view_index
     bool same = false;
     for (uint32_t i = 0; i < rows->waiting_count && !same; i++)
         same = rows->waiting[i].queued_at == wanted->queued_at &&
-               text_equal(rows->waiting[i].lane, wanted->lane);
+               text_equal(rows->waiting[i].queue, wanted->queue);
     return same;
 }
 
@@ -117,13 +117,13 @@ static void put_waiting(struct view *view, struct text order_id, enum priority p
 {
     struct waiting_row row = {.priority = priority, .order_id = order_id};
     for (uint32_t i = 0; i < before->waiting_count; i++) {
-        row.lane = before->waiting[i].lane;
+        row.queue = before->waiting[i].queue;
         row.queued_at = before->waiting[i].queued_at;
         if (!waits_likewise(now, &before->waiting[i]))
             store_batch_delete_waiting(view->store, view->batch, &row);
     }
     for (uint32_t i = 0; i < now->waiting_count; i++) {
-        row.lane = now->waiting[i].lane;
+        row.queue = now->waiting[i].queue;
         row.queued_at = now->waiting[i].queued_at;
         if (!waits_likewise(before, &now->waiting[i]))
             store_batch_put_waiting(view->store, view->batch, &row);

@@ -117,11 +117,12 @@ static const struct field_binding claim_fields[] = {
 };
 static const struct record_binding claim = BINDING("Claim", struct claim, claim_fields);
 
-static const struct field_binding attempt_fields[] = {
-    F_UUID(struct attempt, claim_id),
-    F_I64(REQUIRED, struct attempt, command_offset),
+static const struct field_binding command_guard_fields[] = {
+    F_UUID(struct command_guard, claim_id),
+    F_I64(REQUIRED, struct command_guard, command_offset),
 };
-static const struct record_binding attempt = BINDING("Attempt", struct attempt, attempt_fields);
+static const struct record_binding command_guard =
+    BINDING("Attempt", struct command_guard, command_guard_fields);
 
 /* ---- effects ---- */
 
@@ -260,7 +261,7 @@ static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
     [RECORD_EXPIRE_ORDER] = {"ExpireOrder", &expire_order, offsetof(struct expire_order, order_id)},
     [RECORD_EXTEND_STEP] = {"ExtendStep", &extend_step, offsetof(struct extend_step, order_id)},
     [RECORD_CLAIM] = {"Claim", &claim, 0},
-    [RECORD_ATTEMPT] = {"Attempt", &attempt, 0},
+    [RECORD_COMMAND_GUARD] = {"Attempt", &command_guard, 0},
     [RECORD_DECISION] = {"Decision", &binding_decision, 0},
     [RECORD_STEP_REQUEST] = {"StepRequest", &step_request, 0},
     [RECORD_STATUS_UPDATE] = {"StatusUpdate", &status_update, 0},

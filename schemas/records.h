@@ -22,7 +22,7 @@ enum record_kind {
     RECORD_EXTEND_STEP,
     /* events */
     RECORD_CLAIM,
-    RECORD_ATTEMPT,
+    RECORD_COMMAND_GUARD,
     RECORD_DECISION,
     /* effects */
     RECORD_STEP_REQUEST,
@@ -61,7 +61,7 @@ struct claim {
 };
 
 /* Appended before a command that may have killed its owner is decided. */
-struct attempt {
+struct command_guard {
     struct uuid claim_id;
     int64_t command_offset;
 };
@@ -113,7 +113,7 @@ struct record {
         struct command
             command; /* RECORD_SUBMIT_ORDER .. RECORD_EXTEND_STEP; order_id is filled in */
         struct claim claim;
-        struct attempt attempt;
+        struct command_guard command_guard;
         struct decision decision;
         struct step_request step_request; /* .order points to details in the arena */
         struct status_update status_update;

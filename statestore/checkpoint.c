@@ -35,8 +35,8 @@ static void numbers_of(const struct checkpoint *checkpoint, uint64_t ret_numbers
         (uint64_t)checkpoint->newest_decided_at,
         (uint64_t)checkpoint->emitted_through,
         (uint64_t)checkpoint->previous_claim_decisions,
-        (uint64_t)checkpoint->attempt_offset,
-        (uint64_t)checkpoint->attempts,
+        (uint64_t)checkpoint->guarded_offset,
+        (uint64_t)checkpoint->guards,
         (uint64_t)checkpoint->skipped,
     };
     memcpy(ret_numbers, numbers, sizeof(numbers));
@@ -53,8 +53,8 @@ static void set_numbers(struct checkpoint *checkpoint, const uint64_t numbers[NU
     checkpoint->newest_decided_at = (int64_t)numbers[6];
     checkpoint->emitted_through = (int64_t)numbers[7];
     checkpoint->previous_claim_decisions = (int64_t)numbers[8];
-    checkpoint->attempt_offset = (int64_t)numbers[9];
-    checkpoint->attempts = (int64_t)numbers[10];
+    checkpoint->guarded_offset = (int64_t)numbers[9];
+    checkpoint->guards = (int64_t)numbers[10];
     checkpoint->skipped = (int64_t)numbers[11];
 }
 

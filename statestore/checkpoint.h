@@ -24,8 +24,8 @@ struct checkpoint {
     int64_t newest_decided_at;
     int64_t emitted_through;          /* largest seen in admitted Decisions; -1: none */
     int64_t previous_claim_decisions; /* Decisions that followed the claim before `claim_id` */
-    int64_t attempt_offset;           /* command that the latest Attempts name; -1: none */
-    int64_t attempts;                 /* Attempts in a row for it without a Decision */
+    int64_t guarded_offset;           /* command that the latest Attempts name; -1: none */
+    int64_t guards;                   /* Attempts in a row for it without a Decision */
     int64_t skipped;                  /* records not admitted so far */
 };
 

@@ -135,19 +135,19 @@ enum { WAITING_MARK = 128 }; /* beside the numbers of indexes */
 _Static_assert((int)STORE_INDEX_COUNT <= (int)WAITING_MARK,
                "no index has the number of waiting steps");
 
-void key_of_waiting_prefix(struct text lane, enum priority priority, struct key *ret_key)
+void key_of_waiting_prefix(struct text queue, enum priority priority, struct key *ret_key)
 {
-    assert(lane.size <= LANE_BYTES_MAX && (unsigned)priority < PRIORITY_COUNT);
+    assert(queue.size <= QUEUE_KEY_BYTES_MAX && (unsigned)priority < PRIORITY_COUNT);
     ret_key->size = 0;
     add_big_endian(ret_key, WAITING_MARK, 1);
-    add_big_endian(ret_key, lane.size, 2);
-    add_bytes(ret_key, lane.data, lane.size);
+    add_big_endian(ret_key, queue.size, 2);
+    add_bytes(ret_key, queue.data, queue.size);
     add_big_endian(ret_key, (uint64_t)priority, 1);
 }
 
 void key_of_waiting(const struct waiting_row *row, struct key *ret_key)
 {
-    key_of_waiting_prefix(row->lane, row->priority, ret_key);
+    key_of_waiting_prefix(row->queue, row->priority, ret_key);
     add_big_endian(ret_key, (uint64_t)row->queued_at ^ SIGN_BIT, 8);
     add_order_id(ret_key, row->order_id);
 }

@@ -6,7 +6,7 @@
  *     deadlines  due_at BE8 | order id | 0 | kind | step BE4                    -> nothing
  *     history    order id | 0 | event offset BE8                                -> Decision, sealed
  *     index      index | size of value BE2 | value | ~updated_at BE8 | order id -> nothing
- *                128 | size of lane BE2 | lane | priority | queued_at BE8 | order id -> nothing
+ *                128 | size of queue BE2 | queue | priority | queued_at BE8 | order id -> nothing
  *     meta       "checkpoint"                                                   -> see checkpoint.h
  *                "tally"                                                        -> see waiting.h
  *
@@ -49,8 +49,8 @@ bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_updated_at
                   struct text *ret_order_id);
 
 void key_of_waiting(const struct waiting_row *row, struct key *ret_key);
-/* What all keys of this lane and priority begin with. */
-void key_of_waiting_prefix(struct text lane, enum priority priority, struct key *ret_key);
+/* What all keys of this queue and priority begin with. */
+void key_of_waiting_prefix(struct text queue, enum priority priority, struct key *ret_key);
 bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_at,
                     struct text *ret_order_id);
 

@@ -28,17 +28,17 @@ void store_batch_delete_waiting(struct store *store, struct store_batch *batch,
                                  key.size);
 }
 
-enum error_class store_scan_waiting(struct store *store, struct text lane, enum priority priority,
+enum error_class store_scan_waiting(struct store *store, struct text queue, enum priority priority,
                                     int64_t from,
                                     bool (*visit)(void *ctx, const struct waiting_row *row),
                                     void *ctx, struct error *ret_error)
 {
-    struct waiting_row row = {.lane = lane, .priority = priority, .queued_at = from};
+    struct waiting_row row = {.queue = queue, .priority = priority, .queued_at = from};
     struct key first;
     struct key prefix;
     struct key end;
     key_of_waiting(&row, &first);
-    key_of_waiting_prefix(lane, priority, &prefix);
+    key_of_waiting_prefix(queue, priority, &prefix);
     bool bounded = key_after_prefix(&prefix, &end);
     assert(bounded); /* it begins with a number below 255 */
     rocksdb_readoptions_t *options = rocksdb_readoptions_create();

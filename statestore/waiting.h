@@ -2,17 +2,17 @@
 /* What a partition's owner keeps beside its orders, in the same WriteBatch: the steps that wait for
  * room at an agent, in the order in which they are served, and a tally of what runs and waits.
  *
- * Like indexes they follow from the orders, and no digest covers them. A lane is whatever the
- * writer says: steps of one lane wait for the same agents. */
+ * Like indexes they follow from the orders, and no digest covers them. A queue is whatever the
+ * writer says: steps of one queue wait for the same agents. */
 #ifndef STATESTORE_WAITING_H
 #define STATESTORE_WAITING_H
 
 #include "statestore/store.h"
 
-enum { LANE_BYTES_MAX = 160 };
+enum { QUEUE_KEY_BYTES_MAX = 160 };
 
 struct waiting_row {
-    struct text lane;
+    struct text queue;
     enum priority priority;
     int64_t queued_at;
     struct text order_id;
@@ -22,10 +22,10 @@ void store_batch_put_waiting(struct store *store, struct store_batch *batch,
                              const struct waiting_row *row);
 void store_batch_delete_waiting(struct store *store, struct store_batch *batch,
                                 const struct waiting_row *row);
-/* The rows of the lane and priority with queued_at >= from, the oldest first; of one time by order
+/* The rows of the queue and priority with queued_at >= from, the oldest first; of one time by order
  * id. `visit` returns false to stop; the row is borrowed during the call. `from` spares walking
  * over what was deleted. After an error what was visited must not be used. */
-enum error_class store_scan_waiting(struct store *store, struct text lane, enum priority priority,
+enum error_class store_scan_waiting(struct store *store, struct text queue, enum priority priority,
                                     int64_t from,
                                     bool (*visit)(void *ctx, const struct waiting_row *row),
                                     void *ctx, struct error *ret_error);

@@ -83,7 +83,7 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     render_put(object, "next_event", json_integer(checkpoint->next_event_offset));
     render_put(object, "fold_lag", json_integer(partition_lag(partition)));
     render_put(object, "skipped", json_integer(checkpoint->skipped));
-    render_put(object, "attempts", json_integer(checkpoint->attempts));
+    render_put(object, "attempts", json_integer(checkpoint->guards));
     if (partition_is_stopped(partition, &stop)) {
         render_put(object, "stopped", json_string(stop->code));
         render_put(object, "stopped_reason", json_codec_text(text_of(stop->message)));

@@ -16,7 +16,7 @@ enum {
 };
 
 /* What is told of one agent. */
-struct told {
+struct monitored_agent {
     UT_hash_handle hh;
     struct route_agent *agent;
     int64_t stuck_since_ms; /* monotonic; 0: nothing waits because it is not well */
@@ -26,14 +26,14 @@ struct told {
     struct metrics_gauge *room;
 };
 
-struct routing_service {
+struct agent_monitor {
     struct cluster *cluster;
     struct router *router;
     struct agent_table *table;
-    struct told *told; /* uthash by agent */
+    struct monitored_agent *told; /* uthash by agent */
     int64_t alert_ms;
     int64_t began_ms;
-    const struct routing_ops *ops; /* NULL: not followed yet */
+    const struct agent_monitor_ops *ops; /* NULL: not followed yet */
     void *ctx;
     bool known;
     struct loop_timer timer;
@@ -41,7 +41,7 @@ struct routing_service {
 
 /* ---- how they are doing ---- */
 
-static bool is_ill(const struct agent_entry *entry)
+static bool is_unhealthy(const struct agent_entry *entry)
 {
     return entry->circuit == AGENT_CIRCUIT_OPEN || entry->partitions == 0;
 }
@@ -58,14 +58,14 @@ static const char *why_not(const struct agent_group *group)
     return "no instance has partitions";
 }
 
-struct router_health routing_sum(const struct agent_group *group)
+struct agent_status agent_monitor_status(const struct agent_group *group)
 {
-    struct router_health health = {.well = false};
+    struct agent_status health = {.healthy = false};
     const struct agent_entry *entry = group != NULL ? group->entries : NULL;
     for (; entry != NULL; entry = entry->next) {
-        if (is_ill(entry))
+        if (is_unhealthy(entry))
             continue;
-        health.well = true;
+        health.healthy = true;
         if (entry->circuit == AGENT_CIRCUIT_HALF_OPEN)
             health.probing++;
         else
@@ -73,14 +73,15 @@ struct router_health routing_sum(const struct agent_group *group)
         if (entry->latency_p95_ms > health.latency_p95_ms)
             health.latency_p95_ms = entry->latency_p95_ms;
     }
-    health.why = health.well ? NULL : why_not(group);
+    health.why = health.healthy ? NULL : why_not(group);
     return health;
 }
 
-static void look_at(struct routing_service *routing, const char *agent)
+static void look_at(struct agent_monitor *monitor, const char *agent)
 {
-    struct router_health health = routing_sum(agent_table_find(routing->table, text_of(agent)));
-    router_set_agent(routing->router, text_of(agent), &health);
+    struct agent_status health =
+        agent_monitor_status(agent_table_find(monitor->table, text_of(agent)));
+    router_set_agent(monitor->router, text_of(agent), &health);
 }
 
 static void on_changed(void *ctx, const struct agent_entry *entry)
@@ -90,22 +91,22 @@ static void on_changed(void *ctx, const struct agent_entry *entry)
 
 static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
 {
-    struct routing_service *routing = ctx;
+    struct agent_monitor *monitor = ctx;
     log_info("an agent's instance is gone", LOG_STR("agent", entry->agent),
              LOG_STR("instance", entry->instance),
              LOG_STR("how", lapsed ? "not heard of any more" : "it left"));
-    look_at(routing, entry->agent);
+    look_at(monitor, entry->agent);
 }
 
 static const struct agent_table_ops table_ops = {on_changed, on_gone};
 
 /* ---- what is told of it ---- */
 
-static struct told *told_of(struct routing_service *routing, struct route_agent *agent)
+static struct monitored_agent *told_of(struct agent_monitor *monitor, struct route_agent *agent)
 {
-    struct told *told = NULL;
-    struct metrics *metrics = routing->cluster->service->metrics;
-    HASH_FIND_PTR(routing->told, &agent, told);
+    struct monitored_agent *told = NULL;
+    struct metrics *metrics = monitor->cluster->service->metrics;
+    HASH_FIND_PTR(monitor->told, &agent, told);
     if (told != NULL)
         return told;
     told = calloc(1, sizeof(*told));
@@ -122,23 +123,23 @@ static struct told *told_of(struct routing_service *routing, struct route_agent 
     told->room = metrics_gauge(metrics, "reeve_agent_room",
                                "Attempts that this scheduler may have running at the agent.",
                                METRICS_LABEL("agent", agent->name));
-    HASH_ADD_PTR(routing->told, agent, told);
+    HASH_ADD_PTR(monitor->told, agent, told);
     return told;
 }
 
 static void refresh_gauges(void *ctx)
 {
-    struct routing_service *routing = ctx;
+    struct agent_monitor *monitor = ctx;
     struct route_agent *agent;
-    for (agent = router_agents(routing->router); agent != NULL; agent = agent->hh.next) {
-        const struct told *told = told_of(routing, agent);
+    for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
+        const struct monitored_agent *told = told_of(monitor, agent);
         metrics_set(told->waiting, (double)route_agent_waiting(agent));
         metrics_set(told->running, (double)agent->running);
         metrics_set(told->room, (double)agent->limit);
     }
 }
 
-static void tell_stuck(struct routing_service *routing, struct told *told, int64_t now_ms)
+static void tell_stuck(struct agent_monitor *monitor, struct monitored_agent *told, int64_t now_ms)
 {
     char message[256];
     const struct route_agent *agent = told->agent;
@@ -147,20 +148,20 @@ static void tell_stuck(struct routing_service *routing, struct told *told, int64
         log_warning("steps wait for an agent that is not well", LOG_STR("agent", agent->name),
                     LOG_I64("steps", agent->stuck), LOG_STR("why", agent->health.why));
     }
-    if (told->alerted || now_ms - told->stuck_since_ms < routing->alert_ms)
+    if (told->alerted || now_ms - told->stuck_since_ms < monitor->alert_ms)
         return;
     told->alerted = true;
     snprintf(message, sizeof(message),
              "%" PRId64 " steps wait for agent %s: %s. They go on by themselves when an "
              "instance of it is well; `reeve agents get %s` shows what there is.",
              agent->stuck, agent->name, agent->health.why, agent->name);
-    cluster_agent_alert(routing->cluster, true, agent->name, "AgentUnavailable", message);
+    cluster_agent_alert(monitor->cluster, true, agent->name, "AgentUnavailable", message);
 }
 
 /* What a scheduler raised that is gone is closed by whoever has the partition now, once the agent
  * is well: nobody knows whether there is such an alert, and to close one that is not there does no
  * harm. */
-static void tell_over(struct routing_service *routing, struct told *told, int64_t now_ms)
+static void tell_over(struct agent_monitor *monitor, struct monitored_agent *told, int64_t now_ms)
 {
     char message[256];
     struct route_agent *agent = told->agent;
@@ -170,59 +171,59 @@ static void tell_over(struct routing_service *routing, struct told *told, int64_
                  LOG_I64("after_ms", waited_ms), LOG_I64("waiting", route_agent_waiting(agent)));
         told->stuck_since_ms = 0;
     }
-    if (!told->alerted && !(agent->inherited && agent->health.well))
+    if (!told->alerted && !(agent->inherited && agent->health.healthy))
         return;
     told->alerted = false;
-    agent->inherited = agent->inherited && !agent->health.well;
+    agent->inherited = agent->inherited && !agent->health.healthy;
     snprintf(message, sizeof(message), "agent %s: %s", agent->name,
-             agent->health.well ? "an instance of it is well" : "no step waits for it");
-    cluster_agent_alert(routing->cluster, false, agent->name, "AgentUnavailable", message);
+             agent->health.healthy ? "an instance of it is well" : "no step waits for it");
+    cluster_agent_alert(monitor->cluster, false, agent->name, "AgentUnavailable", message);
 }
 
 /* False: not yet. */
-static bool find_out(struct routing_service *routing, int64_t now_ms)
+static bool find_out(struct agent_monitor *monitor, int64_t now_ms)
 {
-    bool complete = agent_table_is_complete(routing->table);
-    if (!complete && now_ms - routing->began_ms < KNOWN_MS)
+    bool complete = agent_table_is_complete(monitor->table);
+    if (!complete && now_ms - monitor->began_ms < KNOWN_MS)
         return false;
     if (!complete)
         log_warning("the agents' topic was not read to its end: it begins without",
-                    LOG_STR("topic", routing->cluster->topics.agents));
-    routing->known = true;
-    routing->ops->known(routing->ctx);
+                    LOG_STR("topic", monitor->cluster->topics.agents));
+    monitor->known = true;
+    monitor->ops->known(monitor->ctx);
     return true;
 }
 
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct routing_service *routing = userdata;
+    struct agent_monitor *monitor = userdata;
     struct route_agent *agent;
-    int64_t now_ms = clock_mono_ms(routing->cluster->service->clock);
-    if (!routing->known && !find_out(routing, now_ms)) {
+    int64_t now_ms = clock_mono_ms(monitor->cluster->service->clock);
+    if (!monitor->known && !find_out(monitor, now_ms)) {
         loop_timer_after(loop, timer, KNOWN_TICK_MS);
         return;
     }
-    routing_set_part(routing, routing->ops->own(routing->ctx));
-    for (agent = router_agents(routing->router); agent != NULL; agent = agent->hh.next) {
+    agent_monitor_set_part(monitor, monitor->ops->own(monitor->ctx));
+    for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
         if (agent->stuck > 0)
-            tell_stuck(routing, told_of(routing, agent), now_ms);
+            tell_stuck(monitor, told_of(monitor, agent), now_ms);
         else
-            tell_over(routing, told_of(routing, agent), now_ms);
+            tell_over(monitor, told_of(monitor, agent), now_ms);
     }
     /* What was refused, or missed, is looked at again. */
-    (void)router_pick(routing->router, true);
+    (void)router_pick(monitor->router, true);
     loop_timer_after(loop, timer, TICK_MS);
 }
 
 /* ---- life ---- */
 
-struct routing_service *routing_new(struct cluster *cluster)
+struct agent_monitor *agent_monitor_new(struct cluster *cluster)
 {
     const struct config *config = cluster->service->config;
     if (!config_bool(config, "routing.enabled"))
         return NULL;
-    struct routing_service *routing = calloc(1, sizeof(*routing));
-    assert(routing != NULL);
+    struct agent_monitor *monitor = calloc(1, sizeof(*monitor));
+    assert(monitor != NULL);
     int64_t retry_min = config_ms(config, "routing.retry.ms");
     int64_t retry_max = config_ms(config, "routing.retry.max.ms");
     struct router_options options = {
@@ -234,48 +235,49 @@ struct routing_service *routing_new(struct cluster *cluster)
         .weights = {[PRIORITY_HIGH] = (uint32_t)config_int(config, "priority.share.high"),
                     [PRIORITY_NORMAL] = (uint32_t)config_int(config, "priority.share.normal"),
                     [PRIORITY_LOW] = (uint32_t)config_int(config, "priority.share.low")}};
-    routing->cluster = cluster;
-    routing->router = router_new(&options);
-    routing->alert_ms = config_ms(config, "routing.alert.ms");
-    loop_timer_init(&routing->timer, on_tick, routing);
-    metrics_on_render(cluster->service->metrics, refresh_gauges, routing);
-    return routing;
+    monitor->cluster = cluster;
+    monitor->router = router_new(&options);
+    monitor->alert_ms = config_ms(config, "routing.alert.ms");
+    loop_timer_init(&monitor->timer, on_tick, monitor);
+    metrics_on_render(cluster->service->metrics, refresh_gauges, monitor);
+    return monitor;
 }
 
-void routing_free(struct routing_service *routing)
+void agent_monitor_free(struct agent_monitor *monitor)
 {
-    struct told *told, *next;
-    if (routing == NULL)
+    struct monitored_agent *told, *next;
+    if (monitor == NULL)
         return;
-    loop_timer_cancel(cluster_loop(routing->cluster), &routing->timer);
-    agent_table_free(routing->table);
-    HASH_ITER(hh, routing->told, told, next) {
-        HASH_DEL(routing->told, told);
+    loop_timer_cancel(cluster_loop(monitor->cluster), &monitor->timer);
+    agent_table_free(monitor->table);
+    HASH_ITER(hh, monitor->told, told, next) {
+        HASH_DEL(monitor->told, told);
         free(told);
     }
-    router_free(routing->router);
-    free(routing);
+    router_free(monitor->router);
+    free(monitor);
 }
 
-void routing_follow(struct routing_service *routing, const struct routing_ops *ops, void *ctx)
+void agent_monitor_follow(struct agent_monitor *monitor, const struct agent_monitor_ops *ops,
+                          void *ctx)
 {
-    assert(routing->table == NULL);
-    routing->ops = ops;
-    routing->ctx = ctx;
-    routing->began_ms = clock_mono_ms(routing->cluster->service->clock);
-    routing->table = agent_table_follow(routing->cluster, &table_ops, routing);
-    loop_timer_after(cluster_loop(routing->cluster), &routing->timer, 0);
+    assert(monitor->table == NULL);
+    monitor->ops = ops;
+    monitor->ctx = ctx;
+    monitor->began_ms = clock_mono_ms(monitor->cluster->service->clock);
+    monitor->table = agent_table_follow(monitor->cluster, &table_ops, monitor);
+    loop_timer_after(cluster_loop(monitor->cluster), &monitor->timer, 0);
 }
 
-struct router *routing_router(struct routing_service *routing)
+struct router *agent_monitor_router(struct agent_monitor *monitor)
 {
-    return routing != NULL ? routing->router : NULL;
+    return monitor != NULL ? monitor->router : NULL;
 }
 
-void routing_set_part(struct routing_service *routing, uint32_t own)
+void agent_monitor_set_part(struct agent_monitor *monitor, uint32_t own)
 {
-    if (routing == NULL)
+    if (monitor == NULL)
         return;
-    uint32_t all = (uint32_t)routing->cluster->partition_count;
-    router_set_part(routing->router, own < all ? own : all, all);
+    uint32_t all = (uint32_t)monitor->cluster->partition_count;
+    router_set_part(monitor->router, own < all ? own : all, all);
 }

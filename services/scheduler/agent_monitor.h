@@ -7,15 +7,15 @@
 #include "replica/agent_table.h"
 #include "services/scheduler/router.h"
 
-struct routing_service;
+struct agent_monitor;
 
-/* New; NULL when routing.enabled is false. `cluster` is borrowed; call routing_follow() when it is
+/* New; NULL when routing.enabled is false. `cluster` is borrowed; call agent_monitor_follow() when it is
  * ready. */
-struct routing_service *routing_new(struct cluster *cluster);
+struct agent_monitor *agent_monitor_new(struct cluster *cluster);
 /* Before cluster_close(), after the last partition was closed. NULL is fine. */
-void routing_free(struct routing_service *routing);
+void agent_monitor_free(struct agent_monitor *monitor);
 
-struct routing_ops {
+struct agent_monitor_ops {
     /* Called once: all that is there was read, or a while is over. Before that, an agent that is
      * well may only not have been read yet, so nothing should be decided. */
     void (*known)(void *ctx);
@@ -24,13 +24,14 @@ struct routing_ops {
 };
 
 /* Reads <p>.agents from now on. */
-void routing_follow(struct routing_service *routing, const struct routing_ops *ops, void *ctx);
+void agent_monitor_follow(struct agent_monitor *monitor, const struct agent_monitor_ops *ops,
+                          void *ctx);
 /* NULL is fine, and gives NULL. */
-struct router *routing_router(struct routing_service *routing);
+struct router *agent_monitor_router(struct agent_monitor *monitor);
 /* How many partitions are ours, when it is known sooner than by asking. NULL is fine. */
-void routing_set_part(struct routing_service *routing, uint32_t own);
+void agent_monitor_set_part(struct agent_monitor *monitor, uint32_t own);
 
 /* What the agents' live entries come to; NULL = there is none. */
-struct router_health routing_sum(const struct agent_group *group);
+struct agent_status agent_monitor_status(const struct agent_group *group);
 
 #endif

@@ -2,20 +2,21 @@
 /* See backlog.h. The tally, numbers little-endian:
  *
  *     count of agents u32, each: size of name u8, name, running i64
- *     count of lanes u32, each: size of key u8, key, waiting i64 per priority
+ *     count of queues u32, each: size of key u8, key, waiting i64 per priority
  *
- * A lane's key: workflow | 0 | version BE4 | step BE4 | direction | agent, or nothing */
+ * A queue's key: workflow | 0 | version BE4 | step BE4 | direction | agent, or nothing */
 #include "services/scheduler/router_internal.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-enum { LANE_FIXED_BYTES = 1 + 4 + 4 + 1 };
+enum { QUEUE_KEY_FIXED_BYTES = 1 + 4 + 4 + 1 };
 
-_Static_assert(LANE_FIXED_BYTES + 2 * NAME_BYTES_MAX <= LANE_BYTES_MAX, "the largest lane fits");
-_Static_assert(LANE_BYTES_MAX <= UINT8_MAX, "its size fits a byte");
+_Static_assert(QUEUE_KEY_FIXED_BYTES + 2 * NAME_BYTES_MAX <= QUEUE_KEY_BYTES_MAX,
+               "the largest queue fits");
+_Static_assert(QUEUE_KEY_BYTES_MAX <= UINT8_MAX, "its size fits a byte");
 
-/* ---- lanes ---- */
+/* ---- queues ---- */
 
 static char *put_big_endian(char *at, uint32_t value)
 {
@@ -39,7 +40,8 @@ static char *put_text(char *at, struct text text)
     return at + text.size;
 }
 
-static struct text lane_of(const struct order *order, uint32_t index, char bytes[LANE_BYTES_MAX])
+static struct text queue_key_of(const struct order *order, uint32_t index,
+                                char bytes[QUEUE_KEY_BYTES_MAX])
 {
     const struct step *step = &order->steps[index];
     bool only_one = step->direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
@@ -54,19 +56,20 @@ static struct text lane_of(const struct order *order, uint32_t index, char bytes
     return (struct text){bytes, (uint32_t)(at - bytes)};
 }
 
-bool lane_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
-                uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent)
+bool queue_key_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
+                     uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent)
 {
     const char *end = key.size > 0 ? memchr(key.data, '\0', key.size) : NULL;
     uint32_t size = end != NULL ? (uint32_t)(end - key.data) : 0;
-    if (end == NULL || key.size < size + LANE_FIXED_BYTES || (uint8_t)end[9] >= DIRECTION_COUNT)
+    if (end == NULL || key.size < size + QUEUE_KEY_FIXED_BYTES ||
+        (uint8_t)end[9] >= DIRECTION_COUNT)
         return false;
     *ret_workflow = (struct text){key.data, size};
     *ret_version = get_big_endian(end + 1);
     *ret_step = get_big_endian(end + 5);
     *ret_direction = (enum direction)(uint8_t)end[9];
-    *ret_agent =
-        (struct text){end + LANE_FIXED_BYTES, key.size - size - (uint32_t)LANE_FIXED_BYTES};
+    *ret_agent = (struct text){end + QUEUE_KEY_FIXED_BYTES,
+                               key.size - size - (uint32_t)QUEUE_KEY_FIXED_BYTES};
     return true;
 }
 
@@ -79,17 +82,17 @@ static uint32_t rows_of(const struct order *order,
             continue;
         struct view_index_row *row = &ret_rows[count++];
         row->queued_at = order->steps[i].queued_at;
-        row->lane = lane_of(order, i, row->bytes);
+        row->queue = queue_key_of(order, i, row->bytes);
     }
     return count;
 }
 
-void backlog_lane_forget(struct backlog_lane *lane)
+void backlog_queue_forget(struct backlog_queue *queue)
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        free(lane->heads[priority]);
-        lane->heads[priority] = NULL;
-        lane->dry[priority] = lane->stale[priority] = false;
+        free(queue->heads[priority]);
+        queue->heads[priority] = NULL;
+        queue->dry[priority] = queue->stale[priority] = false;
     }
 }
 
@@ -108,19 +111,19 @@ static struct backlog_agent *find_agent(struct backlog *backlog, struct text nam
     return agent;
 }
 
-static struct backlog_lane *find_lane(struct backlog *backlog, struct text key)
+static struct backlog_queue *find_queue(struct backlog *backlog, struct text key)
 {
-    struct backlog_lane *lane = NULL;
-    HASH_FIND(hh, backlog->lanes, key.data, key.size, lane);
-    if (lane != NULL)
-        return lane;
-    lane = calloc(1, sizeof(*lane));
-    assert(lane != NULL);
-    lane->lane = router_lane(backlog->router, key);
+    struct backlog_queue *queue = NULL;
+    HASH_FIND(hh, backlog->queues, key.data, key.size, queue);
+    if (queue != NULL)
+        return queue;
+    queue = calloc(1, sizeof(*queue));
+    assert(queue != NULL);
+    queue->queue = router_queue(backlog->router, key);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-        lane->low[priority] = INT64_MIN;
-    HASH_ADD_KEYPTR(hh, backlog->lanes, lane->lane->key, key.size, lane);
-    return lane;
+        queue->low[priority] = INT64_MIN;
+    HASH_ADD_KEYPTR(hh, backlog->queues, queue->queue->key, key.size, queue);
+    return queue;
 }
 
 static void add_running(struct backlog *backlog, struct backlog_agent *agent, int64_t more)
@@ -133,24 +136,24 @@ static void add_running(struct backlog *backlog, struct backlog_agent *agent, in
     assert(agent->agent->running >= agent->running);
 }
 
-static void add_waiting(struct backlog *backlog, struct backlog_lane *lane, enum priority priority,
-                        int64_t more)
+static void add_waiting(struct backlog *backlog, struct backlog_queue *queue,
+                        enum priority priority, int64_t more)
 {
-    lane->waiting[priority] += more;
-    assert(lane->waiting[priority] >= 0);
+    queue->waiting[priority] += more;
+    assert(queue->waiting[priority] >= 0);
     if (backlog->active)
-        router_add_waiting(backlog->router, lane->lane, priority, more);
+        router_add_waiting(backlog->router, queue->queue, priority, more);
 }
 
 static void count_queued(struct backlog *backlog, const struct order *order, uint32_t index,
                          int sign)
 {
-    char bytes[LANE_BYTES_MAX];
+    char bytes[QUEUE_KEY_BYTES_MAX];
     enum priority priority = order->details.priority;
-    struct backlog_lane *lane = find_lane(backlog, lane_of(order, index, bytes));
-    add_waiting(backlog, lane, priority, sign);
-    if (sign > 0 && order->steps[index].queued_at < lane->low[priority])
-        lane->low[priority] = order->steps[index].queued_at;
+    struct backlog_queue *queue = find_queue(backlog, queue_key_of(order, index, bytes));
+    add_waiting(backlog, queue, priority, sign);
+    if (sign > 0 && order->steps[index].queued_at < queue->low[priority])
+        queue->low[priority] = order->steps[index].queued_at;
 }
 
 static void count_order(void *ctx, const struct order *order, int sign)
@@ -176,11 +179,11 @@ static void append_number(struct buffer *buffer, uint64_t value, size_t size)
     buffer_append(buffer, bytes, size);
 }
 
-static bool lane_waits(const struct backlog_lane *lane)
+static bool queue_waits(const struct backlog_queue *queue)
 {
     int64_t waiting = 0;
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-        waiting += lane->waiting[priority];
+        waiting += queue->waiting[priority];
     return waiting > 0;
 }
 
@@ -188,13 +191,13 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
 {
     const struct backlog *backlog = ctx;
     const struct backlog_agent *agent;
-    const struct backlog_lane *lane;
+    const struct backlog_queue *queue;
     uint32_t agents = 0;
-    uint32_t lanes = 0;
+    uint32_t queues = 0;
     for (agent = backlog->agents; agent != NULL; agent = agent->hh.next)
         agents += agent->running > 0;
-    for (lane = backlog->lanes; lane != NULL; lane = lane->hh.next)
-        lanes += lane_waits(lane);
+    for (queue = backlog->queues; queue != NULL; queue = queue->hh.next)
+        queues += queue_waits(queue);
     append_number(buffer, agents, 4);
     for (agent = backlog->agents; agent != NULL; agent = agent->hh.next) {
         if (agent->running == 0)
@@ -203,14 +206,14 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
         buffer_append(buffer, agent->agent->name, agent->hh.keylen);
         append_number(buffer, (uint64_t)agent->running, 8);
     }
-    append_number(buffer, lanes, 4);
-    for (lane = backlog->lanes; lane != NULL; lane = lane->hh.next) {
-        if (!lane_waits(lane))
+    append_number(buffer, queues, 4);
+    for (queue = backlog->queues; queue != NULL; queue = queue->hh.next) {
+        if (!queue_waits(queue))
             continue;
-        append_number(buffer, lane->lane->key_size, 1);
-        buffer_append(buffer, lane->lane->key, lane->lane->key_size);
+        append_number(buffer, queue->queue->key_size, 1);
+        buffer_append(buffer, queue->queue->key, queue->queue->key_size);
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-            append_number(buffer, (uint64_t)lane->waiting[priority], 8);
+            append_number(buffer, (uint64_t)queue->waiting[priority], 8);
     }
 }
 
@@ -256,22 +259,22 @@ static bool take_agent(struct backlog *backlog, struct text *rest)
     return true;
 }
 
-static bool take_lane(struct backlog *backlog, struct text *rest)
+static bool take_queue(struct backlog *backlog, struct text *rest)
 {
     struct text key, workflow, agent;
     uint32_t version = 0;
     uint32_t step = 0;
     enum direction direction = DIRECTION_DO;
     int64_t waiting = 0;
-    if (!take_text(rest, LANE_BYTES_MAX, &key) ||
-        !lane_parse(key, &workflow, &version, &step, &direction, &agent) ||
+    if (!take_text(rest, QUEUE_KEY_BYTES_MAX, &key) ||
+        !queue_key_parse(key, &workflow, &version, &step, &direction, &agent) ||
         step >= WORKFLOW_STEPS_MAX || agent.size > NAME_BYTES_MAX)
         return false;
-    struct backlog_lane *lane = find_lane(backlog, key);
+    struct backlog_queue *queue = find_queue(backlog, key);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         if (!take_count(rest, &waiting))
             return false;
-        add_waiting(backlog, lane, (enum priority)priority, waiting);
+        add_waiting(backlog, queue, (enum priority)priority, waiting);
     }
     return true;
 }
@@ -280,17 +283,17 @@ static bool decode_tally(void *ctx, struct text tally)
 {
     struct backlog *backlog = ctx;
     uint64_t agents = 0;
-    uint64_t lanes = 0;
+    uint64_t queues = 0;
     if (!take_number(&tally, 4, &agents))
         return false;
     for (uint64_t i = 0; i < agents; i++) {
         if (!take_agent(backlog, &tally))
             return false;
     }
-    if (!take_number(&tally, 4, &lanes))
+    if (!take_number(&tally, 4, &queues))
         return false;
-    for (uint64_t i = 0; i < lanes; i++) {
-        if (!take_lane(backlog, &tally))
+    for (uint64_t i = 0; i < queues; i++) {
+        if (!take_queue(backlog, &tally))
             return false;
     }
     return tally.size == 0;
@@ -315,35 +318,35 @@ void backlog_set_active(struct backlog *backlog, bool active)
     backlog->active = active;
     for (struct backlog_agent *agent = backlog->agents; agent != NULL; agent = agent->hh.next)
         agent->agent->running += sign * agent->running;
-    for (struct backlog_lane *lane = backlog->lanes; lane != NULL; lane = lane->hh.next)
+    for (struct backlog_queue *queue = backlog->queues; queue != NULL; queue = queue->hh.next)
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-            router_add_waiting(backlog->router, lane->lane, (enum priority)priority,
-                               sign * lane->waiting[priority]);
+            router_add_waiting(backlog->router, queue->queue, (enum priority)priority,
+                               sign * queue->waiting[priority]);
 }
 
-static void free_lane(struct backlog *backlog, struct backlog_lane *lane)
+static void free_queue(struct backlog *backlog, struct backlog_queue *queue)
 {
-    HASH_DEL(backlog->lanes, lane);
+    HASH_DEL(backlog->queues, queue);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        assert(lane->asked[priority] == 0);
-        add_waiting(backlog, lane, (enum priority)priority, -lane->waiting[priority]);
+        assert(queue->starting[priority] == 0);
+        add_waiting(backlog, queue, (enum priority)priority, -queue->waiting[priority]);
     }
-    backlog_lane_forget(lane);
-    free(lane);
+    backlog_queue_forget(queue);
+    free(queue);
 }
 
 static void clear(void *ctx)
 {
     struct backlog *backlog = ctx;
     struct backlog_agent *agent, *next_agent;
-    struct backlog_lane *lane, *next_lane;
+    struct backlog_queue *queue, *next_queue;
     HASH_ITER(hh, backlog->agents, agent, next_agent) {
         HASH_DEL(backlog->agents, agent);
         add_running(backlog, agent, -agent->running);
         free(agent);
     }
-    HASH_ITER(hh, backlog->lanes, lane, next_lane)
-        free_lane(backlog, lane);
+    HASH_ITER(hh, backlog->queues, queue, next_queue)
+        free_queue(backlog, queue);
 }
 
 void backlog_free(struct backlog *backlog)

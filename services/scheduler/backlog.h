@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of one partition's orders runs and what waits for room, counted as they are folded: how many
- * attempts run at each agent, how many queued steps wait in each lane.
+ * attempts run at each agent, how many queued steps wait in each queue.
  *
- * A lane holds the steps that could go to the same agents: it names workflow, version, step and
+ * A queue holds the steps that could go to the same agents: it names workflow, version, step and
  * direction, and the agent where only one will do (it has been asked before, and may remember). So
  * it follows from the order alone. The counts are those of the view, committed or not; beside them
  * the store has the tally as of its last commit, and a row for each queued step (see

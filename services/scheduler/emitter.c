@@ -14,12 +14,12 @@ enum {
 };
 
 /* One Decision whose effects are not all acknowledged. */
-struct slot {
+struct emitter_slot {
     int64_t offset;
     uint32_t remaining;
 };
 
-enum mode {
+enum emitter_mode {
     MODE_STOPPED,
     MODE_LIVE,    /* offered Decisions are emitted at once */
     MODE_WAITING, /* to read again: after a failure, or until the backlog has drained */
@@ -30,12 +30,12 @@ struct emitter {
     struct cluster *cluster;
     int32_t partition;
     struct view *view;
-    enum mode mode;
+    enum emitter_mode mode;
     uint32_t generation; /* acknowledgements of earlier ones are ignored */
     int64_t through;
-    int64_t acknowledged; /* the last Decision that may be emitted */
-    int64_t taken;        /* the last Decision whose effects were produced */
-    struct slot *slots;   /* ring: head .. tail */
+    int64_t acknowledged;       /* the last Decision that may be emitted */
+    int64_t taken;              /* the last Decision whose effects were produced */
+    struct emitter_slot *slots; /* ring: head .. tail */
     uint64_t head;
     uint64_t tail;
     struct broker_reader *reader;
@@ -118,7 +118,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     if (error != NULL && error_is(error)) /* of a dead letter: nothing more can be done for it */
         log_error_limited("an effect cannot be delivered", LOG_I64("partition", emitter->partition),
                           LOG_ERR(error));
-    struct slot *slot = &emitter->slots[(token & UINT32_MAX) % SLOTS];
+    struct emitter_slot *slot = &emitter->slots[(token & UINT32_MAX) % SLOTS];
     assert(slot->remaining > 0);
     slot->remaining--;
     advance(emitter);
@@ -266,7 +266,7 @@ static bool emit(struct emitter *emitter, const struct decision *decision, int64
         return false;
     effects_of(decision, emitter->partition, offset, order, &emitter->scratch.arena, &effects);
     uint64_t slot = emitter->tail++;
-    emitter->slots[slot % SLOTS] = (struct slot){.offset = offset, .remaining = 0};
+    emitter->slots[slot % SLOTS] = (struct emitter_slot){.offset = offset, .remaining = 0};
     FAILPOINT("emit.begin");
     if (!produce_all(emitter, decision, &effects, slot)) {
         go_back(emitter);
@@ -412,7 +412,7 @@ struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct v
     emitter->cluster = cluster;
     emitter->partition = partition;
     emitter->view = view;
-    emitter->slots = calloc(SLOTS, sizeof(struct slot));
+    emitter->slots = calloc(SLOTS, sizeof(struct emitter_slot));
     assert(emitter->slots != NULL);
     heap_arena_init(&emitter->scratch, 16384);
     heap_arena_init(&emitter->bytes, 16384);

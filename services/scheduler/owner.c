@@ -16,8 +16,8 @@ enum {
     CLAIM_STALL_MS = 5000
 };
 
-static const char *const state_names[] = {"checking", "claiming",   "folding",   "inspecting",
-                                          "running",  "attempting", "appending", "giving_up",
+static const char *const state_names[] = {"checking", "claiming", "folding",   "inspecting",
+                                          "running",  "guarding", "appending", "giving_up",
                                           "stopped",  "standby"};
 _Static_assert(sizeof(state_names) / sizeof(state_names[0]) == OWNER_STATE_COUNT,
                "every owner state has a name");
@@ -31,8 +31,8 @@ static const unsigned may_follow[OWNER_STATE_COUNT] = {
     [OWNER_FOLDING] =
         BIT(OWNER_INSPECTING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED) | BIT(OWNER_CHECKING),
     [OWNER_INSPECTING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED),
-    [OWNER_RUNNING] = BIT(OWNER_ATTEMPTING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
-    [OWNER_ATTEMPTING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
+    [OWNER_RUNNING] = BIT(OWNER_GUARDING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
+    [OWNER_GUARDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_APPENDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_GIVING_UP] = BIT(OWNER_CHECKING),
     [OWNER_STOPPED] = BIT(OWNER_CHECKING) | BIT(OWNER_STOPPED),
@@ -143,7 +143,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
         return;
     }
     if (owner->state != OWNER_CLAIMING && owner->state != OWNER_APPENDING &&
-        owner->state != OWNER_ATTEMPTING)
+        owner->state != OWNER_GUARDING)
         return;
     log_warning("partition stalls: the broker does not acknowledge (is its leader away?)",
                 LOG_I64("partition", owner->partition),
@@ -470,13 +470,13 @@ enum owner_state owner_state(const struct owner *owner)
 
 bool owner_is_running(const struct owner *owner)
 {
-    return owner->state == OWNER_RUNNING || owner->state == OWNER_ATTEMPTING ||
+    return owner->state == OWNER_RUNNING || owner->state == OWNER_GUARDING ||
            owner->state == OWNER_APPENDING;
 }
 
 bool owner_is_busy(const struct owner *owner)
 {
-    return owner->state == OWNER_ATTEMPTING || owner->state == OWNER_APPENDING ||
+    return owner->state == OWNER_GUARDING || owner->state == OWNER_APPENDING ||
            (owner->state == OWNER_RUNNING && emitter_backlog(owner->emitter) > 0);
 }
 

@@ -27,9 +27,9 @@ enum owner_state {
     OWNER_FOLDING,    /* up to the own Claim */
     OWNER_INSPECTING, /* are the commands the ones that the log speaks of? */
     OWNER_RUNNING,
-    OWNER_ATTEMPTING, /* an Attempt is on its way */
-    OWNER_APPENDING,  /* a batch of Decisions is on its way */
-    OWNER_GIVING_UP,  /* waits for outstanding delivery reports */
+    OWNER_GUARDING,  /* an Attempt is on its way */
+    OWNER_APPENDING, /* a batch of Decisions is on its way */
+    OWNER_GIVING_UP, /* waits for outstanding delivery reports */
     OWNER_STOPPED,
     OWNER_STANDBY, /* follows the log of a partition that others own */
     OWNER_STATE_COUNT

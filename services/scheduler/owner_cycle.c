@@ -39,9 +39,9 @@ static void on_command(void *ctx, const struct broker_record *record)
 {
     struct owner *owner = ctx;
     size_t size = record->key.size + record->value.size;
-    struct pending *pending = malloc(sizeof(*pending) + size);
+    struct pending_command *pending = malloc(sizeof(*pending) + size);
     assert(pending != NULL);
-    *pending = (struct pending){.offset = record->offset, .timestamp = record->timestamp};
+    *pending = (struct pending_command){.offset = record->offset, .timestamp = record->timestamp};
     if (record->key.size > 0)
         memcpy(pending->bytes, record->key.data, record->key.size);
     if (record->value.size > 0)
@@ -83,7 +83,7 @@ const struct broker_reader_ops owner_command_ops = {on_command, on_commands_end,
 /* The head leaves the queue; its bytes stay until the batch is through. */
 static void pop(struct owner *owner)
 {
-    struct pending *pending = owner->head;
+    struct pending_command *pending = owner->head;
     owner->head = pending->next;
     owner->pending_count--;
     owner->pending_bytes -= pending->key.size + pending->value.size;
@@ -94,7 +94,7 @@ static void pop(struct owner *owner)
 static void free_decided(struct owner *owner)
 {
     while (owner->decided != NULL) {
-        struct pending *pending = owner->decided;
+        struct pending_command *pending = owner->decided;
         owner->decided = pending->next;
         free(pending);
     }
@@ -103,10 +103,10 @@ static void free_decided(struct owner *owner)
 /* ---- answers ---- */
 
 /* The others may try their commands. */
-static void tried(struct owner *owner)
+static void end_guard(struct owner *owner)
 {
-    if (owner->metrics->trying == owner)
-        owner->metrics->trying = NULL;
+    if (owner->metrics->guarding == owner)
+        owner->metrics->guarding = NULL;
 }
 
 static void store_and_emit(struct owner *owner)
@@ -138,7 +138,7 @@ static void store_and_emit(struct owner *owner)
     view_hold(view_of(owner), false);
     view_tidy(view_of(owner));
     free_decided(owner);
-    tried(owner);
+    end_guard(owner);
     owner->retry_ms = 0;
     owner->item_count = 0;
     owner_set_state(owner, OWNER_RUNNING);
@@ -173,23 +173,22 @@ static void on_decision_appended(void *ctx, uint64_t token, int64_t offset,
         store_and_emit(owner);
 }
 
-static void on_attempt_appended(void *ctx, uint64_t token, int64_t offset,
-                                const struct error *error)
+static void on_guard_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_ATTEMPTING ||
+    if (!owner_answered(owner, token) || owner->state != OWNER_GUARDING ||
         !as_expected(owner, offset, error))
         return;
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     FAILPOINT("attempt.acknowledged");
-    owner->attempted = true;
+    owner->guarded = true;
     owner_set_state(owner, OWNER_RUNNING);
     owner_step_soon(owner);
 }
 
 /* ---- deciding ---- */
 
-enum verdict {
+enum decide_result {
     DECIDED,
     LATER, /* the queue is full, or schemas or workflows are being looked for */
     BROKEN /* the claim is given up */
@@ -205,8 +204,8 @@ static void on_refreshed(void *ctx, bool fresh)
     owner_step_soon(owner);
 }
 
-static void dead_command(struct command *cmd, const struct pending *pending, bool quarantined,
-                         struct text reason)
+static void dead_command(struct command *cmd, const struct pending_command *pending,
+                         bool quarantined, struct text reason)
 {
     *cmd = (struct command){.kind = COMMAND_UNDECODABLE,
                             .undecodable = {.bytes = pending->value,
@@ -226,14 +225,16 @@ static struct text reason_text(struct owner *owner, const char *format, const ch
 
 /* Decodes and checks the head of the queue; what is no command becomes an undecodable one, never an
  * error. */
-static enum verdict read_command(struct owner *owner, struct pending *pending, struct command *cmd)
+static enum decide_result read_command(struct owner *owner, struct pending_command *pending,
+                                       struct command *cmd)
 {
     struct error error;
     struct record record;
     enum error_class class = codec_decode(owner->cluster->codec, pending->value, true,
                                           &owner->batch.arena, &record, &error);
-    if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 && !pending->schemas_asked) {
-        pending->schemas_asked = true;
+    if (class != ERROR_OK && strcmp(error.code, "UnknownSchema") == 0 &&
+        !pending->schemas_refreshed) {
+        pending->schemas_refreshed = true;
         owner->refreshing = true;
         owner->outstanding++;
         cluster_refresh_schemas(owner->cluster, on_refreshed, owner);
@@ -262,9 +263,9 @@ static enum verdict read_command(struct owner *owner, struct pending *pending, s
 
 /* The workflow of the order, or the one that a submission names. LATER while <p>.workflows is read
  * again. */
-static enum verdict find_workflow(struct owner *owner, struct pending *pending,
-                                  const struct command *cmd, const struct order *order,
-                                  const struct workflow **ret_workflow)
+static enum decide_result find_workflow(struct owner *owner, struct pending_command *pending,
+                                        const struct command *cmd, const struct order *order,
+                                        const struct workflow **ret_workflow)
 {
     const struct order_details *details = NULL;
     *ret_workflow = NULL;
@@ -276,16 +277,16 @@ static enum verdict find_workflow(struct owner *owner, struct pending *pending,
         return DECIDED;
     *ret_workflow = workflow_registry_find(owner->cluster->workflows, details->workflow,
                                            details->workflow_version);
-    if (*ret_workflow != NULL || pending->workflows_asked)
+    if (*ret_workflow != NULL || pending->workflows_refreshed)
         return DECIDED;
-    pending->workflows_asked = true;
+    pending->workflows_refreshed = true;
     owner->refreshing = true;
     owner->outstanding++;
     cluster_refresh_workflows(owner->cluster, on_refreshed, owner);
     return LATER;
 }
 
-static enum verdict append_decision(struct owner *owner, struct batch_item *item)
+static enum decide_result append_decision(struct owner *owner, struct batch_item *item)
 {
     struct error error;
     struct decision *decision = &item->decision;
@@ -315,9 +316,9 @@ static enum verdict append_decision(struct owner *owner, struct batch_item *item
     return BROKEN;
 }
 
-static enum verdict decide_head(struct owner *owner)
+static enum decide_result decide_head(struct owner *owner)
 {
-    struct pending *pending = owner->head;
+    struct pending_command *pending = owner->head;
     const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
     struct batch_item *item = &owner->items[owner->item_count];
     struct command cmd;
@@ -331,54 +332,55 @@ static enum verdict decide_head(struct owner *owner)
     item->begun_us = clock_mono_us(owner->cluster->service->clock);
     if (input.now < checkpoint->newest_decided_at)
         input.now = checkpoint->newest_decided_at;
-    bool quarantine = checkpoint->attempt_offset == pending->offset &&
-                      checkpoint->attempts >= COMMAND_TRIES_MAX && !owner->attempted;
-    enum verdict verdict = DECIDED;
+    bool quarantine = checkpoint->guarded_offset == pending->offset &&
+                      checkpoint->guards >= COMMAND_TRIES_MAX && !owner->guarded;
+    enum decide_result result = DECIDED;
     if (quarantine)
         dead_command(&cmd, pending, true,
                      TEXT("quarantined: whoever decided this command died, five times"));
     else
-        verdict = read_command(owner, pending, &cmd);
-    if (verdict != DECIDED)
-        return verdict;
+        result = read_command(owner, pending, &cmd);
+    if (result != DECIDED)
+        return result;
     if (!text_empty(cmd.order_id) &&
         view_order(view_of(owner), cmd.order_id, &order, &error) != ERROR_OK) {
         owner_failed_store(owner, &error);
         return BROKEN;
     }
-    verdict = find_workflow(owner, pending, &cmd, order, &input.workflow);
-    if (verdict != DECIDED)
-        return verdict;
+    result = find_workflow(owner, pending, &cmd, order, &input.workflow);
+    if (result != DECIDED)
+        return result;
     if (!quarantine) {
         FAILPOINT("cycle.decide");
         FAILPOINT_OF("cycle.decide", cmd.order_id);
     }
-    input.routing = owner_route_rooms(owner, &cmd, order, input.workflow);
+    input.routing = owner_route_routing(owner, &cmd, order, input.workflow);
     engine_decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
-    verdict = append_decision(owner, item);
-    if (verdict == DECIDED)
+    result = append_decision(owner, item);
+    if (result == DECIDED)
         owner_route_decided(owner, &cmd, order);
-    return verdict;
+    return result;
 }
 
 /* Before each command of a careful phase: who dies deciding it leaves a trace. */
-static void append_attempt(struct owner *owner)
+static void append_guard(struct owner *owner)
 {
-    if (owner->metrics->trying != NULL && owner->metrics->trying != owner) {
+    if (owner->metrics->guarding != NULL && owner->metrics->guarding != owner) {
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
         return;
     }
-    struct attempt attempt = {.claim_id = owner->claim_id, .command_offset = owner->head->offset};
+    struct command_guard guard = {.claim_id = owner->claim_id,
+                                  .command_offset = owner->head->offset};
     int64_t offset = view_checkpoint(view_of(owner))->next_event_offset;
     owner->value.size = 0;
-    codec_encode(owner->cluster->codec, RECORD_ATTEMPT, &attempt, &owner->value);
+    codec_encode(owner->cluster->codec, RECORD_COMMAND_GUARD, &guard, &owner->value);
     struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
     struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
                                    .topic = owner->cluster->topics.events,
                                    .partition = owner->partition,
                                    .key = owner->head->key,
                                    .value = value,
-                                   .done = on_attempt_appended,
+                                   .done = on_guard_appended,
                                    .ctx = owner,
                                    .token = owner->claim_number};
     if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK) {
@@ -386,9 +388,9 @@ static void append_attempt(struct owner *owner)
         return;
     }
     owner->outstanding++;
-    owner->metrics->trying = owner;
-    owner_set_state(owner, OWNER_ATTEMPTING);
-    view_attempted(view_of(owner), &attempt, value, offset);
+    owner->metrics->guarding = owner;
+    owner_set_state(owner, OWNER_GUARDING);
+    view_guarded(view_of(owner), &guard, value, offset);
     loop_timer_after(cluster_loop(owner->cluster), &owner->timer, STALL_MS);
 }
 
@@ -417,19 +419,19 @@ static bool blocked(struct owner *owner)
 static void decide_batch(struct owner *owner)
 {
     uint32_t bound = owner->careful > 0 ? 1 : owner->options.batch_max;
-    enum verdict verdict = DECIDED;
+    enum decide_result result = DECIDED;
     heap_arena_reset(&owner->batch);
     view_hold(view_of(owner), true);
     owner->item_count = owner->acknowledged = 0;
     while (owner->head != NULL && owner->item_count < bound) {
-        verdict = decide_head(owner);
-        if (verdict == BROKEN)
+        result = decide_head(owner);
+        if (result == BROKEN)
             return;
-        if (verdict == LATER)
+        if (result == LATER)
             break;
         owner->item_count++;
         pop(owner);
-        owner->attempted = false;
+        owner->guarded = false;
         if (owner->careful > 0)
             owner->careful--;
     }
@@ -440,7 +442,7 @@ static void decide_batch(struct owner *owner)
         return;
     }
     view_hold(view_of(owner), false);
-    if (verdict == LATER && !owner->refreshing)
+    if (result == LATER && !owner->refreshing)
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
 }
 
@@ -453,10 +455,10 @@ static void step(struct loop *loop, struct loop_work *work, void *userdata)
         owner->head == NULL || blocked(owner))
         return;
     const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
-    bool tried_out = checkpoint->attempt_offset == owner->head->offset &&
-                     checkpoint->attempts >= COMMAND_TRIES_MAX;
-    if (owner->careful > 0 && !owner->attempted && !tried_out)
-        append_attempt(owner);
+    bool quarantined = checkpoint->guarded_offset == owner->head->offset &&
+                       checkpoint->guards >= COMMAND_TRIES_MAX;
+    if (owner->careful > 0 && !owner->guarded && !quarantined)
+        append_guard(owner);
     else
         decide_batch(owner);
 }
@@ -472,7 +474,7 @@ void owner_step_soon(struct owner *owner)
 void owner_cycle_begin(struct owner *owner)
 {
     loop_work_init(&owner->work, step, owner);
-    owner->paused = owner->commands_at_end = owner->attempted = owner->refreshing = false;
+    owner->paused = owner->commands_at_end = owner->guarded = owner->refreshing = false;
     owner->commands = broker_read(
         owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
         view_checkpoint(view_of(owner))->next_command_offset, &owner_command_ops, owner);
@@ -485,13 +487,13 @@ void owner_cycle_end(struct owner *owner)
     owner->commands = NULL;
     loop_defer_cancel(cluster_loop(owner->cluster), &owner->work);
     owner_route_end(owner);
-    tried(owner);
+    end_guard(owner);
     while (owner->head != NULL)
         pop(owner);
     free_decided(owner);
     owner->tail = NULL;
     owner->item_count = owner->acknowledged = 0;
-    owner->attempted = owner->refreshing = false;
+    owner->guarded = owner->refreshing = false;
     if (view_of(owner) != NULL)
         view_hold(view_of(owner), false);
 }

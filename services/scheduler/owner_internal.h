@@ -9,14 +9,14 @@
 #include "services/scheduler/owner.h"
 
 /* A command read and not yet decided, with its key and value behind it. */
-struct pending {
-    struct pending *next;
+struct pending_command {
+    struct pending_command *next;
     int64_t offset;
     int64_t timestamp;
     struct text key;
     struct text value;
-    bool schemas_asked;
-    bool workflows_asked;
+    bool schemas_refreshed;
+    bool workflows_refreshed;
     char bytes[];
 };
 
@@ -30,7 +30,7 @@ struct batch_item {
 struct owner_metrics {
     /* The owner between an Attempt and its Decision. One at a time: whoever dies must not leave
      * Attempts of commands that are innocent. Borrowed; NULL = nobody. */
-    const struct owner *trying;
+    const struct owner *guarding;
     struct metrics_counter *decisions;
     struct metrics_counter *rejections;
     struct metrics_counter *claims;
@@ -67,9 +67,9 @@ struct owner {
     struct loop_timer timer; /* per state: watchdog, retry */
     /* commands */
     struct broker_reader *commands;
-    struct pending *head;
-    struct pending *tail;
-    struct pending *decided; /* of the batch under way: its Decisions borrow their bytes */
+    struct pending_command *head;
+    struct pending_command *tail;
+    struct pending_command *decided; /* of the batch under way: its Decisions borrow their bytes */
     uint32_t pending_count;
     size_t pending_bytes;
     bool paused;
@@ -85,9 +85,9 @@ struct owner {
     uint32_t acknowledged;
     struct buffer value;
     uint32_t careful; /* so many commands are still decided one by one, each after an Attempt */
-    bool attempted;   /* the Attempt for the head of the queue is in the log */
+    bool guarded;     /* the Attempt for the head of the queue is in the log */
     bool refreshing;  /* the head of the queue waits for schemas or workflows */
-    struct route_source source; /* joined while there is a claim to decide under */
+    struct route_partition routed; /* joined while there is a claim to decide under */
 };
 
 /* owner.c */
@@ -111,8 +111,9 @@ void owner_route_begin(struct owner *owner);
 void owner_route_end(struct owner *owner);
 void owner_route_suspend(struct owner *owner);
 /* NULL without a router. */
-const struct routing *owner_route_rooms(struct owner *owner, const struct command *cmd,
-                                        const struct order *order, const struct workflow *workflow);
+const struct routing *owner_route_routing(struct owner *owner, const struct command *cmd,
+                                          const struct order *order,
+                                          const struct workflow *workflow);
 /* The command is decided; `order` is as it is now, or NULL. */
 void owner_route_decided(struct owner *owner, const struct command *cmd, const struct order *order);
 void owner_route_stored(struct owner *owner);

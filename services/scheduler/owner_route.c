@@ -15,7 +15,7 @@ static struct router *router_of(const struct owner *owner)
 /* ---- deciding ---- */
 
 /* The step that an own StartStep speaks of, or -1. */
-static int step_asked_for(const struct owner *owner, const struct command *cmd,
+static int own_start_step(const struct owner *owner, const struct command *cmd,
                           const struct order *order)
 {
     struct text instance = text_of(owner->cluster->service->instance_id);
@@ -25,35 +25,36 @@ static int step_asked_for(const struct owner *owner, const struct command *cmd,
     return order_find_step(order, cmd->start_step.step);
 }
 
-const struct routing *owner_route_rooms(struct owner *owner, const struct command *cmd,
-                                        const struct order *order, const struct workflow *workflow)
+const struct routing *owner_route_routing(struct owner *owner, const struct command *cmd,
+                                          const struct order *order,
+                                          const struct workflow *workflow)
 {
     if (router_of(owner) == NULL)
         return NULL;
-    int step = step_asked_for(owner, cmd, order);
+    int step = own_start_step(owner, cmd, order);
     const struct route_agent *reserved =
-        step < 0 ? NULL : router_reserved(&owner->source, cmd->order_id, (uint32_t)step);
-    return router_rooms(router_of(owner), workflow, reserved);
+        step < 0 ? NULL : router_reserved(&owner->routed, cmd->order_id, (uint32_t)step);
+    return router_routing(router_of(owner), workflow, reserved);
 }
 
 void owner_route_decided(struct owner *owner, const struct command *cmd, const struct order *order)
 {
-    int step = router_of(owner) == NULL ? -1 : step_asked_for(owner, cmd, order);
+    int step = router_of(owner) == NULL ? -1 : own_start_step(owner, cmd, order);
     if (step < 0)
         return;
     bool waits = order_step_queued(order, &order->steps[step]);
-    router_settle(router_of(owner), &owner->source, cmd->order_id, (uint32_t)step, waits);
+    router_start_decided(router_of(owner), &owner->routed, cmd->order_id, (uint32_t)step, waits);
 }
 
 void owner_route_stored(struct owner *owner)
 {
     if (router_of(owner) != NULL)
-        router_stored(router_of(owner), &owner->source);
+        router_stored(router_of(owner), &owner->routed);
 }
 
 /* ---- asking ---- */
 
-static void on_asked(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct owner *owner = ctx;
     (void)offset;
@@ -61,7 +62,7 @@ static void on_asked(void *ctx, uint64_t token, int64_t offset, const struct err
         return;
     log_warning_limited("a StartStep of a queued step was not delivered",
                         LOG_I64("partition", owner->partition), LOG_ERR(error));
-    router_unask(router_of(owner), &owner->source, (uint32_t)(token >> 32));
+    router_start_failed(router_of(owner), &owner->routed, (uint32_t)(token >> 32));
 }
 
 /* The turn of the step has come. A store that cannot be read is left to the next decision. */
@@ -87,14 +88,15 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
                                          .by = text_of(owner->cluster->service->instance_id)}};
     FAILPOINT("owner.pick");
     if (cluster_append(owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.commands,
-                       owner->partition, pick->order_id, RECORD_START_STEP, &cmd, on_asked, owner,
-                       (uint64_t)pick->number << 32 | owner->claim_number, &error) != ERROR_OK)
+                       owner->partition, pick->order_id, RECORD_START_STEP, &cmd, on_start_appended,
+                       owner, (uint64_t)pick->number << 32 | owner->claim_number,
+                       &error) != ERROR_OK)
         return ROUTE_LATER;
     owner->outstanding++;
-    return ROUTE_ASKED;
+    return ROUTE_SENT;
 }
 
-static const struct route_source_ops source_ops = {.ask = ask};
+static const struct route_partition_ops source_ops = {.ask = ask};
 
 /* ---- begin and end ---- */
 
@@ -102,24 +104,24 @@ void owner_route_begin(struct owner *owner)
 {
     if (router_of(owner) == NULL)
         return;
-    owner->source = (struct route_source){.ops = &source_ops,
-                                          .ctx = owner,
-                                          .view = follower_view(owner->follower),
-                                          .backlog = owner->backlog,
-                                          .suspended = owner->suspended};
-    router_join(router_of(owner), &owner->source);
+    owner->routed = (struct route_partition){.ops = &source_ops,
+                                             .ctx = owner,
+                                             .view = follower_view(owner->follower),
+                                             .backlog = owner->backlog,
+                                             .suspended = owner->suspended};
+    router_join(router_of(owner), &owner->routed);
 }
 
 void owner_route_end(struct owner *owner)
 {
-    if (router_of(owner) != NULL && owner->source.ctx != NULL)
-        router_leave(router_of(owner), &owner->source);
-    owner->source = (struct route_source){0};
+    if (router_of(owner) != NULL && owner->routed.ctx != NULL)
+        router_leave(router_of(owner), &owner->routed);
+    owner->routed = (struct route_partition){0};
 }
 
 void owner_route_suspend(struct owner *owner)
 {
-    owner->source.suspended = owner->suspended;
+    owner->routed.suspended = owner->suspended;
     if (router_of(owner) != NULL)
         router_pick_soon(router_of(owner));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See router.h: agents, lanes and rooms. Whose turn it is, is in router_pick.c. */
+/* See router.h: agents, queues and rooms. Whose turn it is, is in router_pick.c. */
 #include "services/scheduler/router_internal.h"
 
 #include <assert.h>
@@ -37,13 +37,13 @@ int64_t route_agent_waiting(const struct route_agent *agent)
 
 int64_t route_agent_free(const struct route_agent *agent)
 {
-    return agent->limit - agent->running - agent->asked;
+    return agent->limit - agent->running - agent->starting;
 }
 
 static void set_limit(const struct router *router, struct route_agent *agent)
 {
     agent->limit = 0;
-    if (!agent->health.well)
+    if (!agent->health.healthy)
         return;
     double room =
         (double)agent->health.calls * router->options.factor + (double)agent->health.probing;
@@ -65,10 +65,10 @@ void router_set_part(struct router *router, uint32_t own, uint32_t all)
     router_pick_soon(router);
 }
 
-void router_set_agent(struct router *router, struct text name, const struct router_health *health)
+void router_set_agent(struct router *router, struct text name, const struct agent_status *health)
 {
     struct route_agent *agent = router_agent(router, name);
-    assert(health->well || health->why != NULL);
+    assert(health->healthy || health->why != NULL);
     agent->health = *health;
     agent->paused = false;
     set_limit(router, agent);
@@ -78,95 +78,96 @@ void router_set_agent(struct router *router, struct text name, const struct rout
 struct route_agent *router_agents(struct router *router)
 {
     struct route_agent *agent;
-    const struct route_lane *lane;
+    const struct route_queue *queue;
     for (agent = router->agents; agent != NULL; agent = agent->hh.next)
         agent->stuck = 0;
-    for (lane = router->lanes; lane != NULL; lane = lane->hh.next) {
+    for (queue = router->queues; queue != NULL; queue = queue->hh.next) {
         int64_t waiting = 0;
-        bool any_well = false;
+        bool any_healthy = false;
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-            waiting += lane->waiting[priority];
-        for (uint32_t i = 0; i < lane->agent_count; i++)
-            any_well = any_well || lane->agents[i]->health.well;
-        for (uint32_t i = 0; i < lane->agent_count && !any_well; i++)
-            lane->agents[i]->stuck += waiting;
+            waiting += queue->waiting[priority];
+        for (uint32_t i = 0; i < queue->agent_count; i++)
+            any_healthy = any_healthy || queue->agents[i]->health.healthy;
+        for (uint32_t i = 0; i < queue->agent_count && !any_healthy; i++)
+            queue->agents[i]->stuck += waiting;
     }
     return router->agents;
 }
 
-/* ---- lanes ---- */
+/* ---- queues ---- */
 
-static void add_to_agents(struct route_lane *lane, enum priority priority, int64_t more)
+static void add_to_agents(struct route_queue *queue, enum priority priority, int64_t more)
 {
-    for (uint32_t i = 0; i < lane->agent_count; i++) {
-        lane->agents[i]->waiting[priority] += more;
-        assert(lane->agents[i]->waiting[priority] >= 0);
+    for (uint32_t i = 0; i < queue->agent_count; i++) {
+        queue->agents[i]->waiting[priority] += more;
+        assert(queue->agents[i]->waiting[priority] >= 0);
     }
 }
 
-void router_add_waiting(struct router *router, struct route_lane *lane, enum priority priority,
+void router_add_waiting(struct router *router, struct route_queue *queue, enum priority priority,
                         int64_t more)
 {
-    lane->waiting[priority] += more;
+    queue->waiting[priority] += more;
     router->waiting += more;
-    assert(lane->waiting[priority] >= 0 && router->waiting >= 0);
-    add_to_agents(lane, priority, more);
+    assert(queue->waiting[priority] >= 0 && router->waiting >= 0);
+    add_to_agents(queue, priority, more);
 }
 
-static void add_lane_agent(struct router *router, struct route_lane *lane, struct text name)
+static void add_queue_agent(struct router *router, struct route_queue *queue, struct text name)
 {
     struct route_agent *agent = router_agent(router, name);
-    for (uint32_t i = 0; i < lane->agent_count; i++) {
-        if (lane->agents[i] == agent)
+    for (uint32_t i = 0; i < queue->agent_count; i++) {
+        if (queue->agents[i] == agent)
             return;
     }
-    assert(lane->agent_count < STEP_AGENTS_MAX);
-    lane->agents[lane->agent_count++] = agent;
+    assert(queue->agent_count < STEP_AGENTS_MAX);
+    queue->agents[queue->agent_count++] = agent;
 }
 
-bool router_resolve(struct router *router, struct route_lane *lane)
+bool router_resolve(struct router *router, struct route_queue *queue)
 {
     struct text workflow, agent;
     uint32_t version = 0;
     uint32_t step = 0;
     enum direction direction = DIRECTION_DO;
-    if (lane->agent_count > 0)
+    if (queue->agent_count > 0)
         return true;
-    bool parsed = lane_parse((struct text){lane->key, lane->key_size}, &workflow, &version, &step,
-                             &direction, &agent);
-    assert(parsed); /* made by lane_of(), or checked when it was read */
+    bool parsed = queue_key_parse((struct text){queue->key, queue->key_size}, &workflow, &version,
+                                  &step, &direction, &agent);
+    assert(parsed); /* made by queue_key_of(), or checked when it was read */
     if (!text_empty(agent)) {
-        add_lane_agent(router, lane, agent);
+        add_queue_agent(router, queue, agent);
     } else {
         const struct workflow *found =
             workflow_registry_find(router->options.workflows, workflow, version);
         if (found == NULL || step >= found->step_count)
             return false;
         for (uint32_t i = 0; i < found->steps[step].agent_count; i++)
-            add_lane_agent(router, lane, found->steps[step].agents[i]);
+            add_queue_agent(router, queue, found->steps[step].agents[i]);
     }
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-        add_to_agents(lane, (enum priority)priority, lane->waiting[priority]);
+        add_to_agents(queue, (enum priority)priority, queue->waiting[priority]);
     return true;
 }
 
-struct route_lane *router_lane(struct router *router, struct text key)
+struct route_queue *router_queue(struct router *router, struct text key)
 {
-    struct route_lane *lane = NULL;
+    struct route_queue *queue = NULL;
     struct text workflow, agent;
     uint32_t version = 0;
-    HASH_FIND(hh, router->lanes, key.data, key.size, lane);
-    if (lane != NULL)
-        return lane;
-    lane = calloc(1, sizeof(*lane));
-    assert(lane != NULL && key.size <= sizeof(lane->key));
-    memcpy(lane->key, key.data, key.size);
-    lane->key_size = key.size;
-    bool parsed = lane_parse(key, &workflow, &version, &lane->step, &lane->direction, &agent);
+    HASH_FIND(hh, router->queues, key.data, key.size, queue);
+    if (queue != NULL)
+        return queue;
+    queue = calloc(1, sizeof(*queue));
+    assert(queue != NULL && key.size <= sizeof(queue->key));
+    memcpy(queue->key, key.data, key.size);
+    queue->key_size = key.size;
+    bool parsed =
+        queue_key_parse(key, &workflow, &version, &queue->step, &queue->direction, &agent);
     assert(parsed);
-    HASH_ADD_KEYPTR(hh, router->lanes, lane->key, lane->key_size, lane);
-    (void)router_resolve(router, lane);
-    return lane;
+    HASH_ADD_KEYPTR(hh, router->queues, queue->key, queue->key_size, queue);
+    (void)router_resolve(router, queue);
+    return queue;
 }
 
 /* ---- rooms ---- */
@@ -187,17 +188,17 @@ static struct route_plan *new_plan(struct router *router, const struct workflow 
         most += workflow->steps[i].agent_count;
     assert(plan != NULL && most > 0);
     plan->workflow = workflow;
-    plan->rooms = calloc(most, sizeof(plan->rooms[0]));
+    plan->capacities = calloc(most, sizeof(plan->capacities[0]));
     plan->agents = calloc(most, sizeof(plan->agents[0]));
-    assert(plan->rooms != NULL && plan->agents != NULL);
-    plan->routing = router->no_rooms;
-    plan->routing.rooms = plan->rooms;
+    assert(plan->capacities != NULL && plan->agents != NULL);
+    plan->routing = router->no_agents;
+    plan->routing.agents = plan->capacities;
     for (uint32_t i = 0; i < workflow->step_count; i++) {
         for (uint32_t j = 0; j < workflow->steps[i].agent_count; j++) {
             struct route_agent *agent = router_agent(router, workflow->steps[i].agents[j]);
             if (has_agent(plan, agent))
                 continue;
-            plan->rooms[plan->routing.count].agent = text_of(agent->name);
+            plan->capacities[plan->routing.count].agent = text_of(agent->name);
             plan->agents[plan->routing.count++] = agent;
         }
     }
@@ -227,7 +228,7 @@ static char *put_words(char *at, const char *words)
 }
 
 /* "4 of 16 free, p95 80 ms": once a decision and agent, so without printf. */
-static struct text room_why(struct route_agent *agent, int64_t free)
+static struct text capacity_reason(struct route_agent *agent, int64_t free)
 {
     if (agent->why_free != free || agent->why_limit != agent->limit ||
         agent->why_p95 != agent->health.latency_p95_ms) {
@@ -247,36 +248,36 @@ static struct text room_why(struct route_agent *agent, int64_t free)
 _Static_assert(sizeof(((struct route_agent *)0)->why) >= 3 * 20 + sizeof(" of  free, p95  ms"),
                "the longest text fits");
 
-static void fill_room(struct route_agent *agent, bool reserved, struct agent_room *room)
+static void fill_capacity(struct route_agent *agent, bool reserved, struct agent_capacity *capacity)
 {
-    room->healthy = agent->health.well;
-    room->latency_p95_ms = agent->health.latency_p95_ms;
-    room->free = 0;
-    if (!agent->health.well) {
-        room->why = text_of(agent->health.why);
+    capacity->healthy = agent->health.healthy;
+    capacity->latency_p95_ms = agent->health.latency_p95_ms;
+    capacity->free = 0;
+    if (!agent->health.healthy) {
+        capacity->why = text_of(agent->health.why);
         return;
     }
     int64_t free = route_agent_free(agent) + reserved;
-    room->why = room_why(agent, free);
+    capacity->why = capacity_reason(agent, free);
     if (route_agent_waiting(agent) == 0)
-        room->free = free;
+        capacity->free = free;
     else if (reserved)
-        room->free = free > 1 ? 1 : free;
+        capacity->free = free > 1 ? 1 : free;
     else if (free > 0)
-        room->why = TEXT("others wait before it");
+        capacity->why = TEXT("others wait before it");
 }
 
-const struct routing *router_rooms(struct router *router, const struct workflow *workflow,
-                                   const struct route_agent *reserved)
+const struct routing *router_routing(struct router *router, const struct workflow *workflow,
+                                     const struct route_agent *reserved)
 {
     struct route_plan *plan = NULL;
     if (workflow == NULL)
-        return &router->no_rooms;
+        return &router->no_agents;
     HASH_FIND_PTR(router->plans, &workflow, plan);
     if (plan == NULL)
         plan = new_plan(router, workflow);
     for (uint32_t i = 0; i < plan->routing.count; i++)
-        fill_room(plan->agents[i], plan->agents[i] == reserved, &plan->rooms[i]);
+        fill_capacity(plan->agents[i], plan->agents[i] == reserved, &plan->capacities[i]);
     return &plan->routing;
 }
 
@@ -295,8 +296,8 @@ struct router *router_new(const struct router_options *options)
     assert(router != NULL);
     assert(options->retry_ms_min > 0 && options->retry_ms_max >= options->retry_ms_min);
     router->options = *options;
-    router->no_rooms = (struct routing){.retry_ms_min = options->retry_ms_min,
-                                        .retry_ms_max = options->retry_ms_max};
+    router->no_agents = (struct routing){.retry_ms_min = options->retry_ms_min,
+                                         .retry_ms_max = options->retry_ms_max};
     loop_work_init(&router->picking, pick_deferred, router);
     return router;
 }
@@ -304,24 +305,24 @@ struct router *router_new(const struct router_options *options)
 void router_free(struct router *router)
 {
     struct route_agent *agent, *next_agent;
-    struct route_lane *lane, *next_lane;
+    struct route_queue *queue, *next_queue;
     struct route_plan *plan, *next_plan;
     if (router == NULL)
         return;
-    assert(router->sources == NULL && router->waiting == 0);
+    assert(router->partitions == NULL && router->waiting == 0);
     if (router->options.loop != NULL)
         loop_defer_cancel(router->options.loop, &router->picking);
     HASH_ITER(hh, router->agents, agent, next_agent) {
         HASH_DEL(router->agents, agent);
         free(agent);
     }
-    HASH_ITER(hh, router->lanes, lane, next_lane) {
-        HASH_DEL(router->lanes, lane);
-        free(lane);
+    HASH_ITER(hh, router->queues, queue, next_queue) {
+        HASH_DEL(router->queues, queue);
+        free(queue);
     }
     HASH_ITER(hh, router->plans, plan, next_plan) {
         HASH_DEL(router->plans, plan);
-        free(plan->rooms);
+        free(plan->capacities);
         free(plan->agents);
         free(plan);
     }

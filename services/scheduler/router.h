@@ -41,8 +41,8 @@ void router_free(struct router *router);
 
 /* ---- what is known of agents ---- */
 
-struct router_health {
-    bool well;       /* at least one instance would take a step */
+struct agent_status {
+    bool healthy;    /* at least one instance would take a step */
     int64_t calls;   /* at the same time, of the well instances whose circuit is not half-open */
     int64_t probing; /* well instances whose circuit is half-open: one step each */
     int64_t latency_p95_ms;
@@ -52,17 +52,17 @@ struct router_health {
 /* How many of the partitions are ours: that part of the room is. */
 void router_set_part(struct router *router, uint32_t own, uint32_t all);
 /* An agent of which nothing was told has no live instance. */
-void router_set_agent(struct router *router, struct text agent, const struct router_health *health);
+void router_set_agent(struct router *router, struct text agent, const struct agent_status *health);
 
 /* ---- what there is, for metrics and alerts ---- */
 
 struct route_agent {
     UT_hash_handle hh;
     char name[NAME_BYTES_MAX + 1];
-    struct router_health health;
+    struct agent_status health;
     int64_t limit;                   /* 0 when it is not well */
     int64_t running;                 /* started attempts, decided here but maybe not yet stored */
-    int64_t asked;                   /* reserved for StartStep commands on their way */
+    int64_t starting;                /* reserved for StartStep commands on their way */
     int64_t waiting[PRIORITY_COUNT]; /* steps that it could do */
     int64_t stuck;                   /* of them, those that no other could do now either */
     bool paused; /* a pick was refused: nothing more is picked until somebody looks again */
@@ -88,8 +88,8 @@ struct route_agent *router_agent(struct router *router, struct text name);
 
 /* The rooms of the agents that the workflow (NULL: none) names, until the next call. `reserved`:
  * the agent at which the command's step has its room; NULL: it arrives like everybody. */
-const struct routing *router_rooms(struct router *router, const struct workflow *workflow,
-                                   const struct route_agent *reserved);
+const struct routing *router_routing(struct router *router, const struct workflow *workflow,
+                                     const struct route_agent *reserved);
 
 /* ---- picks ---- */
 
@@ -98,45 +98,45 @@ struct route_pick {
     struct text order_id;
     uint32_t step;
     enum direction direction;
-    uint32_t number; /* names it in router_unask() */
+    uint32_t number; /* names it in router_start_failed() */
 };
 
 enum route_answer {
-    ROUTE_ASKED,
+    ROUTE_SENT,
     ROUTE_GONE, /* it does not wait any more */
     ROUTE_LATER /* cannot be asked for now */
 };
 
-struct route_source_ops {
+struct route_partition_ops {
     /* Appends a StartStep command. */
     enum route_answer (*ask)(void *ctx, const struct route_pick *pick);
 };
 
 /* A partition that this process decides for, as long as it has the claim. The caller's struct,
  * zeroed; it stays put. */
-struct route_source {
-    struct route_source *prev, *next;
-    const struct route_source_ops *ops;
+struct route_partition {
+    struct route_partition *prev, *next;
+    const struct route_partition_ops *ops;
     void *ctx;
     struct view *view;       /* borrowed */
     struct backlog *backlog; /* borrowed; the view's index, which counts for this router */
     bool suspended;          /* nothing is picked there */
-    struct route_asked *asked;
+    struct route_start *starts;
 };
 
-void router_join(struct router *router, struct route_source *source);
+void router_join(struct router *router, struct route_partition *partition);
 /* Forgets what was asked for. Fine when it never joined. */
-void router_leave(struct router *router, struct route_source *source);
+void router_leave(struct router *router, struct route_partition *partition);
 /* The agent at which room is reserved for this step, or NULL: it was not asked for. */
-const struct route_agent *router_reserved(const struct route_source *source, struct text order_id,
-                                          uint32_t step);
+const struct route_agent *router_reserved(const struct route_partition *partition,
+                                          struct text order_id, uint32_t step);
 /* The command that was asked for is decided; `waits`: the step is queued still. */
-void router_settle(struct router *router, struct route_source *source, struct text order_id,
-                   uint32_t step, bool waits);
+void router_start_decided(struct router *router, struct route_partition *partition,
+                          struct text order_id, uint32_t step, bool waits);
 /* The command was not delivered. */
-void router_unask(struct router *router, struct route_source *source, uint32_t number);
+void router_start_failed(struct router *router, struct route_partition *partition, uint32_t number);
 /* What was decided is stored now: there may be room, there may be new ones that wait. */
-void router_stored(struct router *router, struct route_source *source);
+void router_stored(struct router *router, struct route_partition *partition);
 
 /* Picks in the next turn of the loop, if anything waits. */
 void router_pick_soon(struct router *router);

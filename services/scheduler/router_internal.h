@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What router.c (agents, lanes, rooms), router_pick.c (whose turn it is) and backlog.c (counts of a
+/* What router.c (agents, queues, rooms), router_pick.c (whose turn it is) and backlog.c (counts of a
  * partition) share; nobody else includes this. */
 #ifndef SERVICES_SCHEDULER_ROUTER_INTERNAL_H
 #define SERVICES_SCHEDULER_ROUTER_INTERNAL_H
@@ -9,8 +9,8 @@
 
 enum { HEADS_MAX = 64 };
 
-/* A lane over all partitions of the process. */
-struct route_lane {
+/* A queue over all partitions of the process. */
+struct route_queue {
     UT_hash_handle hh;
     int64_t waiting[PRIORITY_COUNT];
     struct route_agent *agents[STEP_AGENTS_MAX];
@@ -18,14 +18,14 @@ struct route_lane {
     uint32_t step;
     enum direction direction;
     uint32_t key_size;
-    char key[LANE_BYTES_MAX];
+    char key[QUEUE_KEY_BYTES_MAX];
 };
 
 struct route_plan {
     UT_hash_handle hh;
     const struct workflow *workflow;
     struct routing routing;
-    struct agent_room *rooms;
+    struct agent_capacity *capacities;
     struct route_agent **agents; /* of the rooms */
 };
 
@@ -34,36 +34,36 @@ struct router {
     uint32_t own;
     uint32_t all;
     struct route_agent *agents; /* uthash by name */
-    struct route_lane *lanes;   /* uthash by key */
+    struct route_queue *queues; /* uthash by key */
     struct route_plan *plans;   /* uthash by workflow */
-    struct routing no_rooms;
-    struct route_source *sources;
-    int64_t waiting; /* in all lanes */
+    struct routing no_agents;
+    struct route_partition *partitions;
+    int64_t waiting; /* in all queues */
     uint32_t pick_number;
     struct loop_work picking;
 };
 
 /* The first of those that wait, read from the store. */
-struct heads {
+struct queue_heads {
     uint32_t count;
     uint32_t next;
-    struct head {
+    struct queue_head {
         int64_t queued_at;
         uint32_t id_size;
         char id[ORDER_ID_BYTES_MAX];
     } of[HEADS_MAX];
 };
 
-/* A lane in one partition. */
-struct backlog_lane {
+/* A queue in one partition. */
+struct backlog_queue {
     UT_hash_handle hh;
-    struct route_lane *lane;
+    struct route_queue *queue;
     int64_t waiting[PRIORITY_COUNT];
-    int64_t asked[PRIORITY_COUNT];
+    int64_t starting[PRIORITY_COUNT];
     int64_t low[PRIORITY_COUNT]; /* no row of the store is before this */
     bool dry[PRIORITY_COUNT];    /* the store has no more that was not asked for */
     bool stale[PRIORITY_COUNT];  /* the store has some that are decided already */
-    struct heads *heads[PRIORITY_COUNT];
+    struct queue_heads *heads[PRIORITY_COUNT];
 };
 
 struct backlog_agent {
@@ -76,21 +76,21 @@ struct backlog {
     struct router *router;
     bool active;                  /* its counts are part of the router's sums */
     struct backlog_agent *agents; /* uthash by name */
-    struct backlog_lane *lanes;   /* uthash by key */
+    struct backlog_queue *queues; /* uthash by key */
 };
 
 /* router.c */
 /* New at the first time, then always the same. */
-struct route_lane *router_lane(struct router *router, struct text key);
-void router_add_waiting(struct router *router, struct route_lane *lane, enum priority priority,
+struct route_queue *router_queue(struct router *router, struct text key);
+void router_add_waiting(struct router *router, struct route_queue *queue, enum priority priority,
                         int64_t more);
-/* False while nobody knows the lane's workflow. */
-bool router_resolve(struct router *router, struct route_lane *lane);
+/* False while nobody knows the queue's workflow. */
+bool router_resolve(struct router *router, struct route_queue *queue);
 
 /* backlog.c */
-bool lane_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
-                uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent);
+bool queue_key_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
+                     uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent);
 /* Forgets which ones are first. */
-void backlog_lane_forget(struct backlog_lane *lane);
+void backlog_queue_forget(struct backlog_queue *queue);
 
 #endif

@@ -9,16 +9,16 @@
 #include <utlist.h>
 
 enum {
-    PICKS_MAX = 256,   /* in one turn of the loop */
-    ASKED_MAX = 10000, /* of one partition, on their way */
+    PICKS_MAX = 256,    /* in one turn of the loop */
+    STARTS_MAX = 10000, /* of one partition, on their way */
     KEY_MAX = 1 + ORDER_ID_BYTES_MAX
 };
 
 /* A StartStep command on its way. */
-struct route_asked {
+struct route_start {
     UT_hash_handle hh;
     struct route_agent *agent; /* where its room is reserved */
-    struct backlog_lane *lane;
+    struct backlog_queue *queue;
     enum priority priority;
     uint32_t number;
     char key[KEY_MAX]; /* step | order id */
@@ -33,118 +33,118 @@ static uint32_t make_key(struct text order_id, uint32_t step, char key[KEY_MAX])
     return 1 + order_id.size;
 }
 
-static struct route_asked *find_asked(const struct route_source *source, struct text order_id,
+static struct route_start *find_start(const struct route_partition *partition, struct text order_id,
                                       uint32_t step)
 {
-    struct route_asked *asked = NULL;
+    struct route_start *start = NULL;
     char key[KEY_MAX];
-    if (source->asked == NULL || order_id.size > ORDER_ID_BYTES_MAX)
+    if (partition->starts == NULL || order_id.size > ORDER_ID_BYTES_MAX)
         return NULL;
     uint32_t size = make_key(order_id, step, key);
-    HASH_FIND(hh, source->asked, key, size, asked);
-    return asked;
+    HASH_FIND(hh, partition->starts, key, size, start);
+    return start;
 }
 
-static void drop_asked(struct route_source *source, struct route_asked *asked)
+static void drop_start(struct route_partition *partition, struct route_start *start)
 {
-    HASH_DEL(source->asked, asked);
-    assert(asked->agent->asked > 0 && asked->lane->asked[asked->priority] > 0);
-    asked->agent->asked--;
-    asked->lane->asked[asked->priority]--;
-    asked->lane->dry[asked->priority] = false;
-    free(asked);
+    HASH_DEL(partition->starts, start);
+    assert(start->agent->starting > 0 && start->queue->starting[start->priority] > 0);
+    start->agent->starting--;
+    start->queue->starting[start->priority]--;
+    start->queue->dry[start->priority] = false;
+    free(start);
 }
 
 /* ---- sources ---- */
 
-void router_join(struct router *router, struct route_source *source)
+void router_join(struct router *router, struct route_partition *partition)
 {
     struct route_agent *agent;
-    assert(source->asked == NULL && source->view != NULL && source->backlog != NULL);
-    DL_APPEND(router->sources, source);
+    assert(partition->starts == NULL && partition->view != NULL && partition->backlog != NULL);
+    DL_APPEND(router->partitions, partition);
     for (agent = router->agents; agent != NULL; agent = agent->hh.next)
         agent->inherited = agent->inherited || route_agent_waiting(agent) > 0;
     router_pick_soon(router);
 }
 
-void router_leave(struct router *router, struct route_source *source)
+void router_leave(struct router *router, struct route_partition *partition)
 {
-    struct route_asked *asked, *next;
-    struct backlog_lane *lane;
-    const struct route_source *joined;
-    DL_SEARCH_SCALAR(router->sources, joined, ctx, source->ctx);
+    struct route_start *start, *next;
+    struct backlog_queue *queue;
+    const struct route_partition *joined;
+    DL_SEARCH_SCALAR(router->partitions, joined, ctx, partition->ctx);
     if (joined == NULL)
         return;
-    HASH_ITER(hh, source->asked, asked, next)
-        drop_asked(source, asked);
-    for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next)
-        backlog_lane_forget(lane);
-    DL_DELETE(router->sources, source);
+    HASH_ITER(hh, partition->starts, start, next)
+        drop_start(partition, start);
+    for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next)
+        backlog_queue_forget(queue);
+    DL_DELETE(router->partitions, partition);
 }
 
-const struct route_agent *router_reserved(const struct route_source *source, struct text order_id,
-                                          uint32_t step)
+const struct route_agent *router_reserved(const struct route_partition *partition,
+                                          struct text order_id, uint32_t step)
 {
-    const struct route_asked *asked = find_asked(source, order_id, step);
-    return asked != NULL ? asked->agent : NULL;
+    const struct route_start *start = find_start(partition, order_id, step);
+    return start != NULL ? start->agent : NULL;
 }
 
-void router_settle(struct router *router, struct route_source *source, struct text order_id,
-                   uint32_t step, bool waits)
+void router_start_decided(struct router *router, struct route_partition *partition,
+                          struct text order_id, uint32_t step, bool waits)
 {
-    struct route_asked *asked = find_asked(source, order_id, step);
-    if (asked == NULL)
+    struct route_start *start = find_start(partition, order_id, step);
+    if (start == NULL)
         return;
     /* Whatever the reason, asking again at once would not help. */
     if (waits)
-        asked->agent->paused = true;
-    drop_asked(source, asked);
+        start->agent->paused = true;
+    drop_start(partition, start);
     router_pick_soon(router);
 }
 
-void router_unask(struct router *router, struct route_source *source, uint32_t number)
+void router_start_failed(struct router *router, struct route_partition *partition, uint32_t number)
 {
-    struct route_asked *asked, *next;
+    struct route_start *start, *next;
     (void)router;
-    HASH_ITER(hh, source->asked, asked, next) {
-        if (asked->number != number)
+    HASH_ITER(hh, partition->starts, start, next) {
+        if (start->number != number)
             continue;
-        asked->agent->paused = true;
-        drop_asked(source, asked);
+        start->agent->paused = true;
+        drop_start(partition, start);
         return;
     }
 }
 
-void router_stored(struct router *router, struct route_source *source)
+void router_stored(struct router *router, struct route_partition *partition)
 {
-    struct backlog_lane *lane;
+    struct backlog_queue *queue;
     if (router->waiting == 0)
         return;
-    for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next) {
+    for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-            lane->dry[priority] = lane->stale[priority] = false;
+            queue->dry[priority] = queue->stale[priority] = false;
     }
     router_pick_soon(router);
 }
 
-/* ---- who is first in a lane ---- */
+/* ---- who is first in a queue ---- */
 
-struct refill {
-    const struct route_source *source;
-    struct backlog_lane *lane;
-    struct heads *heads;
-    int64_t first; /* of the rows, asked for or not */
+struct queue_refill {
+    const struct route_partition *partition;
+    struct backlog_queue *queue;
+    struct queue_heads *heads;
+    int64_t first; /* of the rows, start for or not */
 };
 
 static bool visit_row(void *ctx, const struct waiting_row *row)
 {
-    struct refill *refill = ctx;
-    struct heads *heads = refill->heads;
+    struct queue_refill *refill = ctx;
+    struct queue_heads *heads = refill->heads;
     if (row->queued_at < refill->first)
         refill->first = row->queued_at;
-    if (find_asked(refill->source, row->order_id, refill->lane->lane->step) != NULL)
+    if (find_start(refill->partition, row->order_id, refill->queue->queue->step) != NULL)
         return true;
-    struct head *head = &heads->of[heads->count++];
+    struct queue_head *head = &heads->of[heads->count++];
     assert(row->order_id.size <= sizeof(head->id));
     head->queued_at = row->queued_at;
     head->id_size = row->order_id.size;
@@ -153,102 +153,102 @@ static bool visit_row(void *ctx, const struct waiting_row *row)
 }
 
 /* Reads on from the first one that waits. A store that cannot be read is found out by its owner. */
-static void refill_lane(const struct route_source *source, struct backlog_lane *lane,
-                        enum priority priority)
+static void refill_queue(const struct route_partition *partition, struct backlog_queue *queue,
+                         enum priority priority)
 {
-    if (lane->heads[priority] == NULL)
-        lane->heads[priority] = malloc(sizeof(*lane->heads[priority]));
-    struct heads *heads = lane->heads[priority];
+    if (queue->heads[priority] == NULL)
+        queue->heads[priority] = malloc(sizeof(*queue->heads[priority]));
+    struct queue_heads *heads = queue->heads[priority];
     assert(heads != NULL);
     heads->count = heads->next = 0;
-    struct refill refill = {source, lane, heads, INT64_MAX};
-    struct text key = {lane->lane->key, lane->lane->key_size};
+    struct queue_refill refill = {partition, queue, heads, INT64_MAX};
+    struct text key = {queue->queue->key, queue->queue->key_size};
     struct error error;
-    if (store_scan_waiting(view_store(source->view), key, priority, lane->low[priority], visit_row,
-                           &refill, &error) != ERROR_OK)
+    if (store_scan_waiting(view_store(partition->view), key, priority, queue->low[priority],
+                           visit_row, &refill, &error) != ERROR_OK)
         heads->count = 0;
     else if (refill.first != INT64_MAX)
-        lane->low[priority] = refill.first;
-    lane->dry[priority] = heads->count == 0;
+        queue->low[priority] = refill.first;
+    queue->dry[priority] = heads->count == 0;
 }
 
-/* NULL: none that was not asked for, as far as the store knows. */
-static const struct head *first_of(const struct route_source *source, struct backlog_lane *lane,
-                                   enum priority priority)
+/* NULL: none that was not start for, as far as the store knows. */
+static const struct queue_head *first_of(const struct route_partition *partition,
+                                         struct backlog_queue *queue, enum priority priority)
 {
-    if (lane->waiting[priority] <= lane->asked[priority])
+    if (queue->waiting[priority] <= queue->starting[priority])
         return NULL;
-    struct heads *heads = lane->heads[priority];
+    struct queue_heads *heads = queue->heads[priority];
     if (heads == NULL || heads->next == heads->count) {
-        if (lane->dry[priority] || lane->stale[priority])
+        if (queue->dry[priority] || queue->stale[priority])
             return NULL;
-        refill_lane(source, lane, priority);
-        heads = lane->heads[priority];
+        refill_queue(partition, queue, priority);
+        heads = queue->heads[priority];
     }
     return heads->next < heads->count ? &heads->of[heads->next] : NULL;
 }
 
 /* ---- who is first at an agent ---- */
 
-struct choice {
-    struct route_source *source;
-    struct backlog_lane *lane;
-    const struct head *head;
+struct route_choice {
+    struct route_partition *partition;
+    struct backlog_queue *queue;
+    const struct queue_head *head;
 };
 
-static bool names(const struct route_lane *lane, const struct route_agent *agent)
+static bool names(const struct route_queue *queue, const struct route_agent *agent)
 {
     bool found = false;
-    for (uint32_t i = 0; i < lane->agent_count && !found; i++)
-        found = lane->agents[i] == agent;
+    for (uint32_t i = 0; i < queue->agent_count && !found; i++)
+        found = queue->agents[i] == agent;
     return found;
 }
 
-static void look_at_lane(struct route_source *source, struct backlog_lane *lane,
-                         struct choice choices[PRIORITY_COUNT])
+static void look_at_queue(struct route_partition *partition, struct backlog_queue *queue,
+                          struct route_choice choices[PRIORITY_COUNT])
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        struct choice *choice = &choices[priority];
-        const struct head *head = first_of(source, lane, (enum priority)priority);
+        struct route_choice *choice = &choices[priority];
+        const struct queue_head *head = first_of(partition, queue, (enum priority)priority);
         if (head != NULL && (choice->head == NULL || head->queued_at < choice->head->queued_at))
-            *choice = (struct choice){source, lane, head};
+            *choice = (struct route_choice){partition, queue, head};
     }
 }
 
 static void look_around(struct router *router, const struct route_agent *agent,
-                        struct choice choices[PRIORITY_COUNT])
+                        struct route_choice choices[PRIORITY_COUNT])
 {
-    struct route_source *source;
-    struct backlog_lane *lane;
-    DL_FOREACH(router->sources, source) {
-        if (source->suspended || HASH_COUNT(source->asked) >= ASKED_MAX)
+    struct route_partition *partition;
+    struct backlog_queue *queue;
+    DL_FOREACH(router->partitions, partition) {
+        if (partition->suspended || HASH_COUNT(partition->starts) >= STARTS_MAX)
             continue;
-        for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next) {
-            if (router_resolve(router, lane->lane) && names(lane->lane, agent))
-                look_at_lane(source, lane, choices);
+        for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
+            if (router_resolve(router, queue->queue) && names(queue->queue, agent))
+                look_at_queue(partition, queue, choices);
         }
     }
 }
 
-static void note_asked(const struct choice *choice, enum priority priority,
+static void note_start(const struct route_choice *choice, enum priority priority,
                        struct route_agent *agent, const struct route_pick *pick)
 {
-    struct route_asked *asked = calloc(1, sizeof(*asked));
-    assert(asked != NULL);
-    asked->agent = agent;
-    asked->lane = choice->lane;
-    asked->priority = priority;
-    asked->number = pick->number;
-    uint32_t size = make_key(pick->order_id, pick->step, asked->key);
-    HASH_ADD_KEYPTR(hh, choice->source->asked, asked->key, size, asked);
-    agent->asked++;
-    choice->lane->asked[priority]++;
+    struct route_start *start = calloc(1, sizeof(*start));
+    assert(start != NULL);
+    start->agent = agent;
+    start->queue = choice->queue;
+    start->priority = priority;
+    start->number = pick->number;
+    uint32_t size = make_key(pick->order_id, pick->step, start->key);
+    HASH_ADD_KEYPTR(hh, choice->partition->starts, start->key, size, start);
+    agent->starting++;
+    choice->queue->starting[priority]++;
 }
 
-/* False: none waits, or nothing can be asked for now. */
+/* False: none waits, or nothing can be start for now. */
 static bool pick_one(struct router *router, struct route_agent *agent)
 {
-    struct choice choices[PRIORITY_COUNT] = {{NULL, NULL, NULL}};
+    struct route_choice choices[PRIORITY_COUNT] = {{NULL, NULL, NULL}};
     bool waiting[PRIORITY_COUNT];
     look_around(router, agent, choices);
     for (int i = 0; i < PRIORITY_COUNT; i++)
@@ -256,21 +256,21 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     int priority = shares_pick(&agent->shares, waiting);
     if (priority < 0)
         return false;
-    const struct choice *choice = &choices[priority];
+    const struct route_choice *choice = &choices[priority];
     const struct route_pick pick = {.order_id = {choice->head->id, choice->head->id_size},
-                                    .step = choice->lane->lane->step,
-                                    .direction = choice->lane->lane->direction,
+                                    .step = choice->queue->queue->step,
+                                    .direction = choice->queue->queue->direction,
                                     .number = ++router->pick_number};
-    enum route_answer answer = choice->source->ops->ask(choice->source->ctx, &pick);
+    enum route_answer answer = choice->partition->ops->ask(choice->partition->ctx, &pick);
     if (answer == ROUTE_LATER) {
         agent->paused = true;
         return false;
     }
-    if (answer == ROUTE_ASKED)
-        note_asked(choice, (enum priority)priority, agent, &pick);
+    if (answer == ROUTE_SENT)
+        note_start(choice, (enum priority)priority, agent, &pick);
     else
-        choice->lane->stale[priority] = true; /* its row goes with the batch under way */
-    choice->lane->heads[priority]->next++;
+        choice->queue->stale[priority] = true; /* its row goes with the batch under way */
+    choice->queue->heads[priority]->next++;
     return true;
 }
 
@@ -278,12 +278,12 @@ static bool pick_one(struct router *router, struct route_agent *agent)
  * batch is under way that would say so. */
 static void look_again(struct router *router)
 {
-    struct route_source *source;
-    struct backlog_lane *lane;
-    DL_FOREACH(router->sources, source)
-        for (lane = source->backlog->lanes; lane != NULL; lane = lane->hh.next)
+    struct route_partition *partition;
+    struct backlog_queue *queue;
+    DL_FOREACH(router->partitions, partition)
+        for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next)
             for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-                lane->stale[priority] = false;
+                queue->stale[priority] = false;
 }
 
 bool router_pick(struct router *router, bool afresh)

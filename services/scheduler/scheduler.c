@@ -6,8 +6,8 @@
 #include "replica/settings.h"
 #include "replica/stores.h"
 #include "replica/view_report.h"
-#include "services/scheduler/owner.h"
 #include "services/scheduler/agent_monitor.h"
+#include "services/scheduler/owner.h"
 #include "services/scheduler/standby.h"
 #include "services/services.h"
 
@@ -24,8 +24,8 @@ struct scheduler {
     struct store_env *stores;
     struct owner_metrics *metrics;
     struct membership *membership;
-    struct standby *standby;         /* NULL: switched off */
-    struct routing_service *routing; /* NULL: switched off */
+    struct standby *standby;       /* NULL: switched off */
+    struct agent_monitor *routing; /* NULL: switched off */
     struct metrics_gauge *owned;
     struct metrics_gauge *running;
     bool leaving;
@@ -50,7 +50,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
                  .codec = scheduler->cluster->codec,
                  .path = path,
                  .cache_orders = (uint32_t)cache},
-        .router = routing_router(scheduler->routing),
+        .router = agent_monitor_router(scheduler->routing),
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
         .standby = standby,
@@ -65,7 +65,7 @@ static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_coun
                             struct error *ret_error)
 {
     struct scheduler *scheduler = ctx;
-    routing_set_part(scheduler->routing, assigned_count);
+    agent_monitor_set_part(scheduler->routing, assigned_count);
     struct owner *owner = standby_take(scheduler->standby, partition);
     if (owner == NULL)
         return open_owner(scheduler, partition, assigned_count, false, ret_error);
@@ -126,13 +126,13 @@ static uint32_t own_partitions(void *ctx)
     return membership_count(scheduler->membership);
 }
 
-static const struct routing_ops routing_ops = {.known = join, .own = own_partitions};
+static const struct agent_monitor_ops agent_monitor_ops = {.known = join, .own = own_partitions};
 
 static void on_cluster_ready(void *ctx)
 {
     struct scheduler *scheduler = ctx;
     if (scheduler->routing != NULL)
-        routing_follow(scheduler->routing, &routing_ops, scheduler);
+        agent_monitor_follow(scheduler->routing, &agent_monitor_ops, scheduler);
     else
         join(scheduler);
 }
@@ -188,7 +188,7 @@ static void stop(void *state)
     if (scheduler->membership != NULL) /* it ends at once */
         leave(scheduler);
     standby_free(scheduler->standby);
-    routing_free(scheduler->routing);
+    agent_monitor_free(scheduler->routing);
     cluster_close(scheduler->cluster);
     owner_metrics_free(scheduler->metrics);
     if (scheduler->stores != NULL)
@@ -213,7 +213,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     }
     scheduler->stores = stores_new(service->config);
     scheduler->metrics = owner_metrics_new(service->metrics);
-    scheduler->routing = routing_new(scheduler->cluster);
+    scheduler->routing = agent_monitor_new(scheduler->cluster);
     scheduler->standby = standby_new(scheduler->cluster, &standby_ops, scheduler);
     scheduler->owned = metrics_gauge(service->metrics, "reeve_partitions_assigned",
                                      "Partitions that the group gave us.", METRICS_NO_LABELS);

@@ -20,7 +20,7 @@ struct story {
     int64_t now;
     int64_t retention_ms;
     bool routed; /* by these: */
-    struct agent_room rooms[WORDS_MAX];
+    struct agent_capacity rooms[WORDS_MAX];
     uint32_t room_count;
     struct decision log[STORY_DECISIONS_MAX];
     uint32_t decisions;
@@ -385,8 +385,8 @@ static void set_rooms(struct story *story, const struct words *words)
     for (int i = 1; i < WORDS_MAX && *words->at[i] != '\0'; i++) {
         const char *word = words->at[i];
         size_t size = strcspn(word, "=");
-        struct agent_room *room = &story->rooms[story->room_count];
-        *room = (struct agent_room){
+        struct agent_capacity *room = &story->rooms[story->room_count];
+        *room = (struct agent_capacity){
             .agent = arena_text(&story->memory.arena, (struct text){word, (uint32_t)size})};
         if (word[size] == '\0') { /* "none": every agent is well and has room */
             story->routed = false;

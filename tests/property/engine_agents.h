@@ -10,7 +10,7 @@
 enum { AGENTS_COUNT = 5, AGENTS_KNOWN = AGENTS_COUNT - 1 };
 
 struct agents {
-    struct agent_room rooms[AGENTS_COUNT];
+    struct agent_capacity rooms[AGENTS_COUNT];
     struct routing routing;
     bool routed; /* else there is no table */
 };

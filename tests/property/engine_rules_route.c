@@ -8,7 +8,7 @@ static int64_t room_left(const struct rules *rules, struct text agent, uint32_t 
 {
     const struct routing *routing = rules->routing;
     for (uint32_t i = 0; i < routing->count; i++) {
-        const struct agent_room *room = &routing->rooms[i];
+        const struct agent_capacity *room = &routing->agents[i];
         if (!text_equal(room->agent, agent))
             continue;
         int64_t left = room->free;

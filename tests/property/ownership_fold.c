@@ -101,7 +101,7 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
     const char *failed = NULL;
     *ret_fold = (struct fold){.checkpoint = {.last_command_offset = -1,
                                              .emitted_through = -1,
-                                             .attempt_offset = -1,
+                                             .guarded_offset = -1,
                                              .previous_claim_decisions = -1}};
     heap_arena_reset(&world->scratch);
     for (int64_t offset = 0; offset < end && failed == NULL; offset++) {
@@ -112,8 +112,8 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
         if (record.kind == RECORD_CLAIM) {
             (void)admission_claim(&ret_fold->checkpoint, &record.claim);
             ret_fold->claimed_at = record.claim.claimed_at;
-        } else if (record.kind == RECORD_ATTEMPT) {
-            (void)admission_attempt(&ret_fold->checkpoint, &record.attempt);
+        } else if (record.kind == RECORD_COMMAND_GUARD) {
+            (void)admission_guard(&ret_fold->checkpoint, &record.command_guard);
             if (sometimes != NULL)
                 sometimes->counts[SOMETIMES_CAREFUL]++;
         } else {

@@ -53,8 +53,8 @@ static const char *read_suspects(struct world *world, int32_t partition,
         const char *failed = read_log(world, "p.events", partition, at, &record);
         if (failed != NULL)
             return failed;
-        if (record.kind == RECORD_ATTEMPT)
-            ret_suspects->attempts[record.attempt.command_offset]++;
+        if (record.kind == RECORD_COMMAND_GUARD)
+            ret_suspects->attempts[record.command_guard.command_offset]++;
         if (record.kind == RECORD_DECISION &&
             record.decision.events[0].kind == EVENT_COMMAND_DEAD_LETTERED)
             ret_suspects->quarantined[record.decision.command_offset] =

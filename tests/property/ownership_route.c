@@ -20,8 +20,8 @@ static struct router *new_router(const struct instance *instance)
 
 static void set_agent(struct router *router, bool well, int64_t calls)
 {
-    struct router_health health = {
-        .well = well, .calls = calls, .latency_p95_ms = 3, .why = "no live instance"};
+    struct agent_status health = {
+        .healthy = well, .calls = calls, .latency_p95_ms = 3, .why = "no live instance"};
     router_set_agent(router, TEXT("agent"), &health);
 }
 
@@ -91,13 +91,14 @@ static bool count_row(void *ctx, const struct waiting_row *row)
     return true;
 }
 
-/* Rows of the lanes that the tally names. */
+/* Rows of the queues that the tally names. */
 static int64_t count_rows(struct store *store, const struct backlog *backlog)
 {
     int64_t rows = 0;
     struct error error;
-    for (const struct backlog_lane *lane = backlog->lanes; lane != NULL; lane = lane->hh.next) {
-        struct text key = {lane->lane->key, lane->lane->key_size};
+    for (const struct backlog_queue *queue = backlog->queues; queue != NULL;
+         queue = queue->hh.next) {
+        struct text key = {queue->queue->key, queue->queue->key_size};
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             if (store_scan_waiting(store, key, (enum priority)priority, INT64_MIN, count_row, &rows,
                                    &error) != ERROR_OK)

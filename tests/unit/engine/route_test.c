@@ -332,7 +332,7 @@ static struct text long_why(struct arena *arena)
 /* The Decision on a submission, with the one agent x. */
 static struct decision submitted(struct test_arena *memory, bool healthy, const char *workflow)
 {
-    struct agent_room room = {
+    struct agent_capacity room = {
         .agent = TEXT("x"), .healthy = healthy, .free = 1, .why = long_why(&memory->arena)};
     struct routing routing = {&room, 1, 1, 1};
     struct decide_input input = {.now = 1000,

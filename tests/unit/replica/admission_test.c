@@ -27,8 +27,8 @@ static enum admission admit(struct checkpoint *checkpoint, const char *record)
         return admission_decision(checkpoint, &decision);
     }
     if (sscanf(record, "A%d@%lld", &claimant, &command) == 2) {
-        struct attempt attempt = {claim_id(claimant), command};
-        return admission_attempt(checkpoint, &attempt);
+        struct command_guard attempt = {claim_id(claimant), command};
+        return admission_guard(checkpoint, &attempt);
     }
     if (sscanf(record, "R%d@%lld", &claimant, &command) == 2) {
         struct claim claim = {.claim_id = claim_id(claimant),
@@ -46,7 +46,7 @@ static struct checkpoint tell(const char *story)
 {
     struct checkpoint checkpoint = {.last_command_offset = -1,
                                     .emitted_through = -1,
-                                    .attempt_offset = -1,
+                                    .guarded_offset = -1,
                                     .previous_claim_decisions = -1};
     char copy[512];
     char *rest = NULL;
@@ -109,10 +109,10 @@ Test(admission, the_owner_learns_whether_the_claim_before_decided_anything)
 Test(admission, attempts_of_one_command_add_up_over_claims)
 {
     struct checkpoint end = tell("C1 A1@0 C2 A2@0 A1@0!other_claim C3 A3@0");
-    cr_assert_eq(end.attempts, 3);
-    cr_assert_eq(end.attempt_offset, 0);
+    cr_assert_eq(end.guards, 3);
+    cr_assert_eq(end.guarded_offset, 0);
     end = tell("C1 A1@0 C2 A2@0 D2.0@0 A2@1");
-    cr_assert_eq(end.attempts, 1);
+    cr_assert_eq(end.guards, 1);
     tell("C1 D1.0@4 A1@4!command");
 }
 

@@ -25,7 +25,7 @@ struct partition {
     struct site *site;
     const char *path;
     struct view *view;
-    struct route_source source;
+    struct route_partition source;
     struct buffer log[LOG_MAX];
     int64_t count;     /* of the log */
     int64_t committed; /* of it */
@@ -86,17 +86,17 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
         .order_id = copy,
         .start_step = {copy, pick->step == 0 ? TEXT("A") : TEXT("B"), step->direction,
                        step->attempt, step->retry_at, TEXT("s-1")}};
-    return ROUTE_ASKED;
+    return ROUTE_SENT;
 }
 
-static const struct route_source_ops source_ops = {ask};
+static const struct route_partition_ops source_ops = {ask};
 
 static void join(struct partition *partition)
 {
-    partition->source = (struct route_source){.ops = &source_ops,
-                                              .ctx = partition,
-                                              .view = partition->view,
-                                              .backlog = partition->backlog};
+    partition->source = (struct route_partition){.ops = &source_ops,
+                                                 .ctx = partition,
+                                                 .view = partition->view,
+                                                 .backlog = partition->backlog};
     router_join(partition->site->router, &partition->source);
 }
 
@@ -181,8 +181,8 @@ static void check_starts(struct site *site, const struct decision *decision,
             continue;
         const struct route_agent *agent = router_agent(site->router, event->step_started.agent);
         site->starts++;
-        cr_assert(agent->health.well);
-        cr_assert_leq(agent->running + agent->asked, agent->limit);
+        cr_assert(agent->health.healthy);
+        cr_assert_leq(agent->running + agent->starting, agent->limit);
         cr_assert(reserved != NULL || waited[agent->name[0] - 'x'] == 0, "overtaken");
     }
 }
@@ -208,7 +208,7 @@ static void decide_one(struct partition *partition, const struct command *cmd)
                                  .margin_ms = 1,
                                  .instance = TEXT("s-1"),
                                  .workflow = workflow,
-                                 .routing = router_rooms(site->router, workflow, reserved),
+                                 .routing = router_routing(site->router, workflow, reserved),
                                  .command_offset = partition->commands_decided++,
                                  .command_time = site->now};
     struct decision decision;
@@ -227,8 +227,8 @@ static void decide_one(struct partition *partition, const struct command *cmd)
               "%s", error.message);
     if (reserved != NULL) {
         order = order_of(partition, id);
-        router_settle(site->router, &partition->source, cmd->order_id, (uint32_t)step,
-                      order_step_queued(order, &order->steps[step]));
+        router_start_decided(site->router, &partition->source, cmd->order_id, (uint32_t)step,
+                             order_step_queued(order, &order->steps[step]));
     }
     check_starts(site, &decision, reserved, waited);
 }
@@ -302,14 +302,14 @@ static void check_counts(struct site *site)
         }
         cr_assert_eq(agent->running, running);
         cr_assert_eq(route_agent_waiting(agent), waiting);
-        cr_assert_leq(agent->asked, asked);
+        cr_assert_leq(agent->starting, asked);
     }
 }
 
 static void set_agent(struct site *site, int number, bool well, int64_t calls)
 {
-    struct router_health health = {
-        .well = well, .calls = calls, .latency_p95_ms = 7, .why = "no live instance"};
+    struct agent_status health = {
+        .healthy = well, .calls = calls, .latency_p95_ms = 7, .why = "no live instance"};
     router_set_agent(site->router, text_of(agents[number]), &health);
 }
 

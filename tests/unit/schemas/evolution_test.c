@@ -182,7 +182,7 @@ Test(schemas_evolution, elements_without_bytes_cost_nothing)
     put_bytes(&bytes, "0123456789abcdef", 16);
     put_long(&bytes, 5);
     cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
-    cr_assert_eq(kit.record.attempt.command_offset, 5);
+    cr_assert_eq(kit.record.command_guard.command_offset, 5);
     cr_assert_lt(kit.memory.arena.used, 512 * 1024);
     buffer_deinit(&bytes);
     kit_deinit(&kit);
@@ -192,7 +192,7 @@ Test(schemas_evolution, null_for_what_is_required_is_refused)
 {
     struct kit kit;
     kit_init(&kit);
-    struct text avsc = kit_schema(&kit, RECORD_ATTEMPT, "\"long\"", "[\"null\", \"long\"]");
+    struct text avsc = kit_schema(&kit, RECORD_COMMAND_GUARD, "\"long\"", "[\"null\", \"long\"]");
     struct buffer bytes = {0};
     put_marker(&bytes, learn(&kit, avsc));
     put_bytes(&bytes, "0123456789abcdef", 16);
@@ -200,7 +200,7 @@ Test(schemas_evolution, null_for_what_is_required_is_refused)
     put_long(&bytes, 1);
     put_long(&bytes, -77);
     cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
-    cr_assert_eq(kit.record.attempt.command_offset, -77);
+    cr_assert_eq(kit.record.command_guard.command_offset, -77);
     bytes.size = head;
     put_long(&bytes, 0);
     kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, "BadValue");
@@ -346,7 +346,7 @@ Test(schemas_evolution, unknown_fields_are_skipped_within_bounds)
     put_bytes(&bytes, "0123456789abcdef", 16);
     put_long(&bytes, 1234567);
     cr_assert_eq(kit_decode(&kit, text_of_buffer(&bytes)), ERROR_OK, "%s", kit.error.message);
-    cr_assert_eq(kit.record.attempt.command_offset, 1234567);
+    cr_assert_eq(kit.record.command_guard.command_offset, 1234567);
     for (uint32_t size = 10; size < bytes.size; size++)
         kit_refuses(&kit, (struct text){(char *)bytes.data, size}, ERROR_REJECT, "Truncated");
     bytes.data[before_union] = 4;

@@ -103,7 +103,7 @@ static const struct claim claim_reset = {.claim_id = UUID(2),
                                          .partition_count = 6,
                                          .has_reset = true,
                                          .reset = {77, T("carol"), T("commands were lost")}};
-static const struct attempt attempt = {UUID(3), 4611686018427387904};
+static const struct command_guard attempt = {UUID(3), 4611686018427387904};
 
 static struct step_plan plans[] = {{T("ReserveStock"), T("stock")}, {T("TakePayment"), T("bank")}};
 #define REF(n)                                \
@@ -341,7 +341,7 @@ const struct sample samples[] = {
     {"ExtendStep", RECORD_EXTEND_STEP, &extend_step},
     {"Claim", RECORD_CLAIM, &claim},
     {"Claim-reset", RECORD_CLAIM, &claim_reset},
-    {"Attempt", RECORD_ATTEMPT, &attempt},
+    {"Attempt", RECORD_COMMAND_GUARD, &attempt},
     {"Decision", RECORD_DECISION, &decision},
     {"Decision-small", RECORD_DECISION, &sample_small_decision},
     {"StepRequest", RECORD_STEP_REQUEST, &step_request},

@@ -19,8 +19,8 @@ static struct checkpoint sample(void)
         .newest_decided_at = 7,
         .emitted_through = INT64_MIN,
         .previous_claim_decisions = INT64_MAX,
-        .attempt_offset = 10,
-        .attempts = 11,
+        .guarded_offset = 10,
+        .guards = 11,
         .skipped = 12,
     };
     memset(checkpoint.first_claim_id.bytes, 0xAA, 16);

@@ -60,7 +60,7 @@ struct checkpoint kit_checkpoint(int64_t next_event_offset)
         .next_event_offset = next_event_offset,
         .last_record_hash = (uint64_t)next_event_offset * 31,
         .last_command_offset = -1,
-        .attempt_offset = -1,
+        .guarded_offset = -1,
         .emitted_through = next_event_offset - 1,
     };
 }
