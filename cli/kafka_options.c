@@ -13,9 +13,9 @@ enum error_class cli_kafka_options(const struct config *config,
                          CLI_KAFKA_SETTINGS_MAX);
     for (size_t i = 0; i < count; i++) {
         struct config_setting setting = config_setting_at(config, i);
-        ret_options->settings[i] = (struct broker_kafka_setting){setting.name, setting.value};
+        ret_options->settings[i] = (struct kafka_setting){setting.name, setting.value};
     }
-    ret_options->options = (struct broker_kafka_options){
+    ret_options->options = (struct kafka_client_options){
         .settings = ret_options->settings,
         .setting_count = count,
         .client_id = config_string(config, "instance.id"),

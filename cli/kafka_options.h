@@ -10,8 +10,8 @@
 enum { CLI_KAFKA_SETTINGS_MAX = 256 };
 
 struct cli_kafka_options {
-    struct broker_kafka_setting settings[CLI_KAFKA_SETTINGS_MAX];
-    struct broker_kafka_options options; /* points into this struct: it stays put */
+    struct kafka_setting settings[CLI_KAFKA_SETTINGS_MAX];
+    struct kafka_client_options options; /* points into this struct: it stays put */
 };
 
 /* All borrowed from the configuration. REJECT "Config" for more settings than there is room for. */

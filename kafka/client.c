@@ -38,7 +38,7 @@ bool kafka_handle_drain(struct kafka_handle *handle, uint32_t max)
 
 void kafka_handle_turn(struct kafka_handle *handle)
 {
-    struct broker_kafka *kafka = handle->kafka;
+    struct kafka_client *kafka = handle->kafka;
     if (kafka_handle_drain(handle, kafka->events_per_turn))
         loop_defer(kafka->loop, &handle->more);
 }
@@ -50,14 +50,14 @@ static void on_handle_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void
     kafka_handle_turn(userdata);
 }
 
-static void on_handle_more(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_handle_more(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     kafka_handle_turn(userdata);
 }
 
-enum error_class kafka_handle_open(struct kafka_handle *handle, struct broker_kafka *kafka,
+enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_client *kafka,
                                    rd_kafka_type_t type, rd_kafka_conf_t *conf, const char *role,
                                    kafka_event_callback on_event, void *ctx,
                                    struct error *ret_error)
@@ -78,7 +78,7 @@ enum error_class kafka_handle_open(struct kafka_handle *handle, struct broker_ka
         rd_kafka_destroy_flags(rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
         return class;
     }
-    loop_work_init(&handle->more, on_handle_more, handle);
+    loop_deferred_init(&handle->more, on_handle_more, handle);
     handle->rk = rk;
     if (type == RD_KAFKA_CONSUMER) {
         code = rd_kafka_poll_set_consumer(rk);
@@ -195,7 +195,7 @@ static int32_t count_in(const struct rd_kafka_metadata *metadata, const char *to
 
 /* Asks for all topics, and not twice at once: librdkafka keeps every name that it was asked for,
  * and names may come from strangers; the mock cluster would even make them. */
-static bool refresh_metadata(struct broker_kafka *kafka, int timeout_ms)
+static bool refresh_metadata(struct kafka_client *kafka, int timeout_ms)
 {
     const struct rd_kafka_metadata *metadata = NULL;
     int64_t now_ms = clock_mono_ms(loop_clock(kafka->loop));
@@ -214,7 +214,7 @@ static bool refresh_metadata(struct broker_kafka *kafka, int timeout_ms)
 
 static int32_t kafka_partition_count(struct broker *broker, const char *topic, int timeout_ms)
 {
-    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_client *kafka = kafka_of(broker);
     if (!refresh_metadata(kafka, timeout_ms))
         return -1;
     int32_t count = count_in(kafka->metadata, topic);
@@ -225,7 +225,7 @@ static int32_t kafka_partition_count(struct broker *broker, const char *topic, i
 
 static const char *kafka_cluster_id(struct broker *broker, int timeout_ms)
 {
-    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_client *kafka = kafka_of(broker);
     rd_kafka_t *rk = kafka->reader_handle.rk;
     if (kafka->cluster_id == NULL)
         kafka_keep_cluster_id(kafka, rk, rd_kafka_clusterid(rk, timeout_ms));
@@ -253,7 +253,7 @@ static void on_reader_event(struct kafka_handle *handle, rd_kafka_event_t *event
 
 static void kafka_free(struct broker *broker)
 {
-    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_client *kafka = kafka_of(broker);
     assert(kafka->readers == NULL);
     kafka->closing = true;
     kafka_health_deinit(kafka);
@@ -290,7 +290,7 @@ static const struct broker_ops kafka_ops = {
     .free = kafka_free,
 };
 
-static enum error_class open_handles(struct broker_kafka *kafka, struct error *ret_error)
+static enum error_class open_handles(struct kafka_client *kafka, struct error *ret_error)
 {
     enum error_class class = kafka_jobs_init(&kafka->jobs, kafka->loop, ret_error);
     if (class != ERROR_OK)
@@ -306,10 +306,10 @@ static enum error_class open_handles(struct broker_kafka *kafka, struct error *r
     return class;
 }
 
-enum error_class broker_kafka_new(struct loop *loop, const struct broker_kafka_options *options,
+enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_options *options,
                                   struct broker **ret_broker, struct error *ret_error)
 {
-    struct broker_kafka *kafka = calloc(1, sizeof(*kafka));
+    struct kafka_client *kafka = calloc(1, sizeof(*kafka));
     assert(kafka != NULL);
     kafka->base.ops = &kafka_ops;
     kafka->loop = loop;

@@ -17,15 +17,15 @@
 #include <stdint.h>
 
 /* A setting of librdkafka, as kafka.NAME in the configuration. */
-struct broker_kafka_setting {
+struct kafka_setting {
     const char *name;
     const char *value;
 };
 
 /* All borrowed for the call; 0 and NULL mean the default. */
-struct broker_kafka_options {
-    const char *bootstrap_servers;               /* NULL: it is among the settings */
-    const struct broker_kafka_setting *settings; /* stronger than our defaults, weaker than what
+struct kafka_client_options {
+    const char *bootstrap_servers;        /* NULL: it is among the settings */
+    const struct kafka_setting *settings; /* stronger than our defaults, weaker than what
                                                      the guarantees need */
     size_t setting_count;
     const char *client_id;         /* shows in the brokers' logs */
@@ -45,7 +45,7 @@ struct broker_kafka_options {
  * broker_append returns OK or RETRY; whatever else fails is told to `done`. broker_free waits up
  * to 5 s for what is outstanding and calls `done` of every append, with an error (RETRY, Closed)
  * where there was no answer. */
-enum error_class broker_kafka_new(struct loop *loop, const struct broker_kafka_options *options,
+enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_options *options,
                                   struct broker **ret_broker, struct error *ret_error);
 
 #endif

@@ -29,12 +29,12 @@ static char *copy(const char *string)
     return copied;
 }
 
-static void add_setting(struct broker_kafka *kafka, const char *name, const char *value)
+static void add_setting(struct kafka_client *kafka, const char *name, const char *value)
 {
     kafka->settings[kafka->setting_count++] = (struct kafka_setting){copy(name), copy(value)};
 }
 
-void kafka_options_copy(struct broker_kafka *kafka, const struct broker_kafka_options *options)
+void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_options *options)
 {
     kafka->settings = calloc(options->setting_count + 1, sizeof(*kafka->settings));
     assert(kafka->settings != NULL);
@@ -64,11 +64,11 @@ void kafka_options_copy(struct broker_kafka *kafka, const struct broker_kafka_op
         options->unknown_topic_ms > 0 ? options->unknown_topic_ms : UNKNOWN_TOPIC_MS;
 }
 
-void kafka_options_free(struct broker_kafka *kafka)
+void kafka_options_free(struct kafka_client *kafka)
 {
     for (size_t i = 0; i < kafka->setting_count; i++) {
-        free(kafka->settings[i].name);
-        free(kafka->settings[i].value);
+        free((char *)kafka->settings[i].name);
+        free((char *)kafka->settings[i].value);
     }
     free(kafka->settings);
     free(kafka->client_id);
@@ -93,7 +93,7 @@ void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value)
 }
 
 /* What users may override. */
-static void set_defaults(const struct broker_kafka *kafka, rd_kafka_conf_t *conf)
+static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf)
 {
     /* A dead broker is tried at most 20 times a second, a long dead one every second. */
     kafka_conf_set(conf, "reconnect.backoff.ms", "50");
@@ -112,7 +112,7 @@ static void set_defaults(const struct broker_kafka *kafka, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "check.crcs", "true");
 }
 
-rd_kafka_conf_t *kafka_conf_new(const struct broker_kafka *kafka, const char *role,
+rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *role,
                                 struct error *ret_error)
 {
     char reason[REASON_SIZE] = "";

@@ -16,9 +16,9 @@
 enum { POLL_MS = 1000, LEAVE_POLL_MS = 5, LEAVE_MS = 2000, COMMITTED_MS = 2000 };
 
 /* A commit or a question for the committed offset, on its way. */
-struct request {
-    struct request *prev;
-    struct request *next;
+struct offset_call {
+    struct offset_call *prev;
+    struct offset_call *next;
     broker_committed_done done; /* NULL: nobody wants to know */
     void *ctx;
     int32_t partition;
@@ -28,7 +28,7 @@ struct request {
 
 struct kafka_group {
     struct broker_group base;
-    struct broker_kafka *kafka;
+    struct kafka_client *kafka;
     struct kafka_group *prev;
     struct kafka_group *next;
     struct kafka_handle handle;
@@ -36,16 +36,16 @@ struct kafka_group {
     void *ctx;
     char *name;
     char *topic;
-    struct request *requests;
+    struct offset_call *calls;
     struct kafka_members *members; /* a question under way */
     bool asking;                   /* a job asks for committed offsets, with our client */
     bool ended;  /* all but the client and this struct is gone: they are the job's */
     bool owning; /* assigned() was called, revoked() not yet */
     bool leaving;
     struct error *open_error; /* no client could be made: to be reported by `begin` */
-    struct loop_work begin;
-    struct loop_work ask;
-    struct loop_work leave;
+    struct loop_deferred begin;
+    struct loop_deferred ask;
+    struct loop_deferred leave;
     struct loop_timer poll_timer;
     int64_t leave_deadline_ms;
     void (*left)(void *ctx);
@@ -105,39 +105,39 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
 
 /* ---- commits ---- */
 
-static struct request *add_request(struct kafka_group *group, int32_t partition, int64_t offset,
-                                   broker_committed_done done, void *ctx)
+static struct offset_call *add_request(struct kafka_group *group, int32_t partition, int64_t offset,
+                                       broker_committed_done done, void *ctx)
 {
-    struct request *request = calloc(1, sizeof(*request));
-    assert(request != NULL);
-    request->done = done;
-    request->ctx = ctx;
-    request->partition = partition;
-    request->offset = offset;
-    DL_APPEND(group->requests, request);
-    return request;
+    struct offset_call *call = calloc(1, sizeof(*call));
+    assert(call != NULL);
+    call->done = done;
+    call->ctx = ctx;
+    call->partition = partition;
+    call->offset = offset;
+    DL_APPEND(group->calls, call);
+    return call;
 }
 
-static void answer(struct kafka_group *group, struct request *request, int64_t offset,
+static void answer(struct kafka_group *group, struct offset_call *call, int64_t offset,
                    rd_kafka_resp_err_t code, const char *what)
 {
     struct error error = {.class = ERROR_OK};
-    DL_DELETE(group->requests, request);
+    DL_DELETE(group->calls, call);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        kafka_error_set(&error, code, what, group->topic, request->partition);
-    if (request->done != NULL && !group->leaving)
-        request->done(request->ctx, request->partition, offset, &error);
-    free(request);
+        kafka_error_set(&error, code, what, group->topic, call->partition);
+    if (call->done != NULL && !group->leaving)
+        call->done(call->ctx, call->partition, offset, &error);
+    free(call);
 }
 
 static void on_commit(struct kafka_group *group, rd_kafka_event_t *event)
 {
-    struct request *request = rd_kafka_event_opaque(event);
+    struct offset_call *call = rd_kafka_event_opaque(event);
     const rd_kafka_topic_partition_list_t *list = rd_kafka_event_topic_partition_list(event);
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && list != NULL && list->cnt == 1)
         code = list->elems[0].err;
-    answer(group, request, request->offset, code, "commit");
+    answer(group, call, call->offset, code, "commit");
 }
 
 static rd_kafka_topic_partition_list_t *one_partition(const struct kafka_group *group,
@@ -155,10 +155,10 @@ void kafka_group_commit(struct broker_group *base, int32_t partition, int64_t of
     assert(!group->leaving);
     if (group->handle.rk == NULL)
         return;
-    struct request *request = add_request(group, partition, offset, done, ctx);
+    struct offset_call *call = add_request(group, partition, offset, done, ctx);
     rd_kafka_topic_partition_list_t *list = one_partition(group, partition, offset);
     rd_kafka_resp_err_t code =
-        rd_kafka_commit_queue(group->handle.rk, list, group->handle.queue, NULL, request);
+        rd_kafka_commit_queue(group->handle.rk, list, group->handle.queue, NULL, call);
     assert(code == RD_KAFKA_RESP_ERR_NO_ERROR); /* it is only queued */
     (void)code;
     rd_kafka_topic_partition_list_destroy(list);
@@ -192,32 +192,32 @@ static void free_group(struct kafka_group *group)
     free(group);
 }
 
-static void answer_committed(struct kafka_group *group, struct request *request,
+static void answer_committed(struct kafka_group *group, struct offset_call *call,
                              const struct committed_job *ask)
 {
     rd_kafka_resp_err_t code = ask->code;
     int64_t offset = -1;
     const rd_kafka_topic_partition_t *found =
-        rd_kafka_topic_partition_list_find(ask->list, group->topic, request->partition);
+        rd_kafka_topic_partition_list_find(ask->list, group->topic, call->partition);
     assert(found != NULL);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
         code = found->err;
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && found->offset >= 0)
         offset = found->offset;
-    answer(group, request, offset, code, "committed offset of");
+    answer(group, call, offset, code, "committed offset of");
 }
 
 static void committed_done(struct kafka_job *job)
 {
     struct committed_job *ask = (struct committed_job *)job;
     struct kafka_group *group = ask->group;
-    struct request *request;
-    struct request *next;
+    struct offset_call *call;
+    struct offset_call *next;
     group->asking = false;
-    /* Answers may add requests, at the end; these are not asked yet. */
-    DL_FOREACH_SAFE(group->requests, request, next)
-        if (request->state == IS_ASKED)
-            answer_committed(group, request, ask);
+    /* Answers may add calls, at the end; these are not asked yet. */
+    DL_FOREACH_SAFE(group->calls, call, next)
+        if (call->state == IS_ASKED)
+            answer_committed(group, call, ask);
     rd_kafka_topic_partition_list_destroy(ask->list);
     free(ask);
     if (group->ended)
@@ -227,21 +227,21 @@ static void committed_done(struct kafka_job *job)
 }
 
 /* All that wait, in one job: there are few threads. */
-static void on_ask(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_ask(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_group *group = userdata;
-    struct request *request;
+    struct offset_call *call;
     (void)loop;
-    (void)work;
+    (void)deferred;
     if (group->asking || group->leaving || group->handle.rk == NULL)
         return;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
-    DL_FOREACH(group->requests, request) {
-        if (request->state != ASKS)
+    DL_FOREACH(group->calls, call) {
+        if (call->state != ASKS)
             continue;
-        request->state = IS_ASKED;
-        if (rd_kafka_topic_partition_list_find(list, group->topic, request->partition) == NULL)
-            (void)rd_kafka_topic_partition_list_add(list, group->topic, request->partition);
+        call->state = IS_ASKED;
+        if (rd_kafka_topic_partition_list_find(list, group->topic, call->partition) == NULL)
+            (void)rd_kafka_topic_partition_list_add(list, group->topic, call->partition);
     }
     if (list->cnt == 0) {
         rd_kafka_topic_partition_list_destroy(list);
@@ -331,7 +331,7 @@ static void on_poll_timer(struct loop *loop, struct loop_timer *timer, void *use
 
 static rd_kafka_conf_t *group_conf(const struct kafka_group *group, struct error *ret_error)
 {
-    const struct broker_kafka *kafka = group->kafka;
+    const struct kafka_client *kafka = group->kafka;
     rd_kafka_conf_t *conf = kafka_conf_new(kafka, "group", ret_error);
     if (conf == NULL)
         return NULL;
@@ -367,24 +367,24 @@ static enum error_class subscribe(struct kafka_group *group, struct error *ret_e
     return ERROR_OK;
 }
 
-static void on_begin(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_begin(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_group *group = userdata;
     struct error *error = group->open_error;
     (void)loop;
-    (void)work;
+    (void)deferred;
     group->open_error = NULL;
     if (error != NULL)
         group->ops->error(group->ctx, error);
     free(error);
 }
 
-static void on_leave(struct loop *loop, struct loop_work *work, void *userdata);
+static void on_leave(struct loop *loop, struct loop_deferred *deferred, void *userdata);
 
 struct broker_group *kafka_join(struct broker *broker, const char *name, const char *topic,
                                 const struct broker_group_ops *ops, void *ctx)
 {
-    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_client *kafka = kafka_of(broker);
     struct kafka_group *group = calloc(1, sizeof(*group));
     assert(group != NULL);
     group->base.broker = broker;
@@ -394,9 +394,9 @@ struct broker_group *kafka_join(struct broker *broker, const char *name, const c
     group->name = strdup(name);
     group->topic = strdup(topic);
     assert(group->name != NULL && group->topic != NULL);
-    loop_work_init(&group->begin, on_begin, group);
-    loop_work_init(&group->ask, on_ask, group);
-    loop_work_init(&group->leave, on_leave, group);
+    loop_deferred_init(&group->begin, on_begin, group);
+    loop_deferred_init(&group->ask, on_ask, group);
+    loop_deferred_init(&group->leave, on_leave, group);
     loop_timer_init(&group->poll_timer, on_poll_timer, group);
     DL_APPEND(kafka->groups, group);
     struct error error;
@@ -419,11 +419,11 @@ static bool has_left(struct kafka_group *group)
 
 static void end_group(struct kafka_group *group)
 {
-    struct request *request;
-    struct request *next;
-    DL_FOREACH_SAFE(group->requests, request, next) {
-        DL_DELETE(group->requests, request);
-        free(request);
+    struct offset_call *call;
+    struct offset_call *next;
+    DL_FOREACH_SAFE(group->calls, call, next) {
+        DL_DELETE(group->calls, call);
+        free(call);
     }
     DL_DELETE(group->kafka->groups, group);
     loop_defer_cancel(group->kafka->loop, &group->begin);
@@ -464,10 +464,10 @@ static void begin_close(struct kafka_group *group)
     rd_kafka_error_destroy(error);
 }
 
-static void on_leave(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_leave(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_group *group = userdata;
-    (void)work;
+    (void)deferred;
     begin_close(group);
     loop_timer_init(&group->poll_timer, on_leave_timer, group);
     loop_timer_after(loop, &group->poll_timer, 0);
@@ -487,7 +487,7 @@ void kafka_leave(struct broker_group *base, void (*left)(void *ctx), void *ctx)
     loop_defer(loop, &group->leave); /* we may be within an event of the handle */
 }
 
-void kafka_groups_close(struct broker_kafka *kafka)
+void kafka_groups_close(struct kafka_client *kafka)
 {
     struct kafka_group *group;
     struct kafka_group *next;

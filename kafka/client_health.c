@@ -69,7 +69,7 @@ bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_co
 
 /* ---- what is known ---- */
 
-static bool stalled(const struct broker_kafka *kafka, char *ret_text, size_t size)
+static bool stalled(const struct kafka_client *kafka, char *ret_text, size_t size)
 {
     const struct kafka_producer *producer = &kafka->producers[BROKER_PRODUCER_LOG];
     const struct kafka_health *health = &kafka->health;
@@ -87,7 +87,7 @@ static bool stalled(const struct broker_kafka *kafka, char *ret_text, size_t siz
 
 bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size)
 {
-    const struct broker_kafka *kafka = kafka_of(broker);
+    const struct kafka_client *kafka = kafka_of(broker);
     if (!kafka->health.connected) {
         snprintf(ret_text, size, "no broker answers");
         return true;
@@ -99,7 +99,7 @@ bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size)
     return stalled(kafka, ret_text, size);
 }
 
-void kafka_alive(struct broker_kafka *kafka)
+void kafka_alive(struct kafka_client *kafka)
 {
     if (!kafka->health.connected)
         log_info("kafka connected");
@@ -108,7 +108,7 @@ void kafka_alive(struct broker_kafka *kafka)
     kafka->health.down = false;
 }
 
-void kafka_keep_cluster_id(struct broker_kafka *kafka, rd_kafka_t *rk, char *cluster_id)
+void kafka_keep_cluster_id(struct kafka_client *kafka, rd_kafka_t *rk, char *cluster_id)
 {
     if (cluster_id == NULL)
         return;
@@ -118,7 +118,7 @@ void kafka_keep_cluster_id(struct broker_kafka *kafka, rd_kafka_t *rk, char *clu
 }
 
 /* Once, when it begins, changes its kind, and when it is over; seconds pass, that is no news. */
-static void tell(struct broker_kafka *kafka)
+static void tell(struct kafka_client *kafka)
 {
     char text[KAFKA_TROUBLE_SIZE] = "";
     char *told = kafka->health.told;
@@ -141,7 +141,7 @@ static void tell(struct broker_kafka *kafka)
 
 struct probe_job {
     struct kafka_job job;
-    struct broker_kafka *kafka;
+    struct kafka_client *kafka;
     rd_kafka_t *rk;
     int timeout_ms;
     bool answered;
@@ -166,7 +166,7 @@ static void probe_run(struct kafka_job *job)
     ask->cluster_id = rd_kafka_clusterid(ask->rk, 0);
 }
 
-static void note_silence(struct broker_kafka *kafka)
+static void note_silence(struct kafka_client *kafka)
 {
     struct kafka_health *health = &kafka->health;
     if (health->alive_since_probe || !health->connected)
@@ -177,7 +177,7 @@ static void note_silence(struct broker_kafka *kafka)
     health->connected = false;
 }
 
-static void note_progress(struct broker_kafka *kafka)
+static void note_progress(struct kafka_client *kafka)
 {
     const struct kafka_producer *producer = &kafka->producers[BROKER_PRODUCER_LOG];
     struct kafka_health *health = &kafka->health;
@@ -190,7 +190,7 @@ static void note_progress(struct broker_kafka *kafka)
 static void probe_done(struct kafka_job *job)
 {
     struct probe_job *ask = (struct probe_job *)job;
-    struct broker_kafka *kafka = ask->kafka;
+    struct kafka_client *kafka = ask->kafka;
     struct kafka_health *health = &kafka->health;
     health->probing = false;
     kafka_keep_cluster_id(kafka, ask->rk, ask->cluster_id);
@@ -208,7 +208,7 @@ static void probe_done(struct kafka_job *job)
     free(ask);
 }
 
-void kafka_probe(struct broker_kafka *kafka)
+void kafka_probe(struct kafka_client *kafka)
 {
     struct kafka_health *health = &kafka->health;
     if (health->probing || kafka->closing || kafka->reader_handle.rk == NULL)
@@ -225,7 +225,7 @@ void kafka_probe(struct broker_kafka *kafka)
     kafka_jobs_submit(&kafka->jobs, &ask->job);
 }
 
-void kafka_all_down(struct broker_kafka *kafka)
+void kafka_all_down(struct kafka_client *kafka)
 {
     kafka->health.down = true;
     kafka->health.alive_since_probe = false;
@@ -239,13 +239,13 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     kafka_probe(userdata);
 }
 
-void kafka_health_init(struct broker_kafka *kafka)
+void kafka_health_init(struct kafka_client *kafka)
 {
     loop_timer_init(&kafka->health.timer, on_timer, kafka);
     note_progress(kafka);
 }
 
-void kafka_health_deinit(struct broker_kafka *kafka)
+void kafka_health_deinit(struct kafka_client *kafka)
 {
     loop_timer_cancel(kafka->loop, &kafka->health.timer);
 }

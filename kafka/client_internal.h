@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind client.h share. Only broker_kafka*.c and tests include it. */
+/* What the files behind client.h share. Only kafka/client*.c and tests include it. */
 #ifndef KAFKA_CLIENT_INTERNAL_H
 #define KAFKA_CLIENT_INTERNAL_H
 
@@ -17,7 +17,7 @@ enum {
     KAFKA_TOPIC_HANDLES_MAX = 1024, /* cached per producer */
 };
 
-struct broker_kafka;
+struct kafka_client;
 struct kafka_group;
 struct kafka_handle;
 
@@ -27,20 +27,20 @@ struct kafka_handle;
 typedef void (*kafka_event_callback)(struct kafka_handle *handle, rd_kafka_event_t *event);
 
 struct kafka_handle {
-    struct broker_kafka *kafka;
+    struct kafka_client *kafka;
     const char *role; /* "log", "effects", "reader", "group": for logs */
     rd_kafka_t *rk;
     rd_kafka_queue_t *queue;       /* main or consumer queue */
     rd_kafka_queue_t *close_queue; /* of a consumer that is being closed; else NULL */
     struct loop_wakeup wakeup;
-    struct loop_work more; /* the turn was over before the queue was empty */
+    struct loop_deferred more; /* the turn was over before the queue was empty */
     kafka_event_callback on_event;
     void *ctx;
     bool stopped; /* take no more events */
 };
 
 /* Makes a client from `conf` (stolen, also on failure) and opens its queue. */
-enum error_class kafka_handle_open(struct kafka_handle *handle, struct broker_kafka *kafka,
+enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_client *kafka,
                                    rd_kafka_type_t type, rd_kafka_conf_t *conf, const char *role,
                                    kafka_event_callback on_event, void *ctx,
                                    struct error *ret_error);
@@ -54,11 +54,11 @@ void kafka_handle_close(struct kafka_handle *handle);
 /* ---- configuration and errors (client_conf.c) ---- */
 
 /* Copies the options, with defaults. */
-void kafka_options_copy(struct broker_kafka *kafka, const struct broker_kafka_options *options);
-void kafka_options_free(struct broker_kafka *kafka);
+void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_options *options);
+void kafka_options_free(struct kafka_client *kafka);
 
 /* New: defaults, the user's settings, what all handles need. NULL on error. */
-rd_kafka_conf_t *kafka_conf_new(const struct broker_kafka *kafka, const char *role,
+rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *role,
                                 struct error *ret_error);
 /* The value is ours and valid: asserts. */
 void kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value);
@@ -76,7 +76,7 @@ bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event);
 
 enum { KAFKA_TROUBLE_SIZE = 320 };
 
-/* What is known of the cluster; part of struct broker_kafka. */
+/* What is known of the cluster; part of struct kafka_client. */
 struct kafka_health {
     bool connected;
     bool probing; /* a job asks the brokers */
@@ -92,17 +92,17 @@ struct kafka_health {
 };
 
 /* Asks nothing yet. */
-void kafka_health_init(struct broker_kafka *kafka);
-void kafka_health_deinit(struct broker_kafka *kafka);
+void kafka_health_init(struct kafka_client *kafka);
+void kafka_health_deinit(struct kafka_client *kafka);
 /* Asks now, unless it is being asked. */
-void kafka_probe(struct broker_kafka *kafka);
+void kafka_probe(struct kafka_client *kafka);
 /* A client says that it has no connection. */
-void kafka_all_down(struct broker_kafka *kafka);
+void kafka_all_down(struct kafka_client *kafka);
 /* A sign of life from a broker. */
-void kafka_alive(struct broker_kafka *kafka);
+void kafka_alive(struct kafka_client *kafka);
 bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size);
 /* `cluster_id` (may be NULL) is librdkafka's: freed. */
-void kafka_keep_cluster_id(struct broker_kafka *kafka, rd_kafka_t *rk, char *cluster_id);
+void kafka_keep_cluster_id(struct kafka_client *kafka, rd_kafka_t *rk, char *cluster_id);
 
 /* Partitions that cannot take records, as the brokers' metadata has it. */
 struct kafka_shortfall {
@@ -186,7 +186,7 @@ struct kafka_topic {
 };
 
 struct kafka_producer {
-    struct broker_kafka *kafka;
+    struct kafka_client *kafka;
     enum broker_producer kind;
     struct kafka_handle handle;       /* .rk NULL: no client could be made yet */
     struct kafka_topic *topics;       /* by name */
@@ -196,13 +196,13 @@ struct kafka_producer {
     uint32_t outstanding; /* sent and refused */
     uint64_t answered;    /* in all */
     bool failed;          /* the client is dead: `renew` is on its way */
-    struct loop_work refuse;
-    struct loop_work renew; /* fails everything sent, makes a new client */
+    struct loop_deferred refuse;
+    struct loop_deferred renew; /* fails everything sent, makes a new client */
     struct loop_timer renew_timer;
     uint64_t renewals;
 };
 
-enum error_class kafka_producer_open(struct kafka_producer *producer, struct broker_kafka *kafka,
+enum error_class kafka_producer_open(struct kafka_producer *producer, struct kafka_client *kafka,
                                      enum broker_producer kind, struct error *ret_error);
 /* Waits up to timeout_ms for acknowledgements, answers everything, closes. */
 void kafka_producer_close(struct kafka_producer *producer, int timeout_ms);
@@ -216,7 +216,7 @@ void kafka_producer_warm(struct kafka_producer *producer, const char *topic);
 
 struct kafka_reader {
     struct broker_reader base;
-    struct broker_kafka *kafka;
+    struct kafka_client *kafka;
     const struct broker_reader_ops *ops;
     void *ctx;
     int32_t partition;
@@ -227,7 +227,7 @@ struct kafka_reader {
     bool tries_zero;         /* the earliest is wanted, and may not be at 0 */
     rd_kafka_queue_t *queue; /* the partition's own; NULL: not reading */
     struct loop_wakeup wakeup;
-    struct loop_work more;
+    struct loop_deferred more;
     struct loop_timer unknown_timer; /* armed while the topic is missing */
     rd_kafka_resp_err_t open_error;  /* to be reported in the next turn */
     bool draining;                   /* within a callback: close only marks it */
@@ -245,7 +245,7 @@ void kafka_reader_pause(struct broker_reader *reader, bool paused);
 void kafka_reader_close(struct broker_reader *reader);
 void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
                    broker_offsets_done done, void *ctx);
-rd_kafka_conf_t *kafka_reader_conf(const struct broker_kafka *kafka, struct error *ret_error);
+rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct error *ret_error);
 /* What all consumers need. */
 void kafka_conf_consumer(rd_kafka_conf_t *conf);
 
@@ -260,29 +260,24 @@ void kafka_group_committed(struct broker_group *group, int32_t partition,
 bool kafka_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 void kafka_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 /* Finishes the groups that are leaving. Blocks until they have left, at most 2 s. */
-void kafka_groups_close(struct broker_kafka *kafka);
+void kafka_groups_close(struct kafka_client *kafka);
 
 /* ---- who is in a group (client_members.c) ---- */
 
 struct kafka_members;
 
 /* `*slot` is the asker's, NULL unless a question is under way. */
-void kafka_members_ask(struct broker_kafka *kafka, const char *group, const char *topic,
+void kafka_members_ask(struct kafka_client *kafka, const char *group, const char *topic,
                        broker_members_done done, void *ctx, struct kafka_members **slot);
 /* `done` of the question under way, if there is one, is not called any more. */
 void kafka_members_forget(struct kafka_members **slot);
 
 /* ---- the broker ---- */
 
-struct kafka_setting {
-    char *name;
-    char *value;
-};
-
-struct broker_kafka {
+struct kafka_client {
     struct broker base;
     struct loop *loop;
-    struct kafka_setting *settings;
+    struct kafka_setting *settings; /* names and values are new */
     size_t setting_count;
     char *client_id;
     char *group_instance_id; /* NULL: dynamic */
@@ -307,9 +302,9 @@ struct broker_kafka {
     struct log_limit log_limits[KAFKA_LOG_LIMITS];
 };
 
-static inline struct broker_kafka *kafka_of(const struct broker *broker)
+static inline struct kafka_client *kafka_of(const struct broker *broker)
 {
-    return (struct broker_kafka *)broker;
+    return (struct kafka_client *)broker;
 }
 
 #endif

@@ -147,7 +147,7 @@ static void members_done(struct kafka_job *job)
     free(ask);
 }
 
-void kafka_members_ask(struct broker_kafka *kafka, const char *group, const char *topic,
+void kafka_members_ask(struct kafka_client *kafka, const char *group, const char *topic,
                        broker_members_done done, void *ctx, struct kafka_members **slot)
 {
     struct kafka_members *ask = calloc(1, sizeof(*ask));

@@ -221,7 +221,7 @@ static rd_kafka_resp_err_t produce(struct kafka_producer *producer,
 enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
                                      struct error *ret_error)
 {
-    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_client *kafka = kafka_of(broker);
     struct kafka_producer *producer = &kafka->producers[append->producer];
     if (kafka->closing || producer->handle.rk == NULL)
         return error_set(ret_error, ERROR_RETRY, "NoProducer", "there is no producer now");
@@ -256,7 +256,7 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
 
 uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer)
 {
-    return ((const struct broker_kafka *)broker)->producers[producer].outstanding;
+    return ((const struct kafka_client *)broker)->producers[producer].outstanding;
 }
 
 /* ---- opening, dying, closing ---- */
@@ -264,7 +264,7 @@ uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_produ
 static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, const char *role,
                                       struct error *ret_error)
 {
-    const struct broker_kafka *kafka = producer->kafka;
+    const struct kafka_client *kafka = producer->kafka;
     rd_kafka_conf_t *conf = kafka_conf_new(kafka, role, ret_error);
     if (conf == NULL)
         return NULL;
@@ -322,10 +322,10 @@ static void renew(struct kafka_producer *producer)
     answer_all(producer, &producer->sent, &error);
 }
 
-static void on_renew(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_renew(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     renew(userdata);
 }
 
@@ -336,20 +336,20 @@ static void on_renew_timer(struct loop *loop, struct loop_timer *timer, void *us
     renew(userdata);
 }
 
-static void on_refuse(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_refuse(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_producer *producer = userdata;
     (void)loop;
-    (void)work;
+    (void)deferred;
     answer_all(producer, &producer->refused, NULL);
 }
 
-enum error_class kafka_producer_open(struct kafka_producer *producer, struct broker_kafka *kafka,
+enum error_class kafka_producer_open(struct kafka_producer *producer, struct kafka_client *kafka,
                                      enum broker_producer kind, struct error *ret_error)
 {
     *producer = (struct kafka_producer){.kafka = kafka, .kind = kind};
-    loop_work_init(&producer->refuse, on_refuse, producer);
-    loop_work_init(&producer->renew, on_renew, producer);
+    loop_deferred_init(&producer->refuse, on_refuse, producer);
+    loop_deferred_init(&producer->renew, on_renew, producer);
     loop_timer_init(&producer->renew_timer, on_renew_timer, producer);
     return open_client(producer, ret_error);
 }

@@ -15,7 +15,7 @@
 
 enum { OFFSETS_MS = 2000 };
 
-rd_kafka_conf_t *kafka_reader_conf(const struct broker_kafka *kafka, struct error *ret_error)
+rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct error *ret_error)
 {
     rd_kafka_conf_t *conf = kafka_conf_new(kafka, "reader", ret_error);
     if (conf == NULL)
@@ -78,7 +78,7 @@ static void hand_over(struct kafka_reader *reader, const rd_kafka_message_t *mes
 
 static void stop_reading(struct kafka_reader *reader)
 {
-    struct broker_kafka *kafka = reader->kafka;
+    struct kafka_client *kafka = reader->kafka;
     loop_timer_cancel(kafka->loop, &reader->unknown_timer);
     loop_defer_cancel(kafka->loop, &reader->more);
     if (reader->queue == NULL)
@@ -200,7 +200,7 @@ static void offset_done(struct kafka_job *base)
     free(ask);
 }
 
-static void submit_offset(struct broker_kafka *kafka, struct offsets_ask *ask,
+static void submit_offset(struct kafka_client *kafka, struct offsets_ask *ask,
                           struct offset_job *job, int64_t logical)
 {
     *job = (struct offset_job){
@@ -211,7 +211,7 @@ static void submit_offset(struct broker_kafka *kafka, struct offsets_ask *ask,
 
 /* Both at once: the leader answers after the fetch that waits there, one after the other would wait
  * for two fetches. */
-static void ask_offsets(struct broker_kafka *kafka, const char *topic, int32_t partition,
+static void ask_offsets(struct kafka_client *kafka, const char *topic, int32_t partition,
                         broker_offsets_done done, void *ctx)
 {
     size_t size = strlen(topic) + 1;
@@ -238,7 +238,7 @@ void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
  * watermarks, four times a queue. Without this a slower reader gets a queueful a second. */
 static void wake_fetcher(struct kafka_reader *reader)
 {
-    struct broker_kafka *kafka = reader->kafka;
+    struct kafka_client *kafka = reader->kafka;
     if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4 || kafka->embedded)
         return;
     reader->bytes_since_wake = 0;
@@ -339,16 +339,16 @@ static void on_reader_wakeup(struct loop *loop, struct loop_wakeup *wakeup, void
     drain_reader(userdata);
 }
 
-static void on_reader_more(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_reader_more(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     drain_reader(userdata);
 }
 
 /* ---- opening and closing ---- */
 
-static struct kafka_reader *new_reader(struct broker_kafka *kafka, const char *topic,
+static struct kafka_reader *new_reader(struct kafka_client *kafka, const char *topic,
                                        int32_t partition)
 {
     size_t size = strlen(topic) + 1;
@@ -365,7 +365,7 @@ static struct kafka_reader *new_reader(struct broker_kafka *kafka, const char *t
     HASH_FIND(hh, kafka->readers, reader->topic, reader->key_size, other);
     assert(other == NULL); /* one reader per topic and partition */
     HASH_ADD_KEYPTR(hh, kafka->readers, reader->topic, reader->key_size, reader);
-    loop_work_init(&reader->more, on_reader_more, reader);
+    loop_deferred_init(&reader->more, on_reader_more, reader);
     loop_timer_init(&reader->unknown_timer, on_unknown_timer, reader);
     return reader;
 }
@@ -373,7 +373,7 @@ static struct kafka_reader *new_reader(struct broker_kafka *kafka, const char *t
 static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset)
 {
     static const uint64_t one = 1;
-    struct broker_kafka *kafka = reader->kafka;
+    struct kafka_client *kafka = reader->kafka;
     struct error error;
     rd_kafka_t *rk = kafka->reader_handle.rk;
     rd_kafka_queue_t *queue = rd_kafka_queue_get_partition(rk, reader->topic, reader->partition);
@@ -400,7 +400,7 @@ static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t of
 struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32_t partition,
                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx)
 {
-    struct broker_kafka *kafka = kafka_of(broker);
+    struct kafka_client *kafka = kafka_of(broker);
     struct kafka_reader *reader = new_reader(kafka, topic, partition);
     reader->ops = ops;
     reader->ctx = ctx;

@@ -4,7 +4,7 @@
  *
  * Its log is in memory and keeps about 5 MiB or 100,000 batches a partition; it has no append
  * times, no admin API, no static membership; sessions must be longer than 3 s. Topics are made
- * here, by the host. Clients set embedded=true (broker_kafka_options.embedded). */
+ * here, by the host. Clients set embedded=true (kafka_client_options.embedded). */
 #ifndef KAFKA_EMBEDDED_H
 #define KAFKA_EMBEDDED_H
 

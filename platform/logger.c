@@ -34,7 +34,7 @@ _Static_assert(sizeof(format_names) / sizeof(format_names[0]) == LOG_FORMAT_COUN
  * undone as a whole field, so that a line is always well formed. */
 enum { END_ROOM = 32 };
 
-struct line {
+struct log_line {
     char data[LOG_LINE_MAX];
     size_t size;
     bool json;
@@ -89,7 +89,7 @@ static bool writes_json(void)
 
 /* ---- building the line ---- */
 
-static void put(struct line *line, const char *data, size_t size)
+static void put(struct log_line *line, const char *data, size_t size)
 {
     if (line->full || size > sizeof(line->data) - END_ROOM - line->size) {
         line->full = true;
@@ -99,7 +99,7 @@ static void put(struct line *line, const char *data, size_t size)
     line->size += size;
 }
 
-static void put_string(struct line *line, const char *string)
+static void put_string(struct log_line *line, const char *string)
 {
     put(line, string, strlen(string));
 }
@@ -142,7 +142,7 @@ static bool is_safe(const unsigned char *data, size_t length)
     return length > 0;
 }
 
-static void put_escaped_byte(struct line *line, unsigned char byte)
+static void put_escaped_byte(struct log_line *line, unsigned char byte)
 {
     char escape[8];
     if (byte == '"' || byte == '\\')
@@ -158,7 +158,7 @@ static void put_escaped_byte(struct line *line, unsigned char byte)
     put_string(line, escape);
 }
 
-static void put_quoted(struct line *line, struct text text)
+static void put_quoted(struct log_line *line, struct text text)
 {
     const unsigned char *data = (const unsigned char *)text.data;
     size_t size = text.size < LOG_VALUE_MAX ? text.size : LOG_VALUE_MAX;
@@ -191,7 +191,7 @@ static bool is_plain(struct text text)
     return true;
 }
 
-static void put_text(struct line *line, struct text text)
+static void put_text(struct log_line *line, struct text text)
 {
     if (!line->json && is_plain(text))
         put(line, text.data, text.size);
@@ -199,7 +199,7 @@ static void put_text(struct line *line, struct text text)
         put_quoted(line, text);
 }
 
-static void put_key(struct line *line, const char *key)
+static void put_key(struct log_line *line, const char *key)
 {
     if (line->json) {
         put_string(line, line->size > 1 ? ",\"" : "\"");
@@ -212,13 +212,13 @@ static void put_key(struct line *line, const char *key)
     }
 }
 
-static void put_text_field(struct line *line, const char *key, struct text text)
+static void put_text_field(struct log_line *line, const char *key, struct text text)
 {
     put_key(line, key);
     put_text(line, text);
 }
 
-static void put_f64(struct line *line, double value)
+static void put_f64(struct log_line *line, double value)
 {
     char digits[40];
     if (!isfinite(value)) { /* JSON has no such numbers */
@@ -229,7 +229,7 @@ static void put_f64(struct line *line, double value)
     put_string(line, digits);
 }
 
-static void put_field(struct line *line, const struct log_field *field)
+static void put_field(struct log_line *line, const struct log_field *field)
 {
     char digits[24];
     if (field->kind == LOG_FIELD_ERROR) {
@@ -264,7 +264,7 @@ static void put_field(struct line *line, const struct log_field *field)
     }
 }
 
-static void put_fields(struct line *line, const struct log_field *fields)
+static void put_fields(struct log_line *line, const struct log_field *fields)
 {
     for (int i = 0; fields[i].kind != LOG_FIELD_END; i++) {
         size_t before = line->size;
@@ -281,7 +281,7 @@ static void put_fields(struct line *line, const struct log_field *fields)
     }
 }
 
-static void put_start(struct line *line, enum log_level level, const char *message)
+static void put_start(struct log_line *line, enum log_level level, const char *message)
 {
     char time[CLOCK_TEXT_SIZE];
     clock_text(clock_wall_ms(clock_real()), time);
@@ -294,7 +294,7 @@ static void put_start(struct line *line, enum log_level level, const char *messa
     put_text_field(line, "message", text_of(message));
 }
 
-static void put_end(struct line *line)
+static void put_end(struct log_line *line)
 {
     bool truncated = line->full;
     size_t size = line->size;
@@ -308,7 +308,7 @@ static void put_end(struct line *line)
 void log_write(enum log_level level, const char *message, const struct log_field *fields)
 {
     int code = errno;
-    struct line line;
+    struct log_line line;
     line.size = 0;
     line.full = false;
     line.json = writes_json();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loop: epoll, a binary heap of timers, a list of deferred work. See loop.h. */
+/* The loop: epoll, a binary heap of timers, a list of deferred calls. See loop.h. */
 #include "platform/loop.h"
 
 #include <assert.h>
@@ -15,9 +15,9 @@
 
 enum { EVENTS_PER_TURN = 256, TABLE_SIZE_MIN = 64 };
 
-/* Indexed by descriptor. The generation tells a source from an earlier one of the same descriptor,
- * whose events may still sit in the array that epoll filled. */
-struct source {
+/* Indexed by descriptor. The generation distinguishes a watch from an earlier one of the same
+ * descriptor, whose events may still be in the array that epoll filled. */
+struct fd_watch {
     loop_fd_callback callback; /* NULL = not watched */
     void *userdata;
     uint32_t generation;
@@ -29,22 +29,22 @@ struct loop {
     int64_t now_ms;
     bool stopping;
 
-    struct source *sources;
-    size_t sources_size;
+    struct fd_watch *watches;
+    size_t watches_size;
 
     struct loop_timer **heap;
     size_t heap_count;
     size_t heap_size;
     uint64_t next_armed_as;
 
-    struct loop_work *work_first;
-    struct loop_work *work_last;
+    struct loop_deferred *deferred_first;
+    struct loop_deferred *deferred_last;
 
     int signal_fd;
     sigset_t signal_mask_before;
     void (*signal_callback)(struct loop *, int, void *);
     void *signal_userdata;
-    struct loop_work round_mark; /* behind the work of this turn */
+    struct loop_deferred round_mark; /* behind the deferred calls of this turn */
     bool round_ended;
 };
 
@@ -76,14 +76,14 @@ void loop_free(struct loop *loop)
         return;
     for (size_t i = 0; i < loop->heap_count; i++)
         loop->heap[i]->heap_index1 = 0;
-    while (loop->work_first != NULL)
-        loop_defer_cancel(loop, loop->work_first);
+    while (loop->deferred_first != NULL)
+        loop_defer_cancel(loop, loop->deferred_first);
     if (loop->signal_fd >= 0) {
         close(loop->signal_fd);
         sigprocmask(SIG_SETMASK, &loop->signal_mask_before, NULL);
     }
     close(loop->epoll_fd);
-    free(loop->sources);
+    free(loop->watches);
     free(loop->heap);
     free(loop);
 }
@@ -100,34 +100,34 @@ int64_t loop_now_ms(const struct loop *loop)
 
 /* ---- file descriptors ---- */
 
-static struct source *find_source(struct loop *loop, int fd)
+static struct fd_watch *find_watch(struct loop *loop, int fd)
 {
-    if (fd < 0 || (size_t)fd >= loop->sources_size || loop->sources[fd].callback == NULL)
+    if (fd < 0 || (size_t)fd >= loop->watches_size || loop->watches[fd].callback == NULL)
         return NULL;
-    return &loop->sources[fd];
+    return &loop->watches[fd];
 }
 
-static void grow_sources(struct loop *loop, int fd)
+static void grow_watches(struct loop *loop, int fd)
 {
-    size_t size = loop->sources_size > 0 ? loop->sources_size : TABLE_SIZE_MIN;
+    size_t size = loop->watches_size > 0 ? loop->watches_size : TABLE_SIZE_MIN;
     while (size <= (size_t)fd)
         size *= 2;
-    if (size == loop->sources_size)
+    if (size == loop->watches_size)
         return;
-    struct source *grown = realloc(loop->sources, size * sizeof(*grown));
+    struct fd_watch *grown = realloc(loop->watches, size * sizeof(*grown));
     assert(grown != NULL);
-    memset(grown + loop->sources_size, 0, (size - loop->sources_size) * sizeof(*grown));
-    loop->sources = grown;
-    loop->sources_size = size;
+    memset(grown + loop->watches_size, 0, (size - loop->watches_size) * sizeof(*grown));
+    loop->watches = grown;
+    loop->watches_size = size;
 }
 
-static struct epoll_event epoll_event_of(const struct source *source, int fd, unsigned events)
+static struct epoll_event epoll_event_of(const struct fd_watch *watch, int fd, unsigned events)
 {
     uint32_t wanted = (events & LOOP_READ ? (uint32_t)EPOLLIN : 0) |
                       (events & LOOP_WRITE ? (uint32_t)EPOLLOUT : 0);
     return (struct epoll_event){
         .events = wanted,
-        .data.u64 = (uint64_t)source->generation << 32 | (uint32_t)fd,
+        .data.u64 = (uint64_t)watch->generation << 32 | (uint32_t)fd,
     };
 }
 
@@ -135,36 +135,36 @@ enum error_class loop_fd_add(struct loop *loop, int fd, unsigned events, loop_fd
                              void *userdata, struct error *ret_error)
 {
     assert(fd >= 0 && callback != NULL);
-    assert(find_source(loop, fd) == NULL);
-    grow_sources(loop, fd);
-    struct source *source = &loop->sources[fd];
-    source->generation++;
-    struct epoll_event event = epoll_event_of(source, fd, events);
+    assert((events & ~(unsigned)(LOOP_READ | LOOP_WRITE)) == 0);
+    assert(find_watch(loop, fd) == NULL);
+    grow_watches(loop, fd);
+    struct fd_watch *watch = &loop->watches[fd];
+    watch->generation++;
+    struct epoll_event event = epoll_event_of(watch, fd, events);
     if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0)
         return system_error(ret_error, "epoll_ctl");
-    source->callback = callback;
-    source->userdata = userdata;
+    watch->callback = callback;
+    watch->userdata = userdata;
     return ERROR_OK;
 }
 
 void loop_fd_modify(struct loop *loop, int fd, unsigned events)
 {
-    struct source *source = find_source(loop, fd);
-    assert(source != NULL);
-    struct epoll_event event = epoll_event_of(source, fd, events);
+    struct fd_watch *watch = find_watch(loop, fd);
+    assert(watch != NULL);
+    struct epoll_event event = epoll_event_of(watch, fd, events);
     int rc = epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, fd, &event);
     assert(rc == 0); /* fails only for a descriptor that was closed before it was removed */
-    (void)rc;
 }
 
 void loop_fd_remove(struct loop *loop, int fd)
 {
-    struct source *source = find_source(loop, fd);
-    if (source == NULL)
+    struct fd_watch *watch = find_watch(loop, fd);
+    if (watch == NULL)
         return;
-    source->callback = NULL;
-    source->userdata = NULL;
-    source->generation++;
+    watch->callback = NULL;
+    watch->userdata = NULL;
+    watch->generation++;
     /* Fails harmlessly where the descriptor was closed already, as libcurl sometimes does. */
     epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
@@ -174,14 +174,14 @@ static int dispatch_fds(struct loop *loop, const struct epoll_event *events, int
     int called = 0;
     for (int i = 0; i < count; i++) {
         int fd = (int)(uint32_t)events[i].data.u64;
-        const struct source *source = find_source(loop, fd);
-        if (source == NULL || source->generation != (uint32_t)(events[i].data.u64 >> 32))
+        const struct fd_watch *watch = find_watch(loop, fd);
+        if (watch == NULL || watch->generation != (uint32_t)(events[i].data.u64 >> 32))
             continue;
         uint32_t got = events[i].events;
         unsigned ready = (got & (EPOLLIN | EPOLLHUP | EPOLLERR) ? LOOP_READ : 0u) |
                          (got & (EPOLLOUT | EPOLLERR) ? LOOP_WRITE : 0u) |
                          (got & (EPOLLERR | EPOLLHUP) ? LOOP_ERROR : 0u);
-        source->callback(loop, fd, ready, source->userdata);
+        watch->callback(loop, fd, ready, watch->userdata);
         called++;
     }
     return called;
@@ -237,6 +237,7 @@ void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_mon
 {
     assert(timer->callback != NULL);
     loop_timer_cancel(loop, timer);
+    assert(timer->heap_index1 == 0);
     if (loop->heap_count == loop->heap_size) {
         loop->heap_size = loop->heap_size > 0 ? 2 * loop->heap_size : TABLE_SIZE_MIN;
         loop->heap = realloc(loop->heap, loop->heap_size * sizeof(struct loop_timer *));
@@ -271,8 +272,8 @@ void loop_timer_cancel(struct loop *loop, struct loop_timer *timer)
     heap_down(loop, last->heap_index1 - 1);
 }
 
-/* Timers armed by these callbacks wait for the next turn, even if due: others get their chance
- * too. */
+/* Timers that these callbacks arm wait for the next turn, even if they are due, so that descriptors
+ * get their turn. */
 static int dispatch_timers(struct loop *loop)
 {
     uint64_t armed_before = loop->next_armed_as;
@@ -288,61 +289,62 @@ static int dispatch_timers(struct loop *loop)
     return called;
 }
 
-/* ---- deferred work ---- */
+/* ---- deferred calls ---- */
 
-void loop_work_init(struct loop_work *work,
-                    void (*callback)(struct loop *, struct loop_work *, void *), void *userdata)
+void loop_deferred_init(struct loop_deferred *deferred,
+                        void (*callback)(struct loop *, struct loop_deferred *, void *),
+                        void *userdata)
 {
-    *work = (struct loop_work){.callback = callback, .userdata = userdata};
+    *deferred = (struct loop_deferred){.callback = callback, .userdata = userdata};
 }
 
-void loop_defer(struct loop *loop, struct loop_work *work)
+void loop_defer(struct loop *loop, struct loop_deferred *deferred)
 {
-    assert(work->callback != NULL);
-    if (work->queued)
+    assert(deferred->callback != NULL);
+    if (deferred->queued)
         return;
-    work->queued = true;
-    work->next = NULL;
-    work->prev = loop->work_last;
-    if (loop->work_last != NULL)
-        loop->work_last->next = work;
+    deferred->queued = true;
+    deferred->next = NULL;
+    deferred->prev = loop->deferred_last;
+    if (loop->deferred_last != NULL)
+        loop->deferred_last->next = deferred;
     else
-        loop->work_first = work;
-    loop->work_last = work;
+        loop->deferred_first = deferred;
+    loop->deferred_last = deferred;
 }
 
-void loop_defer_cancel(struct loop *loop, struct loop_work *work)
+void loop_defer_cancel(struct loop *loop, struct loop_deferred *deferred)
 {
-    if (!work->queued)
+    if (!deferred->queued)
         return;
-    *(work->prev != NULL ? &work->prev->next : &loop->work_first) = work->next;
-    *(work->next != NULL ? &work->next->prev : &loop->work_last) = work->prev;
-    work->queued = false;
-    work->next = NULL;
-    work->prev = NULL;
+    *(deferred->prev != NULL ? &deferred->prev->next : &loop->deferred_first) = deferred->next;
+    *(deferred->next != NULL ? &deferred->next->prev : &loop->deferred_last) = deferred->prev;
+    deferred->queued = false;
+    deferred->next = NULL;
+    deferred->prev = NULL;
 }
 
-static void end_of_round(struct loop *loop, struct loop_work *work, void *userdata)
+static void end_of_round(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     *(bool *)userdata = true;
 }
 
-static int dispatch_work(struct loop *loop)
+static int dispatch_deferred(struct loop *loop)
 {
     int called = 0;
-    if (loop->work_first == NULL)
+    if (loop->deferred_first == NULL)
         return 0;
     /* A marker behind what is queued now: callbacks may queue and cancel in front of and behind
      * it. The loop's own, so that nothing of this frame stays queued if a test jumps out. */
     loop->round_ended = false;
-    loop_work_init(&loop->round_mark, end_of_round, &loop->round_ended);
+    loop_deferred_init(&loop->round_mark, end_of_round, &loop->round_ended);
     loop_defer(loop, &loop->round_mark);
     while (!loop->round_ended) {
-        struct loop_work *work = loop->work_first;
-        loop_defer_cancel(loop, work);
-        work->callback(loop, work, work->userdata);
+        struct loop_deferred *deferred = loop->deferred_first;
+        loop_defer_cancel(loop, deferred);
+        deferred->callback(loop, deferred, deferred->userdata);
         called++;
     }
     return called - 1;
@@ -392,7 +394,7 @@ void loop_wakeup_send(struct loop_wakeup *wakeup)
     int code = errno;
     /* A full counter means that a wakeup is pending anyway. */
     ssize_t written = write(wakeup->fd, &one, sizeof(one));
-    (void)written;
+    (void)written; /* glibc wants the result used */
     errno = code;
 }
 
@@ -434,7 +436,7 @@ enum error_class loop_on_signals(struct loop *loop,
 
 static int wait_ms(const struct loop *loop, int64_t timeout_ms)
 {
-    if (loop->work_first != NULL || loop->stopping)
+    if (loop->deferred_first != NULL || loop->stopping)
         return 0;
     int64_t wait = timeout_ms < 0 ? INT64_MAX : timeout_ms;
     if (loop->heap_count > 0) {
@@ -450,7 +452,7 @@ int loop_once(struct loop *loop, int64_t timeout_ms)
 {
     struct epoll_event events[EVENTS_PER_TURN];
     loop->now_ms = clock_mono_ms(loop->clock);
-    int called = dispatch_work(loop);
+    int called = dispatch_deferred(loop);
     int count = epoll_wait(loop->epoll_fd, events, EVENTS_PER_TURN,
                            called > 0 ? 0 : wait_ms(loop, timeout_ms));
     assert(count >= 0 || errno == EINTR);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one event loop of a process: file descriptors (epoll), timers, deferred work, signals.
+/* The one event loop of a process: file descriptors (epoll), timers, deferred calls, signals.
  *
- * One turn: run the work deferred so far; wait until something is ready or the next timer is due
- * (not at all if work was deferred meanwhile); call the callbacks of ready descriptors; call
+ * One turn: make the calls deferred so far; wait until a descriptor is ready or the next timer is
+ * due (not at all if a call was deferred meanwhile); call the callbacks of ready descriptors, then
  * those of due timers. All functions belong to the loop's thread, except loop_wakeup_send.
- * Callbacks may add, change and remove anything, themselves included; a removed source is never
+ * Callbacks may add, change and remove anything, themselves included; what is removed is not
  * called again, not even in this turn. */
 #ifndef PLATFORM_LOOP_H
 #define PLATFORM_LOOP_H
@@ -21,8 +21,8 @@ struct loop;
 /* `clock` is borrowed until loop_free. */
 enum error_class loop_new(const struct clock *clock, struct loop **ret_loop,
                           struct error *ret_error);
-/* Timers and work still pending are forgotten, never called. Wakeups are closed before. NULL is
- * fine. */
+/* Pending timers and deferred calls are dropped, never called. The caller has closed all wakeups.
+ * NULL does nothing. */
 void loop_free(struct loop *loop);
 const struct clock *loop_clock(const struct loop *loop);
 /* The monotonic time at the start of this turn's callbacks: cheap, and the same for all of them. */
@@ -30,7 +30,7 @@ int64_t loop_now_ms(const struct loop *loop);
 
 /* ---- file descriptors ---- */
 
-enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_ERROR = 4 /* reported only, never asked for */ };
+enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_ERROR = 4 /* reported, never requested */ };
 
 typedef void (*loop_fd_callback)(struct loop *loop, int fd, unsigned events, void *userdata);
 
@@ -38,7 +38,7 @@ typedef void (*loop_fd_callback)(struct loop *loop, int fd, unsigned events, voi
 enum error_class loop_fd_add(struct loop *loop, int fd, unsigned events, loop_fd_callback callback,
                              void *userdata, struct error *ret_error);
 void loop_fd_modify(struct loop *loop, int fd, unsigned events);
-/* Unknown descriptors are ignored. */
+/* Ignores a descriptor that the loop does not watch. */
 void loop_fd_remove(struct loop *loop, int fd);
 
 /* ---- timers: the struct is the caller's, zeroed before its first use, and stays put while
@@ -48,7 +48,7 @@ struct loop_timer {
     int64_t due_ms; /* monotonic */
     void (*callback)(struct loop *loop, struct loop_timer *timer, void *userdata);
     void *userdata;
-    uint64_t armed_as;  /* the loop's: keeps timers of the same time in the order of arming */
+    uint64_t armed_as;  /* the loop's: orders timers that are due at the same time by arming */
     size_t heap_index1; /* the loop's: place in the heap + 1, 0 = not armed */
 };
 
@@ -56,9 +56,9 @@ void loop_timer_init(struct loop_timer *timer,
                      void (*callback)(struct loop *, struct loop_timer *, void *), void *userdata);
 /* Arms the timer, or moves an armed one. Once: a repeating timer arms itself again. */
 void loop_timer_set(struct loop *loop, struct loop_timer *timer, int64_t due_mono_ms);
-/* The same, `delay_ms` from now on. */
+/* The same, `delay_ms` from now. */
 void loop_timer_after(struct loop *loop, struct loop_timer *timer, int64_t delay_ms);
-/* Fine when not armed. */
+/* Does nothing when the timer is not armed. */
 void loop_timer_cancel(struct loop *loop, struct loop_timer *timer);
 
 static inline bool loop_timer_armed(const struct loop_timer *timer)
@@ -66,21 +66,23 @@ static inline bool loop_timer_armed(const struct loop_timer *timer)
     return timer->heap_index1 != 0;
 }
 
-/* ---- deferred work: once, before the next wait. The caller's struct, as above. ---- */
+/* ---- deferred calls: one call, before the next wait. The caller's struct, as above. ---- */
 
-struct loop_work {
-    void (*callback)(struct loop *loop, struct loop_work *work, void *userdata);
+struct loop_deferred {
+    void (*callback)(struct loop *loop, struct loop_deferred *deferred, void *userdata);
     void *userdata;
-    struct loop_work *next; /* the loop's */
-    struct loop_work *prev; /* the loop's */
-    bool queued;            /* the loop's */
+    struct loop_deferred *next; /* the loop's */
+    struct loop_deferred *prev; /* the loop's */
+    bool queued;                /* the loop's */
 };
 
-void loop_work_init(struct loop_work *work,
-                    void (*callback)(struct loop *, struct loop_work *, void *), void *userdata);
-/* Queues the work; queued already = nothing happens. Work queued by work runs in the next turn. */
-void loop_defer(struct loop *loop, struct loop_work *work);
-void loop_defer_cancel(struct loop *loop, struct loop_work *work);
+void loop_deferred_init(struct loop_deferred *deferred,
+                        void (*callback)(struct loop *, struct loop_deferred *, void *),
+                        void *userdata);
+/* Does nothing if the call is already deferred. What a deferred call defers is called in the next
+ * turn. */
+void loop_defer(struct loop *loop, struct loop_deferred *deferred);
+void loop_defer_cancel(struct loop *loop, struct loop_deferred *deferred);
 
 /* ---- wakeups from other threads and from librdkafka's queues ---- */
 
@@ -98,28 +100,28 @@ enum error_class loop_wakeup_open(struct loop *loop, struct loop_wakeup *wakeup,
                                   void (*callback)(struct loop *, struct loop_wakeup *, void *),
                                   void *userdata, struct error *ret_error);
 void loop_wakeup_close(struct loop_wakeup *wakeup);
-/* Any thread; from a signal handler too. Never blocks. */
+/* From any thread or a signal handler. Never blocks. */
 void loop_wakeup_send(struct loop_wakeup *wakeup);
 
 /* ---- signals ---- */
 
-/* SIGTERM and SIGINT arrive as calls of `callback` from now on, SIGPIPE is ignored. Call before
- * the process starts any thread: the signals are blocked, and threads inherit that. loop_free
- * unblocks them. */
+/* From now on SIGTERM and SIGINT call `callback`, and SIGPIPE is ignored. Call it before the
+ * process starts any thread: it blocks the signals, and threads inherit that. loop_free unblocks
+ * them. */
 enum error_class loop_on_signals(struct loop *loop,
                                  void (*callback)(struct loop *, int signal, void *userdata),
                                  void *userdata, struct error *ret_error);
 
 /* ---- running ---- */
 
-/* Turns until loop_stop, which callbacks call; the turn in progress is finished. */
+/* Runs turns until a callback calls loop_stop; finishes that turn. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* One turn that waits at most `timeout_ms` (0 = not at all, -1 = as long as it takes). Returns
- * how many callbacks ran. */
+/* Runs one turn that waits at most `timeout_ms` (0: not at all, -1: without a limit). Returns the
+ * number of callbacks that ran. */
 int loop_once(struct loop *loop, int64_t timeout_ms);
-/* Turns until `done(ctx)` is true or the time is up; returns done's last answer. For tests and
- * the CLI. */
+/* Runs turns until `done(ctx)` is true or the time is up; returns the last result of `done`. For
+ * tests and the CLI. */
 bool loop_run_until(struct loop *loop, bool (*done)(void *ctx), void *ctx, int64_t timeout_ms);
 
 #endif

@@ -30,7 +30,7 @@ struct metric {
 };
 
 /* All metrics of one name. */
-struct family {
+struct metric_family {
     char *name;
     const char *help;
     enum kind kind;
@@ -39,7 +39,7 @@ struct family {
 };
 
 struct metrics {
-    struct family *families;
+    struct metric_family *families;
     size_t family_count;
     size_t metric_count;
     struct {
@@ -78,7 +78,7 @@ void metrics_free(struct metrics *metrics)
     if (metrics == NULL)
         return;
     for (size_t i = 0; i < metrics->family_count; i++) {
-        struct family *family = &metrics->families[i];
+        struct metric_family *family = &metrics->families[i];
         for (size_t k = 0; k < family->count; k++)
             free_metric(family->metrics[k]);
         free(family->metrics);
@@ -108,8 +108,8 @@ static char *copy(const char *text)
     return copied;
 }
 
-static struct family *get_family(struct metrics *metrics, const char *name, const char *help,
-                                 enum kind kind)
+static struct metric_family *get_family(struct metrics *metrics, const char *name, const char *help,
+                                        enum kind kind)
 {
     for (size_t i = 0; i < metrics->family_count; i++) {
         if (strcmp(metrics->families[i].name, name) == 0) {
@@ -118,12 +118,12 @@ static struct family *get_family(struct metrics *metrics, const char *name, cons
         }
     }
     assert(strncmp(name, "reeve_", 6) == 0 && is_name(name));
-    struct family *grown =
+    struct metric_family *grown =
         realloc(metrics->families, (metrics->family_count + 1) * sizeof(*metrics->families));
     assert(grown != NULL);
     metrics->families = grown;
-    struct family *family = &grown[metrics->family_count++];
-    *family = (struct family){.name = copy(name), .help = help, .kind = kind};
+    struct metric_family *family = &grown[metrics->family_count++];
+    *family = (struct metric_family){.name = copy(name), .help = help, .kind = kind};
     return family;
 }
 
@@ -145,7 +145,7 @@ static bool has_labels(const struct metric *metric, const struct metrics_labels 
 static struct metric *get_metric(struct metrics *metrics, const char *name, const char *help,
                                  enum kind kind, const struct metrics_labels *labels)
 {
-    struct family *family = get_family(metrics, name, help, kind);
+    struct metric_family *family = get_family(metrics, name, help, kind);
     for (size_t i = 0; i < family->count; i++) {
         if (has_labels(family->metrics[i], labels))
             return family->metrics[i];
@@ -303,7 +303,7 @@ static void print_escaped(FILE *out, const char *text)
 }
 
 /* `le`: the extra label of buckets, NULL = none. */
-static void print_name(FILE *out, const struct family *family, const struct metric *metric,
+static void print_name(FILE *out, const struct metric_family *family, const struct metric *metric,
                        const char *suffix, const char *le)
 {
     const char *separator = "{";
@@ -329,7 +329,8 @@ static void print_real(FILE *out, double value)
         fprintf(out, "%.15g\n", value);
 }
 
-static void print_histogram(FILE *out, const struct family *family, const struct metric *metric)
+static void print_histogram(FILE *out, const struct metric_family *family,
+                            const struct metric *metric)
 {
     const struct metrics_histogram *histogram = &metric->as.histogram;
     uint64_t below = 0;
@@ -348,7 +349,7 @@ static void print_histogram(FILE *out, const struct family *family, const struct
     fprintf(out, "%" PRIu64 "\n", histogram->count);
 }
 
-static void print_metric(FILE *out, const struct family *family, const struct metric *metric)
+static void print_metric(FILE *out, const struct metric_family *family, const struct metric *metric)
 {
     switch (family->kind) {
     case KIND_COUNTER:
@@ -378,7 +379,7 @@ char *metrics_render(struct metrics *metrics, size_t *ret_size)
     FILE *out = open_memstream(&text, &size);
     assert(out != NULL);
     for (size_t i = 0; i < metrics->family_count; i++) {
-        const struct family *family = &metrics->families[i];
+        const struct metric_family *family = &metrics->families[i];
         fprintf(out, "# HELP %s %s\n# TYPE %s %s\n", family->name, family->help, family->name,
                 types[family->kind]);
         for (size_t k = 0; k < family->count; k++)

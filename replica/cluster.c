@@ -307,7 +307,7 @@ static enum error_class connect_broker(struct service_context *service, unsigned
                                        struct broker **ret_broker, struct error *ret_error)
 {
     const struct config *config = service->config;
-    struct broker_kafka_setting settings[SETTINGS_MAX + 1];
+    struct kafka_setting settings[SETTINGS_MAX + 1];
     size_t count = config_setting_count(config);
     size_t own = 0;
     if (count > SETTINGS_MAX)
@@ -315,13 +315,13 @@ static enum error_class connect_broker(struct service_context *service, unsigned
                          SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
     if ((flags & CLUSTER_READS_AT_LEISURE) != 0)
-        settings[own++] = (struct broker_kafka_setting){"fetch.min.bytes", "262144"};
+        settings[own++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
     for (size_t i = 0; i < count; i++) {
         struct config_setting setting = config_setting_at(config, i);
-        settings[own + i] = (struct broker_kafka_setting){setting.name, setting.value};
+        settings[own + i] = (struct kafka_setting){setting.name, setting.value};
     }
     bool is_static = config_bool(config, "group.static");
-    struct broker_kafka_options options = {
+    struct kafka_client_options options = {
         .settings = settings,
         .setting_count = own + count,
         .client_id = service->instance_id,
@@ -329,7 +329,7 @@ static enum error_class connect_broker(struct service_context *service, unsigned
         .session_timeout_ms = config_ms(config, "session.timeout.ms"),
         .embedded = config_bool(config, "embedded"),
     };
-    return broker_kafka_new(service->loop, &options, ret_broker, ret_error);
+    return kafka_client_new(service->loop, &options, ret_broker, ret_error);
 }
 
 static enum error_class check_topics(struct cluster *cluster, struct error *ret_error)

@@ -26,9 +26,9 @@ struct admin {
 
 /* ---- the client ---- */
 
-rd_kafka_t *topics_client_new(const struct broker_kafka_options *kafka, struct error *ret_error)
+rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error)
 {
-    struct broker_kafka options = {.loop = NULL};
+    struct kafka_client options = {.loop = NULL};
     char reason[REASON_SIZE] = "";
     kafka_options_copy(&options, kafka);
     rd_kafka_conf_t *conf = kafka_conf_new(&options, "admin", ret_error);

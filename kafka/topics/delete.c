@@ -25,7 +25,7 @@ static enum error_class delete_all(rd_kafka_t *rk, rd_kafka_DeleteTopic_t **name
                      rd_kafka_err2str(code));
 }
 
-enum error_class topics_delete(const struct broker_kafka_options *kafka,
+enum error_class topics_delete(const struct kafka_client_options *kafka,
                                const struct topics *topics, struct error *ret_error)
 {
     const struct rd_kafka_metadata *metadata = NULL;

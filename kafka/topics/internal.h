@@ -32,6 +32,6 @@ void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
 struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count);
 
 /* admin.c: new, a client that only asks and tells. NULL: its settings are wrong. */
-rd_kafka_t *topics_client_new(const struct broker_kafka_options *kafka, struct error *ret_error);
+rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error);
 
 #endif

@@ -59,7 +59,7 @@ int topics_min_insync(int replicas);
 /* ---- making and checking: for the CLI and at start. These block. ---- */
 
 struct topics_plan {
-    const struct broker_kafka_options *kafka;
+    const struct kafka_client_options *kafka;
     const struct topics *topics;
     int32_t partitions;         /* N; 0 = what commands has (check only) */
     int32_t replication_factor; /* 0 = not looked at (check only) */
@@ -95,7 +95,7 @@ enum error_class topics_check(const struct topics_plan *plan, topics_report repo
                               struct error *ret_error);
 /* Deletes every topic whose name begins with the prefix and a dot, for installations that were only
  * made for a while. */
-enum error_class topics_delete(const struct broker_kafka_options *kafka,
+enum error_class topics_delete(const struct kafka_client_options *kafka,
                                const struct topics *topics, struct error *ret_error);
 /* What a service must know before it starts: commands and events exist, have the same number of
  * partitions, take LogAppendTime, and events keeps its records for ever. REJECT "Topics" with the

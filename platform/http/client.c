@@ -39,7 +39,7 @@ struct http_client {
     struct loop *loop;
     CURLM *multi;
     struct loop_timer timer;
-    struct loop_work work;
+    struct loop_deferred deferred;
     struct http_call *calls;
     struct http_call *idle; /* with their handles and buffers, for the next calls */
     size_t in_flight;
@@ -247,10 +247,10 @@ static void on_loop_timer(struct loop *loop, struct loop_timer *timer, void *use
     act(userdata, CURL_SOCKET_TIMEOUT, 0);
 }
 
-static void on_loop_work(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_deferred(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     act(userdata, CURL_SOCKET_TIMEOUT, 0);
 }
 
@@ -281,9 +281,9 @@ static int on_wake_me(CURLM *multi, long timeout_ms, void *userdata)
     struct http_client *client = userdata;
     (void)multi;
     loop_timer_cancel(client->loop, &client->timer);
-    loop_defer_cancel(client->loop, &client->work);
+    loop_defer_cancel(client->loop, &client->deferred);
     if (timeout_ms == 0)
-        loop_defer(client->loop, &client->work);
+        loop_defer(client->loop, &client->deferred);
     else if (timeout_ms > 0)
         loop_timer_after(client->loop, &client->timer, timeout_ms);
     return 0;
@@ -314,7 +314,7 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
     client->close_idle = options->close_idle;
     client->ca_file = options->ca_file != NULL ? strdup(options->ca_file) : NULL;
     loop_timer_init(&client->timer, on_loop_timer, client);
-    loop_work_init(&client->work, on_loop_work, client);
+    loop_deferred_init(&client->deferred, on_deferred, client);
     client->multi = curl_multi_init();
     if (client->multi == NULL) {
         http_client_free(client);
@@ -346,7 +346,7 @@ void http_client_free(struct http_client *client)
     if (client->multi != NULL)
         curl_multi_cleanup(client->multi);
     loop_timer_cancel(client->loop, &client->timer);
-    loop_defer_cancel(client->loop, &client->work);
+    loop_defer_cancel(client->loop, &client->deferred);
     free(client->ca_file);
     free(client);
 }

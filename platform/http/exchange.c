@@ -36,8 +36,8 @@ static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *
     *pair = (struct http_pair){kind, copy(name), copy(value != NULL ? value : "")};
     if (kind == MHD_GET_ARGUMENT_KIND &&
         (!percent_decode(pair->name) || !percent_decode(pair->value)))
-        exchange->verdict =
-            (struct http_verdict){400, "BadRequest", "the query is not well-formed"};
+        exchange->refusal =
+            (struct http_refusal){400, "BadRequest", "the query is not well-formed"};
     return MHD_YES;
 }
 
@@ -53,7 +53,7 @@ struct http_exchange *http_exchange_new(struct http_server *server,
     exchange->raw_path = copy(raw_path);
     exchange->path = copy(raw_path);
     if (!percent_decode(exchange->path))
-        exchange->verdict = (struct http_verdict){400, "BadRequest", "the path is not well-formed"};
+        exchange->refusal = (struct http_refusal){400, "BadRequest", "the path is not well-formed"};
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);
     exchange->next = server->exchanges;
@@ -101,14 +101,14 @@ void http_exchange_release(struct http_exchange *exchange)
 bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size)
 {
     exchange->received += size;
-    if (exchange->verdict.status == 0 && exchange->received > exchange->route->body_max) {
-        exchange->verdict = (struct http_verdict){413, "TooLarge", "the body is too large"};
+    if (exchange->refusal.status == 0 && exchange->received > exchange->route->body_max) {
+        exchange->refusal = (struct http_refusal){413, "TooLarge", "the body is too large"};
         free(exchange->body);
         exchange->body = NULL;
         exchange->body_size = 0;
         exchange->body_capacity = 0;
     }
-    if (exchange->verdict.status != 0)
+    if (exchange->refusal.status != 0)
         return exchange->received <= HTTP_DISCARD_MAX;
     if (exchange->body_size + size + 1 > exchange->body_capacity) {
         size_t announced = http_content_length(exchange); /* at most body_max here */
@@ -233,10 +233,10 @@ static char *error_json(const char *code, const char *message)
     return json;
 }
 
-void http_exchange_make_error(struct http_exchange *exchange, const struct http_verdict *verdict)
+void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal)
 {
-    char *json = error_json(verdict->code, verdict->message);
-    http_exchange_make_response(exchange, verdict->status, "application/json", text_of(json));
+    char *json = error_json(refusal->code, refusal->message);
+    http_exchange_make_response(exchange, refusal->status, "application/json", text_of(json));
     free(json);
 }
 

@@ -137,11 +137,11 @@ static void find_route(struct http_exchange *exchange)
         size_t size = strlen(allow);
         snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "", route->method);
     }
-    exchange->verdict = (struct http_verdict){404, "NotFound", "there is nothing at this path"};
+    exchange->refusal = (struct http_refusal){404, "NotFound", "there is nothing at this path"};
     if (allow[0] != '\0') {
         http_set_header(exchange, "Allow", allow);
-        exchange->verdict =
-            (struct http_verdict){405, "MethodNotAllowed", "this path has other methods"};
+        exchange->refusal =
+            (struct http_refusal){405, "MethodNotAllowed", "this path has other methods"};
     }
 }
 
@@ -160,16 +160,16 @@ size_t http_content_length(const struct http_exchange *exchange)
 
 void http_guard(struct http_exchange *exchange)
 {
-    if (exchange->verdict.status != 0)
+    if (exchange->refusal.status != 0)
         return;
     if (is_foreign_host(exchange))
-        exchange->verdict = (struct http_verdict){
+        exchange->refusal = (struct http_refusal){
             403, "ForeignHost", "the Host header names another host than this address"};
     else if (is_cross_origin(exchange))
-        exchange->verdict =
-            (struct http_verdict){403, "CrossOrigin", "requests from other sites are refused"};
+        exchange->refusal =
+            (struct http_refusal){403, "CrossOrigin", "requests from other sites are refused"};
     else
         find_route(exchange);
-    if (exchange->verdict.status == 0 && http_content_length(exchange) > exchange->route->body_max)
-        exchange->verdict = (struct http_verdict){413, "TooLarge", "the body is too large"};
+    if (exchange->refusal.status == 0 && http_content_length(exchange) > exchange->route->body_max)
+        exchange->refusal = (struct http_refusal){413, "TooLarge", "the body is too large"};
 }

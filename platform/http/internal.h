@@ -26,7 +26,7 @@ struct http_server {
     struct MHD_Daemon *daemon;
     int epoll_fd;
     struct loop_timer timer;
-    struct loop_work work;
+    struct loop_deferred deferred;
     struct metrics *metrics;
     struct metrics_counter *answers[6]; /* by hundreds of the status */
     bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);
@@ -49,7 +49,7 @@ struct http_pair {
 };
 
 /* An answer that is decided before any handler is asked. status 0 = none. */
-struct http_verdict {
+struct http_refusal {
     int status;
     const char *code;
     const char *message;
@@ -64,7 +64,7 @@ struct http_exchange {
     bool handlers;                     /* a handler owns it */
     bool handled;
     bool suspended;
-    struct http_verdict verdict;
+    struct http_refusal refusal;
     const struct http_route *route;
 
     char *method;
@@ -100,9 +100,9 @@ void http_exchange_release(struct http_exchange *exchange);
 bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size);
 void http_exchange_make_response(struct http_exchange *exchange, int status,
                                  const char *content_type, struct text body);
-void http_exchange_make_error(struct http_exchange *exchange, const struct http_verdict *verdict);
+void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal);
 
-/* guard.c: sets the route and its params, or a verdict. */
+/* guard.c: sets the route and its params, or a refusal. */
 void http_guard(struct http_exchange *exchange);
 /* Content-Length, 0 = not given; SIZE_MAX = too large to say. */
 size_t http_content_length(const struct http_exchange *exchange);

@@ -42,18 +42,18 @@ static enum MHD_Result begin(struct http_exchange *exchange)
 {
     http_guard(exchange);
     bool waits = http_header(exchange, "Expect") != NULL;
-    if (exchange->verdict.status == 0 ||
+    if (exchange->refusal.status == 0 ||
         (!waits && http_content_length(exchange) <= HTTP_DISCARD_MAX))
         return MHD_YES;
-    http_exchange_make_error(exchange, &exchange->verdict);
+    http_exchange_make_error(exchange, &exchange->refusal);
     return queue_response(exchange);
 }
 
 static void handle(struct http_exchange *exchange)
 {
     exchange->handled = true;
-    if (exchange->verdict.status != 0) {
-        http_exchange_make_error(exchange, &exchange->verdict);
+    if (exchange->refusal.status != 0) {
+        http_exchange_make_error(exchange, &exchange->refusal);
         return;
     }
     exchange->handlers = true;
@@ -116,7 +116,7 @@ static void run(struct http_server *server)
     if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
         loop_timer_cancel(server->loop, &server->timer);
     else if (timeout_ms == 0)
-        loop_defer(server->loop, &server->work);
+        loop_defer(server->loop, &server->deferred);
     else
         loop_timer_after(server->loop, &server->timer, (int64_t)timeout_ms);
 }
@@ -136,10 +136,10 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     run(userdata);
 }
 
-static void on_work(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_deferred(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     run(userdata);
 }
 
@@ -147,7 +147,7 @@ void http_server_resume(struct http_exchange *exchange)
 {
     exchange->suspended = false;
     MHD_resume_connection(exchange->connection);
-    loop_defer(exchange->server->loop, &exchange->server->work);
+    loop_defer(exchange->server->loop, &exchange->server->deferred);
 }
 
 /* ---- the built-in paths ---- */
@@ -303,7 +303,7 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     server->ctx = options->ctx;
     snprintf(server->host, sizeof(server->host), "%s", host);
     loop_timer_init(&server->timer, on_timer, server);
-    loop_work_init(&server->work, on_work, server);
+    loop_deferred_init(&server->deferred, on_deferred, server);
     enum error_class class = open_listener(server, &fd, ret_error);
     if (class == ERROR_OK)
         class = start_daemon(server, fd, ret_error);
@@ -319,13 +319,13 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
 /* libmicrohttpd insists that nothing is suspended when it stops. */
 static void answer_the_rest(struct http_server *server)
 {
-    const struct http_verdict verdict = {503, "ShuttingDown", "this instance is shutting down"};
+    const struct http_refusal refusal = {503, "ShuttingDown", "this instance is shutting down"};
     server->draining = true;
     for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
          exchange = exchange->next) {
         if (!exchange->suspended)
             continue;
-        http_exchange_make_error(exchange, &verdict);
+        http_exchange_make_error(exchange, &refusal);
         http_server_resume(exchange);
     }
     for (int turn = 0; turn < LAST_TURNS_MAX; turn++) {
@@ -346,7 +346,7 @@ void http_server_free(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     }
     loop_timer_cancel(server->loop, &server->timer);
-    loop_defer_cancel(server->loop, &server->work);
+    loop_defer_cancel(server->loop, &server->deferred);
     for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
          exchange = exchange->next) {
         assert(exchange->handlers && exchange->connection == NULL);

@@ -49,7 +49,7 @@ struct changes {
     bool draining;
     struct watcher *watchers;
     uint32_t watcher_count;
-    struct loop_work work;
+    struct loop_deferred work;
     struct loop_timer timer;
     struct heap_arena heap;
 };
@@ -166,13 +166,13 @@ static void serve_watcher(struct changes *changes, struct watcher *watcher)
     watcher_end(changes, watcher, list, next, false);
 }
 
-static void serve_watchers(struct loop *loop, struct loop_work *work, void *userdata)
+static void serve_watchers(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct changes *changes = userdata;
     struct watcher *watcher;
     struct watcher *next;
     (void)loop;
-    (void)work;
+    (void)deferred;
     DL_FOREACH_SAFE(changes->watchers, watcher, next)
         serve_watcher(changes, watcher);
 }
@@ -321,7 +321,7 @@ struct changes *changes_new(struct cluster *cluster)
     changes->ring = calloc(CHANGES_MAX, sizeof(*changes->ring));
     assert(changes->ring != NULL);
     heap_arena_init(&changes->heap, 16 * 1024);
-    loop_work_init(&changes->work, serve_watchers, changes);
+    loop_deferred_init(&changes->work, serve_watchers, changes);
     loop_timer_init(&changes->timer, on_tick, changes);
     return changes;
 }

@@ -24,7 +24,7 @@ struct partition {
     struct counts *counts;
     int64_t counted; /* next event offset that the counts speak of; -1 = of none */
     /* counting anew: the store's rows after this id, some in each turn */
-    struct loop_work work;
+    struct loop_deferred work;
     struct heap_arena heap;
     uint32_t rows;
     char after[ORDER_ID_BYTES_MAX];
@@ -97,7 +97,7 @@ static bool visit_row(void *ctx, struct text order_id, struct text row)
     return ++partition->rows < COUNT_ROWS;
 }
 
-static void count_some(struct loop *loop, struct loop_work *work, void *userdata)
+static void count_some(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct partition *partition = userdata;
     struct view *view = follower_view(partition->follower);
@@ -110,7 +110,7 @@ static void count_some(struct loop *loop, struct loop_work *work, void *userdata
     if (error_is(&partition->error)) {
         partition_damaged(partition, &partition->error);
     } else if (partition->rows == COUNT_ROWS) {
-        loop_defer(loop, work);
+        loop_defer(loop, deferred);
     } else {
         partition->counted = view_checkpoint(view)->next_event_offset;
         follower_run(partition->follower, INT64_MAX);
@@ -229,7 +229,7 @@ enum error_class partition_new(struct cluster *cluster, int32_t number,
     }
     partition->counts = counts_new();
     heap_arena_init(&partition->heap, 16 * 1024);
-    loop_work_init(&partition->work, count_some, partition);
+    loop_deferred_init(&partition->work, count_some, partition);
     *ret_partition = partition;
     return ERROR_OK;
 }

@@ -446,11 +446,11 @@ static void decide_batch(struct owner *owner)
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
 }
 
-static void step(struct loop *loop, struct loop_work *work, void *userdata)
+static void step(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct owner *owner = userdata;
     (void)loop;
-    (void)work;
+    (void)deferred;
     if (owner->state != OWNER_RUNNING || owner->suspended || owner->refreshing ||
         owner->head == NULL || blocked(owner))
         return;
@@ -473,7 +473,7 @@ void owner_step_soon(struct owner *owner)
 
 void owner_cycle_begin(struct owner *owner)
 {
-    loop_work_init(&owner->work, step, owner);
+    loop_deferred_init(&owner->work, step, owner);
     owner->paused = owner->commands_at_end = owner->guarded = owner->refreshing = false;
     owner->commands = broker_read(
         owner->cluster->broker, owner->cluster->topics.commands, owner->partition,

@@ -78,7 +78,7 @@ struct owner {
     int64_t commands_high;
     struct clock_guard clock_guard;
     /* the cycle */
-    struct loop_work work;
+    struct loop_deferred work;
     struct heap_arena batch;
     struct batch_item *items; /* batch_max of them */
     uint32_t item_count;

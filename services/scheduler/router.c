@@ -283,11 +283,11 @@ const struct routing *router_routing(struct router *router, const struct workflo
 
 /* ---- life ---- */
 
-static void pick_deferred(struct loop *loop, struct loop_work *work, void *userdata)
+static void pick_deferred(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct router *router = userdata;
     if (router_pick(router, false))
-        loop_defer(loop, work);
+        loop_defer(loop, deferred);
 }
 
 struct router *router_new(const struct router_options *options)
@@ -298,7 +298,7 @@ struct router *router_new(const struct router_options *options)
     router->options = *options;
     router->no_agents = (struct routing){.retry_ms_min = options->retry_ms_min,
                                          .retry_ms_max = options->retry_ms_max};
-    loop_work_init(&router->picking, pick_deferred, router);
+    loop_deferred_init(&router->picking, pick_deferred, router);
     return router;
 }
 

@@ -40,7 +40,7 @@ struct router {
     struct route_partition *partitions;
     int64_t waiting; /* in all queues */
     uint32_t pick_number;
-    struct loop_work picking;
+    struct loop_deferred picking;
 };
 
 /* The first of those that wait, read from the store. */

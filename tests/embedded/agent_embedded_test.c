@@ -123,9 +123,9 @@ static void open_broker(struct lab *lab)
         cr_assert(embedded_topic(lab->embedded, topics[i], PARTITIONS, &error) == ERROR_OK);
     cr_assert(embedded_topic(lab->embedded, "t.schemas", 1, &error) == ERROR_OK);
     cr_assert(embedded_topic(lab->embedded, "t.agents", 1, &error) == ERROR_OK);
-    struct broker_kafka_options options = {.bootstrap_servers = embedded_bootstrap(lab->embedded),
+    struct kafka_client_options options = {.bootstrap_servers = embedded_bootstrap(lab->embedded),
                                            .embedded = true};
-    cr_assert(broker_kafka_new(lab->loop, &options, &lab->client, &error) == ERROR_OK, "%s",
+    cr_assert(kafka_client_new(lab->loop, &options, &lab->client, &error) == ERROR_OK, "%s",
               error.message);
     for (int32_t i = 0; i < PARTITIONS; i++)
         lab->readers[i] =

@@ -93,9 +93,9 @@ Test(broker_faults, duplicates_are_acknowledged_without_offset)
 {
     struct lab lab;
     struct lab_appends appends;
-    struct broker_kafka_setting linger = {"linger.ms", "100"};
+    struct kafka_setting linger = {"linger.ms", "100"};
     enum { COUNT = 1500 };
-    lab_open_with(&lab, (struct broker_kafka_options){.settings = &linger, .setting_count = 1});
+    lab_open_with(&lab, (struct kafka_client_options){.settings = &linger, .setting_count = 1});
     lab_appends_init(&appends, COUNT + 1);
     rd_kafka_mock_push_request_errors(mock_of(&lab), API_PRODUCE, 1,
                                       RD_KAFKA_RESP_ERR_DUPLICATE_SEQUENCE_NUMBER);
@@ -286,7 +286,7 @@ static void has_met(struct kafka_job *job)
 Test(broker_faults, jobs_that_come_at_once_run_at_once, .timeout = 30)
 {
     struct lab lab;
-    struct broker_kafka *kafka;
+    struct kafka_client *kafka;
     struct meeting meetings[1 + BURST];
     pthread_barrier_t barrier;
     uint32_t ended = 0;

@@ -43,7 +43,7 @@ static struct notes check(const struct topics_plan *plan)
 /* Sets topic settings as an operator would, all others back to their defaults. */
 static void alter(struct lab *lab, const char *topic, const char *name, const char *value)
 {
-    rd_kafka_t *rk = ((struct broker_kafka *)lab->broker)->producers[0].handle.rk;
+    rd_kafka_t *rk = ((struct kafka_client *)lab->broker)->producers[0].handle.rk;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
     rd_kafka_ConfigResource_t *resource =
         rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic);
@@ -86,7 +86,7 @@ Test(topics_kafka, are_made_checked_and_corrected)
     char prefix[TOPICS_PREFIX_BYTES_MAX];
     snprintf(prefix, sizeof(prefix), "%.100s-made", lab.topics.prefix);
     cr_assert_eq(topics_init(&topics, prefix, &error), ERROR_OK);
-    struct broker_kafka_options kafka = {.bootstrap_servers = lab.bootstrap};
+    struct kafka_client_options kafka = {.bootstrap_servers = lab.bootstrap};
     struct topics_plan plan = {.kafka = &kafka,
                                .topics = &topics,
                                .partitions = 3,
@@ -129,7 +129,7 @@ Test(topics_kafka, an_effect_to_a_missing_topic_is_rejected_until_it_is_made, .t
     struct lab lab;
     struct lab_appends appends;
     char name[TOPIC_NAME_SIZE];
-    lab_open_with(&lab, (struct broker_kafka_options){.unknown_topic_ms = 1000});
+    lab_open_with(&lab, (struct kafka_client_options){.unknown_topic_ms = 1000});
     lab_appends_init(&appends, 100);
     topics_replies(&lab.topics, TEXT("late"), name);
     lab_append(&lab, &appends, BROKER_PRODUCER_EFFECTS, name, 0, TEXT("v"));
@@ -142,7 +142,7 @@ Test(topics_kafka, an_effect_to_a_missing_topic_is_rejected_until_it_is_made, .t
     cr_assert_eq(broker_partition_count(lab.broker, name, 5000), 0);
 
     static const char *const apps[] = {"late"};
-    struct broker_kafka_options kafka = {.bootstrap_servers = lab.bootstrap};
+    struct kafka_client_options kafka = {.bootstrap_servers = lab.bootstrap};
     struct topics_plan plan = {.kafka = &kafka,
                                .topics = &lab.topics,
                                .partitions = LAB_PARTITIONS,
@@ -164,7 +164,7 @@ Test(topics_kafka, a_reader_of_a_missing_topic_fails_after_a_while, .timeout = 1
 {
     struct lab lab;
     struct lab_reader reader = {.first_offset = -1};
-    lab_open_with(&lab, (struct broker_kafka_options){.unknown_topic_ms = 1000});
+    lab_open_with(&lab, (struct kafka_client_options){.unknown_topic_ms = 1000});
     reader.reader = broker_read(lab.broker, "no-such-topic", 0, 0, &lab_reader_ops, &reader);
     cr_assert(lab_wait(&lab, &reader.fatal, 1));
     cr_assert_str_eq(reader.code, "UnknownTopic");
@@ -186,7 +186,7 @@ Test(topics_kafka, a_topic_deleted_while_in_use_ends_appends_and_readers, .timeo
     struct lab_appends effects;
     struct lab_reader reader;
     struct error error;
-    lab_open_with(&lab, (struct broker_kafka_options){.unknown_topic_ms = 1000});
+    lab_open_with(&lab, (struct kafka_client_options){.unknown_topic_ms = 1000});
     lab_appends_init(&log, 10000);
     lab_appends_init(&effects, 10000);
     lab_append_number(&lab, &log, 0);
@@ -196,7 +196,7 @@ Test(topics_kafka, a_topic_deleted_while_in_use_ends_appends_and_readers, .timeo
     cr_assert(lab_wait(&lab, &log.acked, 1));
     cr_assert(lab_wait(&lab, &effects.acked, 1));
 
-    struct broker_kafka_options kafka = {.bootstrap_servers = lab.bootstrap};
+    struct kafka_client_options kafka = {.bootstrap_servers = lab.bootstrap};
     cr_assert_eq(topics_delete(&kafka, &lab.topics, &error), ERROR_OK, "%s", error.message);
     cr_assert(lab_wait_until(&lab, is_gone, &lab));
     for (int i = 0; i < 10; i++) {

@@ -33,7 +33,7 @@ static void ignore_report(void *ctx, enum topics_finding finding, const char *to
 static void make_topics(struct lab *lab)
 {
     struct error error;
-    struct broker_kafka_options kafka = {.bootstrap_servers = lab->bootstrap,
+    struct kafka_client_options kafka = {.bootstrap_servers = lab->bootstrap,
                                          .embedded = lab->embedded != NULL};
     static const char *const apps[] = {"app"};
     struct topics_plan plan = {.kafka = &kafka,
@@ -48,17 +48,17 @@ static void make_topics(struct lab *lab)
         must(topics_apply(&plan, ignore_report, NULL, &error), &error);
 }
 
-struct broker *lab_connect(struct lab *lab, struct broker_kafka_options options)
+struct broker *lab_connect(struct lab *lab, struct kafka_client_options options)
 {
     struct broker *broker;
     struct error error;
     options.bootstrap_servers = lab->bootstrap;
     options.embedded = lab->embedded != NULL;
-    must(broker_kafka_new(lab->loop, &options, &broker, &error), &error);
+    must(kafka_client_new(lab->loop, &options, &broker, &error), &error);
     return broker;
 }
 
-void lab_open_with(struct lab *lab, struct broker_kafka_options options)
+void lab_open_with(struct lab *lab, struct kafka_client_options options)
 {
     struct error error;
     char prefix[TOPICS_PREFIX_BYTES_MAX + 1];
@@ -78,7 +78,7 @@ void lab_open_with(struct lab *lab, struct broker_kafka_options options)
 
 void lab_open(struct lab *lab)
 {
-    lab_open_with(lab, (struct broker_kafka_options){.client_id = "lab"});
+    lab_open_with(lab, (struct kafka_client_options){.client_id = "lab"});
 }
 
 void lab_close(struct lab *lab)

@@ -24,10 +24,10 @@ struct lab {
 /* Makes the topics and connects. Ends the process with a message where that fails. */
 void lab_open(struct lab *lab);
 /* The same with settings; bootstrap_servers and embedded are filled in. */
-void lab_open_with(struct lab *lab, struct broker_kafka_options options);
+void lab_open_with(struct lab *lab, struct kafka_client_options options);
 void lab_close(struct lab *lab);
 /* Another connection, on the same loop, to be freed by broker_free. */
-struct broker *lab_connect(struct lab *lab, struct broker_kafka_options options);
+struct broker *lab_connect(struct lab *lab, struct kafka_client_options options);
 
 /* Turns the loop until *value >= wanted; false after LAB_WAIT_MS. */
 bool lab_wait(struct lab *lab, const uint32_t *value, uint32_t wanted);

@@ -126,7 +126,7 @@ Test(broker, a_full_queue_says_retry_and_queues_nothing)
     struct lab lab;
     struct lab_appends appends;
     struct error error;
-    lab_open_with(&lab, (struct broker_kafka_options){.append_queue_records = 100});
+    lab_open_with(&lab, (struct kafka_client_options){.append_queue_records = 100});
     lab_appends_init(&appends, 200);
     struct broker_append append = {
         .topic = lab.topics.events, .value = TEXT("v"), .done = lab_appended, .ctx = &appends};
@@ -154,7 +154,7 @@ Test(broker, a_dead_producer_fails_all_it_held_once_and_is_replaced)
     enum { COUNT = 1000 };
     lab_open(&lab);
     lab_appends_init(&appends, 3 * COUNT);
-    struct kafka_producer *producer = &((struct broker_kafka *)lab.broker)->producers[0];
+    struct kafka_producer *producer = &((struct kafka_client *)lab.broker)->producers[0];
     for (uint32_t i = 0; i < COUNT; i++)
         lab_append_number(&lab, &appends, 0);
     (void)rd_kafka_test_fatal_error(producer->handle.rk,
@@ -199,7 +199,7 @@ Test(broker, a_new_producer_is_there_when_the_old_ones_answers_come)
     struct again again = {.lab = &lab};
     lab_open(&lab);
     lab_appends_init(&again.appends, 100);
-    struct kafka_producer *producer = &((struct broker_kafka *)lab.broker)->producers[0];
+    struct kafka_producer *producer = &((struct kafka_client *)lab.broker)->producers[0];
     struct broker_append append = {
         .topic = lab.topics.events, .value = TEXT("v"), .done = append_again, .ctx = &again};
     (void)rd_kafka_test_fatal_error(producer->handle.rk,
@@ -302,7 +302,7 @@ Test(broker, a_reader_opened_again_gets_nothing_of_the_old_one)
     struct lab lab;
     struct lab_reader reader;
     enum { COUNT = 5000, ROUNDS = 100 };
-    lab_open_with(&lab, (struct broker_kafka_options){.events_per_turn = 7});
+    lab_open_with(&lab, (struct kafka_client_options){.events_per_turn = 7});
     fill(&lab, 2, COUNT);
     lab_read(&lab, &reader, 2, 0);
     for (uint32_t i = 0; i < ROUNDS; i++) {
@@ -423,7 +423,7 @@ Test(broker, without_a_broker_nothing_hangs_and_all_is_answered)
     log_set_level(LOG_LEVEL_ERROR);
     cr_assert_eq(topics_init(&lab.topics, "none", NULL), ERROR_OK);
     cr_assert_eq(loop_new(clock_real(), &lab.loop, &error), ERROR_OK);
-    lab.broker = lab_connect(&lab, (struct broker_kafka_options){.client_id = "lab"});
+    lab.broker = lab_connect(&lab, (struct kafka_client_options){.client_id = "lab"});
     lab_appends_init(&appends, 10);
     for (int i = 0; i < 10; i++)
         lab_append_number(&lab, &appends, 0);
@@ -447,11 +447,11 @@ Test(broker, a_wrong_setting_is_named)
     struct loop *loop;
     struct broker *broker;
     struct error error;
-    struct broker_kafka_setting setting = {"socket.nagle.disable", "perhaps"};
-    struct broker_kafka_options options = {
+    struct kafka_setting setting = {"socket.nagle.disable", "perhaps"};
+    struct kafka_client_options options = {
         .bootstrap_servers = "127.0.0.1:1", .settings = &setting, .setting_count = 1};
     cr_assert_eq(loop_new(clock_real(), &loop, &error), ERROR_OK);
-    cr_assert_eq(broker_kafka_new(loop, &options, &broker, &error), ERROR_REJECT);
+    cr_assert_eq(kafka_client_new(loop, &options, &broker, &error), ERROR_REJECT);
     cr_assert_str_eq(error.code, "Config");
     cr_assert_not_null(strstr(error.message, "socket.nagle.disable"));
     loop_free(loop);

@@ -7,7 +7,7 @@
 /* A short session: the mock cluster takes one for each rebalance. */
 enum { ALL = (1 << LAB_PARTITIONS) - 1, SESSION_MS = 3500 };
 
-static const struct broker_kafka_options options = {
+static const struct kafka_client_options options = {
     .client_id = "lab", .session_timeout_ms = SESSION_MS, .max_poll_interval_ms = SESSION_MS};
 
 struct pair {

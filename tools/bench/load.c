@@ -23,8 +23,8 @@ struct bench_load {
     char reply_to[TOPIC_NAME_SIZE];
     struct buffer value;
     struct heap_arena scratch;
-    struct loop_work work; /* submits what fits: many statuses, one burst */
-    uint64_t next;         /* sequence of the next order, over all rounds */
+    struct loop_deferred work; /* submits what fits: many statuses, one burst */
+    uint64_t next;             /* sequence of the next order, over all rounds */
     /* The round: */
     struct bench_round round;
     uint64_t first;
@@ -98,10 +98,10 @@ static void submit_what_fits(struct bench_load *load)
         submit(load);
 }
 
-static void on_work(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_work(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     submit_what_fits(userdata);
 }
 
@@ -263,7 +263,7 @@ enum error_class bench_load_new(struct bench_stage *stage, struct bench_load **r
     load->stage = stage;
     topics_replies(&stage->topics, TEXT(BENCH_APP), load->reply_to);
     heap_arena_init(&load->scratch, 16 * 1024);
-    loop_work_init(&load->work, on_work, load);
+    loop_deferred_init(&load->work, on_work, load);
     load->reader_count = cluster->partition_count;
     for (int32_t p = 0; p < load->reader_count; p++)
         load->readers[p] = broker_read(cluster->broker, load->reply_to, p, 0, &reader_ops, load);

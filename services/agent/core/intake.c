@@ -17,7 +17,7 @@ enum {
     BYTES_MAX = 64 * 1024 * 1024 /* of requests in memory: at least a hundred of the largest */
 };
 
-static void on_flow(struct loop *loop, struct loop_work *work, void *userdata);
+static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *userdata);
 static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_dead_letter(void *ctx, const struct request_origin *origin);
@@ -35,7 +35,7 @@ struct agent_intake *agent_intake_new(struct agent *agent)
     intake->queue_max = (uint32_t)config_int(agent->service->config, "agent.queue.max");
     agent_queue_init(&intake->queue, agent->service->config);
     intake->letters = dead_letters_new(agent, &letters_ops, intake);
-    loop_work_init(&intake->flow, on_flow, intake);
+    loop_deferred_init(&intake->flow, on_flow, intake);
     loop_timer_init(&intake->commit_timer, on_commit_timer, intake);
     loop_timer_init(&intake->locate_timer, agent_intake_on_locate_timer, intake);
     loop_timer_init(&intake->disk_timer, on_disk_timer, intake);
@@ -288,11 +288,11 @@ static bool is_full(const struct agent_intake *intake, uint32_t queued_max, size
 
 /* Begins what may begin; pauses or resumes the partitions. Resumes only when a quarter of the queue
  * is free, so that it does not happen at every request. */
-static void on_flow(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct agent_intake *intake = userdata;
     uint32_t max = intake->queue_max;
-    (void)work;
+    (void)deferred;
     if (disk_is_low(intake))
         loop_timer_after(loop, &intake->disk_timer, DISK_GUARD_LOOK_MS);
     begin_queued(intake);

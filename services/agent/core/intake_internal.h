@@ -46,7 +46,7 @@ struct agent_intake {
     struct agent_queue queue; /* read and not begun */
     uint32_t commits;         /* outstanding */
     struct dead_letters *letters;
-    struct loop_work flow;
+    struct loop_deferred flow;
     struct loop_timer commit_timer;
     struct loop_timer locate_timer;
     struct loop_timer disk_timer; /* while the disk has no space for answers */

@@ -19,7 +19,7 @@ struct agent_reports {
     /* Of this turn of the loop, the oldest first. */
     struct agent_attempt *fresh;
     struct agent_attempt **fresh_last;
-    struct loop_work remember;
+    struct loop_deferred remember;
     /* To be sent again, the oldest first. */
     struct agent_attempt *unsent;
     struct agent_attempt **unsent_last;
@@ -28,7 +28,7 @@ struct agent_reports {
 };
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_remember(struct loop *loop, struct loop_work *work, void *userdata);
+static void on_remember(struct loop *loop, struct loop_deferred *deferred, void *userdata);
 
 struct agent_reports *agent_reports_new(struct agent *agent)
 {
@@ -38,7 +38,7 @@ struct agent_reports *agent_reports_new(struct agent *agent)
     reports->unsent_last = &reports->unsent;
     reports->fresh_last = &reports->fresh;
     reports->retry_ms = RETRY_MS_MIN;
-    loop_work_init(&reports->remember, on_remember, reports);
+    loop_deferred_init(&reports->remember, on_remember, reports);
     loop_timer_init(&reports->timer, on_timer, reports);
     return reports;
 }
@@ -159,11 +159,11 @@ static bool remember_all(struct agent_reports *reports)
     return result != ANSWER_CACHE_FAILED;
 }
 
-static void on_remember(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_remember(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct agent_reports *reports = userdata;
     (void)loop;
-    (void)work;
+    (void)deferred;
     if (!remember_all(reports))
         return; /* the service is failing: the next process repeats these calls */
     FAILPOINT("agent.remembered");

@@ -27,7 +27,7 @@ struct agent_breaker {
     bool leaving;    /* open, and still a member of the group */
     uint32_t trials; /* running calls that began while half-open */
     char why[MESSAGE_BYTES_MAX + 1];
-    struct loop_work react;        /* to a circuit that opened */
+    struct loop_deferred react;    /* to a circuit that opened */
     struct loop_timer leave_timer; /* when the group is left at the latest */
     struct loop_timer open_timer;  /* when the service is probed */
 };
@@ -72,10 +72,10 @@ static void wait_open(struct agent_breaker *breaker)
 
 /* Deferred: the call that opened the circuit is in the middle of the attempts that are given up
  * here. */
-static void on_react(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_react(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct agent_breaker *breaker = userdata;
-    (void)work;
+    (void)deferred;
     if (breaker->stopped || breaker->circuit.state != AGENT_CIRCUIT_OPEN)
         return;
     if (agent_phase(breaker->agent) == AGENT_PHASE_WORKING) {
@@ -211,7 +211,7 @@ struct agent_breaker *agent_breaker_new(struct agent *agent)
     assert(breaker != NULL);
     breaker->agent = agent;
     breaker->probe.breaker = breaker;
-    loop_work_init(&breaker->react, on_react, breaker);
+    loop_deferred_init(&breaker->react, on_react, breaker);
     loop_timer_init(&breaker->leave_timer, on_leave_timer, breaker);
     loop_timer_init(&breaker->open_timer, on_open_timer, breaker);
     struct circuit_options options = {

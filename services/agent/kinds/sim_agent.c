@@ -32,10 +32,10 @@ struct sim_agent {
     struct sim_call *pool;
     struct sim_call *batch; /* waiting for the ledger, the oldest first */
     struct sim_call **batch_end;
-    struct loop_work flush;
+    struct loop_deferred flush;
 };
 
-static void on_flush(struct loop *loop, struct loop_work *work, void *userdata);
+static void on_flush(struct loop *loop, struct loop_deferred *deferred, void *userdata);
 static void on_latency_over(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_silence_over(struct loop *loop, struct loop_timer *timer, void *userdata);
 
@@ -85,7 +85,7 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
     agent->loop = service->loop;
     agent->clock = service->clock;
     agent->batch_end = &agent->batch;
-    loop_work_init(&agent->flush, on_flush, agent);
+    loop_deferred_init(&agent->flush, on_flush, agent);
     enum error_class class = read_options(agent, service->config, ret_error);
     if (class == ERROR_OK && ledger[0] != '\0')
         class = sim_ledger_open(ledger, &agent->ledger, ret_error);
@@ -202,7 +202,7 @@ static void answer_batch(struct sim_call *const sims[], size_t count, enum error
     }
 }
 
-static void on_flush(struct loop *loop, struct loop_work *work, void *userdata)
+static void on_flush(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct sim_agent *agent = userdata;
     struct sim_call *sims[BATCH_MAX];
@@ -216,7 +216,7 @@ static void on_flush(struct loop *loop, struct loop_work *work, void *userdata)
     if (agent->batch == NULL)
         agent->batch_end = &agent->batch;
     else
-        loop_defer(loop, work);
+        loop_defer(loop, deferred);
     enum error_class class =
         sim_ledger_write(agent->ledger, entries, count, clock_wall_ms(agent->clock), &error);
     if (class != ERROR_OK)

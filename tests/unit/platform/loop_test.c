@@ -130,32 +130,32 @@ Test(runtime_loop, a_timer_that_arms_itself_at_once_leaves_others_their_turn)
     cr_assert_str_eq(trace, "t t ");
 }
 
-static struct loop_work works[3];
+static struct loop_deferred deferred_calls[3];
 
-static void on_work(struct loop *self, struct loop_work *work, void *userdata)
+static void on_deferred(struct loop *self, struct loop_deferred *deferred, void *userdata)
 {
     note(userdata);
-    if (work == &works[0]) {
-        loop_defer(self, work);
-        loop_defer_cancel(self, &works[2]);
+    if (deferred == &deferred_calls[0]) {
+        loop_defer(self, deferred);
+        loop_defer_cancel(self, &deferred_calls[2]);
     }
 }
 
-Test(runtime_loop, deferred_work_runs_once_before_the_next_wait)
+Test(runtime_loop, makes_deferred_calls_once_before_the_next_wait)
 {
     static const char *const names[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++) {
-        loop_work_init(&works[i], on_work, (void *)names[i]);
-        loop_defer(loop, &works[i]);
-        loop_defer(loop, &works[i]);
+        loop_deferred_init(&deferred_calls[i], on_deferred, (void *)names[i]);
+        loop_defer(loop, &deferred_calls[i]);
+        loop_defer(loop, &deferred_calls[i]);
     }
     cr_assert(loop_once(loop, -1) == 2);
     cr_assert_str_eq(trace, "a b ");
-    cr_assert(works[0].queued && !works[1].queued && !works[2].queued);
+    cr_assert(deferred_calls[0].queued && !deferred_calls[1].queued && !deferred_calls[2].queued);
     cr_assert(loop_once(loop, -1) == 1);
     cr_assert_str_eq(trace, "a b a ");
     loop_free(loop);
-    cr_assert(!works[0].queued);
+    cr_assert(!deferred_calls[0].queued);
     open_loop();
 }
 
@@ -201,7 +201,7 @@ static void replace_other(struct loop *self, int fd, unsigned events, void *user
     (void)userdata;
     int other = fd == pipes[0][0] ? pipes[1][0] : pipes[0][0];
     note("fd");
-    /* The same number, another source: its stale event must not reach it. */
+    /* The same number, another watch: its stale event must not reach it. */
     loop_fd_remove(self, other);
     cr_assert(loop_fd_add(self, other, LOOP_WRITE, replace_other, NULL, NULL) == ERROR_OK);
 }

@@ -29,7 +29,7 @@ static bool warm;
 static bool drains;
 static bool ask_when_draining;
 static void (*script)(void); /* runs once the loop does */
-static struct loop_work script_work;
+static struct loop_deferred script_work;
 
 static void note(const char *what)
 {
@@ -57,10 +57,10 @@ TestSuite(runtime_service_main, .init = open_folder, .fini = close_folder);
 static void ask_readyz(void (*then)(void));
 static void end_life(void);
 
-static void run_script(struct loop *loop, struct loop_work *work, void *userdata)
+static void run_script(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     (void)loop;
-    (void)work;
+    (void)deferred;
     (void)userdata;
     script();
 }
@@ -76,7 +76,7 @@ static enum error_class start(struct service_context *given, void **ret_state,
     }
     struct http_client_options options = {.close_idle = true};
     cr_assert(http_client_new(context->loop, &options, &client, ret_error) == ERROR_OK);
-    loop_work_init(&script_work, run_script, NULL);
+    loop_deferred_init(&script_work, run_script, NULL);
     loop_defer(context->loop, &script_work);
     *ret_state = &warm;
     return ERROR_OK;
