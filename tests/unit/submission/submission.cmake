@@ -4,8 +4,8 @@
 
 reeve_test(submission
     SOURCES
-        json_test.c
-        judge_test.c
+        order_json_test.c
+        validate_test.c
         service_test.c
         stage.c
     LIBS reeve-submission reeve-simulation)
