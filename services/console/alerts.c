@@ -26,9 +26,9 @@ struct alert {
 };
 
 /* One partition of the topic. */
-struct source {
+struct alerts_partition {
     struct alerts *alerts;
-    int32_t partition;
+    int32_t number;
     int64_t position; /* BROKER_EARLIEST: from the start */
     struct broker_reader *reader;
     struct loop_timer timer;
@@ -37,20 +37,21 @@ struct source {
 struct alerts {
     struct cluster *cluster;
     struct loop *loop;
-    struct source *sources;
-    int32_t source_count;
+    struct alerts_partition *partitions;
+    int32_t partition_count;
     struct alert *list; /* the newest first */
     uint32_t count;
     struct heap_arena heap;
 };
 
-static bool is_same(const struct alert *alert, const struct operator_alert *told)
+static bool is_same(const struct alert *alert, const struct operator_alert *record)
 {
-    return alert->partition == told->partition && text_equal(text_of(alert->code), told->code) &&
-           text_equal(text_of(alert->by), told->by);
+    return alert->partition == record->partition &&
+           text_equal(text_of(alert->code), record->code) &&
+           text_equal(text_of(alert->by), record->by);
 }
 
-static void keep(char *ret_text, size_t size, struct text text)
+static void copy_text(char *ret_text, size_t size, struct text text)
 {
     snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
 }
@@ -63,16 +64,16 @@ static void forget_oldest(struct alerts *alerts)
     free(oldest);
 }
 
-static struct alert *find(struct alerts *alerts, const struct operator_alert *told)
+static struct alert *find(struct alerts *alerts, const struct operator_alert *record)
 {
     struct alert *alert;
     DL_FOREACH(alerts->list, alert)
-        if (is_same(alert, told))
+        if (is_same(alert, record))
             return alert;
     return NULL;
 }
 
-/* The topic's partitions are read side by side: the list is by time all the same. */
+/* The topic's partitions are read side by side, so that an alert may be older than the list's first. */
 static void insert(struct alerts *alerts, struct alert *alert)
 {
     struct alert *older;
@@ -85,25 +86,25 @@ static void insert(struct alerts *alerts, struct alert *alert)
         DL_APPEND(alerts->list, alert);
 }
 
-static void take(struct alerts *alerts, const struct operator_alert *told, int64_t at)
+static void take(struct alerts *alerts, const struct operator_alert *record, int64_t at)
 {
-    struct alert *alert = find(alerts, told);
+    struct alert *alert = find(alerts, record);
     if (alert != NULL) {
         at = at > alert->last_at ? at : alert->last_at;
         DL_DELETE(alerts->list, alert);
     } else {
         alert = calloc(1, sizeof(*alert));
         assert(alert != NULL);
-        alert->partition = told->partition;
+        alert->partition = record->partition;
         alert->first_at = at;
-        keep(alert->code, sizeof(alert->code), told->code);
-        keep(alert->by, sizeof(alert->by), told->by);
+        copy_text(alert->code, sizeof(alert->code), record->code);
+        copy_text(alert->by, sizeof(alert->by), record->by);
         alerts->count++;
     }
-    alert->open = told->raised;
+    alert->open = record->raised;
     alert->last_at = at;
     alert->count++;
-    keep(alert->message, sizeof(alert->message), told->message);
+    copy_text(alert->message, sizeof(alert->message), record->message);
     insert(alerts, alert);
     if (alerts->count > ALERTS_MAX)
         forget_oldest(alerts);
@@ -113,11 +114,11 @@ static void take(struct alerts *alerts, const struct operator_alert *told, int64
 
 static void on_record(void *ctx, const struct broker_record *record)
 {
-    struct source *source = ctx;
-    struct alerts *alerts = source->alerts;
+    struct alerts_partition *partition = ctx;
+    struct alerts *alerts = partition->alerts;
     struct record decoded;
     struct error error;
-    source->position = record->offset + 1;
+    partition->position = record->offset + 1;
     if (record->value.data == NULL)
         return;
     heap_arena_reset(&alerts->heap);
@@ -137,34 +138,34 @@ static void on_end(void *ctx, int64_t next_offset)
     (void)next_offset;
 }
 
-static void source_open(struct source *source);
+static void partition_open(struct alerts_partition *partition);
 
 static void on_error(void *ctx, const struct error *error)
 {
-    struct source *source = ctx;
-    log_warning_limited("reading alerts", LOG_I64("partition", source->partition), LOG_ERR(error));
+    struct alerts_partition *partition = ctx;
+    log_warning_limited("reading alerts", LOG_I64("partition", partition->number), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
-    broker_reader_close(source->reader);
-    source->reader = NULL;
-    source->position = BROKER_EARLIEST; /* the topic was made anew, or its beginning expired */
-    loop_timer_after(source->alerts->loop, &source->timer, REOPEN_MS);
+    broker_reader_close(partition->reader);
+    partition->reader = NULL;
+    partition->position = BROKER_EARLIEST; /* the topic was made anew, or its beginning expired */
+    loop_timer_after(partition->alerts->loop, &partition->timer, REOPEN_MS);
 }
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
 
-static void source_open(struct source *source)
+static void partition_open(struct alerts_partition *partition)
 {
-    struct cluster *cluster = source->alerts->cluster;
-    source->reader = broker_read(cluster->broker, cluster->topics.alerts, source->partition,
-                                 source->position, &reader_ops, source);
+    struct cluster *cluster = partition->alerts->cluster;
+    partition->reader = broker_read(cluster->broker, cluster->topics.alerts, partition->number,
+                                    partition->position, &reader_ops, partition);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     (void)loop;
     (void)timer;
-    source_open(userdata);
+    partition_open(userdata);
 }
 
 struct alerts *alerts_new(struct cluster *cluster)
@@ -173,18 +174,19 @@ struct alerts *alerts_new(struct cluster *cluster)
     assert(alerts != NULL);
     alerts->cluster = cluster;
     alerts->loop = cluster->service->loop;
-    alerts->source_count =
+    alerts->partition_count =
         broker_partition_count(cluster->broker, cluster->topics.alerts, METADATA_MS);
-    if (alerts->source_count <= 0) /* no answer: as many as `topics apply` makes */
-        alerts->source_count = cluster->partition_count;
-    alerts->sources = calloc((size_t)alerts->source_count, sizeof(alerts->sources[0]));
-    assert(alerts->sources != NULL);
+    if (alerts->partition_count <= 0) /* no answer: as many as `topics apply` creates */
+        alerts->partition_count = cluster->partition_count;
+    alerts->partitions = calloc((size_t)alerts->partition_count, sizeof(alerts->partitions[0]));
+    assert(alerts->partitions != NULL);
     heap_arena_init(&alerts->heap, 4096);
-    for (int32_t i = 0; i < alerts->source_count; i++) {
-        struct source *source = &alerts->sources[i];
-        *source = (struct source){.alerts = alerts, .partition = i, .position = BROKER_EARLIEST};
-        loop_timer_init(&source->timer, on_timer, source);
-        source_open(source);
+    for (int32_t i = 0; i < alerts->partition_count; i++) {
+        struct alerts_partition *partition = &alerts->partitions[i];
+        *partition =
+            (struct alerts_partition){.alerts = alerts, .number = i, .position = BROKER_EARLIEST};
+        loop_timer_init(&partition->timer, on_timer, partition);
+        partition_open(partition);
     }
     return alerts;
 }
@@ -193,14 +195,14 @@ void alerts_free(struct alerts *alerts)
 {
     if (alerts == NULL)
         return;
-    for (int32_t i = 0; i < alerts->source_count; i++) {
-        broker_reader_close(alerts->sources[i].reader);
-        loop_timer_cancel(alerts->loop, &alerts->sources[i].timer);
+    for (int32_t i = 0; i < alerts->partition_count; i++) {
+        broker_reader_close(alerts->partitions[i].reader);
+        loop_timer_cancel(alerts->loop, &alerts->partitions[i].timer);
     }
     while (alerts->list != NULL)
         forget_oldest(alerts);
     heap_arena_deinit(&alerts->heap);
-    free(alerts->sources);
+    free(alerts->partitions);
     free(alerts);
 }
 

@@ -56,7 +56,7 @@ static void put_incomplete(struct console *console, json_t *body)
     char reason[REASON_SIZE];
     json_t *list = NULL;
     for (int32_t i = 0; i < console->partition_count; i++) {
-        if (partition_is_current(console->partitions[i], reason, sizeof(reason)))
+        if (console_partition_is_current(console->partitions[i], reason, sizeof(reason)))
             continue;
         if (list == NULL)
             list = json_array();
@@ -69,24 +69,24 @@ static void put_incomplete(struct console *console, json_t *body)
         render_put(body, "incomplete", list);
 }
 
-static struct partition *partition_of(struct console *console, struct text order_id)
+static struct console_partition *partition_of(struct console *console, struct text order_id)
 {
     return console->partitions[broker_partition_of(order_id, console->partition_count)];
 }
 
-static void respond_damaged(struct http_exchange *exchange, struct partition *partition)
+static void respond_damaged(struct http_exchange *exchange, struct console_partition *partition)
 {
     http_respond_error(exchange, 503, "NotReady",
                        "partition %d is being folded again: try again later",
-                       partition_number(partition));
+                       console_partition_number(partition));
 }
 
 /* 404, if that is certain. */
-static void respond_missing(struct http_exchange *exchange, struct partition *partition,
+static void respond_missing(struct http_exchange *exchange, struct console_partition *partition,
                             struct text order_id)
 {
     char reason[REASON_SIZE];
-    if (partition_is_current(partition, reason, sizeof(reason)))
+    if (console_partition_is_current(partition, reason, sizeof(reason)))
         http_respond_error(exchange, 404, "UnknownOrder", "there is no order %.*s",
                            TEXT_ARG(order_id));
     else
@@ -94,13 +94,13 @@ static void respond_missing(struct http_exchange *exchange, struct partition *pa
 }
 
 /* The order, or NULL after the exchange was answered. Borrowed until the next look-up. */
-static const struct order *find_order(struct http_exchange *exchange, struct partition *partition,
-                                      struct text order_id)
+static const struct order *find_order(struct http_exchange *exchange,
+                                      struct console_partition *partition, struct text order_id)
 {
     struct error error;
     const struct order *order = NULL;
-    if (view_order(partition_view(partition), order_id, &order, &error) != ERROR_OK) {
-        partition_damaged(partition, &error);
+    if (view_order(console_partition_view(partition), order_id, &order, &error) != ERROR_OK) {
+        console_partition_damaged(partition, &error);
         respond_damaged(exchange, partition);
         return NULL;
     }
@@ -150,12 +150,12 @@ static void add_hit(json_t *list, const struct search_hit *hit,
 {
     struct error error;
     const struct order *order = NULL;
-    struct view *view = partition_view(hit->partition);
+    struct view *view = console_partition_view(hit->partition);
     enum error_class class = view_order(view, cursor_id(&hit->at), &order, &error);
     if (class != ERROR_OK)
-        partition_damaged(hit->partition, &error);
+        console_partition_damaged(hit->partition, &error);
     else if (order != NULL)
-        json_array_append_new(list, render(order, partition_number(hit->partition)));
+        json_array_append_new(list, render(order, console_partition_number(hit->partition)));
 }
 
 /* body[name] = the orders; body.next = the cursor, or null. */
@@ -170,7 +170,7 @@ static void put_page(struct console *console, const struct search *search, json_
     for (uint32_t i = 0; i < page.count; i++)
         add_hit(list, &page.hits[i], render);
     for (int32_t i = 0; i < console->partition_count; i++)
-        view_tidy(partition_view(console->partitions[i]));
+        view_tidy(console_partition_view(console->partitions[i]));
     render_put(body, name, list);
     if (page.has_next)
         cursor_encode(&page.next, cursor);
@@ -212,18 +212,18 @@ static void serve_order(struct http_exchange *exchange, void *userdata)
     struct text order_id;
     if (!console_is_open(console, exchange) || !params_order_id(exchange, &order_id))
         return;
-    struct partition *partition = partition_of(console, order_id);
+    struct console_partition *partition = partition_of(console, order_id);
     const struct order *order = find_order(exchange, partition, order_id);
     if (order == NULL)
         return;
-    json_t *body = render_order(order, partition_number(partition));
-    view_tidy(partition_view(partition));
+    json_t *body = render_order(order, console_partition_number(partition));
+    view_tidy(console_partition_view(partition));
     respond_json(exchange, 200, body);
 }
 
 struct history {
     struct console *console;
-    struct partition *partition;
+    struct console_partition *partition;
     json_t *entries;
     uint32_t limit;
     size_t bytes;
@@ -247,8 +247,9 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
         return false;
     assert(record.kind == RECORD_DECISION);
     json_array_append_new(history->entries,
-                          render_decision(&record.decision, partition_number(history->partition),
-                                          offset, &console->scratch.arena));
+                          render_decision(&record.decision,
+                                          console_partition_number(history->partition), offset,
+                                          &console->scratch.arena));
     history->bytes += value.size;
     history->last = offset;
     return true;
@@ -270,7 +271,7 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
     }
     json_t *body = json_object();
     render_put(body, "order_id", json_codec_text(order_id));
-    render_put(body, "partition", json_integer(partition_number(history->partition)));
+    render_put(body, "partition", json_integer(console_partition_number(history->partition)));
     render_put(body, "entries", history->entries);
     render_put(body, "next", history->more ? json_integer(history->last) : json_null());
     respond_json(exchange, 200, body);
@@ -289,19 +290,19 @@ static void serve_history(struct http_exchange *exchange, void *userdata)
                     limit_max, &limit) ||
         !params_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
         return;
-    struct partition *partition = partition_of(console, order_id);
+    struct console_partition *partition = partition_of(console, order_id);
     struct history history = {.console = console,
                               .partition = partition,
                               .limit = (uint32_t)limit,
                               .entries = json_array()};
-    bool settled = partition_settle(partition);
-    if (settled && store_scan_history(view_store(partition_view(partition)), order_id, after + 1,
-                                      visit_decision, &history, &error) == ERROR_OK) {
+    bool settled = console_partition_settle(partition);
+    if (settled && store_scan_history(view_store(console_partition_view(partition)), order_id,
+                                      after + 1, visit_decision, &history, &error) == ERROR_OK) {
         respond_history(exchange, &history, order_id, after);
         return;
     }
     if (settled)
-        partition_damaged(partition, &error);
+        console_partition_damaged(partition, &error);
     json_decref(history.entries);
     respond_damaged(exchange, partition);
 }
@@ -317,7 +318,7 @@ static void serve_counts(struct http_exchange *exchange, void *userdata)
     struct counts *sum = counts_new();
     uint64_t orders = 0;
     for (int32_t i = 0; i < console->partition_count; i++)
-        counts_merge(sum, partition_counts(console->partitions[i]));
+        counts_merge(sum, console_partition_counts(console->partitions[i]));
     json_t *body = json_object();
     json_t *workflows = json_object();
     for (uint32_t i = 0; (row = counts_at(sum, i)) != NULL; i++)
@@ -377,21 +378,21 @@ static void serve_cancel(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
     if (console_is_open(console, exchange))
-        acts_serve(console->acts, COMMAND_CANCEL_ORDER, exchange);
+        operator_commands_serve(console->commands, COMMAND_CANCEL_ORDER, exchange);
 }
 
 static void serve_compensate(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
     if (console_is_open(console, exchange))
-        acts_serve(console->acts, COMMAND_COMPENSATE_ORDER, exchange);
+        operator_commands_serve(console->commands, COMMAND_COMPENSATE_ORDER, exchange);
 }
 
 static void serve_resubmit(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
     if (console_is_open(console, exchange))
-        acts_serve(console->acts, COMMAND_RESUBMIT_STEP, exchange);
+        operator_commands_serve(console->commands, COMMAND_RESUBMIT_STEP, exchange);
 }
 
 void console_add_routes(struct console *console)
@@ -416,6 +417,6 @@ void console_add_routes(struct console *console)
         {"GET", "/api/watch", serve_watch},
     };
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
-        http_server_route(console->service->http, routes[i].method, routes[i].pattern, ACT_BODY_MAX,
-                          routes[i].handler, console);
+        http_server_route(console->service->http, routes[i].method, routes[i].pattern,
+                          OPERATOR_COMMAND_BODY_MAX, routes[i].handler, console);
 }

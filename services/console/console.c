@@ -18,13 +18,13 @@ enum { CACHE_ORDERS = 4000, CACHE_ORDERS_MIN = 128 };
 
 /* ---- partitions ---- */
 
-static void on_decided(void *ctx, struct partition *partition, const struct broker_record *record,
-                       const struct view_folded *folded)
+static void on_decided(void *ctx, struct console_partition *partition,
+                       const struct broker_record *record, const struct view_folded *folded)
 {
     struct console *console = ctx;
     const struct decision *decision = &folded->record->decision;
-    acts_decided(console->acts, record->partition, record->offset, decision);
-    if (partition_is_live(partition) && !text_empty(decision->order_id))
+    operator_commands_decided(console->commands, record->partition, record->offset, decision);
+    if (console_partition_is_live(partition) && !text_empty(decision->order_id))
         changes_add(console->changes, record->partition, record, decision, folded->order);
 }
 
@@ -40,11 +40,11 @@ static enum error_class open_partition(struct console *console, int32_t number,
                                    .cache_orders =
                                        cache > CACHE_ORDERS_MIN ? cache : CACHE_ORDERS_MIN,
                                    .history = true};
-    return partition_new(console->cluster, number, &options, on_decided, console,
-                         &console->partitions[number], ret_error);
+    return console_partition_new(console->cluster, number, &options, on_decided, console,
+                                 &console->partitions[number], ret_error);
 }
 
-static void on_acts_settled(void *ctx)
+static void on_commands_settled(void *ctx)
 {
     struct console *console = ctx;
     service_drained(console->service);
@@ -55,7 +55,7 @@ static void on_cluster_ready(void *ctx)
     struct console *console = ctx;
     struct error error;
     int32_t count = console->cluster->partition_count;
-    console->partitions = calloc((size_t)count, sizeof(struct partition *));
+    console->partitions = calloc((size_t)count, sizeof(struct console_partition *));
     assert(console->partitions != NULL);
     for (int32_t i = 0; i < count; i++) {
         if (open_partition(console, i, &error) != ERROR_OK) {
@@ -65,7 +65,7 @@ static void on_cluster_ready(void *ctx)
         console->partition_count++;
     }
     console->changes = changes_new(console->cluster);
-    console->acts = acts_new(console->cluster, on_acts_settled, console);
+    console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
     console->alerts = alerts_new(console->cluster);
     console->agents = agent_table_follow(console->cluster, NULL, NULL);
     console->owners = owners_new(console->cluster, console->partitions, console->alerts);
@@ -90,17 +90,17 @@ static void refresh_gauges(void *ctx)
     if (console->owners == NULL)
         return;
     for (int32_t i = 0; i < console->partition_count; i++) {
-        struct partition *partition = console->partitions[i];
-        const uint64_t *counts = counts_by_state(partition_counts(partition));
-        lag += partition_lag(partition);
-        stopped += partition_is_stopped(partition, NULL);
+        struct console_partition *partition = console->partitions[i];
+        const uint64_t *counts = counts_by_state(console_partition_counts(partition));
+        lag += console_partition_lag(partition);
+        stopped += console_partition_is_stopped(partition, NULL);
         for (int state = 0; state < ORDER_STATE_COUNT; state++)
             by_state[state] += counts[state];
     }
     metrics_set(console->metrics.lag, (double)lag);
     metrics_set(console->metrics.stopped, stopped);
     metrics_set(console->metrics.watchers, changes_watchers(console->changes));
-    metrics_set(console->metrics.acts, acts_under_way(console->acts));
+    metrics_set(console->metrics.commands, operator_commands_under_way(console->commands));
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
         metrics_set(console->metrics.orders[state], (double)by_state[state]);
 }
@@ -116,7 +116,7 @@ static void register_metrics(struct console *console)
                       "Partitions that wait for an operator.", METRICS_NO_LABELS);
     console->metrics.watchers = metrics_gauge(metrics, "reeve_console_watchers",
                                               "Clients that wait for changes.", METRICS_NO_LABELS);
-    console->metrics.acts =
+    console->metrics.commands =
         metrics_gauge(metrics, "reeve_console_commands_under_way",
                       "Operators' commands that wait for their decision.", METRICS_NO_LABELS);
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
@@ -130,7 +130,7 @@ static void report_stores(void *ctx, struct view_report *report)
 {
     struct console *console = ctx;
     for (int32_t i = 0; i < console->partition_count; i++)
-        view_report_add(report, i, partition_view(console->partitions[i]));
+        view_report_add(report, i, console_partition_view(console->partitions[i]));
 }
 
 /* ---- life ---- */
@@ -173,12 +173,12 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
         return false;
     }
     for (int32_t i = 0; i < console->partition_count; i++) {
-        struct partition *partition = console->partitions[i];
-        if (partition_was_ready(partition))
+        struct console_partition *partition = console->partitions[i];
+        if (console_partition_was_ready(partition))
             continue;
         behind++;
-        if (partition_is_stopped(partition, NULL)) {
-            (void)partition_is_current(partition, ret_reason, reason_size);
+        if (console_partition_is_stopped(partition, NULL)) {
+            (void)console_partition_is_current(partition, ret_reason, reason_size);
             return false;
         }
     }
@@ -195,10 +195,10 @@ void console_free(struct console *console)
     alerts_free(console->alerts);
     agent_table_free(console->agents);
     for (int32_t i = 0; i < console->partition_count; i++)
-        partition_free(console->partitions[i]);
+        console_partition_free(console->partitions[i]);
     console->partition_count = 0;
     cluster_close(console->cluster);
-    acts_free(console->acts);
+    operator_commands_free(console->commands);
     owners_free(console->owners);
     store_env_free(console->stores);
     heap_arena_deinit(&console->scratch);
@@ -233,7 +233,7 @@ static void drain(void *state)
         return;
     }
     changes_drain(console->changes);
-    acts_drain(console->acts);
+    operator_commands_drain(console->commands);
 }
 
 static void stop(void *state)

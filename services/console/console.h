@@ -17,10 +17,10 @@ struct console {
     struct service_context *service;
     struct cluster *cluster;
     struct store_env *stores;
-    struct partition **partitions; /* all of them once the cluster is ready; NULL before */
-    int32_t partition_count;       /* 0 before */
+    struct console_partition **partitions; /* all of them once the cluster is ready; NULL before */
+    int32_t partition_count;               /* 0 before */
     struct changes *changes;
-    struct acts *acts;
+    struct operator_commands *commands;
     struct alerts *alerts;
     struct owners *owners;
     struct agent_table *agents;
@@ -30,7 +30,7 @@ struct console {
         struct metrics_gauge *lag;
         struct metrics_gauge *stopped;
         struct metrics_gauge *watchers;
-        struct metrics_gauge *acts;
+        struct metrics_gauge *commands;
         struct metrics_gauge *orders[ORDER_STATE_COUNT];
     } metrics;
 };

@@ -9,7 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { SAID_BYTES_MAX = 400 }; /* of an error's message or somebody's reason */
+enum { QUOTE_BYTES_MAX = 400 }; /* of an error's message or somebody's reason */
 
 /* A sentence under way. */
 struct sentence {
@@ -17,10 +17,10 @@ struct sentence {
     size_t size;
 };
 
-static void say(struct sentence *sentence, const char *format, ...)
+static void append(struct sentence *sentence, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void say(struct sentence *sentence, const char *format, ...)
+static void append(struct sentence *sentence, const char *format, ...)
 {
     va_list arguments;
     size_t room = sizeof(sentence->data) - sentence->size;
@@ -31,7 +31,7 @@ static void say(struct sentence *sentence, const char *format, ...)
         sentence->size += (size_t)size < room ? (size_t)size : room - 1;
 }
 
-static struct text spoken(const struct sentence *sentence, struct arena *arena)
+static struct text sentence_text(const struct sentence *sentence, struct arena *arena)
 {
     struct text text = {sentence->data, (uint32_t)sentence->size};
     /* The end may be half a character, where the sentence was full. */
@@ -41,153 +41,153 @@ static struct text spoken(const struct sentence *sentence, struct arena *arena)
 }
 
 /* `before` and the text, unless that is empty. */
-static void say_also(struct sentence *sentence, const char *before, struct text text)
+static void append_text(struct sentence *sentence, const char *before, struct text text)
 {
     if (!text_empty(text))
-        say(sentence, "%s%.*s", before, TEXT_ARG(utf8_cut(text, SAID_BYTES_MAX)));
+        append(sentence, "%s%.*s", before, TEXT_ARG(utf8_cut(text, QUOTE_BYTES_MAX)));
 }
 
-static void say_time(struct sentence *sentence, const char *before, int64_t at)
+static void append_time(struct sentence *sentence, const char *before, int64_t at)
 {
     char text[CLOCK_TEXT_SIZE];
     if (at == 0)
         return;
     clock_text(at, text);
-    say(sentence, "%s%s", before, text);
+    append(sentence, "%s%s", before, text);
 }
 
 /* "TakePayment: attempt 2", "undo of TakePayment: attempt 1" */
-static void say_attempt(struct sentence *sentence, const struct attempt_ref *ref)
+static void append_attempt(struct sentence *sentence, const struct attempt_ref *ref)
 {
-    say(sentence, "%s%.*s: attempt %u", ref->direction == DIRECTION_UNDO ? "undo of " : "",
-        TEXT_ARG(ref->step), (unsigned)ref->attempt);
+    append(sentence, "%s%.*s: attempt %u", ref->direction == DIRECTION_UNDO ? "undo of " : "",
+           TEXT_ARG(ref->step), (unsigned)ref->attempt);
 }
 
-static void say_step(struct sentence *sentence, const struct attempt_ref *ref, const char *what)
+static void append_step(struct sentence *sentence, const struct attempt_ref *ref, const char *what)
 {
-    say(sentence, "%s%.*s %s", ref->direction == DIRECTION_UNDO ? "undo of " : "",
-        TEXT_ARG(ref->step), what);
+    append(sentence, "%s%.*s %s", ref->direction == DIRECTION_UNDO ? "undo of " : "",
+           TEXT_ARG(ref->step), what);
 }
 
 /* ---- events of steps ---- */
 
-static void say_started(struct sentence *sentence, const struct event *event)
+static void append_started(struct sentence *sentence, const struct event *event)
 {
     const struct step_started *started = &event->step_started;
-    say_attempt(sentence, &started->ref);
-    say(sentence, " asked of agent %.*s", TEXT_ARG(started->agent));
+    append_attempt(sentence, &started->ref);
+    append(sentence, " requested from agent %.*s", TEXT_ARG(started->agent));
     if (!text_equal(started->action, started->ref.step))
-        say_also(sentence, " as ", started->action);
-    say_time(sentence, ", until ", started->complete_by);
-    say_also(sentence, ", by ", started->locked_by);
-    say_also(sentence, " (", started->routing_reason);
-    say(sentence, "%s", text_empty(started->routing_reason) ? "" : ")");
+        append_text(sentence, " as ", started->action);
+    append_time(sentence, ", until ", started->complete_by);
+    append_text(sentence, ", by ", started->locked_by);
+    append_text(sentence, " (", started->routing_reason);
+    append(sentence, "%s", text_empty(started->routing_reason) ? "" : ")");
 }
 
-static void say_succeeded(struct sentence *sentence, const struct event *event)
+static void append_succeeded(struct sentence *sentence, const struct event *event)
 {
-    say_attempt(sentence, &event->step_succeeded.ref);
-    say(sentence, " succeeded");
-    say_also(sentence, ", says ", event->step_succeeded.by);
+    append_attempt(sentence, &event->step_succeeded.ref);
+    append(sentence, " succeeded");
+    append_text(sentence, ", reported by ", event->step_succeeded.by);
 }
 
-static void say_failed(struct sentence *sentence, const struct event *event)
+static void append_failed(struct sentence *sentence, const struct event *event)
 {
     const struct step_failed *failed = &event->step_failed;
-    say_attempt(sentence, &failed->ref);
-    say_also(sentence, " failed: ", failed->error_name);
-    say_also(sentence, ": ", failed->error_message);
-    say(sentence, " (effect %s, failure %u)", effect_name(failed->effect),
-        (unsigned)failed->failure_count);
-    say_also(sentence, ", says ", failed->by);
+    append_attempt(sentence, &failed->ref);
+    append_text(sentence, " failed: ", failed->error_name);
+    append_text(sentence, ": ", failed->error_message);
+    append(sentence, " (effect %s, failure %u)", effect_name(failed->effect),
+           (unsigned)failed->failure_count);
+    append_text(sentence, ", reported by ", failed->by);
 }
 
-static void say_timed_out(struct sentence *sentence, const struct event *event)
+static void append_timed_out(struct sentence *sentence, const struct event *event)
 {
     const struct step_timed_out *timed_out = &event->step_timed_out;
-    say_attempt(sentence, &timed_out->ref);
-    say(sentence, " timed out");
-    say_time(sentence, ": no report came by ", timed_out->complete_by);
-    say(sentence, " (effect %s, failure %u)", effect_name(timed_out->effect),
-        (unsigned)timed_out->failure_count);
-    say_also(sentence, ", found by ", timed_out->by);
+    append_attempt(sentence, &timed_out->ref);
+    append(sentence, " timed out");
+    append_time(sentence, ": no report by ", timed_out->complete_by);
+    append(sentence, " (effect %s, failure %u)", effect_name(timed_out->effect),
+           (unsigned)timed_out->failure_count);
+    append_text(sentence, ", detected by ", timed_out->by);
 }
 
-static void say_retry(struct sentence *sentence, const struct event *event)
+static void append_retry(struct sentence *sentence, const struct event *event)
 {
     const struct step_retry_scheduled *scheduled = &event->step_retry_scheduled;
-    say_step(sentence, &scheduled->ref, "waits for its next attempt");
-    say_time(sentence, " until ", scheduled->retry_at);
-    say(sentence, " (retry %u of retrier %u)", (unsigned)scheduled->retry,
-        (unsigned)scheduled->retrier + 1);
+    append_step(sentence, &scheduled->ref, "waits for its next attempt");
+    append_time(sentence, " until ", scheduled->retry_at);
+    append(sentence, " (retry %u of retrier %u)", (unsigned)scheduled->retry,
+           (unsigned)scheduled->retrier + 1);
 }
 
-static void say_exhausted(struct sentence *sentence, const struct event *event)
+static void append_exhausted(struct sentence *sentence, const struct event *event)
 {
-    say_step(sentence, &event->step_marked.ref, "is given up");
-    say_also(sentence, ": ", event->step_marked.reason);
+    append_step(sentence, &event->step_marked.ref, "is given up");
+    append_text(sentence, ": ", event->step_marked.reason);
 }
 
-static void say_skipped(struct sentence *sentence, const struct event *event)
+static void append_skipped(struct sentence *sentence, const struct event *event)
 {
-    say_step(sentence, &event->step_marked.ref, "skipped");
-    say_also(sentence, ": ", event->step_marked.reason);
+    append_step(sentence, &event->step_marked.ref, "skipped");
+    append_text(sentence, ": ", event->step_marked.reason);
 }
 
-static void say_undone(struct sentence *sentence, const struct event *event)
+static void append_undone(struct sentence *sentence, const struct event *event)
 {
-    say(sentence, "%.*s undone", TEXT_ARG(event->step_marked.ref.step));
+    append(sentence, "%.*s undone", TEXT_ARG(event->step_marked.ref.step));
 }
 
-static void say_resubmitted(struct sentence *sentence, const struct event *event)
+static void append_resubmitted(struct sentence *sentence, const struct event *event)
 {
     const struct step_resubmitted *resubmitted = &event->step_resubmitted;
-    say_step(sentence, &resubmitted->ref, "resubmitted");
-    say_also(sentence, " by ", resubmitted->by);
-    say_also(sentence, ": ", resubmitted->reason);
-    say(sentence, " (generation %u)", (unsigned)resubmitted->generation);
+    append_step(sentence, &resubmitted->ref, "resubmitted");
+    append_text(sentence, " by ", resubmitted->by);
+    append_text(sentence, ": ", resubmitted->reason);
+    append(sentence, " (generation %u)", (unsigned)resubmitted->generation);
 }
 
-static void say_queued(struct sentence *sentence, const struct event *event)
+static void append_queued(struct sentence *sentence, const struct event *event)
 {
     const struct step_queued *queued = &event->step_queued;
-    say_step(sentence, &queued->ref,
-             queued->retry_at == 0 ? "waits for room at an agent"
-                                   : "waits for an agent that is well");
-    say_time(sentence, " since ", queued->queued_at);
-    say_time(sentence, ", looked for again at ", queued->retry_at);
-    say_also(sentence, ": ", queued->reason);
+    append_step(sentence, &queued->ref,
+                queued->retry_at == 0 ? "waits for free capacity of an agent"
+                                      : "waits for a healthy agent");
+    append_time(sentence, " since ", queued->queued_at);
+    append_time(sentence, ", checked again at ", queued->retry_at);
+    append_text(sentence, ": ", queued->reason);
 }
 
-static void say_extended(struct sentence *sentence, const struct event *event)
+static void append_extended(struct sentence *sentence, const struct event *event)
 {
     const struct step_extended *extended = &event->step_extended;
-    say_attempt(sentence, &extended->ref);
-    say_time(sentence, " has until ", extended->complete_by);
-    say_also(sentence, ", asked for by ", extended->by);
-    say_also(sentence, ": ", extended->progress);
+    append_attempt(sentence, &extended->ref);
+    append_time(sentence, " has until ", extended->complete_by);
+    append_text(sentence, ", requested by ", extended->by);
+    append_text(sentence, ": ", extended->progress);
 }
 
 /* ---- events of the order ---- */
 
-static void say_accepted(struct sentence *sentence, const struct event *event)
+static void append_accepted(struct sentence *sentence, const struct event *event)
 {
     const struct order_accepted *accepted = &event->order_accepted;
     const struct order_details *details = &accepted->details;
-    say(sentence, "order accepted: %u line%s, workflow %.*s version %u, %u step%s",
-        (unsigned)details->line_count, details->line_count == 1 ? "" : "s",
-        TEXT_ARG(details->workflow), (unsigned)details->workflow_version,
-        (unsigned)accepted->step_count, accepted->step_count == 1 ? "" : "s");
-    say_time(sentence, ", to be completed by ", accepted->complete_by);
+    append(sentence, "order accepted: %u line%s, workflow %.*s version %u, %u step%s",
+           (unsigned)details->line_count, details->line_count == 1 ? "" : "s",
+           TEXT_ARG(details->workflow), (unsigned)details->workflow_version,
+           (unsigned)accepted->step_count, accepted->step_count == 1 ? "" : "s");
+    append_time(sentence, ", to be completed by ", accepted->complete_by);
 }
 
 /* "order cancelled by ann: Cancelled: ordered twice" */
-static void say_marked(struct sentence *sentence, const struct event *event)
+static void append_marked(struct sentence *sentence, const struct event *event)
 {
     static const char *const whats[] = {
         [EVENT_ORDER_STARTED] = "order started",
         [EVENT_ORDER_CANCELLED] = "order cancelled",
-        [EVENT_ORDER_TIMED_OUT] = "order timed out, found",
+        [EVENT_ORDER_TIMED_OUT] = "order timed out, detected",
         [EVENT_COMPENSATION_STARTED] = "compensation started",
         [EVENT_ORDER_PROCESSED] = "order processed",
         [EVENT_ORDER_COMPENSATED] = "order compensated",
@@ -195,85 +195,98 @@ static void say_marked(struct sentence *sentence, const struct event *event)
         [EVENT_ORDER_RESUMED] = "order resumed",
         [EVENT_ALERT_RAISED] = "alert raised",
         [EVENT_ALERT_CLOSED] = "alert closed",
-        [EVENT_ORDER_EXPIRED] = "order expired: it has left the stores, asked for",
+        [EVENT_ORDER_EXPIRED] = "order expired: it has left the stores, requested",
         [EVENT_SUBMISSION_REPEATED] = "submitted again with the same content, nothing changes",
     };
     const struct order_marked *marked = &event->order_marked;
-    say(sentence, "%s", whats[event->kind]);
-    say_also(sentence, " by ", marked->by);
-    say_also(sentence, ": ", marked->code);
-    say_also(sentence, ": ", marked->reason);
+    append(sentence, "%s", whats[event->kind]);
+    append_text(sentence, " by ", marked->by);
+    append_text(sentence, ": ", marked->code);
+    append_text(sentence, ": ", marked->reason);
 }
 
-static void say_rejected(struct sentence *sentence, const struct event *event)
+static void append_rejected(struct sentence *sentence, const struct event *event)
 {
     const struct command_rejected *rejected = &event->command_rejected;
-    say(sentence, "%s", command_kind_name(rejected->command));
-    say_also(sentence, " by ", rejected->by);
-    say_also(sentence, " for ", rejected->ref.step);
-    say_also(sentence, " rejected: ", rejected->code);
-    say_also(sentence, ": ", rejected->reason);
+    append(sentence, "%s", command_kind_name(rejected->command));
+    append_text(sentence, " by ", rejected->by);
+    append_text(sentence, " for ", rejected->ref.step);
+    append_text(sentence, " rejected: ", rejected->code);
+    append_text(sentence, ": ", rejected->reason);
 }
 
-static void say_ignored(struct sentence *sentence, const struct event *event)
+static void append_ignored(struct sentence *sentence, const struct event *event)
 {
     const struct report_ignored *ignored = &event->report_ignored;
-    say_attempt(sentence, &ignored->ref);
-    say(sentence, ": report of %s", ignored->succeeded ? "success" : "failure");
-    say_also(sentence, " by ", ignored->by);
-    say_also(sentence, " ignored: ", ignored->code);
-    say_also(sentence, ": ", ignored->reason);
+    append_attempt(sentence, &ignored->ref);
+    append(sentence, ": report of %s", ignored->succeeded ? "success" : "failure");
+    append_text(sentence, " by ", ignored->by);
+    append_text(sentence, " ignored: ", ignored->code);
+    append_text(sentence, ": ", ignored->reason);
 }
 
-static void say_dead_lettered(struct sentence *sentence, const struct event *event)
+static void append_dead_lettered(struct sentence *sentence, const struct event *event)
 {
     const struct undecodable *undecodable = &event->command_dead_lettered;
-    say(sentence, "a command of %u bytes %s and went to the dead letters",
-        (unsigned)undecodable->bytes.size,
-        undecodable->quarantined ? "ended its scheduler again and again" : "could not be read");
-    say_also(sentence, ": ", undecodable->reason);
+    append(sentence, "a command of %u bytes %s and went to the dead letters",
+           (unsigned)undecodable->bytes.size,
+           undecodable->quarantined ? "repeatedly crashed its scheduler" : "could not be read");
+    append_text(sentence, ": ", undecodable->reason);
 }
 
-static void (*const sayers[])(struct sentence *sentence, const struct event *event) = {
-    [EVENT_ORDER_ACCEPTED] = say_accepted,      [EVENT_ORDER_STARTED] = say_marked,
-    [EVENT_STEP_STARTED] = say_started,         [EVENT_STEP_SUCCEEDED] = say_succeeded,
-    [EVENT_STEP_FAILED] = say_failed,           [EVENT_STEP_TIMED_OUT] = say_timed_out,
-    [EVENT_STEP_RETRY_SCHEDULED] = say_retry,   [EVENT_STEP_EXHAUSTED] = say_exhausted,
-    [EVENT_STEP_SKIPPED] = say_skipped,         [EVENT_STEP_COMPENSATED] = say_undone,
-    [EVENT_STEP_RESUBMITTED] = say_resubmitted, [EVENT_ORDER_CANCELLED] = say_marked,
-    [EVENT_ORDER_TIMED_OUT] = say_marked,       [EVENT_COMPENSATION_STARTED] = say_marked,
-    [EVENT_ORDER_PROCESSED] = say_marked,       [EVENT_ORDER_COMPENSATED] = say_marked,
-    [EVENT_ORDER_FAILED] = say_marked,          [EVENT_ORDER_RESUMED] = say_marked,
-    [EVENT_ALERT_RAISED] = say_marked,          [EVENT_ALERT_CLOSED] = say_marked,
-    [EVENT_COMMAND_REJECTED] = say_rejected,    [EVENT_REPORT_IGNORED] = say_ignored,
-    [EVENT_SUBMISSION_REPEATED] = say_marked,   [EVENT_COMMAND_DEAD_LETTERED] = say_dead_lettered,
-    [EVENT_STEP_QUEUED] = say_queued,           [EVENT_STEP_EXTENDED] = say_extended,
-    [EVENT_ORDER_EXPIRED] = say_marked,
+static void (*const writers[])(struct sentence *sentence, const struct event *event) = {
+    [EVENT_ORDER_ACCEPTED] = append_accepted,
+    [EVENT_ORDER_STARTED] = append_marked,
+    [EVENT_STEP_STARTED] = append_started,
+    [EVENT_STEP_SUCCEEDED] = append_succeeded,
+    [EVENT_STEP_FAILED] = append_failed,
+    [EVENT_STEP_TIMED_OUT] = append_timed_out,
+    [EVENT_STEP_RETRY_SCHEDULED] = append_retry,
+    [EVENT_STEP_EXHAUSTED] = append_exhausted,
+    [EVENT_STEP_SKIPPED] = append_skipped,
+    [EVENT_STEP_COMPENSATED] = append_undone,
+    [EVENT_STEP_RESUBMITTED] = append_resubmitted,
+    [EVENT_ORDER_CANCELLED] = append_marked,
+    [EVENT_ORDER_TIMED_OUT] = append_marked,
+    [EVENT_COMPENSATION_STARTED] = append_marked,
+    [EVENT_ORDER_PROCESSED] = append_marked,
+    [EVENT_ORDER_COMPENSATED] = append_marked,
+    [EVENT_ORDER_FAILED] = append_marked,
+    [EVENT_ORDER_RESUMED] = append_marked,
+    [EVENT_ALERT_RAISED] = append_marked,
+    [EVENT_ALERT_CLOSED] = append_marked,
+    [EVENT_COMMAND_REJECTED] = append_rejected,
+    [EVENT_REPORT_IGNORED] = append_ignored,
+    [EVENT_SUBMISSION_REPEATED] = append_marked,
+    [EVENT_COMMAND_DEAD_LETTERED] = append_dead_lettered,
+    [EVENT_STEP_QUEUED] = append_queued,
+    [EVENT_STEP_EXTENDED] = append_extended,
+    [EVENT_ORDER_EXPIRED] = append_marked,
 };
-_Static_assert(sizeof(sayers) / sizeof(sayers[0]) == EVENT_KIND_COUNT, "every event has words");
+_Static_assert(sizeof(writers) / sizeof(writers[0]) == EVENT_KIND_COUNT, "every event has a text");
 
-static void say_event(struct sentence *sentence, const struct event *event)
+static void append_event(struct sentence *sentence, const struct event *event)
 {
     assert(event->kind > 0 && event->kind < EVENT_KIND_COUNT);
-    sayers[event->kind](sentence, event);
+    writers[event->kind](sentence, event);
 }
 
-struct text words_of_event(const struct event *event, struct arena *arena)
+struct text event_text(const struct event *event, struct arena *arena)
 {
     struct sentence sentence = {.size = 0};
-    say_event(&sentence, event);
-    return spoken(&sentence, arena);
+    append_event(&sentence, event);
+    return sentence_text(&sentence, arena);
 }
 
-struct text words_of_decision(const struct decision *decision, struct arena *arena)
+struct text event_text_of_decision(const struct decision *decision, struct arena *arena)
 {
     struct sentence sentence = {.size = 0};
     for (uint32_t i = 0; i < decision->event_count; i++) {
         if (i > 0)
-            say(&sentence, "; ");
-        say_event(&sentence, &decision->events[i]);
+            append(&sentence, "; ");
+        append_event(&sentence, &decision->events[i]);
     }
-    return spoken(&sentence, arena);
+    return sentence_text(&sentence, arena);
 }
 
 /* ---- the command ---- */
@@ -299,7 +312,7 @@ static const enum command_kind command_of_event[EVENT_KIND_COUNT] = {
     [EVENT_ORDER_EXPIRED] = COMMAND_EXPIRE_ORDER,
 };
 
-enum command_kind words_command_of(const struct decision *decision)
+enum command_kind event_text_command(const struct decision *decision)
 {
     const struct event *first = &decision->events[0];
     if (first->kind == EVENT_COMMAND_REJECTED)

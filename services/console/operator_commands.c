@@ -14,10 +14,10 @@ enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1 };
 
 /* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
  * known which one it is: those about the same order are kept until then. */
-struct act {
-    struct act *prev;
-    struct act *next;
-    struct acts *acts;
+struct operator_command {
+    struct operator_command *prev;
+    struct operator_command *next;
+    struct operator_commands *commands;
     struct http_exchange *exchange; /* NULL: answered */
     bool is_appending;
     bool is_resolved; /* nothing is expected of the log any more */
@@ -33,10 +33,10 @@ struct act {
     uint32_t order_id_size;
 };
 
-struct acts {
-    struct cluster *cluster; /* not to be used by acts_free() */
+struct operator_commands {
+    struct cluster *cluster; /* not to be used by operator_commands_free() */
     struct loop *loop;
-    struct act *list;
+    struct operator_command *list;
     uint32_t count;
     bool draining;
     void (*settled)(void *ctx);
@@ -44,33 +44,33 @@ struct acts {
     struct heap_arena heap;
 };
 
-static void act_free(struct act *act)
+static void command_free(struct operator_command *command)
 {
-    struct acts *acts = act->acts;
-    DL_DELETE(acts->list, act);
-    acts->count--;
-    loop_timer_cancel(acts->loop, &act->timer);
-    for (uint32_t i = 0; i < act->early_count; i++)
-        json_decref(act->early[i].decision);
-    free(act);
+    struct operator_commands *commands = command->commands;
+    DL_DELETE(commands->list, command);
+    commands->count--;
+    loop_timer_cancel(commands->loop, &command->timer);
+    for (uint32_t i = 0; i < command->early_count; i++)
+        json_decref(command->early[i].decision);
+    free(command);
 }
 
-static void free_when_done(struct act *act)
+static void free_when_done(struct operator_command *command)
 {
-    struct acts *acts = act->acts;
-    if (act->is_appending || !act->is_resolved)
+    struct operator_commands *commands = command->commands;
+    if (command->is_appending || !command->is_resolved)
         return;
-    act_free(act);
-    if (acts->draining && acts->count == 0)
-        acts->settled(acts->ctx);
+    command_free(command);
+    if (commands->draining && commands->count == 0)
+        commands->settled(commands->ctx);
 }
 
 /* ---- answers ---- */
 
-static struct http_exchange *take_exchange(struct act *act)
+static struct http_exchange *take_exchange(struct operator_command *command)
 {
-    struct http_exchange *exchange = act->exchange;
-    act->exchange = NULL;
+    struct http_exchange *exchange = command->exchange;
+    command->exchange = NULL;
     return exchange;
 }
 
@@ -87,11 +87,11 @@ static const json_t *find_rejection(const json_t *decision)
     return NULL;
 }
 
-static void resolve(struct act *act, const json_t *decision)
+static void resolve(struct operator_command *command, const json_t *decision)
 {
-    struct http_exchange *exchange = take_exchange(act);
+    struct http_exchange *exchange = take_exchange(command);
     const json_t *rejection = find_rejection(decision);
-    act->is_resolved = true;
+    command->is_resolved = true;
     if (exchange == NULL)
         return;
     json_t *body = json_copy((json_t *)(uintptr_t)decision);
@@ -103,22 +103,23 @@ static void resolve(struct act *act, const json_t *decision)
     respond_json(exchange, rejection != NULL ? 409 : 200, body);
 }
 
-static void give_up(struct act *act, int status, const char *code, const char *message)
+static void give_up(struct operator_command *command, int status, const char *code,
+                    const char *message)
 {
-    struct http_exchange *exchange = take_exchange(act);
-    act->is_resolved = true;
+    struct http_exchange *exchange = take_exchange(command);
+    command->is_resolved = true;
     if (exchange != NULL)
         http_respond_error(exchange, status, code, "%s", message);
 }
 
 static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct act *act = userdata;
-    struct http_exchange *exchange = take_exchange(act);
+    struct operator_command *command = userdata;
+    struct http_exchange *exchange = take_exchange(command);
     (void)loop;
     (void)timer;
-    act->is_resolved = true;
-    if (exchange != NULL && act->is_appending)
+    command->is_resolved = true;
+    if (exchange != NULL && command->is_appending)
         http_respond_error(exchange, 504, "NotAcknowledged",
                            "the broker has not acknowledged the command yet: look at the order's "
                            "history before you try again");
@@ -127,61 +128,63 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
                            "the command is in %s[%d] at offset %lld, but nothing was decided about "
                            "it in %d s: is there a scheduler (`reeve owners`)? It will be decided "
                            "as soon as the partition has an owner",
-                           act->acts->cluster->topics.commands, act->partition,
-                           (long long)act->offset, ACT_WAIT_MS / 1000);
-    free_when_done(act);
+                           command->commands->cluster->topics.commands, command->partition,
+                           (long long)command->offset, OPERATOR_COMMAND_WAIT_MS / 1000);
+    free_when_done(command);
 }
 
 /* ---- the log ---- */
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
-    struct act *act = ctx;
+    struct operator_command *command = ctx;
     (void)token;
-    act->is_appending = false;
-    act->offset = offset;
+    command->is_appending = false;
+    command->offset = offset;
     if (error != NULL && error_is(error))
-        give_up(act, 503, "Unknown",
+        give_up(command, 503, "Unknown",
                 "whether the command was taken is not known: look at the order's history before "
                 "you try again");
     else if (offset == OFFSET_UNKNOWN)
-        give_up(act, 504, "OffsetUnknown",
+        give_up(command, 504, "OffsetUnknown",
                 "the command was taken, but the broker does not say where: look at the order's "
                 "history for what was decided");
-    for (uint32_t i = 0; i < act->early_count && !act->is_resolved; i++) {
-        if (act->early[i].command_offset == offset)
-            resolve(act, act->early[i].decision);
+    for (uint32_t i = 0; i < command->early_count && !command->is_resolved; i++) {
+        if (command->early[i].command_offset == offset)
+            resolve(command, command->early[i].decision);
     }
-    free_when_done(act);
+    free_when_done(command);
 }
 
-static bool is_about(const struct act *act, int32_t partition, const struct decision *decision)
+static bool is_about(const struct operator_command *command, int32_t partition,
+                     const struct decision *decision)
 {
-    if (act->is_resolved || act->partition != partition)
+    if (command->is_resolved || command->partition != partition)
         return false;
-    return act->is_appending
-               ? text_equal((struct text){act->order_id, act->order_id_size}, decision->order_id)
-               : act->offset == decision->command_offset;
+    return command->is_appending
+               ? text_equal((struct text){command->order_id, command->order_id_size},
+                            decision->order_id)
+               : command->offset == decision->command_offset;
 }
 
-void acts_decided(struct acts *acts, int32_t partition, int64_t offset,
-                  const struct decision *decision)
+void operator_commands_decided(struct operator_commands *commands, int32_t partition,
+                               int64_t offset, const struct decision *decision)
 {
-    struct act *act;
-    struct act *next;
-    DL_FOREACH_SAFE(acts->list, act, next) {
-        if (!is_about(act, partition, decision))
+    struct operator_command *command;
+    struct operator_command *next;
+    DL_FOREACH_SAFE(commands->list, command, next) {
+        if (!is_about(command, partition, decision))
             continue;
-        heap_arena_reset(&acts->heap);
-        json_t *rendered = render_decision(decision, partition, offset, &acts->heap.arena);
-        if (!act->is_appending) {
-            resolve(act, rendered);
-        } else if (act->early_count < EARLY_MAX) {
-            act->early[act->early_count++] =
+        heap_arena_reset(&commands->heap);
+        json_t *rendered = render_decision(decision, partition, offset, &commands->heap.arena);
+        if (!command->is_appending) {
+            resolve(command, rendered);
+        } else if (command->early_count < EARLY_MAX) {
+            command->early[command->early_count++] =
                 (struct early){decision->command_offset, json_incref(rendered)};
         }
         json_decref(rendered);
-        free_when_done(act);
+        free_when_done(command);
     }
 }
 
@@ -272,39 +275,41 @@ static bool read_command(struct http_exchange *exchange, json_t *body, enum comm
     return true;
 }
 
-static void append(struct acts *acts, struct http_exchange *exchange, const struct command *cmd)
+static void append(struct operator_commands *commands, struct http_exchange *exchange,
+                   const struct command *cmd)
 {
     struct error error;
-    struct act *act = calloc(1, sizeof(*act));
-    assert(act != NULL && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
-    act->acts = acts;
-    act->exchange = exchange;
-    act->is_appending = true;
-    act->offset = OFFSET_UNKNOWN;
-    act->partition = broker_partition_of(cmd->order_id, acts->cluster->partition_count);
-    memcpy(act->order_id, cmd->order_id.data, cmd->order_id.size);
-    act->order_id_size = cmd->order_id.size;
-    loop_timer_init(&act->timer, on_timeout, act);
-    DL_APPEND(acts->list, act);
-    acts->count++;
-    if (cluster_append(acts->cluster, BROKER_PRODUCER_LOG, acts->cluster->topics.commands,
-                       act->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd, on_appended,
-                       act, 0, &error) != ERROR_OK) {
-        http_respond_failure(take_exchange(act), &error);
-        act_free(act);
+    struct operator_command *command = calloc(1, sizeof(*command));
+    assert(command != NULL && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
+    command->commands = commands;
+    command->exchange = exchange;
+    command->is_appending = true;
+    command->offset = OFFSET_UNKNOWN;
+    command->partition = broker_partition_of(cmd->order_id, commands->cluster->partition_count);
+    memcpy(command->order_id, cmd->order_id.data, cmd->order_id.size);
+    command->order_id_size = cmd->order_id.size;
+    loop_timer_init(&command->timer, on_timeout, command);
+    DL_APPEND(commands->list, command);
+    commands->count++;
+    if (cluster_append(commands->cluster, BROKER_PRODUCER_LOG, commands->cluster->topics.commands,
+                       command->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd,
+                       on_appended, command, 0, &error) != ERROR_OK) {
+        http_respond_failure(take_exchange(command), &error);
+        command_free(command);
         return;
     }
-    loop_timer_after(acts->loop, &act->timer, ACT_WAIT_MS);
+    loop_timer_after(commands->loop, &command->timer, OPERATOR_COMMAND_WAIT_MS);
 }
 
-void acts_serve(struct acts *acts, enum command_kind kind, struct http_exchange *exchange)
+void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
+                             struct http_exchange *exchange)
 {
     struct command cmd;
     struct text text = http_body(exchange);
-    if (acts->draining || acts->count >= ACTS_MAX) {
+    if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
         http_respond_error(exchange, 503, "Busy", "%s",
-                           acts->draining ? "this instance is shutting down"
-                                          : "too many commands are under way: try again later");
+                           commands->draining ? "this instance is shutting down"
+                                              : "too many commands are under way: try again later");
         return;
     }
     json_t *body = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
@@ -312,49 +317,50 @@ void acts_serve(struct acts *acts, enum command_kind kind, struct http_exchange 
         log_info("operator's command", LOG_STR("command", command_kind_name(kind)),
                  LOG_TEXT("order", cmd.order_id),
                  LOG_STR("by", json_string_value(json_object_get(body, "by"))));
-        append(acts, exchange, &cmd);
+        append(commands, exchange, &cmd);
     }
     json_decref(body);
 }
 
-uint32_t acts_under_way(const struct acts *acts)
+uint32_t operator_commands_under_way(const struct operator_commands *commands)
 {
-    return acts->count;
+    return commands->count;
 }
 
 /* ---- life ---- */
 
-struct acts *acts_new(struct cluster *cluster, void (*settled)(void *ctx), void *ctx)
+struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
+                                                void *ctx)
 {
-    struct acts *acts = calloc(1, sizeof(*acts));
-    assert(acts != NULL);
-    acts->cluster = cluster;
-    acts->loop = cluster->service->loop;
-    acts->settled = settled;
-    acts->ctx = ctx;
-    heap_arena_init(&acts->heap, 16 * 1024);
-    return acts;
+    struct operator_commands *commands = calloc(1, sizeof(*commands));
+    assert(commands != NULL);
+    commands->cluster = cluster;
+    commands->loop = cluster->service->loop;
+    commands->settled = settled;
+    commands->ctx = ctx;
+    heap_arena_init(&commands->heap, 16 * 1024);
+    return commands;
 }
 
-void acts_drain(struct acts *acts)
+void operator_commands_drain(struct operator_commands *commands)
 {
-    acts->draining = true;
-    if (acts->count == 0)
-        acts->settled(acts->ctx);
+    commands->draining = true;
+    if (commands->count == 0)
+        commands->settled(commands->ctx);
 }
 
-void acts_free(struct acts *acts)
+void operator_commands_free(struct operator_commands *commands)
 {
-    struct act *act;
-    struct act *next;
-    if (acts == NULL)
+    struct operator_command *command;
+    struct operator_command *next;
+    if (commands == NULL)
         return;
-    DL_FOREACH_SAFE(acts->list, act, next) {
-        give_up(act, 503, "ShuttingDown",
+    DL_FOREACH_SAFE(commands->list, command, next) {
+        give_up(command, 503, "ShuttingDown",
                 "the command was sent, but this instance is shutting down: look at the order's "
                 "history for what was decided");
-        act_free(act);
+        command_free(command);
     }
-    heap_arena_deinit(&acts->heap);
-    free(acts);
+    heap_arena_deinit(&commands->heap);
+    free(commands);
 }

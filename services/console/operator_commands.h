@@ -14,25 +14,27 @@
 #include "platform/http/server.h"
 #include "replica/cluster.h"
 
-struct acts;
+struct operator_commands;
 
 enum {
-    ACTS_MAX = 1000, /* under way */
-    ACT_WAIT_MS = 30000,
-    ACT_BODY_MAX = 16 * 1024
+    OPERATOR_COMMANDS_MAX = 1000, /* under way */
+    OPERATOR_COMMAND_WAIT_MS = 30000,
+    OPERATOR_COMMAND_BODY_MAX = 16 * 1024
 };
 
-/* `settled` is called when nothing is under way any more after acts_drain(). */
-struct acts *acts_new(struct cluster *cluster, void (*settled)(void *ctx), void *ctx);
+/* `settled` is called when nothing is under way any more after operator_commands_drain(). */
+struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
+                                                void *ctx);
 /* After cluster_close(): what was under way is answered and forgotten. */
-void acts_free(struct acts *acts);
-void acts_drain(struct acts *acts);
+void operator_commands_free(struct operator_commands *commands);
+void operator_commands_drain(struct operator_commands *commands);
 
 /* Answers the exchange later. */
-void acts_serve(struct acts *acts, enum command_kind kind, struct http_exchange *exchange);
+void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
+                             struct http_exchange *exchange);
 /* An admitted Decision, folded just now from events[partition]@offset. */
-void acts_decided(struct acts *acts, int32_t partition, int64_t offset,
-                  const struct decision *decision);
-uint32_t acts_under_way(const struct acts *acts);
+void operator_commands_decided(struct operator_commands *commands, int32_t partition,
+                               int64_t offset, const struct decision *decision);
+uint32_t operator_commands_under_way(const struct operator_commands *commands);
 
 #endif

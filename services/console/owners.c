@@ -11,36 +11,36 @@
 
 enum { FRESH_MS = 1000, WAIT_MS = 3000, UNKNOWN = -1 };
 
-struct waiter {
-    struct waiter *next;
+struct owners_waiter {
+    struct owners_waiter *next;
     struct http_exchange *exchange;
 };
 
 /* commands[p] */
-struct end {
+struct commands_end {
     struct owners *owners;
     int64_t low;
     int64_t high; /* UNKNOWN: the broker has not said */
-    bool asked;
+    bool outstanding;
 };
 
 struct owners {
     struct cluster *cluster; /* not to be used by owners_free() */
     struct loop *loop;
-    struct partition *const *partitions;
+    struct console_partition *const *partitions;
     const struct alerts *alerts;
     int32_t count;
-    struct end *ends;
+    struct commands_end *ends;
     int32_t outstanding;
-    int64_t asked_ms;
+    int64_t requested_ms;
     bool draining;
-    struct waiter *waiters;
+    struct owners_waiter *waiters;
     struct loop_timer timer;
 };
 
 /* ---- the answer ---- */
 
-static void put_claim(json_t *object, const struct partition_claim *claim, int64_t decisions)
+static void put_claim(json_t *object, const struct console_claim *claim, int64_t decisions)
 {
     if (!claim->known) {
         render_put(object, "claim", json_null());
@@ -60,7 +60,7 @@ static void put_claim(json_t *object, const struct partition_claim *claim, int64
 }
 
 /* Commands that wait for a decision; null: not known. */
-static json_t *render_lag(const struct end *end, int64_t next_command)
+static json_t *render_lag(const struct commands_end *end, int64_t next_command)
 {
     if (end->high == UNKNOWN)
         return json_null();
@@ -70,9 +70,9 @@ static json_t *render_lag(const struct end *end, int64_t next_command)
 
 static json_t *render_owner(const struct owners *owners, int32_t number)
 {
-    struct partition *partition = owners->partitions[number];
-    const struct checkpoint *checkpoint = view_checkpoint(partition_view(partition));
-    const struct partition_claim *claim = partition_claim(partition);
+    struct console_partition *partition = owners->partitions[number];
+    const struct checkpoint *checkpoint = view_checkpoint(console_partition_view(partition));
+    const struct console_claim *claim = console_partition_claim(partition);
     const struct error *stop = NULL;
     json_t *object = json_object();
     render_put(object, "partition", json_integer(number));
@@ -81,10 +81,10 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     render_put(object, "lag", render_lag(&owners->ends[number], checkpoint->next_command_offset));
     render_put(object, "last_decided_at", render_time(checkpoint->newest_decided_at));
     render_put(object, "next_event", json_integer(checkpoint->next_event_offset));
-    render_put(object, "fold_lag", json_integer(partition_lag(partition)));
+    render_put(object, "fold_lag", json_integer(console_partition_lag(partition)));
     render_put(object, "skipped", json_integer(checkpoint->skipped));
     render_put(object, "attempts", json_integer(checkpoint->guards));
-    if (partition_is_stopped(partition, &stop)) {
+    if (console_partition_is_stopped(partition, &stop)) {
         render_put(object, "stopped", json_string(stop->code));
         render_put(object, "stopped_reason", json_codec_text(text_of(stop->message)));
     } else {
@@ -100,7 +100,7 @@ static void answer_all(struct owners *owners)
 {
     loop_timer_cancel(owners->loop, &owners->timer);
     while (owners->waiters != NULL) {
-        struct waiter *waiter = owners->waiters;
+        struct owners_waiter *waiter = owners->waiters;
         json_t *body = json_object();
         json_t *list = json_array();
         LL_DELETE(owners->waiters, waiter);
@@ -123,10 +123,10 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
 
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
-    struct end *end = ctx;
+    struct commands_end *end = ctx;
     struct owners *owners = end->owners;
     bool known = error == NULL || !error_is(error);
-    end->asked = false;
+    end->outstanding = false;
     end->low = known ? low : 0;
     end->high = known ? high : UNKNOWN;
     if (--owners->outstanding == 0)
@@ -135,12 +135,12 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 
 static void ask(struct owners *owners)
 {
-    owners->asked_ms = loop_now_ms(owners->loop);
+    owners->requested_ms = loop_now_ms(owners->loop);
     for (int32_t i = 0; i < owners->count; i++) {
-        struct end *end = &owners->ends[i];
-        if (end->asked)
+        struct commands_end *end = &owners->ends[i];
+        if (end->outstanding)
             continue;
-        end->asked = true;
+        end->outstanding = true;
         owners->outstanding++;
         broker_offsets(owners->cluster->broker, owners->cluster->topics.commands, i, on_offsets,
                        end);
@@ -153,12 +153,12 @@ void owners_serve(struct owners *owners, struct http_exchange *exchange)
         http_respond_error(exchange, 503, "ShuttingDown", "this instance is shutting down");
         return;
     }
-    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    struct owners_waiter *waiter = calloc(1, sizeof(*waiter));
     int64_t now = loop_now_ms(owners->loop);
     assert(waiter != NULL);
     waiter->exchange = exchange;
     LL_PREPEND(owners->waiters, waiter);
-    bool fresh = owners->asked_ms != 0 && now - owners->asked_ms < FRESH_MS;
+    bool fresh = owners->requested_ms != 0 && now - owners->requested_ms < FRESH_MS;
     if (!fresh && owners->outstanding == 0)
         ask(owners);
     if (owners->outstanding == 0)
@@ -167,7 +167,7 @@ void owners_serve(struct owners *owners, struct http_exchange *exchange)
         loop_timer_after(owners->loop, &owners->timer, WAIT_MS);
 }
 
-struct owners *owners_new(struct cluster *cluster, struct partition *const partitions[],
+struct owners *owners_new(struct cluster *cluster, struct console_partition *const partitions[],
                           const struct alerts *alerts)
 {
     struct owners *owners = calloc(1, sizeof(*owners));
@@ -180,7 +180,7 @@ struct owners *owners_new(struct cluster *cluster, struct partition *const parti
     owners->ends = calloc((size_t)owners->count, sizeof(owners->ends[0]));
     assert(owners->ends != NULL);
     for (int32_t i = 0; i < owners->count; i++)
-        owners->ends[i] = (struct end){.owners = owners, .high = UNKNOWN};
+        owners->ends[i] = (struct commands_end){.owners = owners, .high = UNKNOWN};
     loop_timer_init(&owners->timer, on_timeout, owners);
     return owners;
 }
@@ -190,7 +190,7 @@ void owners_drain(struct owners *owners)
     owners->draining = true;
     loop_timer_cancel(owners->loop, &owners->timer);
     while (owners->waiters != NULL) {
-        struct waiter *waiter = owners->waiters;
+        struct owners_waiter *waiter = owners->waiters;
         LL_DELETE(owners->waiters, waiter);
         http_respond_error(waiter->exchange, 503, "ShuttingDown", "this instance is shutting down");
         free(waiter);

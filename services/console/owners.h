@@ -10,7 +10,7 @@
 struct owners;
 
 /* All borrowed. */
-struct owners *owners_new(struct cluster *cluster, struct partition *const partitions[],
+struct owners *owners_new(struct cluster *cluster, struct console_partition *const partitions[],
                           const struct alerts *alerts);
 /* Answers who waits; nobody waits from now on. Before the partitions are freed. */
 void owners_drain(struct owners *owners);

@@ -10,17 +10,17 @@
 
 enum { COUNT_ROWS = 2000 /* looked at in one turn of the loop, when counting anew */ };
 
-struct partition {
+struct console_partition {
     struct cluster *cluster;
     int32_t number;
     struct follower *follower;
     struct codec *codec;
-    partition_decided decided;
+    console_partition_decided decided;
     void *ctx;
     bool was_ready;
     bool caught_up; /* since the last stop or drop */
     bool behind;    /* folding was paused, and has not reached the end since */
-    struct partition_claim claim;
+    struct console_claim claim;
     struct counts *counts;
     int64_t counted; /* next event offset that the counts speak of; -1 = of none */
     /* counting anew: the store's rows after this id, some in each turn */
@@ -39,14 +39,15 @@ static void keep_text(struct text text, char *ret_text, size_t size)
     snprintf(ret_text, size, "%.*s", TEXT_ARG(text));
 }
 
-static void keep_claim(struct partition *partition, const struct claim *claim, int64_t offset)
+static void keep_claim(struct console_partition *partition, const struct claim *claim,
+                       int64_t offset)
 {
-    struct partition_claim *kept = &partition->claim;
-    *kept = (struct partition_claim){.known = true,
-                                     .offset = offset,
-                                     .claim_id = claim->claim_id,
-                                     .claimed_at = claim->claimed_at,
-                                     .has_reset = claim->has_reset};
+    struct console_claim *kept = &partition->claim;
+    *kept = (struct console_claim){.known = true,
+                                   .offset = offset,
+                                   .claim_id = claim->claim_id,
+                                   .claimed_at = claim->claimed_at,
+                                   .has_reset = claim->has_reset};
     keep_text(claim->instance, kept->instance, sizeof(kept->instance));
     if (!claim->has_reset)
         return;
@@ -56,7 +57,7 @@ static void keep_claim(struct partition *partition, const struct claim *claim, i
 
 static bool visit_claim(void *ctx, int64_t offset, struct text value)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     struct record record;
     heap_arena_reset(&partition->heap);
     if (codec_decode(partition->codec, value, true, &partition->heap.arena, &record,
@@ -67,14 +68,14 @@ static bool visit_claim(void *ctx, int64_t offset, struct text value)
 }
 
 /* The view keeps what concerns no order under the empty id. */
-static bool find_claim(struct partition *partition)
+static bool find_claim(struct console_partition *partition)
 {
     struct error error;
     struct store *store = view_store(follower_view(partition->follower));
     partition->claim.known = false;
     if (store_scan_history(store, TEXT(""), 0, visit_claim, partition, &error) == ERROR_OK)
         return true;
-    partition_damaged(partition, &error);
+    console_partition_damaged(partition, &error);
     return false;
 }
 
@@ -82,7 +83,7 @@ static bool find_claim(struct partition *partition)
 
 static bool visit_row(void *ctx, struct text order_id, struct text row)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     struct record record;
     heap_arena_reset(&partition->heap);
     if (codec_decode(partition->codec, row, true, &partition->heap.arena, &record,
@@ -99,7 +100,7 @@ static bool visit_row(void *ctx, struct text order_id, struct text row)
 
 static void count_some(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
-    struct partition *partition = userdata;
+    struct console_partition *partition = userdata;
     struct view *view = follower_view(partition->follower);
     struct error error = {0};
     partition->rows = 0;
@@ -108,7 +109,7 @@ static void count_some(struct loop *loop, struct loop_deferred *deferred, void *
                           visit_row, partition, &error) != ERROR_OK)
         partition->error = error;
     if (error_is(&partition->error)) {
-        partition_damaged(partition, &partition->error);
+        console_partition_damaged(partition, &partition->error);
     } else if (partition->rows == COUNT_ROWS) {
         loop_defer(loop, deferred);
     } else {
@@ -117,7 +118,7 @@ static void count_some(struct loop *loop, struct loop_deferred *deferred, void *
     }
 }
 
-static void count_decision(struct partition *partition, const struct view_folded *folded)
+static void count_decision(struct console_partition *partition, const struct view_folded *folded)
 {
     const struct order *order = folded->order;
     if (folded->existed && order != NULL && folded->state_before == order->state)
@@ -132,7 +133,7 @@ static void count_decision(struct partition *partition, const struct view_folded
 
 static void on_checked(void *ctx)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     struct loop *loop = partition->cluster->service->loop;
     int64_t next = view_checkpoint(follower_view(partition->follower))->next_event_offset;
     loop_defer_cancel(loop, &partition->work);
@@ -151,7 +152,7 @@ static void on_checked(void *ctx)
 static void on_folded(void *ctx, const struct broker_record *record,
                       const struct view_folded *folded)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     partition->counted = record->offset + 1;
     if (folded->admission != ADMITTED)
         return;
@@ -165,14 +166,14 @@ static void on_folded(void *ctx, const struct broker_record *record,
 
 static void on_caught_up(void *ctx)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     if (!partition->caught_up)
         malloc_trim(0); /* folding much at once took memory that is not needed again */
     partition->caught_up = partition->was_ready = true;
     partition->behind = false;
 }
 
-static void forget(struct partition *partition)
+static void forget(struct console_partition *partition)
 {
     loop_defer_cancel(partition->cluster->service->loop, &partition->work);
     partition->caught_up = false;
@@ -180,7 +181,7 @@ static void forget(struct partition *partition)
 
 static void on_dropped(void *ctx)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     forget(partition);
     counts_clear(partition->counts);
     partition->counted = -1;
@@ -190,7 +191,7 @@ static void on_dropped(void *ctx)
 /* What is folded afterwards is news still, for those who watch. */
 static void on_paused(void *ctx)
 {
-    struct partition *partition = ctx;
+    struct console_partition *partition = ctx;
     partition->behind = true;
 }
 
@@ -209,11 +210,13 @@ static const struct follower_ops follower_ops = {.checked = on_checked,
 
 /* ---- life ---- */
 
-enum error_class partition_new(struct cluster *cluster, int32_t number,
-                               const struct view_options *options, partition_decided decided,
-                               void *ctx, struct partition **ret_partition, struct error *ret_error)
+enum error_class console_partition_new(struct cluster *cluster, int32_t number,
+                                       const struct view_options *options,
+                                       console_partition_decided decided, void *ctx,
+                                       struct console_partition **ret_partition,
+                                       struct error *ret_error)
 {
-    struct partition *partition = calloc(1, sizeof(*partition));
+    struct console_partition *partition = calloc(1, sizeof(*partition));
     assert(partition != NULL && options->history);
     partition->cluster = cluster;
     partition->number = number;
@@ -234,7 +237,7 @@ enum error_class partition_new(struct cluster *cluster, int32_t number,
     return ERROR_OK;
 }
 
-void partition_free(struct partition *partition)
+void console_partition_free(struct console_partition *partition)
 {
     if (partition == NULL)
         return;
@@ -248,27 +251,29 @@ void partition_free(struct partition *partition)
 
 /* ---- questions ---- */
 
-int32_t partition_number(const struct partition *partition)
+int32_t console_partition_number(const struct console_partition *partition)
 {
     return partition->number;
 }
 
-bool partition_was_ready(const struct partition *partition)
+bool console_partition_was_ready(const struct console_partition *partition)
 {
     return partition->was_ready;
 }
 
-bool partition_is_live(const struct partition *partition)
+bool console_partition_is_live(const struct console_partition *partition)
 {
     return partition->caught_up;
 }
 
-bool partition_is_stopped(const struct partition *partition, const struct error **ret_error)
+bool console_partition_is_stopped(const struct console_partition *partition,
+                                  const struct error **ret_error)
 {
     return follower_is_stopped(partition->follower, ret_error);
 }
 
-bool partition_is_current(const struct partition *partition, char *ret_reason, size_t size)
+bool console_partition_is_current(const struct console_partition *partition, char *ret_reason,
+                                  size_t size)
 {
     const struct error *error = NULL;
     if (follower_is_stopped(partition->follower, &error))
@@ -283,35 +288,35 @@ bool partition_is_current(const struct partition *partition, char *ret_reason, s
     return false;
 }
 
-bool partition_settle(struct partition *partition)
+bool console_partition_settle(struct console_partition *partition)
 {
     bool caught_up = partition->caught_up;
     follower_commit(partition->follower);
     return partition->caught_up == caught_up;
 }
 
-void partition_damaged(struct partition *partition, const struct error *error)
+void console_partition_damaged(struct console_partition *partition, const struct error *error)
 {
     log_warning("the store is damaged", LOG_I64("partition", partition->number), LOG_ERR(error));
     follower_restart(partition->follower, true, 0);
 }
 
-struct view *partition_view(struct partition *partition)
+struct view *console_partition_view(struct console_partition *partition)
 {
     return follower_view(partition->follower);
 }
 
-struct counts *partition_counts(struct partition *partition)
+struct counts *console_partition_counts(struct console_partition *partition)
 {
     return partition->counts;
 }
 
-const struct partition_claim *partition_claim(const struct partition *partition)
+const struct console_claim *console_partition_claim(const struct console_partition *partition)
 {
     return &partition->claim;
 }
 
-int64_t partition_lag(const struct partition *partition)
+int64_t console_partition_lag(const struct console_partition *partition)
 {
     return follower_lag(partition->follower);
 }

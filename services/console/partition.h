@@ -7,10 +7,10 @@
 #include "replica/follower.h"
 #include "services/console/counts.h"
 
-struct partition;
+struct console_partition;
 
 /* The latest Claim. */
-struct partition_claim {
+struct console_claim {
     bool known;
     int64_t offset;
     struct uuid claim_id;
@@ -22,36 +22,39 @@ struct partition_claim {
 };
 
 /* Called for each admitted Decision. */
-typedef void (*partition_decided)(void *ctx, struct partition *partition,
-                                  const struct broker_record *record,
-                                  const struct view_folded *folded);
+typedef void (*console_partition_decided)(void *ctx, struct console_partition *partition,
+                                          const struct broker_record *record,
+                                          const struct view_folded *folded);
 
 /* New. FATAL when the store's directory cannot be used. */
-enum error_class partition_new(struct cluster *cluster, int32_t number,
-                               const struct view_options *options, partition_decided decided,
-                               void *ctx, struct partition **ret_partition,
-                               struct error *ret_error);
+enum error_class console_partition_new(struct cluster *cluster, int32_t number,
+                                       const struct view_options *options,
+                                       console_partition_decided decided, void *ctx,
+                                       struct console_partition **ret_partition,
+                                       struct error *ret_error);
 /* Commits what is folded. */
-void partition_free(struct partition *partition);
+void console_partition_free(struct console_partition *partition);
 
-int32_t partition_number(const struct partition *partition);
+int32_t console_partition_number(const struct console_partition *partition);
 /* Folded to its end since the process began: the answers about it may have grown old since. */
-bool partition_was_ready(const struct partition *partition);
+bool console_partition_was_ready(const struct console_partition *partition);
 /* What is folded now is news, rather than history read again. */
-bool partition_is_live(const struct partition *partition);
+bool console_partition_is_live(const struct console_partition *partition);
 /* Whether answers about the partition are complete now; else why not, in one line. */
-bool partition_is_current(const struct partition *partition, char *ret_reason, size_t size);
+bool console_partition_is_current(const struct console_partition *partition, char *ret_reason,
+                                  size_t size);
 /* FATAL when an operator has to act: see replica/follower.h. */
-bool partition_is_stopped(const struct partition *partition, const struct error **ret_error);
+bool console_partition_is_stopped(const struct console_partition *partition,
+                                  const struct error **ret_error);
 
 /* Makes the store tell what is folded, before scans. False: the store was dropped just now. */
-bool partition_settle(struct partition *partition);
+bool console_partition_settle(struct console_partition *partition);
 /* A scan or a look-up failed: the store is dropped and folded again. */
-void partition_damaged(struct partition *partition, const struct error *error);
-struct view *partition_view(struct partition *partition);
-struct counts *partition_counts(struct partition *partition);
-const struct partition_claim *partition_claim(const struct partition *partition);
+void console_partition_damaged(struct console_partition *partition, const struct error *error);
+struct view *console_partition_view(struct console_partition *partition);
+struct counts *console_partition_counts(struct console_partition *partition);
+const struct console_claim *console_partition_claim(const struct console_partition *partition);
 /* Records of events[p] still to be folded. */
-int64_t partition_lag(const struct partition *partition);
+int64_t console_partition_lag(const struct console_partition *partition);
 
 #endif

@@ -70,7 +70,7 @@ json_t *render_event(const struct event *event, struct arena *arena)
     json_t *object = json_object();
     assert(event->kind > 0 && event->kind < EVENT_KIND_COUNT);
     render_put(object, "kind", json_string(event_kind_name(event->kind)));
-    render_put(object, "words", json_codec_text(words_of_event(event, arena)));
+    render_put(object, "words", json_codec_text(event_text(event, arena)));
     render_put(object, "data", render_data(event));
     return object;
 }
@@ -83,7 +83,7 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
     json_t *command = json_object();
     for (uint32_t i = 0; i < decision->event_count; i++)
         json_array_append_new(events, render_event(&decision->events[i], arena));
-    render_put(command, "kind", json_string(command_kind_name(words_command_of(decision))));
+    render_put(command, "kind", json_string(command_kind_name(event_text_command(decision))));
     render_put(command, "offset", json_integer(decision->command_offset));
     render_put(command, "time", json_integer(decision->command_time));
     render_put(object, "order_id", render_optional(decision->order_id));

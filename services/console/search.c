@@ -15,7 +15,7 @@ enum { TIDY_EACH = 256 };
 /* The scan of one partition. */
 struct walk {
     const struct search *search;
-    struct partition *partition;
+    struct console_partition *partition;
     struct search_page *page;
     uint32_t found;
     uint32_t examined;
@@ -53,25 +53,26 @@ static uint32_t filter_count(const struct search *search)
            !text_empty(search->error) + !text_empty(search->workflow);
 }
 
-struct choice {
+struct index_choice {
     enum store_index index;
     struct text value;
     uint64_t orders;
 };
 
-static void choose(struct choice *choice, enum store_index index, struct text value,
+static void choose(struct index_choice *choice, enum store_index index, struct text value,
                    uint64_t orders)
 {
     if (orders < choice->orders)
-        *choice = (struct choice){index, value, orders};
+        *choice = (struct index_choice){index, value, orders};
 }
 
 /* The index with the fewest orders, as far as the counts tell: orders with an alert are in Error,
  * those with an active step have not ended, those with a reason are not Processed. */
-static struct choice choose_index(const struct search *search, struct partition *partition)
+static struct index_choice choose_index(const struct search *search,
+                                        struct console_partition *partition)
 {
-    const uint64_t *by_state = counts_by_state(partition_counts(partition));
-    struct choice choice = {INDEX_TIME, {0}, UINT64_MAX};
+    const uint64_t *by_state = counts_by_state(console_partition_counts(partition));
+    struct index_choice choice = {INDEX_TIME, {0}, UINT64_MAX};
     uint64_t active = by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] +
                       by_state[ORDER_COMPENSATING] + by_state[ORDER_ERROR];
     if (search->alert_open)
@@ -85,7 +86,7 @@ static struct choice choose_index(const struct search *search, struct partition 
                by_state[search->state]);
     if (!text_empty(search->workflow))
         choose(&choice, INDEX_WORKFLOW, search->workflow,
-               counts_of_workflow(partition_counts(partition), search->workflow));
+               counts_of_workflow(console_partition_counts(partition), search->workflow));
     return choice;
 }
 
@@ -93,7 +94,7 @@ static struct choice choose_index(const struct search *search, struct partition 
 static bool check(struct walk *walk, struct text order_id)
 {
     const struct order *order = NULL;
-    struct view *view = partition_view(walk->partition);
+    struct view *view = console_partition_view(walk->partition);
     if (walk->examined % TIDY_EACH == 0)
         view_tidy(view);
     if (view_order(view, order_id, &order, &walk->error) != ERROR_OK)
@@ -123,10 +124,10 @@ static void walk_partition(struct walk *walk)
 {
     struct error error = {0};
     const struct search *search = walk->search;
-    if (!partition_settle(walk->partition))
+    if (!console_partition_settle(walk->partition))
         return;
-    struct view *view = partition_view(walk->partition);
-    struct choice choice = choose_index(search, walk->partition);
+    struct view *view = console_partition_view(walk->partition);
+    struct index_choice choice = choose_index(search, walk->partition);
     int64_t before = search->has_after ? search->after.updated_at : INT64_MAX;
     struct text after = search->has_after ? cursor_id(&search->after) : TEXT("");
     enum error_class class = store_scan_index(view_store(view), choice.index, choice.value, before,
@@ -141,7 +142,7 @@ static void walk_partition(struct walk *walk)
     walk->page->count -= walk->found;
     walk->found = 0;
     walk->cut = false;
-    partition_damaged(walk->partition, &walk->error);
+    console_partition_damaged(walk->partition, &walk->error);
 }
 
 /* ---- the page ---- */
@@ -168,7 +169,7 @@ static void end_page(struct search_page *page, uint32_t limit, const struct curs
     page->count = certain < limit ? certain : limit;
 }
 
-void search_run(struct partition *const partitions[], int32_t partition_count,
+void search_run(struct console_partition *const partitions[], int32_t partition_count,
                 const struct search *search, struct search_page *ret_page)
 {
     assert(search->limit >= 1 && search->limit <= SEARCH_PAGE_MAX && partition_count > 0);

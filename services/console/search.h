@@ -29,7 +29,7 @@ struct search {
 
 struct search_hit {
     struct cursor at;
-    struct partition *partition;
+    struct console_partition *partition;
 };
 
 struct search_page {
@@ -40,9 +40,9 @@ struct search_page {
 };
 
 /* Settles the partitions and fills the page, whose hits are malloc'ed: search_page_deinit. A
- * partition whose store proves damaged is dropped and left out: its partition_is_current() says
+ * partition whose store proves damaged is dropped and left out: its console_partition_is_current() says
  * so. */
-void search_run(struct partition *const partitions[], int32_t partition_count,
+void search_run(struct console_partition *const partitions[], int32_t partition_count,
                 const struct search *search, struct search_page *ret_page);
 void search_page_deinit(struct search_page *page);
 

@@ -57,9 +57,10 @@ Test(console_api, tells_an_order_from_beginning_to_end)
     cr_assert_eq(json_array_size(world_at(history, "entries")), 4);
     cr_assert_str_eq(world_text(history, "entries.0.command.kind"), "SubmitOrder");
     cr_assert_str_eq(world_text(history, "entries.0.events.0.kind"), "OrderAccepted");
-    cr_assert_str_eq(world_text(history, "entries.3.events.0.words"),
-                     "C: attempt 1 failed: Declined: no funds (effect none, failure 1), says "
-                     "agent-1");
+    cr_assert_str_eq(
+        world_text(history, "entries.3.events.0.words"),
+        "C: attempt 1 failed: Declined: no funds (effect none, failure 1), reported by "
+        "agent-1");
     cr_assert_str_eq(world_text(history, "entries.3.state"), "Error");
     cr_assert(json_is_null(world_at(history, "next")));
     json_decref(history);

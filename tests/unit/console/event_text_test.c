@@ -38,23 +38,24 @@ static const struct {
     {{EVENT_STEP_STARTED,
       .step_started = {REF, 0, T("bank"), T("Pay"), T("scheduler-1"), AT(0), 1000, T("")}},
      COMMAND_START_STEP,
-     "Pay: attempt 2 asked of agent bank, until 2023-11-14T22:13:20.000Z, by scheduler-1"},
+     "Pay: attempt 2 requested from agent bank, until 2023-11-14T22:13:20.000Z, by scheduler-1"},
     {{EVENT_STEP_STARTED,
       .step_started = {UNDO, 0, T("bank"), T("Refund"), T("scheduler-1"), AT(0), 1000, T("")}},
      COMMAND_START_STEP,
-     "undo of Pay: attempt 1 asked of agent bank as Refund, until 2023-11-14T22:13:20.000Z, by "
+     "undo of Pay: attempt 1 requested from agent bank as Refund, until 2023-11-14T22:13:20.000Z, "
+     "by "
      "scheduler-1"},
     {{EVENT_STEP_SUCCEEDED, .step_succeeded = {REF, T("{}"), T("bank-1")}},
      COMMAND_REPORT_STEP,
-     "Pay: attempt 2 succeeded, says bank-1"},
+     "Pay: attempt 2 succeeded, reported by bank-1"},
     {{EVENT_STEP_FAILED,
       .step_failed = {REF, T("Declined"), T("no funds"), EFFECT_NONE, 3, T("bank-1")}},
      COMMAND_REPORT_STEP,
-     "Pay: attempt 2 failed: Declined: no funds (effect none, failure 3), says bank-1"},
+     "Pay: attempt 2 failed: Declined: no funds (effect none, failure 3), reported by bank-1"},
     {{EVENT_STEP_TIMED_OUT, .step_timed_out = {UNDO, EFFECT_UNKNOWN, 1, AT(9), T("supervisor-1")}},
      COMMAND_RECOVER_STEP,
-     "undo of Pay: attempt 1 timed out: no report came by 2023-11-14T22:13:20.009Z (effect "
-     "unknown, failure 1), found by supervisor-1"},
+     "undo of Pay: attempt 1 timed out: no report by 2023-11-14T22:13:20.009Z (effect "
+     "unknown, failure 1), detected by supervisor-1"},
     {{EVENT_STEP_RETRY_SCHEDULED, .step_retry_scheduled = {REF, AT(1), 0, 2}},
      0,
      "Pay waits for its next attempt until 2023-11-14T22:13:20.001Z (retry 2 of retrier 1)"},
@@ -74,7 +75,7 @@ static const struct {
     {{EVENT_ORDER_TIMED_OUT,
       .order_marked = {T("States.Timeout"), T("too late"), T("supervisor-1"), T("")}},
      COMMAND_TIME_OUT_ORDER,
-     "order timed out, found by supervisor-1: States.Timeout: too late"},
+     "order timed out, detected by supervisor-1: States.Timeout: too late"},
     {{EVENT_COMPENSATION_STARTED, .order_marked = {T("Declined"), T("no funds"), T(""), T("Pay")}},
      COMMAND_COMPENSATE_ORDER,
      "compensation started: Declined: no funds"},
@@ -113,23 +114,24 @@ static const struct {
     {{EVENT_COMMAND_DEAD_LETTERED,
       .command_dead_lettered = {T("abcd"), T("17"), T("5 tries"), true}},
      COMMAND_UNDECODABLE,
-     "a command of 4 bytes ended its scheduler again and again and went to the dead letters: 5 "
+     "a command of 4 bytes repeatedly crashed its scheduler and went to the dead letters: 5 "
      "tries"},
     {{EVENT_STEP_QUEUED, .step_queued = {REF, AT(0), AT(1), T("bank: circuit open")}},
      COMMAND_START_STEP,
-     "Pay waits for an agent that is well since 2023-11-14T22:13:20.000Z, looked for again at "
+     "Pay waits for a healthy agent since 2023-11-14T22:13:20.000Z, checked again at "
      "2023-11-14T22:13:20.001Z: bank: circuit open"},
     {{EVENT_STEP_QUEUED, .step_queued = {REF, AT(0), 0, T("bank: 0 of 8 free, p95 80 ms")}},
      COMMAND_START_STEP,
-     "Pay waits for room at an agent since 2023-11-14T22:13:20.000Z: bank: 0 of 8 free, p95 80 "
+     "Pay waits for free capacity of an agent since 2023-11-14T22:13:20.000Z: bank: 0 of 8 free, "
+     "p95 80 "
      "ms"},
     {{EVENT_STEP_EXTENDED,
       .step_extended = {REF, T("Pay"), AT(1), T("3 of 4 parcels"), T("bank-1")}},
      COMMAND_EXTEND_STEP,
-     "Pay: attempt 2 has until 2023-11-14T22:13:20.001Z, asked for by bank-1: 3 of 4 parcels"},
+     "Pay: attempt 2 has until 2023-11-14T22:13:20.001Z, requested by bank-1: 3 of 4 parcels"},
     {{EVENT_ORDER_EXPIRED, .order_marked = {.by = T("supervisor-1")}},
      COMMAND_EXPIRE_ORDER,
-     "order expired: it has left the stores, asked for by supervisor-1"},
+     "order expired: it has left the stores, requested by supervisor-1"},
 };
 
 Test(console_words, every_event_has_some)
@@ -138,7 +140,7 @@ Test(console_words, every_event_has_some)
     struct heap_arena heap;
     heap_arena_init(&heap, 4096);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct text words = words_of_event(&cases[i].event, &heap.arena);
+        struct text words = event_text(&cases[i].event, &heap.arena);
         cr_assert(text_equal(words, text_of(cases[i].words)), "%.*s\n%s", TEXT_ARG(words),
                   cases[i].words);
         seen[cases[i].event.kind] = true;
@@ -153,7 +155,7 @@ Test(console_words, the_command_follows_from_the_first_event)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct event event = cases[i].event;
         struct decision decision = {.events = &event, .event_count = 1};
-        cr_assert_eq(words_command_of(&decision), cases[i].command, "%s",
+        cr_assert_eq(event_text_command(&decision), cases[i].command, "%s",
                      event_kind_name(event.kind));
     }
 }
@@ -167,7 +169,7 @@ Test(console_words, a_decision_is_one_line)
     };
     struct decision decision = {.events = events, .event_count = 2};
     heap_arena_init(&heap, 4096);
-    cr_assert(text_equal(words_of_decision(&decision, &heap.arena),
+    cr_assert(text_equal(event_text_of_decision(&decision, &heap.arena),
                          TEXT("order started; order processed")));
     heap_arena_deinit(&heap);
 }
@@ -189,8 +191,8 @@ Test(console_words, long_texts_are_cut_between_characters)
             events[i] = (struct event){EVENT_ORDER_CANCELLED,
                                        .order_marked = {.code = TEXT("x"), .reason = said}};
         struct decision decision = {.events = events, .event_count = 20};
-        struct text one = words_of_event(&events[0], &heap.arena);
-        struct text all = words_of_decision(&decision, &heap.arena);
+        struct text one = event_text(&events[0], &heap.arena);
+        struct text all = event_text_of_decision(&decision, &heap.arena);
         cr_assert(utf8_valid(one) && utf8_valid(all));
         cr_assert_leq(one.size, 500);
         cr_assert_leq(all.size, MESSAGE_BYTES_MAX);

@@ -46,7 +46,7 @@ Test(console_acts, the_answer_is_the_decision)
         json_t *history = world_get(world, 200, "/api/orders/stuck/history");
         cr_assert_eq(json_array_size(world_at(history, "entries")), 3);
         json_decref(history);
-        cr_assert_eq(acts_under_way(world->console->acts), 0);
+        cr_assert_eq(operator_commands_under_way(world->console->commands), 0);
         world_free(world);
     }
 }
@@ -117,15 +117,15 @@ Test(console_acts, what_is_not_decided_in_time_is_told_and_decided_later)
     world_ask(world, "/api/orders/stuck/resubmit", body);
     for (int i = 0; i < 50; i++)
         world_turn(world);
-    cr_assert_eq(acts_under_way(world->console->acts), 1);
-    world_advance(world, ACT_WAIT_MS - 2000);
+    cr_assert_eq(operator_commands_under_way(world->console->commands), 1);
+    world_advance(world, OPERATOR_COMMAND_WAIT_MS - 2000);
     cr_assert_not(world->answered);
     world_advance(world, 4000);
     json_t *answer = world_answer(world, 504);
     cr_assert_str_eq(world_text(answer, "error"), "NotDecided");
     cr_assert(strstr(world_text(answer, "message"), "t.commands") != NULL);
     json_decref(answer);
-    cr_assert_eq(acts_under_way(world->console->acts), 0);
+    cr_assert_eq(operator_commands_under_way(world->console->commands), 0);
     world_schedule(world);
     world_settle(world);
     json_t *order = world_get(world, 200, "/api/orders/stuck");
@@ -171,7 +171,7 @@ Test(console_acts, who_and_why_are_needed)
         "{\"by\": \"ann\", \"reason\": \"x\", \"new_generation\": \"yes\"}",
         "{\"by\": \"ann\", \"reason\": \"\xff\"}",
     };
-    char large[ACT_BODY_MAX + 100];
+    char large[OPERATOR_COMMAND_BODY_MAX + 100];
     struct world *world = with_stuck_order(7);
     for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
         json_t *answer = world_post(world, 400, "/api/orders/stuck/resubmit", bodies[i]);
@@ -201,7 +201,7 @@ Test(console_acts, leaving_answers_those_who_wait)
     world_ask(world, "/api/orders/stuck/resubmit", body);
     for (int i = 0; i < 20; i++)
         world_turn(world);
-    cr_assert_eq(acts_under_way(world->console->acts), 1);
+    cr_assert_eq(operator_commands_under_way(world->console->commands), 1);
     console_free(world->console);
     world->console = NULL;
     for (int i = 0; i < 20; i++)

@@ -50,14 +50,14 @@ static void submit(const char *id)
     world_schedule(world);
 }
 
-static struct partition *partition_of(const char *id)
+static struct console_partition *partition_of(const char *id)
 {
     return world->console->partitions[world_partition(id)];
 }
 
 static int64_t folded(const char *id)
 {
-    return view_checkpoint(partition_view(partition_of(id)))->next_event_offset;
+    return view_checkpoint(console_partition_view(partition_of(id)))->next_event_offset;
 }
 
 static void set_room(int64_t bytes)
@@ -70,7 +70,7 @@ static void set_room(int64_t bytes)
 static void wait_for_lag(const char *id, int64_t lag)
 {
     int64_t until = clock_mono_ms(clock_real()) + WAIT_MS;
-    while (partition_lag(partition_of(id)) < lag) {
+    while (console_partition_lag(partition_of(id)) < lag) {
         cr_assert_lt(clock_mono_ms(clock_real()), until, "the lag is less than %lld",
                      (long long)lag);
         world_turn(world);
@@ -79,7 +79,7 @@ static void wait_for_lag(const char *id, int64_t lag)
 
 static bool is_current(const char *id, char *ret_reason, size_t size)
 {
-    return partition_is_current(partition_of(id), ret_reason, size);
+    return console_partition_is_current(partition_of(id), ret_reason, size);
 }
 
 Test(console_pause, nothing_is_folded_without_room_and_all_of_it_with_room)
@@ -117,7 +117,7 @@ Test(console_pause, nothing_is_folded_without_room_and_all_of_it_with_room)
         cr_assert_lt(clock_mono_ms(clock_real()), until, "%s", reason);
         world_turn(world);
     }
-    cr_assert_eq(partition_lag(partition_of("one")), 0);
+    cr_assert_eq(console_partition_lag(partition_of("one")), 0);
 }
 
 /* The pause comes before the commit is due; on a slow machine this may show less, never fail. */
@@ -140,7 +140,8 @@ Test(console_pause, what_was_folded_before_is_committed)
     world_report(world, "one", "B", true);
     world_schedule(world);
     wait_for_lag("one", 1);
-    cr_assert_eq(view_committed(partition_view(partition_of("one")))->next_event_offset, before);
+    cr_assert_eq(view_committed(console_partition_view(partition_of("one")))->next_event_offset,
+                 before);
 }
 
 Test(console_pause, those_who_watch_learn_later_what_happened_meanwhile)

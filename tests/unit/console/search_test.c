@@ -93,7 +93,7 @@ static uint32_t check_search(struct world *world, const struct search *asked)
         for (uint32_t i = 0; i < page.count; i++, found++) {
             cr_assert_lt(found, count);
             cr_assert_eq(cursor_compare(&page.hits[i].at, &expected[found]), 0, "%u", found);
-            cr_assert_eq(partition_number(page.hits[i].partition),
+            cr_assert_eq(console_partition_number(page.hits[i].partition),
                          broker_partition_of(cursor_id(&page.hits[i].at), WORLD_PARTITIONS));
         }
         more = page.has_next;
@@ -140,7 +140,7 @@ Test(console_search, pages_hold_every_order_once_and_in_order)
         world_open(world);
         world_settle(world);
         check_all_filters(world, found);
-        make_history(world); /* the same ids: repeats, then more acts, folded live */
+        make_history(world); /* the same ids: repeats, then more commands, folded live */
         world_settle(world);
         check_all_filters(world, found);
         world_free(world);

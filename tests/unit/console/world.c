@@ -310,7 +310,7 @@ static bool is_behind(const struct world *world)
 {
     for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
         int64_t low, high;
-        struct view *view = partition_view(world->console->partitions[p]);
+        struct view *view = console_partition_view(world->console->partitions[p]);
         broker_memory_bounds(world->kafka, "t.events", p, &low, &high);
         if (view_checkpoint(view)->next_event_offset < high)
             return true;
