@@ -2,7 +2,7 @@
 /* The public face of an agent (include/reeve/agent.h): its callbacks as the core sees them, what it
  * learns about its process, and wakeups. */
 #include "platform/logger.h"
-#include "services/agent/sdk/agent.h"
+#include "services/agent/sdk/sdk.h"
 
 #include <assert.h>
 #include <reeve/agent.h>
@@ -78,15 +78,9 @@ static void stop(void *ctx)
     free(agent);
 }
 
-static const struct agent_ops *ops_of(const struct config *config)
+const struct agent_ops *sdk_agent_ops(const struct reeve_agent_ops *ops)
 {
-    (void)config;
-    return &arg_core_ops;
-}
-
-int reeve_agent_run(const struct reeve_agent_ops *ops, int argc, char *const argv[])
-{
-    assert(arg_ops == NULL && ops != NULL && ops->execute != NULL);
+    assert(ops != NULL && ops->execute != NULL);
     arg_ops = ops;
     arg_core_ops = (struct agent_ops){
         .name = ops->name,
@@ -98,6 +92,19 @@ int reeve_agent_run(const struct reeve_agent_ops *ops, int argc, char *const arg
         .probe = ops->probe != NULL ? probe : NULL,
         .stop = stop,
     };
+    return &arg_core_ops;
+}
+
+static const struct agent_ops *ops_of(const struct config *config)
+{
+    (void)config;
+    return &arg_core_ops;
+}
+
+int reeve_agent_run(const struct reeve_agent_ops *ops, int argc, char *const argv[])
+{
+    assert(arg_ops == NULL);
+    sdk_agent_ops(ops);
     return agent_service_main(ops_of, argc, argv);
 }
 
