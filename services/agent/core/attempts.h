@@ -28,7 +28,7 @@
 #include "base/heap_arena.h"
 #include "platform/clock.h"
 #include "platform/loop.h"
-#include "services/agent/sdk/agent.h"
+#include "services/agent/core/agent_ops.h"
 
 enum attempt_state {
     ATTEMPT_BLANK,   /* not offered yet */

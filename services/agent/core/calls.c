@@ -68,7 +68,7 @@ void agent_call_fail(struct agent_call *call, const struct agent_failure *failur
     if (!agent_error_name_valid(failure->name))
         fit.name = TEXT("Agent.Error");
     fit.message = agent_message(failure->message, &agent->scratch.arena);
-    call_ended(agent, attempt, outcome, failure->service_ill, fit.message);
+    call_ended(agent, attempt, outcome, failure->service_unhealthy, fit.message);
     attempts_failed(agent->attempts, attempt, &fit);
     agent_progress(agent); /* it may have ended without a report */
 }

@@ -12,8 +12,8 @@
 #define SERVICES_AGENT_CORE_CORE_H
 
 #include "replica/cluster.h"
+#include "services/agent/core/agent_ops.h"
 #include "services/agent/core/attempts.h"
-#include "services/agent/sdk/agent.h"
 
 enum agent_phase {
     AGENT_PHASE_STARTING,     /* the cluster is not ready */

@@ -210,7 +210,7 @@ static void read_failure(const struct exec_call *run, const struct exec_result *
     failure.name = result->stopped          ? TEXT("Exec.Timeout")
                    : result->exit_code >= 0 ? numbered("Exec.%d", result->exit_code, arena)
                                             : numbered("Exec.Signal%d", result->signal, arena);
-    failure.service_ill = result->stopped || result->exit_code < 0;
+    failure.service_unhealthy = result->stopped || result->exit_code < 0;
     failure.message =
         run->last_line_size > 0 ? (struct text){run->last_line, run->last_line_size} : failure.name;
     struct text name = failure.name;
@@ -301,7 +301,7 @@ static void execute(void *ctx, struct agent_call *call)
     struct agent_failure failure = {.name = TEXT("Exec.NotStarted"),
                                     .message = text_of(error.message),
                                     .effect = class == ERROR_RETRY ? EFFECT_NONE : EFFECT_UNKNOWN,
-                                    .service_ill = true,
+                                    .service_unhealthy = true,
                                     .retriable = true};
     agent_call_fail(call, &failure);
 }

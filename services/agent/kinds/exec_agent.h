@@ -4,7 +4,7 @@
 #ifndef SERVICES_AGENT_KINDS_EXEC_AGENT_H
 #define SERVICES_AGENT_KINDS_EXEC_AGENT_H
 
-#include "services/agent/sdk/agent.h"
+#include "services/agent/core/agent_ops.h"
 
 extern const struct agent_ops exec_agent_ops;
 

@@ -173,7 +173,7 @@ static void read_status(const struct http_result *result, struct arena *arena,
     if (!is_retriable(result->status))
         return;
     failure->name = name;
-    failure->service_ill = result->status < 200 || result->status >= 500;
+    failure->service_unhealthy = result->status < 200 || result->status >= 500;
     failure->effect = EFFECT_UNKNOWN;
     failure->retriable = true;
     failure->retry_after_ms = result->retry_after_ms > 0 ? result->retry_after_ms : 0;
@@ -196,14 +196,14 @@ void http_message_outcome(const struct http_result *result, struct arena *arena,
         break;
     case HTTP_NOT_SENT:
         outcome.failure.name = TEXT("Http.NotConnected");
-        outcome.failure.service_ill = true;
+        outcome.failure.service_unhealthy = true;
         outcome.failure.message = text_of(result->message);
         outcome.failure.retriable = true;
         break;
     case HTTP_MAYBE_SENT:
         outcome.failure.name =
             result->timed_out ? TEXT("Http.Timeout") : TEXT("Http.ConnectionLost");
-        outcome.failure.service_ill = true;
+        outcome.failure.service_unhealthy = true;
         outcome.failure.message = text_of(result->message);
         outcome.failure.effect = EFFECT_UNKNOWN;
         outcome.failure.retriable = true;

@@ -5,7 +5,7 @@
 #define SERVICES_AGENT_KINDS_HTTP_MESSAGE_H
 
 #include "platform/http/client.h"
-#include "services/agent/sdk/agent.h"
+#include "services/agent/core/agent_ops.h"
 
 /* The JSON body. New in the arena. */
 struct text http_message_body(const struct step_request *request, struct arena *arena);

@@ -5,7 +5,7 @@
 #ifndef SERVICES_AGENT_KINDS_SIM_AGENT_H
 #define SERVICES_AGENT_KINDS_SIM_AGENT_H
 
-#include "services/agent/sdk/agent.h"
+#include "services/agent/core/agent_ops.h"
 
 extern const struct agent_ops sim_agent_ops;
 

@@ -4,7 +4,7 @@
  * `struct agent_probe`. */
 #include "base/heap_arena.h"
 #include "schemas/codec.h"
-#include "services/agent/sdk/agent.h"
+#include "services/agent/core/agent_ops.h"
 
 #include <assert.h>
 #include <reeve/agent.h>
@@ -195,7 +195,7 @@ void reeve_agent_call_fail(struct reeve_agent_call *call, const struct reeve_age
                                             .message = text_of(failure->message),
                                             .effect = effects[failure->effect],
                                             .retriable = failure->retriable,
-                                            .service_ill = failure->service_unhealthy,
+                                            .service_unhealthy = failure->service_unhealthy,
                                             .retry_after_ms = failure->retry_after_ms});
 }
 

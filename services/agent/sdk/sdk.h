@@ -3,7 +3,7 @@
 #ifndef SERVICES_AGENT_SDK_SDK_H
 #define SERVICES_AGENT_SDK_SDK_H
 
-#include "services/agent/sdk/agent.h"
+#include "services/agent/core/agent_ops.h"
 
 struct reeve_agent_ops;
 

@@ -201,7 +201,7 @@ static void fail_at_once(struct instance *instance, struct agent_call *call)
                                                   .message = TEXT("refused"),
                                                   .effect = EFFECT_NONE,
                                                   .retriable = true,
-                                                  .service_ill = true});
+                                                  .service_unhealthy = true});
 }
 
 Test(agent_breaker, it_opens_from_inside_a_call)

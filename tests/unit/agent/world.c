@@ -187,7 +187,7 @@ void world_fail_unhealthy(struct instance *instance, enum effect effect)
                                                                  .message = TEXT("refused"),
                                                                  .effect = effect,
                                                                  .retriable = true,
-                                                                 .service_ill = true});
+                                                                 .service_unhealthy = true});
     world_settle(instance->world);
 }
 

@@ -2,8 +2,8 @@
 /* What an agent is to the core: callbacks that make one call to the remote service, and functions
  * that finish it. The ready-made agents (kinds/) and the public SDK (sdk/) are made of them;
  * include/reeve/agent.h documents the contract. All of it happens on the loop's thread. */
-#ifndef SERVICES_AGENT_SDK_AGENT_H
-#define SERVICES_AGENT_SDK_AGENT_H
+#ifndef SERVICES_AGENT_CORE_AGENT_OPS_H
+#define SERVICES_AGENT_CORE_AGENT_OPS_H
 
 #include "engine/engine.h"
 #include "replica/service_main.h"
@@ -22,13 +22,13 @@ struct agent_call {
 /* Why a try failed. All texts are copied. */
 struct agent_failure {
     struct text name;    /* what ErrorEquals matches: [A-Za-z0-9._-], up to ERROR_NAME_BYTES_MAX */
-    struct text message; /* for people; cut at MESSAGE_BYTES_MAX */
+    struct text message; /* for operators; cut at MESSAGE_BYTES_MAX */
     enum effect effect;  /* what this try may have done */
-    bool retriable;      /* the same try may do better later */
+    bool retriable;      /* the same call may succeed later */
     /* The service itself is unhealthy: refused, reset, broken, silent; not an answer that says no.
      * When many calls end so, the circuit opens and this instance leaves its requests to others. */
-    bool service_ill;
-    int64_t retry_after_ms; /* do not try again before; 0 = no such wish */
+    bool service_unhealthy;
+    int64_t retry_after_ms; /* do not try again earlier; 0 = our backoff */
 };
 
 /* A check whether the service is healthy. */
@@ -46,11 +46,11 @@ struct agent_ops {
     void (*execute)(void *ctx, struct agent_call *call);
     /* Undoes it. NULL: undo requests fail permanently with "Agent.NoCompensate". */
     void (*compensate)(void *ctx, struct agent_call *call);
-    /* call->request->complete_by of a call that runs is later now than it was. NULL = you look at
-     * it when you need it. */
+    /* call->request->complete_by of a call that runs is later now than it was. NULL = you read it
+     * when you need it. */
     void (*extended)(void *ctx, struct agent_call *call);
-    /* Checks whether the service is healthy again, while the circuit is open; answer once, at once or
-     * later, with agent_probe_end. NULL: calls are tried, one at a time. */
+    /* Checks whether the service is healthy again, while the circuit is open; answer once, at once
+     * or later, with agent_probe_end. NULL: calls are tried, one at a time. */
     void (*probe)(void *ctx, struct agent_probe *probe);
     /* Frees your state. Calls not finished by now are void: do not finish them any more. NULL =
      * nothing to free. */
@@ -66,7 +66,7 @@ void agent_call_succeed(struct agent_call *call, struct text output);
 void agent_call_fail(struct agent_call *call, const struct agent_failure *failure);
 
 /* Asks for more time: `extra_ms` (> 0) from now on, by this machine's clock. `progress` is for
- * people, up to MESSAGE_BYTES_MAX; the application sees it. The workflow bounds what is granted
+ * operators, up to MESSAGE_BYTES_MAX; the application sees it. The workflow bounds what is granted
  * (MaxExtensionSeconds). Until the grant comes (ops->extended) the deadline is as it was; if none
  * comes, there is none: ask early, and not every moment. */
 void agent_call_extend(struct agent_call *call, int64_t extra_ms, struct text progress);
