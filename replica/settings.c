@@ -22,238 +22,248 @@ enum { HOST_SIZE = 48 };
 #define DAY_MS 86400000.0
 
 static const struct config_key keys[] = {
-    /* ---- everybody ---- */
+    /* ---- all programs ---- */
     {"kafka.bootstrap.servers", CONFIG_STRING, "127.0.0.1:9092", 1, 4096, NO_UNIT, NO_CHOICES,
      SETTINGS_ALL,
-     "Brokers to ask first, as host:port, separated by commas. Every other kafka.* key goes to "
-     "librdkafka as it is."},
+     "Brokers to connect to first: host:port, separated by commas. Every other kafka.* key is "
+     "a setting of librdkafka and is passed on as it is."},
     {"embedded", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
-     "The brokers are the embedded ones of `reeve dev`: no disk, no append times, for trying out "
-     "and for tests."},
+     "true: the brokers are the embedded ones of `reeve dev`, which keep records in memory and "
+     "have no append times. For trying reeve out and for tests."},
     {"topics.prefix", CONFIG_NAME, "orders", 1, 100, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
-     "What the names of all topics begin with: <prefix>.events and so on. Two prefixes are two "
-     "separate installations on one cluster."},
+     "Prefix of all topic names: <prefix>.events and so on. Two prefixes are two separate "
+     "installations on one cluster."},
     {"log.level", CONFIG_ENUM, "info", NO_BOUNDS, NO_UNIT, "debug|info|warning|error", SETTINGS_ALL,
-     "Lines below this level are not written."},
+     "The lowest level that is logged."},
     {"log.format", CONFIG_ENUM, "auto", NO_BOUNDS, NO_UNIT, "auto|logfmt|json", SETTINGS_ALL,
-     "auto: logfmt on a terminal, one JSON object a line otherwise."},
+     "auto: logfmt on a terminal, else one JSON object per line."},
 
     /* ---- every service ---- */
     {"data.dir", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
-     "Directory of this instance's stores, one process at a time. May be deleted while the service "
-     "is down: it is built again from the log; only what an agent remembers is not. Empty: "
-     "reeve-data/<service>."},
+     "Directory of this instance's stores; only one process can use it at a time. You may "
+     "delete it while the service is down: the service rebuilds it from the log, except for "
+     "the answers that an agent remembers. Empty: reeve-data/<service>."},
     {"instance.id", CONFIG_NAME, "", TEXT_UP_TO(100), NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
-     "Name of this instance in claims, logs and owner lists. Empty: host-pid-random, new at each "
-     "start."},
+     "Name of this instance in claims, logs and lists of owners. Empty: host-pid-random, new "
+     "at each start."},
     {"http.host", CONFIG_STRING, "127.0.0.1", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES,
      SETTINGS_SERVICES,
-     "Address of the HTTP port. There is no authentication: bind others than loopback only in a "
-     "network you trust."},
+     "Address of the HTTP server. There is no authentication: use an address other than "
+     "loopback only in a network that you trust."},
     {"http.port", CONFIG_INT, "0", 0, 65535, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
-     "Port of /livez, /readyz, /metrics and the service's API. 0: the system chooses; the chosen "
-     "one is written to <data.dir>/http.port."},
+     "Port of /livez, /readyz, /metrics and the service's API. 0: the system chooses a port. "
+     "The service writes its port to <data.dir>/http.port."},
     {"clock.skew.max.ms", CONFIG_DURATION_MS, "1000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
-     "How far any clock may be wrong. Steps are timed out this much after their deadline; an "
-     "instance whose clock is off by more than half of it stops working. The same everywhere."},
+     "Largest error of any clock in the installation. A step times out this long after its "
+     "deadline; an instance whose clock is off by more than half of it stops working. Must be "
+     "the same for all services."},
     {"session.timeout.ms", CONFIG_DURATION_MS, "6000", 1000, 3600000, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
-     "After this silence the group gives an instance's partitions to others. Brokers refuse less "
-     "than their group.min.session.timeout.ms (6000)."},
+     "How long an instance may be silent before its consumer group gives its partitions to "
+     "other instances. Brokers reject less than their group.min.session.timeout.ms (6000)."},
     {"group.static", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
-     "Whether the instance is a static member of its groups, known by instance.id: who is back "
-     "within session.timeout.ms keeps its partitions and nobody else notices. The price: a clean "
-     "stop gives nothing back before that time is over either."},
+     "true: the instance is a static member of its consumer groups, known by instance.id. If "
+     "it restarts within session.timeout.ms it keeps its partitions and the group does not "
+     "rebalance, but even a clean stop releases them only after that time. Needs instance.id."},
     {"start.timeout.ms", CONFIG_DURATION_MS, "30000", 1, DAY_MS, "ms", NO_CHOICES, SETTINGS_ALL,
-     "How long to wait at the start for the brokers to answer."},
+     "How long a starting process waits for the brokers to answer."},
     {"drain.timeout.ms", CONFIG_DURATION_MS, "10000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
-     "After SIGTERM the service finishes what is in flight; after this time it leaves anyway."},
+     "How long a service may take after SIGTERM to finish what is in flight; then it stops "
+     "anyway."},
     {"disk.free.min.mb", CONFIG_INT, "512", 0, 1e9, "MB", NO_CHOICES,
      SETTINGS_SCHEDULER | SETTINGS_AGENT | SETTINGS_SUPERVISOR | SETTINGS_CONSOLE,
-     "Below this free space on the disk of data.dir the service decides and folds nothing more, "
-     "an agent begins no calls; it says so, and goes on by itself when there is room again."},
+     "Least free space on the disk of data.dir. Below it the service pauses: schedulers decide "
+     "nothing and agents begin no calls. It logs the pause and resumes once there is space."},
     {"priority.share.high", CONFIG_INT, "16", 1, 1000, NO_UNIT, NO_CHOICES,
      SETTINGS_SCHEDULER | SETTINGS_AGENT,
-     "Share of the service that orders of high priority get while others wait too. The lower ones "
-     "get theirs: nobody starves."},
+     "Share of capacity that orders of high priority get while orders of other priorities also "
+     "wait. Each priority gets its share, so none starves."},
     {"priority.share.normal", CONFIG_INT, "4", 1, 1000, NO_UNIT, NO_CHOICES,
-     SETTINGS_SCHEDULER | SETTINGS_AGENT, "The same for orders of normal priority."},
+     SETTINGS_SCHEDULER | SETTINGS_AGENT, "Share of capacity that orders of normal priority get."},
     {"priority.share.low", CONFIG_INT, "1", 1, 1000, NO_UNIT, NO_CHOICES,
-     SETTINGS_SCHEDULER | SETTINGS_AGENT, "The same for orders of low priority."},
+     SETTINGS_SCHEDULER | SETTINGS_AGENT, "Share of capacity that orders of low priority get."},
     {"rocksdb.cache.mb", CONFIG_INT, "32", 1, 1e6, "MB", NO_CHOICES,
      SETTINGS_SCHEDULER | SETTINGS_SUPERVISOR | SETTINGS_CONSOLE | SETTINGS_CLI,
-     "Block cache, shared by all partitions of the process."},
+     "Block cache of RocksDB, shared by all partitions of the process."},
     {"rocksdb.write.buffer.mb", CONFIG_INT, "8", 1, 4096, "MB", NO_CHOICES,
      SETTINGS_SCHEDULER | SETTINGS_SUPERVISOR | SETTINGS_CONSOLE | SETTINGS_CLI,
-     "Write buffers of all partitions of the process together; each has 2 MB at least."},
+     "Write buffers of RocksDB for all partitions of the process together; each partition has "
+     "at least 2 MB."},
 
     /* ---- elections: the auditor among supervisors, programs of your own ---- */
     {"leader.lease.ms", CONFIG_DURATION_MS, "10000", 100, 3600000, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR,
-     "After this silence of an elected leader another one takes over: what a leader's death costs. "
-     "The same for all candidates of a role, or at least known to all."},
+     "How long an elected leader may be silent before another candidate takes over. Shorter: "
+     "faster takeovers after a crash; longer: fewer false ones. Use the same value for all "
+     "candidates of a role."},
     {"leader.renew.ms", CONFIG_DURATION_MS, "2500", 10, 1200000, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR,
-     "How often a leader renews its lease, one record each time; a third of leader.lease.ms at "
-     "most."},
+     "How often a leader renews its lease, with one record each time; at most a third of "
+     "leader.lease.ms."},
     {"leader.progress.ms", CONFIG_DURATION_MS, "30000", 10, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR,
-     "A leader whose task reports no progress for so long is hung and gives the lead up, though "
-     "it renews; at least leader.renew.ms."},
+     "How long a leader's task may report no progress before the leader counts as hung and "
+     "resigns, although it renews; at least leader.renew.ms."},
     {"leader.strategy", CONFIG_ENUM, "race", NO_BOUNDS, NO_UNIT, "race|ranked", SETTINGS_SUPERVISOR,
-     "race: the first to claim leads until it ends; ranked: the lowest live leader.rank leads, and "
-     "a lower one that comes takes over. The same for all candidates of a role."},
+     "race: the first candidate to claim leads until it stops. ranked: the running candidate "
+     "with the lowest leader.rank leads; one with a lower rank takes over when it starts. Must "
+     "be the same for all candidates of a role."},
     {"leader.rank", CONFIG_INT, "0", 0, 1e6, NO_UNIT, NO_CHOICES, SETTINGS_SUPERVISOR,
-     "This candidate's rank in ranked elections; equal ranks race."},
+     "Rank of this candidate in ranked elections; candidates of equal rank race."},
 
     /* ---- topics apply, topics check ---- */
     {"partitions", CONFIG_INT, "8", 1, 1024, NO_UNIT, NO_CHOICES, SETTINGS_CLI,
-     "Partitions of the keyed topics, for `reeve topics apply` only. Fixed for good once the "
-     "topics exist."},
+     "Number of partitions of the keyed topics, for `reeve topics apply`. It cannot be changed "
+     "once the topics exist."},
     {"replication.factor", CONFIG_INT, "1", 1, 9, NO_UNIT, NO_CHOICES, SETTINGS_CLI,
-     "Replicas of each partition, for `reeve topics apply` only: 3 on a real cluster."},
+     "Replicas of each partition, for `reeve topics apply`. Use 3 on a real cluster."},
 
     /* ---- submission ---- */
     {"submission.http", CONFIG_BOOL, "true", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SUBMISSION,
-     "Whether orders are taken by POST /orders too, not only from the topic."},
+     "true: the service also takes orders by POST /orders. false: only from the topic."},
 
     /* ---- scheduler ---- */
     {"scheduler.batch.max", CONFIG_INT, "512", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
-     "Commands decided in one cycle of a partition at most."},
+     "Most commands that one cycle of a partition decides."},
     {"scheduler.cache.orders", CONFIG_INT, "20000", 1, 1e8, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
-     "Hot orders kept in memory, over all partitions of the process."},
+     "Number of recently used orders kept in memory, for all partitions of the process "
+     "together."},
 
     {"scheduler.standby", CONFIG_INT, "0", 0, 100, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
-     "So many other schedulers fold each partition into a store of their own while it is somebody "
-     "else's; one of them takes it over with hardly anything left to fold. 0: none, a takeover "
-     "folds what is not on the disk."},
+     "Number of other schedulers that keep a copy of each partition up to date. One of them "
+     "takes the partition over with little left to replay. 0: none; a takeover replays what is "
+     "not on its disk."},
 
     {"routing.enabled", CONFIG_BOOL, "true", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
-     "Whether steps are started only at agents that say of themselves that they are well and have "
-     "room. false: at once, at the first agent that the step names; for agents that do not say."},
+     "true: a step starts only at an agent that reports itself healthy and has free capacity. "
+     "false: a step starts at once at the first agent that it names; for agents that do not "
+     "report their health."},
     {"routing.factor", CONFIG_DOUBLE, "2", 1, 1000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
-     "Steps that are started per call that an agent's well instances take: at 2 one runs and one "
-     "waits at the agent, so that it never idles. The rest waits here, by priority."},
+     "Steps started per call that an agent's healthy instances can run at once. At 2, one step "
+     "runs and one waits at the agent, which keeps it busy. All other steps wait in the "
+     "scheduler, by priority."},
     {"routing.retry.ms", CONFIG_DURATION_MS, "5000", 1, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SCHEDULER,
-     "A step none of whose agents is well is looked at again by its supervisor after so long, then "
-     "less and less often; the scheduler starts it as soon as one is well."},
+     "How long until the supervisor first checks a step again when none of its agents is "
+     "healthy; later checks are less and less frequent. The scheduler starts the step as soon "
+     "as an agent is healthy."},
     {"routing.retry.max.ms", CONFIG_DURATION_MS, "10m", 1, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_SCHEDULER, "The longest time between two such looks; at least routing.retry.ms."},
+     SETTINGS_SCHEDULER, "Longest time between two such checks; at least routing.retry.ms."},
     {"routing.alert.ms", CONFIG_DURATION_MS, "60000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SCHEDULER,
-     "When steps have waited for so long because none of their agents is well, the alert "
-     "AgentUnavailable is raised, one per agent; it is closed when one is well."},
+     "How long steps wait for a healthy agent before the alert AgentUnavailable is raised, one "
+     "per agent. It closes when an instance is healthy again."},
 
-    /* ---- supervisor: of them all, one is the auditor ---- */
+    /* ---- supervisor: one of the supervisors is the auditor ---- */
     {"orders.retention.ms", CONFIG_DURATION_MS, "8d", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR,
-     "Orders that ended so long ago leave the stores; their history stays in the log. Longer than "
-     "submissions and commands are kept (7 days), else an order submitted again after it has "
-     "expired is a new one. 0: never."},
+     "How long a finished order stays in the stores; its history stays in the log. Keep it "
+     "longer than the 7 days that submissions and commands are kept, or an order submitted "
+     "again after it expired counts as new. 0: for ever."},
     {"auditor.interval.ms", CONFIG_DURATION_MS, "60000", 100, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_SUPERVISOR, "The auditor begins to look at all orders so often at most."},
+     SETTINGS_SUPERVISOR, "Shortest time between two audits of all orders."},
     {"auditor.grace.ms", CONFIG_DURATION_MS, "120000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR,
-     "An order whose deadline passed so long ago, and nobody acted, is stuck: the auditor raises "
-     "an alert."},
+     "How long after its deadline an order may stay without action before the auditor raises "
+     "an alert for it as stuck."},
     {"auditor.expire.per.second", CONFIG_INT, "500", 1, 100000, NO_UNIT, NO_CHOICES,
-     SETTINGS_SUPERVISOR, "Finished orders that the auditor asks to expire in a second at most."},
+     SETTINGS_SUPERVISOR, "Most finished orders that the auditor expires per second."},
 
     /* ---- agent ---- */
     {"agent.name", CONFIG_NAME, "", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "The agent's name in workflows; it reads <prefix>.requests.<name>."},
+     "Name of the agent in workflows; it reads <prefix>.requests.<name>."},
     {"agent.names", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Several agents in this process, such as stock,payment, in place of agent.name. Each has a "
-     "queue, a capacity, a group and a remote service of its own. agent.NAME.http.url stands for "
-     "agent.http.url for that agent alone, and so on."},
+     "Names of several agents in this process, such as stock,payment, instead of agent.name. "
+     "Each has its own queue, capacity, consumer group and remote service. agent.NAME.http.url "
+     "sets agent.http.url for the agent NAME only; so does every agent.* key."},
     {"agent.kind", CONFIG_ENUM, "http", NO_BOUNDS, NO_UNIT, "http|exec|sim", SETTINGS_AGENT,
-     "http: calls a URL; exec: runs a program; sim: simulates a service."},
+     "http: calls a URL. exec: runs a program. sim: simulates a service."},
     {"agent.in.flight.max", CONFIG_INT, "1000", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Calls at the same time; more requests wait."},
+     "Most calls at the same time; further requests wait."},
     {"agent.queue.max", CONFIG_INT, "20000", 1, 1e7, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Requests read ahead that wait in memory, served by priority; still more wait in their topic, "
-     "whatever their priority. At most 64 MB of requests in all."},
+     "Most requests that wait in memory, where they are served by priority; further requests "
+     "wait in their topic, in its order. Requests in memory take at most 64 MB."},
     {"agent.retry.backoff.ms", CONFIG_DURATION_MS, "200", 1, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_AGENT, "Wait before the second try of a call; doubles from try to try."},
+     SETTINGS_AGENT, "Wait before the second try of a call; it doubles with each further try."},
     {"agent.retry.backoff.max.ms", CONFIG_DURATION_MS, "10000", 1, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_AGENT, "The longest wait between two tries."},
+     SETTINGS_AGENT, "Longest wait between two tries."},
     {"agent.memory.ms", CONFIG_DURATION_MS, "25h", 1000, 366 * DAY_MS, "ms", NO_CHOICES,
      SETTINGS_AGENT,
-     "How long answers are remembered, so that a request that comes again is answered without a "
-     "second call. The default is an hour more than requests stay in their topic."},
+     "How long an agent remembers its answers, so that it answers a repeated request without a "
+     "second call. The default is one hour more than requests stay in their topic."},
     {"agent.memory.mb", CONFIG_INT, "256", 0, 1e6, "MB", NO_CHOICES, SETTINGS_AGENT,
-     "Most that the remembered answers of an agent may take below data.dir; beyond it the oldest "
-     "are forgotten early. 0: answers are not remembered over a restart."},
+     "Most space that an agent's remembered answers take below data.dir; beyond it the agent "
+     "forgets the oldest early. 0: a restart forgets all answers."},
     {"agent.callback.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Where remote services call back: what the URLs that are handed out begin with, such as a "
-     "load balancer's before all instances. Empty: this instance's own address."},
+     "Base of the URLs that remote services call back, such as that of a load balancer in "
+     "front of all instances. Empty: the address of this instance."},
     {"agent.callback.secret", CONFIG_SECRET, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES,
      SETTINGS_AGENT,
-     "Shared by all instances of an agent: callbacks carry a token made with it. Best given as "
-     "agent.callback.secret.file. Empty: callbacks are taken on a loopback address only."},
+     "Secret shared by all instances of an agent: callbacks carry a token made with it. Set it "
+     "with agent.callback.secret.file. Empty: callbacks are accepted on a loopback address "
+     "only."},
     {"agent.heartbeat.ms", CONFIG_DURATION_MS, "2000", 100, 60000, "ms", NO_CHOICES, SETTINGS_AGENT,
-     "How often an agent says how it is doing, at least; one that is silent for three times as "
-     "long is taken for gone."},
+     "Longest time between two health reports of an agent instance; an instance that is silent "
+     "for three times as long counts as gone."},
     {"agent.circuit.errors.min", CONFIG_INT, "20", 0, 1e9, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "So many calls must have ended within the window before the circuit to the remote service may "
-     "open. 0: there is no circuit breaker."},
+     "Calls that must end within the window before the circuit to the remote service may open. "
+     "0: no circuit breaker."},
     {"agent.circuit.errors.percent", CONFIG_INT, "50", 1, 100, "%", NO_CHOICES, SETTINGS_AGENT,
-     "Share of them at which it opens: calls that were refused, reset, not answered in time or "
-     "answered with 5xx. Business errors do not count."},
+     "Share of failed calls in the window at which the circuit opens. Calls fail when they are "
+     "refused, reset, not answered in time, or answered with 5xx; business errors do not "
+     "count."},
     {"agent.circuit.window.ms", CONFIG_DURATION_MS, "10000", 10, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_AGENT, "How long calls count for it."},
+     SETTINGS_AGENT, "Length of the window in which calls count."},
     {"agent.circuit.open.ms", CONFIG_DURATION_MS, "5000", 1, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_AGENT,
-     "How long the circuit stays open before the service is tried again; doubles with each time "
-     "that it is still ill."},
+     "How long the circuit stays open before the agent probes the remote service; doubles with "
+     "each probe that fails."},
     {"agent.circuit.open.max.ms", CONFIG_DURATION_MS, "60000", 1, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_AGENT, "The longest such time."},
+     SETTINGS_AGENT, "Longest time that the circuit stays open before a probe."},
     {"agent.circuit.successes", CONFIG_INT, "3", 1, 1e6, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Calls in a row that must end well before a circuit that is tried again is closed."},
+     "Successful calls in a row after which a circuit that is being probed closes."},
     {"agent.http.probe.url", CONFIG_STRING, "", TEXT_UP_TO(2048), NO_UNIT, NO_CHOICES,
      SETTINGS_AGENT,
-     "What is asked with GET whether the service is well again; any answer but 5xx says yes. "
-     "Empty: agent.http.url."},
+     "URL that the agent probes with GET while the circuit is open; any answer but 5xx counts "
+     "as healthy. Empty: agent.http.url."},
     {"agent.http.url", CONFIG_STRING, "", TEXT_UP_TO(2048), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
      "Base URL of the remote service."},
     {"agent.http.connect.timeout.ms", CONFIG_DURATION_MS, "2000", 1, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_AGENT, "Time to connect; what was not connected was not sent."},
+     SETTINGS_AGENT, "Time limit for connecting; without a connection nothing is sent."},
     {"agent.http.try.timeout.ms", CONFIG_DURATION_MS, "10000", 1, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_AGENT,
-     "Time of one try, connecting included. Nothing is sent after the step's deadline; an answer "
-     "is "
-     "waited for at most clock.skew.max.ms beyond it."},
+     "Time limit of one try, connecting included. The agent sends nothing after the step's "
+     "deadline and waits for an answer at most clock.skew.max.ms beyond it."},
     {"agent.exec.command", CONFIG_STRING, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
      "Program to run for each call, with its arguments, separated by blanks; no shell. At most "
-     "agent.in.flight.max at the same time, 16 where that is not set."},
+     "agent.in.flight.max programs run at once, or 16 if that is not set."},
     {"agent.exec.env", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Names of variables that programs get from this process's environment, beside PATH, LANG and "
-     "REEVE_*."},
+     "Names of variables of this process's environment that programs inherit, in addition to "
+     "PATH, LANG and REEVE_*."},
     {"agent.exec.grace.ms", CONFIG_DURATION_MS, "2000", 0, DAY_MS, "ms", NO_CHOICES, SETTINGS_AGENT,
-     "From SIGTERM, at the step's deadline, to SIGKILL."},
+     "Time between SIGTERM, sent at the step's deadline, and SIGKILL."},
     {"agent.sim.latency.ms", CONFIG_STRING, "5", 1, 64, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Time a simulated call takes: 5, normal:20:5 (mean, deviation) or exp:10 (mean)."},
+     "Duration of a simulated call: 5, normal:20:5 (mean, deviation) or exp:10 (mean)."},
     {"agent.sim.fail.share", CONFIG_DOUBLE, "0", 0, 1, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Share of simulated calls that fail with a business error and no effect."},
+     "Share of simulated calls that fail with a business error and have no effect."},
     {"agent.sim.silent.share", CONFIG_DOUBLE, "0", 0, 1, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Share of simulated calls that are never answered."},
+     "Share of simulated calls that never get an answer."},
     {"agent.sim.unknown.share", CONFIG_DOUBLE, "0", 0, 1, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Share of simulated calls that fail without telling whether they were applied."},
+     "Share of simulated calls that fail and leave open whether they took effect."},
     {"agent.sim.seed", CONFIG_INT, "1", -9e15, 9e15, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Seed of the simulated agent: the same seed and calls give the same results."},
+     "Seed of the simulated agent: the same seed and the same calls give the same results."},
     {"agent.sim.ledger", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "File to which the simulated agent appends what it did, synced before it answers. Empty: "
-     "none."},
+     "File to which the simulated agent appends each operation, synced before it answers. "
+     "Empty: none."},
 
     /* ---- console ---- */
     {"console.history.max", CONFIG_INT, "10000", 1, 1e7, NO_UNIT, NO_CHOICES, SETTINGS_CONSOLE,
-     "Entries of an order's history in one answer at most; the rest comes page by page."},
+     "Most entries of an order's history in one answer; the rest follows on further pages."},
     {"console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
-     "Where the CLI asks the console. Empty: the port that a console wrote below data.dir (or "
-     "reeve-data), else http://127.0.0.1:8080."},
+     "Base URL at which the CLI calls the console. Empty: the port that a console wrote below "
+     "data.dir (or reeve-data), else http://127.0.0.1:8080."},
 };
 
 static const struct config_reader readers[] = {
