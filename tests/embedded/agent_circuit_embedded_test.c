@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Two instances of an HTTP agent on the embedded broker, one with a service that refuses: its
- * partitions move to the other one, work goes on, and they come back when the service is well. What
- * the instances say of themselves is read as a router reads it. */
+ * partitions move to the other one, work goes on, and they come back when the service is healthy.
+ * Their health records are read as a router reads them. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"
 #include "replica/agent_table.h"
@@ -22,7 +22,7 @@ enum { PARTITIONS = 4, WAIT_MS = 90000, ORDERS_MAX = 256 };
 struct site {
     struct service_context service;
     struct agent *agent;
-    struct http_server *server; /* its remote service; NULL: nobody listens */
+    struct http_server *server; /* its remote service; NULL: connections are refused */
     uint32_t posts;
     bool drained;
 };
@@ -59,7 +59,7 @@ static void serve(struct lab *lab, struct site *site, uint16_t port)
     http_server_route(site->server, "POST", "/{action}", 0, on_post, site);
 }
 
-/* A port where connections are refused as long as nobody listens, and that nobody else gets. */
+/* A reserved port, where connections are refused until a server listens. */
 static int reserve_port(uint16_t *ret_port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -304,7 +304,7 @@ static void await(struct lab *lab, bool (*done)(void *), const char *what)
     cr_assert(loop_run_until(lab->loop, done, lab, WAIT_MS), "%s", what);
 }
 
-Test(agent_circuit_embedded, partitions_leave_an_ill_instance_and_come_back)
+Test(agent_circuit_embedded, moves_partitions_away_from_an_unhealthy_instance_and_back)
 {
     struct lab *lab = lab_open();
     struct site *a = &lab->sites[0];
@@ -332,7 +332,7 @@ Test(agent_circuit_embedded, partitions_leave_an_ill_instance_and_come_back)
     await(lab, all_are_reported, "all are reported again");
     await(lab, circuit_of_a_is_closed, "the circuit is closed");
     cr_assert_gt(a->posts, 0);
-    cr_assert_eq(lab->failures, 0, "nobody was told of the ill service");
+    cr_assert_eq(lab->failures, 0, "no failure was reported");
     site_close(lab, a);
     site_close(lab, b);
     await(lab, nobody_is_left, "those that stopped are gone");

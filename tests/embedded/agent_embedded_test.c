@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents on the embedded broker and real sockets: an HTTP service in this process answers in all
- * the ways that services do, and what the agent reports is read back from the commands. */
+ * the ways that services do, and the reports of the agent are read back from the commands. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"
 #include "replica/settings.h"
@@ -45,7 +45,7 @@ struct lab {
     char last_headers[512];
 };
 
-/* ---- the remote service: the first letters of the order's id say what it does ---- */
+/* ---- the remote service: the first letters of the order's id choose its answer ---- */
 
 static bool is(const char *order, const char *kind)
 {
@@ -286,7 +286,7 @@ static const struct got *report_of(struct lab *lab, const char *id)
 
 /* ---- HTTP ---- */
 
-Test(agent_embedded, http_outcomes_become_reports)
+Test(agent_embedded, turns_http_outcomes_into_reports)
 {
     struct lab *lab = lab_open();
     lab_start(lab, &http_agent_ops);
@@ -312,7 +312,7 @@ Test(agent_embedded, http_outcomes_become_reports)
     lab_close(lab);
 }
 
-Test(agent_embedded, a_success_that_comes_late_is_reported_and_silence_is_kept)
+Test(agent_embedded, reports_late_successes_and_no_late_failures)
 {
     struct lab *lab = lab_open();
     lab_start(lab, &http_agent_ops);
@@ -341,7 +341,7 @@ Test(agent_embedded, a_success_that_comes_late_is_reported_and_silence_is_kept)
     cr_assert_eq(lab->report_count, 2);
 }
 
-Test(agent_embedded, nobody_listens)
+Test(agent_embedded, retries_while_the_service_is_down)
 {
     struct lab *lab = lab_open();
     set(lab, "agent.http.url", "http://127.0.0.1:1/svc");
@@ -355,9 +355,9 @@ Test(agent_embedded, nobody_listens)
     lab_close(lab);
 }
 
-Test(agent_embedded, hundreds_of_calls_in_flight)
+Test(agent_embedded, handles_hundreds_of_calls_in_flight)
 {
-    enum { CALLS = 450 }; /* what the server of the test may have as connections */
+    enum { CALLS = 450 }; /* connections that the server of the test allows */
     struct lab *lab = lab_open();
     char order[32];
     set(lab, "agent.in.flight.max", "1000");
@@ -378,7 +378,7 @@ Test(agent_embedded, hundreds_of_calls_in_flight)
 
 /* ---- simulated ---- */
 
-Test(agent_embedded, simulated_calls_with_a_ledger)
+Test(agent_embedded, writes_simulated_calls_to_a_ledger)
 {
     enum { CALLS = 2000 };
     struct lab *lab = lab_open();
@@ -415,7 +415,7 @@ Test(agent_embedded, simulated_calls_with_a_ledger)
     lab_close(lab);
 }
 
-Test(agent_embedded, what_the_service_never_answers_is_not_reported)
+Test(agent_embedded, reports_nothing_for_calls_without_an_answer)
 {
     struct lab *lab = lab_open();
     set(lab, "agent.sim.latency.ms", "0");
@@ -425,6 +425,6 @@ Test(agent_embedded, what_the_service_never_answers_is_not_reported)
     const struct attempts_counts *counts = attempts_counts(agent_attempts(lab->agent));
     while (counts->tries == 0)
         (void)loop_once(lab->loop, 100);
-    lab_close(lab); /* drains: waits until the silence is over */
+    lab_close(lab); /* drains: waits for the end of the silent call */
     cr_assert_eq(lab->report_count, 0);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# services/agent: attempts, commits, texts, HTTP mapping, the simulated agent.
+# services/agent: attempts, commits, sanitized texts, HTTP messages, programs, the simulated agent.
 
 reeve_test(agent
     SOURCES

@@ -2,7 +2,7 @@
 /* Random histories of several agents on the broker in memory, from a seed: requests, answers,
  * unhealthy services, lost appends, rebalances, lost sessions, kills, restarts. Whatever happens,
  * each request is reported in the end, no commit runs ahead of its report, and no call starts past
- * its deadline (the kit asserts that). REEVE_SEED repeats a run. */
+ * its deadline (world.c asserts that). REEVE_SEED repeats a run. */
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
@@ -17,7 +17,7 @@ struct history {
     struct world *world;
     char orders[ORDERS_MAX][16];
     uint32_t order_count;
-    uint32_t open, half_open; /* times that a circuit was found so */
+    uint32_t open, half_open; /* how often a circuit was in this state */
 };
 
 static uint64_t draw(struct history *history, uint64_t below)
@@ -46,7 +46,7 @@ static void end_call(struct history *history, struct instance *instance)
         world_succeed(instance, "{\"n\":1}");
 }
 
-/* Nothing is committed that has no report. */
+/* Everything that is committed has a report. */
 static void check_commits(struct history *history)
 {
     for (uint32_t i = 0; i < history->order_count; i++) {
@@ -63,7 +63,7 @@ static void check_commits(struct history *history)
     }
 }
 
-/* Circuits that open after a few errors, so that they do. */
+/* Circuits open after a few errors. */
 static const char *const settings[] = {"agent.in.flight.max",
                                        "5",
                                        "agent.circuit.errors.min",
@@ -125,7 +125,7 @@ static bool end_all_calls(struct world *world)
     return idle;
 }
 
-/* Faults stop. Those that live go on, or one that is new takes over from all of them. */
+/* Faults stop. The instances that are alive go on, or a new one takes over from all of them. */
 static void finish(struct history *history)
 {
     static const struct broker_memory_faults none;
@@ -163,7 +163,7 @@ static void check_end(struct history *history)
 {
     struct world *world = history->world;
     if (!someone_is_left(world))
-        return; /* all that a case may have were killed */
+        return; /* all instances of the case were killed */
     for (uint32_t i = 0; i < history->order_count; i++) {
         struct instance *instance;
         while ((instance = any_alive(history)) == NULL)
@@ -194,7 +194,7 @@ static void run_case(uint64_t seed, struct history *sum)
     world_free(history.world);
 }
 
-Test(agent_core_random, each_request_is_reported_in_the_end)
+Test(agent_random, reports_each_request_in_the_end)
 {
     const char *text = getenv("REEVE_SEED");
     uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : 1;

@@ -26,7 +26,7 @@ static struct instance *alone(struct world *world, const char *const settings[])
     return instance;
 }
 
-Test(agent_core, a_request_is_reported_and_then_committed)
+Test(agent, commits_a_request_after_its_report)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -43,7 +43,7 @@ Test(agent_core, a_request_is_reported_and_then_committed)
     world_free(world);
 }
 
-Test(agent_core, failures_and_undos)
+Test(agent, reports_failures_and_undos)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -62,7 +62,7 @@ Test(agent_core, failures_and_undos)
     world_free(world);
 }
 
-Test(agent_core, names_and_outputs_are_made_fit)
+Test(agent, sanitizes_names_and_outputs)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -76,7 +76,7 @@ Test(agent_core, names_and_outputs_are_made_fit)
     world_free(world);
 }
 
-Test(agent_core, commits_wait_for_the_oldest_request)
+Test(agent, commits_up_to_the_oldest_unsettled_request)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -95,7 +95,7 @@ Test(agent_core, commits_wait_for_the_oldest_request)
     world_free(world);
 }
 
-Test(agent_core, past_the_deadline_there_is_silence_and_the_request_is_committed)
+Test(agent, commits_without_a_report_past_the_deadline)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -108,7 +108,7 @@ Test(agent_core, past_the_deadline_there_is_silence_and_the_request_is_committed
     world_free(world);
 }
 
-Test(agent_core, what_is_no_request_becomes_a_dead_letter)
+Test(agent, sends_invalid_requests_to_the_dead_letters)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -122,7 +122,7 @@ Test(agent_core, what_is_no_request_becomes_a_dead_letter)
     (void)broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
                                (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
-    /* Framed with a fingerprint that nobody ever published. */
+    /* Framed with a fingerprint that was never published. */
     (void)broker_memory_append(world->kafka, WORLD_REQUESTS, partition, TEXT(A),
                                TEXT("\xc3\x01whoknows12345"));
     world_request(world, A, DIRECTION_DO, 1, SOON);
@@ -141,7 +141,7 @@ Test(agent_core, what_is_no_request_becomes_a_dead_letter)
     world_free(world);
 }
 
-Test(agent_core, in_flight_is_bounded)
+Test(agent, limits_calls_in_flight)
 {
     static const char *const settings[] = {"agent.in.flight.max", "8", NULL};
     struct world *world = world_new(1);
@@ -162,7 +162,7 @@ Test(agent_core, in_flight_is_bounded)
     world_free(world);
 }
 
-Test(agent_core, a_rebalance_that_gives_all_back_disturbs_nothing)
+Test(agent, continues_through_a_rebalance_that_changes_nothing)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -178,7 +178,7 @@ Test(agent_core, a_rebalance_that_gives_all_back_disturbs_nothing)
     world_free(world);
 }
 
-Test(agent_core, a_lost_session_reads_again_and_merges)
+Test(agent, reads_again_and_merges_after_a_lost_session)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -186,7 +186,7 @@ Test(agent_core, a_lost_session_reads_again_and_merges)
     broker_memory_revoke(instance->broker, WORLD_GROUP, true);
     world_settle(world);
     world_rebalance(world);
-    cr_assert_eq(instance->call_count, 1, "the same attempt is in hand");
+    cr_assert_eq(instance->call_count, 1, "the same attempt is in flight");
     world_succeed(instance, "");
     world_advance(world, 1000);
     cr_assert_eq(world_committed(instance, A), 1);
@@ -195,7 +195,7 @@ Test(agent_core, a_lost_session_reads_again_and_merges)
     world_free(world);
 }
 
-Test(agent_core, revoked_calls_still_report_and_others_do_it_again)
+Test(agent, reports_revoked_calls_that_the_next_owner_repeats)
 {
     struct world *world = world_new(1);
     struct instance *one = alone(world, NULL);
@@ -217,7 +217,7 @@ Test(agent_core, revoked_calls_still_report_and_others_do_it_again)
     world_free(world);
 }
 
-Test(agent_core, reports_are_sent_until_the_broker_takes_them)
+Test(agent, sends_reports_until_the_broker_acknowledges_them)
 {
     struct world *world = world_new(3);
     struct instance *instance = alone(world, NULL);
@@ -238,7 +238,7 @@ Test(agent_core, reports_are_sent_until_the_broker_takes_them)
     world_free(world);
 }
 
-Test(agent_core, a_killed_agent_is_taken_over)
+Test(agent, takes_over_from_a_killed_agent)
 {
     struct world *world = world_new(1);
     struct instance *one = alone(world, NULL);
@@ -248,14 +248,14 @@ Test(agent_core, a_killed_agent_is_taken_over)
     world_advance(world, 1000);
     world_kill(one);
     struct instance *two = alone(world, NULL);
-    cr_assert_eq(two->call_count, 1, "only what was not reported");
+    cr_assert_eq(two->call_count, 1, "only the call without a report");
     world_succeed(two, "");
     cr_assert_eq(world_count_reports(world, A), 1);
     cr_assert_eq(world_count_reports(world, "C"), 1);
     world_free(world);
 }
 
-Test(agent_core, requests_that_retention_removed_are_passed_over)
+Test(agent, skips_requests_that_retention_removed)
 {
     struct world *world = world_new(1);
     struct instance *one = alone(world, NULL);
@@ -273,7 +273,7 @@ Test(agent_core, requests_that_retention_removed_are_passed_over)
     world_free(world);
 }
 
-Test(agent_core, the_topic_may_come_later)
+Test(agent, joins_when_its_topic_is_created)
 {
     static const char *const settings[] = {"agent.name", "late", NULL};
     struct world *world = world_new(1);
@@ -294,7 +294,7 @@ Test(agent_core, the_topic_may_come_later)
 
 /* ---- the clock ---- */
 
-Test(agent_core, a_clock_that_is_behind_stops_the_work_until_it_is_right)
+Test(agent, stops_reading_until_its_late_clock_is_right)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -314,7 +314,7 @@ Test(agent_core, a_clock_that_is_behind_stops_the_work_until_it_is_right)
     world_free(world);
 }
 
-Test(agent_core, a_clock_that_is_ahead_stops_the_work)
+Test(agent, stops_reading_when_its_clock_is_ahead)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -337,7 +337,7 @@ static void note_drained(void *ctx)
     ((struct instance *)ctx)->drained = true;
 }
 
-Test(agent_core, draining_reports_and_commits_what_runs)
+Test(agent, reports_and_commits_running_calls_when_drained)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -357,7 +357,7 @@ Test(agent_core, draining_reports_and_commits_what_runs)
     world_free(world);
 }
 
-Test(agent_core, an_idle_agent_drains_at_once)
+Test(agent, drains_at_once_when_idle)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -367,7 +367,7 @@ Test(agent_core, an_idle_agent_drains_at_once)
     world_free(world);
 }
 
-Test(agent_core, draining_before_the_topic_is_there)
+Test(agent, drains_before_the_topic_exists)
 {
     static const char *const settings[] = {"agent.name", "late", NULL};
     struct world *world = world_new(1);
@@ -378,7 +378,7 @@ Test(agent_core, draining_before_the_topic_is_there)
     world_free(world);
 }
 
-Test(agent_core, stopped_with_everything_under_way)
+Test(agent, stops_with_everything_in_flight)
 {
     struct world *world = world_new(1);
     struct instance *instance = alone(world, NULL);
@@ -390,6 +390,6 @@ Test(agent_core, stopped_with_everything_under_way)
     world_fail(instance, EFFECT_UNKNOWN, true);
     agent_call_succeed(instance->calls[1], TEXT(""));
     agent_drain(instance->agent, note_drained, instance);
-    world_stop(instance); /* the drain's time was over */
+    world_stop(instance); /* the drain timed out */
     world_free(world);
 }

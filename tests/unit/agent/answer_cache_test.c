@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What agents remember over a restart, with their store in a folder. */
+/* The answers that an agent remembers over a restart, with their store in a folder. */
 #include "tests/unit/agent/world.h"
 
 #include <criterion/criterion.h>
@@ -34,7 +34,7 @@ static struct instance *restart(struct world *world, struct instance *instance)
     return alone(world);
 }
 
-Test(agent_memory, an_answer_survives_and_is_given_again)
+Test(answer_cache, repeats_an_answer_after_a_restart)
 {
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
@@ -52,11 +52,11 @@ Test(agent_memory, an_answer_survives_and_is_given_again)
     cr_assert_eq(world_committed(instance, "A"),
                  1 + (world_partition("A") == world_partition("B")));
     world_request(world, "A", DIRECTION_DO, 2, SOON);
-    cr_assert_eq(world->calls_started, 3, "another attempt is another deed");
+    cr_assert_eq(world->calls_started, 3, "another attempt is another call");
     world_free(world);
 }
 
-Test(agent_memory, a_call_that_never_ended_is_made_again)
+Test(answer_cache, repeats_a_call_that_never_ended)
 {
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
@@ -67,7 +67,7 @@ Test(agent_memory, a_call_that_never_ended_is_made_again)
     world_free(world);
 }
 
-Test(agent_memory, what_was_accepted_waits_for_its_callback)
+Test(answer_cache, remembers_accepted_calls)
 {
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
@@ -84,7 +84,7 @@ Test(agent_memory, what_was_accepted_waits_for_its_callback)
     world_free(world);
 }
 
-Test(agent_memory, more_time_reaches_the_running_call_only)
+Test(answer_cache, extends_only_the_running_call)
 {
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
@@ -99,14 +99,14 @@ Test(agent_memory, more_time_reaches_the_running_call_only)
     cr_assert_eq(world->calls_started, 1);
     cr_assert_eq(world->extended, call);
     cr_assert_eq(call->request->complete_by, SOON + 60000);
-    world_advance(world, 90000); /* past what it had at first */
+    world_advance(world, 90000); /* past its first deadline */
     world_succeed(instance, "{}");
     instance = restart(world, instance);
     cr_assert_eq(world->calls_started, 1, "neither the request nor the grant starts one");
     world_free(world);
 }
 
-Test(agent_memory, a_damaged_store_is_dropped_and_work_goes_on)
+Test(answer_cache, drops_a_damaged_store_and_continues)
 {
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
@@ -137,7 +137,7 @@ static enum error_class look(const char *path, int64_t *ret_bytes, struct error 
     return ERROR_OK;
 }
 
-Test(agent_memory, no_calls_while_there_is_no_room_for_their_answers)
+Test(answer_cache, pauses_while_the_disk_is_full)
 {
     struct world *world = world_with_folder();
     struct instance *instance = alone(world);
@@ -153,7 +153,7 @@ Test(agent_memory, no_calls_while_there_is_no_room_for_their_answers)
     world_request(world, "C", DIRECTION_DO, 1, SOON);
     cr_assert_eq(world->calls_started, 1);
     world_succeed(instance, "{}");
-    cr_assert_eq(world_count_reports(world, "A"), 1, "what runs goes on");
+    cr_assert_eq(world_count_reports(world, "A"), 1, "the running call goes on");
     free_bytes = 10000;
     for (int i = 0; i < 4; i++)
         world_advance(world, DISK_GUARD_LOOK_MS);
@@ -163,7 +163,7 @@ Test(agent_memory, no_calls_while_there_is_no_room_for_their_answers)
     world_free(world);
 }
 
-Test(agent_memory, none_where_none_is_wanted)
+Test(answer_cache, keeps_no_answers_when_disabled)
 {
     static const char *const settings[] = {"agent.memory.mb", "0", NULL};
     struct world *world = world_with_folder();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random requests, answers, acknowledgements and rebalances, from a seed: what the attempts promise
- * holds at every moment. REEVE_SEED repeats a run. */
+/* Random requests, answers, acknowledgements and rebalances, from a seed: the invariants of
+ * attempts.h hold at every moment. REEVE_SEED repeats a run. */
 #include "services/agent/core/attempts.h"
 
 #include <criterion/criterion.h>
@@ -127,7 +127,7 @@ static void on_settled(void *ctx, const struct request_origin *origin)
 static const struct attempts_ops ops = {on_start,   on_wait, on_unwait, on_report,
                                         on_settled, NULL,    NULL};
 
-/* A new attempt of a step, a repeat of its latest, or a zombie's late one. */
+/* A new attempt of a step, a repeat of its latest, or a late request of a zombie owner. */
 static void offer(struct world *world)
 {
     static const char *const orders[STEPS] = {"A", "B", "C", "D", "E"};
@@ -162,7 +162,7 @@ static void rebalance(struct world *world)
     attempts_revoke(world->attempts);
     memset(world->owned, 0, sizeof(world->owned));
     if (draw(world, 2) == 0)
-        return; /* for a while nobody owns anything */
+        return; /* for a while no partition is owned */
     for (int32_t partition = 0; partition < PARTITIONS; partition++) {
         if (draw(world, 3) > 0) {
             world->owned[partition] = true;
@@ -234,14 +234,14 @@ static void run_case(struct world *world, uint64_t seed)
     uint64_t left = 0;
     for (uint64_t place = 0; place < world->places; place++)
         left += world->fates[place] == FATE_OPEN;
-    /* What is given up may have merged several requests. */
+    /* An attempt that is given up may have merged several requests. */
     cr_assert(left >= counts->given_up, "%llu left", (unsigned long long)left);
     if (counts->given_up == 0)
         cr_assert_eq(left, 0);
     attempts_free(world->attempts);
 }
 
-Test(agent_attempts_random, what_they_promise_holds)
+Test(attempts_random, keeps_the_invariants_in_random_histories)
 {
     static struct world world;
     const char *text = getenv("REEVE_SEED");

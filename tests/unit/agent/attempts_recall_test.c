@@ -4,12 +4,12 @@
 
 #include <criterion/criterion.h>
 
-Test(agent_attempts_kept, what_is_remembered_is_reported_again_and_never_called)
+Test(attempts_recall, reports_a_remembered_answer_again_without_a_call)
 {
     struct bench *bench = bench_new();
     bench->remembers = true;
     cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_REMEMBERED);
-    cr_assert_not(bench->reports[0]->noted, "who recalls says so");
+    cr_assert_not(bench->reports[0]->noted, "only recall sets it");
     bench_acknowledge(bench);
     bench_expect(bench, "report A/pay/do/1 {\"old\":1}\nsettled 0@0\n");
     cr_assert_eq(
@@ -24,7 +24,7 @@ Test(agent_attempts_kept, what_is_remembered_is_reported_again_and_never_called)
     bench_end(bench);
 }
 
-Test(agent_attempts_kept, an_accepted_call_is_settled_without_a_report)
+Test(attempts_recall, settles_an_accepted_call_without_a_report)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -45,7 +45,7 @@ Test(agent_attempts_kept, an_accepted_call_is_settled_without_a_report)
     bench_end(bench);
 }
 
-/* A later Decision of the log asks for the same attempt: it has more time. */
+/* A later Decision of the log requests the same attempt: it has more time. */
 static enum offer_outcome grant(struct bench *bench, const char *order, int64_t complete_by)
 {
     bench->decision_offset++;
@@ -55,7 +55,7 @@ static enum offer_outcome grant(struct bench *bench, const char *order, int64_t 
     return bench_offer_at(bench, attempt, 0);
 }
 
-Test(agent_attempts_kept, more_time_for_a_running_call)
+Test(attempts_recall, extends_a_running_call)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -79,7 +79,7 @@ Test(agent_attempts_kept, more_time_for_a_running_call)
     bench_end(bench);
 }
 
-Test(agent_attempts_kept, more_time_between_two_tries)
+Test(attempts_recall, extends_an_attempt_between_two_tries)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -94,7 +94,7 @@ Test(agent_attempts_kept, more_time_between_two_tries)
     bench_end(bench);
 }
 
-Test(agent_attempts_kept, a_log_made_anew_asks_for_a_deed_of_its_own)
+Test(attempts_recall, calls_again_for_a_request_of_a_new_log)
 {
     struct bench *bench = bench_new();
     bench->order_version = 3;

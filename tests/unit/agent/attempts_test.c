@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tries, deadlines, repeats and partitions: the attempts' state machine. */
+/* The state machine of attempts: tries, deadlines, repeats and partitions. */
 #include "tests/unit/agent/bench.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 
-Test(agent_attempts, success_is_reported_and_then_settled)
+Test(attempts, settles_a_success_after_its_report)
 {
     struct bench *bench = bench_new();
     cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 1), OFFER_STARTED);
@@ -18,7 +18,7 @@ Test(agent_attempts, success_is_reported_and_then_settled)
     bench_end(bench);
 }
 
-Test(agent_attempts, an_answer_from_inside_the_start)
+Test(attempts, accepts_an_answer_from_inside_the_start)
 {
     struct bench *bench = bench_new();
     bench->answer_at_once = true;
@@ -32,7 +32,7 @@ Test(agent_attempts, an_answer_from_inside_the_start)
     bench_end(bench);
 }
 
-Test(agent_attempts, definite_failure_is_reported_at_once)
+Test(attempts, reports_a_definite_failure_at_once)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -43,7 +43,7 @@ Test(agent_attempts, definite_failure_is_reported_at_once)
     bench_end(bench);
 }
 
-Test(agent_attempts, tries_inside_the_deadline_then_an_error_while_it_still_counts)
+Test(attempts, retries_within_the_deadline_and_then_reports_the_error)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -67,7 +67,7 @@ Test(agent_attempts, tries_inside_the_deadline_then_an_error_while_it_still_coun
     bench_end(bench);
 }
 
-Test(agent_attempts, effect_is_that_of_the_worst_try)
+Test(attempts, reports_the_effect_of_the_worst_try)
 {
     static const struct {
         enum effect first, second, expected;
@@ -93,7 +93,7 @@ Test(agent_attempts, effect_is_that_of_the_worst_try)
     bench_end(bench);
 }
 
-Test(agent_attempts, retry_after_is_respected_where_it_fits)
+Test(attempts, respects_retry_after_within_the_deadline)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -112,7 +112,7 @@ Test(agent_attempts, retry_after_is_respected_where_it_fits)
     bench_end(bench);
 }
 
-Test(agent_attempts, past_the_deadline_an_error_is_silence_and_a_success_is_not)
+Test(attempts, reports_only_successes_past_the_deadline)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -131,7 +131,7 @@ Test(agent_attempts, past_the_deadline_an_error_is_silence_and_a_success_is_not)
     bench_end(bench);
 }
 
-Test(agent_attempts, no_try_starts_at_complete_by)
+Test(attempts, starts_no_try_at_complete_by)
 {
     struct bench *bench = bench_new();
     cr_assert_eq(bench_offer_at(bench, bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW), 0),
@@ -152,7 +152,7 @@ Test(agent_attempts, no_try_starts_at_complete_by)
     bench_end(bench);
 }
 
-Test(agent_attempts, a_later_attempt_waits_for_the_end_of_the_earlier_call)
+Test(attempts, delays_a_later_attempt_until_the_earlier_call_ends)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -160,7 +160,7 @@ Test(agent_attempts, a_later_attempt_waits_for_the_end_of_the_earlier_call)
     cr_assert_eq(bench_offer(bench, "A", DIRECTION_DO, 2), OFFER_WAITS);
     cr_assert_eq(bench_offer(bench, "B", DIRECTION_DO, 1), OFFER_STARTED);
     bench_expect(bench, "start A/pay/do/1#1\nstart B/pay/do/1#1\n");
-    bench_succeed(bench); /* late, and superseded: the log says so */
+    bench_succeed(bench); /* late, and superseded */
     bench_expect(bench, "report A/pay/do/1 {\"ok\":1}\nstart A/pay/do/2#1\n");
     bench_acknowledge(bench);
     bench_succeed(bench);
@@ -170,7 +170,7 @@ Test(agent_attempts, a_later_attempt_waits_for_the_end_of_the_earlier_call)
     bench_end(bench);
 }
 
-Test(agent_attempts, an_undo_waits_for_the_do)
+Test(attempts, starts_an_undo_after_the_do_has_ended)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 3);
@@ -183,7 +183,7 @@ Test(agent_attempts, an_undo_waits_for_the_do)
     bench_end(bench);
 }
 
-Test(agent_attempts, a_later_attempt_supersedes_one_that_waits)
+Test(attempts, supersedes_a_waiting_attempt_by_a_later_one)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -201,7 +201,7 @@ Test(agent_attempts, a_later_attempt_supersedes_one_that_waits)
     bench_end(bench);
 }
 
-Test(agent_attempts, repeats_are_merged)
+Test(attempts, merges_repeated_requests)
 {
     struct bench *bench = bench_new();
     struct agent_attempt *again;
@@ -225,7 +225,7 @@ Test(agent_attempts, repeats_are_merged)
     bench_end(bench);
 }
 
-Test(agent_attempts, what_is_older_than_the_newest_is_stale)
+Test(attempts, drops_requests_older_than_the_newest)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -233,7 +233,7 @@ Test(agent_attempts, what_is_older_than_the_newest_is_stale)
     bench_acknowledge(bench);
     bench_offer(bench, "A", DIRECTION_UNDO, 1);
     bench->log_size = 0;
-    bench->decision_offset = 1; /* a zombie's late emission of the first */
+    bench->decision_offset = 1; /* the first one, emitted late by a zombie owner */
     struct agent_attempt *zombie = bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000);
     cr_assert_eq(bench_offer_at(bench, zombie, 0), OFFER_STALE);
     bench_expect(bench, "settled 0@2\n");
@@ -242,7 +242,7 @@ Test(agent_attempts, what_is_older_than_the_newest_is_stale)
     bench_end(bench);
 }
 
-Test(agent_attempts, a_log_made_anew_is_not_taken_for_a_repeat)
+Test(attempts, starts_attempts_of_a_new_log_that_look_like_repeats)
 {
     struct bench *bench = bench_new();
     bench->answer_at_once = true;
@@ -255,11 +255,11 @@ Test(agent_attempts, a_log_made_anew_is_not_taken_for_a_repeat)
     bench_end(bench);
 }
 
-Test(agent_attempts, nothing_starts_while_partitions_are_revoked)
+Test(attempts, starts_nothing_while_partitions_are_revoked)
 {
     static const int32_t both[] = {0, 1};
     struct bench *bench = bench_new();
-    bench_offer(bench, "A", DIRECTION_DO, 1); /* will be waited for by A 2 */
+    bench_offer(bench, "A", DIRECTION_DO, 1); /* A 2 waits for it */
     bench_offer(bench, "A", DIRECTION_DO, 2);
     bench_offer(bench, "B", DIRECTION_DO, 1); /* will be in backoff, its wait over */
     bench_offer(bench, "C", DIRECTION_DO, 1); /* goes on */
@@ -281,13 +281,12 @@ Test(agent_attempts, nothing_starts_while_partitions_are_revoked)
     bench_end(bench);
 }
 
-Test(agent_attempts, what_went_to_others_is_given_up)
+Test(attempts, gives_up_attempts_of_partitions_that_were_lost)
 {
     static const int32_t other[] = {1};
     struct bench *bench = bench_new();
-    bench_offer(bench, "A", DIRECTION_DO, 1); /* nothing happened so far: the others begin afresh */
-    bench_offer(bench, "B", DIRECTION_DO,
-                1); /* perhaps something happened: the others cannot know */
+    bench_offer(bench, "A", DIRECTION_DO, 1); /* no effect so far: the next owner begins afresh */
+    bench_offer(bench, "B", DIRECTION_DO, 1); /* perhaps an effect: the next owner cannot know */
     bench_offer(bench, "C", DIRECTION_DO, 1);
     bench_offer(bench, "C", DIRECTION_DO, 2); /* waits */
     bench_fail(bench, EFFECT_NONE, true, 0);
@@ -302,7 +301,7 @@ Test(agent_attempts, what_went_to_others_is_given_up)
     bench_succeed(bench); /* the call of C goes on */
     bench_acknowledge(bench);
     bench_expect(bench, "settled 0@1\nreport C/pay/do/1 {\"ok\":1}\nsettled 0@2\n");
-    /* What was given up is no repeat when it comes back. */
+    /* An attempt that was given up is not a repeat when it comes back. */
     attempts_own(bench->attempts, (const int32_t[]){0}, 1);
     bench->decision_offset = 1;
     struct agent_attempt *again = bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000);
@@ -312,7 +311,7 @@ Test(agent_attempts, what_went_to_others_is_given_up)
     bench_end(bench);
 }
 
-Test(agent_attempts, draining_ends_what_does_not_run)
+Test(attempts, gives_up_attempts_that_are_not_running_when_drained)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
@@ -326,14 +325,14 @@ Test(agent_attempts, draining_ends_what_does_not_run)
     bench_acknowledge(bench);
     bench_expect(bench, "settled 0@0\n");
     bench_succeed(bench);                    /* B */
-    bench_fail(bench, EFFECT_NONE, true, 0); /* C: no try here any more, nothing to tell */
+    bench_fail(bench, EFFECT_NONE, true, 0); /* C: no further try, nothing to report */
     bench_expect(bench, "report B/pay/do/1 {\"ok\":1}\nwait C/pay/do/1\nunwait C/pay/do/1\n");
     bench_acknowledge(bench);
     bench_expect(bench, "settled 0@1\n");
     bench_end(bench);
 }
 
-Test(agent_attempts, memory_is_counted)
+Test(attempts, counts_the_memory_of_requests)
 {
     struct bench *bench = bench_new();
     cr_assert_eq(attempts_bytes(bench->attempts), 0);
@@ -347,7 +346,7 @@ Test(agent_attempts, memory_is_counted)
     bench_end(bench);
 }
 
-Test(agent_attempts, lanes_are_forgotten_the_oldest_first)
+Test(attempts, forgets_the_oldest_idle_steps_first)
 {
     struct bench *bench = bench_new();
     bench->answer_at_once = true;
@@ -371,7 +370,7 @@ Test(agent_attempts, lanes_are_forgotten_the_oldest_first)
     bench_end(bench);
 }
 
-Test(agent_attempts, backoff_grows_within_its_bounds)
+Test(attempts, grows_the_backoff_within_its_bounds)
 {
     struct attempts_options options = {.backoff_ms = 200, .backoff_ms_max = 1000};
     static const int64_t most[] = {200, 400, 800, 1000, 1000};
@@ -385,7 +384,7 @@ Test(agent_attempts, backoff_grows_within_its_bounds)
     cr_assert_gt(attempts_backoff_ms(&options, 1000, UINT64_MAX), 0);
 }
 
-Test(agent_attempts, an_attempt_that_is_not_running_cannot_end, .signal = SIGABRT)
+Test(attempts, aborts_when_an_attempt_ends_that_is_not_running, .signal = SIGABRT)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);

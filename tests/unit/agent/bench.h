@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attempts' state machine on a bench: what is offered and answered, and what it does, as text
- * in a log that the test expects. */
+/* The state machine of attempts on a test bench: each operation appends a line to a log, which the
+ * test compares with what it expects. */
 #ifndef TESTS_UNIT_AGENT_BENCH_H
 #define TESTS_UNIT_AGENT_BENCH_H
 
@@ -29,7 +29,7 @@ struct bench {
     size_t log_size;
 };
 
-/* One at a time; bench_end() when nothing is in hand any more. */
+/* One at a time; bench_end() when nothing is in flight any more. */
 struct bench *bench_new(void);
 struct agent_attempt *bench_request(struct bench *bench, const char *order,
                                     enum direction direction, uint32_t number, int64_t complete_by);
@@ -38,16 +38,16 @@ enum offer_outcome bench_offer_at(struct bench *bench, struct agent_attempt *att
 /* A request whose deadline is a second away, on partition 0, by a Decision of its own. */
 enum offer_outcome bench_offer(struct bench *bench, const char *order, enum direction direction,
                                uint32_t number);
-/* The call that runs for longest ends. */
+/* Ends the oldest running call. */
 void bench_succeed(struct bench *bench);
 void bench_fail(struct bench *bench, enum effect effect, bool retriable, int64_t retry_after_ms);
-/* It will be answered later, from outside. */
+/* A callback answers it later. */
 void bench_accept(struct bench *bench);
-/* Of the oldest report. */
+/* Acknowledges the oldest report. */
 void bench_acknowledge(struct bench *bench);
-/* The oldest wait passes. */
+/* Ends the oldest wait. */
 void bench_pass(struct bench *bench);
-/* All that happened since the last time. */
+/* Everything since the last time. */
 void bench_expect(struct bench *bench, const char *log);
 void bench_end(struct bench *bench);
 

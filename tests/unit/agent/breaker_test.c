@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents whose remote service is unhealthy: their partitions move, work goes on, and they come
- * back. And what they say of themselves. */
+ * back. And their health records. */
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
@@ -54,7 +54,7 @@ static void succeed_all(struct instance *instance)
         world_succeed(instance, "");
 }
 
-Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
+Test(breaker, hands_partitions_to_a_healthy_instance_without_loss)
 {
     struct world *world = world_new(1);
     struct instance *unhealthy = world_add(world, touchy);
@@ -67,15 +67,15 @@ Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
     cr_assert_eq(state_of(unhealthy), AGENT_CIRCUIT_OPEN);
     cr_assert_eq(agent_phase(unhealthy->agent), AGENT_PHASE_CIRCUIT_OPEN);
     request_many(world, "B", 20);
-    cr_assert_eq(unhealthy->call_count, 4); /* those that ran */
-    succeed_all(unhealthy);                 /* and they end as they end */
+    cr_assert_eq(unhealthy->call_count, 4); /* the running ones */
+    succeed_all(unhealthy);                 /* and they succeed */
     cr_assert_null(agent_group(unhealthy->agent));
     world_rebalance(world);
     for (int i = 0; i < 50; i++)
         succeed_all(healthy);
     cr_assert_eq(attempts_in_flight(agent_attempts(healthy->agent)), 0);
     cr_assert_eq(attempts_in_flight(agent_attempts(unhealthy->agent)), 0);
-    /* Of the eight, those after the first in their partition that was not settled come twice. */
+    /* Of the eight, those after the first unsettled one of their partition come twice. */
     for (int i = 0; i < 8; i++) {
         char order[32];
         snprintf(order, sizeof(order), "A%d", i);
@@ -85,7 +85,7 @@ Test(agent_breaker, partitions_go_to_a_healthy_instance_and_nothing_is_lost)
     world_free(world);
 }
 
-Test(agent_breaker, it_leaves_in_any_case_and_what_runs_is_reported)
+Test(breaker, leaves_after_a_while_and_reports_running_calls_later)
 {
     struct world *world = world_new(2);
     struct instance *unhealthy = world_add(world, touchy);
@@ -93,14 +93,14 @@ Test(agent_breaker, it_leaves_in_any_case_and_what_runs_is_reported)
     request_many(world, "A", 6);
     for (int i = 0; i < 4; i++)
         world_fail_unhealthy(unhealthy, EFFECT_UNKNOWN);
-    /* What may have been applied is told: the next one could not know. */
+    /* A failure that may have been applied is reported: the next owner could not know. */
     cr_assert_eq(world_count(world, "t.commands"), 4);
     cr_assert_not_null(agent_group(unhealthy->agent));
     world_advance(world, 1000);
     cr_assert_null(agent_group(unhealthy->agent));
     world_succeed(unhealthy, "");
     cr_assert_eq(world_count(world, "t.commands"), 5);
-    world_fail_unhealthy(unhealthy, EFFECT_NONE); /* the last one is left to others */
+    world_fail_unhealthy(unhealthy, EFFECT_NONE); /* the last one is left to the next owner */
     cr_assert_eq(world_count(world, "t.commands"), 5);
     cr_assert_eq(attempts_in_flight(agent_attempts(unhealthy->agent)), 0);
     cr_assert_eq(attempts_counts(agent_attempts(unhealthy->agent))->given_up, 1);
@@ -116,7 +116,7 @@ static void make_ill(struct world *world, struct instance *instance)
     cr_assert_null(agent_group(instance->agent));
 }
 
-Test(agent_breaker, without_a_probe_one_call_at_a_time_is_let_through)
+Test(breaker, lets_one_call_through_at_a_time_without_a_probe)
 {
     struct world *world = world_new(3);
     struct instance *instance = world_add(world, touchy);
@@ -149,7 +149,7 @@ Test(agent_breaker, without_a_probe_one_call_at_a_time_is_let_through)
     world_free(world);
 }
 
-Test(agent_breaker, a_probe_says_when_to_come_back)
+Test(breaker, comes_back_when_the_probe_succeeds)
 {
     struct world *world = world_new(4);
     world->probes = true;
@@ -181,7 +181,7 @@ Test(agent_breaker, a_probe_says_when_to_come_back)
     world_free(world);
 }
 
-Test(agent_breaker, business_errors_open_nothing)
+Test(breaker, stays_closed_on_business_errors)
 {
     struct world *world = world_new(5);
     struct instance *instance = world_add(world, touchy);
@@ -204,7 +204,7 @@ static void fail_at_once(struct instance *instance, struct agent_call *call)
                                                   .service_unhealthy = true});
 }
 
-Test(agent_breaker, it_opens_from_inside_a_call)
+Test(breaker, opens_from_inside_a_call)
 {
     struct world *world = world_new(6);
     struct instance *instance = world_add(world, touchy);
@@ -227,7 +227,7 @@ static void on_drained(void *ctx)
     ((struct instance *)ctx)->drained = true;
 }
 
-Test(agent_breaker, it_can_be_stopped_while_open)
+Test(breaker, stops_while_open)
 {
     struct world *world = world_new(7);
     world->probes = true;
@@ -256,7 +256,7 @@ Test(agent_breaker, it_can_be_stopped_while_open)
     world_free(world);
 }
 
-/* ---- what is said ---- */
+/* ---- health records ---- */
 
 /* The newest record in text; "" = none, "gone" = a tombstone. */
 static const char *said_by(struct world *world, const char *key)
@@ -290,7 +290,7 @@ static const char *said_by(struct world *world, const char *key)
     return text;
 }
 
-Test(agent_health, it_is_told_at_changes_and_at_each_beat)
+Test(health_report, reports_changes_and_heartbeats)
 {
     struct world *world = world_new(10);
     struct instance *instance =
@@ -323,7 +323,7 @@ Test(agent_health, it_is_told_at_changes_and_at_each_beat)
     world_free(world);
 }
 
-Test(agent_health, an_open_circuit_is_told)
+Test(health_report, reports_an_open_circuit)
 {
     struct world *world = world_new(11);
     struct instance *instance = world_add(world, touchy);
@@ -337,7 +337,7 @@ Test(agent_health, an_open_circuit_is_told)
     world_advance(world, HEALTH_LOAD_MS);
     cr_assert_str_eq(said_by(world, "a1/pay"),
                      "1 of 1, 3 wait, 4 partitions, 0/0 ms, 1000 permille, half-open, \"refused\"");
-    /* A minute later the errors of then say nothing any more. */
+    /* A minute later those errors do not count any more. */
     world_succeed(instance, "");
     world_succeed(instance, "");
     world_advance(world, HEALTH_CALLS_MS + 2000);
@@ -346,7 +346,7 @@ Test(agent_health, an_open_circuit_is_told)
     world_free(world);
 }
 
-Test(agent_health, a_clean_stop_takes_the_record_away)
+Test(health_report, appends_a_tombstone_on_a_clean_stop)
 {
     struct world *world = world_new(12);
     struct instance *instance = world_add(world, NULL);
@@ -363,7 +363,7 @@ Test(agent_health, a_clean_stop_takes_the_record_away)
 }
 
 /* Thousands of calls a second: ten records a second at most. */
-Test(agent_health, a_busy_agent_says_little)
+Test(health_report, limits_records_of_a_busy_agent)
 {
     struct world *world = world_new(13);
     struct instance *instance =
@@ -387,8 +387,8 @@ Test(agent_health, a_busy_agent_says_little)
     world_free(world);
 }
 
-/* While the broker takes nothing, one record waits, not one for each beat. */
-Test(agent_health, records_do_not_pile_up)
+/* While the broker is away, one record waits, not one for each heartbeat. */
+Test(health_report, keeps_one_record_waiting_while_the_broker_is_away)
 {
     struct world *world = world_new(14);
     struct instance *instance = world_add(world, NULL);

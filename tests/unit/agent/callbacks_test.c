@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callbacks: what is well-formed and allowed reaches the log, the rest gets a clear no. */
+/* Callbacks: well-formed and authorized ones reach the log, the others are refused with a reason.
+ */
 #include "platform/http/client.h"
 #include "services/agent/core/callbacks.h"
 #include "tests/unit/agent/world.h"
@@ -23,7 +24,7 @@ static enum error_class parse(const char *body, struct agent_callback_body *ret_
     return agent_callback_parse(text_of(body), arena(), ret_said, &error);
 }
 
-Test(agent_callbacks, bodies)
+Test(callbacks, parses_bodies)
 {
     struct agent_callback_body said;
     cr_assert(parse("{\"outcome\":\"done\",\"output\":{\"a\": [1, null]}}", &said) == ERROR_OK);
@@ -38,14 +39,14 @@ Test(agent_callbacks, bodies)
     cr_assert(text_equal(said.error_name, TEXT("Card.Declined")));
     cr_assert(text_equal(said.error_message, TEXT("no way")));
     cr_assert(parse("{\"outcome\":\"failed\"}", &said) == ERROR_OK);
-    cr_assert(said.effect == EFFECT_UNKNOWN, "who does not say may have done anything");
+    cr_assert(said.effect == EFFECT_UNKNOWN, "the effect is unknown unless the body has it");
     cr_assert(parse("{\"outcome\":\"extend\",\"seconds\":1.5,\"progress\":\"half\"}", &said) ==
               ERROR_OK);
     cr_assert(said.outcome == AGENT_CALLBACK_EXTEND && said.extra_ms == 1500);
     cr_assert(text_equal(said.progress, TEXT("half")));
 }
 
-Test(agent_callbacks, bodies_that_are_refused)
+Test(callbacks, refuses_malformed_bodies)
 {
     static const char *const bad[] = {
         "",
@@ -73,7 +74,7 @@ Test(agent_callbacks, bodies_that_are_refused)
         cr_assert(parse(bad[i], &said) == ERROR_REJECT, "%s", bad[i]);
 }
 
-Test(agent_callbacks, tokens_are_of_the_whole_id)
+Test(callbacks, derives_the_token_from_the_whole_id)
 {
     char token[AGENT_CALLBACK_TOKEN_SIZE], other[AGENT_CALLBACK_TOKEN_SIZE];
     agent_callback_token(TEXT("key"), TEXT("pay"), TEXT("A"), TEXT("Pay"), DIRECTION_DO, 1, token);
@@ -123,7 +124,7 @@ static void caller_free(struct caller *caller)
     world_free(caller->world);
 }
 
-/* The answer's status. The broker in memory moves only when it is told to. */
+/* The status of the answer. The broker in memory moves only when the test moves it. */
 static int post(struct caller *caller, const char *url, const char *body)
 {
     struct http_request request = {.url = url, .body = text_of(body), .timeout_ms = 60000};
@@ -150,7 +151,7 @@ static const char *url_of(struct caller *caller, const char *order)
 
 #define DONE "{\"outcome\":\"done\",\"output\":{\"x\":1}}"
 
-Test(agent_callbacks, a_callback_becomes_a_report)
+Test(callbacks, turns_a_callback_into_a_report)
 {
     struct caller *caller = caller_new("secret");
     cr_assert_eq(post(caller, url_of(caller, "A"), DONE), 202, "%s", caller->body);
@@ -168,7 +169,7 @@ Test(agent_callbacks, a_callback_becomes_a_report)
     caller_free(caller);
 }
 
-Test(agent_callbacks, what_is_not_right_is_refused_and_nothing_is_appended)
+Test(callbacks, refuses_bad_callbacks_without_appending)
 {
     static const struct {
         const char *path;
@@ -210,7 +211,7 @@ Test(agent_callbacks, what_is_not_right_is_refused_and_nothing_is_appended)
     caller_free(caller);
 }
 
-Test(agent_callbacks, without_a_secret_on_loopback)
+Test(callbacks, accepts_callbacks_without_a_secret_on_loopback)
 {
     struct caller *caller = caller_new("");
     cr_assert_null(strstr(url_of(caller, "A"), "token"));

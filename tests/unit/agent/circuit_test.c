@@ -29,7 +29,7 @@ static bool calls(struct circuit *circuit, int64_t at, int fine, int failed)
     return changed;
 }
 
-Test(agent_circuit, it_opens_when_too_many_of_enough_calls_fail)
+Test(circuit, opens_when_too_many_calls_fail)
 {
     struct circuit circuit = circuit_new();
     cr_assert_not(calls(&circuit, 100, 0, 9)); /* all failed, but they are few */
@@ -43,7 +43,7 @@ Test(agent_circuit, it_opens_when_too_many_of_enough_calls_fail)
     cr_assert(calls(&other, 100, 0, 1));       /* 11 of 22 */
 }
 
-Test(agent_circuit, old_calls_leave_the_window)
+Test(circuit, drops_old_calls_from_the_window)
 {
     struct circuit circuit = circuit_new();
     for (int64_t at = 0; at < 100000; at += 250) /* never ten in a second */
@@ -52,14 +52,14 @@ Test(agent_circuit, old_calls_leave_the_window)
     struct circuit other = circuit_new();
     cr_assert_not(calls(&other, 0, 1000, 0));
     cr_assert_not(calls(&other, 999, 0, 100)); /* a tenth of all */
-    cr_assert(calls(&other, 1100, 0, 1));      /* the thousand fine ones are gone */
+    cr_assert(calls(&other, 1100, 0, 1));      /* the thousand successes are gone */
 }
 
-Test(agent_circuit, some_fine_calls_in_a_row_close_it)
+Test(circuit, closes_after_some_successes_in_a_row)
 {
     struct circuit circuit = circuit_new();
     cr_assert(calls(&circuit, 0, 0, 10));
-    cr_assert_not(calls(&circuit, 400, 5, 5)); /* those that still ran */
+    cr_assert_not(calls(&circuit, 400, 5, 5)); /* of calls that were still running */
     circuit_half_open(&circuit, 500);
     cr_assert_eq(circuit_limit(&circuit), 1);
     cr_assert_not(circuit_ended(&circuit, 499, 600, true)); /* began before */
@@ -74,7 +74,7 @@ Test(agent_circuit, some_fine_calls_in_a_row_close_it)
     cr_assert_eq(circuit_open_ms(&circuit), 500);
 }
 
-Test(agent_circuit, each_opening_in_a_row_lasts_longer)
+Test(circuit, stays_open_longer_each_time_in_a_row)
 {
     struct circuit circuit = circuit_new();
     static const int64_t waits[] = {500, 1000, 1600, 1600};
@@ -91,7 +91,7 @@ Test(agent_circuit, each_opening_in_a_row_lasts_longer)
     cr_assert_eq(circuit_open_ms(&circuit), 1600);
 }
 
-Test(agent_circuit, there_may_be_none)
+Test(circuit, never_opens_when_disabled)
 {
     struct circuit_options options = usual;
     struct circuit circuit;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exec agent: what programs find, what their ends mean, that nothing stays behind. Programs are
- * lines of sh. */
+/* The exec agent: environment and input of programs, the meaning of their exit codes, and that no
+ * process or descriptor stays behind. Programs are lines of sh. */
 #include "platform/logger.h"
 #include "services/agent/kinds/exec_agent.h"
 #include "services/agent/kinds/exec_child.h"
@@ -87,7 +87,7 @@ static int count_fds(void)
     return count;
 }
 
-Test(agent_exec, input_output_errors_and_code)
+Test(exec_agent, passes_input_output_errors_and_exit_code)
 {
     struct run *run = run_new();
     int before = count_fds();
@@ -100,7 +100,7 @@ Test(agent_exec, input_output_errors_and_code)
     loop_free(run->loop);
 }
 
-Test(agent_exec, large_input_that_nobody_reads_and_large_output)
+Test(exec_agent, handles_large_output_and_unread_large_input)
 {
     static char input[1 << 20];
     struct run *run = run_new();
@@ -114,7 +114,7 @@ Test(agent_exec, large_input_that_nobody_reads_and_large_output)
     loop_free(run->loop);
 }
 
-Test(agent_exec, inherits_nothing_but_its_three_descriptors)
+Test(exec_agent, inherits_nothing_but_its_three_descriptors)
 {
     struct run *run = run_new();
     int leak = dup(1); /* not close-on-exec */
@@ -126,7 +126,7 @@ Test(agent_exec, inherits_nothing_but_its_three_descriptors)
     loop_free(run->loop);
 }
 
-Test(agent_exec, stopped_by_sigterm_or_else_by_sigkill)
+Test(exec_agent, stops_a_program_by_sigterm_and_then_by_sigkill)
 {
     struct run *run = run_new();
     exec_child_stop(start(
@@ -144,7 +144,7 @@ Test(agent_exec, stopped_by_sigterm_or_else_by_sigkill)
     loop_free(run->loop);
 }
 
-Test(agent_exec, what_a_program_left_running_ends_with_it)
+Test(exec_agent, kills_processes_that_a_program_left_running)
 {
     struct run *run = run_new();
     (void)start(run, "sleep 1000 & echo $!", TEXT(""));
@@ -165,7 +165,7 @@ Test(agent_exec, what_a_program_left_running_ends_with_it)
     loop_free(run->loop);
 }
 
-Test(agent_exec, what_cannot_be_started)
+Test(exec_agent, reports_programs_that_cannot_start)
 {
     struct run *run = run_new();
     char name[] = "/no/such/program";
@@ -236,7 +236,7 @@ static const char *script(const char *text)
 
 enum { SOON = 1000000 + 60000 };
 
-Test(agent_exec, codes_are_outcomes)
+Test(exec_agent, maps_exit_codes_to_outcomes)
 {
     struct world *world = world_running(
         script("case $REEVE_ORDER_ID in\n"
@@ -258,7 +258,7 @@ Test(agent_exec, codes_are_outcomes)
     world_free(world);
 }
 
-Test(agent_exec, a_program_that_takes_too_long_is_killed_and_nothing_is_reported)
+Test(exec_agent, kills_a_late_program_without_a_report)
 {
     struct world *world = world_running(script("trap '' TERM; while :; do sleep 1; done"), NULL);
     struct instance *instance = &world->instances[0];
@@ -274,7 +274,7 @@ Test(agent_exec, a_program_that_takes_too_long_is_killed_and_nothing_is_reported
     world_free(world);
 }
 
-Test(agent_exec, not_more_than_there_is_room_for)
+Test(exec_agent, runs_no_more_programs_than_its_capacity)
 {
     struct world *world = world_running(script("cat >/dev/null; exit 0"),
                                         (const char *const[]){"agent.in.flight.max", "2"});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the HTTP agent sends, and what it makes of each answer. */
+/* The requests of the HTTP agent, and the outcome of each answer. */
 #include "services/agent/kinds/http_message.h"
 
 #include "schemas/codec.h"
@@ -8,7 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Empty at each call: what came out before is not looked at any more. */
+/* Empty at each call: earlier results are not used any more. */
 static struct arena *arena(void)
 {
     static uint8_t memory[1 << 20];
@@ -100,7 +100,7 @@ static const struct answer_case cases[] = {
      "Http.ConnectionLost",
      "reset",
      AGAIN},
-    /* Broken off in the middle of a good answer: nobody knows. */
+    /* Broken off in the middle of a good answer: the effect is unknown. */
     {{.outcome = HTTP_MAYBE_SENT, .status = 200, .message = "cut"},
      "{\"a\":",
      false,
@@ -109,7 +109,7 @@ static const struct answer_case cases[] = {
      AGAIN},
 };
 
-Test(agent_http, every_answer_has_its_meaning)
+Test(http_agent, maps_answers_to_outcomes)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const struct answer_case *expected = &cases[i];
@@ -132,7 +132,7 @@ Test(agent_http, every_answer_has_its_meaning)
     }
 }
 
-Test(agent_http, an_answer_that_was_too_long_is_done)
+Test(http_agent, truncates_an_output_that_is_too_long)
 {
     struct http_result result = {
         .outcome = HTTP_ANSWERED, .status = 200, .body_cut = true, .body = TEXT("{\"a\":")};
@@ -187,7 +187,7 @@ static struct step_request undo_request(void)
     };
 }
 
-Test(agent_http, the_body_is_what_services_read)
+Test(http_agent, builds_the_documented_body)
 {
     struct step_request request = undo_request();
     struct text body = http_message_body(&request, arena());
@@ -205,7 +205,7 @@ Test(agent_http, the_body_is_what_services_read)
     cr_assert(text_equal(body, text_of(expected)), "%.*s", TEXT_ARG(body));
 }
 
-Test(agent_http, headers)
+Test(http_agent, builds_headers)
 {
     struct step_request request = undo_request();
     const char *headers[HTTP_MESSAGE_HEADERS + 1];
@@ -221,7 +221,7 @@ Test(agent_http, headers)
     cr_assert_null(headers[7]);
 }
 
-Test(agent_http, strange_order_ids_cannot_break_headers)
+Test(http_agent, escapes_unusual_order_ids_in_headers)
 {
     struct step_request request = undo_request();
     const char *headers[HTTP_MESSAGE_HEADERS + 1];
@@ -235,7 +235,7 @@ Test(agent_http, strange_order_ids_cannot_break_headers)
     json_decref(json);
 }
 
-Test(agent_http, each_try_has_a_span_of_its_own_that_repeats)
+Test(http_agent, derives_a_span_for_each_try)
 {
     struct step_request request = undo_request();
     char first[TRACEPARENT_BYTES + 1], again[TRACEPARENT_BYTES + 1], second[TRACEPARENT_BYTES + 1];
@@ -249,7 +249,7 @@ Test(agent_http, each_try_has_a_span_of_its_own_that_repeats)
     cr_assert_str_eq(first + 52, "-01");
 }
 
-Test(agent_http, what_is_no_trace_is_left_out)
+Test(http_agent, leaves_out_an_invalid_trace)
 {
     static const char *const bad[] = {
         "",

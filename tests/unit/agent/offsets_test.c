@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may be committed. */
+/* The position that may be committed. */
 #include "services/agent/core/offsets.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
 
-Test(agent_offsets, the_lowest_unsettled_request_holds_the_position)
+Test(offsets, holds_the_position_at_the_lowest_unsettled_request)
 {
     struct agent_offsets offsets;
     agent_offsets_init(&offsets);
@@ -27,7 +27,7 @@ Test(agent_offsets, the_lowest_unsettled_request_holds_the_position)
     agent_offsets_deinit(&offsets);
 }
 
-Test(agent_offsets, the_ring_grows_and_turns)
+Test(offsets, grows_and_wraps_its_ring)
 {
     struct agent_offsets offsets;
     uint64_t places[1000];
@@ -46,7 +46,7 @@ Test(agent_offsets, the_ring_grows_and_turns)
     agent_offsets_deinit(&offsets);
 }
 
-Test(agent_offsets, it_says_when_it_is_full)
+Test(offsets, reports_when_it_is_full)
 {
     struct agent_offsets offsets;
     agent_offsets_init(&offsets);
@@ -60,7 +60,7 @@ Test(agent_offsets, it_says_when_it_is_full)
     agent_offsets_deinit(&offsets);
 }
 
-Test(agent_offsets, a_request_is_settled_once, .signal = SIGABRT)
+Test(offsets, aborts_when_a_request_is_settled_twice, .signal = SIGABRT)
 {
     struct agent_offsets offsets;
     agent_offsets_init(&offsets);

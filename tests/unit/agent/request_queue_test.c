@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that wait in an agent: served by priority, none starves, none is lost. */
+/* Requests that wait in an agent: begun by priority; none starves, none is lost. */
 #include "tests/unit/agent/world.h"
 
 #include "replica/settings.h"
@@ -28,7 +28,7 @@ static void push(struct agent_queue *queue, enum priority priority, int32_t part
                      text_of(value));
 }
 
-/* Takes all; what they held, in order. */
+/* Pops all requests; their contents in order. */
 static const char *pop_all(struct agent_queue *queue)
 {
     static char text[256];
@@ -45,7 +45,7 @@ static const char *pop_all(struct agent_queue *queue)
     return text;
 }
 
-Test(agent_queue, higher_priorities_go_first_and_each_in_its_order)
+Test(request_queue, pops_by_priority_and_then_by_age)
 {
     struct config *config = usual_config();
     struct agent_queue queue;
@@ -67,7 +67,7 @@ static bool is_of(void *ctx, const struct request_origin *origin)
     return origin->partition == *(const int32_t *)ctx;
 }
 
-Test(agent_queue, what_belongs_to_others_is_forgotten)
+Test(request_queue, drops_requests_of_lost_partitions)
 {
     struct config *config = usual_config();
     struct agent_queue queue;
@@ -110,7 +110,7 @@ static void append_many(struct world *world, enum priority priority, const char 
     world_settle(world);
 }
 
-Test(agent_queue, an_urgent_request_is_next_behind_ten_thousand)
+Test(request_queue, begins_an_urgent_request_behind_ten_thousand_others)
 {
     struct world *world = world_new(1);
     append_many(world, PRIORITY_LOW, "low", 10000);
@@ -121,12 +121,12 @@ Test(agent_queue, an_urgent_request_is_next_behind_ten_thousand)
     world_append_request(world, "urgent", PRIORITY_HIGH, DIRECTION_DO, 1, FAR);
     world_settle(world);
     cr_assert_not(runs(instance, "urgent"));
-    world_succeed(instance, ""); /* the first place that is free is its */
+    world_succeed(instance, ""); /* it begins at the first free capacity */
     cr_assert(runs(instance, "urgent"));
     world_free(world);
 }
 
-Test(agent_queue, the_low_ones_get_their_share)
+Test(request_queue, gives_low_priorities_their_share)
 {
     struct world *world = world_new(2);
     struct instance *instance = world_add(world, four_calls);
@@ -142,13 +142,13 @@ Test(agent_queue, the_low_ones_get_their_share)
     world_free(world);
 }
 
-Test(agent_queue, what_waits_is_not_committed)
+Test(request_queue, commits_no_queued_requests)
 {
     struct world *world = world_new(3);
     struct instance *instance =
         world_add(world, (const char *[]){"agent.in.flight.max", "1", NULL});
     world_rebalance(world);
-    /* One partition: the same order, other steps of it would do too. */
+    /* One partition: all requests are of the same order. */
     world_append_request(world, "A", PRIORITY_LOW, DIRECTION_DO, 1, FAR);
     world_settle(world);
     world_append_request(world, "B1", PRIORITY_LOW, DIRECTION_DO, 1, FAR);
@@ -168,7 +168,7 @@ Test(agent_queue, what_waits_is_not_committed)
     cr_assert_eq(world_count(world, "t.commands"), 4);
     int64_t before = world_partition("A") == world_partition("B1");
     cr_assert_eq(world_committed(instance, "B1"), before > 0 ? 1 : 0);
-    /* Killed: the next one reads it, and what was done behind it, again. */
+    /* Killed: the next instance reads it again, and those that were settled behind it. */
     world_kill(instance);
     instance = world_add(world, NULL);
     world_rebalance(world);
@@ -177,7 +177,7 @@ Test(agent_queue, what_waits_is_not_committed)
     world_free(world);
 }
 
-Test(agent_queue, what_waits_goes_with_its_partition)
+Test(request_queue, drops_queued_requests_with_their_partition)
 {
     struct world *world = world_new(4);
     struct instance *first = world_add(world, four_calls);
@@ -202,7 +202,7 @@ Test(agent_queue, what_waits_goes_with_its_partition)
     world_free(world);
 }
 
-Test(agent_queue, reading_stops_when_the_queue_is_full)
+Test(request_queue, stops_reading_when_the_queue_is_full)
 {
     struct world *world = world_new(5);
     struct instance *instance = world_add(

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever a remote service says is made fit for a report. */
+/* Texts of remote services, sanitized for reports. */
 #include "services/agent/core/sanitize.h"
 
 #include "base/utf8.h"
@@ -14,7 +14,7 @@
                   (expected));                                                                 \
     } while (0)
 
-/* Empty at each call: what came out before is not looked at any more. */
+/* Empty at each call: earlier results are not used any more. */
 static struct arena *arena(void)
 {
     static uint8_t memory[1 << 16];
@@ -23,7 +23,7 @@ static struct arena *arena(void)
     return &arena;
 }
 
-Test(agent_texts, error_names)
+Test(sanitize, validates_error_names)
 {
     static const char *const fine[] = {"OutOfStock", "Http.503", "a-b_c.9", "States"};
     static const char *const not_fine[] = {"",        "two words", "caf\xc3\xa9", "a/b",
@@ -39,7 +39,7 @@ Test(agent_texts, error_names)
     cr_assert_not(agent_error_name_valid((struct text){longest, ERROR_NAME_BYTES_MAX + 1}));
 }
 
-Test(agent_texts, messages)
+Test(sanitize, cleans_messages)
 {
     assert_text(agent_message(TEXT(""), arena()), "");
     assert_text(agent_message(TEXT("declined: caf\xc3\xa9"), arena()), "declined: caf\xc3\xa9");
@@ -60,7 +60,7 @@ Test(agent_texts, messages)
     }
 }
 
-Test(agent_texts, outputs_are_compact_and_else_as_they_came)
+Test(sanitize, compacts_outputs_and_keeps_their_digits)
 {
     assert_text(
         agent_output(TEXT(" { \"a\" : [ 1 , 2.50 ] ,\n\t\"b c\" : \" x \\\" y \" }\r\n"), arena()),
@@ -72,7 +72,7 @@ Test(agent_texts, outputs_are_compact_and_else_as_they_came)
     assert_text(agent_output(TEXT("true"), arena()), "true");
 }
 
-Test(agent_texts, what_is_no_output_is_empty)
+Test(sanitize, empties_invalid_outputs)
 {
     assert_text(agent_output(TEXT(""), arena()), "");
     assert_text(agent_output(TEXT("null"), arena()), "");
@@ -82,7 +82,7 @@ Test(agent_texts, what_is_no_output_is_empty)
     assert_text(agent_output(TEXT("\"\xff\""), arena()), "");
 }
 
-Test(agent_texts, long_outputs_say_how_long_they_were)
+Test(sanitize, replaces_long_outputs_by_their_size)
 {
     char json[STEP_OUTPUT_BYTES_MAX + 100];
     memset(json, 'x', sizeof(json));
@@ -93,13 +93,13 @@ Test(agent_texts, long_outputs_say_how_long_they_were)
     json[STEP_OUTPUT_BYTES_MAX] = '"';
     assert_text(agent_output((struct text){json, STEP_OUTPUT_BYTES_MAX + 1}, arena()),
                 "{\"truncated\":true,\"bytes\":8193}");
-    /* Blanks do not count. */
+    /* Whitespace does not count. */
     memset(json, ' ', sizeof(json));
     json[0] = '1';
     assert_text(agent_output((struct text){json, sizeof(json)}, arena()), "1");
 }
 
-Test(agent_texts, keys_for_headers)
+Test(sanitize, escapes_keys_for_headers)
 {
     assert_text(agent_header_text(TEXT("536365/ReserveStock/do/0"), arena()),
                 "536365/ReserveStock/do/0");

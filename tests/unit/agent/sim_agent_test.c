@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The simulated service: the same in every run, and true to its keys across processes. */
+/* The simulated service: the same in every run, and idempotent by key across processes. */
 #include "services/agent/kinds/sim_ledger.h"
 #include "services/agent/kinds/sim_plan.h"
 
@@ -23,7 +23,7 @@ static struct step_request request_of(const char *key, enum direction direction,
     };
 }
 
-Test(agent_sim, latency_texts)
+Test(sim_plan, parses_latencies)
 {
     struct sim_latency latency;
     struct error error;
@@ -42,7 +42,7 @@ Test(agent_sim, latency_texts)
         cr_assert(sim_latency_parse(bad[i], &latency, &error) == ERROR_REJECT, "%s", bad[i]);
 }
 
-Test(agent_sim, plans_repeat_and_depend_on_seed_key_and_attempt)
+Test(sim_plan, derives_plans_from_seed_key_and_attempt)
 {
     struct sim_options options = {.latency = {SIM_LATENCY_EXPONENTIAL, 100, 0},
                                   .fail_share = 0.3,
@@ -60,7 +60,7 @@ Test(agent_sim, plans_repeat_and_depend_on_seed_key_and_attempt)
     cr_assert(plan.outcome != other.outcome || plan.latency_ms != other.latency_ms);
 }
 
-Test(agent_sim, shares_and_latencies_are_as_wished)
+Test(sim_plan, draws_the_configured_shares_and_latencies)
 {
     static const struct sim_latency latencies[] = {
         {SIM_LATENCY_FIXED, 7, 0}, {SIM_LATENCY_NORMAL, 50, 10}, {SIM_LATENCY_EXPONENTIAL, 50, 0}};
@@ -95,7 +95,7 @@ Test(agent_sim, shares_and_latencies_are_as_wished)
     }
 }
 
-Test(agent_sim, undos_are_not_refused)
+Test(sim_plan, never_refuses_undos)
 {
     struct sim_options options = {.fail_share = 1, .seed = 1};
     struct step_request undo = request_of("7/Pay/undo/0", DIRECTION_UNDO, 1);
@@ -118,7 +118,7 @@ static void drop_ledger(void)
     unlink(ledger_path());
 }
 
-TestSuite(agent_ledger, .init = drop_ledger, .fini = drop_ledger);
+TestSuite(sim_ledger, .init = drop_ledger, .fini = drop_ledger);
 
 static struct sim_ledger *open_ledger(void)
 {
@@ -156,7 +156,7 @@ static size_t read_file(char *text, size_t size)
     return length;
 }
 
-Test(agent_ledger, a_line_for_each_call)
+Test(sim_ledger, writes_a_line_for_each_call)
 {
     char text[4096];
     struct sim_ledger *ledger = open_ledger();
@@ -183,7 +183,7 @@ static int count_applied(void)
     return count;
 }
 
-Test(agent_ledger, a_deed_is_applied_once_a_key_in_all_processes)
+Test(sim_ledger, applies_each_key_once_across_processes)
 {
     struct sim_ledger *one = open_ledger(), *two = open_ledger();
     struct sim_entry entry = write_one(one, "7/Pay/do/0", DIRECTION_DO, SIM_UNKNOWN, true);
@@ -202,7 +202,7 @@ Test(agent_ledger, a_deed_is_applied_once_a_key_in_all_processes)
     sim_ledger_close(two);
 }
 
-Test(agent_ledger, what_was_undone_stays_undone)
+Test(sim_ledger, keeps_undone_keys_undone)
 {
     struct sim_ledger *one = open_ledger(), *two = open_ledger();
     (void)write_one(one, "7/Pay/do/0", DIRECTION_UNDO, SIM_DONE, true); /* it came first */
@@ -214,7 +214,7 @@ Test(agent_ledger, what_was_undone_stays_undone)
     sim_ledger_close(two);
 }
 
-Test(agent_ledger, a_line_that_a_crash_cut_off_is_ended)
+Test(sim_ledger, ends_a_line_that_a_crash_cut_off)
 {
     char text[4096];
     struct sim_ledger *ledger = open_ledger();
@@ -233,7 +233,7 @@ Test(agent_ledger, a_line_that_a_crash_cut_off_is_ended)
     sim_ledger_close(ledger);
 }
 
-Test(agent_ledger, many_keys_in_one_batch)
+Test(sim_ledger, writes_many_keys_in_one_batch)
 {
     enum { KEYS = 3000 };
     static char keys[KEYS][24];

@@ -200,7 +200,7 @@ void world_fail(struct instance *instance, enum effect effect, bool retriable)
     world_settle(instance->world);
 }
 
-/* ---- what is in the topics ---- */
+/* ---- topics ---- */
 
 int32_t world_partition(const char *order)
 {
@@ -247,21 +247,21 @@ void world_append_request(struct world *world, const char *order, enum priority 
 }
 
 /* "more@1005000 progress" in the place of an error's name. */
-static struct report_step wish_of(const struct extend_step *wish, struct arena *arena)
+static struct report_step report_of(const struct extend_step *extension, struct arena *arena)
 {
     char text[256];
-    int size = snprintf(text, sizeof(text), "more@%lld %.*s", (long long)wish->complete_by,
-                        TEXT_ARG(wish->progress));
-    return (struct report_step){.order_id = wish->order_id,
-                                .step = wish->step,
-                                .direction = wish->direction,
-                                .attempt = wish->attempt,
+    int size = snprintf(text, sizeof(text), "more@%lld %.*s", (long long)extension->complete_by,
+                        TEXT_ARG(extension->progress));
+    return (struct report_step){.order_id = extension->order_id,
+                                .step = extension->step,
+                                .direction = extension->direction,
+                                .attempt = extension->attempt,
                                 .error_name =
                                     arena_text(arena, (struct text){text, (uint32_t)size}),
-                                .agent = wish->agent};
+                                .agent = extension->agent};
 }
 
-/* The report at an offset, or a wish for more time; false: there is none. */
+/* The report at an offset, or a request for more time; false: there is none. */
 static bool read_report(struct world *world, int32_t partition, int64_t offset, struct arena *arena,
                         struct report_step *ret_report)
 {
@@ -274,7 +274,7 @@ static bool read_report(struct world *world, int32_t partition, int64_t offset, 
               "%s", error.message);
     *ret_report = decoded.command.report_step;
     if (decoded.kind == RECORD_EXTEND_STEP)
-        *ret_report = wish_of(&decoded.command.extend_step, arena);
+        *ret_report = report_of(&decoded.command.extend_step, arena);
     else
         cr_assert_eq(decoded.kind, RECORD_REPORT_STEP);
     cr_assert(text_equal(record.key, ret_report->order_id));

@@ -18,10 +18,10 @@ struct instance {
     struct world *world;
     struct service_context service;
     struct broker *broker;
-    struct agent *agent;                       /* NULL = not alive */
+    struct agent *agent;                       /* NULL = stopped or killed */
     struct agent_call *calls[WORLD_CALLS_MAX]; /* running, the oldest first */
     uint32_t call_count;
-    struct agent_probe *probe; /* asked for, not answered */
+    struct agent_probe *probe; /* begun, not ended */
     bool drained;
 };
 
@@ -35,14 +35,14 @@ struct world {
     uint32_t instance_count;
     const struct agent_ops *ops; /* NULL = calls are kept for the test */
     bool serves_http;            /* instances added from now on have an HTTP server */
-    const char *data_dir;        /* of instances added from now on; NULL = they remember nothing */
+    const char *data_dir; /* of instances added from now on; NULL = they have no answer cache */
     /* Called when a call starts; NULL = it is kept in `calls`. */
     void (*on_call)(struct instance *instance, struct agent_call *call);
     uint64_t calls_started;
     bool probes;                 /* instances that are added have a vtable with a probe */
     uint64_t order_version;      /* of requests from now on */
     int64_t decision_offset;     /* added to that of requests from now on */
-    struct agent_call *extended; /* the latest that was told so */
+    struct agent_call *extended; /* the latest call that got more time */
 };
 
 /* New: a cluster with the topics of prefix t. */
@@ -56,7 +56,7 @@ struct instance *world_add(struct world *world, const char *const settings[]);
 void world_kill(struct instance *instance);
 /* As at the end of a process that was drained. */
 void world_stop(struct instance *instance);
-/* Everything that can happen without time going on happens. */
+/* Lets everything happen that needs no time to pass. */
 void world_settle(struct world *world);
 void world_advance(struct world *world, int64_t ms);
 /* Rebalances and settles. */
