@@ -12,7 +12,7 @@ static size_t collect(char *data, size_t one, size_t count, void *ctx)
 {
     struct http_reply *reply = ctx;
     size_t size = one * count;
-    if (size > HTTP_ASK_ANSWER_MAX - reply->size)
+    if (size > HTTP_CALL_ANSWER_MAX - reply->size)
         return 0;
     reply->body = realloc(reply->body, reply->size + size + 1);
     assert(reply->body != NULL);
@@ -45,8 +45,8 @@ static CURLcode perform(CURL *curl, const char *url, const char *json, long seco
     return code;
 }
 
-enum error_class http_ask(const char *url, const char *json, long seconds,
-                          struct http_reply *ret_reply, struct error *ret_error)
+enum error_class http_call(const char *url, const char *json, long seconds,
+                           struct http_reply *ret_reply, struct error *ret_error)
 {
     struct http_reply reply = {.body = calloc(1, 1)};
     CURL *curl = curl_easy_init();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One HTTP request of a command that has nothing else to do but wait for its answer. (Services call
- * from inside their loop: platform/http/client.h.) Proxies of the environment are not used. */
+/* One HTTP request of a command that has nothing else to do but wait for its answer. (Services make
+ * theirs inside their loop: platform/http/client.h.) Proxies of the environment are not used. */
 #ifndef CLI_HTTP_CALL_H
 #define CLI_HTTP_CALL_H
 
@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-enum { HTTP_ASK_ANSWER_MAX = 256 << 20 };
+enum { HTTP_CALL_ANSWER_MAX = 256 << 20 };
 
 struct http_reply {
     int status;
@@ -16,11 +16,11 @@ struct http_reply {
     size_t size;
 };
 
-/* `json` NULL: GET, else it is POSTed. Any status is an answer. RETRY "NoAnswer": nobody listens,
- * the answer broke off, is larger than HTTP_ASK_ANSWER_MAX or was not complete in time; the message
- * says which. */
-enum error_class http_ask(const char *url, const char *json, long seconds,
-                          struct http_reply *ret_reply, struct error *ret_error);
+/* `json` NULL: GET, else it is POSTed. Any status is an answer. RETRY "NoAnswer": nothing listens,
+ * the answer broke off, is larger than HTTP_CALL_ANSWER_MAX or was not complete in time; the message
+ * names the cause. */
+enum error_class http_call(const char *url, const char *json, long seconds,
+                           struct http_reply *ret_reply, struct error *ret_error);
 void http_reply_deinit(struct http_reply *reply);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve leader`: who leads, of each elected role, by the log of the elections. */
+/* `reeve leader`: the leader of each elected role, according to the log of the elections. */
 #include "cli/output.h"
-#include "cli/people.h"
 #include "cli/session.h"
 #include "leader/election.h"
 #include "platform/clock.h"
@@ -104,11 +103,11 @@ static enum error_class read_all(struct reading *reading, struct error *ret_erro
 
 /* ---- showing ---- */
 
-/* "leads"; or why there is no leader now. */
+/* "leads", or why the role has no leader now. */
 static json_t *status_of(const struct election_log *log, bool append_times, int64_t now)
 {
     if (log->term < 0)
-        return json_string("nobody has led yet");
+        return json_string("never led");
     if (log->released)
         return json_sprintf("released: %s", log->reason);
     if (append_times && now > log->last_ms + log->lease_ms)
@@ -132,8 +131,8 @@ static json_t *row_of(const struct role *role, enum cli_output output, bool appe
     json_object_set_new(row, "role", json_string(role->name));
     json_object_set_new(row, "leader", log->term < 0 ? json_null() : json_string(log->instance));
     json_object_set_new(row, "term", log->term < 0 ? json_null() : json_integer(log->term));
-    json_object_set_new(row, "since", table ? people_age(since, now) : json_incref(since));
-    json_object_set_new(row, "progress", table ? people_age(progress, now) : json_incref(progress));
+    json_object_set_new(row, "since", table ? output_age(since, now) : json_incref(since));
+    json_object_set_new(row, "progress", table ? output_age(progress, now) : json_incref(progress));
     json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
     json_object_set_new(row, "rank", json_integer(log->rank));
     json_object_set_new(row, "leads",
@@ -145,7 +144,7 @@ static json_t *row_of(const struct role *role, enum cli_output output, bool appe
     return row;
 }
 
-static bool show(const struct cli *cli, const struct reading *reading)
+static int show(const struct cli *cli, const struct reading *reading)
 {
     const struct role *role;
     int64_t now = clock_wall_ms(clock_real());
@@ -153,7 +152,7 @@ static bool show(const struct cli *cli, const struct reading *reading)
         output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
     LL_FOREACH(reading->roles, role)
         output_row(output, row_of(role, cli->output, reading->append_times, now));
-    return output_finish(output);
+    return output_finish(output, EXIT_CODE_OK);
 }
 
 static int run(struct cli *cli)
@@ -165,18 +164,16 @@ static int run(struct cli *cli)
     if (cli_session_open(cli, 0, &reading.session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     enum error_class class = read_all(&reading, &error);
-    bool shown = class == ERROR_OK && show(cli, &reading);
+    int code = class == ERROR_OK ? show(cli, &reading) : cli_fail(cli, &error);
     LL_FOREACH_SAFE(reading.roles, role, next)
         free(role);
     cli_session_close(&reading.session);
-    if (class != ERROR_OK)
-        return cli_fail(cli, &error);
-    return shown ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return code;
 }
 
 static const struct cli_verb verbs[] = {
     {
-        .summary = "Shows who leads each elected role, under which term, since when.",
+        .summary = "Shows the leader of each elected role, its term and its lease.",
         .examples = "reeve leader\nreeve leader --output json",
         .config_services = SETTINGS_CLI,
         .output = true,

@@ -12,6 +12,7 @@ enum {
     PIECE_ROWS = 200,
     CELL_SIZE = 1024,
     CELL_COLUMNS_MAX = 80,
+    GAP = 2, /* between columns */
     NUMBER_SIZE = 40,
     JSON_FLAGS = JSON_ENSURE_ASCII | JSON_COMPACT
 };
@@ -23,9 +24,12 @@ struct output {
     size_t column_count;
     bool single;
     bool titled;
-    size_t written;  /* rows, JSON */
-    size_t *widths;  /* a column's width never shrinks from piece to piece */
-    json_t *pending; /* of a table */
+    size_t line_columns; /* 0: the table is not compact */
+    size_t written;      /* rows, JSON */
+    size_t *widths;      /* a column's width never shrinks from piece to piece */
+    bool *hidden;        /* of a compact table: the column is empty */
+    size_t owed;         /* blanks before the next cell of the line that is not empty */
+    json_t *pending;     /* of a table */
 };
 
 struct output *output_new(FILE *out, enum cli_output format, const struct output_column *columns,
@@ -38,8 +42,9 @@ struct output *output_new(FILE *out, enum cli_output format, const struct output
                               .columns = columns,
                               .column_count = column_count,
                               .widths = calloc(column_count, sizeof(size_t)),
+                              .hidden = calloc(column_count, sizeof(bool)),
                               .pending = json_array()};
-    assert(output->widths != NULL && output->pending != NULL);
+    assert(output->widths != NULL && output->hidden != NULL && output->pending != NULL);
     return output;
 }
 
@@ -52,7 +57,14 @@ void output_width(struct output *output, const char *key, size_t width)
 
 void output_single(struct output *output)
 {
+    assert(output->written == 0 && output->line_columns == 0);
     output->single = true;
+}
+
+void output_compact(struct output *output, size_t line_columns)
+{
+    assert(line_columns > 0 && !output->single && !output->titled);
+    output->line_columns = line_columns;
 }
 
 /* ---- texts ---- */
@@ -155,22 +167,27 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
     cut(ret_cell, CELL_COLUMNS_MAX);
 }
 
-static void pad(FILE *out, size_t columns)
+/* Blanks are printed before the next cell that is not empty, so no line ends with some. */
+static void print_cell(struct output *output, size_t at, char *cell)
 {
-    fprintf(out, "%*s", (int)columns, "");
+    size_t width = output->widths[at];
+    if (output->line_columns > 0)
+        cut(cell, width);
+    size_t columns = columns_of(cell);
+    size_t blanks = width > columns ? width - columns : 0;
+    bool right = output->columns[at].right;
+    output->owed += right ? blanks : 0;
+    if (columns > 0) {
+        fprintf(output->out, "%*s%s", (int)output->owed, "", cell);
+        output->owed = 0;
+    }
+    output->owed += (right ? 0 : blanks) + GAP;
 }
 
-static void print_cell(const struct output *output, size_t at, const char *cell)
+static void end_line(struct output *output)
 {
-    size_t columns = columns_of(cell), width = output->widths[at];
-    bool last = at + 1 == output->column_count;
-    if (at > 0)
-        pad(output->out, 2);
-    if (output->columns[at].right && width > columns)
-        pad(output->out, width - columns);
-    fputs(cell, output->out);
-    if (!output->columns[at].right && !last && width > columns)
-        pad(output->out, width - columns);
+    fputc('\n', output->out);
+    output->owed = 0;
 }
 
 static void widen(struct output *output, const json_t *row)
@@ -198,6 +215,54 @@ static void print_table_single(struct output *output, const json_t *row)
     }
 }
 
+static void hide_empty_columns(struct output *output)
+{
+    size_t index;
+    json_t *row;
+    char cell[CELL_SIZE];
+    for (size_t at = 0; at < output->column_count; at++) {
+        output->hidden[at] = true;
+        json_array_foreach(output->pending, index, row) {
+            cell_of(row, &output->columns[at], cell);
+            output->hidden[at] = output->hidden[at] && cell[0] == '\0';
+        }
+    }
+}
+
+/* Takes columns from the widest text, again and again, until a line fits. Titles stay whole. */
+static void shrink_to_line(struct output *output)
+{
+    for (;;) {
+        size_t total = 0;
+        size_t widest = output->column_count;
+        for (size_t at = 0; at < output->column_count; at++) {
+            if (output->hidden[at])
+                continue;
+            total += output->widths[at] + GAP;
+            if (!output->columns[at].right &&
+                output->widths[at] > columns_of(output->columns[at].title) &&
+                (widest == output->column_count || output->widths[at] > output->widths[widest]))
+                widest = at;
+        }
+        if (total <= output->line_columns + GAP || widest == output->column_count)
+            return;
+        output->widths[widest]--;
+    }
+}
+
+static void print_titles(struct output *output)
+{
+    char cell[CELL_SIZE];
+    for (size_t at = 0; at < output->column_count; at++) {
+        if (output->hidden[at])
+            continue;
+        clean(output->columns[at].title, cell);
+        print_cell(output, at, cell);
+    }
+    end_line(output);
+    output->titled = true;
+}
+
 static void print_table(struct output *output)
 {
     size_t index;
@@ -205,18 +270,20 @@ static void print_table(struct output *output)
     char cell[CELL_SIZE];
     json_array_foreach(output->pending, index, row)
         widen(output, row);
-    if (!output->titled) {
-        for (size_t at = 0; at < output->column_count; at++)
-            print_cell(output, at, output->columns[at].title);
-        fputc('\n', output->out);
-        output->titled = true;
+    if (output->line_columns > 0) {
+        hide_empty_columns(output);
+        shrink_to_line(output);
     }
+    if (!output->titled)
+        print_titles(output);
     json_array_foreach(output->pending, index, row) {
         for (size_t at = 0; at < output->column_count; at++) {
+            if (output->hidden[at])
+                continue;
             cell_of(row, &output->columns[at], cell);
             print_cell(output, at, cell);
         }
-        fputc('\n', output->out);
+        end_line(output);
     }
     json_array_clear(output->pending);
 }
@@ -248,7 +315,7 @@ void output_row(struct output *output, json_t *row)
             print_table_single(output, row);
         } else {
             json_array_append(output->pending, row);
-            if (json_array_size(output->pending) >= PIECE_ROWS)
+            if (output->line_columns == 0 && json_array_size(output->pending) >= PIECE_ROWS)
                 print_table(output);
         }
         break;
@@ -265,18 +332,25 @@ void output_flush(struct output *output)
     fflush(output->out);
 }
 
-bool output_finish(struct output *output)
+int output_finish(struct output *output, int code)
 {
+    if (output == NULL)
+        return code;
+    bool lists = output->format == CLI_OUTPUT_JSON && !output->single;
+    bool failed = code != EXIT_CODE_OK;
     if (output->format == CLI_OUTPUT_TABLE && !output->single &&
-        (json_array_size(output->pending) > 0 || !output->titled))
+        (json_array_size(output->pending) > 0 || (!output->titled && !failed)))
         print_table(output);
-    if (output->format == CLI_OUTPUT_JSON && !output->single)
-        fputs(output->written == 0 ? "[]\n" : "\n]\n", output->out);
+    if (lists && output->written > 0)
+        fputs("\n]\n", output->out);
+    else if (lists && !failed)
+        fputs("[]\n", output->out);
     bool written = fflush(output->out) == 0 && ferror(output->out) == 0;
     json_decref(output->pending);
+    free(output->hidden);
     free(output->widths);
     free(output);
-    return written;
+    return written || failed ? code : EXIT_CODE_INTERNAL;
 }
 
 int output_list(const struct cli *cli, const struct output_column *columns, size_t column_count,
@@ -288,5 +362,57 @@ int output_list(const struct cli *cli, const struct output_column *columns, size
     struct output *output = output_new(cli->out, cli->output, columns, column_count);
     json_array_foreach(list, i, item)
         output_row(output, cli->output == CLI_OUTPUT_TABLE ? row_of(item, now) : json_incref(item));
-    return output_finish(output) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return output_finish(output, EXIT_CODE_OK);
+}
+
+/* ---- times ---- */
+
+enum { SECONDS_END = 19, MILLISECONDS_END = 23 };
+
+/* The first `size` characters of "2010-12-01 08:26:00.123". */
+static json_t *time_until(const json_t *time, int size)
+{
+    char text[CLOCK_TEXT_SIZE];
+    if (!json_is_integer(time))
+        return json_string("");
+    clock_text(json_integer_value(time), text);
+    if (text[10] == 'T')
+        text[10] = ' ';
+    return json_sprintf("%.*s", size, text);
+}
+
+json_t *output_time(const json_t *time)
+{
+    return time_until(time, SECONDS_END);
+}
+
+json_t *output_time_ms(const json_t *time)
+{
+    return time_until(time, MILLISECONDS_END);
+}
+
+/* In one unit, so that at least two digits are left of it. */
+static json_t *seconds_text(const char *before, long long seconds)
+{
+    if (seconds < 120)
+        return json_sprintf("%s%llds", before, seconds);
+    if (seconds < 120 * 60)
+        return json_sprintf("%s%lldm", before, seconds / 60);
+    if (seconds < 48 * 3600)
+        return json_sprintf("%s%lldh", before, seconds / 3600);
+    return json_sprintf("%s%lldd", before, seconds / 86400);
+}
+
+json_t *output_age(const json_t *time, int64_t now)
+{
+    if (!json_is_integer(time))
+        return json_string("");
+    int64_t ms = now - json_integer_value(time);
+    return seconds_text(ms < -999 ? "in " : "", (ms < 0 ? -ms : ms) / 1000);
+}
+
+json_t *output_duration(int64_t ms)
+{
+    assert(ms >= 0);
+    return ms < 2000 ? json_sprintf("%lldms", (long long)ms) : seconds_text("", ms / 1000);
 }

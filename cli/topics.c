@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve topics`: makes and checks the topics of a prefix. */
+/* `reeve topics`: creates and checks the topics of a prefix. */
 #include "kafka/topics/topics.h"
 #include "base/names.h"
 #include "cli/cli.h"
@@ -13,11 +13,10 @@
 
 enum { NAMES_MAX = 256 };
 
-struct answer {
+struct topic_findings {
     const struct cli *cli;
-    struct output *output;
+    struct output *output; /* a table: made with the first finding, so that none has no titles */
     uint32_t counts[TOPICS_FINDING_COUNT];
-    uint32_t rows;
 };
 
 static const char *const finding_names[] = {"created", "changed", "differs"};
@@ -25,24 +24,30 @@ _Static_assert(sizeof(finding_names) / sizeof(finding_names[0]) == TOPICS_FINDIN
                "every finding has a name");
 
 static const struct output_column columns[] = {
-    {"finding", "FINDING", false}, {"topic", "TOPIC", false}, {"message", "WHAT", false}};
+    {"finding", "FINDING", false}, {"topic", "TOPIC", false}, {"message", "DETAIL", false}};
+
+static struct output *new_output(const struct cli *cli)
+{
+    return output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+}
 
 static void on_finding(void *ctx, enum topics_finding finding, const char *topic, const char *line)
 {
-    struct answer *answer = ctx;
+    struct topic_findings *findings = ctx;
     size_t size = strlen(topic);
-    answer->counts[finding]++;
-    /* Too long for a column, and the first thing to know. */
-    if (strcmp(topic, TOPICS_BROKERS) == 0 && answer->cli->output == CLI_OUTPUT_TABLE) {
-        fprintf(answer->cli->err, "reeve: %s\n", line);
+    findings->counts[finding]++;
+    /* Too long for a column, and what to read first. */
+    if (strcmp(topic, TOPICS_BROKERS) == 0 && findings->cli->output == CLI_OUTPUT_TABLE) {
+        cli_report(findings->cli, "Brokers", "%s", line);
         return;
     }
-    answer->rows++;
-    /* The column before says the topic. */
+    /* The column before names the topic. */
     if (strncmp(line, topic, size) == 0 && line[size] == ':')
         line += size + 1 + strspn(line + size + 1, " ");
-    output_row(answer->output, json_pack("{s:s, s:s, s:s}", "finding", finding_names[finding],
-                                         "topic", topic, "message", line));
+    if (findings->output == NULL)
+        findings->output = new_output(findings->cli);
+    output_row(findings->output, json_pack("{s:s, s:s, s:s}", "finding", finding_names[finding],
+                                           "topic", topic, "message", line));
 }
 
 static enum error_class take_names(const struct cli *cli, const char *flag,
@@ -64,14 +69,14 @@ static enum error_class take_names(const struct cli *cli, const char *flag,
     return ERROR_OK;
 }
 
-static int summary(struct cli *cli, const struct answer *answer, bool applied)
+static int summary(struct cli *cli, const struct topic_findings *findings, bool applied)
 {
-    uint32_t differs = answer->counts[TOPICS_DIFFERS];
+    uint32_t differs = findings->counts[TOPICS_DIFFERS];
     if (cli->output == CLI_OUTPUT_TABLE && applied)
-        fprintf(cli->err, "%u created, %u changed, %u not as they should be\n",
-                answer->counts[TOPICS_CREATED], answer->counts[TOPICS_CHANGED], differs);
+        fprintf(cli->err, "%u created, %u changed, %u differ\n", findings->counts[TOPICS_CREATED],
+                findings->counts[TOPICS_CHANGED], differs);
     else if (cli->output == CLI_OUTPUT_TABLE && differs == 0)
-        fprintf(cli->err, "all topics are as they should be\n");
+        fprintf(cli->err, "OK: all topics are as expected\n");
     return differs == 0 ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;
 }
 
@@ -93,19 +98,19 @@ static int apply_or_check(struct cli *cli, bool apply)
         class = cli_kafka_options(cli->config, &kafka, &error);
     if (class != ERROR_OK)
         return cli_fail(cli, &error);
-    /* A check without these asks for what there is to be consistent, not for the defaults. */
+    /* Without these a check compares the topics with each other, not with the defaults. */
     if (apply || config_is_set(cli->config, "partitions"))
         plan.partitions = (int32_t)config_int(cli->config, "partitions");
     if (apply || config_is_set(cli->config, "replication.factor"))
         plan.replication_factor = (int32_t)config_int(cli->config, "replication.factor");
-    struct answer answer = {.cli = cli, .output = output_new(cli->out, cli->output, columns, 3)};
-    class = apply ? topics_apply(&plan, on_finding, &answer, &error)
-                  : topics_check(&plan, on_finding, &answer, &error);
-    /* No table of nothing. */
-    if (answer.rows == 0 && cli->output == CLI_OUTPUT_TABLE)
-        output_single(answer.output);
-    (void)output_finish(answer.output);
-    return class == ERROR_OK ? summary(cli, &answer, apply) : cli_fail(cli, &error);
+    struct topic_findings findings = {
+        .cli = cli, .output = cli->output == CLI_OUTPUT_TABLE ? NULL : new_output(cli)};
+    class = apply ? topics_apply(&plan, on_finding, &findings, &error)
+                  : topics_check(&plan, on_finding, &findings, &error);
+    if (class != ERROR_OK)
+        return output_finish(findings.output, cli_fail(cli, &error));
+    int code = output_finish(findings.output, EXIT_CODE_OK);
+    return code == EXIT_CODE_OK ? summary(cli, &findings, apply) : code;
 }
 
 static int run_apply(struct cli *cli)
@@ -120,16 +125,16 @@ static int run_check(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     {"agent", "NAME",
-     "Its requests topic too; may be repeated. `workflow deploy` sees to it "
-     "otherwise."},
-    {"app", "NAME", "Its replies topic too; may be repeated."},
+     "Includes the agent's requests topic; may be repeated. `workflow deploy` creates "
+     "missing ones as well."},
+    {"app", "NAME", "Includes the application's replies topic; may be repeated."},
     {NULL, NULL, NULL},
 };
 
 static const struct cli_verb verbs[] = {
     {
         .name = "apply",
-        .summary = "Creates the topics that are missing and corrects settings.",
+        .summary = "Creates missing topics and corrects their settings.",
         .examples = "reeve topics apply --partitions 8 --replication-factor 3\n"
                     "reeve topics apply --app web --kafka-bootstrap-servers kafka-1:9092",
         .flags = flags,
@@ -139,7 +144,8 @@ static const struct cli_verb verbs[] = {
     },
     {
         .name = "check",
-        .summary = "Says what is not as it should be; changes nothing. Exit code 1 if anything.",
+        .summary = "Lists topics that differ from what they should be; changes nothing. Exit code "
+                   "1 if any.",
         .examples = "reeve topics check\nreeve topics check --output json",
         .flags = flags,
         .config_services = SETTINGS_CLI,

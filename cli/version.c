@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve version`: what this binary is made of, and the schemas that it writes. */
+/* `reeve version`: the version of this binary, and the schemas of the records that it writes. */
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "schemas/codec.h"
@@ -27,7 +27,7 @@ static int run_schemas(struct cli *cli)
                                   "fingerprint", fingerprint));
     }
     codec_free(codec);
-    return output_finish(out) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return output_finish(out, EXIT_CODE_OK);
 }
 
 static int run(struct cli *cli)
@@ -41,17 +41,18 @@ static int run(struct cli *cli)
     struct output *out = output_new(cli->out, cli->output, columns, 2);
     output_single(out);
     output_row(out, json_pack("{s:s, s:s}", "name", "reeve", "version", REEVE_VERSION));
-    return output_finish(out) ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    return output_finish(out, EXIT_CODE_OK);
 }
 
 static const struct cli_flag flags[] = {
-    {"schemas", NULL, "The records that this version writes, and their schemas' fingerprints."},
+    {"schemas", NULL,
+     "Lists the records that this version writes, with the fingerprints of their schemas."},
     {NULL, NULL, NULL},
 };
 
 static const struct cli_verb verbs[] = {
     {
-        .summary = "Says which version this is.",
+        .summary = "Shows the version.",
         .examples = "reeve version\nreeve version --schemas --output json",
         .flags = flags,
         .output = true,
@@ -59,5 +60,5 @@ static const struct cli_verb verbs[] = {
     },
 };
 
-const struct cli_noun cli_version = {"version", "Which version this is.", verbs,
+const struct cli_noun cli_version = {"version", "The version.", verbs,
                                      sizeof(verbs) / sizeof(verbs[0])};

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 struct view_report {
+    const struct service_context *service;
     bool deadlines;
     void (*each)(void *ctx, struct view_report *report);
     void *ctx;
@@ -45,6 +46,8 @@ static void answer(struct http_exchange *exchange, void *userdata)
     json_t *body = json_object();
     report->partitions = json_array();
     report->each(report->ctx, report);
+    json_object_set_new(body, "service", json_string(report->service->name));
+    json_object_set_new(body, "instance", json_string(report->service->instance_id));
     json_object_set_new(body, "deadlines", json_boolean(report->deadlines));
     json_object_set_new(body, "partitions", report->partitions);
     char *text = json_dumps(body, JSON_COMPACT);
@@ -54,12 +57,13 @@ static void answer(struct http_exchange *exchange, void *userdata)
     json_decref(body);
 }
 
-void view_report_route(struct http_server *http, bool deadlines,
+void view_report_route(const struct service_context *service, bool deadlines,
                        void (*each)(void *ctx, struct view_report *report), void *ctx)
 {
     /* Lives as long as the process: routes are never removed. */
     struct view_report *report = calloc(1, sizeof(*report));
     assert(report != NULL);
-    *report = (struct view_report){.deadlines = deadlines, .each = each, .ctx = ctx};
-    http_server_route(http, "GET", "/stores", 0, answer, report);
+    *report =
+        (struct view_report){.service = service, .deadlines = deadlines, .each = each, .ctx = ctx};
+    http_server_route(service->http, "GET", "/stores", 0, answer, report);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /stores: what a service's live stores hold, for `reeve verify`: partition, the offset up to
- * which they are folded, and the digest there. Computing a digest reads the whole store while the
+/* GET /stores: the name of the service and of its instance, and what its live stores hold, for
+ * `reeve verify`: partition, the offset up to which they are folded, and the digest there. Computing a digest reads the whole store while the
  * loop waits: an operator asks for it, nothing else. */
 #ifndef REPLICA_VIEW_REPORT_H
 #define REPLICA_VIEW_REPORT_H
 
-#include "platform/http/server.h"
+#include "replica/service_main.h"
 #include "replica/view.h"
 
 struct view_report;
 
 /* `each` calls view_report_add for every open partition. `deadlines`: the stores keep the deadline
- * index. */
-void view_report_route(struct http_server *http, bool deadlines,
+ * index. `service` is borrowed for as long as its HTTP server lives. */
+void view_report_route(const struct service_context *service, bool deadlines,
                        void (*each)(void *ctx, struct view_report *report), void *ctx);
 void view_report_add(struct view_report *report, int32_t partition, struct view *view);
 

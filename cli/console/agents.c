@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve agents`: which agents live, how much room they have, how they and their services are. */
+/* `reeve agents`: the agents that are alive: their capacity, latency, errors and circuits. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "cli/people.h"
 #include "replica/settings.h"
 
 #include <stdio.h>
@@ -44,7 +43,7 @@ static json_t *row_of(const json_t *agent, int64_t now)
     json_object_set_new(row, "p50", milliseconds(agent, "latency_p50_ms"));
     json_object_set_new(row, "p95", milliseconds(agent, "latency_p95_ms"));
     json_object_set_new(row, "errors", json_sprintf("%lld.%lld %%", permille / 10, permille % 10));
-    json_object_set_new(row, "age", people_age(json_object_get(agent, "heard_at"), now));
+    json_object_set_new(row, "age", output_age(json_object_get(agent, "heard_at"), now));
     return row;
 }
 
@@ -60,12 +59,12 @@ static int show(struct cli *cli, const char *name)
         return code;
     const json_t *list = json_object_get(answer.json, "agents");
     if (name != NULL && json_array_size(list) == 0) {
-        fprintf(cli->err, "reeve: no instance of agent %s is alive\n", name);
+        cli_report(cli, "NoInstance", "no instance of agent %s is alive", name);
         console_answer_deinit(&answer);
         return EXIT_CODE_NEGATIVE;
     }
     if (json_is_false(json_object_get(answer.json, "complete")))
-        fprintf(cli->err, "reeve: the console is still reading: some may be missing\n");
+        cli_warn(cli, "Incomplete", "the console is still reading: some agents may be missing");
     code = output_list(cli, columns, sizeof(columns) / sizeof(columns[0]), list, row_of);
     console_answer_deinit(&answer);
     return code;
@@ -86,7 +85,7 @@ static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
 static const struct cli_verb verbs[] = {
     {
         .name = "list",
-        .summary = "Lists the agents that live: their room, times, errors and circuits.",
+        .summary = "Lists the agents that are alive: capacity, latency, errors and circuits.",
         .examples = "reeve agents list\nreeve agents list --output json",
         .flags = flags,
         .config_services = SETTINGS_CLI,
@@ -98,7 +97,7 @@ static const struct cli_verb verbs[] = {
         .arguments = "AGENT",
         .arguments_min = 1,
         .arguments_max = 1,
-        .summary = "Shows the live instances of an agent. Exit code 1: there is none.",
+        .summary = "Shows the instances of an agent that are alive. Exit code 1: none is.",
         .examples = "reeve agents get carrier-a",
         .flags = flags,
         .config_services = SETTINGS_CLI,
@@ -107,5 +106,5 @@ static const struct cli_verb verbs[] = {
     },
 };
 
-const struct cli_noun cli_agents = {"agents", "Agents, and how they are doing.", verbs,
+const struct cli_noun cli_agents = {"agents", "Agents and their health.", verbs,
                                     sizeof(verbs) / sizeof(verbs[0])};

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve alerts`: what waits for an operator: orders in Error, and what instances told about
+/* `reeve alerts`: what waits for an operator: orders in Error, and alerts that instances raised about
  * partitions. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "cli/people.h"
 #include "platform/clock.h"
 #include "replica/settings.h"
 
@@ -29,8 +28,8 @@ static json_t *order_row(const json_t *order, int64_t now)
     json_object_set_new(
         row, "what",
         json_sprintf("order %s", json_string_value(json_object_get(order, "order_id"))));
-    json_object_set_new(row, "time", people_time(time));
-    json_object_set_new(row, "age", people_age(time, now));
+    json_object_set_new(row, "time", output_time(time));
+    json_object_set_new(row, "age", output_age(time, now));
     json_object_set(row, "code", (json_t *)(uintptr_t)code);
     json_object_set(row, "step", json_object_get(at_fault, "step"));
     json_object_set(row, "message", (json_t *)(uintptr_t)message);
@@ -44,8 +43,8 @@ static json_t *partition_row(const json_t *alert, int64_t now)
     json_object_set_new(row, "what",
                         json_sprintf("partition %lld", (long long)json_integer_value(
                                                            json_object_get(alert, "partition"))));
-    json_object_set_new(row, "time", people_time(time));
-    json_object_set_new(row, "age", people_age(time, now));
+    json_object_set_new(row, "time", output_time(time));
+    json_object_set_new(row, "age", output_age(time, now));
     json_object_set(row, "code", json_object_get(alert, "code"));
     json_object_set(row, "message", json_object_get(alert, "message"));
     return row;
@@ -70,7 +69,7 @@ static int run(struct cli *cli)
     json_t *cursor = NULL;
     int code = EXIT_CODE_OK;
     if (cli->argument_count > 0 && strcmp(cli->arguments[0], "list") != 0)
-        return cli_usage(cli, "there is no command \"alerts %.60s\"", cli->arguments[0]);
+        return cli_usage(cli, "unknown command \"alerts %.60s\"", cli->arguments[0]);
     struct output *output =
         output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
     do {
@@ -91,12 +90,11 @@ static int run(struct cli *cli)
         console_answer_deinit(&answer);
     } while (json_is_string(cursor));
     json_decref(cursor);
-    bool written = output_finish(output);
-    return code != EXIT_CODE_OK || written ? code : EXIT_CODE_INTERNAL;
+    return output_finish(output, code);
 }
 
 static const struct cli_flag flags[] = {
-    {"all", NULL, "Alerts about partitions that were closed, too."},
+    {"all", NULL, "Also lists closed alerts about partitions."},
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };
@@ -105,7 +103,7 @@ static const struct cli_verb verbs[] = {
     {
         .arguments = "[list]",
         .arguments_max = 1,
-        .summary = "Lists what waits for an operator.",
+        .summary = "Lists open alerts: orders and partitions that wait for an operator.",
         .examples = "reeve alerts\nreeve alerts --output jsonl",
         .flags = flags,
         .config_services = SETTINGS_CLI,
@@ -114,5 +112,5 @@ static const struct cli_verb verbs[] = {
     },
 };
 
-const struct cli_noun cli_alerts = {"alerts", "What waits for an operator.", verbs,
+const struct cli_noun cli_alerts = {"alerts", "Open alerts.", verbs,
                                     sizeof(verbs) / sizeof(verbs[0])};

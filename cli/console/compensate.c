@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve compensate`: an operator has what was done for an order undone. */
+/* `reeve compensate`: an operator has an order compensated. */
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
 #include "replica/settings.h"
 
 static int run(struct cli *cli)
 {
-    return operator_run(cli, "compensate", false);
+    return operator_command_run(cli, "compensate", false);
 }
 
 static const struct cli_flag flags[] = {OPERATOR_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL}};
@@ -16,7 +16,8 @@ static const struct cli_verb verbs[] = {
         .arguments = "ORDER...",
         .arguments_min = 1,
         .arguments_max = -1,
-        .summary = "Undoes what was done for orders. Exit code 1: the scheduler refused.",
+        .summary =
+            "Compensates orders: undoes their processed steps. Exit code 1: the scheduler refused.",
         .examples = "reeve compensate 536365 --reason 'cannot be delivered'",
         .flags = flags,
         .config_services = SETTINGS_CLI,
@@ -25,5 +26,5 @@ static const struct cli_verb verbs[] = {
     },
 };
 
-const struct cli_noun cli_compensate = {"compensate", "Undoing orders.", verbs,
+const struct cli_noun cli_compensate = {"compensate", "Compensating orders.", verbs,
                                         sizeof(verbs) / sizeof(verbs[0])};

@@ -3,7 +3,6 @@
 
 #include "base/percent.h"
 #include "cli/http_call.h"
-#include "cli/output.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -11,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- where it is ---- */
+/* ---- the address ---- */
 
 static bool read_port(const char *directory, const char *below, char *ret_base, size_t size)
 {
@@ -55,7 +54,7 @@ enum error_class console_client_init(struct cli *cli, struct console_client *ret
     if (size >= sizeof(ret_client->base) ||
         (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0))
         return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--console %.100s: expected a URL, as http://127.0.0.1:8080", given);
+                         "--console %.100s: expected a URL such as http://127.0.0.1:8080", given);
     snprintf(base, sizeof(ret_client->base), "%.*s", (int)size, given);
     return ERROR_OK;
 }
@@ -93,27 +92,26 @@ void console_path_add_query(struct console_path *path, const char *name, const c
     path->has_query = true;
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
-static enum error_class understand(const struct console_client *client,
-                                   const struct http_reply *reply,
-                                   struct console_answer *ret_answer, struct error *ret_error)
+static enum error_class parse_answer(const struct console_client *client,
+                                     const struct http_reply *reply,
+                                     struct console_answer *ret_answer, struct error *ret_error)
 {
     json_t *json = json_loadb(reply->body, reply->size, 0, NULL);
     if (!json_is_object(json)) {
         json_decref(json);
         return error_set(ret_error, ERROR_FATAL, "NotAConsole",
-                         "what answers at %.200s (status %d) is no console: --console names "
-                         "another address",
+                         "%.200s (status %d) is not a console: give its address with --console URL",
                          client->base, reply->status);
     }
     *ret_answer = (struct console_answer){reply->status, json};
     return ERROR_OK;
 }
 
-enum error_class console_ask(const struct console_client *client, const struct console_path *path,
-                             const json_t *body, struct console_answer *ret_answer,
-                             struct error *ret_error)
+enum error_class console_query(const struct console_client *client, const struct console_path *path,
+                               const json_t *body, struct console_answer *ret_answer,
+                               struct error *ret_error)
 {
     char url[CONSOLE_URL_SIZE];
     struct http_reply reply;
@@ -123,14 +121,15 @@ enum error_class console_ask(const struct console_client *client, const struct c
     snprintf(url, sizeof(url), "%s%s", client->base, path->text);
     char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     assert(body == NULL || text != NULL);
-    enum error_class class = http_ask(url, text, CONSOLE_WAIT_SECONDS, &reply, &why);
+    enum error_class class = http_call(url, text, CONSOLE_WAIT_SECONDS, &reply, &why);
     free(text);
     if (class != ERROR_OK)
-        return error_set(ret_error, ERROR_RETRY, "NoConsole",
-                         "no console answers at %.200s (%s): is it running (`reeve run console`)? "
-                         "--console names another address",
-                         client->base, why.message);
-    class = understand(client, &reply, ret_answer, ret_error);
+        return error_set(
+            ret_error, ERROR_RETRY, "NoConsole",
+            "no console answers at %.200s (%s): start one with `reeve run console`, or "
+            "give its address with --console URL",
+            client->base, why.message);
+    class = parse_answer(client, &reply, ret_answer, ret_error);
     http_reply_deinit(&reply);
     return class;
 }
@@ -141,7 +140,7 @@ void console_answer_deinit(struct console_answer *answer)
     *answer = (struct console_answer){0};
 }
 
-/* ---- for people ---- */
+/* ---- answers ---- */
 
 static int code_of_status(int status)
 {
@@ -163,15 +162,12 @@ int console_refused(const struct cli *cli, const struct console_answer *answer, 
 {
     const char *code = json_string_value(json_object_get(answer->json, "error"));
     const char *message = json_string_value(json_object_get(answer->json, "message"));
-    fputs("reeve: ", cli->err);
-    if (subject != NULL) {
-        output_text(cli->err, subject, 0);
-        fputs(": ", cli->err);
-    }
-    output_text(cli->err, message != NULL ? message : "the console does not say why", 0);
-    fputs(" (", cli->err);
-    output_text(cli->err, code != NULL ? code : "?", 0);
-    fputs(")\n", cli->err);
+    code = code != NULL ? code : "Unknown";
+    message = message != NULL ? message : "the console gives no reason";
+    bool table = cli->output == CLI_OUTPUT_TABLE;
+    cli_report(cli, code, "%s%s%s%s%s%s", subject != NULL ? subject : "",
+               subject != NULL ? ": " : "", message, table ? " (" : "", table ? code : "",
+               table ? ")" : "");
     return code_of_status(answer->status);
 }
 
@@ -181,9 +177,7 @@ void console_warn_incomplete(const struct cli *cli, const json_t *body)
     const json_t *row;
     json_array_foreach(json_object_get(body, "incomplete"), i, row) {
         const char *reason = json_string_value(json_object_get(row, "reason"));
-        fputs("reeve: orders may be missing here: ", cli->err);
-        output_text(cli->err, reason != NULL ? reason : "", 0);
-        fputc('\n', cli->err);
+        cli_warn(cli, "Incomplete", "orders may be missing: %s", reason != NULL ? reason : "");
     }
 }
 
@@ -193,7 +187,7 @@ bool console_get(struct cli *cli, const struct console_path *path,
     struct error error;
     struct console_client client;
     if (console_client_init(cli, &client, &error) != ERROR_OK ||
-        console_ask(&client, path, NULL, ret_answer, &error) != ERROR_OK) {
+        console_query(&client, path, NULL, ret_answer, &error) != ERROR_OK) {
         *ret_code = cli_fail(cli, &error);
         return false;
     }

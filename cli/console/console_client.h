@@ -11,9 +11,9 @@
 enum { CONSOLE_URL_SIZE = 4096, CONSOLE_WAIT_SECONDS = 40 };
 
 /* For a verb's table of flags. */
-#define CONSOLE_FLAG                                                          \
-    {                                                                         \
-        "console", "URL", "Where the console is; else what console.url says." \
+#define CONSOLE_FLAG                                                       \
+    {                                                                      \
+        "console", "URL", "The console's address; console.url by default." \
     }
 
 /* Where the console is: --console, console.url, the port that one wrote to DIR/http.port,
@@ -44,20 +44,20 @@ struct console_answer {
 void console_answer_deinit(struct console_answer *answer);
 
 /* `body` NULL: GET, else POST. RETRY "NoConsole" when nothing answers, FATAL "NotAConsole" when
- * what answers is none. Statuses of refusals are answers: see console_refused(). */
-enum error_class console_ask(const struct console_client *client, const struct console_path *path,
-                             const json_t *body, struct console_answer *ret_answer,
-                             struct error *ret_error);
+ * another program answers. Any status is an answer: see console_refused(). */
+enum error_class console_query(const struct console_client *client, const struct console_path *path,
+                               const json_t *body, struct console_answer *ret_answer,
+                               struct error *ret_error);
 
-/* Of an answer that is not 200: says why on stderr, of `subject` (may be NULL), and returns the
- * exit code: 1 for 404 and 409, 64 for 400, 69 for 503 and 504, else 70. */
+/* Reports why an answer is not 200, about `subject` (may be NULL), and returns the exit code: 1 for
+ * 404 and 409, 64 for 400, 69 for 503 and 504, else 70. */
 int console_refused(const struct cli *cli, const struct console_answer *answer,
                     const char *subject);
 
-/* Says on stderr which partitions an answer lacks, if it lacks some. */
+/* Warns about partitions that an answer lacks. */
 void console_warn_incomplete(const struct cli *cli, const json_t *body);
 
-/* All of it: asks, and says what went wrong. False: *ret_code is the exit code. */
+/* GET, with its errors reported. False: *ret_code is the exit code. */
 bool console_get(struct cli *cli, const struct console_path *path,
                  struct console_answer *ret_answer, int *ret_code);
 

@@ -14,15 +14,15 @@ static const struct output_column columns[] = {
     {"order_id", "ORDER", false},
     {"state", "STATE", false},
     {"version", "VERSION", true},
-    {"words", "DECIDED", false},
+    {"event", "EVENT", false},
 };
 
-/* The Decision with its first event's words, for a table. */
+/* The Decision with the text of its first event, for a table. */
 static json_t *row_of(const struct cli *cli, json_t *decision)
 {
     const json_t *event = json_array_get(json_object_get(decision, "events"), 0);
     if (cli->output == CLI_OUTPUT_TABLE)
-        json_object_set(decision, "words", json_object_get(event, "words"));
+        json_object_set(decision, "event", json_object_get(event, "words"));
     return json_incref(decision);
 }
 
@@ -39,34 +39,26 @@ static json_t *body_of(const struct cli *cli, const char *by, const char *reason
     return body;
 }
 
-/* Made when there is something to show: no title over nothing. */
-static struct output *output_of(const struct cli *cli, struct output **output)
-{
-    if (*output == NULL)
-        *output = output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-    return *output;
-}
-
-static int act_on(struct cli *cli, const struct console_client *client, const char *order_id,
-                  const char *act, const json_t *body, struct output **output)
+static int run_on(struct cli *cli, const struct console_client *client, const char *order_id,
+                  const char *command, const json_t *body, struct output *output)
 {
     struct error error;
     struct console_path path;
     struct console_answer answer;
     int code = EXIT_CODE_OK;
     orders_path(&path, order_id, "/");
-    console_path_add(&path, act);
-    if (console_ask(client, &path, body, &answer, &error) != ERROR_OK)
+    console_path_add(&path, command);
+    if (console_query(client, &path, body, &answer, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (answer.status != 200)
         code = console_refused(cli, &answer, order_id);
     else
-        output_row(output_of(cli, output), row_of(cli, answer.json));
+        output_row(output, row_of(cli, answer.json));
     console_answer_deinit(&answer);
     return code;
 }
 
-int operator_run(struct cli *cli, const char *act, bool resubmits)
+int operator_command_run(struct cli *cli, const char *command, bool resubmits)
 {
     struct error error;
     struct console_client client;
@@ -76,20 +68,19 @@ int operator_run(struct cli *cli, const char *act, bool resubmits)
     if (by == NULL)
         by = getenv("USER");
     if (by == NULL || by[0] == '\0' || reason == NULL || reason[0] == '\0')
-        return cli_usage(cli, "--by and --reason are needed: the log keeps who did this, and why");
+        return cli_usage(
+            cli, "--reason TEXT and --by NAME (or $USER) are required: they stay in the history");
     if (console_client_init(cli, &client, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     json_t *body = body_of(cli, by, reason, resubmits);
     if (body == NULL)
-        return cli_usage(cli, "--by, --reason and --step are texts in UTF-8");
-    struct output *output = NULL;
+        return cli_usage(cli, "--by, --reason and --step must be UTF-8");
+    struct output *output =
+        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
     for (int i = 0; i < cli->argument_count; i++) {
-        int one = act_on(cli, &client, cli->arguments[i], act, body, &output);
+        int one = run_on(cli, &client, cli->arguments[i], command, body, output);
         code = one > code ? one : code;
     }
-    if (cli->output != CLI_OUTPUT_TABLE)
-        (void)output_of(cli, &output); /* programs get their empty list */
-    bool written = output == NULL || output_finish(output);
     json_decref(body);
-    return code != EXIT_CODE_OK || written ? code : EXIT_CODE_INTERNAL;
+    return output_finish(output, code);
 }

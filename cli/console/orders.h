@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the verbs of `reeve orders` share. */
+/* What the verbs of `reeve orders` share, each with a file of its own. */
 #ifndef CLI_CONSOLE_ORDERS_H
 #define CLI_CONSOLE_ORDERS_H
 
@@ -7,11 +7,16 @@
 
 /* /api/orders/{id} and what follows. */
 void orders_path(struct console_path *path, const char *order_id, const char *after);
-/* One line of a timeline for each event of a Decision. */
+
+/* The title of the lines that orders_print_events() prints. */
+void orders_print_events_title(struct cli *cli, bool with_order);
+/* One line for each event of a Decision. */
 void orders_print_events(struct cli *cli, const json_t *decision, bool with_order);
 
-/* The verbs that have files of their own. */
+int orders_run_list(struct cli *cli);
 int orders_run_get(struct cli *cli);
+int orders_run_history(struct cli *cli);
 int orders_run_watch(struct cli *cli);
+int orders_run_count(struct cli *cli);
 
 #endif

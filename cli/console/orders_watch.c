@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve orders watch`: asks for changes again and again; the console answers when there are some.
- * */
+/* `reeve orders watch`: long-polls the console for changes. */
 #include "cli/console/orders.h"
 #include "cli/output.h"
 
@@ -18,8 +17,8 @@ struct order_watch {
     int code;
 };
 
-/* The order's state may be the last one that is waited for. */
-static void look_at_state(struct order_watch *watch, const json_t *state)
+/* With --until-ended, a state may end the watch. */
+static void check_state(struct order_watch *watch, const json_t *state)
 {
     const char *name = json_string_value(state);
     if (!watch->until_ended || name == NULL)
@@ -29,12 +28,12 @@ static void look_at_state(struct order_watch *watch, const json_t *state)
     watch->code = watch->is_over && !processed ? EXIT_CODE_NEGATIVE : EXIT_CODE_OK;
 }
 
-/* False: it went wrong, or the console refused; watch->code is set. */
-static bool ask(struct order_watch *watch, const struct console_path *path,
+/* False: there was no answer, or the console refused; watch->code is set. */
+static bool get(struct order_watch *watch, const struct console_path *path,
                 struct console_answer *ret_answer)
 {
     struct error error;
-    if (console_ask(&watch->client, path, NULL, ret_answer, &error) != ERROR_OK) {
+    if (console_query(&watch->client, path, NULL, ret_answer, &error) != ERROR_OK) {
         watch->code = cli_fail(watch->cli, &error);
         return false;
     }
@@ -45,20 +44,20 @@ static bool ask(struct order_watch *watch, const struct console_path *path,
     return false;
 }
 
-/* The order as it is now: what happened before the first cursor, or was missed. */
-static bool look_at_order(struct order_watch *watch)
+/* The order as it is now: covers changes before the first cursor, and those that were missed. */
+static bool check_order(struct order_watch *watch)
 {
     struct console_path path;
     struct console_answer answer;
     struct error error;
     orders_path(&path, watch->order_id, "");
-    if (console_ask(&watch->client, &path, NULL, &answer, &error) != ERROR_OK) {
+    if (console_query(&watch->client, &path, NULL, &answer, &error) != ERROR_OK) {
         watch->code = cli_fail(watch->cli, &error);
         return false;
     }
-    bool known = answer.status == 200 || answer.status == 404; /* may be submitted yet */
+    bool known = answer.status == 200 || answer.status == 404; /* it may be submitted later */
     if (answer.status == 200)
-        look_at_state(watch, json_object_get(answer.json, "state"));
+        check_state(watch, json_object_get(answer.json, "state"));
     else if (!known)
         watch->code = console_refused(watch->cli, &answer, NULL);
     console_answer_deinit(&answer);
@@ -72,7 +71,7 @@ static void show(struct order_watch *watch, json_t *change)
     else
         orders_print_events(watch->cli, change, watch->order_id == NULL);
     if (watch->order_id != NULL && json_is_true(json_object_get(change, "changed")))
-        look_at_state(watch, json_object_get(change, "state"));
+        check_state(watch, json_object_get(change, "state"));
 }
 
 static bool watch_more(struct order_watch *watch)
@@ -87,8 +86,10 @@ static bool watch_more(struct order_watch *watch)
     console_path_add_query(&path, "order", watch->order_id);
     console_path_add_query(&path, "state", cli_flag_value(watch->cli, "state"));
     console_path_add_query(&path, "workflow", cli_flag_value(watch->cli, "workflow"));
-    if (!ask(watch, &path, &answer))
+    if (!get(watch, &path, &answer))
         return false;
+    if (!began && watch->output == NULL)
+        orders_print_events_title(watch->cli, watch->order_id == NULL);
     json_decref(watch->cursor);
     watch->cursor = json_incref(json_object_get(answer.json, "cursor"));
     json_array_foreach(json_object_get(answer.json, "changes"), i, change) {
@@ -101,10 +102,9 @@ static bool watch_more(struct order_watch *watch)
         output_flush(watch->output);
     fflush(watch->cli->out);
     if (missed)
-        fputs("reeve: some changes were missed (too many at once, or the console was "
-              "started anew)\n",
-              watch->cli->err);
-    return (began && !missed) || watch->order_id == NULL || look_at_order(watch);
+        cli_warn(watch->cli, "ChangesMissed",
+                 "some changes are missing: there were too many at once, or the console restarted");
+    return (began && !missed) || watch->order_id == NULL || check_order(watch);
 }
 
 int orders_run_watch(struct cli *cli)
@@ -124,8 +124,6 @@ int orders_run_watch(struct cli *cli)
         if (!watch_more(&watch))
             break;
     }
-    if (watch.output != NULL)
-        (void)output_finish(watch.output);
     json_decref(watch.cursor);
-    return watch.code;
+    return output_finish(watch.output, watch.code);
 }

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve owners`: who owns each partition, and how far it is. */
+/* `reeve owners`: the owner of each partition, its position and its state. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"
-#include "cli/people.h"
 #include "replica/settings.h"
 
 static const struct output_column columns[] = {
-    {"partition", "PARTITION", true}, {"owner", "OWNER", false},      {"claimed", "CLAIMED", true},
-    {"decisions", "DECISIONS", true}, {"next_command", "NEXT", true}, {"lag", "LAG", true},
-    {"decided", "DECIDED", true},     {"skipped", "SKIPPED", true},   {"status", "STATUS", false},
+    {"partition", "PARTITION", true},
+    {"owner", "OWNER", false},
+    {"claimed", "CLAIMED", true},
+    {"decisions", "DECISIONS", true},
+    {"next_command", "NEXT COMMAND", true},
+    {"lag", "LAG", true},
+    {"decided", "DECIDED", true},
+    {"skipped", "SKIPPED", true},
+    {"status", "STATUS", false},
 };
 
-/* "ok", or what is wrong in one or two words and a sentence. */
+/* "OK", or what is wrong: a class, a code and a sentence. */
 static json_t *status_of(const json_t *owner)
 {
     const char *stopped = json_string_value(json_object_get(owner, "stopped"));
@@ -27,7 +32,7 @@ static json_t *status_of(const json_t *owner)
     if (json_integer_value(json_object_get(owner, "fold_lag")) > 1000)
         return json_sprintf("the console is %lld records behind",
                             (long long)json_integer_value(json_object_get(owner, "fold_lag")));
-    return json_string("ok");
+    return json_string("OK");
 }
 
 static json_t *row_of(const json_t *owner, int64_t now)
@@ -40,8 +45,8 @@ static json_t *row_of(const json_t *owner, int64_t now)
     json_object_set(row, "next_command", json_object_get(owner, "next_command"));
     json_object_set(row, "lag", json_object_get(owner, "lag"));
     json_object_set(row, "skipped", json_object_get(owner, "skipped"));
-    json_object_set_new(row, "claimed", people_age(json_object_get(claim, "claimed_at"), now));
-    json_object_set_new(row, "decided", people_age(json_object_get(owner, "last_decided_at"), now));
+    json_object_set_new(row, "claimed", output_age(json_object_get(claim, "claimed_at"), now));
+    json_object_set_new(row, "decided", output_age(json_object_get(owner, "last_decided_at"), now));
     json_object_set_new(row, "status", status_of(owner));
     return row;
 }
@@ -64,7 +69,7 @@ static const struct cli_flag flags[] = {CONSOLE_FLAG, {NULL, NULL, NULL}};
 
 static const struct cli_verb verbs[] = {
     {
-        .summary = "Shows who owns each partition, how far it is, and what is wrong.",
+        .summary = "Shows the owner of each partition, its position, its lag, and what is wrong.",
         .examples = "reeve owners\nreeve owners --output json",
         .flags = flags,
         .config_services = SETTINGS_CLI,

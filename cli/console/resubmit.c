@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve resubmit`: an operator lets an order in Error go on. */
+/* `reeve resubmit`: an operator has the failed steps of an order in Error tried again. */
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
 #include "replica/settings.h"
 
 static int run(struct cli *cli)
 {
-    return operator_run(cli, "resubmit", true);
+    return operator_command_run(cli, "resubmit", true);
 }
 
 static const struct cli_flag flags[] = {
-    {"step", "NAME", "A step that is in Error; all of them are tried again in any case."},
+    {"step", "NAME", "Names a step in Error; all steps in Error are tried again in any case."},
     {"nothing-applied", NULL,
-     "You made sure that no attempt of the step (of all of them without --step) did anything: it "
+     "You verified that no attempt of the step (without --step: of any step) had an effect: it "
      "gets a new idempotency key."},
     OPERATOR_FLAGS,
     CONSOLE_FLAG,
@@ -34,5 +34,5 @@ static const struct cli_verb verbs[] = {
     },
 };
 
-const struct cli_noun cli_resubmit = {"resubmit", "Trying again what failed.", verbs,
+const struct cli_noun cli_resubmit = {"resubmit", "Trying failed steps again.", verbs,
                                       sizeof(verbs) / sizeof(verbs[0])};

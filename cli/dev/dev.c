@@ -4,7 +4,7 @@
 #include "base/names.h"
 #include "cli/dev/child_processes.h"
 #include "cli/kafka_options.h"
-#include "cli/workflow/deploy.h"
+#include "cli/workflow/deployment.h"
 #include "kafka/embedded.h"
 #include "platform/files.h"
 #include "replica/settings.h"

@@ -155,7 +155,7 @@ static void print_summary(const struct import_run *run, double seconds)
                                  (json_int_t)submitted, "rejected", (json_int_t)run->rejected,
                                  "rejected_rows", (json_int_t)run->rejects.rows, "seconds", seconds,
                                  "rate", rate, "rejects_file", path));
-    (void)output_finish(output);
+    (void)output_finish(output, EXIT_CODE_OK);
 }
 
 int import_run_finish(struct import_run *run, enum error_class class, const struct error *error)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve cancel`: asks to undo an order, by the submissions topic. What is decided shows in the
+/* `reeve cancel`: sends CancelOrder to the submissions topic. What the scheduler decides is in the
  * order's history and on its reply topic. */
 #include "cli/output.h"
 #include "cli/submit/sender.h"
@@ -21,10 +21,11 @@ static enum error_class check(const struct cli *cli, struct cancel_order *cancel
 {
     if (cancel->reason.size == 0 || cancel->reason.size > MESSAGE_BYTES_MAX)
         return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--reason: say why, in at most %d bytes; it stays in the history",
+                         "--reason TEXT is required, at most %d bytes: it stays in the history",
                          MESSAGE_BYTES_MAX);
     if (cancel->by.size > WHO_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage", "--by: at most %d bytes", WHO_BYTES_MAX);
+        return error_set(ret_error, ERROR_REJECT, "Usage", "--by is %u bytes; the limit is %d",
+                         cancel->by.size, WHO_BYTES_MAX);
     for (int i = 0; i < cli->argument_count; i++) {
         if (order_id_validate(text_of(cli->arguments[i]), ret_error) != ERROR_OK)
             return ERROR_REJECT;
@@ -58,16 +59,17 @@ static int run(struct cli *cli)
     }
     if (class == ERROR_OK)
         class = sender_flush(sender, &error);
-    (void)output_finish(output);
+    int code = class == ERROR_OK ? EXIT_CODE_OK : cli_fail(cli, &error);
+    code = output_finish(output, code);
     sender_free(sender);
     cli_session_close(&session);
-    return class == ERROR_OK ? EXIT_CODE_OK : cli_fail(cli, &error);
+    return code;
 }
 
 static const struct cli_flag flags[] = {
-    {"reason", "TEXT", "Why; it stays in the history. Must be given."},
-    {"by", "NAME", "Who asks; $USER by default."},
-    {"reply-to", "TOPIC", "Where to say that there is no such order."},
+    {"reason", "TEXT", "Why; required, and stays in the history."},
+    {"by", "NAME", "Who requests it; $USER by default."},
+    {"reply-to", "TOPIC", "Where to send the answer if there is no such order."},
     {NULL, NULL, NULL},
 };
 
@@ -76,7 +78,8 @@ static const struct cli_verb verbs[] = {
         .arguments = "ORDER...",
         .arguments_min = 1,
         .arguments_max = -1,
-        .summary = "Asks to cancel orders: what was done is undone, unless the pivot has started.",
+        .summary = "Requests the cancellation of orders: they are compensated, unless the pivot "
+                   "has started.",
         .examples = "reeve cancel 536365 --reason 'ordered twice'",
         .flags = flags,
         .config_services = SETTINGS_CLI,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve submit`: orders from JSON to the submissions topic, as any Kafka client would do it. */
+/* `reeve submit`: orders from JSON to the submissions topic, as any Kafka client would do it.
+ * --wait follows the reply topics and shows each step that changes. */
 #include "cli/output.h"
 #include "cli/submit/order_checks.h"
 #include "cli/submit/orders_file.h"
@@ -12,7 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600 };
+enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600, STEP_COLUMNS = 16 };
 
 struct submit {
     struct cli *cli;
@@ -29,11 +30,12 @@ struct submit {
 static const struct output_column columns[] = {
     {"order_id", "ORDER", false}, {"partition", "PARTITION", true}, {"offset", "OFFSET", true}};
 static const struct output_column status_columns[] = {
-    {"order_id", "ORDER", false}, {"order_version", "VERSION", true},
-    {"kind", "WHAT", false},      {"order_state", "STATE", false},
-    {"code", "CODE", false},      {"message", "MESSAGE", false}};
+    {"order_id", "ORDER", false},      {"kind", "STATUS", false},
+    {"order_state", "STATE", false},   {"step", "STEP", false},
+    {"direction", "DIRECTION", false}, {"attempt", "ATTEMPT", true},
+    {"state", "STEP STATE", false},    {"reason", "REASON", false}};
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offset)
 {
@@ -63,9 +65,56 @@ static json_t *steps_json(const struct status_update *status)
     return steps;
 }
 
+/* "CODE: MESSAGE", one of them, or "" */
+static json_t *reason_of(struct text code, struct text message)
+{
+    return json_sprintf("%.*s%s%.*s", TEXT_ARG(code),
+                        text_empty(code) || text_empty(message) ? "" : ": ", TEXT_ARG(message));
+}
+
+/* A status in a table: one row for each step that changed, or one without a step. */
+static void print_status(struct output *output, const struct status_update *status)
+{
+    uint32_t rows = status->step_count > 0 ? status->step_count : 1;
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct step_change *step = status->step_count > 0 ? &status->steps[i] : NULL;
+        json_t *row = json_pack("{s:o, s:s, s:s}", "order_id", text_json(status->order_id), "kind",
+                                status_kind_name(status->kind), "order_state",
+                                order_state_name(status->order_state));
+        bool has_reason = !text_empty(status->code) || !text_empty(status->message);
+        json_t *reason = has_reason || step == NULL ? reason_of(status->code, status->message)
+                                                    : text_json(step->error_name);
+        json_object_set_new(row, "reason", reason);
+        if (step != NULL) {
+            json_object_set_new(row, "step", text_json(step->step));
+            json_object_set_new(row, "direction", json_string(direction_name(step->direction)));
+            json_object_set_new(row, "attempt", json_integer(step->attempt));
+            json_object_set_new(row, "state", json_string(step_state_name(step->state)));
+        }
+        output_row(output, row);
+    }
+}
+
+static struct output *new_status_output(const struct cli *cli)
+{
+    struct output *output = output_new(cli->out, cli->output, status_columns,
+                                       sizeof(status_columns) / sizeof(status_columns[0]));
+    /* Rows are printed as they come: columns are wide enough for the usual ones. */
+    output_width(output, "kind", strlen("StepChanged"));
+    output_width(output, "order_state", strlen("Compensating"));
+    output_width(output, "step", STEP_COLUMNS);
+    output_width(output, "state", strlen("Processing"));
+    return output;
+}
+
 static void on_status(void *ctx, const struct status_update *status)
 {
     struct submit *submit = ctx;
+    if (submit->cli->output == CLI_OUTPUT_TABLE) {
+        print_status(submit->output, status);
+        output_flush(submit->output);
+        return;
+    }
     output_row(submit->output,
                json_pack("{s:o, s:s, s:s, s:I, s:o, s:o, s:o}", "order_id",
                          text_json(status->order_id), "kind", status_kind_name(status->kind),
@@ -95,8 +144,9 @@ static enum error_class read_order(struct submit *submit, const json_t *value,
     if (class == ERROR_OK)
         class = order_checks_pass(&submit->checks, ret_details, ret_error);
     if (class == ERROR_OK && submit->watch != NULL && text_empty(ret_details->reply_to))
-        class = error_set(ret_error, ERROR_REJECT, "Usage",
-                          "--wait needs a reply topic: give --reply-to, or reply_to in the order");
+        class = error_set(
+            ret_error, ERROR_REJECT, "Usage",
+            "--wait needs a reply topic: give --reply-to TOPIC, or reply_to in the order");
     return class;
 }
 
@@ -136,7 +186,7 @@ static enum error_class submit_all(struct submit *submit, struct orders_file *fi
             return ERROR_FATAL;
         }
         if (result == ORDERS_FILE_BAD || read_order(submit, value, &details, &error) != ERROR_OK) {
-            fprintf(submit->cli->err, "reeve: order %" PRId64 ": %s\n", line, error.message);
+            cli_report(submit->cli, error.code, "order %" PRId64 ": %s", line, error.message);
             submit->bad++;
         } else {
             class = send_order(submit, &details, ret_error);
@@ -157,9 +207,9 @@ static enum error_class wait_for_ends(struct submit *submit, struct error *ret_e
 static int finish(struct submit *submit, enum error_class class, const struct error *error)
 {
     struct cli *cli = submit->cli;
-    if (cli->output == CLI_OUTPUT_TABLE)
-        fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n",
-                sender_acknowledged(submit->sender), submit->bad);
+    uint64_t submitted = sender_acknowledged(submit->sender);
+    if (cli->output == CLI_OUTPUT_TABLE && (class == ERROR_OK || submitted > 0))
+        fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n", submitted, submit->bad);
     if (class != ERROR_OK)
         return cli_fail(cli, error);
     if (submit->bad > 0)
@@ -181,9 +231,7 @@ static int submit_file(struct cli *cli, FILE *in)
         sender_new(&submit.session, submit.session.cluster->topics.submissions, on_acked, &submit);
     if (waits) {
         submit.watch = reply_watch_new(&submit.session, on_status, &submit);
-        submit.output = output_new(cli->out, cli->output, status_columns, 6);
-        output_width(submit.output, "kind", strlen("StepChanged"));
-        output_width(submit.output, "order_state", strlen("Compensating"));
+        submit.output = new_status_output(cli);
     } else {
         submit.output = output_new(cli->out, cli->output, columns, 3);
     }
@@ -191,8 +239,7 @@ static int submit_file(struct cli *cli, FILE *in)
     enum error_class class = submit_all(&submit, file, &error);
     if (class == ERROR_OK && waits)
         class = wait_for_ends(&submit, &error);
-    (void)output_finish(submit.output);
-    int code = finish(&submit, class, &error);
+    int code = output_finish(submit.output, finish(&submit, class, &error));
     orders_file_free(file);
     sender_free(submit.sender);
     reply_watch_free(submit.watch);
@@ -208,7 +255,7 @@ static int run(struct cli *cli)
         return submit_file(cli, stdin);
     FILE *in = fopen(path, "re");
     if (in == NULL) {
-        fprintf(cli->err, "reeve: cannot read %s: %s\n", path, strerror(errno));
+        cli_report(cli, "NoFile", "cannot read %s: %s", path, strerror(errno));
         return EXIT_CODE_DATA;
     }
     int code = submit_file(cli, in);
@@ -218,11 +265,12 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     {"workflow", "NAME", "For orders that name none."},
-    {"reply-to", "TOPIC", "For orders that name none: where their StatusUpdates go."},
+    {"reply-to", "TOPIC",
+     "The reply topic of orders that name none: their StatusUpdates go there."},
     {"wait", NULL,
-     "Shows what becomes of the orders, by their reply topics, until all have ended. "
+     "Shows each step that changes, from the reply topics, until all orders have ended. "
      "Exit code 1 unless all are Processed."},
-    {"timeout", "SECONDS", "How long --wait waits; 600 by default. Over it: exit code 69."},
+    {"timeout", "SECONDS", "How long --wait waits; 600 by default. Exit code 69 when it is over."},
     {NULL, NULL, NULL},
 };
 
@@ -234,7 +282,7 @@ static const struct cli_verb verbs[] = {
         .summary = "Submits orders: one as JSON, a list of them, or JSON lines.",
         .examples = "reeve submit order.json\n"
                     "reeve submit orders.jsonl --workflow order-fulfilment --output jsonl\n"
-                    "# see what becomes of it\n"
+                    "# follow it to its end\n"
                     "reeve topics apply --app web\n"
                     "reeve submit order.json --reply-to orders.replies.web --wait\n"
                     "echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": "

@@ -19,14 +19,15 @@ static json_t *get_json(const char *url)
 {
     struct error error;
     struct http_reply reply;
-    if (http_ask(url, NULL, ANSWER_SECONDS, &reply, &error) != ERROR_OK)
+    if (http_call(url, NULL, ANSWER_SECONDS, &reply, &error) != ERROR_OK)
         return NULL;
     json_t *json = reply.status == 200 ? json_loadb(reply.body, reply.size, 0, NULL) : NULL;
     http_reply_deinit(&reply);
     return json;
 }
 
-static void add_store(struct verify_live *live, const char *url, bool deadlines, const json_t *row)
+static void add_store(struct verify_live *live, const char *service, bool deadlines,
+                      const json_t *row)
 {
     const char *digest = json_string_value(json_object_get(row, "digest"));
     if (digest == NULL)
@@ -39,15 +40,15 @@ static void add_store(struct verify_live *live, const char *url, bool deadlines,
         .deadlines = deadlines,
         .next_event_offset = json_integer_value(json_object_get(row, "next_event_offset")),
         .orders = (uint64_t)json_integer_value(json_object_get(row, "orders"))};
-    snprintf(store->url, sizeof(store->url), "%s", url);
+    snprintf(store->service, sizeof(store->service), "%s", service);
     snprintf(store->digest, sizeof(store->digest), "%s", digest);
 }
 
-static bool ask(struct verify_live *live, const char *port_file)
+static bool read_service(struct verify_live *live, const char *port_file)
 {
     int port = 0;
     char url[64];
-    char stores_url[80];
+    char service[VERIFY_SERVICE_SIZE];
     FILE *file = fopen(port_file, "re");
     if (file == NULL)
         return false;
@@ -55,16 +56,19 @@ static bool ask(struct verify_live *live, const char *port_file)
     fclose(file);
     if (read != 1 || port <= 0 || port > 65535)
         return false;
-    snprintf(url, sizeof(url), "http://127.0.0.1:%d", port);
-    snprintf(stores_url, sizeof(stores_url), "%s/stores", url);
-    json_t *json = get_json(stores_url);
+    snprintf(url, sizeof(url), "http://127.0.0.1:%d/stores", port);
+    json_t *json = get_json(url);
     if (json == NULL)
         return false;
+    const char *name = json_string_value(json_object_get(json, "service"));
+    const char *instance = json_string_value(json_object_get(json, "instance"));
+    snprintf(service, sizeof(service), "%s %s", name != NULL ? name : "service",
+             instance != NULL ? instance : url);
     bool deadlines = json_is_true(json_object_get(json, "deadlines"));
     size_t i;
     json_t *row;
     json_array_foreach(json_object_get(json, "partitions"), i, row)
-        add_store(live, url, deadlines, row);
+        add_store(live, service, deadlines, row);
     json_decref(json);
     return true;
 }
@@ -79,18 +83,21 @@ enum error_class verify_live_read(const char *directory, struct verify_live *liv
         return error_set(ret_error, ERROR_REJECT, "NoDirectory", "cannot read %s: %s", directory,
                          strerror(errno));
     snprintf(path, sizeof(path), "%s/http.port", directory);
-    answered += ask(live, path);
+    answered += read_service(live, path);
     for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
         if (entry->d_name[0] == '.')
             continue;
         int size = snprintf(path, sizeof(path), "%s/%s/http.port", directory, entry->d_name);
         if (size > 0 && size < (int)sizeof(path))
-            answered += ask(live, path);
+            answered += read_service(live, path);
     }
     closedir(dir);
     if (answered == 0)
-        return error_set(ret_error, ERROR_RETRY, "NoService",
-                         "no service with stores answers below %s: do they run?", directory);
+        return error_set(
+            ret_error, ERROR_RETRY, "NoService",
+            "no service with stores answers: start the services whose data directories "
+            "are %s or in it",
+            directory);
     return ERROR_OK;
 }
 

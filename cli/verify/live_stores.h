@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds running services by the http.port files of their data directories and asks them for their
- * stores' digests. */
+/* Finds running services by the http.port files of their data directories and reads the digests of
+ * their stores from them. */
 #ifndef CLI_VERIFY_LIVE_STORES_H
 #define CLI_VERIFY_LIVE_STORES_H
 
@@ -8,8 +8,10 @@
 
 #include <stdint.h>
 
+enum { VERIFY_SERVICE_SIZE = 160 };
+
 struct verify_live_store {
-    char url[64]; /* of the service */
+    char service[VERIFY_SERVICE_SIZE]; /* "scheduler vm-123-ab" */
     int32_t partition;
     bool deadlines; /* its digest covers the deadline index */
     int64_t next_event_offset;
@@ -22,8 +24,7 @@ struct verify_live {
     uint32_t count;
 };
 
-/* Services that have no stores (or do not run any more) are passed over. RETRY when none answers.
- */
+/* Services that have no stores, or have stopped, are passed over. RETRY when none answers. */
 enum error_class verify_live_read(const char *directory, struct verify_live *live,
                                   struct error *ret_error);
 void verify_live_free(struct verify_live *live);

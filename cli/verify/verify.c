@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve verify`: folds the log afresh beside the live stores, compares digests, checks the
- * order-level rules. */
+/* `reeve verify`: folds the log into fresh stores, checks the rules of every order, and compares
+ * the digests of live stores. A table shows what failed only; JSON shows every check. */
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/verify/live_stores.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FINDINGS_SHOWN = 20, CACHE_ORDERS = 20000, PROGRESS_MS = 1000 };
+enum { FINDINGS_SHOWN = 20, CACHE_ORDERS = 20000, PROGRESS_MS = 1000, SERVICES_SIZE = 600 };
 
 /* One fold of one partition, up to `until`. */
 struct verify_fold {
@@ -36,7 +36,7 @@ struct verify {
     struct cli *cli;
     struct cli_session *session;
     struct store_env *stores;
-    struct output *output;
+    struct output *output; /* a table: NULL until a check fails */
     char scratch[PATH_MAX];
     struct verify_live live;
     struct verify_counts total;
@@ -47,7 +47,7 @@ static void on_finding(void *ctx, const char *finding)
 {
     struct verify_fold *fold = ctx;
     if (fold->findings_shown++ < FINDINGS_SHOWN)
-        fprintf(fold->cli->err, "violation: %s\n", finding);
+        cli_report(fold->cli, "Violation", "violation: %s", finding);
 }
 
 static void on_checked(void *ctx)
@@ -120,17 +120,34 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
 
 /* ---- rows ---- */
 
-static void put_row(struct verify *verify, int32_t partition, const char *what,
-                    const struct verify_fold *fold, const struct content_hash *digest,
-                    uint64_t orders, const char *verdict)
+static const struct output_column columns[] = {
+    {"partition", "PARTITION", true}, {"store", "STORE", false},  {"records", "RECORDS", true},
+    {"skipped", "SKIPPED", true},     {"orders", "ORDERS", true}, {"digest", "DIGEST", false},
+    {"result", "RESULT", false},
+};
+
+static struct output *new_output(const struct cli *cli)
 {
+    return output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+}
+
+/* `failure` NULL: the check passed. */
+static void add_row(struct verify *verify, int32_t partition, const char *store,
+                    const struct verify_fold *fold, const struct content_hash *digest,
+                    uint64_t orders, const char *failure)
+{
+    if (failure == NULL && verify->cli->output == CLI_OUTPUT_TABLE)
+        return;
+    if (verify->output == NULL)
+        verify->output = new_output(verify->cli);
     char text[DIGEST_TEXT_SIZE];
     digest_text(digest, text);
     int64_t records = view_checkpoint(follower_view(fold->follower))->next_event_offset;
     output_row(verify->output,
                json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:s}", "partition", partition, "store",
-                         what, "records", (json_int_t)records, "skipped", (json_int_t)fold->skipped,
-                         "orders", (json_int_t)orders, "digest", text, "verdict", verdict));
+                         store, "records", (json_int_t)records, "skipped",
+                         (json_int_t)fold->skipped, "orders", (json_int_t)orders, "digest", text,
+                         "result", failure != NULL ? failure : "OK"));
 }
 
 static void add_counts(struct verify *verify, const struct verify_counts *counts)
@@ -156,8 +173,8 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
     if (class == ERROR_OK) {
         verify_rules_end(fold.rules, &counts);
         add_counts(verify, &counts);
-        put_row(verify, partition, "log", &fold, &digest, orders,
-                counts.findings == 0 ? "clean" : "VIOLATIONS");
+        add_row(verify, partition, "log", &fold, &digest, orders,
+                counts.findings == 0 ? NULL : "violations");
     }
     follower_free(fold.follower);
     verify_rules_free(fold.rules);
@@ -181,27 +198,21 @@ static enum error_class check_live(struct verify *verify, const struct verify_li
     if (class == ERROR_OK) {
         digest_text(&digest, text);
         bool equal = strcmp(text, live->digest) == 0;
-        put_row(verify, live->partition, live->url, &fold, &digest, orders,
-                equal ? "equal" : "DIFFERENT");
+        add_row(verify, live->partition, live->service, &fold, &digest, orders,
+                equal ? NULL : "differs");
         if (!equal) {
             verify->differences++;
-            fprintf(verify->cli->err,
-                    "difference: %s partition %d at offset %" PRId64
-                    ": the live store has digest %s and %" PRIu64 " orders, the log gives %s and "
-                    "%" PRIu64 "\n",
-                    live->url, live->partition, live->next_event_offset, live->digest, live->orders,
-                    text, orders);
+            cli_report(verify->cli, "Difference",
+                       "%s, partition %d at offset %" PRId64
+                       ": the store has digest %s and %" PRIu64
+                       " orders, the log gives %s and %" PRIu64,
+                       live->service, live->partition, live->next_event_offset, live->digest,
+                       live->orders, text, orders);
         }
     }
     follower_free(fold.follower);
     return class;
 }
-
-static const struct output_column columns[] = {
-    {"partition", "PARTITION", true}, {"store", "STORE", false},  {"records", "RECORDS", true},
-    {"skipped", "SKIPPED", true},     {"orders", "ORDERS", true}, {"digest", "DIGEST", false},
-    {"verdict", "VERDICT", false},
-};
 
 static enum error_class check_all(struct verify *verify, struct error *ret_error)
 {
@@ -220,20 +231,54 @@ static enum error_class check_all(struct verify *verify, struct error *ret_error
     return class;
 }
 
-static void summarize(struct verify *verify)
+/* "scheduler vm-1-ab, console vm-2-cd": each service once. Its stores follow each other. */
+static void list_services(const struct verify_live *live, char ret_list[SERVICES_SIZE])
+{
+    const char *last = "";
+    size_t size = 0;
+    ret_list[0] = '\0';
+    for (uint32_t i = 0; i < live->count && size < SERVICES_SIZE; i++) {
+        const char *service = live->stores[i].service;
+        if (strcmp(service, last) != 0)
+            size += (size_t)snprintf(ret_list + size, SERVICES_SIZE - size, "%s%s",
+                                     size > 0 ? ", " : "", service);
+        last = service;
+    }
+}
+
+static void print_orders(const struct verify *verify)
 {
     const struct verify_counts *total = &verify->total;
     uint64_t unfinished = total->by_state[ORDER_PENDING] + total->by_state[ORDER_PROCESSING] +
                           total->by_state[ORDER_COMPENSATING];
-    if (verify->cli->output == CLI_OUTPUT_TABLE)
-        fprintf(verify->cli->out,
-                "\n%" PRIu64 " orders: %" PRIu64 " processed, %" PRIu64 " compensated, %" PRIu64
-                " error, %" PRIu64 " unfinished; %" PRIu64 " decisions\n%s: %" PRIu64
-                " violations, %" PRIu64 " differing stores, %u live stores compared\n",
-                total->orders, total->by_state[ORDER_PROCESSED], total->by_state[ORDER_COMPENSATED],
-                total->by_state[ORDER_ERROR], unfinished, total->decisions,
-                total->findings + verify->differences == 0 ? "clean" : "NOT CLEAN", total->findings,
-                verify->differences, verify->live.count);
+    fprintf(verify->cli->out,
+            "%" PRIu64 " orders (%" PRIu64 " processed, %" PRIu64 " compensated, %" PRIu64
+            " in Error, %" PRIu64 " unfinished) in %" PRIu64 " decisions",
+            total->orders, total->by_state[ORDER_PROCESSED], total->by_state[ORDER_COMPENSATED],
+            total->by_state[ORDER_ERROR], unfinished, total->decisions);
+}
+
+/* One line. */
+static void print_summary(const struct verify *verify)
+{
+    FILE *out = verify->cli->out;
+    uint64_t violations = verify->total.findings;
+    char services[SERVICES_SIZE];
+    if (violations + verify->differences == 0) {
+        fputs("OK: ", out);
+        print_orders(verify);
+        fputs(", no violations", out);
+        list_services(&verify->live, services);
+        if (verify->live.count > 0) {
+            fprintf(out, "; %u stores equal the log: ", verify->live.count);
+            output_text(out, services, 0);
+        }
+    } else {
+        fprintf(out, "NOT OK: %" PRIu64 " violations, %" PRIu64 " of %u stores differ; ",
+                violations, verify->differences, verify->live.count);
+        print_orders(verify);
+    }
+    fputc('\n', out);
 }
 
 static enum error_class make_scratch(struct verify *verify, struct error *ret_error)
@@ -259,34 +304,36 @@ static int run(struct cli *cli)
     if (class == ERROR_OK) {
         struct store_options options = {.cache_bytes = 32 << 20, .write_buffer_bytes = 64 << 20};
         verify.stores = store_env_new(&options);
-        verify.output =
-            output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(*columns));
+        if (cli->output != CLI_OUTPUT_TABLE)
+            verify.output = new_output(cli);
         if (root != NULL)
             class = verify_live_read(root, &verify.live, &error);
         if (class == ERROR_OK)
             class = check_all(&verify, &error);
-        (void)output_finish(verify.output);
         cli_session_close(&session);
         store_env_free(verify.stores);
     }
-    (void)files_remove_tree(verify.scratch, NULL);
-    if (class == ERROR_OK)
-        summarize(&verify);
+    files_remove_tree(verify.scratch, NULL);
+    int code = class != ERROR_OK                                 ? cli_fail(cli, &error)
+               : verify.total.findings + verify.differences == 0 ? EXIT_CODE_OK
+                                                                 : EXIT_CODE_NEGATIVE;
+    code = output_finish(verify.output, code);
+    if (class == ERROR_OK && cli->output == CLI_OUTPUT_TABLE)
+        print_summary(&verify);
     verify_live_free(&verify.live);
-    if (class != ERROR_OK)
-        return cli_fail(cli, &error);
-    return verify.total.findings + verify.differences == 0 ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;
+    return code;
 }
 
 static const struct cli_flag flags[] = {
     {"live", "DIR",
-     "Compares the live stores too: of every service whose data directory is DIR or in DIR."},
+     "Also compares the stores of every running service whose data directory is DIR or in DIR."},
     {0}};
 
 static const struct cli_verb verbs[] = {
-    {.summary = "Fold the log afresh, check the rules, compare live stores with it",
+    {.summary = "Replays the log into fresh stores, checks the rules of every order, and compares "
+                "live stores. Exit code 1: a violation or a difference.",
      .examples = "reeve verify\n"
-                 "# with the stores of the services that run below /var/lib/reeve\n"
+                 "# and the stores of the services with data directories in /var/lib/reeve\n"
                  "reeve verify --live /var/lib/reeve\n",
      .flags = flags,
      .config_services = SETTINGS_CLI,
@@ -294,6 +341,6 @@ static const struct cli_verb verbs[] = {
      .run = run}};
 
 const struct cli_noun cli_verify = {.name = "verify",
-                                    .summary = "Check the log and the stores made from it",
+                                    .summary = "Checking the log and the stores made from it.",
                                     .verbs = verbs,
                                     .verb_count = 1};

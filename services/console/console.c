@@ -215,7 +215,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     enum error_class class = console_new(service, NULL, &console, ret_error);
     if (class != ERROR_OK)
         return class;
-    view_report_route(service->http, false, report_stores, console);
+    view_report_route(service, false, report_stores, console);
     *ret_state = console;
     return ERROR_OK;
 }

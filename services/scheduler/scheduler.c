@@ -221,7 +221,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
         metrics_gauge(service->metrics, "reeve_partitions_running",
                       "Partitions claimed, folded and deciding.", METRICS_NO_LABELS);
     metrics_on_render(service->metrics, refresh_gauges, scheduler);
-    view_report_route(service->http, false, report_stores, scheduler);
+    view_report_route(service, false, report_stores, scheduler);
     *ret_state = scheduler;
     return ERROR_OK;
 }

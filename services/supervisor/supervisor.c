@@ -161,7 +161,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     }
     supervisor->stores = stores_new(service->config);
     register_metrics(supervisor);
-    view_report_route(service->http, true, report_stores, supervisor);
+    view_report_route(service, true, report_stores, supervisor);
     *ret_state = supervisor;
     return ERROR_OK;
 }

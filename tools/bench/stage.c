@@ -3,7 +3,7 @@
 #include "tools/bench/stage.h"
 
 #include "cli/kafka_options.h"
-#include "cli/workflow/deploy.h"
+#include "cli/workflow/deployment.h"
 #include "platform/files.h"
 #include "replica/settings.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths with hostile ids, times for people, and where the console is looked for. */
+/* Paths with hostile ids, and where a command finds the console. */
 #include "cli/console/console_client.h"
-#include "cli/people.h"
 #include "platform/files.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-Test(cli_console, paths_are_encoded)
+Test(cli_console, encodes_paths)
 {
     struct console_path path = {.size = 0};
     console_path_add(&path, "/api/orders/");
@@ -23,7 +22,7 @@ Test(cli_console, paths_are_encoded)
     cr_assert_not(path.is_too_long);
 }
 
-Test(cli_console, what_is_too_long_is_not_asked_for)
+Test(cli_console, refuses_paths_that_are_too_long)
 {
     struct console_path path = {.size = 0};
     struct console_client client = {.base = "http://127.0.0.1:1"};
@@ -33,45 +32,13 @@ Test(cli_console, what_is_too_long_is_not_asked_for)
     memset(long_id, '/', 9999);
     console_path_add_segment(&path, long_id);
     cr_assert(path.is_too_long);
-    cr_assert_eq(console_ask(&client, &path, NULL, &answer, &error), ERROR_REJECT);
+    cr_assert_eq(console_query(&client, &path, NULL, &answer, &error), ERROR_REJECT);
     cr_assert_str_eq(error.code, "Usage");
     free(long_id);
 }
 
-static void check(json_t *text, const char *expected)
-{
-    cr_assert_str_eq(json_string_value(text), expected);
-    json_decref(text);
-}
-
-Test(cli_console, times_are_for_people)
-{
-    json_t *time = json_integer(INT64_C(1291191963123));
-    check(people_time(time), "2010-12-01 08:26:03");
-    check(people_time_ms(time), "2010-12-01 08:26:03.123");
-    check(people_time(json_null()), "");
-    check(people_age(NULL, 5), "");
-    json_decref(time);
-}
-
-Test(cli_console, ages_have_one_unit)
-{
-    static const struct {
-        int64_t ms;
-        const char *age;
-    } cases[] = {
-        {0, "0s"},          {999, "0s"},       {-999, "0s"},        {-5000, "in 5s"},
-        {119999, "119s"},   {120000, "2m"},    {7199999, "119m"},   {7200000, "2h"},
-        {172799999, "47h"}, {172800000, "2d"}, {-7200000, "in 2h"}, {864000000, "10d"},
-    };
-    json_t *time = json_integer(1000000000);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        check(people_age(time, 1000000000 + cases[i].ms), cases[i].age);
-    json_decref(time);
-}
-
-/* What `reeve owners ARGUMENTS` says on stderr: the address that it asked is in it. */
-static void check_asks(const char *const arguments[], const char *expected)
+/* `reeve owners ARGUMENTS` fails, and names the address that it called. */
+static void expect_address(const char *const arguments[], const char *expected)
 {
     char *argv[16] = {(char *)(uintptr_t) "owners"};
     char *err_text = NULL;
@@ -91,7 +58,7 @@ static void check_asks(const char *const arguments[], const char *expected)
     free(err_text);
 }
 
-Test(cli_console, is_looked_for_where_it_says)
+Test(cli_console, finds_the_address_of_the_console)
 {
     char folder[] = "/tmp/cli-console-XXXXXX";
     char path[128];
@@ -101,12 +68,13 @@ Test(cli_console, is_looked_for_where_it_says)
     cr_assert(files_make_dirs(path, &error) == ERROR_OK);
     snprintf(path, sizeof(path), "%s/dev/console/http.port", folder);
     cr_assert(files_write_atomic(path, TEXT("9\n"), &error) == ERROR_OK);
-    check_asks((const char *[]){"--data-dir", folder, NULL}, "http://127.0.0.1:9 ");
-    check_asks((const char *[]){"--data-dir", folder, "--console-url", "http://127.0.0.1:7", NULL},
-               "http://127.0.0.1:7 ");
-    check_asks((const char *[]){"--console-url", "http://127.0.0.1:7", "--console",
-                                "http://127.0.0.1:19//", NULL},
-               "http://127.0.0.1:19 ");
+    expect_address((const char *[]){"--data-dir", folder, NULL}, "http://127.0.0.1:9 ");
+    expect_address(
+        (const char *[]){"--data-dir", folder, "--console-url", "http://127.0.0.1:7", NULL},
+        "http://127.0.0.1:7 ");
+    expect_address((const char *[]){"--console-url", "http://127.0.0.1:7", "--console",
+                                    "http://127.0.0.1:19//", NULL},
+                   "http://127.0.0.1:19 ");
     unlink(path);
     snprintf(path, sizeof(path), "rm -rf %s", folder);
     cr_assert_eq(system(path), 0);

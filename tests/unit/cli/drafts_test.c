@@ -97,21 +97,21 @@ static void use(const char *specification)
     cr_assert(csv_map_add(&map, specification, &error) == ERROR_OK, "%s", error.message);
 }
 
-Test(cli_drafts, rows_that_stand_together)
+Test(cli_drafts, joins_neighbouring_rows)
 {
     use("order_id=id,sku=s,unit_price=p");
     cr_assert_str_eq(put_together("id,s,p\n1,a,1\n1,b,1\n2,c,1\n3,d,1\n3,e,1\n", NULL),
                      "1@2(2):a,b 2@4(1):c 3@5(2):d,e");
 }
 
-Test(cli_drafts, rows_that_stand_apart)
+Test(cli_drafts, joins_rows_wherever_they_are)
 {
     use("order_id=id,sku=s,unit_price=p");
     cr_assert_str_eq(put_together("id,s,p\n1,a,1\n2,b,1\n1,c,1\n3,d,1\n2,e,1\n1,f,1\n", NULL),
                      "3@5(1):d 2@3(2):b,e 1@2(3):a,c,f");
 }
 
-Test(cli_drafts, a_bad_row_spoils_its_order_only)
+Test(cli_drafts, rejects_only_the_order_of_a_bad_row)
 {
     use("order_id=id,sku=s,unit_price=p,quantity=q");
     cr_assert_str_eq(put_together("id,s,p,q\n1,a,1,1\n1,b,1,-5\n1,c,1,1\n2,d,1,1\n3,e,x,1\n", NULL),
@@ -131,7 +131,7 @@ static void look_at_defaults(const struct order_details *details)
     cr_assert(text_equal(details->attributes[1].value, TEXT("x")));
 }
 
-Test(cli_drafts, defaults_prefix_and_the_first_value_of_the_orders_own_fields)
+Test(cli_drafts, applies_defaults_the_prefix_and_the_first_value_of_a_field)
 {
     use("order_id=id,customer=c,attributes.country=land,attributes.late=l");
     defaults = (struct order_defaults){.workflow = TEXT("w"),
@@ -150,14 +150,14 @@ static void look_at_columns(const struct order_details *details)
     cr_assert(details->priority == PRIORITY_LOW);
 }
 
-Test(cli_drafts, columns_are_stronger_than_defaults)
+Test(cli_drafts, prefers_columns_to_defaults)
 {
     use("order_id=id,currency=c,workflow=w,priority=p");
     defaults = (struct order_defaults){.workflow = TEXT("w"), .currency = TEXT("EUR")};
     (void)put_together("id,c,w,p\n1,USD,other,low\n", look_at_columns);
 }
 
-Test(cli_drafts, an_order_has_a_bounded_number_of_lines)
+Test(cli_drafts, bounds_the_lines_of_an_order)
 {
     char *csv = NULL;
     size_t size = 0;
@@ -173,7 +173,7 @@ Test(cli_drafts, an_order_has_a_bounded_number_of_lines)
 }
 
 /* The repository's own day of orders, against the facts in examples/data/README.md. */
-Test(cli_drafts, a_real_day_of_orders)
+Test(cli_drafts, imports_a_real_day_of_orders)
 {
     struct csv_row row;
     struct error error = {0};

@@ -45,21 +45,21 @@ static void expect(const char *text, bool lines, const char *orders)
     cr_assert_str_eq(got, orders, "%s: got %s, expected %s", text, got, orders);
 }
 
-Test(cli_files, one_order_may_span_lines)
+Test(cli_files, reads_an_order_that_spans_lines)
 {
     expect("{\"n\": 1}", false, "1=1");
     expect("{\n  \"n\":\n 7\n}\n", false, "1=7");
     expect("\n\n{\n\"n\": 7}\n", false, "1=7");
 }
 
-Test(cli_files, lists)
+Test(cli_files, reads_lists)
 {
     expect("[{\"n\": 1}, {\"n\": 2}]", false, "1=1 2=2");
     expect("[\n{\"n\": 1},\n{\"n\": 2}\n]\n", false, "1=1 2=2");
     expect("[]", false, "");
 }
 
-Test(cli_files, json_lines)
+Test(cli_files, reads_json_lines)
 {
     expect("{\"n\": 1}\n{\"n\": 2}\n\n{\"n\": 3}", false, "1=1 2=2 4=3");
     expect("{\"n\": 1}\n{bad\n{\"n\": 3}\n", false, "1=1 2! 3=3");
@@ -69,13 +69,13 @@ Test(cli_files, json_lines)
     expect("", true, "");
 }
 
-Test(cli_files, a_document_that_is_no_json)
+Test(cli_files, reports_documents_that_are_not_json)
 {
     expect("{\n  \"n\":\n", false, "1!");
     expect("hello\n", false, "1!");
 }
 
-Test(cli_files, rejects_are_written_when_there_are_any)
+Test(cli_files, creates_the_rejects_file_with_the_first_reject)
 {
     struct error error = {0};
     struct rejects rejects;

@@ -32,26 +32,26 @@ static void add(struct output *output, const char *id, int n, const char *step)
 
 static void expect(struct output *output, const char *expected)
 {
-    cr_assert(output_finish(output));
+    cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
     cr_assert_str_eq(text, expected, "got:\n%s", text);
 }
 
-Test(cli_output, a_table_is_as_wide_as_its_cells)
+Test(cli_output, makes_a_table_as_wide_as_its_cells)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     add(output, "1", 7, "ReserveStock");
     add(output, "order-2", 12345678, "");
     expect(output, "ORDER       COUNT  STEP\n"
                    "1               7  ReserveStock\n"
-                   "order-2  12345678  \n");
+                   "order-2  12345678\n");
 }
 
-Test(cli_output, an_empty_table_has_its_titles)
+Test(cli_output, prints_the_titles_of_an_empty_table)
 {
     expect(output_new(out, CLI_OUTPUT_TABLE, columns, 3), "ORDER  COUNT  STEP\n");
 }
 
-Test(cli_output, rows_that_are_shown_one_by_one_stand_below_each_other)
+Test(cli_output, aligns_rows_that_are_printed_one_by_one)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     output_width(output, "id", 7);
@@ -60,10 +60,10 @@ Test(cli_output, rows_that_are_shown_one_by_one_stand_below_each_other)
     add(output, "order-2", 12, "");
     expect(output, "ORDER    COUNT  STEP\n"
                    "1            7  ReserveStock\n"
-                   "order-2     12  \n");
+                   "order-2     12\n");
 }
 
-Test(cli_output, one_row)
+Test(cli_output, prints_a_single_row_as_fields)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     output_single(output);
@@ -71,7 +71,7 @@ Test(cli_output, one_row)
     expect(output, "ORDER  1\nCOUNT  7\nSTEP   s\n");
 }
 
-Test(cli_output, json_is_a_list_and_jsonl_its_lines)
+Test(cli_output, prints_json_as_a_list)
 {
     struct output *output = output_new(out, CLI_OUTPUT_JSON, columns, 3);
     add(output, "1", 7, "s");
@@ -80,19 +80,19 @@ Test(cli_output, json_is_a_list_and_jsonl_its_lines)
                    "{\"id\":\"2\",\"n\":8,\"step\":{\"name\":\"t\"}}\n]\n");
 }
 
-Test(cli_output, json_of_nothing_is_an_empty_list)
+Test(cli_output, prints_an_empty_list_as_json)
 {
     expect(output_new(out, CLI_OUTPUT_JSON, columns, 3), "[]\n");
 }
 
-Test(cli_output, jsonl)
+Test(cli_output, prints_json_lines)
 {
     struct output *output = output_new(out, CLI_OUTPUT_JSONL, columns, 3);
     add(output, "1", 7, "\xc3\xa9\x01");
     expect(output, "{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"\\u00E9\\u0001\"}}\n");
 }
 
-Test(cli_output, json_of_one)
+Test(cli_output, prints_a_single_row_as_a_json_object)
 {
     struct output *output = output_new(out, CLI_OUTPUT_JSON, columns, 3);
     output_single(output);
@@ -100,8 +100,8 @@ Test(cli_output, json_of_one)
     expect(output, "{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n");
 }
 
-/* Texts of strangers must not drive a terminal. */
-Test(cli_output, control_characters_do_not_reach_the_terminal)
+/* Text from elsewhere must not control a terminal. */
+Test(cli_output, replaces_control_characters)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     add(output, "a\033[2Jb", 1,
@@ -110,34 +110,133 @@ Test(cli_output, control_characters_do_not_reach_the_terminal)
     expect(output, "ORDER   COUNT  STEP\na?[2Jb      1  c?d?e\n");
 }
 
-Test(cli_output, long_cells_are_cut_between_characters)
+Test(cli_output, cuts_long_cells_between_characters)
 {
     char id[400] = "";
     for (int i = 0; i < 100; i++)
         memcpy(id + 2 * i, "\xc3\xa9", 3);
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 1);
     output_row(output, json_pack("{s:s}", "id", id));
-    cr_assert(output_finish(output));
+    cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
     const char *row = strchr(text, '\n') + 1;
     cr_assert(strlen(row) == 77 * 2 + 3 + 1, "%zu", strlen(row));
     cr_assert_str_eq(row + 77 * 2, "...\n");
 }
 
-Test(cli_output, a_row_that_could_not_be_made_is_empty)
+Test(cli_output, prints_an_empty_row_for_one_that_could_not_be_made)
 {
     struct output *output = output_new(out, CLI_OUTPUT_JSONL, columns, 3);
     output_row(output, json_pack("{s:s}", "id", "\xff"));
     expect(output, "{}\n");
 }
 
-Test(cli_output, long_answers_come_in_pieces)
+Test(cli_output, prints_long_answers_in_pieces)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 2);
     for (int i = 0; i < 1000; i++)
         output_row(output, json_pack("{s:s, s:i}", "id", "x", "n", i));
-    cr_assert(output_finish(output));
+    cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK);
     size_t lines = 0;
     for (const char *at = text; (at = strchr(at, '\n')) != NULL; at++)
         lines++;
     cr_assert(lines == 1001, "%zu", lines);
+}
+
+Test(cli_output, compact_tables_leave_out_empty_columns)
+{
+    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    output_compact(output, 100);
+    output_row(output, json_pack("{s:s, s:{s:s}}", "id", "1", "step", "name", "ReserveStock"));
+    output_row(output, json_pack("{s:s, s:s}", "id", "order-2", "n", ""));
+    expect(output, "ORDER    STEP\n"
+                   "1        ReserveStock\n"
+                   "order-2\n");
+}
+
+Test(cli_output, compact_tables_fit_into_a_line)
+{
+    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    output_compact(output, 24);
+    add(output, "a-long-order-id", 7, "a-step-with-a-long-name");
+    add(output, "b", 8, "short");
+    expect(output, "ORDER    COUNT  STEP\n"
+                   "a-lo...      7  a-ste...\n"
+                   "b            8  short\n");
+}
+
+Test(cli_output, compact_tables_show_hostile_text_safely)
+{
+    struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
+    output_compact(output, 20);
+    add(output, "\033[31mred\n\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 1, "\x1b]0;title\x07");
+    expect(output, "ORDER  COUNT  STEP\n"
+                   "?[...      1  ?]0...\n");
+}
+
+Test(cli_output, prints_nothing_when_a_command_fails_before_its_first_row)
+{
+    for (int format = 0; format < CLI_OUTPUT_COUNT; format++) {
+        struct output *output = output_new(out, (enum cli_output)format, columns, 3);
+        cr_assert(output_finish(output, EXIT_CODE_UNAVAILABLE) == EXIT_CODE_UNAVAILABLE);
+        cr_assert_str_eq(text, "");
+    }
+    cr_assert(output_finish(NULL, EXIT_CODE_OK) == EXIT_CODE_OK);
+}
+
+Test(cli_output, closes_the_list_when_a_command_fails_after_a_row)
+{
+    struct output *output = output_new(out, CLI_OUTPUT_JSON, columns, 3);
+    add(output, "1", 7, "s");
+    cr_assert(output_finish(output, EXIT_CODE_NEGATIVE) == EXIT_CODE_NEGATIVE);
+    cr_assert_str_eq(text, "[\n{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n]\n");
+}
+
+Test(cli_output, reports_that_not_everything_could_be_written)
+{
+    FILE *full = fopen("/dev/full", "we");
+    cr_assert(full != NULL);
+    struct output *output = output_new(full, CLI_OUTPUT_JSONL, columns, 3);
+    add(output, "1", 7, "s");
+    cr_assert(output_finish(output, EXIT_CODE_OK) == EXIT_CODE_INTERNAL);
+    fclose(full);
+}
+
+static void expect_text(json_t *value, const char *expected)
+{
+    cr_assert_str_eq(json_string_value(value), expected);
+    json_decref(value);
+}
+
+Test(cli_output, shows_times_as_utc)
+{
+    json_t *time = json_integer(INT64_C(1291191963123));
+    expect_text(output_time(time), "2010-12-01 08:26:03");
+    expect_text(output_time_ms(time), "2010-12-01 08:26:03.123");
+    expect_text(output_time(json_null()), "");
+    expect_text(output_age(NULL, 5), "");
+    json_decref(time);
+}
+
+Test(cli_output, shows_ages_in_one_unit)
+{
+    static const struct {
+        int64_t ms;
+        const char *age;
+    } cases[] = {
+        {0, "0s"},          {999, "0s"},       {-999, "0s"},        {-5000, "in 5s"},
+        {119999, "119s"},   {120000, "2m"},    {7199999, "119m"},   {7200000, "2h"},
+        {172799999, "47h"}, {172800000, "2d"}, {-7200000, "in 2h"}, {864000000, "10d"},
+    };
+    json_t *time = json_integer(1000000000);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect_text(output_age(time, 1000000000 + cases[i].ms), cases[i].age);
+    json_decref(time);
+}
+
+Test(cli_output, shows_durations_in_one_unit)
+{
+    expect_text(output_duration(0), "0ms");
+    expect_text(output_duration(1999), "1999ms");
+    expect_text(output_duration(2000), "2s");
+    expect_text(output_duration(7200000), "2h");
 }

@@ -76,14 +76,14 @@ static void check_verb(const struct cli_noun *noun, const struct cli_verb *verb)
                   flag->name);
         cr_assert(strcmp(flag->name, "output") != 0 && strcmp(flag->name, "help") != 0 &&
                       strcmp(flag->name, "set") != 0 && strcmp(flag->name, "config") != 0,
-                  "%s %s --%s is everybody's", noun->name, name, flag->name);
+                  "%s %s --%s is a flag of every command", noun->name, name, flag->name);
         for (const struct cli_flag *other = flag + 1; other->name != NULL; other++)
             cr_assert(strcmp(flag->name, other->name) != 0, "%s %s --%s twice", noun->name, name,
                       flag->name);
     }
 }
 
-Test(cli_table, every_row_is_whole)
+Test(cli_table, rows_are_complete)
 {
     for (size_t n = 0; n < NOUNS; n++) {
         const struct cli_noun *noun = nouns[n];
@@ -100,7 +100,7 @@ Test(cli_table, every_row_is_whole)
     }
 }
 
-Test(cli_table, help_is_made_of_the_table)
+Test(cli_table, help_lists_every_command)
 {
     cr_assert(reeve("--help") == EXIT_CODE_OK);
     for (size_t n = 0; n < NOUNS; n++) {
@@ -115,7 +115,7 @@ Test(cli_table, help_is_made_of_the_table)
     free(all);
 }
 
-Test(cli_table, help_of_every_command_begins_with_examples)
+Test(cli_table, help_of_a_command_begins_with_examples)
 {
     char line[128];
     for (size_t n = 0; n < NOUNS; n++) {
@@ -149,7 +149,7 @@ Test(cli_table, help_wins_over_everything_else)
     cr_assert(reeve("workflow") == EXIT_CODE_USAGE);
 }
 
-Test(cli_table, no_line_of_help_is_too_wide)
+Test(cli_table, help_fits_100_columns)
 {
     char line[128];
     for (size_t n = 0; n < NOUNS; n++) {
@@ -161,7 +161,7 @@ Test(cli_table, no_line_of_help_is_too_wide)
     }
 }
 
-Test(cli_table, mistakes_are_explained)
+Test(cli_table, explains_mistakes)
 {
     static const struct {
         const char *line;
@@ -184,7 +184,7 @@ Test(cli_table, mistakes_are_explained)
         {"run schedular", "unknown service \"schedular\": did you mean \"scheduler\"?"},
         {"topics apply --agent a/b", "--agent a/b: expected"},
         {"cancel", "an argument is missing: ORDER"},
-        {"cancel 1", "--reason: say why"},
+        {"cancel 1", "--reason TEXT is required"},
         {"import x.csv", "which column is what?"},
         {"import x.csv --preset nope", "--preset nope"},
     };
@@ -197,7 +197,7 @@ Test(cli_table, mistakes_are_explained)
     }
 }
 
-Test(cli_table, exit_codes)
+Test(cli_table, returns_the_documented_exit_codes)
 {
     cr_assert(reeve("version") == EXIT_CODE_OK);
     cr_assert(reeve("--version") == EXIT_CODE_OK);
@@ -210,7 +210,7 @@ Test(cli_table, exit_codes)
               "%s", err_text);
 }
 
-Test(cli_table, version_for_programs)
+Test(cli_table, prints_versions_as_json)
 {
     cr_assert(reeve("version --output json") == EXIT_CODE_OK);
     cr_assert(strncmp(out_text, "{\"name\":\"reeve\",\"version\":\"", 27) == 0, "%s", out_text);
@@ -219,14 +219,13 @@ Test(cli_table, version_for_programs)
               out_text);
 }
 
-Test(cli_table, configuration_flags_stand_anywhere)
+Test(cli_table, takes_configuration_flags_anywhere)
 {
     cr_assert(reeve("config --topics-prefix shop --set log.level=debug") == EXIT_CODE_OK);
     cr_assert(strstr(out_text, "shop") != NULL && strstr(out_text, "debug") != NULL, "%s",
               out_text);
 }
 
-/* The documentation is made of the same table. */
 Test(cli_table, markdown_names_every_command)
 {
     cr_assert(reeve("help --markdown") == EXIT_CODE_OK);
@@ -235,4 +234,58 @@ Test(cli_table, markdown_names_every_command)
         snprintf(heading, sizeof(heading), "### `reeve %s", nouns[n]->name);
         cr_assert(strstr(out_text, heading) != NULL, "%s", heading);
     }
+}
+
+Test(cli_table, help_of_a_command_lists_no_configuration)
+{
+    cr_assert(reeve("orders list --help") == EXIT_CODE_OK);
+    cr_assert(strstr(out_text, "kafka.bootstrap") == NULL &&
+              strstr(out_text, "--kafka-bootstrap") == NULL);
+    cr_assert(strstr(out_text,
+                     "\nEvery configuration key is also a flag: `reeve config --keys cli` "
+                     "lists them.\n") != NULL,
+              "%s", out_text);
+    cr_assert(reeve("config --keys cli") == EXIT_CODE_OK);
+    cr_assert(strstr(out_text, "  --console-url (") != NULL, "%s", out_text);
+    cr_assert(strstr(out_text, "--scheduler-cache-orders") == NULL, "%s", out_text);
+    cr_assert(reeve("config --keys scheduler") == EXIT_CODE_OK);
+    cr_assert(strstr(out_text, "  --scheduler-cache-orders (") != NULL, "%s", out_text);
+    cr_assert(reeve("config --keys nonsense") == EXIT_CODE_USAGE);
+}
+
+/* An error, and nothing else. */
+Test(cli_table, prints_errors_as_json_when_the_output_is_json)
+{
+    static const struct {
+        const char *line;
+        const char *beginning;
+    } cases[] = {
+        {"orders list --console http://127.0.0.1:9 --output json",
+         "{\"error\":{\"code\":\"NoConsole\""},
+        {"orders get x --console http://127.0.0.1:9 --output jsonl",
+         "{\"error\":{\"code\":\"NoConsole\""},
+        {"alerts --console http://127.0.0.1:9 --output json", "{\"error\":{\"code\":\"NoConsole\""},
+        {"orders list --limt 5 --output=json",
+         "{\"error\":{\"code\":\"Usage\",\"message\":\"unknown flag --limt"},
+        {"submit /does/not/exist --output json", "{\"error\":{\"code\":\"NoFile\""},
+        {"workflow lint /does/not/exist --output json", "{\"error\":{\"code\":"},
+        {"compensate a --reason r --by b --console http://127.0.0.1:9 --output json",
+         "{\"error\":{\"code\":\"NoConsole\""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cr_assert(reeve(cases[i].line) != EXIT_CODE_OK);
+        cr_assert_str_eq(out_text, "", "%s: %s", cases[i].line, out_text);
+        cr_assert(strncmp(err_text, cases[i].beginning, strlen(cases[i].beginning)) == 0, "%s: %s",
+                  cases[i].line, err_text);
+        cr_assert(strcspn(err_text, "\n") + 1 == strlen(err_text), "%s: %s", cases[i].line,
+                  err_text);
+    }
+}
+
+Test(cli_table, prints_no_table_when_a_command_fails)
+{
+    cr_assert(reeve("orders list --console http://127.0.0.1:9") == EXIT_CODE_UNAVAILABLE);
+    cr_assert_str_eq(out_text, "");
+    cr_assert(strncmp(err_text, "reeve: no console answers at http://127.0.0.1:9 ", 48) == 0, "%s",
+              err_text);
 }

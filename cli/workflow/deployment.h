@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deploying a workflow file: `reeve workflow deploy` and `reeve dev`. */
-#ifndef CLI_WORKFLOW_DEPLOY_H
-#define CLI_WORKFLOW_DEPLOY_H
+#ifndef CLI_WORKFLOW_DEPLOYMENT_H
+#define CLI_WORKFLOW_DEPLOYMENT_H
 
 #include "base/heap_arena.h"
 #include "cli/session.h"
@@ -18,8 +18,8 @@ struct workflow_source {
     struct workflow_problems problems;
 };
 
-/* Reads and compiles. An error only if the file cannot be read: then there is nothing to deinit
- * (but it does no harm). */
+/* Reads and compiles. An error only if the file cannot be read; *ret_source may be deinitialized all
+ * the same. */
 enum error_class workflow_source_read(const char *path, struct workflow_source *ret_source,
                                       struct error *ret_error);
 void workflow_source_deinit(struct workflow_source *source);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve workflow lint`: explains every mistake in workflow files. */
+#include "cli/output.h"
+#include "cli/workflow/verbs.h"
+
+static const struct output_column columns[] = {{"file", "FILE", false},
+                                               {"line", "LINE", true},
+                                               {"column", "COLUMN", true},
+                                               {"severity", "SEVERITY", false},
+                                               {"message", "MESSAGE", false}};
+
+void workflow_print_problems(struct cli *cli, struct output *output, const char *path,
+                             const struct workflow_problems *problems)
+{
+    uint32_t shown =
+        problems->count < WORKFLOW_PROBLEMS_MAX ? problems->count : (uint32_t)WORKFLOW_PROBLEMS_MAX;
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct workflow_problem *problem = &problems->items[i];
+        const char *severity = problem->severity == WORKFLOW_ERROR ? "error" : "warning";
+        if (output == NULL)
+            fprintf(cli->err, "%s:%u:%u: %s: %s\n", path, problem->line, problem->column, severity,
+                    problem->text);
+        else
+            output_row(output, json_pack("{s:s, s:i, s:i, s:s, s:s}", "file", path, "line",
+                                         (int)problem->line, "column", (int)problem->column,
+                                         "severity", severity, "message", problem->text));
+    }
+}
+
+/* As a table: like the messages of a compiler. */
+int workflow_run_lint(struct cli *cli)
+{
+    struct output *output = NULL;
+    int code = EXIT_CODE_OK;
+    if (cli->output != CLI_OUTPUT_TABLE)
+        output = output_new(cli->out, cli->output, columns, 5);
+    for (int i = 0; i < cli->argument_count; i++) {
+        struct workflow_source source;
+        struct error error = {0};
+        if (workflow_source_read(cli->arguments[i], &source, &error) != ERROR_OK) {
+            code = cli_fail(cli, &error);
+            continue;
+        }
+        workflow_print_problems(cli, output, cli->arguments[i], &source.problems);
+        if (source.workflow == NULL)
+            code = EXIT_CODE_DATA;
+        else if (output == NULL)
+            fprintf(cli->out, "%s: %.*s version %u, %u steps: OK\n", cli->arguments[i],
+                    TEXT_ARG(source.workflow->name), source.workflow->version,
+                    source.workflow->step_count);
+        workflow_source_deinit(&source);
+    }
+    return output_finish(output, code);
+}

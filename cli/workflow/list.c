@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve workflow list` and `show`: what is deployed. */
+#include "base/numbers.h"
+#include "cli/output.h"
+#include "cli/workflow/verbs.h"
+
+#include <string.h>
+
+static const struct output_column columns[] = {
+    {"workflow", "WORKFLOW", false},    {"version", "VERSION", true},
+    {"steps", "STEPS", true},           {"agents", "AGENTS", false},
+    {"deployed_at", "DEPLOYED", false}, {"deployed_by", "BY", false}};
+
+static json_t *agents_of(const struct workflow *workflow)
+{
+    json_t *agents = json_object(); /* a set */
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        const struct workflow_step *step = &workflow->steps[i];
+        for (uint32_t j = 0; j < step->agent_count; j++)
+            json_object_setn_new(agents, step->agents[j].data, step->agents[j].size, json_null());
+    }
+    char names[512];
+    size_t used = 0;
+    const char *name;
+    json_t *value;
+    names[0] = '\0';
+    json_object_foreach(agents, name, value) {
+        if (used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
+                                     used > 0 ? "," : "", name);
+    }
+    json_decref(agents);
+    return json_string(names);
+}
+
+static json_t *entry_row(const struct workflow_entry *entry)
+{
+    const struct workflow_definition *definition = &entry->definition;
+    char when[CLOCK_TEXT_SIZE];
+    clock_text(definition->deployed_at, when);
+    return json_pack("{s:s%, s:i, s:i, s:o, s:s, s:s%}", "workflow", definition->name.data,
+                     (size_t)definition->name.size, "version", (int)definition->version, "steps",
+                     (int)entry->workflow->step_count, "agents", agents_of(entry->workflow),
+                     "deployed_at", when, "deployed_by",
+                     definition->deployed_by.size > 0 ? definition->deployed_by.data : "",
+                     (size_t)definition->deployed_by.size);
+}
+
+int workflow_run_list(struct cli *cli)
+{
+    struct error error = {0};
+    struct cli_session session;
+    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    const struct workflow_registry *registry = session.cluster->workflows;
+    struct output *output = output_new(cli->out, cli->output, columns, 6);
+    for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
+        output_row(output, entry_row(workflow_registry_at(registry, i)));
+    int code = output_finish(output, EXIT_CODE_OK);
+    cli_session_close(&session);
+    return code;
+}
+
+/* NAME or NAME:VERSION. */
+static bool parse_name(const char *argument, struct text *ret_name, uint32_t *ret_version)
+{
+    const char *colon = strrchr(argument, ':');
+    struct text name = text_of(argument);
+    int64_t version = 0;
+    if (colon != NULL && !number_parse(text_of(colon + 1), 1, INT32_MAX, &version))
+        return false;
+    if (colon != NULL)
+        name.size = (uint32_t)(colon - argument);
+    *ret_name = name;
+    *ret_version = (uint32_t)version;
+    return true;
+}
+
+static int show(struct cli *cli, const struct workflow_entry *entry)
+{
+    struct text source = entry->definition.source;
+    if (cli->output == CLI_OUTPUT_TABLE) {
+        fwrite(source.data, 1, source.size, cli->out);
+        return EXIT_CODE_OK;
+    }
+    struct output *output = output_new(cli->out, cli->output, columns, 6);
+    json_t *row = entry_row(entry);
+    json_object_set_new(row, "format",
+                        json_stringn(entry->definition.format.data, entry->definition.format.size));
+    json_object_set_new(row, "source", json_stringn(source.data, source.size));
+    output_single(output);
+    output_row(output, row);
+    return output_finish(output, EXIT_CODE_OK);
+}
+
+int workflow_run_show(struct cli *cli)
+{
+    struct error error = {0};
+    struct cli_session session;
+    struct text name;
+    uint32_t version;
+    if (!parse_name(cli->arguments[0], &name, &version))
+        return cli_usage(cli, "\"%.80s\": expected NAME or NAME:VERSION", cli->arguments[0]);
+    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    const struct workflow_entry *entry =
+        workflow_registry_entry(session.cluster->workflows, name, version);
+    int code = EXIT_CODE_NEGATIVE;
+    if (entry == NULL)
+        cli_report(cli, "UnknownWorkflow", "workflow %.80s is not deployed", cli->arguments[0]);
+    else
+        code = show(cli, entry);
+    cli_session_close(&session);
+    return code;
+}
