@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders by HTTP, for those who have no Kafka client:
+/* Orders by HTTP, for applications without a Kafka client:
  *
  *     POST /orders               {"order_id": ..., ...}  (order_json.h)
  *     POST /orders/{id}/cancel   {"reason": ..., "by": ..., "reply_to": ...}, or no body
  *
  * 202 {"order_id", "workflow_version", "partition", "offset"} once the command is acknowledged
- * on that position of the commands topic; 400 {"error", "message"} for what is refused. 503:
- * whether it was taken is not known; sending the same order again is safe. */
+ * on that position of the commands topic; 400 {"error", "message"} when it is refused. 503:
+ * it may have been accepted or not; sending the same order again is safe. */
 #include "platform/logger.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_json.h"
@@ -18,18 +18,18 @@
 
 enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096 };
 
-/* One request that is not answered yet. */
-struct request {
-    struct request *prev;
-    struct request *next;
-    struct door *door;
-    struct http_exchange *exchange; /* NULL: answered, but the command is under way */
+/* One request that has no answer yet. */
+struct http_submission {
+    struct http_submission *prev;
+    struct http_submission *next;
+    struct http_api *api;
+    struct http_exchange *exchange; /* NULL: answered, but its append is outstanding */
     bool is_cancel;
     bool appended;
     bool waits; /* for a refresh (ticket) or a reply topic */
     unsigned fresh;
     uint64_t ticket;
-    struct refresh *refresh; /* that it waits for, or NULL */
+    struct refresh *refresh; /* that it waits for; NULL: none */
     union {
         struct order_details details;
         struct cancel_order cancel;
@@ -40,25 +40,25 @@ struct request {
     struct loop_timer deadline;
 };
 
-struct door {
+struct http_api {
     struct submission *submission;
-    struct request *requests;
+    struct http_submission *requests;
     uint32_t count;
 };
 
-static void request_free(struct request *request)
+static void request_free(struct http_submission *request)
 {
-    struct door *door = request->door;
-    DL_DELETE(door->requests, request);
-    door->count--;
-    loop_timer_cancel(door->submission->service->loop, &request->deadline);
+    struct http_api *api = request->api;
+    DL_DELETE(api->requests, request);
+    api->count--;
+    loop_timer_cancel(api->submission->service->loop, &request->deadline);
     heap_arena_deinit(&request->heap);
     free(request);
 }
 
 /* ---- answers ---- */
 
-static void answer_error(struct request *request, const struct error *error)
+static void answer_error(struct http_submission *request, const struct error *error)
 {
     struct http_exchange *exchange = request->exchange;
     request->exchange = NULL;
@@ -66,17 +66,17 @@ static void answer_error(struct request *request, const struct error *error)
         http_respond_failure(exchange, error);
 }
 
-static void answer_accepted(struct request *request, int64_t offset)
+static void answer_accepted(struct http_submission *request, int64_t offset)
 {
     struct http_exchange *exchange = request->exchange;
-    int32_t partition = submission_partition_of(request->door->submission, request->order_id);
+    int32_t partition = submission_commands_partition(request->api->submission, request->order_id);
     if (exchange == NULL)
         return;
     request->exchange = NULL;
     json_t *body = json_pack("{s:s%, s:i}", "order_id", request->order_id.data,
                              (size_t)request->order_id.size, "partition", partition);
     assert(body != NULL);
-    /* A duplicate that the broker knew already has no offset to tell. */
+    /* The broker reports no offset for a duplicate. */
     if (offset >= 0)
         json_object_set_new(body, "offset", json_integer(offset));
     if (!request->is_cancel)
@@ -89,152 +89,155 @@ static void answer_accepted(struct request *request, int64_t offset)
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
-    struct request *request = ctx;
+    struct http_submission *request = ctx;
     (void)token;
     if (error != NULL && error->class != ERROR_OK) {
         struct error unknown;
         error_set(&unknown, ERROR_RETRY, "Unknown",
-                  "whether it was taken is not known; send it again: %.200s", error->message);
+                  "it may or may not have been accepted; send it again: %.200s", error->message);
         answer_error(request, &unknown);
     } else {
         answer_accepted(request, offset);
-        metrics_add(request->door->submission->metrics.accepted_http, 1);
+        metrics_add(request->api->submission->metrics.accepted_http, 1);
     }
     request_free(request);
 }
 
 static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct request *request = userdata;
+    struct http_submission *request = userdata;
     struct error error;
     (void)loop;
     (void)timer;
     error_set(&error, ERROR_RETRY, "NotAcknowledged", "%s",
-              request->appended ? "not acknowledged in time: it may still be taken; send it again"
-                                : "could not be checked in time; send it again");
+              request->appended
+                  ? "not acknowledged in time: it may still be accepted; send it again"
+                  : "not validated in time; send it again");
     answer_error(request, &error);
     if (!request->appended)
         request_free(request);
 }
 
-/* ---- judging ---- */
+/* ---- validation ---- */
 
-static void accept(struct request *request, struct judgement *judgement)
+static void accept(struct http_submission *request, struct validation *validation)
 {
-    struct submission *submission = request->door->submission;
+    struct submission *submission = request->api->submission;
     if (!request->is_cancel)
-        request->workflow_version = judgement->command.submit_order.workflow_version;
-    if (submission_append(submission, &judgement->command, on_appended, request, 0,
-                          &judgement->error) == ERROR_OK) {
+        request->workflow_version = validation->command.submit_order.workflow_version;
+    if (submission_append(submission, &validation->command, on_appended, request, 0,
+                          &validation->error) == ERROR_OK) {
         request->appended = true;
         return;
     }
-    answer_error(request, &judgement->error);
+    answer_error(request, &validation->error);
     request_free(request);
 }
 
-static void wait_for(struct request *request, struct refresh *refresh)
+static void wait_for(struct http_submission *request, struct refresh *refresh)
 {
     request->waits = true;
     request->refresh = refresh;
     request->ticket = refresh != NULL ? refresh_ticket(refresh) : 0;
 }
 
-static void judge_request(struct request *request)
+static void validate_request(struct http_submission *request)
 {
-    struct submission *submission = request->door->submission;
-    struct judgement judgement;
+    struct submission *submission = request->api->submission;
+    struct validation validation;
     request->waits = false;
     if (request->is_cancel)
-        judge_cancel(&submission->judge, &request->cancel, &request->heap.arena, &judgement);
+        validate_cancel(&submission->validator, &request->cancel, &request->heap.arena,
+                        &validation);
     else
-        judge_order(&submission->judge, &request->details, request->fresh, &judgement);
-    switch (judgement.verdict) {
-    case VERDICT_ACCEPT:
-        accept(request, &judgement);
+        validate_order(&submission->validator, &request->details, request->fresh, &validation);
+    switch (validation.outcome) {
+    case VALIDATION_ACCEPT:
+        accept(request, &validation);
         break;
-    case VERDICT_REFUSE:
+    case VALIDATION_REFUSE:
         metrics_add(submission->metrics.refused_http, 1);
-        answer_error(request, &judgement.error);
+        answer_error(request, &validation.error);
         request_free(request);
         break;
-    case VERDICT_WAIT_WORKFLOWS:
+    case VALIDATION_WAIT_WORKFLOWS:
         wait_for(request, &submission->workflows);
         break;
-    case VERDICT_WAIT_REPLY:
+    case VALIDATION_WAIT_REPLY:
         wait_for(request, NULL);
         break;
-    case VERDICT_WAIT_SCHEMAS: /* of records only */
-    case VERDICT_COUNT:
+    case VALIDATION_WAIT_SCHEMAS: /* of records only */
+    case VALIDATION_OUTCOME_COUNT:
         assert(false);
     }
 }
 
-void door_wake(struct door *door)
+void http_api_wake(struct http_api *api)
 {
-    struct request *request;
-    struct request *next;
-    DL_FOREACH_SAFE(door->requests, request, next) {
+    struct http_submission *request;
+    struct http_submission *next;
+    DL_FOREACH_SAFE(api->requests, request, next) {
         if (!request->waits)
             continue;
         if (request->refresh != NULL && !refresh_is_done(request->refresh, request->ticket))
             continue;
         if (request->refresh != NULL)
             request->fresh |= FRESH_WORKFLOWS;
-        judge_request(request);
+        validate_request(request);
     }
 }
 
 /* ---- requests ---- */
 
-static struct request *request_new(struct door *door, struct http_exchange *exchange,
-                                   bool is_cancel)
+static struct http_submission *request_new(struct http_api *api, struct http_exchange *exchange,
+                                           bool is_cancel)
 {
-    struct request *request = calloc(1, sizeof(*request));
+    struct http_submission *request = calloc(1, sizeof(*request));
     assert(request != NULL);
-    request->door = door;
+    request->api = api;
     request->exchange = exchange;
     request->is_cancel = is_cancel;
     heap_arena_init(&request->heap, BLOCK_SIZE);
     loop_timer_init(&request->deadline, on_deadline, request);
-    loop_timer_after(door->submission->service->loop, &request->deadline, ANSWER_MS);
-    DL_APPEND(door->requests, request);
-    door->count++;
+    loop_timer_after(api->submission->service->loop, &request->deadline, ANSWER_MS);
+    DL_APPEND(api->requests, request);
+    api->count++;
     return request;
 }
 
-static bool is_closed(const struct door *door, struct http_exchange *exchange)
+static bool is_closed(const struct http_api *api, struct http_exchange *exchange)
 {
-    if (!door->submission->draining)
+    if (!api->submission->draining)
         return false;
-    http_respond_error(exchange, 503, "Draining", "this instance is going away; ask another one");
+    http_respond_error(exchange, 503, "Draining",
+                       "this instance is shutting down; use another one");
     return true;
 }
 
-static void refuse(struct request *request, const struct error *error)
+static void refuse(struct http_submission *request, const struct error *error)
 {
-    metrics_add(request->door->submission->metrics.refused_http, 1);
+    metrics_add(request->api->submission->metrics.refused_http, 1);
     answer_error(request, error);
     request_free(request);
 }
 
 static void on_order(struct http_exchange *exchange, void *userdata)
 {
-    struct door *door = userdata;
+    struct http_api *api = userdata;
     struct error error = {0};
-    if (is_closed(door, exchange))
+    if (is_closed(api, exchange))
         return;
-    struct request *request = request_new(door, exchange, false);
+    struct http_submission *request = request_new(api, exchange, false);
     if (order_json_read(http_body(exchange), &request->heap.arena, &request->details, &error) !=
         ERROR_OK) {
         refuse(request, &error);
         return;
     }
     request->order_id = request->details.order_id;
-    judge_request(request);
+    validate_request(request);
 }
 
-static enum error_class read_cancel(struct request *request, struct text body,
+static enum error_class read_cancel(struct http_submission *request, struct text body,
                                     struct error *ret_error)
 {
     static const char *const fields[] = {"by", "reason", "reply_to", NULL};
@@ -251,43 +254,43 @@ static enum error_class read_cancel(struct request *request, struct text body,
 
 static void on_cancel(struct http_exchange *exchange, void *userdata)
 {
-    struct door *door = userdata;
+    struct http_api *api = userdata;
     struct error error = {0};
-    if (is_closed(door, exchange))
+    if (is_closed(api, exchange))
         return;
-    struct request *request = request_new(door, exchange, true);
+    struct http_submission *request = request_new(api, exchange, true);
     request->order_id = arena_text(&request->heap.arena, text_of(http_param(exchange, "id")));
     if (read_cancel(request, http_body(exchange), &error) != ERROR_OK)
         refuse(request, &error);
     else
-        judge_request(request);
+        validate_request(request);
 }
 
-struct door *door_new(struct submission *submission)
+struct http_api *http_api_new(struct submission *submission)
 {
-    struct door *door = calloc(1, sizeof(*door));
-    assert(door != NULL);
-    door->submission = submission;
+    struct http_api *api = calloc(1, sizeof(*api));
+    assert(api != NULL);
+    api->submission = submission;
     struct http_server *http = submission->service->http;
-    http_server_route(http, "POST", "/orders", INPUT_BYTES_MAX, on_order, door);
-    http_server_route(http, "POST", "/orders/{id}/cancel", 64 * 1024, on_cancel, door);
-    return door;
+    http_server_route(http, "POST", "/orders", INPUT_BYTES_MAX, on_order, api);
+    http_server_route(http, "POST", "/orders/{id}/cancel", 64 * 1024, on_cancel, api);
+    return api;
 }
 
-uint32_t door_in_flight(const struct door *door)
+uint32_t http_api_in_flight(const struct http_api *api)
 {
-    return door->count;
+    return api->count;
 }
 
-void door_free(struct door *door)
+void http_api_free(struct http_api *api)
 {
     struct error error;
-    if (door == NULL)
+    if (api == NULL)
         return;
-    error_set(&error, ERROR_RETRY, "Draining", "this instance is going away; send it again");
-    while (door->requests != NULL) {
-        answer_error(door->requests, &error);
-        request_free(door->requests);
+    error_set(&error, ERROR_RETRY, "Draining", "this instance is shutting down; send it again");
+    while (api->requests != NULL) {
+        answer_error(api->requests, &error);
+        request_free(api->requests);
     }
-    free(door);
+    free(api);
 }

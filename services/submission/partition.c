@@ -14,8 +14,8 @@
 
 enum {
     SLOTS = 8192, /* a power of two */
-    PARKED_MAX = 256,
-    PARKED_BYTES_MAX = 4 << 20,
+    WAITING_MAX = 256,
+    WAITING_BYTES_MAX = 4 << 20,
     AGAIN_MS_MIN = 100,
     AGAIN_MS_MAX = 5000,
     QUEUE_FULL_MS = 5
@@ -24,27 +24,27 @@ enum {
 /* What an append was, in the low bits of its token. */
 enum append_kind { APPEND_COMMAND, APPEND_DEAD_LETTER, APPEND_STATUS, APPEND_KIND_BITS = 2 };
 
-struct slot {
+struct window_slot {
     int64_t offset;
     int64_t received_us;
     uint32_t size;
-    uint32_t pending; /* appends not acknowledged, parking included */
+    uint32_t pending; /* appends not acknowledged; waiting counts as one */
 };
 
-struct source {
-    struct source *prev; /* among those that are closed */
-    struct source *next_closed;
+struct submission_partition {
+    struct submission_partition *prev; /* among those that are closed */
+    struct submission_partition *next_closed;
     struct submission *submission;
-    int32_t partition;
+    int32_t number;
     struct broker_reader *reader;
-    struct slot *slots; /* the slot of sequence s is s mod SLOTS */
-    uint64_t first;     /* not settled */
+    struct window_slot *slots; /* the slot of sequence s is s mod SLOTS */
+    uint64_t first;            /* not settled */
     uint64_t next;
     int64_t position;  /* everything before is settled; BROKER_EARLIEST */
     int64_t committed; /* given to the group */
-    struct parked_list parked;
-    uint32_t queue_full; /* parked ones that wait for the producer's queue */
-    uint32_t calls;      /* answers of the broker on their way: they keep this alive */
+    struct wait_queue wait_queue;
+    uint32_t queue_full; /* records that wait for the producer's queue */
+    uint32_t calls;      /* outstanding answers of the broker: they keep this allocated */
     bool closed;
     bool suspended;
     bool paused;
@@ -54,100 +54,101 @@ struct source {
     struct loop_timer queue_timer;
 };
 
-static void open_reader(struct source *source);
-static void rewind_to_position(struct source *source, const struct error *error);
+static void open_reader(struct submission_partition *partition);
+static void rewind_to_position(struct submission_partition *partition, const struct error *error);
 
 /* ---- the window ---- */
 
-static struct slot *slot_of(const struct source *source, uint64_t sequence)
+static struct window_slot *slot_of(const struct submission_partition *partition, uint64_t sequence)
 {
-    return &source->slots[sequence % SLOTS];
+    return &partition->slots[sequence % SLOTS];
 }
 
 /* Full windows and full queues stop the reader until half of them is settled. */
-static bool should_pause(const struct source *source)
+static bool should_pause(const struct submission_partition *partition)
 {
-    uint64_t used = source->next - source->first;
-    uint64_t bytes = source->submission->in_flight_bytes;
-    bool was = source->paused;
-    return source->suspended || source->submission->draining || source->queue_full > 0 ||
+    uint64_t used = partition->next - partition->first;
+    uint64_t bytes = partition->submission->in_flight_bytes;
+    bool was = partition->paused;
+    return partition->suspended || partition->submission->draining || partition->queue_full > 0 ||
            used >= (was ? SLOTS / 2 : SLOTS) ||
-           source->parked.count >= (was ? PARKED_MAX / 2 : PARKED_MAX) ||
-           source->parked.bytes >= PARKED_BYTES_MAX ||
+           partition->wait_queue.count >= (was ? WAITING_MAX / 2 : WAITING_MAX) ||
+           partition->wait_queue.bytes >= WAITING_BYTES_MAX ||
            bytes >= (was ? IN_FLIGHT_BYTES_MAX / 2 : IN_FLIGHT_BYTES_MAX);
 }
 
-static void update_pause(struct source *source)
+static void update_pause(struct submission_partition *partition)
 {
-    bool pause = should_pause(source);
-    if (source->reader == NULL || pause == source->paused)
+    bool pause = should_pause(partition);
+    if (partition->reader == NULL || pause == partition->paused)
         return;
-    source->paused = pause;
-    broker_reader_pause(source->reader, pause);
+    partition->paused = pause;
+    broker_reader_pause(partition->reader, pause);
 }
 
-static void settle(struct source *source, struct slot *slot)
+static void settle(struct submission_partition *partition, struct window_slot *slot)
 {
-    struct submission *submission = source->submission;
+    struct submission *submission = partition->submission;
     metrics_observe_us(submission->metrics.latency,
                        clock_mono_us(submission->service->clock) - slot->received_us);
-    while (source->first < source->next && slot_of(source, source->first)->pending == 0) {
-        struct slot *head = slot_of(source, source->first);
+    while (partition->first < partition->next &&
+           slot_of(partition, partition->first)->pending == 0) {
+        struct window_slot *head = slot_of(partition, partition->first);
         submission->in_flight_bytes -= head->size;
-        source->position = head->offset + 1;
-        source->first++;
-        source->again_ms = AGAIN_MS_MIN;
+        partition->position = head->offset + 1;
+        partition->first++;
+        partition->again_ms = AGAIN_MS_MIN;
     }
-    if (source->paused)
-        update_pause(source);
+    if (partition->paused)
+        update_pause(partition);
 }
 
-static void free_if_over(struct source *source)
+static void free_if_over(struct submission_partition *partition)
 {
-    if (!source->closed || source->calls > 0)
+    if (!partition->closed || partition->calls > 0)
         return;
-    DL_DELETE2(source->submission->closed_sources, source, prev, next_closed);
-    free(source->slots);
-    free(source);
+    DL_DELETE2(partition->submission->closed_partitions, partition, prev, next_closed);
+    free(partition->slots);
+    free(partition);
 }
 
-void sources_free_closed(struct submission *submission)
+void submission_partitions_free_closed(struct submission *submission)
 {
-    struct source *source;
-    struct source *next;
-    DL_FOREACH_SAFE2(submission->closed_sources, source, next, next_closed)
+    struct submission_partition *partition;
+    struct submission_partition *next;
+    DL_FOREACH_SAFE2(submission->closed_partitions, partition, next, next_closed)
     {
-        source->calls = 0;
-        free_if_over(source);
+        partition->calls = 0;
+        free_if_over(partition);
     }
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
-    struct source *source = ctx;
+    struct submission_partition *partition = ctx;
     uint64_t sequence = token >> APPEND_KIND_BITS;
     enum append_kind kind = token & ((1U << APPEND_KIND_BITS) - 1);
     (void)offset;
-    source->calls--;
-    if (source->closed) {
-        free_if_over(source);
+    partition->calls--;
+    if (partition->closed) {
+        free_if_over(partition);
         return;
     }
-    if (sequence < source->first)
-        return; /* of a window that was given up */
+    if (sequence < partition->first)
+        return; /* of a window that was read again */
     if (error->class == ERROR_REJECT && kind == APPEND_STATUS) {
         log_warning_limited("a Rejected status cannot be delivered",
-                            LOG_I64("partition", source->partition), LOG_ERR(error));
+                            LOG_I64("partition", partition->number), LOG_ERR(error));
     } else if (error->class != ERROR_OK) {
-        rewind_to_position(source, error);
+        rewind_to_position(partition, error);
         return;
     }
     FAILPOINT("submission.acknowledged");
-    struct slot *slot = slot_of(source, sequence);
+    struct window_slot *slot = slot_of(partition, sequence);
     assert(slot->pending > 0);
     slot->pending--;
     if (slot->pending == 0)
-        settle(source, slot);
+        settle(partition, slot);
 }
 
 static uint64_t token_of(uint64_t sequence, enum append_kind kind)
@@ -156,120 +157,122 @@ static uint64_t token_of(uint64_t sequence, enum append_kind kind)
 }
 
 /* RETRY leaves no trace. */
-static enum error_class appended(struct source *source, uint64_t sequence, enum error_class class)
+static enum error_class appended(struct submission_partition *partition, uint64_t sequence,
+                                 enum error_class class)
 {
     if (class == ERROR_OK) {
-        slot_of(source, sequence)->pending++;
-        source->calls++;
+        slot_of(partition, sequence)->pending++;
+        partition->calls++;
     }
     return class;
 }
 
-/* ---- what follows from a judgement ---- */
+/* ---- acting on a validation ---- */
 
-static enum wait accept_record(struct source *source, uint64_t sequence,
-                               struct judgement *judgement)
+static enum wait accept_record(struct submission_partition *partition, uint64_t sequence,
+                               struct validation *validation)
 {
-    struct submission *submission = source->submission;
+    struct submission *submission = partition->submission;
     enum error_class class =
-        appended(source, sequence,
-                 submission_append(submission, &judgement->command, on_appended, source,
-                                   token_of(sequence, APPEND_COMMAND), &judgement->error));
+        appended(partition, sequence,
+                 submission_append(submission, &validation->command, on_appended, partition,
+                                   token_of(sequence, APPEND_COMMAND), &validation->error));
     if (class != ERROR_OK)
-        return WAIT_QUEUE;
-    metrics_add(submission->metrics.accepted_topic, 1);
+        return WAIT_PRODUCER;
+    metrics_add(submission->metrics.accepted_kafka, 1);
     return WAIT_NONE;
 }
 
-static enum error_class send_status(struct source *source, uint64_t sequence,
+static enum error_class send_status(struct submission_partition *partition, uint64_t sequence,
                                     const struct broker_record *record,
-                                    const struct judgement *judgement)
+                                    const struct validation *validation)
 {
-    struct submission *submission = source->submission;
+    struct submission *submission = partition->submission;
     char topic[TOPIC_NAME_SIZE];
     struct status_update status = {
-        .order_id = judgement->order_id,
+        .order_id = validation->order_id,
         .kind = STATUS_REJECTED,
         .order_state = ORDER_PENDING,
         .decided_at = clock_wall_ms(submission->service->clock),
         .command_partition = -1 - record->partition,
         .command_offset = record->offset,
-        .code = text_of(judgement->error.code),
-        .message = utf8_clean(text_of(judgement->error.message), MESSAGE_BYTES_MAX,
+        .code = text_of(validation->error.code),
+        .message = utf8_clean(text_of(validation->error.message), MESSAGE_BYTES_MAX,
                               &submission->scratch.arena),
     };
-    snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(judgement->reply_to));
-    int32_t count = replies_partition_count(submission->replies, judgement->reply_to);
-    return appended(source, sequence,
+    snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(validation->reply_to));
+    int32_t count = replies_partition_count(submission->replies, validation->reply_to);
+    return appended(partition, sequence,
                     cluster_append(submission->cluster, BROKER_PRODUCER_EFFECTS, topic,
-                                   broker_partition_of(judgement->order_id, count),
-                                   judgement->order_id, RECORD_STATUS_UPDATE, &status, on_appended,
-                                   source, token_of(sequence, APPEND_STATUS), NULL));
+                                   broker_partition_of(validation->order_id, count),
+                                   validation->order_id, RECORD_STATUS_UPDATE, &status, on_appended,
+                                   partition, token_of(sequence, APPEND_STATUS), NULL));
 }
 
-static enum wait refuse_record(struct source *source, uint64_t sequence,
-                               const struct broker_record *record, struct judgement *judgement)
+static enum wait refuse_record(struct submission_partition *partition, uint64_t sequence,
+                               const struct broker_record *record, struct validation *validation)
 {
-    struct submission *submission = source->submission;
+    struct submission *submission = partition->submission;
     enum error_class class = ERROR_OK;
-    if (!text_empty(judgement->order_id) && !text_empty(judgement->reply_to))
-        class = send_status(source, sequence, record, judgement);
+    if (!text_empty(validation->order_id) && !text_empty(validation->reply_to))
+        class = send_status(partition, sequence, record, validation);
     if (class == ERROR_OK)
-        class = appended(source, sequence,
-                         cluster_dead_letter(submission->cluster, record, judgement->error.code,
-                                             judgement->error.message, on_appended, source,
+        class = appended(partition, sequence,
+                         cluster_dead_letter(submission->cluster, record, validation->error.code,
+                                             validation->error.message, on_appended, partition,
                                              token_of(sequence, APPEND_DEAD_LETTER), NULL));
     if (class != ERROR_OK)
-        return WAIT_QUEUE; /* a status may be sent twice: receivers deduplicate */
-    metrics_add(submission->metrics.refused_topic, 1);
-    log_info_limited("refused a submission", LOG_TEXT("order", judgement->order_id),
+        return WAIT_PRODUCER; /* a status may be sent twice: receivers deduplicate */
+    metrics_add(submission->metrics.refused_kafka, 1);
+    log_info_limited("refused a submission", LOG_TEXT("order", validation->order_id),
                      LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
-                     LOG_I64("offset", record->offset), LOG_ERR(&judgement->error));
+                     LOG_I64("offset", record->offset), LOG_ERR(&validation->error));
     return WAIT_NONE;
 }
 
-/* What the record has to wait for, or nothing: then it is on its way. */
-static enum wait process(struct source *source, uint64_t sequence,
+/* What the record has to wait for; WAIT_NONE: its appends are outstanding. */
+static enum wait process(struct submission_partition *partition, uint64_t sequence,
                          const struct broker_record *record, unsigned fresh)
 {
-    struct submission *submission = source->submission;
-    struct judgement judgement;
+    struct submission *submission = partition->submission;
+    struct validation validation;
     heap_arena_reset(&submission->scratch);
-    judge_record(&submission->judge, record->key, record->value, fresh, &submission->scratch.arena,
-                 &judgement);
-    switch (judgement.verdict) {
-    case VERDICT_ACCEPT:
-        return accept_record(source, sequence, &judgement);
-    case VERDICT_REFUSE:
-        return refuse_record(source, sequence, record, &judgement);
-    case VERDICT_WAIT_SCHEMAS:
+    validate_record(&submission->validator, record->key, record->value, fresh,
+                    &submission->scratch.arena, &validation);
+    switch (validation.outcome) {
+    case VALIDATION_ACCEPT:
+        return accept_record(partition, sequence, &validation);
+    case VALIDATION_REFUSE:
+        return refuse_record(partition, sequence, record, &validation);
+    case VALIDATION_WAIT_SCHEMAS:
         return WAIT_SCHEMAS;
-    case VERDICT_WAIT_WORKFLOWS:
+    case VALIDATION_WAIT_WORKFLOWS:
         return WAIT_WORKFLOWS;
-    case VERDICT_WAIT_REPLY:
-    case VERDICT_COUNT:
+    case VALIDATION_WAIT_REPLY:
+    case VALIDATION_OUTCOME_COUNT:
         return WAIT_REPLY;
     }
     return WAIT_NONE;
 }
 
-/* ---- parking ---- */
+/* ---- waiting ---- */
 
-static void begin_to_wait(struct source *source, struct parked *parked, enum wait wait)
+static void begin_to_wait(struct submission_partition *partition, struct waiting_record *waiting,
+                          enum wait wait)
 {
-    struct submission *submission = source->submission;
-    parked->wait = wait;
+    struct submission *submission = partition->submission;
+    waiting->wait = wait;
     switch (wait) {
     case WAIT_SCHEMAS:
-        parked->ticket = refresh_ticket(&submission->schemas);
+        waiting->ticket = refresh_ticket(&submission->schemas);
         break;
     case WAIT_WORKFLOWS:
-        parked->ticket = refresh_ticket(&submission->workflows);
+        waiting->ticket = refresh_ticket(&submission->workflows);
         break;
-    case WAIT_QUEUE:
-        source->queue_full++;
-        if (!loop_timer_armed(&source->queue_timer))
-            loop_timer_after(cluster_loop(source->submission->cluster), &source->queue_timer,
+    case WAIT_PRODUCER:
+        partition->queue_full++;
+        if (!loop_timer_armed(&partition->queue_timer))
+            loop_timer_after(cluster_loop(partition->submission->cluster), &partition->queue_timer,
                              QUEUE_FULL_MS);
         break;
     case WAIT_REPLY:
@@ -279,35 +282,36 @@ static void begin_to_wait(struct source *source, struct parked *parked, enum wai
     }
 }
 
-static void park(struct source *source, uint64_t sequence, const struct broker_record *record,
-                 enum wait wait)
+static void add_waiting(struct submission_partition *partition, uint64_t sequence,
+                        const struct broker_record *record, enum wait wait)
 {
-    begin_to_wait(source, parked_add(&source->parked, sequence, record), wait);
+    begin_to_wait(partition, wait_queue_add(&partition->wait_queue, sequence, record), wait);
 }
 
-static void drop_parked(struct source *source)
+static void drop_waiting(struct submission_partition *partition)
 {
-    parked_clear(&source->parked);
-    source->queue_full = 0;
+    wait_queue_clear(&partition->wait_queue);
+    partition->queue_full = 0;
 }
 
-/* Whether waiting is over; notes what is known now. */
-static bool may_go_on(struct source *source, struct parked *parked)
+/* Whether the wait is over; records what is known now. */
+static bool wait_is_over(struct submission_partition *partition, struct waiting_record *waiting)
 {
-    struct submission *submission = source->submission;
-    switch (parked->wait) {
+    struct submission *submission = partition->submission;
+    switch (waiting->wait) {
     case WAIT_SCHEMAS:
-        parked->fresh |= refresh_is_done(&submission->schemas, parked->ticket) ? FRESH_SCHEMAS : 0U;
-        return (parked->fresh & FRESH_SCHEMAS) != 0;
+        waiting->fresh |=
+            refresh_is_done(&submission->schemas, waiting->ticket) ? FRESH_SCHEMAS : 0U;
+        return (waiting->fresh & FRESH_SCHEMAS) != 0;
     case WAIT_WORKFLOWS:
-        parked->fresh |=
-            refresh_is_done(&submission->workflows, parked->ticket) ? FRESH_WORKFLOWS : 0U;
-        return (parked->fresh & FRESH_WORKFLOWS) != 0;
-    case WAIT_QUEUE:
-        source->queue_full--;
+        waiting->fresh |=
+            refresh_is_done(&submission->workflows, waiting->ticket) ? FRESH_WORKFLOWS : 0U;
+        return (waiting->fresh & FRESH_WORKFLOWS) != 0;
+    case WAIT_PRODUCER:
+        partition->queue_full--;
         return true;
     case WAIT_KEY:
-        return !parked_has_key(&source->parked, parked->record.key, parked);
+        return !wait_queue_has_key(&partition->wait_queue, waiting->record.key, waiting);
     case WAIT_REPLY:
     case WAIT_NONE:
         return true;
@@ -315,46 +319,47 @@ static bool may_go_on(struct source *source, struct parked *parked)
     return true;
 }
 
-void source_wake(struct source *source)
+void submission_partition_wake(struct submission_partition *partition)
 {
-    struct parked *parked;
-    struct parked *next;
-    DL_FOREACH_SAFE(source->parked.first, parked, next) {
-        if (!may_go_on(source, parked))
+    struct waiting_record *waiting;
+    struct waiting_record *next;
+    DL_FOREACH_SAFE(partition->wait_queue.first, waiting, next) {
+        if (!wait_is_over(partition, waiting))
             continue;
-        uint64_t sequence = parked->sequence;
-        parked->record.topic = source->submission->cluster->topics.submissions;
-        enum wait wait = process(source, sequence, &parked->record, parked->fresh);
+        uint64_t sequence = waiting->sequence;
+        waiting->record.topic = partition->submission->cluster->topics.submissions;
+        enum wait wait = process(partition, sequence, &waiting->record, waiting->fresh);
         if (wait != WAIT_NONE) {
-            begin_to_wait(source, parked, wait);
+            begin_to_wait(partition, waiting, wait);
             continue;
         }
-        parked_remove(&source->parked, parked);
-        /* Parking counted as one; what was appended meanwhile counts by itself. */
-        slot_of(source, sequence)->pending--;
-        assert(slot_of(source, sequence)->pending > 0);
+        wait_queue_remove(&partition->wait_queue, waiting);
+        /* Waiting counted as one; its appends count themselves. */
+        slot_of(partition, sequence)->pending--;
+        assert(slot_of(partition, sequence)->pending > 0);
     }
-    update_pause(source);
+    update_pause(partition);
 }
 
 static void on_queue_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     (void)loop;
     (void)timer;
-    source_wake(userdata);
+    submission_partition_wake(userdata);
 }
 
 /* ---- reading ---- */
 
-static void observe_clock(struct source *source, const struct broker_record *record)
+static void observe_clock(struct submission_partition *partition,
+                          const struct broker_record *record)
 {
-    struct submission *submission = source->submission;
-    if (!source->at_end || !broker_has_append_time(submission->cluster->broker))
+    struct submission *submission = partition->submission;
+    if (!partition->at_end || !broker_has_append_time(submission->cluster->broker))
         return;
     bool was_bad = submission->clock_guard.bad;
     clock_guard_observe(&submission->clock_guard, clock_wall_ms(submission->service->clock),
                         record->timestamp);
-    source->at_end = false;
+    partition->at_end = false;
     if (submission->clock_guard.bad && !was_bad)
         log_error("this machine's clock is too far from the broker's",
                   LOG_I64("skew_ms", submission->clock_guard.skew_ms));
@@ -362,187 +367,190 @@ static void observe_clock(struct source *source, const struct broker_record *rec
 
 static void on_record(void *ctx, const struct broker_record *record)
 {
-    struct source *source = ctx;
-    struct submission *submission = source->submission;
-    assert(source->next - source->first < SLOTS);
-    uint64_t sequence = source->next++;
-    struct slot *slot = slot_of(source, sequence);
-    *slot = (struct slot){.offset = record->offset,
-                          .received_us = clock_mono_us(submission->service->clock),
-                          .size = record->value.size};
+    struct submission_partition *partition = ctx;
+    struct submission *submission = partition->submission;
+    assert(partition->next - partition->first < SLOTS);
+    uint64_t sequence = partition->next++;
+    struct window_slot *slot = slot_of(partition, sequence);
+    *slot = (struct window_slot){.offset = record->offset,
+                                 .received_us = clock_mono_us(submission->service->clock),
+                                 .size = record->value.size};
     submission->in_flight_bytes += record->value.size;
-    observe_clock(source, record);
+    observe_clock(partition, record);
     enum wait wait = WAIT_KEY;
-    if (!parked_has_key(&source->parked, record->key, NULL))
-        wait = process(source, sequence, record, 0);
+    if (!wait_queue_has_key(&partition->wait_queue, record->key, NULL))
+        wait = process(partition, sequence, record, 0);
     if (wait != WAIT_NONE) {
         slot->pending++;
-        park(source, sequence, record, wait);
+        add_waiting(partition, sequence, record, wait);
     }
-    if (should_pause(source))
-        update_pause(source);
+    if (should_pause(partition))
+        update_pause(partition);
 }
 
 static void on_end(void *ctx, int64_t next_offset)
 {
-    struct source *source = ctx;
+    struct submission_partition *partition = ctx;
     (void)next_offset;
-    source->at_end = true;
+    partition->at_end = true;
 }
 
-static void close_reader(struct source *source)
+static void close_reader(struct submission_partition *partition)
 {
-    broker_reader_close(source->reader);
-    source->reader = NULL;
-    source->paused = false;
-    source->at_end = false;
+    broker_reader_close(partition->reader);
+    partition->reader = NULL;
+    partition->paused = false;
+    partition->at_end = false;
 }
 
-static void read_again_later(struct source *source)
+static void read_again_later(struct submission_partition *partition)
 {
-    loop_timer_after(cluster_loop(source->submission->cluster), &source->again, source->again_ms);
-    source->again_ms = 2 * source->again_ms < AGAIN_MS_MAX ? 2 * source->again_ms : AGAIN_MS_MAX;
+    loop_timer_after(cluster_loop(partition->submission->cluster), &partition->again,
+                     partition->again_ms);
+    partition->again_ms =
+        2 * partition->again_ms < AGAIN_MS_MAX ? 2 * partition->again_ms : AGAIN_MS_MAX;
 }
 
 static void on_reader_error(void *ctx, const struct error *error)
 {
-    struct source *source = ctx;
-    log_warning_limited("reading submissions", LOG_I64("partition", source->partition),
-                        LOG_I64("offset", source->position), LOG_ERR(error));
+    struct submission_partition *partition = ctx;
+    log_warning_limited("cannot read submissions", LOG_I64("partition", partition->number),
+                        LOG_I64("offset", partition->position), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
-    if (strcmp(error->code, "OffsetOutOfRange") == 0 && source->position >= 0) {
-        log_error("submissions were removed before they were read; going on with the oldest",
-                  LOG_STR("topic", source->submission->cluster->topics.submissions),
-                  LOG_I64("partition", source->partition), LOG_I64("offset", source->position));
-        source->position = BROKER_EARLIEST;
+    if (strcmp(error->code, "OffsetOutOfRange") == 0 && partition->position >= 0) {
+        log_error("submissions expired before they were read; continuing with the oldest",
+                  LOG_STR("topic", partition->submission->cluster->topics.submissions),
+                  LOG_I64("partition", partition->number), LOG_I64("offset", partition->position));
+        partition->position = BROKER_EARLIEST;
     }
     struct error again = *error;
-    rewind_to_position(source, &again);
+    rewind_to_position(partition, &again);
 }
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_reader_error};
 
-static void open_reader(struct source *source)
+static void open_reader(struct submission_partition *partition)
 {
-    source->reader = broker_read(source->submission->cluster->broker,
-                                 source->submission->cluster->topics.submissions, source->partition,
-                                 source->position, &reader_ops, source);
-    update_pause(source);
+    partition->reader = broker_read(partition->submission->cluster->broker,
+                                    partition->submission->cluster->topics.submissions,
+                                    partition->number, partition->position, &reader_ops, partition);
+    update_pause(partition);
 }
 
-/* Something was not acknowledged: everything that is not settled is read and sent again. */
-static void rewind_to_position(struct source *source, const struct error *error)
+/* An append was not acknowledged: everything that is not settled is read and sent again. */
+static void rewind_to_position(struct submission_partition *partition, const struct error *error)
 {
-    struct submission *submission = source->submission;
-    log_warning_limited("reading submissions again", LOG_I64("partition", source->partition),
-                        LOG_I64("offset", source->position), LOG_ERR(error));
+    struct submission *submission = partition->submission;
+    log_warning_limited("reading submissions again from the first one that is not acknowledged",
+                        LOG_I64("partition", partition->number),
+                        LOG_I64("offset", partition->position), LOG_ERR(error));
     metrics_add(submission->metrics.rewinds, 1);
-    close_reader(source);
-    drop_parked(source);
-    for (; source->first < source->next; source->first++)
-        submission->in_flight_bytes -= slot_of(source, source->first)->size;
-    read_again_later(source);
+    close_reader(partition);
+    drop_waiting(partition);
+    for (; partition->first < partition->next; partition->first++)
+        submission->in_flight_bytes -= slot_of(partition, partition->first)->size;
+    read_again_later(partition);
 }
 
-/* ---- beginning and end ---- */
+/* ---- life ---- */
 
-static void ask_committed(struct source *source);
+static void fetch_committed(struct submission_partition *partition);
 
-static void on_committed_offset(void *ctx, int32_t partition, int64_t offset,
+static void on_committed_offset(void *ctx, int32_t number, int64_t offset,
                                 const struct error *error)
 {
-    struct source *source = ctx;
-    (void)partition;
-    source->calls--;
-    if (source->closed) {
-        free_if_over(source);
+    struct submission_partition *partition = ctx;
+    (void)number;
+    partition->calls--;
+    if (partition->closed) {
+        free_if_over(partition);
         return;
     }
     if (error->class != ERROR_OK) {
-        log_warning_limited("asking for the committed offset",
-                            LOG_I64("partition", source->partition), LOG_ERR(error));
-        read_again_later(source);
+        log_warning_limited("cannot fetch the committed offset",
+                            LOG_I64("partition", partition->number), LOG_ERR(error));
+        read_again_later(partition);
         return;
     }
-    source->position = offset >= 0 ? offset : BROKER_EARLIEST;
-    source->committed = offset;
-    open_reader(source);
+    partition->position = offset >= 0 ? offset : BROKER_EARLIEST;
+    partition->committed = offset;
+    open_reader(partition);
 }
 
-static void ask_committed(struct source *source)
+static void fetch_committed(struct submission_partition *partition)
 {
-    source->calls++;
-    broker_group_committed(source->submission->group, source->partition, on_committed_offset,
-                           source);
+    partition->calls++;
+    broker_group_committed(partition->submission->group, partition->number, on_committed_offset,
+                           partition);
 }
 
 static void on_again(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    struct source *source = userdata;
+    struct submission_partition *partition = userdata;
     (void)loop;
     (void)timer;
-    if (source->position == -1)
-        ask_committed(source);
+    if (partition->position == -1)
+        fetch_committed(partition);
     else
-        open_reader(source);
+        open_reader(partition);
 }
 
-struct source *source_new(struct submission *submission, int32_t partition)
+struct submission_partition *submission_partition_new(struct submission *submission, int32_t number)
 {
-    struct source *source = calloc(1, sizeof(*source));
-    assert(source != NULL);
-    *source = (struct source){.submission = submission,
-                              .partition = partition,
-                              .slots = calloc(SLOTS, sizeof(struct slot)),
-                              .position = -1,
-                              .committed = -1,
-                              .again_ms = AGAIN_MS_MIN};
-    assert(source->slots != NULL);
-    loop_timer_init(&source->again, on_again, source);
-    loop_timer_init(&source->queue_timer, on_queue_timer, source);
-    ask_committed(source);
-    return source;
+    struct submission_partition *partition = calloc(1, sizeof(*partition));
+    assert(partition != NULL);
+    *partition = (struct submission_partition){.submission = submission,
+                                               .number = number,
+                                               .slots = calloc(SLOTS, sizeof(struct window_slot)),
+                                               .position = -1,
+                                               .committed = -1,
+                                               .again_ms = AGAIN_MS_MIN};
+    assert(partition->slots != NULL);
+    loop_timer_init(&partition->again, on_again, partition);
+    loop_timer_init(&partition->queue_timer, on_queue_timer, partition);
+    fetch_committed(partition);
+    return partition;
 }
 
-void source_close(struct source *source)
+void submission_partition_close(struct submission_partition *partition)
 {
-    close_reader(source);
-    drop_parked(source);
-    for (; source->first < source->next; source->first++)
-        source->submission->in_flight_bytes -= slot_of(source, source->first)->size;
-    loop_timer_cancel(cluster_loop(source->submission->cluster), &source->again);
-    loop_timer_cancel(cluster_loop(source->submission->cluster), &source->queue_timer);
-    source->closed = true;
-    DL_APPEND2(source->submission->closed_sources, source, prev, next_closed);
-    free_if_over(source);
+    close_reader(partition);
+    drop_waiting(partition);
+    for (; partition->first < partition->next; partition->first++)
+        partition->submission->in_flight_bytes -= slot_of(partition, partition->first)->size;
+    loop_timer_cancel(cluster_loop(partition->submission->cluster), &partition->again);
+    loop_timer_cancel(cluster_loop(partition->submission->cluster), &partition->queue_timer);
+    partition->closed = true;
+    DL_APPEND2(partition->submission->closed_partitions, partition, prev, next_closed);
+    free_if_over(partition);
 }
 
-void source_suspend(struct source *source, bool suspended)
+void submission_partition_suspend(struct submission_partition *partition, bool suspended)
 {
-    source->suspended = suspended;
-    update_pause(source);
+    partition->suspended = suspended;
+    update_pause(partition);
 }
 
-int64_t source_take_commit(struct source *source)
+int64_t submission_partition_take_commit(struct submission_partition *partition)
 {
-    if (source->position < 0 || source->position == source->committed)
+    if (partition->position < 0 || partition->position == partition->committed)
         return -1;
-    source->committed = source->position;
-    return source->position;
+    partition->committed = partition->position;
+    return partition->position;
 }
 
-void source_commit_failed(struct source *source)
+void submission_partition_commit_failed(struct submission_partition *partition)
 {
-    source->committed = -1;
+    partition->committed = -1;
 }
 
-uint32_t source_in_flight(const struct source *source)
+uint32_t submission_partition_in_flight(const struct submission_partition *partition)
 {
-    return (uint32_t)(source->next - source->first) - source->parked.count;
+    return (uint32_t)(partition->next - partition->first) - partition->wait_queue.count;
 }
 
-uint32_t source_parked(const struct source *source)
+uint32_t submission_partition_waiting(const struct submission_partition *partition)
 {
-    return source->parked.count;
+    return partition->wait_queue.count;
 }

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-enum { TICK_MS = 5, ASK_MS = 500, AGAIN_MS = 1000 };
+enum { TICK_MS = 5, LOOKUP_MS = 500, AGAIN_MS = 1000 };
 
 struct reply {
     enum reply_state state;
-    bool asking;
+    bool outstanding;
     int32_t partition_count;
     int64_t answered_at; /* monotonic; 0 = never */
-    struct reply *next;  /* in the queue of those to ask for */
+    struct reply *next;  /* in the queue of lookups */
     UT_hash_handle hh;   /* in the order of their first use */
     uint32_t size;
     char topic[]; /* NUL-terminated */
@@ -28,11 +28,11 @@ struct replies {
     void *ctx;
     struct loop_timer timer;
     struct reply *known; /* by topic */
-    struct reply *first; /* to ask for */
+    struct reply *first; /* to look up */
     struct reply *last;
 };
 
-static void ask_next(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void look_up_next(struct loop *loop, struct loop_timer *timer, void *userdata);
 
 struct replies *replies_new(struct loop *loop, struct broker *broker, void (*changed)(void *ctx),
                             void *ctx)
@@ -40,7 +40,7 @@ struct replies *replies_new(struct loop *loop, struct broker *broker, void (*cha
     struct replies *replies = calloc(1, sizeof(*replies));
     assert(replies != NULL);
     *replies = (struct replies){.loop = loop, .broker = broker, .changed = changed, .ctx = ctx};
-    loop_timer_init(&replies->timer, ask_next, replies);
+    loop_timer_init(&replies->timer, look_up_next, replies);
     return replies;
 }
 
@@ -65,13 +65,13 @@ static struct reply *find(const struct replies *replies, struct text topic)
     return reply;
 }
 
-/* Makes room by dropping the oldest entry that nobody asks for. */
+/* Drops the oldest entry without an outstanding lookup. */
 static void evict(struct replies *replies)
 {
     struct reply *reply;
     struct reply *next;
     HASH_ITER(hh, replies->known, reply, next) {
-        if (!reply->asking) {
+        if (!reply->outstanding) {
             HASH_DEL(replies->known, reply);
             free(reply);
             return;
@@ -92,11 +92,11 @@ static struct reply *add(struct replies *replies, struct text topic)
     return reply;
 }
 
-static void ask(struct replies *replies, struct reply *reply)
+static void look_up(struct replies *replies, struct reply *reply)
 {
-    if (reply->asking)
+    if (reply->outstanding)
         return;
-    reply->asking = true;
+    reply->outstanding = true;
     reply->next = NULL;
     if (replies->first == NULL)
         replies->first = reply;
@@ -107,18 +107,18 @@ static void ask(struct replies *replies, struct reply *reply)
         loop_timer_after(replies->loop, &replies->timer, 0);
 }
 
-static void ask_next(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void look_up_next(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct replies *replies = userdata;
     struct reply *reply = replies->first;
     assert(reply != NULL);
-    int32_t count = broker_partition_count(replies->broker, reply->topic, ASK_MS);
+    int32_t count = broker_partition_count(replies->broker, reply->topic, LOOKUP_MS);
     if (count < 0) {
         loop_timer_after(loop, timer, AGAIN_MS);
         return;
     }
     replies->first = reply->next;
-    reply->asking = false;
+    reply->outstanding = false;
     reply->state = count > 0 ? REPLY_EXISTS : REPLY_MISSING;
     reply->partition_count = count;
     reply->answered_at = clock_mono_ms(loop_clock(loop));
@@ -134,18 +134,18 @@ enum reply_state replies_state(struct replies *replies, struct text topic)
         reply = add(replies, topic);
     int64_t age = loop_now_ms(replies->loop) - reply->answered_at;
     switch (reply->state) {
-    case REPLY_ASKING:
-        ask(replies, reply);
+    case REPLY_LOOKUP:
+        look_up(replies, reply);
         break;
     case REPLY_EXISTS:
         if (age > REPLY_EXISTS_MS)
-            ask(replies, reply);
+            look_up(replies, reply);
         break;
     case REPLY_MISSING:
         if (age <= REPLY_MISSING_MS)
             break;
-        reply->state = REPLY_ASKING;
-        ask(replies, reply);
+        reply->state = REPLY_LOOKUP;
+        look_up(replies, reply);
         break;
     case REPLY_STATE_COUNT:
         assert(false);
@@ -163,6 +163,6 @@ int32_t replies_partition_count(struct replies *replies, struct text topic)
 void replies_forget(struct replies *replies, struct text topic)
 {
     struct reply *reply = find(replies, topic);
-    if (reply != NULL && !reply->asking)
-        reply->state = REPLY_ASKING;
+    if (reply != NULL && !reply->outstanding)
+        reply->state = REPLY_LOOKUP;
 }

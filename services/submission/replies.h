@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which reply topics exist, as far as we know: a bounded cache. Asking the broker blocks for a
- * round trip, so it is done by a timer, one topic a tick: a sender of a thousand invented topics
- * waits for its own answers and slows nobody else. */
+/* A bounded cache of which reply topics exist. A lookup blocks for a round trip to the broker, so a
+ * timer does them, one topic per tick: a sender that invents a thousand topics waits for its own
+ * lookups and does not slow others. */
 #ifndef SERVICES_SUBMISSION_REPLIES_H
 #define SERVICES_SUBMISSION_REPLIES_H
 
@@ -9,27 +9,27 @@
 #include "kafka/broker.h"
 #include "platform/loop.h"
 
-enum reply_state { REPLY_ASKING, REPLY_EXISTS, REPLY_MISSING, REPLY_STATE_COUNT };
+enum reply_state { REPLY_LOOKUP, REPLY_EXISTS, REPLY_MISSING, REPLY_STATE_COUNT };
 
 enum {
     REPLIES_MAX = 1024,
-    REPLY_EXISTS_MS = 60000, /* an answer is believed for so long */
+    REPLY_EXISTS_MS = 60000, /* an answer is valid this long */
     REPLY_MISSING_MS = 3000
 };
 
 struct replies;
 
-/* New. `changed` is called (from a timer) after answers have come. */
+/* New. `changed` is called (from a timer) after answers have arrived. */
 struct replies *replies_new(struct loop *loop, struct broker *broker, void (*changed)(void *ctx),
                             void *ctx);
 void replies_free(struct replies *replies);
 
-/* The state of a topic, whose name is valid. Asks if it is not known or too old; an old "exists"
- * counts until the new answer has come. */
+/* The state of a topic, whose name is valid. Starts a lookup if it is unknown or too old; an old
+ * "exists" is valid until the new answer arrives. */
 enum reply_state replies_state(struct replies *replies, struct text topic);
 /* Of a topic that exists. */
 int32_t replies_partition_count(struct replies *replies, struct text topic);
-/* A record could not be delivered there: ask again. */
+/* A record could not be delivered there: look it up again. */
 void replies_forget(struct replies *replies, struct text topic);
 
 #endif

@@ -44,12 +44,12 @@ uint64_t refresh_ticket(struct refresh *refresh)
 
 void submission_wake(struct submission *submission)
 {
-    for (int32_t p = 0; p < submission->source_count; p++) {
-        if (submission->sources[p] != NULL)
-            source_wake(submission->sources[p]);
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] != NULL)
+            submission_partition_wake(submission->partitions[p]);
     }
-    if (submission->door != NULL)
-        door_wake(submission->door);
+    if (submission->api != NULL)
+        http_api_wake(submission->api);
 }
 
 static void on_replies_changed(void *ctx)
@@ -65,7 +65,7 @@ static enum reply_state reply_state(void *ctx, struct text topic)
 
 /* ---- commands ---- */
 
-int32_t submission_partition_of(const struct submission *submission, struct text order_id)
+int32_t submission_commands_partition(const struct submission *submission, struct text order_id)
 {
     return broker_partition_of(order_id, submission->cluster->partition_count);
 }
@@ -80,7 +80,7 @@ enum error_class submission_append(struct submission *submission, const struct c
     struct broker_append append = {
         .producer = BROKER_PRODUCER_LOG,
         .topic = submission->cluster->topics.commands,
-        .partition = submission_partition_of(submission, cmd->order_id),
+        .partition = submission_commands_partition(submission, cmd->order_id),
         .key = cmd->order_id,
         .value = {(const char *)value->data, (uint32_t)value->size},
         .done = done,
@@ -94,14 +94,14 @@ enum error_class submission_append(struct submission *submission, const struct c
 
 static void make_places(struct submission *submission, int32_t count)
 {
-    if (count <= submission->source_count)
+    if (count <= submission->partition_count)
         return;
-    submission->sources =
-        reallocarray(submission->sources, (size_t)count, sizeof(*submission->sources));
-    assert(submission->sources != NULL);
-    for (int32_t p = submission->source_count; p < count; p++)
-        submission->sources[p] = NULL;
-    submission->source_count = count;
+    submission->partitions =
+        reallocarray(submission->partitions, (size_t)count, sizeof(*submission->partitions));
+    assert(submission->partitions != NULL);
+    for (int32_t p = submission->partition_count; p < count; p++)
+        submission->partitions[p] = NULL;
+    submission->partition_count = count;
 }
 
 static bool contains(const int32_t *partitions, uint32_t count, int32_t partition)
@@ -112,7 +112,7 @@ static bool contains(const int32_t *partitions, uint32_t count, int32_t partitio
     return found;
 }
 
-/* A partition that is given back right after it was revoked goes on as if nothing had been. */
+/* A partition that is assigned again right after it was revoked continues as before. */
 static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
 {
     struct submission *submission = ctx;
@@ -120,16 +120,16 @@ static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
     log_info("partitions assigned", LOG_U64("count", count));
     for (uint32_t i = 0; i < count; i++)
         make_places(submission, partitions[i] + 1);
-    for (int32_t p = 0; p < submission->source_count; p++) {
+    for (int32_t p = 0; p < submission->partition_count; p++) {
         bool wanted = contains(partitions, count, p);
-        struct source **source = &submission->sources[p];
-        if (wanted && *source == NULL) {
-            *source = source_new(submission, p);
+        struct submission_partition **partition = &submission->partitions[p];
+        if (wanted && *partition == NULL) {
+            *partition = submission_partition_new(submission, p);
         } else if (wanted) {
-            source_suspend(*source, false);
-        } else if (*source != NULL) {
-            source_close(*source);
-            *source = NULL;
+            submission_partition_suspend(*partition, false);
+        } else if (*partition != NULL) {
+            submission_partition_close(*partition);
+            *partition = NULL;
         }
     }
 }
@@ -138,14 +138,14 @@ static void on_revoked(void *ctx, bool lost)
 {
     struct submission *submission = ctx;
     log_info("partitions revoked", LOG_BOOL("lost", lost));
-    for (int32_t p = 0; p < submission->source_count; p++) {
-        if (submission->sources[p] == NULL)
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] == NULL)
             continue;
-        source_suspend(submission->sources[p], true);
-        /* Others may have gone on meanwhile: begin at what they committed. */
+        submission_partition_suspend(submission->partitions[p], true);
+        /* Another instance may have continued: begin at what it committed. */
         if (lost) {
-            source_close(submission->sources[p]);
-            submission->sources[p] = NULL;
+            submission_partition_close(submission->partitions[p]);
+            submission->partitions[p] = NULL;
         }
     }
 }
@@ -169,18 +169,18 @@ static void on_committed(void *ctx, int32_t partition, int64_t offset, const str
     submission->committing--;
     if (error == NULL || error->class == ERROR_OK)
         return;
-    log_warning_limited("committing an offset of submissions", LOG_I64("partition", partition),
+    log_warning_limited("cannot commit an offset of submissions", LOG_I64("partition", partition),
                         LOG_I64("offset", offset), LOG_ERR(error));
-    if (partition < submission->source_count && submission->sources[partition] != NULL)
-        source_commit_failed(submission->sources[partition]);
+    if (partition < submission->partition_count && submission->partitions[partition] != NULL)
+        submission_partition_commit_failed(submission->partitions[partition]);
 }
 
 static void commit_all(struct submission *submission)
 {
-    for (int32_t p = 0; p < submission->source_count && submission->group != NULL; p++) {
-        if (submission->sources[p] == NULL)
+    for (int32_t p = 0; p < submission->partition_count && submission->group != NULL; p++) {
+        if (submission->partitions[p] == NULL)
             continue;
-        int64_t offset = source_take_commit(submission->sources[p]);
+        int64_t offset = submission_partition_take_commit(submission->partitions[p]);
         if (offset < 0)
             continue;
         FAILPOINT("submission.commit");
@@ -191,10 +191,10 @@ static void commit_all(struct submission *submission)
 
 static uint32_t in_flight(const struct submission *submission)
 {
-    uint32_t count = submission->door != NULL ? door_in_flight(submission->door) : 0;
-    for (int32_t p = 0; p < submission->source_count; p++) {
-        if (submission->sources[p] != NULL)
-            count += source_in_flight(submission->sources[p]);
+    uint32_t count = submission->api != NULL ? http_api_in_flight(submission->api) : 0;
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] != NULL)
+            count += submission_partition_in_flight(submission->partitions[p]);
     }
     return count;
 }
@@ -209,17 +209,17 @@ static void on_left(void *ctx)
 
 static void leave(struct submission *submission)
 {
-    for (int32_t p = 0; p < submission->source_count; p++) {
-        if (submission->sources[p] != NULL)
-            source_close(submission->sources[p]);
-        submission->sources[p] = NULL;
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] != NULL)
+            submission_partition_close(submission->partitions[p]);
+        submission->partitions[p] = NULL;
     }
     struct broker_group *group = submission->group;
     submission->group = NULL;
     broker_leave(group, on_left, submission);
 }
 
-/* Commits while it runs; leaves once nothing is under way when draining. */
+/* Commits while it runs; when draining, leaves once nothing is outstanding. */
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct submission *submission = userdata;
@@ -240,7 +240,7 @@ static void on_cluster_ready(void *ctx)
     struct cluster *cluster = submission->cluster;
     submission->replies =
         replies_new(submission->service->loop, cluster->broker, on_replies_changed, submission);
-    submission->judge = (struct judge){
+    submission->validator = (struct validator){
         .codec = cluster->codec,
         .topics = &cluster->topics,
         .workflows = cluster->workflows,
@@ -251,44 +251,44 @@ static void on_cluster_ready(void *ctx)
                                     cluster->topics.submissions, &group_ops, submission);
     loop_timer_after(submission->service->loop, &submission->tick, COMMIT_TICK_MS);
     if (config_bool(submission->service->config, "submission.http"))
-        submission->door = door_new(submission);
+        submission->api = http_api_new(submission);
 }
 
 static void refresh_gauges(void *ctx)
 {
     struct submission *submission = ctx;
-    uint32_t parked = 0;
-    for (int32_t p = 0; p < submission->source_count; p++) {
-        if (submission->sources[p] != NULL)
-            parked += source_parked(submission->sources[p]);
+    uint32_t waiting = 0;
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] != NULL)
+            waiting += submission_partition_waiting(submission->partitions[p]);
     }
     metrics_set(submission->metrics.in_flight, in_flight(submission));
-    metrics_set(submission->metrics.parked, parked);
+    metrics_set(submission->metrics.waiting, waiting);
 }
 
 static void make_metrics(struct submission *submission)
 {
     struct metrics *metrics = submission->service->metrics;
     static const char name[] = "reeve_submissions_total";
-    static const char help[] = "Submissions judged, by the door they came through.";
+    static const char help[] = "Submissions validated, by transport and result.";
     submission->metrics = (struct submission_metrics){
-        .accepted_topic = metrics_counter(metrics, name, help,
-                                          METRICS_LABELS("door", "topic", "result", "accepted")),
+        .accepted_kafka = metrics_counter(
+            metrics, name, help, METRICS_LABELS("transport", "kafka", "result", "accepted")),
         .accepted_http = metrics_counter(metrics, name, help,
-                                         METRICS_LABELS("door", "http", "result", "accepted")),
-        .refused_topic = metrics_counter(metrics, name, help,
-                                         METRICS_LABELS("door", "topic", "result", "refused")),
+                                         METRICS_LABELS("transport", "http", "result", "accepted")),
+        .refused_kafka = metrics_counter(metrics, name, help,
+                                         METRICS_LABELS("transport", "kafka", "result", "refused")),
         .refused_http = metrics_counter(metrics, name, help,
-                                        METRICS_LABELS("door", "http", "result", "refused")),
+                                        METRICS_LABELS("transport", "http", "result", "refused")),
         .rewinds = metrics_counter(metrics, "reeve_submission_rewinds_total",
                                    "Times that a partition of submissions was read again because "
                                    "something was not acknowledged.",
                                    METRICS_NO_LABELS),
         .in_flight = metrics_gauge(metrics, "reeve_submission_in_flight",
                                    "Submissions not acknowledged yet.", METRICS_NO_LABELS),
-        .parked = metrics_gauge(metrics, "reeve_submission_parked",
-                                "Submissions that wait for a schema, a workflow or a reply topic.",
-                                METRICS_NO_LABELS),
+        .waiting = metrics_gauge(metrics, "reeve_submission_waiting",
+                                 "Submissions that wait for a schema, a workflow or a reply topic.",
+                                 METRICS_NO_LABELS),
         .latency = metrics_histogram(metrics, "reeve_submission_seconds",
                                      "From reading a submission to the acknowledgement of what "
                                      "follows from it.",
@@ -342,11 +342,11 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
     const struct submission *submission = state;
     const char *reason = NULL;
     if (!submission->cluster->ready)
-        reason = "reads the schemas and workflows";
+        reason = "is reading schemas and workflows";
     else if (!broker_connected(submission->cluster->broker))
         reason = "no broker is connected";
     else if (!submission->assigned)
-        reason = "waits for its partitions";
+        reason = "is waiting for its partitions";
     else if (submission->clock_guard.bad)
         reason = "this machine's clock is too far from the broker's";
     if (reason != NULL)
@@ -362,24 +362,24 @@ static void drain(void *state)
         service_drained(submission->service);
         return;
     }
-    for (int32_t p = 0; p < submission->source_count; p++) {
-        if (submission->sources[p] != NULL)
-            source_wake(submission->sources[p]);
+    for (int32_t p = 0; p < submission->partition_count; p++) {
+        if (submission->partitions[p] != NULL)
+            submission_partition_wake(submission->partitions[p]);
     }
     loop_timer_after(submission->service->loop, &submission->tick, 0);
 }
 
 void submission_close(struct submission *submission)
 {
-    submission->draining = false; /* too late to tell anybody */
+    submission->draining = false; /* too late to report it */
     loop_timer_cancel(submission->service->loop, &submission->tick);
     if (submission->group != NULL)
         leave(submission);
     replies_free(submission->replies);
     cluster_close(submission->cluster);
-    door_free(submission->door);
-    sources_free_closed(submission);
-    free(submission->sources);
+    http_api_free(submission->api);
+    submission_partitions_free_closed(submission);
+    free(submission->partitions);
     heap_arena_deinit(&submission->scratch);
     buffer_deinit(&submission->value);
     free(submission);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The submission service: the front door for untrusted input. Reads <p>.submissions and takes HTTP
- * requests, judges each input (validate.h), and appends what is good to <p>.commands on the order's
- * partition. What it refuses goes to the dead letters and, where the sender can be trusted to have
- * asked for it, back as a `Rejected` status.
+/* The submission service takes untrusted input: it reads <p>.submissions and HTTP requests,
+ * validates each input (validate.h), and appends the accepted ones to <p>.commands on the order's
+ * partition. What it refuses goes to the dead letters and, if the reply topic can be trusted, back
+ * as a `Rejected` status.
  *
  * At-least-once: an offset of submissions is committed once its command, or its dead letter and
- * status, is acknowledged, in order. Everything is asynchronous; what has to wait (for a schema, a
- * workflow, a reply topic) is parked while its neighbours go on.
+ * status, is acknowledged, in order. Everything is asynchronous; a record that has to
+ * wait (for a schema, a workflow, a reply topic) does not delay its neighbours.
  *
  * The position of a refusal's status: command_partition is -1 - PARTITION and command_offset the
  * offset, both of submissions, so that receivers can deduplicate by them and never take them for a
@@ -20,7 +20,7 @@
 #include "replica/cluster.h"
 #include "services/submission/validate.h"
 
-/* Reading <p>.schemas or <p>.workflows to its end: one at a time, for all that wait for it. */
+/* Reading <p>.schemas or <p>.workflows to its end: one reading at a time serves all that wait. */
 struct refresh {
     struct submission *submission;
     void (*read)(struct cluster *cluster, void (*done)(void *ctx, bool fresh), void *ctx);
@@ -29,8 +29,7 @@ struct refresh {
     uint64_t wanted;
     bool running;
 };
-/* What to wait for: refresh_is_done(ticket) is true once a reading is over that began after this
- * call. */
+/* refresh_is_done(ticket) is true once a reading that began after this call has ended. */
 uint64_t refresh_ticket(struct refresh *refresh);
 static inline bool refresh_is_done(const struct refresh *refresh, uint64_t ticket)
 {
@@ -43,23 +42,23 @@ enum {
 };
 
 struct submission_metrics {
-    struct metrics_counter *accepted_topic;
+    struct metrics_counter *accepted_kafka;
     struct metrics_counter *accepted_http;
-    struct metrics_counter *refused_topic;
+    struct metrics_counter *refused_kafka;
     struct metrics_counter *refused_http;
     struct metrics_counter *rewinds;
     struct metrics_gauge *in_flight;
-    struct metrics_gauge *parked;
+    struct metrics_gauge *waiting;
     struct metrics_histogram *latency;
 };
 
-struct source;
-struct door;
+struct submission_partition;
+struct http_api;
 
 struct submission {
     struct service_context *service;
     struct cluster *cluster;
-    struct judge judge;
+    struct validator validator;
     struct replies *replies; /* NULL until the cluster is ready */
     struct refresh schemas;
     struct refresh workflows;
@@ -67,12 +66,13 @@ struct submission {
     bool assigned;
     bool draining;
     bool left;
-    uint32_t committing;           /* commits on their way */
-    struct source **sources;       /* by partition; NULL where not ours */
-    int32_t source_count;          /* of the array */
-    struct source *closed_sources; /* answers of the broker are still on their way to them */
+    uint32_t committing;                      /* outstanding commits */
+    struct submission_partition **partitions; /* by partition; NULL where not ours */
+    int32_t partition_count;                  /* of the array */
+    struct submission_partition
+        *closed_partitions; /* they still have outstanding answers of the broker */
     uint64_t in_flight_bytes;
-    struct door *door; /* NULL: no HTTP */
+    struct http_api *api; /* NULL: no HTTP */
     struct clock_guard clock_guard;
     struct heap_arena scratch;
     struct buffer value; /* encoded, for one append */
@@ -92,36 +92,37 @@ void submission_close(struct submission *submission);
 enum error_class submission_append(struct submission *submission, const struct command *cmd,
                                    broker_appended done, void *ctx, uint64_t token,
                                    struct error *ret_error);
-int32_t submission_partition_of(const struct submission *submission, struct text order_id);
-/* Something that inputs wait for may have come. */
+int32_t submission_commands_partition(const struct submission *submission, struct text order_id);
+/* Something that inputs wait for may have arrived. */
 void submission_wake(struct submission *submission);
 
 /* ---- one partition of submissions (partition.c) ---- */
 
-/* New. Asks for the committed offset and reads on from there, from the start if there is none. */
-struct source *source_new(struct submission *submission, int32_t partition);
+/* New. Fetches the committed offset and reads from there, or from the start if there is none. */
+struct submission_partition *submission_partition_new(struct submission *submission,
+                                                      int32_t partition);
 /* Stops at once; frees itself when the last acknowledgement has come. */
-void source_close(struct source *source);
-/* No acknowledgement will come any more. */
-void sources_free_closed(struct submission *submission);
+void submission_partition_close(struct submission_partition *partition);
+/* The broker is closed: no more acknowledgements arrive. */
+void submission_partitions_free_closed(struct submission *submission);
 /* Reading stops, what is in flight goes on. */
-void source_suspend(struct source *source, bool suspended);
-/* Looks again at what is parked, and whether to pause. */
-void source_wake(struct source *source);
+void submission_partition_suspend(struct submission_partition *partition, bool suspended);
+/* Checks again what waits, and whether to pause. */
+void submission_partition_wake(struct submission_partition *partition);
 /* The offset that may be committed, if it has not been given yet; else -1. */
-int64_t source_take_commit(struct source *source);
-/* The commit failed: give it again. */
-void source_commit_failed(struct source *source);
-/* Not acknowledged yet, without what is parked. */
-uint32_t source_in_flight(const struct source *source);
-uint32_t source_parked(const struct source *source);
+int64_t submission_partition_take_commit(struct submission_partition *partition);
+/* The commit failed: it is repeated. */
+void submission_partition_commit_failed(struct submission_partition *partition);
+/* Not acknowledged yet, without those that wait. */
+uint32_t submission_partition_in_flight(const struct submission_partition *partition);
+uint32_t submission_partition_waiting(const struct submission_partition *partition);
 
 /* ---- HTTP (http_api.c) ---- */
 
-struct door *door_new(struct submission *submission);
-void door_wake(struct door *door);
-uint32_t door_in_flight(const struct door *door);
-/* Answers what is open. */
-void door_free(struct door *door);
+struct http_api *http_api_new(struct submission *submission);
+void http_api_wake(struct http_api *api);
+uint32_t http_api_in_flight(const struct http_api *api);
+/* Answers the outstanding requests. */
+void http_api_free(struct http_api *api);
 
 #endif

@@ -6,103 +6,105 @@
 
 #include <assert.h>
 
-/* Whoever writes to the submissions topic or to the HTTP port is not known: what they call
- * themselves is told as such. */
+/* Senders are not authenticated: the name they give is marked as the application's claim. */
 #define BY_APPLICATION "application"
 
-static void refuse(struct judgement *judgement, const char *code, const char *message)
+static void refuse(struct validation *validation, const char *code, const char *message)
 {
-    judgement->verdict = VERDICT_REFUSE;
-    error_set(&judgement->error, ERROR_REJECT, code, "%s", message);
+    validation->outcome = VALIDATION_REFUSE;
+    error_set(&validation->error, ERROR_REJECT, code, "%s", message);
 }
 
-/* False: the judgement is made (refused, or to be asked again). */
-static bool check_reply(const struct judge *judge, struct text topic, struct judgement *judgement)
+/* False: the validation has its outcome (refused, or wait). */
+static bool check_reply(const struct validator *validator, struct text topic,
+                        struct validation *validation)
 {
     if (text_empty(topic))
         return true;
-    if (!topics_is_reply(judge->topics, topic)) {
-        judgement->verdict = VERDICT_REFUSE;
-        error_set(&judgement->error, ERROR_REJECT, "BadReplyTopic",
-                  "reply_to must be empty or %s.replies.APPLICATION", judge->topics->prefix);
+    if (!topics_is_reply(validator->topics, topic)) {
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "BadReplyTopic",
+                  "reply_to must be empty or %s.replies.APPLICATION", validator->topics->prefix);
         return false;
     }
-    switch (judge->reply_state(judge->ctx, topic)) {
+    switch (validator->reply_state(validator->ctx, topic)) {
     case REPLY_EXISTS:
-        judgement->reply_to = topic;
+        validation->reply_to = topic;
         return true;
     case REPLY_MISSING:
-        judgement->verdict = VERDICT_REFUSE;
-        error_set(&judgement->error, ERROR_REJECT, "UnknownReplyTopic",
-                  "there is no topic %.*s: create it before submitting", TEXT_ARG(topic));
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "UnknownReplyTopic",
+                  "topic %.*s does not exist; create it before submitting", TEXT_ARG(topic));
         return false;
-    case REPLY_ASKING:
+    case REPLY_LOOKUP:
     case REPLY_STATE_COUNT:
-        judgement->verdict = VERDICT_WAIT_REPLY;
+        validation->outcome = VALIDATION_WAIT_REPLY;
         return false;
     }
     return false;
 }
 
-static bool check_id(struct text order_id, struct judgement *judgement)
+static bool check_id(struct text order_id, struct validation *validation)
 {
-    if (order_id_validate(order_id, &judgement->error) == ERROR_OK) {
-        judgement->order_id = order_id;
-        judgement->command.order_id = order_id;
+    if (order_id_validate(order_id, &validation->error) == ERROR_OK) {
+        validation->order_id = order_id;
+        validation->command.order_id = order_id;
         return true;
     }
-    judgement->verdict = VERDICT_REFUSE;
+    validation->outcome = VALIDATION_REFUSE;
     return false;
 }
 
 /* ---- orders ---- */
 
-static void pin_workflow(const struct judge *judge, unsigned fresh, struct judgement *judgement)
+static void pin_workflow(const struct validator *validator, unsigned fresh,
+                         struct validation *validation)
 {
-    struct order_details *details = &judgement->command.submit_order;
+    struct order_details *details = &validation->command.submit_order;
     const struct workflow *workflow =
-        workflow_registry_find(judge->workflows, details->workflow, details->workflow_version);
+        workflow_registry_find(validator->workflows, details->workflow, details->workflow_version);
     if (workflow == NULL && (fresh & FRESH_WORKFLOWS) == 0) {
-        judgement->verdict = VERDICT_WAIT_WORKFLOWS;
+        validation->outcome = VALIDATION_WAIT_WORKFLOWS;
         return;
     }
     if (workflow == NULL && details->workflow_version == 0) {
-        judgement->verdict = VERDICT_REFUSE;
-        error_set(&judgement->error, ERROR_REJECT, "UnknownWorkflow",
-                  "there is no workflow \"%.*s\"", TEXT_ARG(details->workflow));
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "UnknownWorkflow",
+                  "workflow \"%.*s\" does not exist", TEXT_ARG(details->workflow));
         return;
     }
     if (workflow == NULL) {
-        judgement->verdict = VERDICT_REFUSE;
-        error_set(&judgement->error, ERROR_REJECT, "UnknownWorkflow",
-                  "there is no version %u of a workflow \"%.*s\"", details->workflow_version,
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "UnknownWorkflow",
+                  "version %u of workflow \"%.*s\" does not exist", details->workflow_version,
                   TEXT_ARG(details->workflow));
         return;
     }
     details->workflow_version = workflow->version;
-    judgement->verdict = VERDICT_ACCEPT;
+    validation->outcome = VALIDATION_ACCEPT;
 }
 
 /* What follows once id and reply topic are known to be good. */
-static void judge_content(const struct judge *judge, unsigned fresh, struct judgement *judgement)
+static void validate_content(const struct validator *validator, unsigned fresh,
+                             struct validation *validation)
 {
-    struct order_details *details = &judgement->command.submit_order;
-    if (details_validate(details, &judgement->error) != ERROR_OK) {
-        judgement->verdict = VERDICT_REFUSE;
+    struct order_details *details = &validation->command.submit_order;
+    if (details_validate(details, &validation->error) != ERROR_OK) {
+        validation->outcome = VALIDATION_REFUSE;
         return;
     }
     details->content_hash = details_content_hash(details);
-    pin_workflow(judge, fresh, judgement);
+    pin_workflow(validator, fresh, validation);
 }
 
-void judge_order(const struct judge *judge, const struct order_details *details, unsigned fresh,
-                 struct judgement *ret_judgement)
+void validate_order(const struct validator *validator, const struct order_details *details,
+                    unsigned fresh, struct validation *ret_validation)
 {
-    *ret_judgement =
-        (struct judgement){.command = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = *details}};
-    if (check_id(details->order_id, ret_judgement) &&
-        check_reply(judge, details->reply_to, ret_judgement))
-        judge_content(judge, fresh, ret_judgement);
+    *ret_validation =
+        (struct validation){.command = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = *details}};
+    if (check_id(details->order_id, ret_validation) &&
+        check_reply(validator, details->reply_to, ret_validation))
+        validate_content(validator, fresh, ret_validation);
 }
 
 /* ---- cancellations ---- */
@@ -120,86 +122,86 @@ static struct text claimed_by(struct text by, struct arena *arena)
     return utf8_clean((struct text){bytes, size}, WHO_BYTES_MAX, arena);
 }
 
-static void judge_cancel_content(struct arena *arena, struct judgement *judgement)
+static void validate_cancel_content(struct arena *arena, struct validation *validation)
 {
-    struct cancel_order *cancel = &judgement->command.cancel_order;
+    struct cancel_order *cancel = &validation->command.cancel_order;
     if (cancel->reason.size > MESSAGE_BYTES_MAX || !utf8_valid(cancel->reason)) {
-        refuse(judgement, "InvalidOrder", "reason: expected at most 1024 bytes of UTF-8");
+        refuse(validation, "InvalidOrder", "reason must be UTF-8 of at most 1024 bytes");
         return;
     }
     if (cancel->by.size > WHO_BYTES_MAX || !utf8_printable(cancel->by)) {
-        refuse(judgement, "InvalidOrder", "by: expected at most 128 bytes of printable UTF-8");
+        refuse(validation, "InvalidOrder", "by must be printable UTF-8 of at most 128 bytes");
         return;
     }
     _Static_assert(MESSAGE_BYTES_MAX == 1024 && WHO_BYTES_MAX == 128, "as the messages say");
     cancel->by = claimed_by(cancel->by, arena);
-    judgement->verdict = VERDICT_ACCEPT;
+    validation->outcome = VALIDATION_ACCEPT;
 }
 
-void judge_cancel(const struct judge *judge, const struct cancel_order *cancel, struct arena *arena,
-                  struct judgement *ret_judgement)
+void validate_cancel(const struct validator *validator, const struct cancel_order *cancel,
+                     struct arena *arena, struct validation *ret_validation)
 {
-    *ret_judgement =
-        (struct judgement){.command = {.kind = COMMAND_CANCEL_ORDER, .cancel_order = *cancel}};
-    if (check_id(cancel->order_id, ret_judgement) &&
-        check_reply(judge, cancel->reply_to, ret_judgement))
-        judge_cancel_content(arena, ret_judgement);
+    *ret_validation =
+        (struct validation){.command = {.kind = COMMAND_CANCEL_ORDER, .cancel_order = *cancel}};
+    if (check_id(cancel->order_id, ret_validation) &&
+        check_reply(validator, cancel->reply_to, ret_validation))
+        validate_cancel_content(arena, ret_validation);
 }
 
 /* ---- records ---- */
 
-static bool decode(const struct judge *judge, struct text value, unsigned fresh,
-                   struct arena *arena, struct record *ret_record, struct judgement *judgement)
+static bool decode(const struct validator *validator, struct text value, unsigned fresh,
+                   struct arena *arena, struct record *ret_record, struct validation *validation)
 {
     if (value.data == NULL) {
-        refuse(judgement, "Empty", "the record has no value");
+        refuse(validation, "Empty", "the record has no value");
         return false;
     }
     if (value.size > INPUT_BYTES_MAX) {
-        refuse(judgement, "TooLong", "the record is larger than 1 MiB");
+        refuse(validation, "TooLong", "the record is larger than 1 MiB");
         return false;
     }
     _Static_assert(INPUT_BYTES_MAX == 1 << 20, "as the message says");
-    if (codec_decode(judge->codec, value, true, arena, ret_record, &judgement->error) == ERROR_OK)
+    if (codec_decode(validator->codec, value, true, arena, ret_record, &validation->error) ==
+        ERROR_OK)
         return true;
-    bool unknown = strcmp(judgement->error.code, "UnknownSchema") == 0;
-    judgement->verdict =
-        unknown && (fresh & FRESH_SCHEMAS) == 0 ? VERDICT_WAIT_SCHEMAS : VERDICT_REFUSE;
+    bool unknown = strcmp(validation->error.code, "UnknownSchema") == 0;
+    validation->outcome =
+        unknown && (fresh & FRESH_SCHEMAS) == 0 ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
     return false;
 }
 
-static bool check_key(struct text key, struct judgement *judgement)
+static bool check_key(struct text key, struct validation *validation)
 {
-    if (text_empty(key) || text_equal(key, judgement->order_id))
+    if (text_empty(key) || text_equal(key, validation->order_id))
         return true;
-    refuse(judgement, "WrongKey", "the record's key is not its order_id");
+    refuse(validation, "WrongKey", "the record's key is not its order_id");
     return false;
 }
 
-void judge_record(const struct judge *judge, struct text key, struct text value, unsigned fresh,
-                  struct arena *arena, struct judgement *ret_judgement)
+void validate_record(const struct validator *validator, struct text key, struct text value,
+                     unsigned fresh, struct arena *arena, struct validation *ret_validation)
 {
     struct record record;
-    *ret_judgement = (struct judgement){.verdict = VERDICT_REFUSE};
-    if (!decode(judge, value, fresh, arena, &record, ret_judgement))
+    *ret_validation = (struct validation){.outcome = VALIDATION_REFUSE};
+    if (!decode(validator, value, fresh, arena, &record, ret_validation))
         return;
     bool is_order = record.kind == RECORD_SUBMIT_ORDER;
     if (!is_order && record.kind != RECORD_CANCEL_ORDER) {
-        error_set(&ret_judgement->error, ERROR_REJECT, "NotAccepted",
-                  "only SubmitOrder and CancelOrder are taken here, not %s",
-                  record_kind_name(record.kind));
+        error_set(&ret_validation->error, ERROR_REJECT, "NotAccepted",
+                  "expected SubmitOrder or CancelOrder, not %s", record_kind_name(record.kind));
         return;
     }
-    ret_judgement->command = record.command;
+    ret_validation->command = record.command;
     struct text order_id =
         is_order ? record.command.submit_order.order_id : record.command.cancel_order.order_id;
     struct text reply_to =
         is_order ? record.command.submit_order.reply_to : record.command.cancel_order.reply_to;
-    if (!check_id(order_id, ret_judgement) || !check_reply(judge, reply_to, ret_judgement) ||
-        !check_key(key, ret_judgement))
+    if (!check_id(order_id, ret_validation) || !check_reply(validator, reply_to, ret_validation) ||
+        !check_key(key, ret_validation))
         return;
     if (is_order)
-        judge_content(judge, fresh, ret_judgement);
+        validate_content(validator, fresh, ret_validation);
     else
-        judge_cancel_content(arena, ret_judgement);
+        validate_cancel_content(arena, ret_validation);
 }

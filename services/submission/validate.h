@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of one submission, whichever door it came through. No I/O: what is not known yet is
- * said, and the caller asks again when it knows.
+/* Validates one submission, whether it came by Kafka or HTTP. No I/O: the outcome names what is not
+ * known yet, and the caller validates again once it is.
  *
  * An accepted order leaves with its identity (the hash of the content as submitted) and its pinned
  * workflow version. A `Rejected` status may go to the reply topic of a refused one only if that is
@@ -13,19 +13,19 @@
 #include "services/submission/replies.h"
 #include "workflow/registry.h"
 
-enum verdict {
-    VERDICT_ACCEPT,
-    VERDICT_REFUSE,
-    VERDICT_WAIT_SCHEMAS,   /* an unknown fingerprint: read the schemas topic to its end */
-    VERDICT_WAIT_WORKFLOWS, /* an unknown workflow: likewise */
-    VERDICT_WAIT_REPLY,     /* whether the reply topic exists is being asked */
-    VERDICT_COUNT
+enum validation_outcome {
+    VALIDATION_ACCEPT,
+    VALIDATION_REFUSE,
+    VALIDATION_WAIT_SCHEMAS,   /* an unknown fingerprint: read the schemas topic to its end */
+    VALIDATION_WAIT_WORKFLOWS, /* an unknown workflow: likewise */
+    VALIDATION_WAIT_REPLY,     /* the lookup of the reply topic is outstanding */
+    VALIDATION_OUTCOME_COUNT
 };
 
 /* What was read to its end since the submission came in. */
 enum { FRESH_SCHEMAS = 1, FRESH_WORKFLOWS = 2 };
 
-struct judge {
+struct validator {
     struct codec *codec;
     const struct topics *topics;
     const struct workflow_registry *workflows;
@@ -34,21 +34,21 @@ struct judge {
 };
 
 /* Texts borrow from the input or live in the arena. */
-struct judgement {
-    enum verdict verdict;
+struct validation {
+    enum validation_outcome outcome;
     struct command command; /* ACCEPT: what to append. REFUSE: as far as it could be read */
     struct error error;     /* REFUSE: why */
     struct text order_id;   /* empty: could not be read */
-    struct text reply_to;   /* where a refusal may be told; empty: nowhere */
+    struct text reply_to;   /* where a refusal may be reported; empty: nowhere */
 };
 
 /* A record of the submissions topic. */
-void judge_record(const struct judge *judge, struct text key, struct text value, unsigned fresh,
-                  struct arena *arena, struct judgement *ret_judgement);
-/* An order, a cancellation; of those that are not in a record. */
-void judge_order(const struct judge *judge, const struct order_details *details, unsigned fresh,
-                 struct judgement *ret_judgement);
-void judge_cancel(const struct judge *judge, const struct cancel_order *cancel, struct arena *arena,
-                  struct judgement *ret_judgement);
+void validate_record(const struct validator *validator, struct text key, struct text value,
+                     unsigned fresh, struct arena *arena, struct validation *ret_validation);
+/* An order or a cancellation that came by HTTP. */
+void validate_order(const struct validator *validator, const struct order_details *details,
+                    unsigned fresh, struct validation *ret_validation);
+void validate_cancel(const struct validator *validator, const struct cancel_order *cancel,
+                     struct arena *arena, struct validation *ret_validation);
 
 #endif

@@ -12,13 +12,14 @@ static uint64_t hash_of(struct text key)
     return XXH3_64bits(key.data != NULL ? key.data : "", key.size);
 }
 
-/* Two keys with the same hash wait for each other without need: rare, and harmless. */
-bool parked_has_key(const struct parked_list *list, struct text key, const struct parked *until)
+/* Two keys with the same hash wait for each other needlessly: rare and harmless. */
+bool wait_queue_has_key(const struct wait_queue *list, struct text key,
+                        const struct waiting_record *until)
 {
     if (list->first == NULL || text_empty(key))
         return false;
     uint64_t key_hash = hash_of(key);
-    for (const struct parked *at = list->first; at != NULL && at != until; at = at->next) {
+    for (const struct waiting_record *at = list->first; at != NULL && at != until; at = at->next) {
         if (at->key_hash == key_hash)
             return true;
     }
@@ -43,38 +44,38 @@ static size_t size_of(const struct broker_record *record)
     return size;
 }
 
-struct parked *parked_add(struct parked_list *list, uint64_t sequence,
-                          const struct broker_record *record)
+struct waiting_record *wait_queue_add(struct wait_queue *list, uint64_t sequence,
+                                      const struct broker_record *record)
 {
-    struct parked *parked = calloc(1, sizeof(*parked) + size_of(record));
-    assert(parked != NULL);
-    char *at = parked->bytes;
-    parked->sequence = sequence;
-    parked->key_hash = hash_of(record->key);
-    parked->record = *record;
-    parked->record.topic = NULL; /* borrowed from a callback */
-    parked->record.key = copy_text(&at, record->key);
-    parked->record.value = copy_text(&at, record->value);
+    struct waiting_record *waiting = calloc(1, sizeof(*waiting) + size_of(record));
+    assert(waiting != NULL);
+    char *at = waiting->bytes;
+    waiting->sequence = sequence;
+    waiting->key_hash = hash_of(record->key);
+    waiting->record = *record;
+    waiting->record.topic = NULL; /* borrowed from a callback */
+    waiting->record.key = copy_text(&at, record->key);
+    waiting->record.value = copy_text(&at, record->value);
     for (uint32_t i = 0; i < record->header_count; i++) {
-        parked->record.headers[i].name = copy_text(&at, record->headers[i].name);
-        parked->record.headers[i].value = copy_text(&at, record->headers[i].value);
+        waiting->record.headers[i].name = copy_text(&at, record->headers[i].name);
+        waiting->record.headers[i].value = copy_text(&at, record->headers[i].value);
     }
-    DL_APPEND(list->first, parked);
+    DL_APPEND(list->first, waiting);
     list->count++;
     list->bytes += record->value.size;
-    return parked;
+    return waiting;
 }
 
-void parked_remove(struct parked_list *list, struct parked *parked)
+void wait_queue_remove(struct wait_queue *list, struct waiting_record *waiting)
 {
-    DL_DELETE(list->first, parked);
+    DL_DELETE(list->first, waiting);
     list->count--;
-    list->bytes -= parked->record.value.size;
-    free(parked);
+    list->bytes -= waiting->record.value.size;
+    free(waiting);
 }
 
-void parked_clear(struct parked_list *list)
+void wait_queue_clear(struct wait_queue *list)
 {
     while (list->first != NULL)
-        parked_remove(list, list->first);
+        wait_queue_remove(list, list->first);
 }

@@ -6,35 +6,36 @@
 
 #include "kafka/broker.h"
 
-/* For what. */
-enum wait { WAIT_NONE, WAIT_SCHEMAS, WAIT_WORKFLOWS, WAIT_REPLY, WAIT_QUEUE, WAIT_KEY };
+/* What a record waits for. */
+enum wait { WAIT_NONE, WAIT_SCHEMAS, WAIT_WORKFLOWS, WAIT_REPLY, WAIT_PRODUCER, WAIT_KEY };
 
-struct parked {
-    struct parked *prev;
-    struct parked *next;
+struct waiting_record {
+    struct waiting_record *prev;
+    struct waiting_record *next;
     uint64_t sequence; /* its place in the window */
     uint64_t key_hash;
     enum wait wait;
-    unsigned fresh;              /* what was read to its end meanwhile (validate.h) */
+    unsigned fresh;              /* what was read to its end since (validate.h) */
     uint64_t ticket;             /* of the reading that it waits for */
-    struct broker_record record; /* but for its topic, which is NULL */
+    struct broker_record record; /* without its topic, which is NULL */
     char bytes[];
 };
 
 /* Zero-initialized is empty. */
-struct parked_list {
-    struct parked *first;
+struct wait_queue {
+    struct waiting_record *first;
     uint32_t count;
     uint64_t bytes; /* of the values */
 };
 
 /* Copies the record to the end of the list; borrowed until it is removed. */
-struct parked *parked_add(struct parked_list *list, uint64_t sequence,
-                          const struct broker_record *record);
-void parked_remove(struct parked_list *list, struct parked *parked);
-void parked_clear(struct parked_list *list);
+struct waiting_record *wait_queue_add(struct wait_queue *list, uint64_t sequence,
+                                      const struct broker_record *record);
+void wait_queue_remove(struct wait_queue *list, struct waiting_record *waiting);
+void wait_queue_clear(struct wait_queue *list);
 /* Whether a record of this key stands in the list before `until` (NULL: at all). Records without a
  * key have no order to keep. */
-bool parked_has_key(const struct parked_list *list, struct text key, const struct parked *until);
+bool wait_queue_has_key(const struct wait_queue *list, struct text key,
+                        const struct waiting_record *until);
 
 #endif

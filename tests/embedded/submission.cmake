@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The front door on the embedded cluster.
+# The submission service on the embedded cluster.
 
 reeve_test(submission-embedded SOURCES submission_embedded_test.c
     LIBS reeve-submission reeve-test-broker)

@@ -196,7 +196,7 @@ static uint32_t count_of(const struct notes *notes, const char *key)
     return count;
 }
 
-Test(submission_embedded, unsound_records_are_dead_letters_and_their_neighbours_go_on)
+Test(submission_embedded, dead_letters_unsound_records_and_processes_their_neighbours)
 {
     static char oversized[INPUT_BYTES_MAX + 1];
     struct text good = order("x", "w");
@@ -243,7 +243,7 @@ Test(submission_embedded, unsound_records_are_dead_letters_and_their_neighbours_
     cr_assert(commands.count == 2 * count && letters.count == count);
 }
 
-Test(submission_embedded, commands_are_on_the_partition_of_their_order)
+Test(submission_embedded, puts_commands_on_the_partition_of_their_order)
 {
     for (int i = 0; i < 20; i++) {
         char id[16];

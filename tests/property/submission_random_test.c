@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The front door under random inputs and faults: appends that fail or are not known to have failed,
+/* The submission service under random inputs and faults: appends that fail or are not known to have failed,
  * dead producers, crashes, rebalances, zombies that were paused. Whatever happens, at the end each
- * good input has its command on the right partition, each bad one its dead letter with its own
- * bytes, and what was committed is not done again.
+ * valid input has its command on the right partition, each invalid one its dead letter with its own
+ * bytes, and nothing that was committed is repeated.
  *
  * REEVE_SEED repeats one case, REEVE_PROPERTY_CASES says how many. */
 #include "tests/unit/submission/stage.h"
@@ -195,9 +195,10 @@ static void check_input(const struct input *input)
               seed, input->id, (int)input->kind, commands);
     cr_assert((letters > 0) == !is_good(input), "seed %" PRIu64 ": %s of kind %d: %u dead letters",
               seed, input->id, (int)input->kind, letters);
-    bool told = input->kind == INPUT_NO_WORKFLOW;
+    bool reported = input->kind == INPUT_NO_WORKFLOW;
     uint32_t rejections = stage_rejections(&stage, input->partition, input->offset);
-    cr_assert(!told || rejections > 0, "seed %" PRIu64 ": nobody was told of %s", seed, input->id);
+    cr_assert(!reported || rejections > 0, "seed %" PRIu64 ": no rejection of %s was reported",
+              seed, input->id);
     cr_assert(!is_good(input) || rejections == 0, "seed %" PRIu64 ": %s was rejected", seed,
               input->id);
 }
@@ -245,7 +246,7 @@ static uint64_t from_environment(const char *name, uint64_t fallback)
     return value != NULL && *value != '\0' ? strtoull(value, NULL, 10) : fallback;
 }
 
-Test(submission_random, every_input_has_its_outcome)
+Test(submission_random, gives_every_input_its_outcome)
 {
     uint64_t first = from_environment("REEVE_SEED", 0);
     uint64_t cases = first > 0 ? 1 : from_environment("REEVE_PROPERTY_CASES", 100000);

@@ -18,9 +18,9 @@ static void tear_down(void)
     heap_arena_deinit(&heap);
 }
 
-TestSuite(submission_json, .init = set_up, .fini = tear_down);
+TestSuite(submission_order_json, .init = set_up, .fini = tear_down);
 
-Test(submission_json, every_field_is_read)
+Test(submission_order_json, reads_every_field)
 {
     struct order_details details;
     struct error error = {0};
@@ -54,7 +54,7 @@ Test(submission_json, every_field_is_read)
     cr_assert(text_equal(details.traceparent, TEXT("00-ab")));
 }
 
-Test(submission_json, left_out_fields_are_empty)
+Test(submission_order_json, leaves_missing_fields_empty)
 {
     struct order_details details;
     struct error error = {0};
@@ -64,7 +64,7 @@ Test(submission_json, left_out_fields_are_empty)
     cr_assert(details.priority == PRIORITY_NORMAL && details.workflow_version == 0);
 }
 
-Test(submission_json, prices_as_numbers_are_exact_or_refused)
+Test(submission_order_json, reads_prices_as_numbers_exactly_or_refuses_them)
 {
     static const struct {
         const char *price;
@@ -104,7 +104,7 @@ Test(submission_json, prices_as_numbers_are_exact_or_refused)
     }
 }
 
-Test(submission_json, mistakes_are_named)
+Test(submission_order_json, names_each_mistake)
 {
     static const struct {
         const char *json;
@@ -145,7 +145,7 @@ Test(submission_json, mistakes_are_named)
     }
 }
 
-Test(submission_json, counts_are_bounded)
+Test(submission_order_json, bounds_the_number_of_lines)
 {
     struct order_details details;
     struct error error = {0};
@@ -155,7 +155,8 @@ Test(submission_json, counts_are_bounded)
             lines, json_pack("{s:s, s:i, s:s}", "sku", "a", "quantity", 1, "unit_price", "1"));
     json_object_set_new(order, "lines", lines);
     cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_REJECT);
-    cr_assert(strstr(error.message, "lines has 2001 elements; the limit is 2000") != NULL, "%s", error.message);
+    cr_assert(strstr(error.message, "lines has 2001 elements; the limit is 2000") != NULL, "%s",
+              error.message);
     json_array_remove(lines, 0);
     cr_assert(order_json_read_value(order, &heap.arena, &details, &error) == ERROR_OK);
     cr_assert(details.line_count == ORDER_LINES_MAX);
@@ -163,7 +164,7 @@ Test(submission_json, counts_are_bounded)
 }
 
 /* Deep nesting must not reach the stack's end. */
-Test(submission_json, nesting_is_bounded)
+Test(submission_order_json, bounds_the_nesting)
 {
     struct order_details details;
     struct error error = {0};

@@ -34,7 +34,7 @@ static struct text keep(struct text value)
     return (struct text){copy, value.size};
 }
 
-Test(submission_service, an_order_becomes_a_command)
+Test(submission_service, turns_an_order_into_a_command)
 {
     (void)stage_submit(&stage, 1, "o1", stage_order(&stage, "o1", "w", ""));
     (void)stage_submit(&stage, 1, "o1", stage_cancel(&stage, "o1"));
@@ -46,7 +46,7 @@ Test(submission_service, an_order_becomes_a_command)
 }
 
 /* Repetitions are the engine's to recognize. */
-Test(submission_service, twice_is_two_commands)
+Test(submission_service, appends_two_commands_for_two_submissions)
 {
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
@@ -54,7 +54,7 @@ Test(submission_service, twice_is_two_commands)
     cr_assert(stage_commands(&stage, "o1", COMMAND_SUBMIT_ORDER) == 2);
 }
 
-Test(submission_service, poison_leaves_a_dead_letter_and_its_neighbours_alone)
+Test(submission_service, dead_letters_poison_and_processes_its_neighbours)
 {
     struct text garbage = TEXT("garbage");
     struct text order = keep(stage_order(&stage, "x", "w", ""));
@@ -100,7 +100,7 @@ Test(submission_service, poison_leaves_a_dead_letter_and_its_neighbours_alone)
     cr_assert(stage_commands(&stage, "x", COMMAND_SUBMIT_ORDER) == 0);
 }
 
-Test(submission_service, a_workflow_that_was_just_deployed_is_found)
+Test(submission_service, finds_a_workflow_that_was_just_deployed)
 {
     stage_settle(&stage);
     stage_deploy(&stage, "new", 1);
@@ -110,7 +110,7 @@ Test(submission_service, a_workflow_that_was_just_deployed_is_found)
 }
 
 /* An order that has to wait is not overtaken by its own cancellation, but by others. */
-Test(submission_service, order_is_kept_for_each_order)
+Test(submission_service, keeps_the_sequence_of_inputs_of_each_order)
 {
     stage_settle(&stage);
     stage_deploy(&stage, "new", 1);
@@ -131,8 +131,8 @@ Test(submission_service, order_is_kept_for_each_order)
     cr_assert(decoded.kind == RECORD_CANCEL_ORDER);
 }
 
-/* More than the window and what may be parked. */
-Test(submission_service, floods_of_good_and_of_bad_are_digested)
+/* More than the window and what may be waiting. */
+Test(submission_service, processes_floods_of_valid_and_invalid_inputs)
 {
     for (int i = 0; i < 10000; i++) {
         char id[16];
@@ -158,7 +158,7 @@ Test(submission_service, floods_of_good_and_of_bad_are_digested)
     cr_assert(total == 1000, "%lld", (long long)total);
 }
 
-Test(submission_service, what_is_committed_is_not_done_again)
+Test(submission_service, does_not_repeat_what_is_committed)
 {
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
     stage_settle(&stage);
@@ -174,7 +174,7 @@ Test(submission_service, what_is_committed_is_not_done_again)
     cr_assert(stage_commands(&stage, "o2", COMMAND_SUBMIT_ORDER) == 1);
 }
 
-Test(submission_service, what_was_not_acknowledged_is_sent_again)
+Test(submission_service, sends_again_what_was_not_acknowledged)
 {
     stage_settle(&stage);
     struct broker_memory_faults faults = {.append_lost = 1000};
@@ -189,7 +189,7 @@ Test(submission_service, what_was_not_acknowledged_is_sent_again)
     cr_assert(stage_dead_letters(&stage, 0, 1, TEXT("garbage"), code) == 1);
 }
 
-Test(submission_service, a_dead_producer_loses_nothing)
+Test(submission_service, loses_nothing_when_the_producer_dies)
 {
     stage_settle(&stage);
     for (int i = 0; i < 50; i++) {
@@ -208,7 +208,7 @@ Test(submission_service, a_dead_producer_loses_nothing)
 }
 
 /* Records that retention removed are reported and passed over. */
-Test(submission_service, a_gap_in_the_log_is_passed_over)
+Test(submission_service, passes_over_a_gap_in_the_log)
 {
     stage_settle(&stage);
     stage_end(&stage, 0, false);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service on the broker in memory, for its tests: one cluster, instances that
- * come and go, inputs, and what came of them. Prefix "p". */
+ * join and leave, inputs, and what they lead to. Prefix "p". */
 #ifndef TESTS_UNIT_SUBMISSION_STAGE_H
 #define TESTS_UNIT_SUBMISSION_STAGE_H
 
@@ -20,8 +20,8 @@ struct stage {
     struct config *config;
     struct service_context contexts[STAGE_INSTANCES_MAX];
     struct broker *brokers[STAGE_INSTANCES_MAX];
-    struct submission *instances[STAGE_INSTANCES_MAX]; /* NULL: not there */
-    struct codec *codec;                               /* of the strangers that submit */
+    struct submission *instances[STAGE_INSTANCES_MAX]; /* NULL: not started */
+    struct codec *codec;                               /* of the applications that submit */
     struct heap_arena heap;
 };
 
@@ -33,9 +33,9 @@ void stage_close(struct stage *stage);
 void stage_start(struct stage *stage, size_t index);
 /* SIGKILL, or a clean leave. */
 void stage_end(struct stage *stage, size_t index, bool crash);
-/* Some things happen; time goes on by `ms`. */
+/* Runs a few steps; time advances by `ms`. */
 void stage_turn(struct stage *stage, uint32_t steps, int64_t ms);
-/* Until nothing happens any more and everything is committed. */
+/* Runs until nothing happens any more and everything is committed. */
 void stage_settle(struct stage *stage);
 /* All members share the partitions anew. */
 void stage_rebalance(struct stage *stage);
@@ -49,7 +49,7 @@ struct text stage_cancel(struct stage *stage, const char *order_id);
 /* The offset of the new record of submissions. */
 int64_t stage_submit(struct stage *stage, int32_t partition, const char *key, struct text value);
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 /* How many commands of this kind there are for the order, on all partitions; those on a wrong
  * partition or under a wrong key are an assertion. */

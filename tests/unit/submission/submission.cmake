@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# services/submission: JSON orders, judging, the front door over the broker in memory.
+# services/submission: JSON orders, validation, the service on the simulated broker.
 
 reeve_test(submission
     SOURCES

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judging, as tables: what came in, what is known, the verdict. */
+/* Validation: given an input and what is known, the outcome. */
 #include "services/submission/validate.h"
 
 #include "base/heap_arena.h"
@@ -8,18 +8,18 @@
 #include <criterion/criterion.h>
 
 static struct heap_arena heap;
-static struct judge judge;
+static struct validator validator;
 static struct topics topics;
 static struct codec *codec;
 static struct workflow_registry *workflows;
 
-/* "...web" exists, "...new" is being asked for, all others are missing. */
+/* "...web" exists, the lookup of "...new" is outstanding, all others are missing. */
 static enum reply_state reply_state(void *ctx, struct text topic)
 {
     (void)ctx;
     if (text_equal(topic, TEXT("p.replies.web")))
         return REPLY_EXISTS;
-    return text_equal(topic, TEXT("p.replies.new")) ? REPLY_ASKING : REPLY_MISSING;
+    return text_equal(topic, TEXT("p.replies.new")) ? REPLY_LOOKUP : REPLY_MISSING;
 }
 
 static void set_up(void)
@@ -31,7 +31,7 @@ static void set_up(void)
     workflows = workflow_registry_new();
     stage_register(workflows, "w", 1);
     stage_register(workflows, "w", 2);
-    judge = (struct judge){codec, &topics, workflows, reply_state, NULL};
+    validator = (struct validator){codec, &topics, workflows, reply_state, NULL};
 }
 
 static void tear_down(void)
@@ -41,7 +41,7 @@ static void tear_down(void)
     heap_arena_deinit(&heap);
 }
 
-TestSuite(submission_judge, .init = set_up, .fini = tear_down);
+TestSuite(submission_validate, .init = set_up, .fini = tear_down);
 
 static struct order_line line = {{"a", 1}, {"", 0}, 2, {25500}};
 
@@ -58,11 +58,11 @@ static struct order_details good_order(void)
     };
 }
 
-static struct judgement judge_details(struct order_details details, unsigned fresh)
+static struct validation validate_details(struct order_details details, unsigned fresh)
 {
-    struct judgement judgement;
-    judge_order(&judge, &details, fresh, &judgement);
-    return judgement;
+    struct validation validation;
+    validate_order(&validator, &details, fresh, &validation);
+    return validation;
 }
 
 static struct text encode(enum record_kind kind, const void *record)
@@ -75,11 +75,11 @@ static struct text encode(enum record_kind kind, const void *record)
     return bytes;
 }
 
-static struct judgement judge_bytes(struct text key, struct text value, unsigned fresh)
+static struct validation validate_bytes(struct text key, struct text value, unsigned fresh)
 {
-    struct judgement judgement;
-    judge_record(&judge, key, value, fresh, &heap.arena, &judgement);
-    return judgement;
+    struct validation validation;
+    validate_record(&validator, key, value, fresh, &heap.arena, &validation);
+    return validation;
 }
 
 static struct text order_bytes(struct order_details details)
@@ -89,159 +89,160 @@ static struct text order_bytes(struct order_details details)
     return encode(RECORD_SUBMIT_ORDER, &cmd);
 }
 
-static void expect_refused(const struct judgement *judgement, const char *code, const char *reply)
+static void expect_refused(const struct validation *validation, const char *code, const char *reply)
 {
-    cr_assert(judgement->verdict == VERDICT_REFUSE);
-    cr_assert_str_eq(judgement->error.code, code, "%s: %s", judgement->error.code,
-                     judgement->error.message);
-    cr_assert(text_equal(judgement->reply_to, text_of(reply)), "%.*s",
-              TEXT_ARG(judgement->reply_to));
+    cr_assert(validation->outcome == VALIDATION_REFUSE);
+    cr_assert_str_eq(validation->error.code, code, "%s: %s", validation->error.code,
+                     validation->error.message);
+    cr_assert(text_equal(validation->reply_to, text_of(reply)), "%.*s",
+              TEXT_ARG(validation->reply_to));
 }
 
-Test(submission_judge, a_good_order_gets_the_newest_version_and_its_identity)
+Test(submission_validate, gives_a_valid_order_the_newest_version_and_its_identity)
 {
     struct order_details details = good_order();
-    struct judgement judgement = judge_details(details, 0);
-    cr_assert(judgement.verdict == VERDICT_ACCEPT);
-    cr_assert(judgement.command.kind == COMMAND_SUBMIT_ORDER);
-    cr_assert(text_equal(judgement.command.order_id, TEXT("o1")));
-    cr_assert(judgement.command.submit_order.workflow_version == 2);
+    struct validation validation = validate_details(details, 0);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+    cr_assert(validation.command.kind == COMMAND_SUBMIT_ORDER);
+    cr_assert(text_equal(validation.command.order_id, TEXT("o1")));
+    cr_assert(validation.command.submit_order.workflow_version == 2);
     struct content_hash hash = details_content_hash(&details);
-    cr_assert(memcmp(&judgement.command.submit_order.content_hash, &hash, sizeof(hash)) == 0);
+    cr_assert(memcmp(&validation.command.submit_order.content_hash, &hash, sizeof(hash)) == 0);
 }
 
 /* Submitting the same again after a new version was deployed is still the same order. */
-Test(submission_judge, identity_is_of_the_content_before_pinning)
+Test(submission_validate, computes_the_identity_before_the_version_is_pinned)
 {
-    struct judgement before = judge_details(good_order(), 0);
+    struct validation before = validate_details(good_order(), 0);
     stage_register(workflows, "w", 3);
-    struct judgement after = judge_details(good_order(), 0);
+    struct validation after = validate_details(good_order(), 0);
     cr_assert(after.command.submit_order.workflow_version == 3);
     cr_assert(memcmp(&before.command.submit_order.content_hash,
                      &after.command.submit_order.content_hash, sizeof(struct content_hash)) == 0);
     struct order_details pinned = good_order();
     pinned.workflow_version = 2;
-    struct judgement other = judge_details(pinned, 0);
+    struct validation other = validate_details(pinned, 0);
     cr_assert(memcmp(&before.command.submit_order.content_hash,
                      &other.command.submit_order.content_hash, sizeof(struct content_hash)) != 0);
 }
 
-Test(submission_judge, a_senders_content_hash_counts_for_nothing)
+Test(submission_validate, ignores_the_content_hash_of_the_sender)
 {
     struct order_details details = good_order();
     struct content_hash hash = details_content_hash(&details);
     memset(&details.content_hash, 0x5a, sizeof(details.content_hash));
-    struct judgement judgement = judge_bytes(TEXT("o1"), order_bytes(details), 0);
-    cr_assert(judgement.verdict == VERDICT_ACCEPT);
-    cr_assert(memcmp(&judgement.command.submit_order.content_hash, &hash, sizeof(hash)) == 0);
+    struct validation validation = validate_bytes(TEXT("o1"), order_bytes(details), 0);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+    cr_assert(memcmp(&validation.command.submit_order.content_hash, &hash, sizeof(hash)) == 0);
 }
 
-Test(submission_judge, an_unknown_workflow_is_looked_for_once)
+Test(submission_validate, looks_up_an_unknown_workflow_once)
 {
     struct order_details details = good_order();
     details.workflow = TEXT("none");
-    cr_assert(judge_details(details, 0).verdict == VERDICT_WAIT_WORKFLOWS);
-    struct judgement judgement = judge_details(details, FRESH_WORKFLOWS);
-    expect_refused(&judgement, "UnknownWorkflow", "p.replies.web");
+    cr_assert(validate_details(details, 0).outcome == VALIDATION_WAIT_WORKFLOWS);
+    struct validation validation = validate_details(details, FRESH_WORKFLOWS);
+    expect_refused(&validation, "UnknownWorkflow", "p.replies.web");
     details = good_order();
     details.workflow_version = 7;
-    cr_assert(judge_details(details, FRESH_SCHEMAS).verdict == VERDICT_WAIT_WORKFLOWS);
-    judgement = judge_details(details, FRESH_WORKFLOWS);
-    expect_refused(&judgement, "UnknownWorkflow", "p.replies.web");
-    cr_assert(strstr(judgement.error.message, "version 7") != NULL);
+    cr_assert(validate_details(details, FRESH_SCHEMAS).outcome == VALIDATION_WAIT_WORKFLOWS);
+    validation = validate_details(details, FRESH_WORKFLOWS);
+    expect_refused(&validation, "UnknownWorkflow", "p.replies.web");
+    cr_assert(strstr(validation.error.message, "version 7") != NULL);
 }
 
-Test(submission_judge, reply_topics)
+Test(submission_validate, accepts_only_existing_reply_topics)
 {
     struct order_details details = good_order();
     details.reply_to = TEXT("");
-    cr_assert(judge_details(details, 0).verdict == VERDICT_ACCEPT);
+    cr_assert(validate_details(details, 0).outcome == VALIDATION_ACCEPT);
     details.reply_to = TEXT("p.replies.new");
-    cr_assert(judge_details(details, 0).verdict == VERDICT_WAIT_REPLY);
+    cr_assert(validate_details(details, 0).outcome == VALIDATION_WAIT_REPLY);
     details.reply_to = TEXT("p.replies.none");
-    struct judgement judgement = judge_details(details, 0);
-    expect_refused(&judgement, "UnknownReplyTopic", "");
+    struct validation validation = validate_details(details, 0);
+    expect_refused(&validation, "UnknownReplyTopic", "");
     /* Of another installation, or a topic of our own that replies must never reach. */
     static const char *const foreign[] = {"q.replies.web", "p.events", "p.replies.", "p.replies",
                                           "p.replies.a/b"};
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
         details.reply_to = text_of(foreign[i]);
-        judgement = judge_details(details, 0);
-        expect_refused(&judgement, "BadReplyTopic", "");
+        validation = validate_details(details, 0);
+        expect_refused(&validation, "BadReplyTopic", "");
     }
 }
 
-Test(submission_judge, a_refusal_is_told_only_where_the_reply_topic_is_good)
+Test(submission_validate, reports_a_refusal_only_to_a_valid_reply_topic)
 {
     struct order_details details = good_order();
     details.currency = TEXT("euro");
-    struct judgement judgement = judge_details(details, 0);
-    expect_refused(&judgement, "InvalidOrder", "p.replies.web");
+    struct validation validation = validate_details(details, 0);
+    expect_refused(&validation, "InvalidOrder", "p.replies.web");
     details.reply_to = TEXT("");
-    judgement = judge_details(details, 0);
-    expect_refused(&judgement, "InvalidOrder", "");
-    /* Whether the topic exists decides where the refusal goes: so it is asked first. */
+    validation = validate_details(details, 0);
+    expect_refused(&validation, "InvalidOrder", "");
+    /* Whether the topic exists decides where the refusal goes, so it is looked up first. */
     details.reply_to = TEXT("p.replies.new");
-    cr_assert(judge_details(details, 0).verdict == VERDICT_WAIT_REPLY);
+    cr_assert(validate_details(details, 0).outcome == VALIDATION_WAIT_REPLY);
 }
 
-Test(submission_judge, an_unusable_id_is_told_to_nobody)
+Test(submission_validate, does_not_report_a_refusal_without_a_valid_order_id)
 {
     struct order_details details = good_order();
     details.order_id = TEXT("a/b");
-    struct judgement judgement = judge_details(details, 0);
-    expect_refused(&judgement, "InvalidOrder", "");
-    cr_assert(text_empty(judgement.order_id));
+    struct validation validation = validate_details(details, 0);
+    expect_refused(&validation, "InvalidOrder", "");
+    cr_assert(text_empty(validation.order_id));
 }
 
-Test(submission_judge, the_key_is_the_order_id_or_empty)
+Test(submission_validate, requires_the_key_to_be_the_order_id_or_empty)
 {
     struct text bytes = order_bytes(good_order());
-    cr_assert(judge_bytes(TEXT("o1"), bytes, 0).verdict == VERDICT_ACCEPT);
-    cr_assert(judge_bytes(TEXT(""), bytes, 0).verdict == VERDICT_ACCEPT);
-    cr_assert(judge_bytes((struct text){0}, bytes, 0).verdict == VERDICT_ACCEPT);
-    struct judgement judgement = judge_bytes(TEXT("o2"), bytes, 0);
-    expect_refused(&judgement, "WrongKey", "p.replies.web");
+    cr_assert(validate_bytes(TEXT("o1"), bytes, 0).outcome == VALIDATION_ACCEPT);
+    cr_assert(validate_bytes(TEXT(""), bytes, 0).outcome == VALIDATION_ACCEPT);
+    cr_assert(validate_bytes((struct text){0}, bytes, 0).outcome == VALIDATION_ACCEPT);
+    struct validation validation = validate_bytes(TEXT("o2"), bytes, 0);
+    expect_refused(&validation, "WrongKey", "p.replies.web");
 }
 
-Test(submission_judge, garbage_is_refused_with_its_reason)
+Test(submission_validate, refuses_garbage_with_its_reason)
 {
     struct text bytes = order_bytes(good_order());
-    struct judgement judgement = judge_bytes(TEXT("o1"), TEXT("hello"), 0);
-    expect_refused(&judgement, "NotAvro", "");
-    judgement = judge_bytes(TEXT("o1"), TEXT(""), 0);
-    expect_refused(&judgement, "NotAvro", "");
-    judgement = judge_bytes(TEXT("o1"), (struct text){0}, 0);
-    expect_refused(&judgement, "Empty", "");
+    struct validation validation = validate_bytes(TEXT("o1"), TEXT("hello"), 0);
+    expect_refused(&validation, "NotAvro", "");
+    validation = validate_bytes(TEXT("o1"), TEXT(""), 0);
+    expect_refused(&validation, "NotAvro", "");
+    validation = validate_bytes(TEXT("o1"), (struct text){0}, 0);
+    expect_refused(&validation, "Empty", "");
     /* Every prefix of a good record. */
     for (uint32_t size = 10; size < bytes.size; size++) {
-        judgement = judge_bytes(TEXT("o1"), (struct text){bytes.data, size}, FRESH_SCHEMAS);
-        cr_assert(judgement.verdict == VERDICT_REFUSE, "%u", size);
+        validation = validate_bytes(TEXT("o1"), (struct text){bytes.data, size}, FRESH_SCHEMAS);
+        cr_assert(validation.outcome == VALIDATION_REFUSE, "%u", size);
     }
     char *longer = arena_bytes(&heap.arena, bytes.size + 1);
     memcpy(longer, bytes.data, bytes.size);
     longer[bytes.size] = 0;
-    judgement = judge_bytes(TEXT("o1"), (struct text){longer, bytes.size + 1}, 0);
-    expect_refused(&judgement, "TrailingBytes", "");
+    validation = validate_bytes(TEXT("o1"), (struct text){longer, bytes.size + 1}, 0);
+    expect_refused(&validation, "TrailingBytes", "");
     char *huge = arena_calloc(&heap.arena, 1, INPUT_BYTES_MAX + 1);
-    judgement = judge_bytes(TEXT("o1"), (struct text){huge, INPUT_BYTES_MAX + 1}, 0);
-    expect_refused(&judgement, "TooLong", "");
+    validation = validate_bytes(TEXT("o1"), (struct text){huge, INPUT_BYTES_MAX + 1}, 0);
+    expect_refused(&validation, "TooLong", "");
 }
 
-Test(submission_judge, an_unknown_schema_is_looked_for_once)
+Test(submission_validate, looks_up_an_unknown_schema_once)
 {
     struct text bytes = arena_text(&heap.arena, order_bytes(good_order()));
     char *unknown = arena_bytes(&heap.arena, bytes.size);
     memcpy(unknown, bytes.data, bytes.size);
     unknown[5] ^= 0x55;
     struct text value = {unknown, bytes.size};
-    cr_assert(judge_bytes(TEXT("o1"), value, 0).verdict == VERDICT_WAIT_SCHEMAS);
-    cr_assert(judge_bytes(TEXT("o1"), value, FRESH_WORKFLOWS).verdict == VERDICT_WAIT_SCHEMAS);
-    struct judgement judgement = judge_bytes(TEXT("o1"), value, FRESH_SCHEMAS);
-    expect_refused(&judgement, "UnknownSchema", "");
+    cr_assert(validate_bytes(TEXT("o1"), value, 0).outcome == VALIDATION_WAIT_SCHEMAS);
+    cr_assert(validate_bytes(TEXT("o1"), value, FRESH_WORKFLOWS).outcome ==
+              VALIDATION_WAIT_SCHEMAS);
+    struct validation validation = validate_bytes(TEXT("o1"), value, FRESH_SCHEMAS);
+    expect_refused(&validation, "UnknownSchema", "");
 }
 
-Test(submission_judge, trusted_commands_are_not_taken_from_strangers)
+Test(submission_validate, refuses_commands_that_only_services_may_send)
 {
     struct command report = {
         .kind = COMMAND_REPORT_STEP,
@@ -253,32 +254,32 @@ Test(submission_judge, trusted_commands_are_not_taken_from_strangers)
         .order_id = TEXT("o1"),
         .compensate_order = {.order_id = TEXT("o1"), .by = TEXT("me"), .reason = TEXT("because")},
     };
-    struct judgement judgement =
-        judge_bytes(TEXT("o1"), encode(RECORD_REPORT_STEP, &report), FRESH_SCHEMAS);
-    expect_refused(&judgement, "NotAccepted", "");
-    cr_assert(strstr(judgement.error.message, "ReportStep") != NULL);
-    judgement = judge_bytes(TEXT("o1"), encode(RECORD_COMPENSATE_ORDER, &compensate), 0);
-    expect_refused(&judgement, "NotAccepted", "");
+    struct validation validation =
+        validate_bytes(TEXT("o1"), encode(RECORD_REPORT_STEP, &report), FRESH_SCHEMAS);
+    expect_refused(&validation, "NotAccepted", "");
+    cr_assert(strstr(validation.error.message, "ReportStep") != NULL);
+    validation = validate_bytes(TEXT("o1"), encode(RECORD_COMPENSATE_ORDER, &compensate), 0);
+    expect_refused(&validation, "NotAccepted", "");
 }
 
-static struct judgement cancel_by(const char *by)
+static struct validation cancel_by(const char *by)
 {
     struct command cmd = {
         .kind = COMMAND_CANCEL_ORDER,
         .order_id = TEXT("o1"),
         .cancel_order = {.order_id = TEXT("o1"), .by = text_of(by), .reason = TEXT("twice")},
     };
-    return judge_bytes(TEXT("o1"), encode(RECORD_CANCEL_ORDER, &cmd), 0);
+    return validate_bytes(TEXT("o1"), encode(RECORD_CANCEL_ORDER, &cmd), 0);
 }
 
-/* The history must not say that an operator asked when a stranger did. */
-Test(submission_judge, who_cancels_is_told_as_the_applications_word)
+/* The history must not name an operator when an application cancelled. */
+Test(submission_validate, marks_the_name_of_a_canceller_as_the_applications)
 {
-    struct judgement judgement = cancel_by("");
-    cr_assert(judgement.verdict == VERDICT_ACCEPT);
-    cr_assert(judgement.command.kind == COMMAND_CANCEL_ORDER);
-    cr_assert(text_equal(judgement.command.cancel_order.by, TEXT("application")));
-    cr_assert(text_equal(judgement.command.cancel_order.reason, TEXT("twice")));
+    struct validation validation = cancel_by("");
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+    cr_assert(validation.command.kind == COMMAND_CANCEL_ORDER);
+    cr_assert(text_equal(validation.command.cancel_order.by, TEXT("application")));
+    cr_assert(text_equal(validation.command.cancel_order.reason, TEXT("twice")));
     cr_assert(text_equal(cancel_by("application").command.cancel_order.by, TEXT("application")));
     cr_assert(text_equal(cancel_by("bob").command.cancel_order.by, TEXT("application:bob")));
     char longest[WHO_BYTES_MAX + 1];
@@ -287,18 +288,18 @@ Test(submission_judge, who_cancels_is_told_as_the_applications_word)
     cr_assert(cancel_by(longest).command.cancel_order.by.size == WHO_BYTES_MAX);
 }
 
-Test(submission_judge, a_cancellation_has_limits_too)
+Test(submission_validate, refuses_a_cancellation_over_its_limits)
 {
-    struct judgement judgement;
+    struct validation validation;
     char *reason = arena_calloc(&heap.arena, 1, MESSAGE_BYTES_MAX + 2);
     memset(reason, 'x', MESSAGE_BYTES_MAX + 1);
     struct cancel_order cancel = {.order_id = TEXT("o1"), .reason = text_of(reason)};
-    judge_cancel(&judge, &cancel, &heap.arena, &judgement);
-    expect_refused(&judgement, "InvalidOrder", "");
+    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    expect_refused(&validation, "InvalidOrder", "");
     cancel = (struct cancel_order){.order_id = TEXT("o1"), .reply_to = TEXT("elsewhere")};
-    judge_cancel(&judge, &cancel, &heap.arena, &judgement);
-    expect_refused(&judgement, "BadReplyTopic", "");
+    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    expect_refused(&validation, "BadReplyTopic", "");
     cancel = (struct cancel_order){.order_id = TEXT("")};
-    judge_cancel(&judge, &cancel, &heap.arena, &judgement);
-    expect_refused(&judgement, "InvalidOrder", "");
+    validate_cancel(&validator, &cancel, &heap.arena, &validation);
+    expect_refused(&validation, "InvalidOrder", "");
 }
