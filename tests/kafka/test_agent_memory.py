@@ -311,7 +311,7 @@ print(json.dumps({{"env": sorted(os.environ), "fds": len(os.listdir("/proc/self/
         for properties, what in (
                 ({"agent.names": "stock"}, "agent.name and agent.names"),
                 ({"agent.name": None, "agent.names": "stock,stock"}, "twice"),
-                ({"agent.payments.http.url": "http://x"}, "no agent payments")):
+                ({"agent.payments.http.url": "http://x"}, "names payments")):
             agent = self.agent(ready=False, properties=properties)
             agent.wait_end(60)
             self.assertIn(what, agent.stderr)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an agent is to the core: callbacks that make one call to the remote service, and functions
- * that finish it. The ready-made agents (kinds/) and the public SDK (sdk/) are made of them;
- * include/reeve/agent.h documents the contract. All of it happens on the loop's thread. */
+/* The interface between core/ and an agent's own code: callbacks that make one call to the remote
+ * service, and functions that finish it. The ready-made agents (kinds/) and the public SDK (sdk/)
+ * use it; include/reeve/agent.h documents the contract. Everything happens on the loop's thread. */
 #ifndef SERVICES_AGENT_CORE_AGENT_OPS_H
 #define SERVICES_AGENT_CORE_AGENT_OPS_H
 
@@ -10,8 +10,8 @@
 
 /* One try. Yours from execute or compensate until you finish it. */
 struct agent_call {
-    /* What is asked for: order, step, action, keys, outputs of earlier steps, deadline. Borrowed
-     * until the call is finished. An undo undoes what was done under request->do_key. */
+    /* Order, step, action, keys, outputs of earlier steps, deadline. Borrowed until the call is
+     * finished. An undo undoes the operation of request->do_key. */
     const struct step_request *request;
     uint32_t try_number;  /* 1, 2 ... of this attempt in this process */
     int64_t started_at;   /* wall clock */
@@ -24,11 +24,12 @@ struct agent_failure {
     struct text name;    /* what ErrorEquals matches: [A-Za-z0-9._-], up to ERROR_NAME_BYTES_MAX */
     struct text message; /* for operators; cut at MESSAGE_BYTES_MAX */
     enum effect effect;  /* what this try may have done */
-    bool retriable;      /* the same call may succeed later */
-    /* The service itself is unhealthy: refused, reset, broken, silent; not an answer that says no.
-     * When many calls end so, the circuit opens and this instance leaves its requests to others. */
+    bool retriable;      /* a later try may succeed */
+    /* The service itself is unhealthy: refused, reset, broken, silent; not an answer that refuses.
+     * When many calls end like this, the circuit opens and this instance leaves its requests to
+     * others. */
     bool service_unhealthy;
-    int64_t retry_after_ms; /* do not try again earlier; 0 = our backoff */
+    int64_t retry_after_ms; /* no further try before; 0 = as configured */
 };
 
 /* A check whether the service is healthy. */
@@ -46,11 +47,11 @@ struct agent_ops {
     void (*execute)(void *ctx, struct agent_call *call);
     /* Undoes it. NULL: undo requests fail permanently with "Agent.NoCompensate". */
     void (*compensate)(void *ctx, struct agent_call *call);
-    /* call->request->complete_by of a call that runs is later now than it was. NULL = you read it
-     * when you need it. */
+    /* call->request->complete_by of a running call is later now. NULL = you read it when you need
+     * it. */
     void (*extended)(void *ctx, struct agent_call *call);
-    /* Checks whether the service is healthy again, while the circuit is open; answer once, at once
-     * or later, with agent_probe_end. NULL: calls are tried, one at a time. */
+    /* Checks whether the service is healthy again, while the circuit is open; end it once, at once
+     * or later, with agent_probe_end. NULL: one call at a time is made instead. */
     void (*probe)(void *ctx, struct agent_probe *probe);
     /* Frees your state. Calls not finished by now are void: do not finish them any more. NULL =
      * nothing to free. */
@@ -59,16 +60,16 @@ struct agent_ops {
 
 /* Finish a call. It is invalid from then on. May be called from inside execute and compensate.
  *
- * `output` is the step's output: JSON of at most STEP_OUTPUT_BYTES_MAX bytes, or empty; copied.
- * What is too long is replaced by {"truncated":true,"bytes":N}, what is not JSON by nothing: the
+ * `output` is the step's output: JSON of at most STEP_OUTPUT_BYTES_MAX bytes, or empty; copied. A
+ * longer output is replaced by {"truncated":true,"bytes":N}, an invalid one by nothing: the
  * operation is done, so it is reported in any case. */
 void agent_call_succeed(struct agent_call *call, struct text output);
 void agent_call_fail(struct agent_call *call, const struct agent_failure *failure);
 
-/* Asks for more time: `extra_ms` (> 0) from now on, by this machine's clock. `progress` is for
- * operators, up to MESSAGE_BYTES_MAX; the application sees it. The workflow bounds what is granted
- * (MaxExtensionSeconds). Until the grant comes (ops->extended) the deadline is as it was; if none
- * comes, there is none: ask early, and not every moment. */
+/* Asks for more time: `extra_ms` (> 0) from now on, by this machine's clock. `progress` is a text
+ * for operators, up to MESSAGE_BYTES_MAX; the application sees it. The workflow bounds the grant
+ * (MaxExtensionSeconds). The deadline stays as it is until the grant comes (ops->extended), which
+ * may be never: ask early, and not often. */
 void agent_call_extend(struct agent_call *call, int64_t extra_ms, struct text progress);
 
 /* Finishes the call without an outcome: your service has taken the request and will call back
@@ -76,14 +77,14 @@ void agent_call_extend(struct agent_call *call, int64_t extra_ms, struct text pr
  * accepted: no second call if it comes again. */
 void agent_call_accept(struct agent_call *call);
 /* Where your service may report the call's outcome later, at any time and to any instance
- * (services/agent/core/callbacks.h has what it sends there). New in the arena; empty: this
+ * (core/callbacks.h describes the body). New in the arena; empty: this
  * instance is not set up for callbacks. */
 struct text agent_call_callback(const struct agent_call *call, struct arena *arena);
 
 /* `why`: what is wrong, if it is not healthy; copied. */
 void agent_probe_end(struct agent_probe *probe, bool healthy, struct text why);
 
-/* The agent's callbacks, by the configuration as that agent sees it. */
+/* Chooses the callbacks of an agent by its configuration. */
 typedef const struct agent_ops *(*agent_ops_of)(const struct config *config);
 
 /* The main of an agent; argv without the program's name. Returns the exit code. Once a process. */
