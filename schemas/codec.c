@@ -8,12 +8,7 @@
  * over the bytes straight into the structs (decode.c), and encoded by the same walk the other way
  * round (encode.c).
  *
- * Why not avro-c's generic values: they are unsafe on hostile bytes (a few bytes of array<null>
- * take a gigabyte, a declared string of 8 GiB is allocated, recursive schemas overflow the stack,
- * enum indexes and UTF-8 go unchecked, failed decodes leak), so a bounded walk over the schema
- * would have to stand in front anyway; they allocate for each union branch, that is for each event;
- * and its schema resolution knows no defaults and crashes on a new field. A walk that has checked a
- * value may as well store it. avro-c remains the judge of what is a schema.
+ * Why it is our own code, and what avro-c is used for: docs/design/decisions/0007-our-own-avro.md.
  *
  * What bounds a walk: no length is believed before it was held against the bytes that are left and
  * against the member's limit; elements without bytes cost nothing; plans are finite trees, because
