@@ -7,9 +7,8 @@ static bool continues(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-/* Length of the character at `at`, 0 if it is malformed. The tables of Unicode, chapter 3.9.
- */
-static uint32_t character_size(const uint8_t *at, size_t left)
+/* The tables of Unicode, chapter 3.9. */
+uint32_t utf8_character_size(const uint8_t *at, size_t left)
 {
     uint8_t first = at[0];
     if (first < 0x80)
@@ -44,7 +43,7 @@ bool utf8_valid(struct text text)
         }
         if (at == end)
             break;
-        uint32_t size = character_size(at, (size_t)(end - at));
+        uint32_t size = utf8_character_size(at, (size_t)(end - at));
         if (size == 0)
             return false;
         at += size;
@@ -87,7 +86,7 @@ struct text utf8_clean(struct text text, uint32_t max, struct arena *arena)
     char *to = arena_bytes(arena, kept);
     uint32_t at = 0;
     while (at < kept) {
-        uint32_t size = from[at] == 0 ? 0 : character_size(from + at, text.size - at);
+        uint32_t size = from[at] == 0 ? 0 : utf8_character_size(from + at, text.size - at);
         if (size > kept - at)
             break;
         if (size == 0)

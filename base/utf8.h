@@ -5,6 +5,8 @@
 
 #include "base/arena.h"
 
+/* Bytes of the character at `at`, where `left` > 0 bytes are left; 0 if it is malformed. */
+uint32_t utf8_character_size(const uint8_t *at, size_t left);
 bool utf8_valid(struct text text);
 /* Valid, and without control characters (U+0000..1F, U+007F..9F). */
 bool utf8_printable(struct text text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The real clock and the one that tests turn. See clock.h. */
+/* The real clock and the one that tests set. See clock.h. */
 #include "platform/clock.h"
 
 #include "base/numbers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where time comes from. Everything that needs a time is given a clock or the time itself, so that
- * the same code runs in the simulation; clock.c is the only file that asks the operating system.
+/* Time. Code that needs the time gets a clock or the time itself as an argument, so that it also
+ * runs in the simulation; clock.c is the only file that reads the operating system's clocks.
  *
  * Wall time (milliseconds since the epoch, UTC) goes into records; it may jump. Monotonic time
  * (its zero is arbitrary) is for timers and for measuring. */
@@ -35,7 +35,7 @@ static inline int64_t clock_mono_us(const struct clock *clock)
     return clock->mono_us(clock->ctx);
 }
 
-/* A clock that tests turn by hand. Init, then add to the fields. */
+/* A clock that tests set. Init, then add to the fields. */
 struct clock_manual {
     struct clock clock; /* hand out &manual.clock */
     int64_t now_wall_ms;
@@ -43,7 +43,7 @@ struct clock_manual {
 };
 
 void clock_manual_init(struct clock_manual *manual, int64_t wall_ms);
-/* Both times go on by `ms`. */
+/* Adds `ms` to both times. */
 void clock_manual_advance(struct clock_manual *manual, int64_t ms);
 
 /* "2010-12-01T08:26:00.000Z" and its NUL. */

@@ -30,31 +30,30 @@ bool disk_guard_trouble(const struct disk_guard *guard, char *ret_text, size_t s
     if (!disk_guard_is_low(guard))
         return false;
     snprintf(ret_text, size,
-             "only %lld MB are free in %s, less than disk.free.min.mb = %lld: nothing is "
-             "decided or folded until there is room",
-             megabytes(guard->free_bytes), guard->options.path,
+             "%s has %lld MB of free space; disk.free.min.mb is %lld: the service pauses until "
+             "there is more",
+             guard->options.path, megabytes(guard->free_bytes),
              megabytes(guard->options.min_bytes));
     return true;
 }
 
-static void tell(const struct disk_guard *guard)
+static void log_change(const struct disk_guard *guard)
 {
     char text[ERROR_MESSAGE_SIZE];
     if (disk_guard_trouble(guard, text, sizeof(text)))
-        log_warning("paused: too little room for the stores", LOG_STR("code", "DiskLow"),
+        log_warning("paused: too little free disk space", LOG_STR("code", "DiskLow"),
                     LOG_STR("reason", text));
     else
-        log_info("resumed: there is room for the stores again",
-                 LOG_STR("data_dir", guard->options.path),
+        log_info("resumed: enough free disk space again", LOG_STR("data_dir", guard->options.path),
                  LOG_I64("free_mb", megabytes(guard->free_bytes)));
 }
 
-static void look(struct disk_guard *guard)
+static void check(struct disk_guard *guard)
 {
     struct error error;
     int64_t margin = guard->options.min_bytes / MARGIN_PART;
     if (guard->options.free_bytes(guard->options.path, &guard->free_bytes, &error) != ERROR_OK) {
-        log_warning_limited("the free space is not known", LOG_ERR(&error));
+        log_warning_limited("cannot read the free disk space", LOG_ERR(&error));
         return;
     }
     if (margin > MARGIN_BYTES_MAX)
@@ -65,13 +64,13 @@ static void look(struct disk_guard *guard)
     if (low == guard->low)
         return;
     guard->low = low;
-    tell(guard);
+    log_change(guard);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
-    loop_timer_after(loop, timer, DISK_GUARD_LOOK_MS);
-    look(userdata);
+    loop_timer_after(loop, timer, DISK_GUARD_CHECK_MS);
+    check(userdata);
 }
 
 struct disk_guard *disk_guard_new(struct loop *loop, struct metrics *metrics,
@@ -85,12 +84,13 @@ struct disk_guard *disk_guard_new(struct loop *loop, struct metrics *metrics,
         guard->options.free_bytes = files_free_bytes;
     guard->free = metrics_gauge(metrics, "reeve_disk_free_bytes",
                                 "Free space on the disk of the data directory.", METRICS_NO_LABELS);
-    guard->low_gauge = metrics_gauge(metrics, "reeve_disk_low",
-                                     "1 while that is below disk.free.min.mb and work is paused.",
-                                     METRICS_NO_LABELS);
+    guard->low_gauge =
+        metrics_gauge(metrics, "reeve_disk_low",
+                      "1 while free space is below disk.free.min.mb and the service is paused.",
+                      METRICS_NO_LABELS);
     loop_timer_init(&guard->timer, on_timer, guard);
-    loop_timer_after(loop, &guard->timer, DISK_GUARD_LOOK_MS);
-    look(guard);
+    loop_timer_after(loop, &guard->timer, DISK_GUARD_CHECK_MS);
+    check(guard);
     return guard;
 }
 

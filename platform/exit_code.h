@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exit codes of `reeve` and its services (sysexits.h's numbers). Documented in
+/* The exit codes of `reeve` and its services (the numbers of sysexits.h). Documented in
  * docs/reference/errors.md. */
 #ifndef PLATFORM_EXIT_CODE_H
 #define PLATFORM_EXIT_CODE_H
@@ -8,12 +8,11 @@
 
 enum exit_code {
     EXIT_CODE_OK = 0,
-    EXIT_CODE_NEGATIVE =
-        1, /* the command worked, its answer is no: verify found a difference, no such order */
+    EXIT_CODE_NEGATIVE = 1,     /* the command worked and its answer is no */
     EXIT_CODE_USAGE = 64,       /* the command line is wrong */
     EXIT_CODE_DATA = 65,        /* the input is wrong */
-    EXIT_CODE_UNAVAILABLE = 69, /* Kafka or a service does not answer; trying again may help */
-    EXIT_CODE_INTERNAL = 70,    /* a bug or a broken environment: the log says which */
+    EXIT_CODE_UNAVAILABLE = 69, /* a server does not answer; a later try may succeed */
+    EXIT_CODE_INTERNAL = 70,    /* a bug or a broken environment; see the log */
     EXIT_CODE_CONFIG = 78       /* the configuration is wrong */
 };
 

@@ -103,7 +103,8 @@ static void read_environment(void)
 {
     const char *specification = getenv("REEVE_FAILPOINT");
     if (!failpoint_configure(specification)) {
-        fprintf(stderr, "REEVE_FAILPOINT cannot be read: %s\n", specification);
+        fprintf(stderr, "REEVE_FAILPOINT is malformed: %s; expected NAME=ACTION[@N[+]]\n",
+                specification);
         _exit(64);
     }
 }

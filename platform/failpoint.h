@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Named failpoints, for crash tests; compiled only with REEVE_FAILPOINTS (release builds have
- * none).
+/* Named failpoints, for crash tests; compiled only with REEVE_FAILPOINTS (not in release builds).
  *
  *     FAILPOINT("cycle.stored");                       between two steps
- *     if (FAILPOINT_ERROR("store.write")) return ...;  where an error can be planted
- *     FAILPOINT_OF("cycle.decide", order_id);          "cycle.decide/ID": with that order only
+ *     if (FAILPOINT_ERROR("store.write")) return ...;  where an error can be injected
+ *     FAILPOINT_OF("cycle.decide", order_id);          "cycle.decide/ID": with that id only
  *
  * The environment's REEVE_FAILPOINT switches them on, several separated by commas:
- *     name=kill@N    SIGKILL to this process at the N-th pass (@1 may be left out)
+ *     name=kill@N    SIGKILL to this process at the N-th pass (default: @1)
  *     name=stop@N    SIGSTOP at the N-th pass; the test sends SIGCONT
  *     name=error@N   FAILPOINT_ERROR is true at the N-th pass; @N+ from the N-th pass on
- * A specification that cannot be read ends the process with a message: a crash test that does
- * not crash proves nothing. Global state; loop thread only. */
+ * A malformed specification ends the process with a message: a crash test that does not crash
+ * proves nothing. Global state; loop thread only. */
 #ifndef PLATFORM_FAILPOINT_H
 #define PLATFORM_FAILPOINT_H
 
@@ -25,16 +24,16 @@
 #define FAILPOINT_ERROR(name) failpoint_pass(name)
 #define FAILPOINT_OF(name, text) failpoint_pass_of(name, (text).data, (text).size)
 
-/* Counts the pass and does what was asked for. True = plant an error. */
+/* Counts the pass and takes the action that is configured. True: inject an error. */
 bool failpoint_pass(const char *name);
-/* The failpoint "name/detail", where it is switched on. */
+/* Passes the failpoint "name/detail". */
 void failpoint_pass_of(const char *name, const char *detail, size_t size);
-/* Replaces what is switched on (counts begin anew); NULL or "" = nothing. False = not readable,
+/* Replaces the configured failpoints and resets the counts; NULL or "" = none. False: malformed,
  * nothing changed. */
 bool failpoint_configure(const char *specification);
-/* How often `name` was passed since configured; 0 for names not switched on. */
+/* Passes of `name` since it was configured; 0 if it is not. */
 uint64_t failpoint_passes(const char *name);
-/* For in-process tests: called at every pass of every failpoint; true = plant an error (or
+/* For in-process tests: called at every pass of every failpoint; true = inject an error (or
  * "crash": the test drops the object). NULL = none. */
 void failpoint_on_pass(bool (*hook)(const char *name, void *ctx), void *ctx);
 

@@ -137,7 +137,7 @@ static bool write_all(int fd, struct text content)
     return true;
 }
 
-/* Best effort: after a power cut the old content may be back, never a part of the new. */
+/* Best effort: after a power failure the old content may be back, but never a part of the new. */
 static void sync_directory_of(const char *path)
 {
     char copy[PATH_MAX];
@@ -185,8 +185,8 @@ enum error_class files_write_atomic(const char *path, struct text content, struc
     return ERROR_OK;
 }
 
-/* The whole of `fd`, at most `limit` bytes. NULL with errno (EFBIG = longer). Pipes and the
- * files of /proc, which say that they are empty, are read too. */
+/* The whole of `fd`, at most `limit` bytes. NULL with errno (EFBIG = longer). Reads pipes
+ * and the files of /proc, whose size is 0. */
 static char *read_all(int fd, size_t limit, size_t *ret_size)
 {
     size_t capacity = 4096;
@@ -280,7 +280,7 @@ enum error_class files_lock(const char *directory, int *ret_lock, struct error *
     }
     int pid_size = snprintf(pid, sizeof(pid), "%ld\n", (long)getpid());
     if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)pid_size, 0) != pid_size) {
-        /* The lock holds without its text, which is only for people. */
+        /* The lock holds without its text, which is for operators only. */
         errno = 0;
     }
     *ret_lock = fd;

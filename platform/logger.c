@@ -2,6 +2,8 @@
 /* Lines of logfmt or JSON, built in a buffer on the stack. See logger.h. */
 #include "platform/logger.h"
 
+#include "base/utf8.h"
+
 #include "platform/clock.h"
 
 #include <assert.h>
@@ -30,9 +32,9 @@ static const char *const format_names[] = {"auto", "logfmt", "json"};
 _Static_assert(sizeof(format_names) / sizeof(format_names[0]) == LOG_FORMAT_COUNT,
                "every format has a name");
 
-/* One line. Room for the end ("truncated", brace, newline) is kept back; what does not fit is
- * undone as a whole field, so that a line is always well formed. */
-enum { END_ROOM = 32 };
+/* One line. Space for its end ("truncated", brace, newline) is reserved; a field that does not fit
+ * is removed as a whole, so that the line is always well-formed. */
+enum { END_RESERVED = 32 };
 
 struct log_line {
     char data[LOG_LINE_MAX];
@@ -79,7 +81,8 @@ enum log_level log_get_level(void)
     return (enum log_level)atomic_load_explicit(&logger.level, memory_order_relaxed);
 }
 
-/* Asked per line while on auto: isatty is cheap beside the write, and no thread changes state. */
+/* Checked for each line in format auto: isatty is cheap compared with the write, and no thread has
+ * to change state. */
 static bool writes_json(void)
 {
     if (logger.resolved)
@@ -91,7 +94,7 @@ static bool writes_json(void)
 
 static void put(struct log_line *line, const char *data, size_t size)
 {
-    if (line->full || size > sizeof(line->data) - END_ROOM - line->size) {
+    if (line->full || size > sizeof(line->data) - END_RESERVED - line->size) {
         line->full = true;
         return;
     }
@@ -102,28 +105,6 @@ static void put(struct log_line *line, const char *data, size_t size)
 static void put_string(struct log_line *line, const char *string)
 {
     put(line, string, strlen(string));
-}
-
-/* The length of the UTF-8 sequence that begins at data[0], 0 if it is none. */
-static size_t utf8_length(const unsigned char *data, size_t size)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t min;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t length = 1; length <= 4 && length <= size; length++) {
-        if ((data[0] & forms[length - 1].mask) != forms[length - 1].lead)
-            continue;
-        uint32_t rune = data[0] & (unsigned char)~forms[length - 1].mask;
-        for (size_t i = 1; i < length; i++) {
-            if ((data[i] & 0xc0) != 0x80)
-                return 0;
-            rune = rune << 6 | (data[i] & 0x3fu);
-        }
-        bool surrogate = rune >= 0xd800 && rune <= 0xdfff;
-        return rune < forms[length - 1].min || rune > 0x10ffff || surrogate ? 0 : length;
-    }
-    return 0;
 }
 
 /* Terminals act on control characters, those of U+0080..9F included; U+2028, 2029 end lines for
@@ -151,7 +132,7 @@ static void put_escaped_byte(struct log_line *line, unsigned char byte)
         snprintf(escape, sizeof(escape), "\\n");
     else if (byte == '\t')
         snprintf(escape, sizeof(escape), "\\t");
-    else if (byte < 0x80 && byte != 0) /* many readers of JSON refuse \u0000 */
+    else if (byte < 0x80 && byte != 0) /* many JSON readers reject \u0000 */
         snprintf(escape, sizeof(escape), "\\u%04x", byte);
     else
         snprintf(escape, sizeof(escape), "\xef\xbf\xbd"); /* the replacement character */
@@ -164,7 +145,7 @@ static void put_quoted(struct log_line *line, struct text text)
     size_t size = text.size < LOG_VALUE_MAX ? text.size : LOG_VALUE_MAX;
     put(line, "\"", 1);
     for (size_t at = 0; at < size;) {
-        size_t length = utf8_length(data + at, text.size - at);
+        size_t length = utf8_character_size(data + at, text.size - at);
         if (!is_safe(data + at, length) || data[at] == '"' || data[at] == '\\') {
             put_escaped_byte(line, data[at]);
             at++;
@@ -317,8 +298,8 @@ void log_write(enum log_level level, const char *message, const struct log_field
     put_start(&line, level, message);
     put_fields(&line, fields);
     put_end(&line);
-    /* One write a line: lines of several processes on one pipe do not mix. A log that cannot be
-     * written stops nothing. */
+    /* One write per line, so that lines of several processes on one pipe do not mix. A log that
+     * cannot be written stops nothing. */
     ssize_t written = write(logger.fd, line.data, line.size);
     (void)written;
     errno = code;

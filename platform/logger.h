@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Logs on stderr: logfmt on a terminal, one JSON object a line otherwise; one write(2) a line.
+/* Logs on stderr: logfmt on a terminal, one JSON object per line otherwise; one write(2) per line.
  *
- *     log_warning("step timed out", LOG_TEXT("order", order->id), LOG_I64("offset", offset));
+ *     log_warning("cannot read the file", LOG_STR("path", path), LOG_ERR(&error));
  *
- * Only the loop, the services and the mains log; libraries return errors. A line about a record
- * names order, topic, partition and offset. Values may be hostile: they are escaped and cut at
- * LOG_VALUE_MAX bytes. This module keeps global state (level, format, file descriptor): set once
- * by the main. Lines may be written from any thread; the *_limited macros belong to the loop's
- * thread. */
+ * Only the loop, the services and main functions log; libraries return errors. Values may be
+ * hostile: they are escaped and cut at LOG_VALUE_MAX bytes. The level, format and file descriptor
+ * are global state that the main function sets once. Any thread may log; the *_limited macros
+ * belong to the loop's thread. */
 #ifndef PLATFORM_LOGGER_H
 #define PLATFORM_LOGGER_H
 
@@ -28,7 +27,7 @@ enum log_level {
 enum log_format { LOG_FORMAT_AUTO, LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON, LOG_FORMAT_COUNT };
 
 enum {
-    LOG_LINE_MAX = 4096, /* fields that do not fit are left out, truncated=true says so */
+    LOG_LINE_MAX = 4096, /* fields that do not fit are left out and truncated=true is added */
     LOG_VALUE_MAX = 512, /* bytes of one text value before escaping */
     LOG_FIELDS_MAX = 24,
     LOG_LIMIT_BURST = 5,        /* lines that one call site may write ... */
@@ -93,13 +92,13 @@ struct log_field {
         .key = NULL, .kind = LOG_FIELD_END, .as.i64 = 0 \
     }
 
-/* ---- set up, by the main ---- */
+/* ---- setup, by the main function ---- */
 
-/* Before this: level info, format auto, stderr, no service name. `service` and `instance` are
- * borrowed for good; NULL = left out of the lines. */
+/* The defaults: level info, format auto, stderr, no service name. `service` and `instance` are
+ * borrowed until the next call; NULL leaves them out of the lines. */
 void log_setup(enum log_level level, enum log_format format, const char *service,
                const char *instance);
-/* For tests: where lines go; -1 = stderr. Auto looks at this descriptor. */
+/* For tests: writes to `fd`, -1 = stderr. Format auto checks this descriptor. */
 void log_set_fd(int fd);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
@@ -113,9 +112,9 @@ const char *log_format_name(enum log_format format);
 #define log_warning(...) LOG_WRITE_(LOG_LEVEL_WARNING, __VA_ARGS__, LOG_END)
 #define log_error(...) LOG_WRITE_(LOG_LEVEL_ERROR, __VA_ARGS__, LOG_END)
 
-/* The same for what may come a thousand times a second: each call site writes LOG_LIMIT_BURST
- * lines per LOG_LIMIT_WINDOW_MS; the next one that passes says how many were not written
- * (suppressed=N). */
+/* The same for what may happen a thousand times a second: each call site writes at most
+ * LOG_LIMIT_BURST lines per LOG_LIMIT_WINDOW_MS; the next line has the number of lines that were
+ * not written (suppressed=N). */
 #define log_info_limited(...) LOG_LIMITED_(LOG_LEVEL_INFO, __VA_ARGS__)
 #define log_warning_limited(...) LOG_LIMITED_(LOG_LEVEL_WARNING, __VA_ARGS__)
 #define log_error_limited(...) LOG_LIMITED_(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -24,7 +24,7 @@ struct metric {
     char *label_values[2];
     union {
         struct metrics_counter counter;
-        struct metrics_gauge gauge; /* real counters too */
+        struct metrics_gauge gauge; /* also of counters with fractions */
         struct metrics_histogram histogram;
     } as;
 };
@@ -34,7 +34,7 @@ struct metric_family {
     char *name;
     const char *help;
     enum kind kind;
-    struct metric **metrics; /* each allocated by itself: its users keep pointers */
+    struct metric **metrics; /* each allocated separately: users keep pointers to it */
     size_t count;
 };
 

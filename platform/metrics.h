@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Counters, gauges and histograms in Prometheus text format. Loop thread only.
  *
- * Names: reeve_<noun>_<unit>[_total], base units (seconds, bytes). At most two labels, fixed
- * when registered, with few values: service, topic, partition, agent, reason, role; never an order
- * id.
- * Registering the same name and labels again returns the same metric; METRICS_MAX bounds them
- * all (over it: asserts). */
+ * Names: reeve_<noun>_<unit>[_total], base units (seconds, bytes). At most two labels, fixed when
+ * registered, with few values: a partition, a reason, a role; never an id. Registering the same
+ * name and labels again returns the same metric. More than METRICS_MAX metrics: asserts. */
 #ifndef PLATFORM_METRICS_H
 #define PLATFORM_METRICS_H
 
@@ -23,7 +21,7 @@ struct metrics_gauge {
     double value;
     bool set; /* false = not shown */
 };
-/* Log-linear: 1 2 3 4 6 8 a decade from 100 us to 100 s, and infinity. */
+/* Log-linear: 1 2 3 4 6 8 per decade from 100 us to 100 s, and infinity. */
 struct metrics_histogram {
     uint64_t buckets[METRICS_BUCKETS]; /* not cumulative */
     uint64_t count;
@@ -60,7 +58,7 @@ static inline void metrics_set(struct metrics_gauge *gauge, double value)
     gauge->value = value;
     gauge->set = true;
 }
-/* Not shown until set again: a partition that moved away. */
+/* Hides the gauge until it is set again. */
 static inline void metrics_unset(struct metrics_gauge *gauge)
 {
     gauge->set = false;
@@ -71,11 +69,11 @@ void metrics_observe_us(struct metrics_histogram *histogram, int64_t us);
  * observations. */
 double metrics_quantile(const struct metrics_histogram *histogram, double q);
 
-/* Called before each rendering, to refresh gauges that are cheaper to read than to keep. */
+/* Calls `refresh` before each rendering, for gauges that are cheaper to read than to keep. */
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *ctx), void *ctx);
 /* RSS, CPU, open file descriptors, start time, as reeve_process_*. */
 void metrics_add_process(struct metrics *metrics);
-/* New, malloc'ed, NUL-terminated; *ret_size leaves out the NUL. */
+/* New, malloc'ed, NUL-terminated; *ret_size does not count the NUL. */
 char *metrics_render(struct metrics *metrics, size_t *ret_size);
 #define METRICS_CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration for people: help, docs, effective values. */
+/* Help and documentation of the keys, and the effective values. */
 #include "platform/config/internal.h"
 
 #include <assert.h>

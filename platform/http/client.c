@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libcurl's multi interface driven by the loop: it tells which sockets to watch and when to wake
+/* libcurl's multi interface driven by the loop: it reports which sockets to watch and when to wake
  * it. See client.h. */
 #include "platform/http/client.h"
 
@@ -130,7 +130,7 @@ static struct http_call *take_call(struct http_client *client)
     return call;
 }
 
-/* Out of `calls`; the call is nobody's then. */
+/* Removes the call from its lists; the caller owns it then. */
 static void unlink_call(struct http_call *call)
 {
     struct http_client *client = call->client;
@@ -318,7 +318,7 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
     client->multi = curl_multi_init();
     if (client->multi == NULL) {
         http_client_free(client);
-        return error_set(ret_error, ERROR_FATAL, "HttpClient", "libcurl does not start");
+        return error_set(ret_error, ERROR_FATAL, "HttpClient", "cannot initialize libcurl");
     }
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETFUNCTION, on_watch);
     curl_multi_setopt(client->multi, CURLMOPT_SOCKETDATA, client);
@@ -436,8 +436,8 @@ enum error_class http_client_send(struct http_client *client, const struct http_
     assert(request->timeout_ms > 0 && callback != NULL);
     if (strncasecmp(request->url, "http://", 7) != 0 &&
         strncasecmp(request->url, "https://", 8) != 0)
-        return error_set(ret_error, ERROR_REJECT, "InvalidUrl", "%.200s is no http or https URL",
-                         request->url);
+        return error_set(ret_error, ERROR_REJECT, "InvalidUrl",
+                         "%.200s is not an http or https URL", request->url);
     struct http_call *call = take_call(client);
     call->callback = callback;
     call->userdata = userdata;

@@ -2,10 +2,9 @@
 /* HTTP calls from inside the loop (libcurl multi): thousands in flight, connections kept and
  * reused.
  *
- * What an agent must know after a failure is whether the remote service may have seen the
- * request; the outcome says so. NOT_SENT is certain: no byte of the request left on any
- * connection. Everything doubtful is MAYBE_SENT. Redirects are not followed; proxies of the
- * environment are not used. */
+ * The outcome tells whether the server may have seen the request. NOT_SENT is certain: no byte of
+ * the request left on any connection. Every doubtful case is MAYBE_SENT. The client does not follow
+ * redirects and ignores the proxies of the environment. */
 #ifndef PLATFORM_HTTP_CLIENT_H
 #define PLATFORM_HTTP_CLIENT_H
 
@@ -23,7 +22,7 @@ struct http_call;
 enum http_outcome {
     HTTP_ANSWERED,   /* a whole answer with a status (the body may have been cut, see body_cut) */
     HTTP_NOT_SENT,   /* refused, no such host, TLS failed, connect timed out: nothing was sent */
-    HTTP_MAYBE_SENT, /* timed out, reset, or the answer broke off: nobody knows */
+    HTTP_MAYBE_SENT, /* timed out, reset, or the answer broke off: uncertain */
     HTTP_OUTCOME_COUNT
 };
 
@@ -36,7 +35,7 @@ struct http_result {
     const char *content_type; /* "" = none */
     int64_t retry_after_ms;   /* of a Retry-After header in seconds; -1 = none */
     int64_t elapsed_us;
-    const char *message; /* what went wrong, for people; "" = nothing */
+    const char *message; /* what went wrong, for operators; "" = nothing */
 };
 
 /* The result and all it points to are borrowed for the time of the call. */
@@ -57,8 +56,8 @@ struct http_request {
     const char *const *headers;
     struct text body;
     int64_t timeout_ms; /* of the whole call, connecting included; > 0 */
-    /* After this time no request is begun on any connection any more (then nothing was sent, unless
-     * one was begun before); an answer may still come. 0 = no such limit. */
+    /* After this time the request is not sent any more; an answer to one that was sent earlier may
+     * still come. 0 = no limit. */
     int64_t send_within_ms;
 };
 
@@ -69,12 +68,12 @@ void http_client_free(struct http_client *client);
 size_t http_client_in_flight(const struct http_client *client);
 
 /* Copies all of `request`. The callback runs exactly once, from the loop, never from here; the
- * call is freed before it. Fails only for a URL that is none (REJECT), without callback.
+ * call is freed before it. Fails only for a malformed URL (REJECT), without a callback.
  * *ret_call (may be NULL) is borrowed until the callback. */
 enum error_class http_client_send(struct http_client *client, const struct http_request *request,
                                   http_client_callback callback, void *userdata,
                                   struct http_call **ret_call, struct error *ret_error);
-/* No callback comes any more. */
+/* No callback comes after this. */
 void http_call_cancel(struct http_call *call);
 const char *http_outcome_name(enum http_outcome outcome);
 

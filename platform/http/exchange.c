@@ -36,8 +36,7 @@ static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *
     *pair = (struct http_pair){kind, copy(name), copy(value != NULL ? value : "")};
     if (kind == MHD_GET_ARGUMENT_KIND &&
         (!percent_decode(pair->name) || !percent_decode(pair->value)))
-        exchange->refusal =
-            (struct http_refusal){400, "BadRequest", "the query is not well-formed"};
+        exchange->refusal = (struct http_refusal){400, "BadRequest", "the query is malformed"};
     return MHD_YES;
 }
 
@@ -53,7 +52,7 @@ struct http_exchange *http_exchange_new(struct http_server *server,
     exchange->raw_path = copy(raw_path);
     exchange->path = copy(raw_path);
     if (!percent_decode(exchange->path))
-        exchange->refusal = (struct http_refusal){400, "BadRequest", "the path is not well-formed"};
+        exchange->refusal = (struct http_refusal){400, "BadRequest", "the path is malformed"};
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
     (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);
     exchange->next = server->exchanges;
@@ -102,7 +101,8 @@ bool http_exchange_take_body(struct http_exchange *exchange, const char *data, s
 {
     exchange->received += size;
     if (exchange->refusal.status == 0 && exchange->received > exchange->route->body_max) {
-        exchange->refusal = (struct http_refusal){413, "TooLarge", "the body is too large"};
+        exchange->refusal =
+            (struct http_refusal){413, "TooLarge", "the body is larger than this path accepts"};
         free(exchange->body);
         exchange->body = NULL;
         exchange->body_size = 0;
@@ -185,7 +185,7 @@ bool http_gone(const struct http_exchange *exchange)
     char byte;
     if (exchange->connection == NULL)
         return true;
-    /* libmicrohttpd does not look at suspended connections; an end of the stream shows here. */
+    /* libmicrohttpd does not read suspended connections; the end of the stream shows here. */
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == NULL)
@@ -225,7 +225,7 @@ static char *error_json(const char *code, const char *message)
 {
     json_t *text = json_string(message);
     if (text == NULL) /* not UTF-8 */
-        text = json_string("the message cannot be shown: it is not UTF-8");
+        text = json_string("the message is not valid UTF-8");
     json_t *object = json_pack("{s:s, s:o}", "error", code, "message", text);
     char *json = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
     json_decref(object);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is decided about a request before a handler sees it: who may ask, which route it is, how
- * much it may send. */
+/* Checks a request before a handler sees it: its origin, its route, its size. */
 #include "base/numbers.h"
 #include "base/percent.h"
 #include "platform/http/internal.h"
@@ -14,7 +13,7 @@
 
 enum { ALLOW_SIZE = 96 };
 
-/* ---- who may ask ---- */
+/* ---- origin ---- */
 
 /* The host of "host", "host:port", "[::1]:port". */
 static struct text host_part(const char *authority)
@@ -28,7 +27,7 @@ static struct text host_part(const char *authority)
     return (struct text){authority, (uint32_t)(colon != NULL ? (size_t)(colon - authority) : size)};
 }
 
-/* A page of a stranger may make the browser resolve its own name to 127.0.0.1; the browser then
+/* A hostile page can make the browser resolve the page's host name to 127.0.0.1; the browser then
  * sends that name. */
 static bool is_foreign_host(const struct http_exchange *exchange)
 {
@@ -66,7 +65,7 @@ static bool is_cross_origin(const struct http_exchange *exchange)
     return authority == NULL || host == NULL || strcasecmp(authority + 3, host) != 0;
 }
 
-/* ---- which route ---- */
+/* ---- route ---- */
 
 /* One segment of the path against one of the pattern; a {name} is kept as a param. */
 static bool match_segment(struct http_exchange *exchange, struct text pattern, struct text segment)
@@ -137,15 +136,15 @@ static void find_route(struct http_exchange *exchange)
         size_t size = strlen(allow);
         snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "", route->method);
     }
-    exchange->refusal = (struct http_refusal){404, "NotFound", "there is nothing at this path"};
+    exchange->refusal = (struct http_refusal){404, "NotFound", "no such path"};
     if (allow[0] != '\0') {
         http_set_header(exchange, "Allow", allow);
-        exchange->refusal =
-            (struct http_refusal){405, "MethodNotAllowed", "this path has other methods"};
+        exchange->refusal = (struct http_refusal){
+            405, "MethodNotAllowed", "this path does not accept the method; see the Allow header"};
     }
 }
 
-/* ---- how much ---- */
+/* ---- size ---- */
 
 size_t http_content_length(const struct http_exchange *exchange)
 {
@@ -164,12 +163,13 @@ void http_guard(struct http_exchange *exchange)
         return;
     if (is_foreign_host(exchange))
         exchange->refusal = (struct http_refusal){
-            403, "ForeignHost", "the Host header names another host than this address"};
+            403, "ForeignHost", "the Host header does not name this server's address"};
     else if (is_cross_origin(exchange))
         exchange->refusal =
-            (struct http_refusal){403, "CrossOrigin", "requests from other sites are refused"};
+            (struct http_refusal){403, "CrossOrigin", "requests from other sites are not accepted"};
     else
         find_route(exchange);
     if (exchange->refusal.status == 0 && http_content_length(exchange) > exchange->route->body_max)
-        exchange->refusal = (struct http_refusal){413, "TooLarge", "the body is too large"};
+        exchange->refusal =
+            (struct http_refusal){413, "TooLarge", "the body is larger than this path accepts"};
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by server.c (the daemon), exchange.c (requests and answers) and guard.c
- * (what is refused before a handler sees it). */
+ * (refusals before a handler sees a request). */
 #ifndef PLATFORM_HTTP_INTERNAL_H
 #define PLATFORM_HTTP_INTERNAL_H
 
@@ -41,14 +41,14 @@ struct http_server {
     struct http_exchange *exchanges;
 };
 
-/* A header or a query argument, copied: it outlives the connection. */
+/* A header or a query argument; a copy, since it outlives the connection. */
 struct http_pair {
     enum MHD_ValueKind kind;
     char *name;
     char *value;
 };
 
-/* An answer that is decided before any handler is asked. status 0 = none. */
+/* An error that the server answers itself, without a handler. status 0 = none. */
 struct http_refusal {
     int status;
     const char *code;
@@ -94,20 +94,20 @@ struct http_exchange {
 struct http_exchange *http_exchange_new(struct http_server *server,
                                         struct MHD_Connection *connection, const char *method,
                                         const char *raw_path);
-/* Whoever calls no longer owns it; the last one frees it. */
+/* Drops the caller's ownership; the last release frees the exchange. */
 void http_exchange_release(struct http_exchange *exchange);
-/* False = the connection must be cut: too much was sent in spite of the limit. */
+/* False = cut the connection: the client sent too much in spite of the limit. */
 bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size);
 void http_exchange_make_response(struct http_exchange *exchange, int status,
                                  const char *content_type, struct text body);
 void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal);
 
-/* guard.c: sets the route and its params, or a refusal. */
+/* guard.c: sets the route and its params, or the refusal. */
 void http_guard(struct http_exchange *exchange);
-/* Content-Length, 0 = not given; SIZE_MAX = too large to say. */
+/* Content-Length; 0 = not given, SIZE_MAX = too large. */
 size_t http_content_length(const struct http_exchange *exchange);
 
-/* server.c: the connection goes on in the next turn. */
+/* server.c: resumes the connection in the next turn. */
 void http_server_resume(struct http_exchange *exchange);
 
 #endif

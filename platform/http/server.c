@@ -36,8 +36,8 @@ static enum MHD_Result queue_response(struct http_exchange *exchange)
     return result;
 }
 
-/* The headers are there. A body that will be refused is read and thrown away, within bounds,
- * because many clients look at the answer only after they have sent everything. */
+/* Called when the headers are complete. A body that will be refused is still read and dropped, up
+ * to a limit, because many clients read the answer only after they have sent everything. */
 static enum MHD_Result begin(struct http_exchange *exchange)
 {
     http_guard(exchange);
@@ -99,7 +99,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     http_exchange_release(exchange);
 }
 
-/* Paths are decoded by us, segment by segment. */
+/* guard.c decodes the path, segment by segment. */
 static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
 {
     (void)cls;
@@ -316,7 +316,7 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     return ERROR_OK;
 }
 
-/* libmicrohttpd insists that nothing is suspended when it stops. */
+/* libmicrohttpd requires that no connection is suspended when it stops. */
 static void answer_the_rest(struct http_server *server)
 {
     const struct http_refusal refusal = {503, "ShuttingDown", "this instance is shutting down"};

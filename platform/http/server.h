@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small HTTP server inside the loop (libmicrohttpd, no threads of its own).
+/* A small HTTP server inside the loop (libmicrohttpd without threads).
  *
- * A handler gets an exchange, which is its to answer exactly once: at once or any time later.
- * The exchange stays valid until http_respond, even if the client has gone meanwhile (the answer
- * is then thrown away). Built in: /livez, /readyz, /metrics, JSON errors for unknown paths (404)
- * and methods (405), 413 for bodies over the route's limit. Bound to a loopback address it
- * refuses foreign Host headers (DNS rebinding); it always refuses cross-origin requests of other
- * methods than GET and HEAD. */
+ * A handler gets an exchange and answers it exactly once, at once or any time later. The exchange
+ * stays valid until http_respond, even if the client has gone (the answer is then dropped). Built
+ * in: /livez, /readyz, /metrics, JSON errors for unknown paths (404) and methods (405), and 413 for
+ * bodies over the route's limit. On a loopback address the server refuses foreign Host headers (DNS
+ * rebinding); it always refuses cross-origin requests with methods other than GET and HEAD. */
 #ifndef PLATFORM_HTTP_SERVER_H
 #define PLATFORM_HTTP_SERVER_H
 
@@ -36,12 +35,12 @@ struct http_server_options {
     const char *host;        /* an address; "" or NULL = 127.0.0.1 */
     uint16_t port;           /* 0 = the system chooses */
     struct metrics *metrics; /* borrowed; shown at /metrics; may be NULL */
-    /* Answers /readyz: true, or false with a reason for people. NULL = always ready. */
+    /* Answers /readyz: true, or false with a reason for operators. NULL = always ready. */
     bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);
     void *ctx;
 };
 
-/* Listens when it returns. Nothing is served before the loop runs. */
+/* Listens when it returns; serves once the loop runs. */
 enum error_class http_server_new(struct loop *loop, const struct http_server_options *options,
                                  struct http_server **ret_server, struct error *ret_error);
 /* Exchanges not answered yet get 503; they may (and must) still be answered afterwards, which
@@ -51,11 +50,12 @@ uint16_t http_server_port(const struct http_server *server);
 /* "http://127.0.0.1:8080", borrowed. */
 const char *http_server_url(const struct http_server *server);
 
-/* `pattern`: "/api/orders/{id}/history": a {name} matches one segment. Literals are borrowed for
- * good. `body_max` 0 = HTTP_BODY_MAX. The first route that matches wins. GET answers HEAD too. */
+/* `pattern`: "/api/orders/{id}/history": a {name} matches one segment. The strings are
+ * borrowed until http_server_free. `body_max` 0 = HTTP_BODY_MAX. The first route that matches wins.
+ * A GET route also answers HEAD. */
 void http_server_route(struct http_server *server, const char *method, const char *pattern,
                        size_t body_max, http_handler handler, void *userdata);
-/* After this /readyz says no and connections close after their answer. */
+/* From now on /readyz answers 503 and connections close after their answer. */
 void http_server_drain(struct http_server *server);
 
 /* ---- the request: all borrowed until http_respond, all NUL-terminated and percent-decoded ---- */
@@ -66,10 +66,10 @@ const char *http_path(const struct http_exchange *exchange);
 const char *http_param(const struct http_exchange *exchange, const char *name);
 /* NULL = not given; "" = given without a value. */
 const char *http_query(const struct http_exchange *exchange, const char *name);
-/* Case does not matter. NULL = not sent. */
+/* Ignores case. NULL = not sent. */
 const char *http_header(const struct http_exchange *exchange, const char *name);
 struct text http_body(const struct http_exchange *exchange);
-/* True once the server knows that nobody waits for the answer. */
+/* True once the server knows that the client has gone. */
 bool http_gone(const struct http_exchange *exchange);
 
 /* ---- the answer: steals the exchange ---- */
@@ -82,7 +82,7 @@ void http_respond_error(struct http_exchange *exchange, int status, const char *
                         const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The status by class: REJECT 400, RETRY and FENCED 503, FATAL 500. */
 void http_respond_failure(struct http_exchange *exchange, const struct error *error);
-/* A header for the answer to come; at most 8; copied. */
+/* Adds a header to the answer; at most 8; copied. */
 void http_set_header(struct http_exchange *exchange, const char *name, const char *value);
 
 #endif

@@ -187,8 +187,8 @@ class WatermarkTest(DiskTest):
         self.assertEqual([service.process for service in self.tight], self.processes)
         for service in self.tight:
             self.assertTrue(service.is_running, service.name)
-            self.assertEqual(service.stderr.count("paused: too little room"), 1, service.tail())
-            self.assertEqual(service.stderr.count("resumed: there is room"), 1, service.tail())
+            self.assertEqual(service.stderr.count("paused: too little free disk space"), 1, service.tail())
+            self.assertEqual(service.stderr.count("resumed: enough free disk space"), 1, service.tail())
             self.cluster.reeve("verify", "--live", service.data)
 
 
@@ -258,9 +258,9 @@ class StandbyTest(DiskTest):
         for since_ms, until_ms in ((first_ms, first_end_ms), (second_ms, second_end_ms)):
             self.assertEqual([r for r in self.decisions_of_the_tight_one(events)
                               if since_ms < r.timestamp_ms < until_ms], [])
-        self.assertEqual(self.scheduler.stderr.count("paused: too little room"), 2,
+        self.assertEqual(self.scheduler.stderr.count("paused: too little free disk space"), 2,
                          self.scheduler.tail())
-        self.assertEqual(self.scheduler.stderr.count("resumed: there is room"), 2,
+        self.assertEqual(self.scheduler.stderr.count("resumed: enough free disk space"), 2,
                          self.scheduler.tail())
         self.assertNotIn("partition stopped", self.scheduler.stderr)
         self.cluster.reeve("verify", "--live", self.scheduler.data)

@@ -294,7 +294,7 @@ static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *use
     uint32_t max = intake->queue_max;
     (void)deferred;
     if (disk_is_low(intake))
-        loop_timer_after(loop, &intake->disk_timer, DISK_GUARD_LOOK_MS);
+        loop_timer_after(loop, &intake->disk_timer, DISK_GUARD_CHECK_MS);
     begin_queued(intake);
     bool full = is_full(intake, max > 4 ? max / 4 * 3 : max, BYTES_MAX / 4 * 3);
     intake->held_back = false;

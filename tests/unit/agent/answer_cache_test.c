@@ -148,7 +148,7 @@ Test(answer_cache, pauses_while_the_disk_is_full)
     world_request(world, "A", DIRECTION_DO, 1, SOON);
     cr_assert_eq(world->calls_started, 1);
     free_bytes = 10;
-    world_advance(world, 2 * DISK_GUARD_LOOK_MS);
+    world_advance(world, 2 * DISK_GUARD_CHECK_MS);
     world_request(world, "B", DIRECTION_DO, 1, SOON);
     world_request(world, "C", DIRECTION_DO, 1, SOON);
     cr_assert_eq(world->calls_started, 1);
@@ -156,7 +156,7 @@ Test(answer_cache, pauses_while_the_disk_is_full)
     cr_assert_eq(world_count_reports(world, "A"), 1, "the running call goes on");
     free_bytes = 10000;
     for (int i = 0; i < 4; i++)
-        world_advance(world, DISK_GUARD_LOOK_MS);
+        world_advance(world, DISK_GUARD_CHECK_MS);
     cr_assert_eq(world->calls_started, 3);
     disk_guard_free(guard);
     instance->service.disk = NULL;

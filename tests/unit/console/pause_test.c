@@ -63,7 +63,7 @@ static int64_t folded(const char *id)
 static void set_room(int64_t bytes)
 {
     free_now = bytes;
-    world_advance(world, DISK_GUARD_LOOK_MS);
+    world_advance(world, DISK_GUARD_CHECK_MS);
 }
 
 /* Until so many records wait in the partition of order `id`. */
@@ -129,7 +129,7 @@ Test(console_pause, what_was_folded_before_is_committed)
     world_advance(world, 100);
     look_after_the_disk();
     free_now = 1 * MB;
-    world->offset_ms += DISK_GUARD_LOOK_MS - 10;
+    world->offset_ms += DISK_GUARD_CHECK_MS - 10;
     world_report(world, "one", "A", true);
     world_schedule(world);
     world_settle(world);

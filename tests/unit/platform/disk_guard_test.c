@@ -61,7 +61,7 @@ static void begin(int64_t min_bytes)
 static bool is_low_with(int64_t bytes)
 {
     free_now = bytes;
-    clock_manual_advance(&manual, DISK_GUARD_LOOK_MS);
+    clock_manual_advance(&manual, DISK_GUARD_CHECK_MS);
     (void)loop_once(loop, 0);
     return disk_guard_is_low(guard);
 }
@@ -96,7 +96,7 @@ Test(runtime_disk_guard, is_low_below_the_watermark_and_tells_each_change_once)
     cr_assert(is_low_with(40 * MB));
     cr_assert(disk_guard_trouble(guard, text, sizeof(text)));
     cr_assert_str_eq(text, "only 40 MB are free in /var/lib/reeve, less than disk.free.min.mb = "
-                           "100: nothing is decided or folded until there is room");
+                           "100: the service pauses until there is more");
     cr_assert(shows("\nreeve_disk_low 1\n"));
     const char *line = written();
     cr_assert(strstr(line, "level=warning") != NULL && strstr(line, "code=DiskLow") != NULL);

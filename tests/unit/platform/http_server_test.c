@@ -185,8 +185,7 @@ Test(runtime_http_server, routes_params_query_and_headers)
 Test(runtime_http_server, unknown_paths_and_methods)
 {
     cr_assert(starts(ask("GET /nowhere HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 404"));
-    cr_assert_str_eq(body_of(answer),
-                     "{\"error\":\"NotFound\",\"message\":\"there is nothing at this path\"}");
+    cr_assert_str_eq(body_of(answer), "{\"error\":\"NotFound\",\"message\":\"no such path\"}");
     cr_assert(starts(ask("GET /api/orders/ HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 404"));
     cr_assert(starts(ask("GET /api/orders/7/ HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 404"));
     cr_assert(starts(ask("GET /api/orders/7/x/y HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 404"));
