@@ -95,7 +95,7 @@ Test(runtime_disk_guard, is_low_below_the_watermark_and_tells_each_change_once)
     cr_assert(is_low_with(100 * MB - 1));
     cr_assert(is_low_with(40 * MB));
     cr_assert(disk_guard_trouble(guard, text, sizeof(text)));
-    cr_assert_str_eq(text, "only 40 MB are free in /var/lib/reeve, less than disk.free.min.mb = "
+    cr_assert_str_eq(text, "/var/lib/reeve has 40 MB of free space; disk.free.min.mb is "
                            "100: the service pauses until there is more");
     cr_assert(shows("\nreeve_disk_low 1\n"));
     const char *line = written();
