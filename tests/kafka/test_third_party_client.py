@@ -2,6 +2,8 @@
 """The client of examples/third_party_client on a real broker. Here fastavro stands in for reeve:
 two independent Avro implementations have to agree on every byte, in both directions."""
 
+import json
+import signal
 import subprocess
 import time
 import unittest
@@ -57,6 +59,29 @@ class ThirdPartyClientTest(unittest.TestCase):
             "v1 Received (Processing)",
             "v2 StepChanged (Processing) [ReserveStock #1 Processed]",
             "v3 Processed (Processed)"])
+
+    def test_an_agent_serves_a_step_of_a_workflow(self):
+        self.cluster.topics_apply("web")
+        workflow = self.cluster.folder / "taxes.json"
+        workflow.write_text(json.dumps({
+            "Name": "taxes", "Version": 1, "TimeoutSeconds": 60,
+            "Steps": [{"Name": "AddTax", "Agent": "tax", "TimeoutSeconds": 30}]}))
+        self.cluster.workflow_deploy(workflow)
+        self.cluster.add("submission")
+        self.cluster.add("scheduler")
+        agent = subprocess.Popen(
+            ["/usr/bin/python3", "-B", str(CLIENT / "agent.py"), self.cluster.broker.bootstrap,
+             self.cluster.prefix, "tax"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(agent.kill)
+        order = {"order_id": "taxed", "currency": "EUR", "workflow": "taxes",
+                 "reply_to": self.cluster.topic("replies.web")}
+        self.cluster.reeve("submit", "-", "--wait", stdin=json.dumps(order))
+        (report,) = [r.value for r in self.cluster.read_topic("commands") if r.type == "ReportStep"]
+        self.assertEqual((report["step"], report["succeeded"]), ("AddTax", True))
+        agent.send_signal(signal.SIGTERM)
+        _, err = agent.communicate(timeout=30)
+        self.assertEqual(agent.returncode, 0, err)
+        self.assertIsNone(self.cluster.read_topic("agents")[-1].raw, "it says that it is gone")
 
     def test_says_when_there_is_no_such_topic(self):
         process = self.submit()
