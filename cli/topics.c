@@ -3,8 +3,8 @@
 #include "kafka/topics/topics.h"
 #include "base/names.h"
 #include "cli/cli.h"
-#include "cli/kafka_options.h"
 #include "cli/output.h"
+#include "cli/session.h"
 #include "replica/settings.h"
 
 #include <assert.h>

@@ -3,7 +3,7 @@
  * topics, workflows; every service as a child process. Ctrl-C stops all of it. */
 #include "base/names.h"
 #include "cli/dev/child_processes.h"
-#include "cli/kafka_options.h"
+#include "cli/session.h"
 #include "cli/workflow/deployment.h"
 #include "kafka/embedded.h"
 #include "platform/files.h"

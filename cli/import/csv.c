@@ -15,8 +15,8 @@ enum { BUFFER_SIZE = 64 * 1024 };
 struct csv_reader {
     FILE *in;
     char delimiter;
-    bool at_end; /* nothing more comes from `in` */
-    bool began;  /* the byte order mark was looked for */
+    bool at_end; /* `in` is read to its end */
+    bool began;  /* past a byte order mark */
     char *buffer;
     size_t capacity;
     size_t from; /* of the row */
@@ -131,7 +131,7 @@ static bool scan_row(const struct csv_reader *reader, struct extent *ret_extent)
     return true;
 }
 
-/* A bad row costs its first line only. */
+/* Of a bad row only the first line is skipped. */
 static void skip_line(struct csv_reader *reader)
 {
     const char *end = NULL;

@@ -2,9 +2,8 @@
 /* Reads CSV by RFC 4180 as a stream: quotes, doubled quotes, delimiters and line ends within
  * quotes, CRLF or LF, a byte order mark at the start. Memory is bounded by CSV_ROW_BYTES_MAX.
  *
- * Lenient in one point: a quote inside of an unquoted field stands for itself. A row that cannot
- * be read is reported and costs only its own first line: what a quote that is never closed has
- * swallowed is read again. */
+ * Lenient in one point: a quote inside an unquoted field stands for itself. Of a row that cannot be
+ * read only the first line is skipped: lines after a quote that is never closed are read again. */
 #ifndef CLI_IMPORT_CSV_H
 #define CLI_IMPORT_CSV_H
 
@@ -25,7 +24,7 @@ struct csv_row {
     int64_t line; /* where it begins; from 1 */
 };
 
-/* New. `in` is borrowed; it is read from where it stands. */
+/* New. `in` is borrowed and read from its present position. */
 struct csv_reader *csv_reader_new(FILE *in, char delimiter);
 void csv_reader_free(struct csv_reader *reader);
 

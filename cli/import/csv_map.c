@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
+#include "cli/import/presets.h"
 #include "platform/config/config.h"
 #include "schemas/codec.h"
 
@@ -18,11 +19,6 @@ static const char *const target_names[] = {
 };
 _Static_assert(sizeof(target_names) / sizeof(target_names[0]) == CSV_TARGET_COUNT,
                "every field has a name");
-
-#define ONLINE_RETAIL                                                               \
-    "order_id=InvoiceNo,customer=CustomerID,sku=StockCode,description=Description," \
-    "quantity=Quantity,unit_price=UnitPrice,attributes.country=Country,"            \
-    "attributes.invoice_date=InvoiceDate"
 
 static struct text trim(struct text text)
 {
@@ -77,8 +73,8 @@ static enum error_class add_pair(struct csv_map *map, const char *field, const c
         if (target == CSV_ATTRIBUTE) {
             const char *nearest = suggest_string(field, target_names, CSV_TARGET_COUNT);
             return error_set(
-                ret_error, ERROR_REJECT, "Usage", "--map: an order has no field \"%.60s\"%s%s%s",
-                field, nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
+                ret_error, ERROR_REJECT, "Usage", "--map: unknown field \"%.60s\"%s%s%s", field,
+                nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
                 nearest == target_names[CSV_ATTRIBUTE] ? "NAME" : "");
         }
     }
@@ -114,11 +110,12 @@ enum error_class csv_map_add(struct csv_map *map, const char *specification,
 
 enum error_class csv_map_add_preset(struct csv_map *map, const char *name, struct error *ret_error)
 {
-    if (strcmp(name, "online-retail") != 0)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--preset %.60s: there is only online-retail", name);
-    map->online_retail = true;
-    return csv_map_add(map, ONLINE_RETAIL, ret_error);
+    const struct csv_preset *preset = csv_preset_find(name);
+    if (preset == NULL)
+        return error_set(ret_error, ERROR_REJECT, "Usage", "--preset %.60s: expected online-retail",
+                         name);
+    map->preset = preset;
+    return csv_map_add(map, preset->columns, ret_error);
 }
 
 /* ---- the header ---- */
@@ -159,12 +156,14 @@ enum error_class csv_map_bind(struct csv_map *map, const struct csv_row *header,
     }
     if (!has[CSV_ORDER_ID])
         return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "which column is the order's id? Say --map order_id=COLUMN,...");
+                         "no column is the order id: give --map order_id=COLUMN,...");
     bool any_line =
         has[CSV_SKU] || has[CSV_UNIT_PRICE] || has[CSV_QUANTITY] || has[CSV_DESCRIPTION];
     if (any_line && !(has[CSV_SKU] && has[CSV_UNIT_PRICE]))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "a line of an order needs sku and unit_price: map both, or neither");
+        return error_set(
+            ret_error, ERROR_REJECT, "Usage",
+            "a line of an order needs sku and unit_price: map both of them, or no field of a "
+            "line");
     map->field_count = header->count;
     return ERROR_OK;
 }
@@ -180,22 +179,6 @@ struct text csv_map_order_id(const struct csv_map *map, const struct csv_row *ro
     return (struct text){0};
 }
 
-static bool starts_with(struct text text, char c)
-{
-    return text.size > 0 && text.data[0] == c;
-}
-
-/* What the shop wrote down that is no order, and why. */
-static const char *no_order(const struct csv_map *map, const struct csv_order_row *row)
-{
-    struct text id = row->texts[CSV_ORDER_ID];
-    if (starts_with(id, 'C') && (map->online_retail || row->line.quantity < 0))
-        return "a cancellation names no earlier order";
-    if (starts_with(id, 'A') && (map->online_retail || row->line.unit_price.unscaled < 0))
-        return "an adjustment of bad debt is no order";
-    return NULL;
-}
-
 static enum error_class read_line(const struct csv_map *map, struct csv_order_row *row,
                                   struct error *ret_error)
 {
@@ -203,17 +186,18 @@ static enum error_class read_line(const struct csv_map *map, struct csv_order_ro
     struct text quantity = row->texts[CSV_QUANTITY], price = row->texts[CSV_UNIT_PRICE];
     *line = (struct order_line){row->texts[CSV_SKU], row->texts[CSV_DESCRIPTION], 1, {0}};
     if (quantity.data != NULL && !number_parse(quantity, INT64_MIN, INT64_MAX, &line->quantity))
-        return error_set(ret_error, ERROR_REJECT, "BadRow", "quantity \"%.*s\" is no whole number",
-                         TEXT_ARG(quantity));
+        return error_set(ret_error, ERROR_REJECT, "BadRow",
+                         "quantity \"%.*s\" is not a whole number", TEXT_ARG(quantity));
     if (!decimal_parse(price, &line->unit_price))
         return error_set(ret_error, ERROR_REJECT, "BadRow",
-                         "unit price \"%.*s\" is no price of at most 4 decimals", TEXT_ARG(price));
-    const char *reason = no_order(map, row);
+                         "unit price \"%.*s\" is not a number with at most 4 decimals",
+                         TEXT_ARG(price));
+    const char *reason = map->preset != NULL ? map->preset->refuse(row) : NULL;
     if (reason != NULL)
-        return error_set(ret_error, ERROR_REJECT, "NoOrder", "%s", reason);
+        return error_set(ret_error, ERROR_REJECT, "NotAnOrder", "%s", reason);
     if (line->quantity < 1)
         return error_set(ret_error, ERROR_REJECT, "BadRow",
-                         "quantity %" PRId64 ": an order asks for at least 1", line->quantity);
+                         "quantity is %" PRId64 ": expected at least 1", line->quantity);
     if (line->unit_price.unscaled < 0)
         return error_set(ret_error, ERROR_REJECT, "BadRow", "unit price %.*s is negative",
                          TEXT_ARG(price));
@@ -258,13 +242,10 @@ enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *ro
             order_row.texts[column->target] = trim(row->fields[column->index]);
         order_row.has_line |= column->target == CSV_SKU;
     }
-    struct text *customer = &order_row.texts[CSV_CUSTOMER];
-    /* A number that once was a column of floating point: 17850.0 */
-    if (map->online_retail && customer->size > 2 &&
-        memcmp(customer->data + customer->size - 2, ".0", 2) == 0)
-        customer->size -= 2;
+    if (map->preset != NULL)
+        map->preset->correct(&order_row);
     if (text_empty(order_row.texts[CSV_ORDER_ID]))
-        return error_set(ret_error, ERROR_REJECT, "BadRow", "no order id");
+        return error_set(ret_error, ERROR_REJECT, "BadRow", "the order id is empty");
     enum error_class class = read_priority(&order_row, ret_error);
     if (class == ERROR_OK && order_row.has_line)
         class = read_line(map, &order_row, ret_error);

@@ -25,6 +25,8 @@ enum csv_target {
 
 enum { CSV_MAP_COLUMNS_MAX = CSV_ATTRIBUTE + ORDER_ATTRIBUTES_MAX };
 
+struct csv_preset;
+
 struct csv_map {
     struct csv_map_column {
         enum csv_target target;
@@ -33,8 +35,8 @@ struct csv_map {
         size_t index; /* in the file; once bound */
     } columns[CSV_MAP_COLUMNS_MAX];
     size_t count;
-    bool online_retail; /* the preset's own rules */
-    size_t field_count; /* of the header */
+    const struct csv_preset *preset; /* its rules for rows; NULL = none */
+    size_t field_count;              /* of the header */
 };
 
 /* One row, as far as it is mapped. Texts borrow from the row. */
@@ -46,18 +48,18 @@ struct csv_order_row {
 };
 
 void csv_map_deinit(struct csv_map *map);
-/* Adds FIELD=COLUMN[,FIELD=COLUMN...]. REJECT "Usage" for what is no field, or one given twice. */
+/* Adds FIELD=COLUMN[,FIELD=COLUMN...]. REJECT "Usage" for an unknown field, or one given twice. */
 enum error_class csv_map_add(struct csv_map *map, const char *specification,
                              struct error *ret_error);
-/* "online-retail": the columns and rules of the UCI Online Retail data set. */
+/* The columns and rules of a preset (presets.h). REJECT "Usage" for an unknown one. */
 enum error_class csv_map_add_preset(struct csv_map *map, const char *name, struct error *ret_error);
 /* Finds the columns in the file's header. REJECT when one is not there, naming those that are. */
 enum error_class csv_map_bind(struct csv_map *map, const struct csv_row *header,
                               struct error *ret_error);
 
-/* The order id that a row speaks of; empty when it has too few fields. */
+/* The order id of a row; empty when the row has too few fields. */
 struct text csv_map_order_id(const struct csv_map *map, const struct csv_row *row);
-/* REJECT with the reason for people when the row can be no part of an order. */
+/* REJECT with the reason when the row cannot be part of an order. */
 enum error_class csv_map_row(const struct csv_map *map, const struct csv_row *row,
                              struct csv_order_row *ret_row, struct error *ret_error);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve import`: orders from a CSV file (rows with the same order id are one order) or from JSON
- * lines, at a pace, with progress; what is refused goes to FILE.rejects.csv. */
+ * lines, at a rate, with progress; refused orders go to FILE.rejects.csv. */
 #include "base/heap_arena.h"
 #include "cli/import/import_run.h"
 #include "cli/import/order_drafts.h"
@@ -18,7 +18,7 @@
 struct csv_import {
     struct import_run *run;
     struct csv_map map;
-    struct row_counts counts;
+    struct order_rows counts;
     struct order_defaults defaults;
     char delimiter;
 };
@@ -52,7 +52,7 @@ static enum error_class count_rows(struct csv_import *import, FILE *in, struct e
         struct text order_id =
             result == CSV_ROW ? csv_map_order_id(&import->map, &row) : (struct text){0};
         if (!text_empty(order_id))
-            row_counts_add(&import->counts, order_id);
+            order_rows_add(&import->counts, order_id);
         if (result == CSV_UNREADABLE) {
             *ret_error = error;
             class = error.class;
@@ -67,8 +67,8 @@ static enum error_class finish_draft(struct csv_import *import, struct order_dra
 {
     enum error_class class = ERROR_OK;
     struct import_run *run = import->run;
-    if (order_draft_is_spoilt(draft))
-        import_run_spoilt(run);
+    if (order_draft_is_refused(draft))
+        import_run_count_refused(run);
     else
         class =
             import_run_order(run, order_draft_details(draft), order_draft_line(draft), ret_error);
@@ -135,8 +135,9 @@ static enum error_class take_map(struct cli *cli, struct csv_import *import,
          class == ERROR_OK && (pairs = cli_flag_next(cli, "map", &index)) != NULL;)
         class = csv_map_add(&import->map, pairs, ret_error);
     if (class == ERROR_OK && import->map.count == 0)
-        class = error_set(ret_error, ERROR_REJECT, "Usage",
-                          "which column is what? Give --map order_id=COLUMN,... or --preset NAME");
+        class = error_set(
+            ret_error, ERROR_REJECT, "Usage",
+            "no column is mapped to a field: give --map order_id=COLUMN,... or --preset NAME");
     if (class == ERROR_OK && delimiter != NULL &&
         (strlen(delimiter) != 1 || strchr("\"\r\n", delimiter[0]) != NULL))
         class = error_set(ret_error, ERROR_REJECT, "Usage", "--delimiter: expected one character");
@@ -144,7 +145,7 @@ static enum error_class take_map(struct cli *cli, struct csv_import *import,
     return class;
 }
 
-/* Else every order of the file would be refused for the same reason. */
+/* Otherwise every order of the file would be refused for the same reason. */
 static enum error_class check_workflow(struct cli *cli, const struct csv_import *import,
                                        struct error *ret_error)
 {
@@ -153,7 +154,7 @@ static enum error_class check_workflow(struct cli *cli, const struct csv_import 
         has = import->map.columns[i].target == CSV_WORKFLOW;
     return has ? ERROR_OK
                : error_set(ret_error, ERROR_REJECT, "Usage",
-                           "which workflow do the orders go through? Give --workflow NAME");
+                           "the orders name no workflow: give --workflow NAME");
 }
 
 static enum error_class import_csv(struct csv_import *import, FILE *in, struct error *ret_error)
@@ -163,7 +164,7 @@ static enum error_class import_csv(struct csv_import *import, FILE *in, struct e
         return class;
     if (fseeko(in, 0, SEEK_SET) != 0)
         return error_set(ret_error, ERROR_REJECT, "NotAFile",
-                         "a CSV file is read twice: it cannot be a pipe");
+                         "a CSV file is read twice, so it cannot be a pipe: give a file");
     clearerr(in);
     import_run_expect(import->run, import->counts.orders, 0);
     struct csv_reader *reader = csv_reader_new(in, import->delimiter);
@@ -210,7 +211,7 @@ static enum error_class import_value(struct import_run *run, const json_t *value
     struct error error = {0};
     heap_arena_reset(heap);
     if (order_json_read_value(value, &heap->arena, &details, &error) != ERROR_OK) {
-        import_run_spoilt(run);
+        import_run_count_refused(run);
         return import_run_reject(run, line, (struct text){0}, error.message, ret_error);
     }
     apply_defaults(defaults, &heap->arena, &details);
@@ -238,7 +239,7 @@ static enum error_class import_json(struct import_run *run, FILE *in,
             *ret_error = error;
             class = error.class;
         } else if (result == ORDERS_FILE_BAD) {
-            import_run_spoilt(run);
+            import_run_count_refused(run);
             class = import_run_reject(run, line, (struct text){0}, error.message, ret_error);
         } else {
             class = import_value(run, value, line, defaults, &heap, ret_error);
@@ -308,24 +309,25 @@ static int run(struct cli *cli)
     if (in != NULL)
         fclose(in);
     csv_map_deinit(&import.map);
-    row_counts_deinit(&import.counts);
+    order_rows_deinit(&import.counts);
     return code;
 }
 
 static const struct cli_flag flags[] = {
     {"map", "FIELD=COLUMN,...",
-     "Which column is which field: order_id, customer, currency, sku, "
+     "Maps columns to fields: order_id, customer, currency, sku, "
      "description, quantity, unit_price, priority, workflow, reply_to, "
      "attributes.NAME. May be repeated."},
     {"preset", "NAME", "A known mapping: online-retail (the UCI data set)."},
     {"workflow", "NAME", "For orders that name none."},
     {"workflow-version", "N", "With --workflow; the newest by default."},
     {"currency", "CODE", "For orders that name none; GBP by default."},
-    {"reply-to", "TOPIC", "For orders that name none: where their StatusUpdates go."},
-    {"prefix-id", "TEXT", "Put before every order id, to import a file a second time."},
-    {"rate", "N/s", "At most so many orders a second (or N/m a minute)."},
-    {"limit", "N", "Ends after so many orders."},
-    {"delimiter", "C", "Between the columns; a comma by default."},
+    {"reply-to", "TOPIC",
+     "The reply topic of orders that name none: their StatusUpdates go there."},
+    {"prefix-id", "TEXT", "Prefixes every order id, to import a file a second time."},
+    {"rate", "N/s", "At most N orders a second, or a minute with N/m."},
+    {"limit", "N", "Ends after N orders."},
+    {"delimiter", "C", "Separates the columns; a comma by default."},
     {NULL, NULL, NULL},
 };
 
@@ -334,7 +336,7 @@ static const struct cli_verb verbs[] = {
         .arguments = "FILE.csv|FILE.jsonl",
         .arguments_min = 1,
         .arguments_max = 1,
-        .summary = "Submits the orders of a file. What is refused goes to FILE.rejects.csv.",
+        .summary = "Submits the orders of a file. Refused orders go to FILE.rejects.csv.",
         .examples =
             "reeve import examples/data/online-retail-2010-12-01.csv --preset online-retail \\\n"
             "    --workflow order-fulfilment --rate 20/s\n"

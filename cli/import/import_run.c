@@ -2,7 +2,7 @@
 /* See import_run.h. */
 #include "cli/import/import_run.h"
 
-#include "cli/import/pace.h"
+#include "base/numbers.h"
 #include "cli/import/rejects.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -20,7 +20,7 @@ struct import_run {
     struct cli_session session;
     struct sender *sender;
     struct order_checks checks;
-    struct pace pace;
+    struct import_pace pace;
     struct rejects rejects;
     struct progress progress;
     uint64_t limit; /* 0 = none */
@@ -37,13 +37,63 @@ static const struct output_column columns[] = {{"submitted", "SUBMITTED", true},
                                                {"rate", "ORDERS/S", true},
                                                {"rejects_file", "REJECTS FILE", false}};
 
+/* ---- pace ---- */
+
+#define RATE_MAX 1e7
+
+enum error_class import_pace_parse(const char *text, struct import_pace *ret_pace,
+                                   struct error *ret_error)
+{
+    struct import_pace pace = {.began_us = -1};
+    if (text == NULL) {
+        *ret_pace = pace;
+        return ERROR_OK;
+    }
+    struct text rest = text_of(text);
+    double rate = 0;
+    bool number = number_take_real(&rest, &rate);
+    double seconds = text_equal(rest, TEXT("/m")) ? 60 : 1;
+    bool unit = rest.size == 0 || text_equal(rest, TEXT("/s")) || seconds > 1;
+    if (!number || !unit || !(rate > 0) || rate > RATE_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--rate %.40s: expected a rate such as 50/s, 0.5/s or 600/m", text);
+    pace.per_second = rate / seconds;
+    *ret_pace = pace;
+    return ERROR_OK;
+}
+
+int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us)
+{
+    if (pace->per_second <= 0)
+        return 0;
+    if (pace->began_us < 0)
+        pace->began_us = now_us;
+    double allowed = (double)(now_us - pace->began_us) / 1e6 * pace->per_second;
+    /* Far behind: begin anew, with at most a second's worth at once. */
+    if (allowed - pace->done > pace->per_second + 1) {
+        pace->began_us = now_us - 1000000;
+        pace->done = 0;
+        return 0;
+    }
+    if (pace->done <= allowed)
+        return 0;
+    return (int64_t)((pace->done - allowed) / pace->per_second * 1e6) + 1;
+}
+
+void import_pace_pass(struct import_pace *pace)
+{
+    pace->done += 1;
+}
+
+/* ---- run ---- */
+
 enum error_class import_run_new(struct cli *cli, const char *path, struct import_run **ret_run,
                                 struct error *ret_error)
 {
     int64_t limit = 0;
-    struct pace pace;
+    struct import_pace pace;
     if (cli_flag_int(cli, "limit", 0, 1, INT64_MAX, &limit, ret_error) != ERROR_OK ||
-        pace_parse(cli_flag_value(cli, "rate"), &pace, ret_error) != ERROR_OK)
+        import_pace_parse(cli_flag_value(cli, "rate"), &pace, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     struct import_run *run = calloc(1, sizeof(*run));
     assert(run != NULL);
@@ -77,7 +127,7 @@ void import_run_expect(struct import_run *run, uint64_t orders, double share)
     run->share = orders > 0 ? -1 : share;
 }
 
-void import_run_spoilt(struct import_run *run)
+void import_run_count_refused(struct import_run *run)
 {
     run->rejected++;
 }
@@ -96,7 +146,7 @@ enum error_class import_run_reject(struct import_run *run, int64_t line, struct 
 static void show_progress(struct import_run *run)
 {
     double share = run->share;
-    /* With a limit the end comes earlier than the file's. */
+    /* With a limit the import ends before the file does. */
     if (run->limit > 0 && run->expected == 0)
         share = (double)run->sent / (double)run->limit;
     progress_show(&run->progress, sender_acknowledged(run->sender) + run->rejected, run->expected,
@@ -106,7 +156,7 @@ static void show_progress(struct import_run *run)
 static void wait_for_pace(struct import_run *run)
 {
     const struct clock *clock = run->session.context.clock;
-    for (int64_t us; (us = pace_wait_us(&run->pace, clock_mono_us(clock))) > 0;) {
+    for (int64_t us; (us = import_pace_wait_us(&run->pace, clock_mono_us(clock))) > 0;) {
         int64_t ms = (us + 999) / 1000;
         sender_run(run->sender, ms < PACE_MS ? ms : PACE_MS);
         show_progress(run);
@@ -121,7 +171,7 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
         run->rejected++;
         return import_run_reject(run, line, details->order_id, why.message, ret_error);
     }
-    /* A workflow that is not there is a mistake of the whole import, not of this order. */
+    /* A missing workflow is a mistake of the whole import, not of this order. */
     enum error_class class = order_checks_pass(&run->checks, details, ret_error);
     if (class != ERROR_OK)
         return class;
@@ -131,7 +181,7 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
     class = sender_send(run->sender, -1, details->order_id, RECORD_SUBMIT_ORDER, &cmd, ret_error);
     if (class != ERROR_OK)
         return class;
-    pace_pass(&run->pace);
+    import_pace_pass(&run->pace);
     run->sent++;
     show_progress(run);
     return ERROR_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every import does with its orders, wherever they come from: checks, pace, limit, sending,
+/* What every import does with its orders, from either kind of file: checks, rate, limit, sending,
  * progress, rejects, the summary. */
 #ifndef CLI_IMPORT_IMPORT_RUN_H
 #define CLI_IMPORT_IMPORT_RUN_H
@@ -7,12 +7,28 @@
 #include "cli/cli.h"
 #include "engine/order.h"
 
+/* The pace of --rate. Time lost while waiting for something else is made up for by a burst of at most
+ * a second's worth. */
+struct import_pace {
+    double per_second; /* 0 = as fast as it goes */
+    int64_t began_us;
+    double done; /* since began_us */
+};
+
+/* "50/s", "50", "0.5/s", "600/m". REJECT "Usage". NULL = as fast as it goes. */
+enum error_class import_pace_parse(const char *text, struct import_pace *ret_pace,
+                                   struct error *ret_error);
+/* Microseconds until the next one may go; 0 = now. */
+int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us);
+/* One went. */
+void import_pace_pass(struct import_pace *pace);
+
 struct import_run;
 
 /* New. Connects; takes --rate and --limit. */
 enum error_class import_run_new(struct cli *cli, const char *path, struct import_run **ret_run,
                                 struct error *ret_error);
-/* For the progress: how many orders there are, or (0) which share is read. */
+/* For the progress: how many orders there are, or, if that is 0, which share of the file is read. */
 void import_run_expect(struct import_run *run, uint64_t orders, double share);
 /* Validates and sends an order, or rejects it. Waits for the pace. `line` is where it begins.
  * Errors end the import. */
@@ -21,8 +37,8 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
 /* One entry for the rejects file. */
 enum error_class import_run_reject(struct import_run *run, int64_t line, struct text order_id,
                                    const char *reason, struct error *ret_error);
-/* Counts an order that was refused with its rows. */
-void import_run_spoilt(struct import_run *run);
+/* Counts an order whose rows were refused. */
+void import_run_count_refused(struct import_run *run);
 /* The limit is reached. */
 bool import_run_is_over(const struct import_run *run);
 /* Waits for what is under way, prints the summary, frees. The exit code. */

@@ -8,15 +8,70 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <uthash.h>
+#include <xxhash.h>
 
-enum { DRAFT_BLOCK_SIZE = 4096, LINES_FIRST = 8 };
+enum { DRAFT_BLOCK_SIZE = 4096, LINES_FIRST = 8, CAPACITY_MIN = 1024 };
+
+/* ---- row counts: an open-addressed table that only grows ---- */
+
+void order_rows_deinit(struct order_rows *counts)
+{
+    free(counts->slots);
+    *counts = (struct order_rows){0};
+}
+
+static uint64_t hash_of(struct text order_id)
+{
+    uint64_t hash = XXH3_64bits(order_id.data, order_id.size);
+    return hash != 0 ? hash : 1;
+}
+
+/* The slot of this hash, or the free one where it belongs. */
+static struct order_row_count *slot_of(const struct order_rows *counts, uint64_t hash)
+{
+    size_t at = hash & (counts->capacity - 1);
+    while (counts->slots[at].hash != 0 && counts->slots[at].hash != hash)
+        at = (at + 1) & (counts->capacity - 1);
+    return &counts->slots[at];
+}
+
+static void grow(struct order_rows *counts)
+{
+    struct order_rows old = *counts;
+    counts->capacity = old.capacity > 0 ? 2 * old.capacity : CAPACITY_MIN;
+    counts->slots = calloc(counts->capacity, sizeof(*counts->slots));
+    assert(counts->slots != NULL);
+    for (size_t i = 0; i < old.capacity; i++) {
+        if (old.slots[i].hash != 0)
+            *slot_of(counts, old.slots[i].hash) = old.slots[i];
+    }
+    free(old.slots);
+}
+
+void order_rows_add(struct order_rows *counts, struct text order_id)
+{
+    if (4 * (counts->orders + 1) > 3 * counts->capacity)
+        grow(counts);
+    struct order_row_count *slot = slot_of(counts, hash_of(order_id));
+    counts->orders += slot->hash == 0;
+    slot->hash = hash_of(order_id);
+    slot->rows++;
+    counts->rows++;
+}
+
+uint64_t order_rows_of(const struct order_rows *counts, struct text order_id)
+{
+    return counts->capacity > 0 ? slot_of(counts, hash_of(order_id))->rows : 0;
+}
+
+/* ---- drafts ---- */
 
 struct order_draft {
     struct order_details details; /* in the arena; line_count may be less than its capacity */
     uint32_t line_capacity;
     uint64_t rows;
     int64_t first_line;
-    bool spoilt;
+    bool refused;
     bool complete; /* out of the table */
     struct heap_arena heap;
     UT_hash_handle hh;
@@ -25,13 +80,13 @@ struct order_draft {
 
 struct order_drafts {
     const struct csv_map *map;
-    const struct row_counts *counts;
+    const struct order_rows *counts;
     const struct order_defaults *defaults;
     struct order_draft *open; /* by id */
     uint64_t lines;           /* of all open ones */
 };
 
-struct order_drafts *order_drafts_new(const struct csv_map *map, const struct row_counts *counts,
+struct order_drafts *order_drafts_new(const struct csv_map *map, const struct order_rows *counts,
                                       const struct order_defaults *defaults)
 {
     struct order_drafts *drafts = calloc(1, sizeof(*drafts));
@@ -153,10 +208,10 @@ static void take_row(struct order_drafts *drafts, struct order_draft *draft,
         take_line(drafts, draft, &order_row->line);
 }
 
-/* A spoilt order keeps its place until its last row, but no lines. */
-static void spoil(struct order_drafts *drafts, struct order_draft *draft)
+/* A refused order keeps its place until its last row, but no lines. */
+static void refuse(struct order_drafts *drafts, struct order_draft *draft)
 {
-    draft->spoilt = true;
+    draft->refused = true;
     drafts->lines -= draft->details.line_count;
     draft->details.line_count = 0;
 }
@@ -172,14 +227,14 @@ enum error_class order_drafts_add(struct order_drafts *drafts, const struct csv_
         return class;
     struct order_draft *draft = draft_of(drafts, id, row->line);
     draft->rows++;
-    if (class == ERROR_OK && !draft->spoilt && draft->details.line_count == ORDER_LINES_MAX)
+    if (class == ERROR_OK && !draft->refused && draft->details.line_count == ORDER_LINES_MAX)
         class = error_set(ret_error, ERROR_REJECT, "BadRow", "an order has at most %d lines",
                           ORDER_LINES_MAX);
-    if (class != ERROR_OK && !draft->spoilt)
-        spoil(drafts, draft);
-    if (!draft->spoilt)
+    if (class != ERROR_OK && !draft->refused)
+        refuse(drafts, draft);
+    if (!draft->refused)
         take_row(drafts, draft, row, &order_row);
-    if (draft->rows == row_counts_of(drafts->counts, id)) {
+    if (draft->rows == order_rows_of(drafts->counts, id)) {
         HASH_DELETE(hh, drafts->open, draft);
         draft->complete = true;
         *ret_complete = draft;
@@ -202,9 +257,9 @@ struct order_draft *order_drafts_take(struct order_drafts *drafts)
     return draft;
 }
 
-bool order_draft_is_spoilt(const struct order_draft *draft)
+bool order_draft_is_refused(const struct order_draft *draft)
 {
-    return draft->spoilt;
+    return draft->refused;
 }
 
 int64_t order_draft_line(const struct order_draft *draft)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* FILE.rejects.csv: what an import refused, with line and reason. Made when the first refusal
- * comes; one of an earlier import is removed at the start. */
+/* FILE.rejects.csv: the rows that an import refused, with line and reason. Created with the first
+ * of them; the file of an earlier import is removed at the start. */
 #ifndef CLI_IMPORT_REJECTS_H
 #define CLI_IMPORT_REJECTS_H
 

@@ -26,9 +26,9 @@ static enum error_class unknown_workflow(const struct order_checks *checks,
     }
     if (used == 0)
         return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
-                         "no workflow is deployed: `reeve workflow deploy FILE` comes first");
+                         "no workflow is deployed: deploy one with `reeve workflow deploy FILE`");
     return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
-                     "workflow \"%.*s\" version %u is not deployed; there is %s%s",
+                     "workflow \"%.*s\" version %u is not deployed; deployed workflows: %s%s",
                      TEXT_ARG(details->workflow), details->workflow_version, names,
                      used >= sizeof(names) ? "..." : "");
 }
@@ -51,7 +51,7 @@ static enum error_class check_reply(struct order_checks *checks, struct text top
     snprintf(name, sizeof(name), "%.*s", TEXT_ARG(topic));
     if (broker_partition_count(checks->cluster->broker, name, METADATA_MS) == 0)
         return error_set(ret_error, ERROR_REJECT, "UnknownReplyTopic",
-                         "there is no topic %s: make it with `reeve topics apply --app NAME`",
+                         "topic %s does not exist: create it with `reeve topics apply --app NAME`",
                          name);
     memcpy(checks->reply_to, name, sizeof(name));
     return ERROR_OK;

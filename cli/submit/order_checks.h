@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a client can tell before it submits: the workflow is deployed, the reply topic is there. The
- * submission service checks all of it again; here it spares a detour. */
+/* What a client can check before it submits: the workflow is deployed, the reply topic exists. The
+ * submission service checks all of it again; here mistakes are reported at once. */
 #ifndef CLI_SUBMIT_ORDER_CHECKS_H
 #define CLI_SUBMIT_ORDER_CHECKS_H
 
@@ -8,7 +8,7 @@
 
 struct order_checks {
     struct cluster *cluster;
-    /* The last ones that were found: most orders of a file agree. */
+    /* The last ones that were found: most orders of a file have the same. */
     char workflow[NAME_BYTES_MAX + 1];
     uint32_t workflow_version;
     char reply_to[TOPIC_NAME_SIZE];

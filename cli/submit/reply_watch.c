@@ -169,7 +169,7 @@ static enum error_class open_reader(struct reply_watch *watch, const char *topic
     reader->watch = watch;
     LL_PREPEND(watch->readers, reader);
     broker_offsets(broker, topic, partition, on_offsets, reader);
-    /* The broker answers, if only to say that it timed out. */
+    /* The broker answers, if only with a timeout. */
     while (!cli_session_wait(watch->session, is_asked, reader, OFFSETS_MS))
         ;
     if (reader->error.class != ERROR_OK) {
@@ -200,8 +200,8 @@ enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
         broker_partition_count(watch->session->cluster->broker, known->name, METADATA_MS);
     if (count <= 0)
         return error_set(ret_error, count < 0 ? ERROR_RETRY : ERROR_REJECT, "UnknownReplyTopic",
-                         count < 0 ? "the broker does not say whether there is a topic %s"
-                                   : "there is no topic %s: make it with `reeve topics apply "
+                         count < 0 ? "the broker does not report whether topic %s exists"
+                                   : "topic %s does not exist: create it with `reeve topics apply "
                                      "--app NAME`",
                          known->name);
     enum error_class class = ERROR_OK;

@@ -2,7 +2,7 @@
 /* See deployment.h. */
 #include "cli/workflow/deployment.h"
 
-#include "cli/kafka_options.h"
+#include "cli/session.h"
 #include "cli/submit/sender.h"
 #include "platform/files.h"
 

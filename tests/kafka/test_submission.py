@@ -376,10 +376,10 @@ class CommandLineTest(SubmissionCase):
     def test_checks_orders_before_submitting_them(self):
         path = paths.new_folder("orders") / "order.json"
         for fields, message in (
-                ({"workflow": "nothing"}, "there is three-steps:1"),
+                ({"workflow": "nothing"}, "deployed workflows: three-steps:1"),
                 ({"workflow": "three-steps", "reply_to": "x"}, "reply_to must be empty or"),
                 ({"workflow": "three-steps", "reply_to": self.cluster.topic("replies.no")},
-                 "there is no topic"),
+                 "does not exist"),
                 ({"workflow": "three-steps", "currency": "euro"}, "currency")):
             path.write_text(json.dumps(
                 {"order_id": "x", "currency": "GBP", "lines": [LINE], **fields}))
@@ -430,7 +430,7 @@ class CommandLineTest(SubmissionCase):
         path.write_text(THREE_STEPS.read_text() + "# another comment\n")
         done = self.cluster.reeve("workflow", "deploy", path, check=False)
         self.assertEqual(done.returncode, 65)
-        self.assertIn("count its Version up", done.stderr)
+        self.assertIn("increase Version in the file", done.stderr)
         (row,) = self.cluster.reeve_json("workflow", "list")
         self.assertEqual((row["workflow"], row["version"], row["steps"]), ("three-steps", 1, 3))
         self.assertEqual(self.cluster.reeve("workflow", "show", "three-steps:1").stdout,

@@ -2,7 +2,7 @@
 /* See stage.h. */
 #include "tools/bench/stage.h"
 
-#include "cli/kafka_options.h"
+#include "cli/session.h"
 #include "cli/workflow/deployment.h"
 #include "platform/files.h"
 #include "replica/settings.h"

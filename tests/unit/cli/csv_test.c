@@ -40,7 +40,7 @@ static void expect(const char *csv, const char *rows)
     cr_assert_str_eq(got, rows, "%s: got %s, expected %s", csv, got, rows);
 }
 
-Test(cli_csv, rows_and_fields)
+Test(cli_csv, splits_rows_into_fields)
 {
     expect("a,b\nc,d\n", "1:[a|b] 2:[c|d]");
     expect("a,b\nc,d", "1:[a|b] 2:[c|d]");
@@ -51,7 +51,7 @@ Test(cli_csv, rows_and_fields)
     expect("\n", "");
 }
 
-Test(cli_csv, quotes)
+Test(cli_csv, unquotes_fields)
 {
     expect("\"a\",\"b,c\"\n", "1:[a|b,c]");
     expect("\"say \"\"hi\"\"\",x\n", "1:[say \"hi\"|x]");
@@ -62,7 +62,7 @@ Test(cli_csv, quotes)
     expect("\"a\"", "1:[a]");
 }
 
-Test(cli_csv, line_ends_and_byte_order_mark)
+Test(cli_csv, accepts_line_ends_and_a_byte_order_mark)
 {
     expect("a,b\r\nc,d\r\n", "1:[a|b] 2:[c|d]");
     expect("\"a\"\r\n\"b\"\r\n", "1:[a] 2:[b]");
@@ -72,14 +72,14 @@ Test(cli_csv, line_ends_and_byte_order_mark)
     expect("\xef\xbb\xbf\"id\",x\n", "1:[id|x]");
 }
 
-Test(cli_csv, other_delimiters)
+Test(cli_csv, accepts_other_delimiters)
 {
     cr_assert_str_eq(read_all("a;b,c\n\"d;\";e\n", 12, ';'), "1:[a|b,c] 2:[d;|e]");
     cr_assert_str_eq(read_all("a\tb\n", 4, '\t'), "1:[a|b]");
 }
 
 /* A mistake costs the line that it is on, not the rest of the file. */
-Test(cli_csv, mistakes_cost_one_line)
+Test(cli_csv, skips_one_line_for_a_mistake)
 {
     expect("a\n\"b\"c,d\ne\n", "1:[a] 2:!not CSV: text after a closing quote 3:[e]");
     expect("a\n\"never closed,b\nc,d\ne\n",
@@ -87,7 +87,7 @@ Test(cli_csv, mistakes_cost_one_line)
     expect("\"a\" ,b\n", "1:!not CSV: text after a closing quote");
 }
 
-Test(cli_csv, rows_are_bounded)
+Test(cli_csv, bounds_rows)
 {
     size_t size = 3 * (size_t)CSV_ROW_BYTES_MAX;
     char *text = malloc(size);
@@ -107,7 +107,7 @@ Test(cli_csv, rows_are_bounded)
 }
 
 /* Rows of every length across the buffer's ends. */
-Test(cli_csv, long_files_are_read_in_pieces)
+Test(cli_csv, reads_long_files_in_pieces)
 {
     FILE *file = tmpfile();
     cr_assert(file != NULL);
@@ -134,7 +134,7 @@ Test(cli_csv, long_files_are_read_in_pieces)
     fclose(file);
 }
 
-Test(cli_csv, what_is_written_can_be_read)
+Test(cli_csv, reads_what_it_writes)
 {
     static const char *const fields[] = {"plain",      "",     "a,b", "say \"hi\"",
                                          "two\nlines", "cr\r", "é"};

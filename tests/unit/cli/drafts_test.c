@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static struct csv_map map;
-static struct row_counts counts;
+static struct order_rows counts;
 static struct order_defaults defaults;
 static char story[8192];
 static size_t told;
@@ -17,7 +17,7 @@ static size_t told;
 static void tear_down(void)
 {
     csv_map_deinit(&map);
-    row_counts_deinit(&counts);
+    order_rows_deinit(&counts);
 }
 
 TestSuite(cli_drafts, .fini = tear_down);
@@ -37,8 +37,8 @@ static void tell_order(struct order_drafts *drafts, struct order_draft *draft)
     const struct order_details *details = order_draft_details(draft);
     tell("%s%.*s@%lld(%llu)", told > 0 ? " " : "", TEXT_ARG(details->order_id),
          (long long)order_draft_line(draft), (unsigned long long)order_draft_rows(draft));
-    if (order_draft_is_spoilt(draft))
-        tell(" spoilt");
+    if (order_draft_is_refused(draft))
+        tell(" refused");
     for (uint32_t i = 0; i < details->line_count; i++)
         tell("%s%.*s", i == 0 ? ":" : ",", TEXT_ARG(details->lines[i].sku));
     order_draft_free(drafts, draft);
@@ -61,7 +61,7 @@ static void count(FILE *in)
     struct error error;
     struct csv_reader *reader = open_file(in);
     while (csv_reader_next(reader, &row, &error) == CSV_ROW)
-        row_counts_add(&counts, csv_map_order_id(&map, &row));
+        order_rows_add(&counts, csv_map_order_id(&map, &row));
     csv_reader_free(reader);
 }
 
@@ -115,7 +115,7 @@ Test(cli_drafts, rejects_only_the_order_of_a_bad_row)
 {
     use("order_id=id,sku=s,unit_price=p,quantity=q");
     cr_assert_str_eq(put_together("id,s,p,q\n1,a,1,1\n1,b,1,-5\n1,c,1,1\n2,d,1,1\n3,e,x,1\n", NULL),
-                     "1@2(3) spoilt 2@5(1):d 3@6(1) spoilt");
+                     "1@2(3) refused 2@5(1):d 3@6(1) refused");
 }
 
 static void look_at_defaults(const struct order_details *details)
@@ -168,7 +168,7 @@ Test(cli_drafts, bounds_the_lines_of_an_order)
         fputs("big,a,1\n", out);
     fputs("small,a,1\n", out);
     fclose(out);
-    cr_assert_str_eq(put_together(csv, NULL), "big@2(2005) spoilt small@2007(1):a");
+    cr_assert_str_eq(put_together(csv, NULL), "big@2(2005) refused small@2007(1):a");
     free(csv);
 }
 
@@ -191,23 +191,23 @@ Test(cli_drafts, imports_a_real_day_of_orders)
     struct csv_reader *reader = open_file(in);
     struct order_drafts *drafts = order_drafts_new(&map, &counts, &defaults);
     struct order_draft *draft;
-    uint32_t orders = 0, spoilt = 0, largest = 0;
+    uint32_t orders = 0, refused = 0, largest = 0;
     int64_t value = 0;
     while (csv_reader_next(reader, &row, &error) == CSV_ROW) {
         (void)order_drafts_add(drafts, &row, &draft, &error);
         if (draft == NULL)
             continue;
         struct order_details *details = order_draft_details(draft);
-        orders += !order_draft_is_spoilt(draft);
-        spoilt += order_draft_is_spoilt(draft);
-        cr_assert(order_draft_is_spoilt(draft) || details_validate(details, &error) == ERROR_OK,
+        orders += !order_draft_is_refused(draft);
+        refused += order_draft_is_refused(draft);
+        cr_assert(order_draft_is_refused(draft) || details_validate(details, &error) == ERROR_OK,
                   "%s", error.message);
         largest = details->line_count > largest ? details->line_count : largest;
         for (uint32_t i = 0; i < details->line_count; i++)
             value += details->lines[i].quantity * details->lines[i].unit_price.unscaled;
         order_draft_free(drafts, draft);
     }
-    cr_assert(orders == 136 && spoilt == 7, "%u %u", orders, spoilt);
+    cr_assert(orders == 136 && refused == 7, "%u %u", orders, refused);
     cr_assert(largest == 592);
     cr_assert(value == 589607900, "%lld", (long long)value); /* 58,960.79 GBP */
     order_drafts_free(drafts);

@@ -99,7 +99,7 @@ Test(cli_files, creates_the_rejects_file_with_the_first_reject)
     cr_assert(files_remove_tree(folder, &error) == ERROR_OK);
 }
 
-Test(cli_files, durations)
+Test(cli_files, shows_durations)
 {
     char text[PROGRESS_DURATION_SIZE];
     static const struct {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/import/csv_map.h"
 
-#include "cli/import/pace.h"
-#include "cli/import/row_counts.h"
+#include "cli/import/import_run.h"
+#include "cli/import/order_drafts.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static enum error_class map_row(const char *text, struct csv_order_row *ret_row)
     return csv_map_row(&map, &row, ret_row, &error);
 }
 
-Test(cli_map, columns_are_found_wherever_they_stand)
+Test(cli_map, finds_columns_in_any_order)
 {
     struct csv_order_row row;
     bind("order_id=Invoice,sku=Code,quantity=Qty,unit_price=Price,customer=Who,priority=P",
@@ -57,7 +57,7 @@ Test(cli_map, columns_are_found_wherever_they_stand)
     cr_assert(row.priority == PRIORITY_HIGH);
 }
 
-Test(cli_map, orders_without_lines_and_lines_without_quantity)
+Test(cli_map, maps_orders_without_lines_and_lines_without_quantity)
 {
     struct csv_order_row row;
     bind("order_id=id", "id|x");
@@ -67,7 +67,7 @@ Test(cli_map, orders_without_lines_and_lines_without_quantity)
     cr_assert(map_row("1|a|2", &row) == ERROR_OK && row.line.quantity == 1);
 }
 
-Test(cli_map, mistakes_in_the_mapping_are_named)
+Test(cli_map, names_mistakes_in_the_mapping)
 {
     static const struct {
         const char *specification;
@@ -76,9 +76,9 @@ Test(cli_map, mistakes_in_the_mapping_are_named)
         {"order_id", "expected FIELD=COLUMN"},
         {"=x", "expected FIELD=COLUMN"},
         {"order_id=", "expected FIELD=COLUMN"},
-        {"order=Invoice", "no field \"order\": did you mean order_id"},
+        {"order=Invoice", "unknown field \"order\": did you mean order_id"},
         {"qantity=Q", "did you mean quantity"},
-        {"attributes.=Q", "no field \"attributes.\""},
+        {"attributes.=Q", "unknown field \"attributes.\""},
         {"sku=a,sku=b", "sku is given twice"},
         {"attributes.a=x,attributes.b=x,attributes.a=y", "attributes.a is given twice"},
     };
@@ -90,7 +90,7 @@ Test(cli_map, mistakes_in_the_mapping_are_named)
     }
 }
 
-Test(cli_map, a_column_that_is_not_there_is_told_with_those_that_are)
+Test(cli_map, lists_the_columns_when_one_is_missing)
 {
     struct csv_row header = row_of("InvoiceNo|StockCode");
     cr_assert(csv_map_add(&map, "order_id=Invoice", &error) == ERROR_OK);
@@ -100,30 +100,30 @@ Test(cli_map, a_column_that_is_not_there_is_told_with_those_that_are)
     csv_map_deinit(&map);
     cr_assert(csv_map_add(&map, "sku=StockCode", &error) == ERROR_OK);
     cr_assert(csv_map_bind(&map, &header, &error) == ERROR_REJECT);
-    cr_assert(strstr(error.message, "order's id") != NULL, "%s", error.message);
+    cr_assert(strstr(error.message, "no column is the order id") != NULL, "%s", error.message);
     csv_map_deinit(&map);
     cr_assert(csv_map_add(&map, "order_id=InvoiceNo,sku=StockCode", &error) == ERROR_OK);
     cr_assert(csv_map_bind(&map, &header, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, "unit_price") != NULL, "%s", error.message);
 }
 
-Test(cli_map, rows_that_are_no_part_of_an_order)
+Test(cli_map, refuses_rows_that_are_not_part_of_an_order)
 {
     static const struct {
         const char *row;
         const char *reason;
     } cases[] = {
-        {"C536379|D|-1|27.50|", "a cancellation names no earlier order"},
-        {"A563186|B|1|-11062.06|", "an adjustment of bad debt is no order"},
-        {"536589|21777|-10|0.0|", "quantity -10: an order asks for at least 1"},
-        {"1|a|0|1|", "quantity 0: an order asks for at least 1"},
+        {"C536379|D|-1|27.50|", "quantity is -1: expected at least 1"},
+        {"A563186|B|1|-11062.06|", "unit price -11062.06 is negative"},
+        {"536589|21777|-10|0.0|", "quantity is -10: expected at least 1"},
+        {"1|a|0|1|", "quantity is 0: expected at least 1"},
         {"1|a|1|-0.01|", "unit price -0.01 is negative"},
-        {"1|a|1.5|1|", "quantity \"1.5\" is no whole number"},
-        {"1|a||1|", "quantity \"\" is no whole number"},
-        {"1|a|99999999999999999999|1|", "is no whole number"},
-        {"1|a|1|1,5|", "is no price"},
-        {"1|a|1|0.00001|", "is no price"},
-        {"|a|1|1|", "no order id"},
+        {"1|a|1.5|1|", "quantity \"1.5\" is not a whole number"},
+        {"1|a||1|", "quantity \"\" is not a whole number"},
+        {"1|a|99999999999999999999|1|", "is not a whole number"},
+        {"1|a|1|1,5|", "is not a number with at most 4 decimals"},
+        {"1|a|1|0.00001|", "is not a number with at most 4 decimals"},
+        {"|a|1|1|", "the order id is empty"},
         {"1|a|1|1", "4 fields, but the header has 5"},
         {"1|a\xff|1|1|", "not UTF-8"},
         {"1|a|1|1|urgent", "priority \"urgent\" is not high, normal or low"},
@@ -137,7 +137,7 @@ Test(cli_map, rows_that_are_no_part_of_an_order)
     }
 }
 
-Test(cli_map, the_online_retail_preset)
+Test(cli_map, applies_the_rules_of_the_online_retail_preset)
 {
     struct csv_order_row row;
     struct csv_row header =
@@ -150,30 +150,36 @@ Test(cli_map, the_online_retail_preset)
     /* The data set's bad debt has a positive price once. */
     cr_assert(map_row("A563185|B|Adjust bad debt|1|2011-08-12 14:50:00|11062.06||United Kingdom",
                       &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "an adjustment of bad debt is no order");
+    cr_assert_str_eq(error.message, "invoice A...: an adjustment of bad debt, not an order");
+    cr_assert(map_row("A563186|B|Adjust bad debt|1|2011-08-12 14:51:00|-11062.06||United Kingdom",
+                      &row) == ERROR_REJECT);
+    cr_assert_str_eq(error.message, "invoice A...: an adjustment of bad debt, not an order");
+    cr_assert(map_row("C536379|D|Discount|-1|2010-12-01 09:41:00|27.50|14527.0|United Kingdom",
+                      &row) == ERROR_REJECT);
+    cr_assert_str_eq(error.message, "invoice C...: a cancellation, which names no earlier order");
     cr_assert(csv_map_add_preset(&map, "northwind", &error) == ERROR_REJECT);
 }
 
-Test(cli_map, rows_are_counted_for_each_order)
+Test(cli_map, counts_the_rows_of_each_order)
 {
-    struct row_counts counts = {0};
+    struct order_rows counts = {0};
     char id[32];
-    cr_assert(row_counts_of(&counts, TEXT("x")) == 0);
+    cr_assert(order_rows_of(&counts, TEXT("x")) == 0);
     for (int round = 0; round < 3; round++) {
         for (int i = round; i < 5000; i++) {
             snprintf(id, sizeof(id), "order-%d", i);
-            row_counts_add(&counts, text_of(id));
+            order_rows_add(&counts, text_of(id));
         }
     }
     cr_assert(counts.orders == 5000 && counts.rows == 14997);
-    cr_assert(row_counts_of(&counts, TEXT("order-0")) == 1);
-    cr_assert(row_counts_of(&counts, TEXT("order-1")) == 2);
-    cr_assert(row_counts_of(&counts, TEXT("order-4999")) == 3);
-    cr_assert(row_counts_of(&counts, TEXT("order-5000")) == 0);
-    row_counts_deinit(&counts);
+    cr_assert(order_rows_of(&counts, TEXT("order-0")) == 1);
+    cr_assert(order_rows_of(&counts, TEXT("order-1")) == 2);
+    cr_assert(order_rows_of(&counts, TEXT("order-4999")) == 3);
+    cr_assert(order_rows_of(&counts, TEXT("order-5000")) == 0);
+    order_rows_deinit(&counts);
 }
 
-Test(cli_map, rates)
+Test(cli_map, parses_rates)
 {
     static const struct {
         const char *text;
@@ -182,31 +188,31 @@ Test(cli_map, rates)
                  {"0", -1},     {"-1/s", -1},  {"50/h", -1},   {"", -1},       {"fast", -1},
                  {"nan/s", -1}, {"inf/s", -1}, {"1e99/s", -1}, {"50 /s", -1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct pace pace;
-        enum error_class class = pace_parse(cases[i].text, &pace, &error);
+        struct import_pace pace;
+        enum error_class class = import_pace_parse(cases[i].text, &pace, &error);
         cr_assert((class == ERROR_OK) == (cases[i].per_second >= 0), "%s", cases[i].text);
         cr_assert(class != ERROR_OK || pace.per_second == cases[i].per_second, "%s", cases[i].text);
     }
 }
 
-Test(cli_map, a_pace_is_kept_without_bursts)
+Test(cli_map, keeps_the_pace_without_bursts)
 {
-    struct pace pace;
-    cr_assert(pace_parse("10/s", &pace, &error) == ERROR_OK);
+    struct import_pace pace;
+    cr_assert(import_pace_parse("10/s", &pace, &error) == ERROR_OK);
     int64_t now = 5000000;
     int passed = 0;
     for (int i = 0; i < 100; i++) {
-        int64_t wait = pace_wait_us(&pace, now);
+        int64_t wait = import_pace_wait_us(&pace, now);
         now += wait;
-        cr_assert(pace_wait_us(&pace, now) == 0);
-        pace_pass(&pace);
+        cr_assert(import_pace_wait_us(&pace, now) == 0);
+        import_pace_pass(&pace);
         passed++;
     }
     cr_assert(now - 5000000 > 9800000 && now - 5000000 < 10000000, "%lld", (long long)now);
     /* An hour of silence allows a second's worth, not an hour's. */
     now += INT64_C(3600) * 1000000;
     int burst = 0;
-    for (; burst < 1000 && pace_wait_us(&pace, now) == 0; burst++)
-        pace_pass(&pace);
+    for (; burst < 1000 && import_pace_wait_us(&pace, now) == 0; burst++)
+        import_pace_pass(&pace);
     cr_assert(burst >= 10 && burst <= 12, "%d", burst);
 }
