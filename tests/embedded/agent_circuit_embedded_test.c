@@ -8,7 +8,7 @@
 #include "replica/settings.h"
 #include "services/agent/core/core.h"
 #include "services/agent/health/breaker.h"
-#include "services/agent/kinds/http_agent.h"
+#include "services/agent/kinds/kinds.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

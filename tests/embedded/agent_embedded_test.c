@@ -5,8 +5,7 @@
 #include "platform/logger.h"
 #include "replica/settings.h"
 #include "services/agent/core/core.h"
-#include "services/agent/kinds/http_agent.h"
-#include "services/agent/kinds/sim_agent.h"
+#include "services/agent/kinds/kinds.h"
 
 #include <criterion/criterion.h>
 #include <jansson.h>

@@ -264,6 +264,7 @@ void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *a
     char *at = row + sizeof(head);
     if (cache == NULL || cache->answers == NULL)
         return;
+    assert(!attempt->noted && attempt->state == ATTEMPT_REPORTING);
     memcpy(head.claim_id, &attempt->request.claim_id, sizeof(head.claim_id));
     memcpy(row, &head, sizeof(head));
     assert(attempt->output.size <= STEP_OUTPUT_BYTES_MAX);

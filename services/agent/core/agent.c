@@ -30,6 +30,28 @@ static const char *phase_name(enum agent_phase phase)
     return (unsigned)phase < AGENT_PHASE_COUNT ? phase_names[phase] : "?";
 }
 
+/* clang-format off */
+static const bool transitions[AGENT_PHASE_COUNT][AGENT_PHASE_COUNT] = {
+    [AGENT_PHASE_STARTING] = {[AGENT_PHASE_NO_TOPIC] = true, [AGENT_PHASE_WORKING] = true,
+                              [AGENT_PHASE_DRAINING] = true},
+    [AGENT_PHASE_NO_TOPIC] = {[AGENT_PHASE_NO_TOPIC] = true, [AGENT_PHASE_WORKING] = true,
+                              [AGENT_PHASE_DRAINING] = true},
+    [AGENT_PHASE_WORKING] = {[AGENT_PHASE_CLOCK_OFF] = true, [AGENT_PHASE_CIRCUIT_OPEN] = true,
+                             [AGENT_PHASE_DRAINING] = true},
+    [AGENT_PHASE_CLOCK_OFF] = {[AGENT_PHASE_WORKING] = true, [AGENT_PHASE_CIRCUIT_OPEN] = true,
+                               [AGENT_PHASE_DRAINING] = true},
+    [AGENT_PHASE_CIRCUIT_OPEN] = {[AGENT_PHASE_WORKING] = true, [AGENT_PHASE_DRAINING] = true},
+    [AGENT_PHASE_DRAINING] = {[AGENT_PHASE_LEAVING] = true},
+    [AGENT_PHASE_LEAVING] = {[AGENT_PHASE_LEFT] = true},
+};
+/* clang-format on */
+
+static void enter(struct agent *agent, enum agent_phase phase)
+{
+    assert(transitions[agent->phase][phase]);
+    agent->phase = phase;
+}
+
 /* ---- accessors ---- */
 
 const char *agent_name(const struct agent *agent)
@@ -101,6 +123,7 @@ uint32_t agent_capacity(const struct agent *agent)
 static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
 {
     struct agent *agent = ctx;
+    assert(agent->group != NULL);
     log_info("partitions assigned", LOG_STR("topic", agent->topic), LOG_U64("count", count));
     if (agent->phase == AGENT_PHASE_CIRCUIT_OPEN)
         return; /* it is leaving */
@@ -113,6 +136,7 @@ static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
 static void on_revoked(void *ctx, bool lost)
 {
     struct agent *agent = ctx;
+    assert(agent->group != NULL);
     log_info("partitions revoked", LOG_STR("topic", agent->topic), LOG_BOOL("lost", lost));
     attempts_revoke(agent->attempts);
     agent_intake_revoke(agent->intake, lost);
@@ -135,10 +159,10 @@ static void join(struct agent *agent)
 {
     assert(agent->group == NULL);
     if (agent_breaker_state(agent->breaker) == AGENT_CIRCUIT_OPEN) {
-        agent->phase = AGENT_PHASE_CIRCUIT_OPEN;
+        enter(agent, AGENT_PHASE_CIRCUIT_OPEN);
         return;
     }
-    agent->phase = AGENT_PHASE_WORKING;
+    enter(agent, AGENT_PHASE_WORKING);
     agent->assigned = false;
     clock_guard_init(&agent->clock_guard, agent->clock_guard.limit_ms);
     log_info("joining", LOG_STR("group", agent->group_name), LOG_STR("topic", agent->topic));
@@ -175,7 +199,7 @@ void agent_leave(struct agent *agent)
 void agent_halt(struct agent *agent)
 {
     assert(agent->phase == AGENT_PHASE_WORKING);
-    agent->phase = AGENT_PHASE_CIRCUIT_OPEN;
+    enter(agent, AGENT_PHASE_CIRCUIT_OPEN);
     agent_intake_halt(agent->intake);
     attempts_drain(agent->attempts);
     agent_intake_commit(agent->intake);
@@ -192,6 +216,7 @@ bool agent_commit_all(struct agent *agent)
 
 void agent_resume(struct agent *agent)
 {
+    assert(agent->phase != AGENT_PHASE_CIRCUIT_OPEN || agent->group == NULL);
     assert(agent_breaker_state(agent->breaker) != AGENT_CIRCUIT_OPEN);
     attempts_continue(agent->attempts);
     health_report_now(agent->health);
@@ -216,7 +241,7 @@ static void check_topic(struct agent *agent)
         join(agent);
         return;
     }
-    agent->phase = AGENT_PHASE_NO_TOPIC;
+    enter(agent, AGENT_PHASE_NO_TOPIC);
     log_warning_limited("the topic of this agent's requests does not exist, or this user may not "
                         "Read it: create it with `reeve topics apply`, or grant the right",
                         LOG_STR("topic", agent->topic));
@@ -247,7 +272,7 @@ bool agent_clock_is_right(struct agent *agent, int64_t append_time, bool fresh)
     log_error("this machine's clock differs too much from the brokers' append times: no requests "
               "are read until it is right",
               LOG_I64("skew_ms", guard->skew_ms), LOG_I64("limit_ms", guard->limit_ms));
-    agent->phase = AGENT_PHASE_CLOCK_OFF;
+    enter(agent, AGENT_PHASE_CLOCK_OFF);
     agent_leave(agent);
     loop_timer_after(agent->service->loop, &agent->timer, CLOCK_AGAIN_MS);
     return false;
@@ -271,7 +296,8 @@ static void on_left(void *ctx)
     struct agent *agent = ctx;
     if (agent->phase != AGENT_PHASE_LEAVING)
         return; /* the service is stopping already */
-    agent->phase = AGENT_PHASE_LEFT;
+    enter(agent, AGENT_PHASE_LEFT);
+    assert(agent->group == NULL && attempts_in_flight(agent->attempts) == 0);
     agent->drained(agent->drained_ctx);
 }
 
@@ -282,7 +308,7 @@ void agent_progress(struct agent *agent)
     if (agent->phase != AGENT_PHASE_DRAINING || attempts_in_flight(agent->attempts) > 0 ||
         !agent_intake_idle(agent->intake) || !agent_callbacks_idle(agent->callbacks))
         return;
-    agent->phase = AGENT_PHASE_LEAVING;
+    enter(agent, AGENT_PHASE_LEAVING);
     if (agent->group != NULL)
         leave(agent, on_left);
     else
@@ -291,7 +317,8 @@ void agent_progress(struct agent *agent)
 
 void agent_drain(struct agent *agent, void (*drained)(void *ctx), void *ctx)
 {
-    agent->phase = AGENT_PHASE_DRAINING;
+    assert(drained != NULL && agent->drained == NULL);
+    enter(agent, AGENT_PHASE_DRAINING);
     agent->drained = drained;
     agent->drained_ctx = ctx;
     loop_timer_cancel(agent->service->loop, &agent->timer);
@@ -430,7 +457,7 @@ void agent_free(struct agent *agent)
 {
     if (agent == NULL)
         return;
-    agent->phase = AGENT_PHASE_LEFT;
+    agent->phase = AGENT_PHASE_LEFT; /* from any phase */
     loop_timer_cancel(agent->service->loop, &agent->timer);
     if (agent->started && agent->ops->stop != NULL)
         agent->ops->stop(agent->ctx);

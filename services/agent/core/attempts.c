@@ -45,6 +45,23 @@ enum decision_relation attempt_decision_compare(const struct attempt_decision *k
     return later ? DECISION_LATER : DECISION_SAME;
 }
 
+/* ---- states ---- */
+
+/* clang-format off */
+static const bool transitions[ATTEMPT_STATE_COUNT][ATTEMPT_STATE_COUNT] = {
+    [ATTEMPT_BLANK] = {[ATTEMPT_WAITING] = true, [ATTEMPT_RUNNING] = true, [ATTEMPT_REPORTING] = true},
+    [ATTEMPT_WAITING] = {[ATTEMPT_RUNNING] = true},
+    [ATTEMPT_RUNNING] = {[ATTEMPT_BACKOFF] = true, [ATTEMPT_REPORTING] = true},
+    [ATTEMPT_BACKOFF] = {[ATTEMPT_RUNNING] = true, [ATTEMPT_REPORTING] = true},
+};
+/* clang-format on */
+
+static void enter(struct agent_attempt *attempt, enum attempt_state state)
+{
+    assert(transitions[attempt->state][state]);
+    attempt->state = state;
+}
+
 /* ---- new attempts and their end ---- */
 
 struct attempts *attempts_new(const struct attempts_options *options,
@@ -90,6 +107,7 @@ void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt)
 
 static void link_in(struct attempts *attempts, struct agent_attempt *attempt)
 {
+    assert(attempt->prev == NULL && attempt->next == NULL);
     attempt->prev = NULL;
     attempt->next = attempts->first;
     if (attempts->first != NULL)
@@ -124,6 +142,7 @@ static void release(struct attempts *attempts, struct agent_attempt *attempt, bo
 
 static void end_without_report(struct attempts *attempts, struct agent_attempt *attempt)
 {
+    assert(attempt->state != ATTEMPT_REPORTING);
     attempts->counts.silent++;
     release(attempts, attempt, true);
 }
@@ -151,6 +170,7 @@ static uint64_t salt_of(const struct agent_attempt *attempt)
 
 int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t retry, uint64_t salt)
 {
+    assert(retry > 0);
     int64_t wait = options->backoff_ms;
     for (uint32_t i = 1; i < retry && wait < options->backoff_ms_max; i++)
         wait *= 2;
@@ -179,7 +199,7 @@ static void begin(struct attempts *attempts, struct agent_attempt *attempt)
     attempts->counts.retries += attempt->call.try_number > 0;
     attempts->running++;
     step->running = attempt;
-    attempt->state = ATTEMPT_RUNNING;
+    enter(attempt, ATTEMPT_RUNNING);
     attempt->wait_over = false;
     attempt->try_started_us = clock_mono_us(attempts->options.clock);
     attempt->call = (struct agent_call){
@@ -196,7 +216,7 @@ static void begin(struct attempts *attempts, struct agent_attempt *attempt)
 static void report(struct attempts *attempts, struct agent_attempt *attempt)
 {
     assert(attempt->step->running != attempt && attempt->step->pending != attempt);
-    attempt->state = ATTEMPT_REPORTING;
+    enter(attempt, ATTEMPT_REPORTING);
     if (attempt->accepted)
         attempts->counts.accepted++;
     else
@@ -234,6 +254,7 @@ static void supersede(struct attempts *attempts, struct agent_attempt *attempt)
 static void wait_or_report(struct attempts *attempts, struct agent_attempt *attempt,
                            int64_t retry_after_ms)
 {
+    assert(attempt->state == ATTEMPT_RUNNING && attempt->step->pending == NULL);
     int64_t now = wall_now(attempts);
     int64_t wait =
         attempts_backoff_ms(&attempts->options, attempt->call.try_number, salt_of(attempt));
@@ -244,7 +265,7 @@ static void wait_or_report(struct attempts *attempts, struct agent_attempt *atte
         report(attempts, attempt);
         return;
     }
-    attempt->state = ATTEMPT_BACKOFF;
+    enter(attempt, ATTEMPT_BACKOFF);
     attempt->wait_over = false;
     attempt->step->pending = attempt;
     attempts->ops->wait(attempts->ctx, attempt, wait);
@@ -266,6 +287,7 @@ static enum offer_outcome settle_at_once(struct attempts *attempts, struct agent
 static enum offer_outcome merge(struct attempts *attempts, struct agent_attempt *into,
                                 struct agent_attempt *attempt, const struct request_origin *origin)
 {
+    assert(into != attempt && into->state != ATTEMPT_BLANK);
     struct request_origin *more = ARENA_NEW(&into->memory.arena, struct request_origin);
     *more = *origin;
     more->next = into->origin.next;
@@ -274,9 +296,10 @@ static enum offer_outcome merge(struct attempts *attempts, struct agent_attempt 
     return OFFER_MERGED;
 }
 
-static enum offer_outcome accept(struct attempts *attempts, struct active_step *step,
-                                 struct agent_attempt *attempt)
+static enum offer_outcome admit(struct attempts *attempts, struct active_step *step,
+                                struct agent_attempt *attempt)
 {
+    assert(attempt->step == NULL && attempt->state == ATTEMPT_BLANK);
     attempt->step = step;
     active_steps_hold(&attempts->steps, step);
     link_in(attempts, attempt);
@@ -284,7 +307,7 @@ static enum offer_outcome accept(struct attempts *attempts, struct active_step *
         supersede(attempts, step->pending);
     active_step_note_newest(step, attempt);
     if (step->running != NULL) {
-        attempt->state = ATTEMPT_WAITING;
+        enter(attempt, ATTEMPT_WAITING);
         step->pending = attempt;
         return OFFER_WAITS;
     }
@@ -297,6 +320,7 @@ static void extend(struct attempts *attempts, struct active_step *step,
                    const struct step_request *request)
 {
     struct agent_attempt *attempt = step->newest;
+    assert(attempt == NULL || attempt->step == step);
     step->decision = attempt_decision_of(request);
     if (attempt == NULL || request->complete_by <= attempt->request.complete_by)
         return;
@@ -368,7 +392,7 @@ static enum offer_outcome offer(struct attempts *attempts, struct agent_attempt 
     assert(may_start(attempts, attempt));
     if (step == NULL)
         step = active_steps_get(&attempts->steps, request->order_id, request->ref.step);
-    return accept(attempts, step, attempt);
+    return admit(attempts, step, attempt);
 }
 
 bool attempts_has(const struct attempts *attempts, const struct step_request *request)
@@ -413,6 +437,7 @@ void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt
 {
     struct agent_attempt *next = end_try(attempts, attempt);
     assert(output.size <= STEP_OUTPUT_BYTES_MAX);
+    assert(next == NULL || next->state == ATTEMPT_WAITING);
     attempt->succeeded = true;
     attempt->effect = EFFECT_APPLIED;
     attempt->output = arena_text(&attempt->memory.arena, output);
@@ -423,6 +448,7 @@ void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt
 void attempts_accepted(struct attempts *attempts, struct agent_attempt *attempt)
 {
     struct agent_attempt *next = end_try(attempts, attempt);
+    assert(!attempt->succeeded);
     attempt->accepted = true;
     attempt->effect = EFFECT_UNKNOWN;
     report(attempts, attempt);
@@ -553,23 +579,4 @@ size_t attempts_bytes(const struct attempts *attempts)
 const struct attempts_counts *attempts_counts(const struct attempts *attempts)
 {
     return &attempts->counts;
-}
-
-const char *attempt_state_name(enum attempt_state state)
-{
-    switch (state) {
-    case ATTEMPT_BLANK:
-        return "blank";
-    case ATTEMPT_WAITING:
-        return "waiting";
-    case ATTEMPT_RUNNING:
-        return "running";
-    case ATTEMPT_BACKOFF:
-        return "backoff";
-    case ATTEMPT_REPORTING:
-        return "reporting";
-    case ATTEMPT_STATE_COUNT:
-        break;
-    }
-    return "?";
 }

@@ -185,7 +185,6 @@ uint32_t attempts_running(const struct attempts *attempts);
 /* Memory of the requests in flight. */
 size_t attempts_bytes(const struct attempts *attempts);
 const struct attempts_counts *attempts_counts(const struct attempts *attempts);
-const char *attempt_state_name(enum attempt_state state);
 
 struct attempt_decision attempt_decision_of(const struct step_request *request);
 /* Of a request for the attempt that `known` requested, by step, direction and number. Within one

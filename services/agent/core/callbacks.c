@@ -231,6 +231,7 @@ static void on_late(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct callback *callback = userdata;
     (void)loop;
     (void)timer;
+    assert(callback->exchange != NULL);
     ask_to_retry(callback->exchange, "NotAcknowledged",
                  "the brokers have not acknowledged the callback yet: send it again");
     callback->exchange = NULL; /* freed in on_appended */
@@ -304,6 +305,7 @@ static void append(struct agent_callbacks *callbacks, struct http_exchange *exch
 {
     struct agent *agent = callbacks->agent;
     struct error error;
+    assert(callbacks->pending_count < AGENT_CALLBACKS_PENDING_MAX);
     struct callback *callback = calloc(1, sizeof(*callback));
     assert(callback != NULL);
     callback->callbacks = callbacks;

@@ -21,6 +21,7 @@ static struct agent *agent_of(const struct agent_attempt *attempt)
 static void on_start(void *ctx, struct agent_attempt *attempt)
 {
     struct agent *agent = ctx;
+    assert(attempt->state == ATTEMPT_RUNNING && attempt->call.time_left_ms > 0);
     FAILPOINT("agent.try");
     agent_breaker_call_began(agent->breaker);
     health_report_load(agent->health);
@@ -42,6 +43,7 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
 static void call_ended(struct agent *agent, const struct agent_attempt *attempt,
                        enum agent_call_outcome outcome, bool unhealthy, struct text why)
 {
+    assert(attempt->state == ATTEMPT_RUNNING);
     int64_t took_us = clock_mono_us(agent->service->clock) - attempt->try_started_us;
     agent_metrics_call(agent->metrics, outcome, took_us);
     health_report_call_ended(agent->health, took_us, unhealthy, why);
@@ -129,6 +131,7 @@ static void on_wait_over(struct loop *loop, struct loop_timer *timer, void *user
 static void on_wait(void *ctx, struct agent_attempt *attempt, int64_t delay_ms)
 {
     struct agent *agent = ctx;
+    assert(attempt->state == ATTEMPT_BACKOFF && delay_ms >= 0);
     loop_timer_init(&attempt->timer, on_wait_over, attempt);
     loop_timer_after(agent->service->loop, &attempt->timer, delay_ms);
 }
@@ -136,12 +139,14 @@ static void on_wait(void *ctx, struct agent_attempt *attempt, int64_t delay_ms)
 static void on_unwait(void *ctx, struct agent_attempt *attempt)
 {
     struct agent *agent = ctx;
+    assert(attempt->state == ATTEMPT_BACKOFF);
     loop_timer_cancel(agent->service->loop, &attempt->timer);
 }
 
 static void on_report(void *ctx, struct agent_attempt *attempt)
 {
     struct agent *agent = ctx;
+    assert(attempt->state == ATTEMPT_REPORTING);
     agent_reports_send(agent->reports, attempt);
 }
 

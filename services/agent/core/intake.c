@@ -71,6 +71,7 @@ static void on_committed(void *ctx, int32_t number, int64_t offset, const struct
     struct agent_intake *intake = ctx;
     (void)offset;
     assert(intake->commits > 0);
+    assert(number >= 0 && (size_t)number < intake->partition_count);
     intake->commits--;
     if (error != NULL && error_is(error)) {
         struct agent_partition *partition = agent_intake_partition(intake, number);
@@ -91,6 +92,7 @@ void agent_intake_commit(struct agent_intake *intake)
         struct agent_partition *partition = intake->partitions[i];
         if (!may_commit(partition))
             continue;
+        assert(partition->committed < partition->offsets.position);
         FAILPOINT("agent.commit");
         partition->committed = partition->offsets.position;
         intake->commits++;
@@ -121,6 +123,7 @@ bool agent_intake_idle(const struct agent_intake *intake)
 void agent_intake_settled(struct agent_intake *intake, const struct request_origin *origin)
 {
     struct agent_partition *partition = agent_intake_partition(intake, origin->partition);
+    assert(origin->epoch <= partition->epoch);
     if (intake->held_back || intake->queue.count > 0)
         loop_defer(agent_intake_loop(intake), &intake->flow);
     if (partition->epoch != origin->epoch || partition->state != PARTITION_READING)
@@ -267,6 +270,7 @@ static void handle(struct agent_partition *partition, const struct broker_record
 void agent_intake_update_flow(struct agent_intake *intake, struct agent_partition *partition,
                               bool full)
 {
+    assert(partition->reader != NULL || partition->state != PARTITION_READING);
     bool pause = full || partition->waits_for_schema || agent_offsets_full(&partition->offsets);
     if (partition->reader != NULL && pause != partition->paused) {
         partition->paused = pause;
@@ -329,6 +333,7 @@ void agent_intake_on_record(void *ctx, const struct broker_record *record)
 void agent_intake_on_end(void *ctx, int64_t next_offset)
 {
     struct agent_partition *partition = ctx;
+    assert(partition->state == PARTITION_READING);
     partition->end = next_offset;
 }
 

@@ -29,6 +29,7 @@ static void close_partition(struct agent_partition *partition)
 {
     if (partition->state == PARTITION_CLOSED)
         return;
+    assert((partition->reader != NULL) == (partition->state == PARTITION_READING));
     broker_reader_close(partition->reader);
     partition->reader = NULL;
     partition->state = PARTITION_CLOSED;
@@ -41,6 +42,7 @@ static void close_partition(struct agent_partition *partition)
 static void open_partition(struct agent_partition *partition)
 {
     assert(partition->state == PARTITION_CLOSED);
+    assert(partition->reader == NULL && !partition->waits_for_schema);
     partition->state = PARTITION_LOCATING;
     agent_offsets_init(&partition->offsets);
 }
@@ -114,6 +116,7 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const struct e
 
 static void locate(struct agent_intake *intake)
 {
+    assert(intake->agent->group != NULL && !intake->suspended);
     for (size_t i = 0; i < intake->partition_count; i++) {
         struct agent_partition *partition = intake->partitions[i];
         if (partition->state != PARTITION_LOCATING || partition->locating)

@@ -54,6 +54,7 @@ void agent_reports_free(struct agent_reports *reports)
 
 static void send_later(struct agent_reports *reports, struct agent_attempt *attempt)
 {
+    assert(attempt->state == ATTEMPT_REPORTING && !attempt->accepted);
     attempt->next_unsent = NULL;
     *reports->unsent_last = attempt;
     reports->unsent_last = &attempt->next_unsent;
@@ -71,6 +72,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct agent_attempt *attempt =
         (struct agent_attempt *)(uintptr_t)token; /* in REPORTING until now */
     (void)offset;
+    assert(attempt->state == ATTEMPT_REPORTING);
     if (error != NULL && error_is(error)) {
         log_warning_limited("a report was not delivered: sending it again",
                             LOG_TEXT("order", attempt->request.order_id),
@@ -126,6 +128,7 @@ static bool append(struct agent_reports *reports, struct agent_attempt *attempt)
     struct cluster *cluster = reports->agent->cluster;
     struct command cmd = report_of(reports->agent, attempt);
     struct error error;
+    assert(attempt->state == ATTEMPT_REPORTING && !attempt->accepted);
     FAILPOINT("agent.report");
     return cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.commands, -1, cmd.order_id,
                           RECORD_REPORT_STEP, &cmd, on_appended, reports,

@@ -66,6 +66,7 @@ void agent_breaker_progress(struct agent_breaker *breaker)
 
 static void wait_open(struct agent_breaker *breaker)
 {
+    assert(breaker->circuit.state == AGENT_CIRCUIT_OPEN && !breaker->stopped);
     int64_t open_ms = circuit_open_ms(&breaker->circuit);
     loop_timer_set(loop_of(breaker), &breaker->open_timer, breaker->circuit.since_ms + open_ms);
 }
@@ -149,6 +150,7 @@ enum agent_circuit agent_breaker_state(const struct agent_breaker *breaker)
 
 static void half_open(struct agent_breaker *breaker)
 {
+    assert(!breaker->probing);
     circuit_half_open(&breaker->circuit, now_ms(breaker));
     breaker->trials = 0;
     if (breaker->leaving)

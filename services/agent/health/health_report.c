@@ -135,6 +135,7 @@ static void send_at(struct health_report *health, int64_t due_ms)
     int64_t earliest = health->sent_ms + HEALTH_GAP_MS;
     if (!health->started || health->stopped)
         return;
+    assert(health->sent_ms <= now_ms(health));
     if (due_ms < earliest)
         due_ms = earliest;
     if (!loop_timer_armed(&health->timer) || due_ms < health->timer.due_ms)
@@ -146,6 +147,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct health_report *health = ctx;
     (void)token;
     (void)offset;
+    assert(health->waiting);
     health->waiting = false;
     if (error != NULL && error_is(error))
         log_warning_limited("a health record was not delivered",
@@ -158,6 +160,7 @@ static void send(struct health_report *health)
     struct cluster *cluster = agent_cluster(health->agent);
     struct agent_health record = record_of(health);
     struct error error;
+    assert(!health->waiting && !health->stopped);
     health->reported_load = record.in_flight;
     health->waiting = true;
     health->reported = true;
@@ -181,6 +184,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 
 void health_report_start(struct health_report *health)
 {
+    assert(!health->started);
     health->started = true;
     health_report_now(health);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs as remote services. See exec_agent.h; exec_child.c runs them. */
-#include "services/agent/kinds/exec_agent.h"
+/* The exec agent: programs as remote services. exec_child.c runs them. docs/use/agents.md describes
+ * their environment and the meaning of their exit codes. */
+#include "services/agent/kinds/kinds.h"
 
 #include "base/heap_arena.h"
 #include "platform/logger.h"
@@ -24,6 +25,15 @@ enum {
     WINDOW_LINES_MAX = 200, /* ... and for all calls within the window */
     WINDOW_MS = 10000,
     CAPACITY = 16 /* programs at the same time, unless agent.in.flight.max is set */
+};
+
+/* Exit codes with a meaning (those of sysexits.h where it has one). Every other code, and an end by
+ * a signal, is a failure of unknown effect that may be retried. */
+enum exec_code {
+    EXEC_DONE = 0,
+    EXEC_REFUSED = 65,  /* a business error: nothing was applied, a retry will not help */
+    EXEC_LATER = 75,    /* nothing was applied, a retry may help */
+    EXEC_ACCEPTED = 79, /* the outcome is reported later, at $REEVE_CALLBACK */
 };
 
 struct exec_call {

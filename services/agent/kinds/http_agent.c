@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One POST per try over platform/http/client.h. http_message.c translates requests and answers; the
  * SDK does the retries and reports. */
-#include "services/agent/kinds/http_agent.h"
+#include "services/agent/kinds/kinds.h"
 
 #include "base/heap_arena.h"
 #include "platform/http/client.h"

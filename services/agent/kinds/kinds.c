@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve run agent`: agent.kind chooses one of the ready-made agents. */
-#include "services/agent/kinds/exec_agent.h"
-#include "services/agent/kinds/http_agent.h"
-#include "services/agent/kinds/sim_agent.h"
+#include "services/agent/kinds/kinds.h"
 #include "services/services.h"
 
 #include <assert.h>

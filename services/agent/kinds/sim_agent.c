@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Simulated calls: wait as planned, append the operation to the ledger, answer. Without latency and
  * ledger a call is answered at once; with a ledger all calls of a turn share one sync. */
-#include "services/agent/kinds/sim_agent.h"
+#include "services/agent/kinds/kinds.h"
 
 #include "platform/logger.h"
 #include "services/agent/kinds/sim_ledger.h"
