@@ -7,6 +7,7 @@
 #include "replica/settings.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -234,14 +235,23 @@ static bool asks_for_help(int argc, char *const argv[])
     return false;
 }
 
+/* What the operator typed: `reeve run NAME`, or a program that was made with libreeve. */
+static void print_command(FILE *out, const struct service *service)
+{
+    bool own = strcmp(program_invocation_short_name, "reeve") == 0;
+    fprintf(out, own ? "reeve run %s" : "%s", own ? service->name : program_invocation_short_name);
+}
+
 static void print_help(const struct service *service)
 {
-    printf("reeve run %s --config /etc/reeve.properties\n"
-           "reeve run %s --data-dir /var/lib/reeve/%s --set kafka.compression.type=lz4\n\n"
+    print_command(stdout, service);
+    printf(" --config /etc/reeve.properties\n");
+    print_command(stdout, service);
+    printf(" --data-dir /var/lib/reeve/%s --set kafka.compression.type=lz4\n\n"
            "Every key may be a flag, a line KEY = VALUE of the file, or a variable like "
            "REEVE_DATA_DIR.\nkafka.* keys go to librdkafka. KEY.file takes the value from a "
            "file.\n\n",
-           service->name, service->name, service->name);
+           service->name);
     config_help(&settings_schema, stdout, service->bit);
 }
 
@@ -268,7 +278,8 @@ int service_main(const struct service *service, int argc, char *const argv[])
                                                .config = config_new(&settings_schema)};
     if (config_load(process.context.config, argc, argv, environ, &error) != ERROR_OK ||
         check_name(process.context.config, &error) != ERROR_OK) {
-        fprintf(stderr, "reeve run %s: %s\n", service->name, error.message);
+        print_command(stderr, service);
+        fprintf(stderr, ": %s\n", error.message);
         config_free(process.context.config);
         return exit_code_of(&error);
     }

@@ -179,6 +179,28 @@ class AgentTest(unittest.TestCase):
         self.assert_applied_once(["never", "late", "fine"])
         self.assert_no_call_past_its_deadline()
 
+    def test_an_agent_made_with_the_sdk_reports(self):
+        self.open()
+        self.cluster.reeve("topics", "apply", "--agent", "tax")
+        folder = paths.new_folder("tax")
+        with open(folder / "stderr", "wb") as stderr:
+            agent = subprocess.Popen(
+                [paths.reeve_binary().parent / "tax-agent", "--data-dir", folder / "data",
+                 "--kafka-bootstrap-servers", self.broker.bootstrap, "--http-port", "0",
+                 "--topics-prefix", self.cluster.prefix],
+                stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr)
+        self.addCleanup(agent.wait)
+        self.addCleanup(agent.kill)
+        self.cluster.produce("requests.tax", [
+            self.request("taxed", agent="tax"),
+            self.request("taxed", agent="tax", direction="undo", attempt=2)])
+        reports = self.reports(2)
+        self.assertEqual(json.loads(reports["taxed/TakePayment/do/1"]["output"]),
+                         {"tax": "1.356", "country": "GB", "percent": 20})
+        self.assertTrue(reports["taxed/TakePayment/undo/2"]["succeeded"])
+        agent.terminate()
+        self.assertEqual(agent.wait(30), 0)
+
     def test_an_undecodable_request_becomes_a_dead_letter(self):
         self.open()
         self.agent()

@@ -118,7 +118,9 @@ class Install(unittest.TestCase):
             for compiler, language in ((C, "c"), (CXX, "c++")):
                 with self.subTest(example=example, compiler=compiler[0]):
                     program = self.build(compiler, ROOT / example, language)
-                    self.assertIn("--data-dir", run(program, "--help", env=self.env))
+                    text = run(program, "--help", env=self.env)
+                    self.assertIn("--data-dir", text)
+                    self.assertTrue(text.startswith(f"{program.name} --config"), text[:100])
 
     def test_builds_a_cxx_program_that_uses_every_function(self):
         source = pathlib.Path(__file__).with_name("every_function.cc")
