@@ -235,6 +235,11 @@ static bool asks_for_help(int argc, char *const argv[])
     return false;
 }
 
+static const struct config_schema *schema_of(const struct service *service)
+{
+    return service->schema != NULL ? service->schema : &settings_schema;
+}
+
 /* What the operator typed: `reeve run NAME`, or a program that was made with libreeve. */
 static void print_command(FILE *out, const struct service *service)
 {
@@ -252,7 +257,7 @@ static void print_help(const struct service *service)
            "REEVE_DATA_DIR.\nkafka.* keys go to librdkafka. KEY.file takes the value from a "
            "file.\n\n",
            service->name);
-    config_help(&settings_schema, stdout, service->bit);
+    config_help(schema_of(service), stdout, service->bit);
 }
 
 static enum error_class check_name(const struct config *config, struct error *ret_error)
@@ -275,7 +280,7 @@ int service_main(const struct service *service, int argc, char *const argv[])
     process.context = (struct service_context){.name = service->name,
                                                .process = &process,
                                                .clock = clock_real(),
-                                               .config = config_new(&settings_schema)};
+                                               .config = config_new(schema_of(service))};
     if (config_load(process.context.config, argc, argv, environ, &error) != ERROR_OK ||
         check_name(process.context.config, &error) != ERROR_OK) {
         print_command(stderr, service);

@@ -48,8 +48,9 @@ struct service_context {
 };
 
 struct service {
-    const char *name; /* "scheduler" */
-    unsigned bit;     /* SETTINGS_SCHEDULER: which keys --help shows */
+    const char *name;                   /* "scheduler" */
+    unsigned bit;                       /* SETTINGS_SCHEDULER: which keys --help shows */
+    const struct config_schema *schema; /* NULL = settings_schema */
     /* Keeps stores below data.dir: their disk is watched, and readyz says no while it is low. */
     bool has_stores;
     /* Builds the service; *ret_state goes to the other handlers. An error ends the process:

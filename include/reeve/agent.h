@@ -75,6 +75,18 @@ struct reeve_agent_probe;
 
 /* ---- the agent ---- */
 
+/* A configuration key of your own: set like reeve's keys (flag, environment, properties file), shown
+ * by --help, read with reeve_agent_config(). */
+struct reeve_agent_key {
+    /* Words of [a-z0-9], separated by dots; not a key of reeve: "tax.rates" is the flag --tax-rates
+     * and the variable REEVE_TAX_RATES. If the name begins with "agent.", as "agent.rates", each
+     * agent of a process may have a value of its own: agent.NAME.rates. */
+    const char *name;
+    const char *fallback; /* the default; NULL: "" */
+    const char *doc;      /* one or two sentences for --help */
+    bool secret;          /* its value is never shown */
+};
+
 /* Your callbacks. Set all to zero, then what you need; `execute` is mandatory. `ctx` is what
  * start() stored in *ret_ctx, or NULL. Borrowed until reeve_agent_run() returns. */
 struct reeve_agent_ops {
@@ -83,6 +95,9 @@ struct reeve_agent_ops {
     const char *name;
     /* How many calls may run at once, unless agent.in.flight.max is set. 0 = that key's default. */
     uint32_t capacity;
+    /* Configuration keys of your own. NULL: none. */
+    const struct reeve_agent_key *keys;
+    uint32_t key_count;
     /* Builds the agent's state before its first call. To end the process instead, call
      * reeve_agent_fail() and return false; stop() is then not called. NULL: no state. */
     bool (*start)(struct reeve_agent *agent, void **ret_ctx);
@@ -109,9 +124,8 @@ struct reeve_agent_ops {
  * An agent is a service like every service of reeve: configuration from flags, environment and a
  * properties file (--help lists the keys), structured logs on stderr, and an HTTP server with
  * /livez, /readyz and /metrics. `argv` holds `argc` arguments without the program's name, and is
- * borrowed until this function returns. An argument that is not a flag of reeve is an error: take
- * flags of your own out of `argv` first, or use environment variables (names that begin with REEVE_
- * are reeve's).
+ * borrowed until this function returns. An argument that is neither a flag of reeve nor one of
+ * ops->keys is an error.
  *
  * Returns the exit code for the process: 0 after a clean stop or --help; 64, wrong flags; 69, Kafka
  * does not answer, or REEVE_AGENT_UNAVAILABLE; 78, wrong configuration; 70, any other failure,
@@ -119,10 +133,9 @@ struct reeve_agent_ops {
  * signals), and once per process. */
 REEVE_API int reeve_agent_run(const struct reeve_agent_ops *ops, int argc, char *const argv[]);
 
-/* The value of a configuration key of reeve as this agent sees it (agent.NAME.REST overrides
- * agent.REST for the agent NAME), as text: "agent.name", "data.dir", "instance.id",
- * "agent.http.url". What is not set has its default. NULL: reeve has no such key. Borrowed until
- * stop() has returned. */
+/* The value of a configuration key, one of ops->keys or of reeve's ("instance.id"), as it was
+ * written or by default, and as this agent sees it (agent.NAME.REST overrides agent.REST for the
+ * agent NAME). NULL: there is no such key. Borrowed until stop() has returned. */
 REEVE_API const char *reeve_agent_config(const struct reeve_agent *agent, const char *key);
 
 /* The agent's name in workflows. Borrowed until stop() has returned. */

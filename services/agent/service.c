@@ -151,9 +151,12 @@ static const struct service service = {
     .stop = stop,
 };
 
-int agent_service_main(agent_ops_of ops_of, int argc, char *const argv[])
+int agent_service_main(agent_ops_of ops_of, const struct config_schema *schema, int argc,
+                       char *const argv[])
 {
+    struct service own = service;
     assert(arg_ops_of == NULL && ops_of != NULL);
     arg_ops_of = ops_of;
-    return service_main(&service, argc, argv);
+    own.schema = schema;
+    return service_main(&own, argc, argv);
 }

@@ -19,5 +19,5 @@ static const struct agent_ops *ops_of_kind(const struct config *config)
 
 int agent_main(int argc, char **argv)
 {
-    return agent_service_main(ops_of_kind, argc, argv);
+    return agent_service_main(ops_of_kind, NULL, argc, argv);
 }

@@ -2,11 +2,13 @@
 /* The public face of an agent (include/reeve/agent.h): its callbacks as the core sees them, what it
  * learns about its process, and wakeups. */
 #include "platform/logger.h"
+#include "replica/settings.h"
 #include "services/agent/sdk/sdk.h"
 
 #include <assert.h>
 #include <reeve/agent.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What the core knows as the agent's `ctx`. */
 struct reeve_agent {
@@ -95,6 +97,28 @@ const struct agent_ops *sdk_agent_ops(const struct reeve_agent_ops *ops)
     return &arg_core_ops;
 }
 
+struct config_schema sdk_config_schema(const struct reeve_agent_ops *ops)
+{
+    struct config_schema schema = settings_schema;
+    struct config_key *keys = calloc(schema.key_count + ops->key_count, sizeof(*keys));
+    assert(keys != NULL && (ops->keys != NULL || ops->key_count == 0));
+    memcpy(keys, schema.keys, schema.key_count * sizeof(*keys));
+    for (uint32_t i = 0; i < ops->key_count; i++) {
+        const struct reeve_agent_key *key = &ops->keys[i];
+        for (size_t k = 0; k < schema.key_count + i; k++)
+            assert(strcmp(keys[k].name, key->name) != 0);
+        keys[schema.key_count + i] =
+            (struct config_key){.name = key->name,
+                                .type = key->secret ? CONFIG_SECRET : CONFIG_STRING,
+                                .fallback = key->fallback != NULL ? key->fallback : "",
+                                .readers = SETTINGS_AGENT,
+                                .doc = key->doc};
+    }
+    schema.keys = keys;
+    schema.key_count += ops->key_count;
+    return schema;
+}
+
 static const struct agent_ops *ops_of(const struct config *config)
 {
     (void)config;
@@ -105,7 +129,10 @@ int reeve_agent_run(const struct reeve_agent_ops *ops, int argc, char *const arg
 {
     assert(arg_ops == NULL);
     sdk_agent_ops(ops);
-    return agent_service_main(ops_of, argc, argv);
+    struct config_schema schema = sdk_config_schema(ops);
+    int code = agent_service_main(ops_of, &schema, argc, argv);
+    free((void *)schema.keys);
+    return code;
 }
 
 /* ---- the process ---- */

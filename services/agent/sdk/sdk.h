@@ -11,4 +11,7 @@ struct reeve_agent_ops;
  * long as the result is used. Static. */
 const struct agent_ops *sdk_agent_ops(const struct reeve_agent_ops *ops);
 
+/* The keys of reeve and those of the program; `keys` is new. */
+struct config_schema sdk_config_schema(const struct reeve_agent_ops *ops);
+
 #endif

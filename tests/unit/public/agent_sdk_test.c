@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Agents made with include/reeve/agent.h: what a call shows, how it is finished, threads, failures
  * of start(). */
+#include "replica/settings.h"
 #include "services/agent/sdk/sdk.h"
 #include "tests/unit/agent/world.h"
 
@@ -287,6 +288,37 @@ Test(agent_sdk, an_agent_reads_its_configuration)
     cr_assert_str_eq(reeve_agent_name(latest->agent), "pay");
     cr_assert_str_eq(reeve_agent_data_dir(latest->agent), "data");
     world_free(world);
+}
+
+Test(agent_sdk, an_agent_has_keys_of_its_own)
+{
+    static const struct reeve_agent_key keys[] = {
+        {.name = "tax.rates", .fallback = "/etc/rates", .doc = "A file of rates."},
+        {.name = "agent.token", .doc = "For the service.", .secret = true}};
+    static const struct reeve_agent_ops ops = {.execute = execute, .keys = keys, .key_count = 2};
+    struct config_schema schema = sdk_config_schema(&ops);
+    struct config *config = config_new(&schema);
+    struct error error;
+    char *shown = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&shown, &size);
+    cr_assert_str_eq(config_text(config, "tax.rates"), "/etc/rates");
+    cr_assert_eq(config_set(config, "tax.rates", "/tmp/rates", &error), ERROR_OK);
+    cr_assert_eq(config_set(config, "agent.token", "t0", &error), ERROR_OK);
+    cr_assert_eq(config_set(config, "agent.pay.token", "t1", &error), ERROR_OK);
+    cr_assert_eq(config_finish(config, &error), ERROR_OK);
+    struct config *scoped = config_scoped(config, "pay");
+    cr_assert_str_eq(config_text(config, "tax.rates"), "/tmp/rates");
+    cr_assert_str_eq(config_text(config, "agent.token"), "t0");
+    cr_assert_str_eq(config_text(scoped, "agent.token"), "t1");
+    config_show(config, out, SETTINGS_AGENT);
+    fclose(out);
+    cr_assert_not_null(strstr(shown, "/tmp/rates"));
+    cr_assert_null(strstr(shown, "t0"));
+    free(shown);
+    config_free(scoped);
+    config_free(config);
+    free((void *)schema.keys);
 }
 
 static void *send_wakeup(void *argument)

@@ -99,9 +99,9 @@ void on_wakeup(void *ctx)
 bool start(reeve_agent *agent, void **ret_ctx)
 {
     auto state = std::make_unique<Agent>();
-    const char *url = reeve_agent_config(agent, "agent.http.url");
+    const char *url = reeve_agent_config(agent, "every.url");
     if (url == nullptr) {
-        reeve_agent_fail(agent, REEVE_AGENT_CONFIG, "agent.http.url is not a key");
+        reeve_agent_fail(agent, REEVE_AGENT_CONFIG, "every.url is not a key");
         return false;
     }
     state->url = url;
@@ -164,7 +164,11 @@ void stop(void *ctx)
 
 int run_agent(int argc, char *argv[])
 {
+    static const reeve_agent_key keys[] = {
+        {"every.url", "http://localhost", "The service.", false}};
     static reeve_agent_ops ops{};
+    ops.keys = keys;
+    ops.key_count = 1;
     ops.name = "every";
     ops.capacity = 4;
     ops.start = start;

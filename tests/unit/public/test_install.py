@@ -89,7 +89,7 @@ class Install(unittest.TestCase):
             names = re.findall(r"^(?:struct|enum) (\w+)", code, re.M)
             names += re.findall(r"^#define (\w+)", code, re.M)
             names += re.findall(r"^typedef .*\(\*(\w+)\)", code, re.M)
-            for body in re.findall(r"\benum \w+ \{(.*?)\}", code, re.S):
+            for body in re.findall(r"\benum (?:\w+ )?\{(.*?)\}", code, re.S):
                 names += re.findall(r"\w+(?=\s*(?:=|,|$))", re.sub(r"=[^,]*", "", body).strip())
             for name in names:
                 with self.subTest(header=header.name, name=name):
@@ -132,7 +132,9 @@ class Install(unittest.TestCase):
                     self.skipTest("gcc's sanitizers")
                 program = self.build(compiler, source, "c++")
                 for sdk in ("agent", "leader"):
-                    self.assertIn("--data-dir", run(program, sdk, "--help", env=self.env))
+                    text = run(program, sdk, "--help", env=self.env)
+                    self.assertIn("--data-dir", text)
+                    self.assertEqual("--every-url" in text, sdk == "agent")
 
 
 if __name__ == "__main__":
