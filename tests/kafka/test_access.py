@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of rights in docs/operate/kafka.md: on a broker that refuses what is not granted, a user
-for each row has exactly the rights of that row, and every service works as its own user."""
+"""The table of rights in docs/operate/kafka.md: on a broker that refuses what is not granted, a
+user for each row has exactly the rights of that row, and every service works as its own user."""
 
 import contextlib
 import json

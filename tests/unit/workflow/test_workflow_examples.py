@@ -44,7 +44,7 @@ class WorkflowExamplesTest(unittest.TestCase):
 
     def test_the_manual_shows_what_lint_says(self):
         text = (ROOT / "docs" / "use" / "workflows.md").read_text(encoding="utf-8")
-        section = text.split("## What lint says")[1]
+        section = text.split("## What lint reports")[1]
         bad = re.search(r"^```yml\n(.*?)^```", section, re.MULTILINE | re.DOTALL).group(1)
         said = "".join(re.findall(r"^    (bad\.yaml:.*\n)", section, re.MULTILINE))
         with tempfile.TemporaryDirectory() as folder:
