@@ -212,7 +212,7 @@ static void begin_queued(struct agent_intake *intake)
         struct text value = {queued->bytes, queued->size};
         bool decoded = decode(intake->agent, attempt, value, &error);
         assert(decoded); /* it was decoded when it was read */
-        (void)attempts_offer(attempts, attempt, &queued->origin);
+        attempts_offer(attempts, attempt, &queued->origin);
         free(queued);
     }
 }
@@ -225,7 +225,7 @@ static void begin_or_queue(struct agent_intake *intake, struct agent_attempt *at
     /* A request for an attempt in flight begins no call, and more time must not come too late. */
     if (attempts_has(attempts, &attempt->request) ||
         (intake->queue.count == 0 && has_free_capacity(intake))) {
-        (void)attempts_offer(attempts, attempt, origin);
+        attempts_offer(attempts, attempt, origin);
         return;
     }
     agent_queue_push(&intake->queue, attempt->request.order->priority, origin, value);
