@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The API's questions. docs/reference/console-api.md is the users' reference. */
-#include "services/console/agents.h"
 #include "services/console/console.h"
-#include "services/console/params.h"
 #include "services/console/render.h"
 #include "services/console/search.h"
+
+#include "base/numbers.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 enum {
     LIST_LIMIT = 50,
@@ -46,6 +47,69 @@ static void serve_index(struct http_exchange *exchange, void *userdata)
 {
     (void)userdata;
     http_respond(exchange, 200, "text/plain; charset=utf-8", text_of(index_text));
+}
+
+/* ---- parameters: each function answers 400 and returns false if its value is wrong ---- */
+
+/* The query's `state`, in any case; *ret_given: it is there and not empty. */
+static bool read_state(struct http_exchange *exchange, bool *ret_given, enum order_state *ret_state)
+{
+    char list[128];
+    const char *text = http_query(exchange, "state");
+    *ret_given = text != NULL && text[0] != '\0';
+    for (int state = 0; *ret_given && state < ORDER_STATE_COUNT; state++) {
+        if (strcasecmp(order_state_name((enum order_state)state), text) == 0) {
+            *ret_state = (enum order_state)state;
+            return true;
+        }
+    }
+    if (!*ret_given)
+        return true;
+    enum_names_list(&order_state_names, list, sizeof(list));
+    http_respond_error(exchange, 400, "BadRequest", "state: expected %s", list);
+    return false;
+}
+
+/* The query's `name`, an integer; `fallback` if it is not given. */
+static bool read_int(struct http_exchange *exchange, const char *name, int64_t fallback,
+                     int64_t min, int64_t max, int64_t *ret_value)
+{
+    int64_t value = fallback;
+    const char *text = http_query(exchange, name);
+    if (text != NULL && !number_parse(text_of(text), min, max, &value)) {
+        http_respond_error(exchange, 400, "BadRequest", "%s: expected an integer from %lld to %lld",
+                           name, (long long)min, (long long)max);
+        return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+/* The query's `name`; empty if it is not given. Borrowed from the exchange. */
+static bool read_text(struct http_exchange *exchange, const char *name, uint32_t max,
+                      struct text *ret_text)
+{
+    struct text text = text_of(http_query(exchange, name));
+    if (text.size > max) {
+        http_respond_error(exchange, 400, "BadRequest", "%s is %u bytes; the limit is %u", name,
+                           text.size, max);
+        return false;
+    }
+    *ret_text = text;
+    return true;
+}
+
+/* The {id} of the path. Borrowed from the exchange. */
+static bool read_order_id(struct http_exchange *exchange, struct text *ret_order_id)
+{
+    struct error error;
+    struct text order_id = text_of(http_param(exchange, "id"));
+    if (order_id_validate(order_id, &error) != ERROR_OK) {
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        return false;
+    }
+    *ret_order_id = order_id;
+    return true;
 }
 
 /* ---- what is not known just now ---- */
@@ -115,11 +179,11 @@ static bool read_page(struct http_exchange *exchange, struct search *search)
 {
     int64_t limit;
     const char *cursor = http_query(exchange, "cursor");
-    if (!params_int(exchange, "limit", LIST_LIMIT, 1, SEARCH_PAGE_MAX, &limit))
+    if (!read_int(exchange, "limit", LIST_LIMIT, 1, SEARCH_PAGE_MAX, &limit))
         return false;
     search->limit = (uint32_t)limit;
     search->has_after = cursor != NULL && cursor[0] != '\0';
-    if (!search->has_after || cursor_decode(text_of(cursor), &search->after))
+    if (!search->has_after || search_cursor_decode(text_of(cursor), &search->after))
         return true;
     http_respond_error(exchange, 400, "BadRequest", "cursor: expected one of an earlier answer");
     return false;
@@ -128,13 +192,11 @@ static bool read_page(struct http_exchange *exchange, struct search *search)
 static bool read_search(struct http_exchange *exchange, struct search *search)
 {
     struct text alert;
-    const char *state = http_query(exchange, "state");
-    search->has_state = state != NULL && state[0] != '\0';
-    if ((search->has_state && !params_state(exchange, state, &search->state)) ||
-        !params_text(exchange, "step", NAME_BYTES_MAX, &search->step) ||
-        !params_text(exchange, "error", ERROR_NAME_BYTES_MAX, &search->error) ||
-        !params_text(exchange, "workflow", NAME_BYTES_MAX, &search->workflow) ||
-        !params_text(exchange, "alert", NAME_BYTES_MAX, &alert) || !read_page(exchange, search))
+    if (!read_state(exchange, &search->has_state, &search->state) ||
+        !read_text(exchange, "step", NAME_BYTES_MAX, &search->step) ||
+        !read_text(exchange, "error", ERROR_NAME_BYTES_MAX, &search->error) ||
+        !read_text(exchange, "workflow", NAME_BYTES_MAX, &search->workflow) ||
+        !read_text(exchange, "alert", NAME_BYTES_MAX, &alert) || !read_page(exchange, search))
         return false;
     search->alert_open = text_equal(alert, TEXT("open"));
     if (text_empty(alert) || search->alert_open)
@@ -151,7 +213,7 @@ static void add_hit(json_t *list, const struct search_hit *hit,
     struct error error;
     const struct order *order = NULL;
     struct view *view = console_partition_view(hit->partition);
-    enum error_class class = view_order(view, cursor_id(&hit->at), &order, &error);
+    enum error_class class = view_order(view, search_cursor_id(&hit->at), &order, &error);
     if (class != ERROR_OK)
         console_partition_damaged(hit->partition, &error);
     else if (order != NULL)
@@ -163,7 +225,7 @@ static void put_page(struct console *console, const struct search *search, json_
                      const char *name,
                      json_t *(*render)(const struct order *order, int32_t partition))
 {
-    char cursor[CURSOR_TEXT_SIZE];
+    char cursor[SEARCH_CURSOR_SIZE];
     struct search_page page;
     json_t *list = json_array();
     search_run(console->partitions, console->partition_count, search, &page);
@@ -173,7 +235,7 @@ static void put_page(struct console *console, const struct search *search, json_
         view_tidy(console_partition_view(console->partitions[i]));
     render_put(body, name, list);
     if (page.has_next)
-        cursor_encode(&page.next, cursor);
+        search_cursor_encode(&page.next, cursor);
     render_put(body, "next", page.has_next ? json_string(cursor) : json_null());
     put_incomplete(console, body);
     search_page_deinit(&page);
@@ -195,7 +257,7 @@ static void serve_alerts(struct http_exchange *exchange, void *userdata)
     struct console *console = userdata;
     struct search search = {.alert_open = true};
     int64_t open = 0;
-    if (!console_is_open(console, exchange) || !params_int(exchange, "open", 0, 0, 1, &open) ||
+    if (!console_is_open(console, exchange) || !read_int(exchange, "open", 0, 0, 1, &open) ||
         !read_page(exchange, &search))
         return;
     json_t *body = json_object();
@@ -210,7 +272,7 @@ static void serve_order(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
     struct text order_id;
-    if (!console_is_open(console, exchange) || !params_order_id(exchange, &order_id))
+    if (!console_is_open(console, exchange) || !read_order_id(exchange, &order_id))
         return;
     struct console_partition *partition = partition_of(console, order_id);
     const struct order *order = find_order(exchange, partition, order_id);
@@ -285,10 +347,10 @@ static void serve_history(struct http_exchange *exchange, void *userdata)
     int64_t after;
     struct error error = {0};
     int64_t limit_max = console->history_max;
-    if (!console_is_open(console, exchange) || !params_order_id(exchange, &order_id) ||
-        !params_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
-                    limit_max, &limit) ||
-        !params_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
+    if (!console_is_open(console, exchange) || !read_order_id(exchange, &order_id) ||
+        !read_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
+                  limit_max, &limit) ||
+        !read_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
         return;
     struct console_partition *partition = partition_of(console, order_id);
     struct history history = {.console = console,
@@ -312,24 +374,23 @@ static void serve_history(struct http_exchange *exchange, void *userdata)
 static void serve_counts(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
-    const struct counts_row *row;
     if (!console_is_open(console, exchange))
         return;
-    struct counts *sum = counts_new();
+    struct order_counts sum = {0};
     uint64_t orders = 0;
     for (int32_t i = 0; i < console->partition_count; i++)
-        counts_merge(sum, console_partition_counts(console->partitions[i]));
+        order_counts_merge(&sum, console_partition_counts(console->partitions[i]));
     json_t *body = json_object();
     json_t *workflows = json_object();
-    for (uint32_t i = 0; (row = counts_at(sum, i)) != NULL; i++)
-        render_put(workflows, row->workflow, render_by_state(row->by_state));
+    for (uint32_t i = 0; i < sum.row_count; i++)
+        render_put(workflows, sum.rows[i].workflow, render_by_state(sum.rows[i].by_state));
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
-        orders += counts_by_state(sum)[state];
+        orders += sum.by_state[state];
     render_put(body, "orders", json_integer((json_int_t)orders));
-    render_put(body, "by_state", render_by_state(counts_by_state(sum)));
+    render_put(body, "by_state", render_by_state(sum.by_state));
     render_put(body, "by_workflow", workflows);
     put_incomplete(console, body);
-    counts_free(sum);
+    order_counts_deinit(&sum);
     respond_json(exchange, 200, body);
 }
 
@@ -359,10 +420,10 @@ static void serve_agents(struct http_exchange *exchange, void *userdata)
     struct console *console = userdata;
     struct text agent;
     if (!console_is_open(console, exchange) ||
-        !params_text(exchange, "agent", NAME_BYTES_MAX, &agent))
+        !read_text(exchange, "agent", NAME_BYTES_MAX, &agent))
         return;
     json_t *body = json_object();
-    render_put(body, "agents", agents_render(console->agents, agent));
+    render_put(body, "agents", render_agents(console->agents, agent));
     render_put(body, "complete", json_boolean(agent_table_is_complete(console->agents)));
     respond_json(exchange, 200, body);
 }
@@ -370,29 +431,34 @@ static void serve_agents(struct http_exchange *exchange, void *userdata)
 static void serve_watch(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        changes_serve(console->changes, exchange);
+    struct changes_filter filter = {.order_id = http_query(exchange, "order"),
+                                    .workflow = http_query(exchange, "workflow")};
+    if (console_is_open(console, exchange) &&
+        read_state(exchange, &filter.has_state, &filter.state))
+        changes_serve(console->changes, &filter, exchange);
+}
+
+static void serve_command(struct console *console, enum command_kind kind,
+                          struct http_exchange *exchange)
+{
+    struct text order_id;
+    if (console_is_open(console, exchange) && read_order_id(exchange, &order_id))
+        operator_commands_serve(console->commands, kind, order_id, exchange);
 }
 
 static void serve_cancel(struct http_exchange *exchange, void *userdata)
 {
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        operator_commands_serve(console->commands, COMMAND_CANCEL_ORDER, exchange);
+    serve_command(userdata, COMMAND_CANCEL_ORDER, exchange);
 }
 
 static void serve_compensate(struct http_exchange *exchange, void *userdata)
 {
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        operator_commands_serve(console->commands, COMMAND_COMPENSATE_ORDER, exchange);
+    serve_command(userdata, COMMAND_COMPENSATE_ORDER, exchange);
 }
 
 static void serve_resubmit(struct http_exchange *exchange, void *userdata)
 {
-    struct console *console = userdata;
-    if (console_is_open(console, exchange))
-        operator_commands_serve(console->commands, COMMAND_RESUBMIT_STEP, exchange);
+    serve_command(userdata, COMMAND_RESUBMIT_STEP, exchange);
 }
 
 void console_add_routes(struct console *console)

@@ -3,7 +3,6 @@
 
 #include "base/numbers.h"
 #include "services/console/event_text.h"
-#include "services/console/params.h"
 #include "services/console/render.h"
 
 #include <assert.h>
@@ -31,10 +30,7 @@ struct watcher {
     struct watcher *next;
     struct http_exchange *exchange; /* its query, too */
     uint64_t looked;                /* no change before this number is news to it */
-    const char *order_id;           /* NULL: all; borrowed from the exchange */
-    const char *workflow;
-    bool any_state;
-    enum order_state state;
+    struct changes_filter filter;   /* borrowed from the exchange */
     int64_t until_ms;
 };
 
@@ -79,11 +75,12 @@ static void forget_all(struct changes *changes)
 
 static bool is_for(const struct watcher *watcher, const struct change *change)
 {
-    if (watcher->order_id != NULL && strcmp(watcher->order_id, change->order_id) != 0)
+    const struct changes_filter *filter = &watcher->filter;
+    if (filter->order_id != NULL && strcmp(filter->order_id, change->order_id) != 0)
         return false;
-    if (watcher->workflow != NULL && strcmp(watcher->workflow, change->workflow) != 0)
+    if (filter->workflow != NULL && strcmp(filter->workflow, change->workflow) != 0)
         return false;
-    return watcher->any_state || (change->exists && watcher->state == change->state);
+    return !filter->has_state || (change->exists && filter->state == change->state);
 }
 
 static json_t *render_change(struct changes *changes, const struct change *change)
@@ -254,15 +251,6 @@ static bool read_cursor(const struct changes *changes, const char *text, uint64_
     return strcmp(text, again) == 0 && epoch == changes->epoch && after <= changes->next;
 }
 
-static bool read_filters(struct http_exchange *exchange, struct watcher *watcher)
-{
-    const char *state = http_query(exchange, "state");
-    watcher->order_id = http_query(exchange, "order");
-    watcher->workflow = http_query(exchange, "workflow");
-    watcher->any_state = state == NULL;
-    return state == NULL || params_state(exchange, state, &watcher->state);
-}
-
 static bool may_wait(const struct changes *changes, struct http_exchange *exchange)
 {
     if (!changes->draining && changes->watcher_count < CHANGES_WATCHERS_MAX)
@@ -273,12 +261,13 @@ static bool may_wait(const struct changes *changes, struct http_exchange *exchan
     return false;
 }
 
-void changes_serve(struct changes *changes, struct http_exchange *exchange)
+void changes_serve(struct changes *changes, const struct changes_filter *filter,
+                   struct http_exchange *exchange)
 {
     const char *cursor = http_query(exchange, "after");
-    struct watcher asked = {.exchange = exchange, .looked = changes->next};
+    struct watcher asked = {.exchange = exchange, .looked = changes->next, .filter = *filter};
     bool known = cursor == NULL || read_cursor(changes, cursor, &asked.looked);
-    if (!may_wait(changes, exchange) || !read_filters(exchange, &asked))
+    if (!may_wait(changes, exchange))
         return;
     changes->watched_ms = loop_now_ms(cluster_loop(changes->cluster));
     if (!is_watched(changes))

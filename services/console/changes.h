@@ -20,6 +20,14 @@ enum {
     CHANGES_IDLE_MS = 60000       /* nobody watched for so long: nothing is kept */
 };
 
+/* Texts are borrowed from the exchange. */
+struct changes_filter {
+    const char *order_id; /* NULL: all */
+    const char *workflow; /* NULL: all */
+    bool has_state;
+    enum order_state state;
+};
+
 struct changes *changes_new(struct cluster *cluster);
 /* Answers those who wait. */
 void changes_free(struct changes *changes);
@@ -34,7 +42,8 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
  *     order=ID, state=STATE, workflow=NAME   only these
  *
  *     {"changes": [...], "cursor": "...", "reset": false} */
-void changes_serve(struct changes *changes, struct http_exchange *exchange);
+void changes_serve(struct changes *changes, const struct changes_filter *filter,
+                   struct http_exchange *exchange);
 /* Answers those who wait; nobody waits from now on. */
 void changes_drain(struct changes *changes);
 uint32_t changes_watchers(const struct changes *changes);

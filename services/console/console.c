@@ -91,7 +91,7 @@ static void refresh_gauges(void *ctx)
         return;
     for (int32_t i = 0; i < console->partition_count; i++) {
         struct console_partition *partition = console->partitions[i];
-        const uint64_t *counts = counts_by_state(console_partition_counts(partition));
+        const uint64_t *counts = console_partition_counts(partition)->by_state;
         lag += console_partition_lag(partition);
         stopped += console_partition_is_stopped(partition, NULL);
         for (int state = 0; state < ORDER_STATE_COUNT; state++)

@@ -3,7 +3,6 @@
 
 #include "base/utf8.h"
 #include "platform/logger.h"
-#include "services/console/params.h"
 #include "services/console/render.h"
 
 #include <assert.h>
@@ -190,89 +189,37 @@ void operator_commands_decided(struct operator_commands *commands, int32_t parti
 
 /* ---- requests ---- */
 
-/* body[name] as printable UTF-8 of 1 to `max` bytes; `may_miss`: or nothing. Answers 400 if not. */
-static bool read_text(struct http_exchange *exchange, const json_t *body, const char *name,
-                      uint32_t max, bool may_miss, struct text *ret_text)
+/* A command's author, reason and step are printable; the first two are not empty. */
+static bool check_text(const json_t *body, const char *name, bool required, struct error *ret_error)
 {
     const json_t *value = json_object_get(body, name);
-    *ret_text = (struct text){json_string_value(value), (uint32_t)json_string_length(value)};
-    if (value == NULL && may_miss)
+    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
+    if ((value == NULL && !required) || (text.size > 0 && utf8_printable(text)))
         return true;
-    if (json_is_string(value) && ret_text->size > 0 && ret_text->size <= max &&
-        utf8_printable(*ret_text))
-        return true;
-    http_respond_error(exchange, 400, "BadRequest",
-                       "%s: expected a text of 1 to %u bytes without control characters%s", name,
-                       (unsigned)max, value == NULL ? "; the log keeps who did this, and why" : "");
+    error_set(ret_error, ERROR_REJECT, "BadField", "%s: expected %s%s", name,
+              "a text of at least 1 byte, without control characters",
+              required ? "; the log keeps the author and the reason" : "");
     return false;
 }
 
-/* body[name], a boolean that may miss. Answers 400 if it is something else. */
-static bool read_flag(struct http_exchange *exchange, const json_t *body, const char *name,
-                      bool *ret_flag)
+/* Texts are borrowed from the order id and live in the arena. REJECT: the body is wrong. */
+static enum error_class read_command(json_t *body, enum command_kind kind, struct text order_id,
+                                     struct arena *arena, struct command *ret_cmd,
+                                     struct error *ret_error)
 {
-    const json_t *value = json_object_get(body, name);
-    *ret_flag = json_is_true(value);
-    if (value == NULL || json_is_boolean(value))
-        return true;
-    http_respond_error(exchange, 400, "BadRequest", "%s: expected true or false", name);
-    return false;
-}
-
-static bool is_known(const char *name, bool resubmits)
-{
-    return strcmp(name, "by") == 0 || strcmp(name, "reason") == 0 ||
-           (resubmits && (strcmp(name, "step") == 0 || strcmp(name, "new_generation") == 0));
-}
-
-static bool check_fields(struct http_exchange *exchange, json_t *body, bool resubmits)
-{
-    const char *name;
-    json_t *value;
-    if (!json_is_object(body)) {
-        http_respond_error(exchange, 400, "BadRequest",
-                           "expected a JSON object: {\"by\": \"...\", \"reason\": \"...\"}");
-        return false;
-    }
-    json_object_foreach(body, name, value) {
-        if (is_known(name, resubmits))
-            continue;
-        http_respond_error(exchange, 400, "BadRequest", "%.60s: there is no such field", name);
-        return false;
-    }
-    return true;
-}
-
-/* Texts are borrowed from the body and the exchange. Answers when it is not right. */
-static bool read_command(struct http_exchange *exchange, json_t *body, enum command_kind kind,
-                         struct command *ret_cmd)
-{
-    struct text by;
-    struct text reason;
-    struct text step = {0};
-    bool new_generation = false;
+    static const char *const fields[] = {"by", "reason", NULL};
+    static const char *const resubmit_fields[] = {"by", "reason", "step", "new_generation", NULL};
+    const struct record_kind_info *info = record_kind_info((enum record_kind)kind);
+    struct command cmd = {.kind = kind, .order_id = order_id};
     bool resubmits = kind == COMMAND_RESUBMIT_STEP;
-    *ret_cmd = (struct command){.kind = kind};
-    if (!params_order_id(exchange, &ret_cmd->order_id) ||
-        !check_fields(exchange, body, resubmits) ||
-        !read_text(exchange, body, "by", WHO_BYTES_MAX, false, &by) ||
-        !read_text(exchange, body, "reason", MESSAGE_BYTES_MAX, false, &reason) ||
-        (resubmits && (!read_text(exchange, body, "step", NAME_BYTES_MAX, true, &step) ||
-                       !read_flag(exchange, body, "new_generation", &new_generation))))
-        return false;
-    struct text id = ret_cmd->order_id;
-    if (kind == COMMAND_RESUBMIT_STEP)
-        ret_cmd->resubmit_step = (struct resubmit_step){.order_id = id,
-                                                        .step = step,
-                                                        .new_generation = new_generation,
-                                                        .by = by,
-                                                        .reason = reason};
-    else if (kind == COMMAND_COMPENSATE_ORDER)
-        ret_cmd->compensate_order =
-            (struct compensate_order){.order_id = id, .by = by, .reason = reason};
-    else
-        ret_cmd->cancel_order = (struct cancel_order){.order_id = id, .by = by, .reason = reason};
-    return true;
+    if (json_codec_decode(info->binding, resubmits ? resubmit_fields : fields, body, arena,
+                          &cmd.submit_order, ret_error) != ERROR_OK ||
+        !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
+        !check_text(body, "step", false, ret_error))
+        return ERROR_REJECT;
+    memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
+    *ret_cmd = cmd;
+    return ERROR_OK;
 }
 
 static void append(struct operator_commands *commands, struct http_exchange *exchange,
@@ -302,22 +249,27 @@ static void append(struct operator_commands *commands, struct http_exchange *exc
 }
 
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
-                             struct http_exchange *exchange)
+                             struct text order_id, struct http_exchange *exchange)
 {
     struct command cmd;
-    struct text text = http_body(exchange);
+    struct error error;
+    json_t *body = NULL;
     if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
         http_respond_error(exchange, 503, "Busy", "%s",
-                           commands->draining ? "this instance is shutting down"
-                                              : "too many commands are under way: try again later");
+                           commands->draining
+                               ? "this instance is shutting down"
+                               : "too many commands are outstanding: try again later");
         return;
     }
-    json_t *body = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
-    if (read_command(exchange, body, kind, &cmd)) {
+    heap_arena_reset(&commands->heap);
+    if (json_codec_parse(http_body(exchange), &body, &error) == ERROR_OK &&
+        read_command(body, kind, order_id, &commands->heap.arena, &cmd, &error) == ERROR_OK) {
         log_info("operator's command", LOG_STR("command", command_kind_name(kind)),
                  LOG_TEXT("order", cmd.order_id),
                  LOG_STR("by", json_string_value(json_object_get(body, "by"))));
         append(commands, exchange, &cmd);
+    } else {
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
     }
     json_decref(body);
 }

@@ -31,7 +31,7 @@ void operator_commands_drain(struct operator_commands *commands);
 
 /* Answers the exchange later. */
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
-                             struct http_exchange *exchange);
+                             struct text order_id, struct http_exchange *exchange);
 /* An admitted Decision, folded just now from events[partition]@offset. */
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision);

@@ -21,7 +21,7 @@ struct console_partition {
     bool caught_up; /* since the last stop or drop */
     bool behind;    /* folding was paused, and has not reached the end since */
     struct console_claim claim;
-    struct counts *counts;
+    struct order_counts counts;
     int64_t counted; /* next event offset that the counts speak of; -1 = of none */
     /* counting anew: the store's rows after this id, some in each turn */
     struct loop_deferred work;
@@ -31,6 +31,65 @@ struct console_partition {
     uint32_t after_size;
     struct error error;
 };
+
+/* ---- counts of orders ---- */
+
+/* The first row whose name is not before the workflow's. */
+static uint32_t row_place(const struct order_counts *counts, struct text workflow)
+{
+    uint32_t at = 0;
+    while (at < counts->row_count && text_compare(text_of(counts->rows[at].workflow), workflow) < 0)
+        at++;
+    return at;
+}
+
+static bool row_is_at(const struct order_counts *counts, uint32_t at, struct text workflow)
+{
+    return at < counts->row_count && text_equal(text_of(counts->rows[at].workflow), workflow);
+}
+
+void order_counts_add(struct order_counts *counts, struct text workflow, enum order_state state,
+                      int64_t by)
+{
+    uint32_t at = row_place(counts, workflow);
+    assert(workflow.size <= NAME_BYTES_MAX && (unsigned)state < ORDER_STATE_COUNT);
+    if (!row_is_at(counts, at, workflow)) {
+        counts->rows = reallocarray(counts->rows, counts->row_count + 1, sizeof(counts->rows[0]));
+        assert(counts->rows != NULL);
+        memmove(&counts->rows[at + 1], &counts->rows[at],
+                (counts->row_count++ - at) * sizeof(counts->rows[0]));
+        counts->rows[at] = (struct order_counts_row){.workflow = ""};
+        if (workflow.size > 0)
+            memcpy(counts->rows[at].workflow, workflow.data, workflow.size);
+    }
+    struct order_counts_row *row = &counts->rows[at];
+    assert(by >= 0 || row->by_state[state] >= (uint64_t)-by);
+    row->by_state[state] += (uint64_t)by;
+    counts->by_state[state] += (uint64_t)by;
+}
+
+void order_counts_merge(struct order_counts *counts, const struct order_counts *more)
+{
+    for (uint32_t i = 0; i < more->row_count; i++)
+        for (int state = 0; state < ORDER_STATE_COUNT; state++)
+            order_counts_add(counts, text_of(more->rows[i].workflow), (enum order_state)state,
+                             (int64_t)more->rows[i].by_state[state]);
+}
+
+uint64_t order_counts_of_workflow(const struct order_counts *counts, struct text workflow)
+{
+    uint32_t at = row_place(counts, workflow);
+    uint64_t sum = 0;
+    for (int state = 0; row_is_at(counts, at, workflow) && state < ORDER_STATE_COUNT; state++)
+        sum += counts->rows[at].by_state[state];
+    return sum;
+}
+
+void order_counts_deinit(struct order_counts *counts)
+{
+    free(counts->rows);
+    *counts = (struct order_counts){.rows = NULL};
+}
 
 /* ---- the latest claim ---- */
 
@@ -79,7 +138,7 @@ static bool find_claim(struct console_partition *partition)
     return false;
 }
 
-/* ---- counts ---- */
+/* ---- counting ---- */
 
 static bool visit_row(void *ctx, struct text order_id, struct text row)
 {
@@ -92,7 +151,8 @@ static bool visit_row(void *ctx, struct text order_id, struct text row)
         error_set(&partition->error, ERROR_FATAL, "StoreCorrupt", "a row cannot be decoded");
         return false;
     }
-    counts_add(partition->counts, record.order_row.details.workflow, record.order_row.state, 1);
+    order_counts_add(&partition->counts, record.order_row.details.workflow, record.order_row.state,
+                     1);
     memcpy(partition->after, order_id.data, order_id.size);
     partition->after_size = order_id.size;
     return ++partition->rows < COUNT_ROWS;
@@ -124,9 +184,9 @@ static void count_decision(struct console_partition *partition, const struct vie
     if (folded->existed && order != NULL && folded->state_before == order->state)
         return;
     if (folded->existed)
-        counts_add(partition->counts, folded->workflow_before, folded->state_before, -1);
+        order_counts_add(&partition->counts, folded->workflow_before, folded->state_before, -1);
     if (order != NULL)
-        counts_add(partition->counts, order->details.workflow, order->state, 1);
+        order_counts_add(&partition->counts, order->details.workflow, order->state, 1);
 }
 
 /* ---- the follower ---- */
@@ -143,7 +203,7 @@ static void on_checked(void *ctx)
     }
     if (!find_claim(partition))
         return; /* it is checked again */
-    counts_clear(partition->counts);
+    order_counts_deinit(&partition->counts);
     partition->counted = -1;
     partition->after_size = 0;
     loop_defer(loop, &partition->work);
@@ -183,7 +243,7 @@ static void on_dropped(void *ctx)
 {
     struct console_partition *partition = ctx;
     forget(partition);
-    counts_clear(partition->counts);
+    order_counts_deinit(&partition->counts);
     partition->counted = -1;
     partition->claim.known = false;
 }
@@ -230,7 +290,6 @@ enum error_class console_partition_new(struct cluster *cluster, int32_t number,
         free(partition);
         return class;
     }
-    partition->counts = counts_new();
     heap_arena_init(&partition->heap, 16 * 1024);
     loop_deferred_init(&partition->work, count_some, partition);
     *ret_partition = partition;
@@ -244,7 +303,7 @@ void console_partition_free(struct console_partition *partition)
     loop_defer_cancel(partition->cluster->service->loop, &partition->work);
     follower_commit(partition->follower);
     follower_free(partition->follower);
-    counts_free(partition->counts);
+    order_counts_deinit(&partition->counts);
     heap_arena_deinit(&partition->heap);
     free(partition);
 }
@@ -306,9 +365,9 @@ struct view *console_partition_view(struct console_partition *partition)
     return follower_view(partition->follower);
 }
 
-struct counts *console_partition_counts(struct console_partition *partition)
+const struct order_counts *console_partition_counts(const struct console_partition *partition)
 {
-    return partition->counts;
+    return &partition->counts;
 }
 
 const struct console_claim *console_partition_claim(const struct console_partition *partition)

@@ -5,9 +5,27 @@
 #define SERVICES_CONSOLE_PARTITION_H
 
 #include "replica/follower.h"
-#include "services/console/counts.h"
 
 struct console_partition;
+
+/* How many orders there are, by workflow and state. Zeros: none. */
+struct order_counts {
+    struct order_counts_row {
+        char workflow[NAME_BYTES_MAX + 1];
+        uint64_t by_state[ORDER_STATE_COUNT];
+    } * rows; /* by name: a handful */
+    uint32_t row_count;
+    uint64_t by_state[ORDER_STATE_COUNT]; /* over all workflows */
+};
+
+/* `by` more orders of the workflow are in this state; negative: fewer. */
+void order_counts_add(struct order_counts *counts, struct text workflow, enum order_state state,
+                      int64_t by);
+/* Adds all of `more`. */
+void order_counts_merge(struct order_counts *counts, const struct order_counts *more);
+uint64_t order_counts_of_workflow(const struct order_counts *counts, struct text workflow);
+/* Empty afterwards. */
+void order_counts_deinit(struct order_counts *counts);
 
 /* The latest Claim. */
 struct console_claim {
@@ -52,7 +70,7 @@ bool console_partition_settle(struct console_partition *partition);
 /* A scan or a look-up failed: the store is dropped and folded again. */
 void console_partition_damaged(struct console_partition *partition, const struct error *error);
 struct view *console_partition_view(struct console_partition *partition);
-struct counts *console_partition_counts(struct console_partition *partition);
+const struct order_counts *console_partition_counts(const struct console_partition *partition);
 const struct console_claim *console_partition_claim(const struct console_partition *partition);
 /* Records of events[p] still to be folded. */
 int64_t console_partition_lag(const struct console_partition *partition);

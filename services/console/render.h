@@ -8,6 +8,7 @@
 #define SERVICES_CONSOLE_RENDER_H
 
 #include "platform/http/server.h"
+#include "replica/agent_table.h"
 #include "schemas/json_codec.h"
 #include "workflow/registry.h"
 
@@ -37,6 +38,8 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
 /* {"Processing": 3, ...}: every state. */
 json_t *render_by_state(const uint64_t by_state[ORDER_STATE_COUNT]);
 json_t *render_workflow(const struct workflow_entry *entry);
+/* The live instances of one agent, or of all if `agent` is empty; by agent and instance. */
+json_t *render_agents(const struct agent_table *table, struct text agent);
 
 /* Answers with `body`, which is stolen. */
 void respond_json(struct http_exchange *exchange, int status, json_t *body);

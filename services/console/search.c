@@ -7,10 +7,12 @@
  * ends there for all partitions: the earliest such place is the horizon. */
 #include "services/console/search.h"
 
+#include "schemas/codec.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
-enum { TIDY_EACH = 256 };
+enum { TIDY_EACH = 256, CURSOR_FORMAT = 1 };
 
 /* The scan of one partition. */
 struct walk {
@@ -20,11 +22,61 @@ struct walk {
     uint32_t found;
     uint32_t examined;
     uint32_t share;
-    bool checks;        /* the index alone does not tell */
-    bool cut;           /* by the share */
-    struct cursor last; /* that was looked at */
+    bool checks;               /* the index alone does not tell */
+    bool cut;                  /* by the share */
+    struct search_cursor last; /* that was looked at */
     struct error error;
 };
+
+/* ---- cursors ---- */
+
+void search_cursor_set(struct search_cursor *cursor, int64_t updated_at, struct text order_id)
+{
+    assert(order_id.size > 0 && order_id.size <= ORDER_ID_BYTES_MAX);
+    cursor->updated_at = updated_at;
+    memcpy(cursor->id, order_id.data, order_id.size);
+    cursor->id_size = order_id.size;
+}
+
+void search_cursor_encode(const struct search_cursor *cursor, char ret_text[SEARCH_CURSOR_SIZE])
+{
+    char bytes[CURSOR_BYTES_MAX] = {CURSOR_FORMAT};
+    for (int i = 0; i < 8; i++)
+        bytes[1 + i] = (char)((uint64_t)cursor->updated_at >> (8 * (7 - i)));
+    memcpy(bytes + 9, cursor->id, cursor->id_size);
+    base64_encode((struct text){bytes, 9 + cursor->id_size}, ret_text);
+}
+
+bool search_cursor_decode(struct text text, struct search_cursor *ret_cursor)
+{
+    char bytes[CURSOR_BYTES_MAX];
+    struct error error;
+    uint32_t size = 0;
+    uint64_t updated_at = 0;
+    if (!base64_decode(text, bytes, sizeof(bytes), &size) || size < 10 || bytes[0] != CURSOR_FORMAT)
+        return false;
+    struct text id = {bytes + 9, size - 9};
+    if (order_id_validate(id, &error) != ERROR_OK)
+        return false;
+    for (int i = 0; i < 8; i++)
+        updated_at = updated_at << 8 | (uint8_t)bytes[1 + i];
+    search_cursor_set(ret_cursor, (int64_t)updated_at, id);
+    return true;
+}
+
+struct text search_cursor_id(const struct search_cursor *cursor)
+{
+    return (struct text){cursor->id, cursor->id_size};
+}
+
+int search_cursor_compare(const struct search_cursor *a, const struct search_cursor *b)
+{
+    if (a->updated_at != b->updated_at)
+        return a->updated_at > b->updated_at ? -1 : 1;
+    return text_compare(search_cursor_id(a), search_cursor_id(b));
+}
+
+/* ---- filters ---- */
 
 bool search_matches(const struct search *search, const struct order *order)
 {
@@ -71,7 +123,7 @@ static void choose(struct index_choice *choice, enum store_index index, struct t
 static struct index_choice choose_index(const struct search *search,
                                         struct console_partition *partition)
 {
-    const uint64_t *by_state = counts_by_state(console_partition_counts(partition));
+    const uint64_t *by_state = console_partition_counts(partition)->by_state;
     struct index_choice choice = {INDEX_TIME, {0}, UINT64_MAX};
     uint64_t active = by_state[ORDER_PENDING] + by_state[ORDER_PROCESSING] +
                       by_state[ORDER_COMPENSATING] + by_state[ORDER_ERROR];
@@ -86,7 +138,7 @@ static struct index_choice choose_index(const struct search *search,
                by_state[search->state]);
     if (!text_empty(search->workflow))
         choose(&choice, INDEX_WORKFLOW, search->workflow,
-               counts_of_workflow(console_partition_counts(partition), search->workflow));
+               order_counts_of_workflow(console_partition_counts(partition), search->workflow));
     return choice;
 }
 
@@ -110,7 +162,7 @@ static bool visit(void *ctx, int64_t updated_at, struct text order_id)
     bool matches = !walk->checks || check(walk, order_id);
     if (error_is(&walk->error))
         return false;
-    cursor_set(&walk->last, updated_at, order_id);
+    search_cursor_set(&walk->last, updated_at, order_id);
     if (matches) {
         page->hits[page->count++] = (struct search_hit){walk->last, walk->partition};
         walk->found++;
@@ -129,7 +181,7 @@ static void walk_partition(struct walk *walk)
     struct view *view = console_partition_view(walk->partition);
     struct index_choice choice = choose_index(search, walk->partition);
     int64_t before = search->has_after ? search->after.updated_at : INT64_MAX;
-    struct text after = search->has_after ? cursor_id(&search->after) : TEXT("");
+    struct text after = search->has_after ? search_cursor_id(&search->after) : TEXT("");
     enum error_class class = store_scan_index(view_store(view), choice.index, choice.value, before,
                                               after, visit, walk, &error);
     if (class == ERROR_OK)
@@ -149,17 +201,18 @@ static void walk_partition(struct walk *walk)
 
 static int compare_hits(const void *a, const void *b)
 {
-    return cursor_compare(&((const struct search_hit *)a)->at, &((const struct search_hit *)b)->at);
+    return search_cursor_compare(&((const struct search_hit *)a)->at,
+                                 &((const struct search_hit *)b)->at);
 }
 
 /* `horizon` NULL: everything in the page is certain. */
-static void end_page(struct search_page *page, uint32_t limit, const struct cursor *horizon)
+static void end_page(struct search_page *page, uint32_t limit, const struct search_cursor *horizon)
 {
     if (page->count > 0)
         qsort(page->hits, page->count, sizeof(page->hits[0]), compare_hits);
     uint32_t certain = page->count;
     while (horizon != NULL && certain > 0 &&
-           cursor_compare(&page->hits[certain - 1].at, horizon) > 0)
+           search_cursor_compare(&page->hits[certain - 1].at, horizon) > 0)
         certain--;
     page->has_next = horizon != NULL || certain > limit;
     if (certain >= limit)
@@ -175,7 +228,7 @@ void search_run(struct console_partition *const partitions[], int32_t partition_
     assert(search->limit >= 1 && search->limit <= SEARCH_PAGE_MAX && partition_count > 0);
     uint32_t examined_max = search->examined_max > 0 ? search->examined_max : SEARCH_EXAMINED_MAX;
     uint32_t share = examined_max / (uint32_t)partition_count;
-    struct cursor horizon = {0};
+    struct search_cursor horizon = {0};
     bool has_horizon = false;
     *ret_page = (struct search_page){.hits = NULL};
     for (int32_t i = 0; i < partition_count; i++) {
@@ -190,7 +243,7 @@ void search_run(struct console_partition *const partitions[], int32_t partition_
         walk_partition(&walk);
         if (!walk.cut || walk.found > search->limit)
             continue;
-        if (!has_horizon || cursor_compare(&walk.last, &horizon) < 0)
+        if (!has_horizon || search_cursor_compare(&walk.last, &horizon) < 0)
             horizon = walk.last;
         has_horizon = true;
     }

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors of pages and the encoding they share. */
-#include "services/console/cursor.h"
+#include "services/console/search.h"
 
 #include <criterion/criterion.h>
 
 static void check_round_trip(int64_t updated_at, struct text id)
 {
-    char text[CURSOR_TEXT_SIZE];
-    struct cursor cursor;
-    struct cursor back;
-    cursor_set(&cursor, updated_at, id);
-    cursor_encode(&cursor, text);
-    cr_assert(strlen(text) < CURSOR_TEXT_SIZE);
+    char text[SEARCH_CURSOR_SIZE];
+    struct search_cursor cursor;
+    struct search_cursor back;
+    search_cursor_set(&cursor, updated_at, id);
+    search_cursor_encode(&cursor, text);
+    cr_assert(strlen(text) < SEARCH_CURSOR_SIZE);
     cr_assert_eq(text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                    "-_")],
                  '\0', "it needs no escaping in a URL");
-    cr_assert(cursor_decode(text_of(text), &back));
-    cr_assert_eq(cursor_compare(&cursor, &back), 0);
+    cr_assert(search_cursor_decode(text_of(text), &back));
+    cr_assert_eq(search_cursor_compare(&cursor, &back), 0);
     cr_assert_eq(back.updated_at, updated_at);
-    cr_assert(text_equal(cursor_id(&back), id));
+    cr_assert(text_equal(search_cursor_id(&back), id));
 }
 
 Test(console_cursor, comes_back_as_it_was)
@@ -34,13 +34,13 @@ Test(console_cursor, comes_back_as_it_was)
 
 Test(console_cursor, orders_the_newest_first_and_equal_times_by_id)
 {
-    struct cursor newer, older, same;
-    cursor_set(&newer, 2, TEXT("b"));
-    cursor_set(&older, 1, TEXT("a"));
-    cursor_set(&same, 2, TEXT("c"));
-    cr_assert_lt(cursor_compare(&newer, &older), 0);
-    cr_assert_gt(cursor_compare(&older, &newer), 0);
-    cr_assert_lt(cursor_compare(&newer, &same), 0);
+    struct search_cursor newer, older, same;
+    search_cursor_set(&newer, 2, TEXT("b"));
+    search_cursor_set(&older, 1, TEXT("a"));
+    search_cursor_set(&same, 2, TEXT("c"));
+    cr_assert_lt(search_cursor_compare(&newer, &older), 0);
+    cr_assert_gt(search_cursor_compare(&older, &newer), 0);
+    cr_assert_lt(search_cursor_compare(&newer, &same), 0);
 }
 
 Test(console_cursor, what_is_none_is_refused)
@@ -59,30 +59,12 @@ Test(console_cursor, what_is_none_is_refused)
         "AQAAAAAAAAAAYQ==",       /* padding */
         "AQAAAAAAAAAAYQ\xc3\xa9", /* no base64 */
     };
-    struct cursor cursor;
+    struct search_cursor cursor;
     char large[4096];
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        cr_assert_not(cursor_decode(text_of(texts[i]), &cursor), "%s", texts[i]);
+        cr_assert_not(search_cursor_decode(text_of(texts[i]), &cursor), "%s", texts[i]);
     memset(large, 'Y', sizeof(large));
     for (uint32_t size = 0; size < sizeof(large); size += 7)
-        cr_assert_not(cursor_decode((struct text){large, size}, &cursor));
-    cr_assert(cursor_decode(TEXT("AQAAAAAAAAAAYQ"), &cursor));
-}
-
-Test(console_base64, agrees_with_rfc_4648)
-{
-    static const char *const pairs[][2] = {
-        {"", ""},           {"f", "Zg"},          {"fo", "Zm8"},          {"foo", "Zm9v"},
-        {"foob", "Zm9vYg"}, {"fooba", "Zm9vYmE"}, {"foobar", "Zm9vYmFy"}, {"\xff\xef", "_-8"}};
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
-        char text[32];
-        char bytes[32];
-        uint32_t size = 99;
-        base64_encode(text_of(pairs[i][0]), text);
-        cr_assert_str_eq(text, pairs[i][1]);
-        cr_assert(base64_decode(text_of(text), bytes, sizeof(bytes), &size));
-        cr_assert(text_equal((struct text){bytes, size}, text_of(pairs[i][0])));
-        if (size > 0)
-            cr_assert_not(base64_decode(text_of(text), bytes, size - 1, &size));
-    }
+        cr_assert_not(search_cursor_decode((struct text){large, size}, &cursor));
+    cr_assert(search_cursor_decode(TEXT("AQAAAAAAAAAAYQ"), &cursor));
 }

@@ -60,18 +60,18 @@ static void make_history(struct world *world)
 
 static int compare(const void *a, const void *b)
 {
-    return cursor_compare(a, b);
+    return search_cursor_compare(a, b);
 }
 
 /* What the search must find, in order. */
 static uint32_t expect(struct world *world, const struct search *search,
-                       struct cursor ret_found[WORLD_ORDERS_MAX])
+                       struct search_cursor ret_found[WORLD_ORDERS_MAX])
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < world->order_count; i++) {
         const struct order *order = &world->orders[i].order;
         if (search_matches(search, order))
-            cursor_set(&ret_found[count++], order->updated_at, order->details.order_id);
+            search_cursor_set(&ret_found[count++], order->updated_at, order->details.order_id);
     }
     qsort(ret_found, count, sizeof(ret_found[0]), compare);
     return count;
@@ -79,7 +79,7 @@ static uint32_t expect(struct world *world, const struct search *search,
 
 static uint32_t check_search(struct world *world, const struct search *asked)
 {
-    static struct cursor expected[WORLD_ORDERS_MAX];
+    static struct search_cursor expected[WORLD_ORDERS_MAX];
     struct search search = *asked;
     struct search_page page;
     uint32_t found = 0;
@@ -92,9 +92,9 @@ static uint32_t check_search(struct world *world, const struct search *asked)
                   "every page but the last has orders");
         for (uint32_t i = 0; i < page.count; i++, found++) {
             cr_assert_lt(found, count);
-            cr_assert_eq(cursor_compare(&page.hits[i].at, &expected[found]), 0, "%u", found);
+            cr_assert_eq(search_cursor_compare(&page.hits[i].at, &expected[found]), 0, "%u", found);
             cr_assert_eq(console_partition_number(page.hits[i].partition),
-                         broker_partition_of(cursor_id(&page.hits[i].at), WORLD_PARTITIONS));
+                         broker_partition_of(search_cursor_id(&page.hits[i].at), WORLD_PARTITIONS));
         }
         more = page.has_next;
         search.has_after = true;
