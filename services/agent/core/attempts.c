@@ -176,8 +176,7 @@ int64_t attempts_backoff_ms(const struct attempts_options *options, uint32_t ret
         wait *= 2;
     if (wait > options->backoff_ms_max)
         wait = options->backoff_ms_max;
-    /* Half is fixed, so that the waits grow; half is spread, so that callers do not call in step.
-     */
+    /* Half is fixed, so that the waits grow; half is spread, so that calls do not come in step. */
     int64_t fixed = wait - wait / 2;
     return fixed + (int64_t)(salt % (uint64_t)(wait / 2 + 1));
 }
@@ -315,7 +314,7 @@ static enum offer_outcome admit(struct attempts *attempts, struct active_step *s
     return OFFER_STARTED;
 }
 
-/* The attempt in flight has more time; it keeps waiting for what it waits for. */
+/* The attempt in flight has more time; its state stays as it is. */
 static void extend(struct attempts *attempts, struct active_step *step,
                    const struct step_request *request)
 {

@@ -9,7 +9,7 @@
 #include "services/agent/core/request_queue.h"
 
 enum {
-    INTAKE_COMMIT_MS = 100, /* between commits: a crash repeats at most the calls of this time */
+    INTAKE_COMMIT_MS = 100, /* from a settled request to its commit */
     INTAKE_RETRY_MS = 1000  /* before a committed offset is requested again, or a commit */
 };
 
