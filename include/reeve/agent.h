@@ -75,8 +75,8 @@ struct reeve_agent_probe;
 
 /* ---- the agent ---- */
 
-/* A configuration key of your own: set like reeve's keys (flag, environment, properties file), shown
- * by --help, read with reeve_agent_config(). */
+/* A configuration key of your own. It is set like reeve's keys (flag, environment, properties
+ * file), and --help lists it; reeve_agent_config() reads it. */
 struct reeve_agent_key {
     /* Words of [a-z0-9], separated by dots; not a key of reeve: "tax.rates" is the flag --tax-rates
      * and the variable REEVE_TAX_RATES. If the name begins with "agent.", as "agent.rates", each
@@ -127,10 +127,10 @@ struct reeve_agent_ops {
  * borrowed until this function returns. An argument that is neither a flag of reeve nor one of
  * ops->keys is an error.
  *
- * Returns the exit code for the process: 0 after a clean stop or --help; 64, wrong flags; 69, Kafka
- * does not answer, or REEVE_AGENT_UNAVAILABLE; 78, wrong configuration; 70, any other failure,
- * which is in the log. Call it from the main thread before you start other threads (it blocks
- * signals), and once per process. */
+ * Returns the exit code for the process: 0 after a clean stop or --help; 64, wrong flags; 65,
+ * topics are missing (`reeve topics apply`); 69, Kafka does not answer; 78, wrong configuration;
+ * 70, any other failure; or the code of reeve_agent_fail(). The log has the reason. Call it from
+ * the main thread before you start other threads (it blocks signals), and once per process. */
 REEVE_API int reeve_agent_run(const struct reeve_agent_ops *ops, int argc, char *const argv[]);
 
 /* The value of a configuration key, one of ops->keys or of reeve's ("instance.id"), as it was
@@ -193,7 +193,7 @@ enum { REEVE_PRICE_UNITS = 10000, REEVE_PRICE_SIZE = 24 };
 struct reeve_order_line {
     struct reeve_text sku;
     struct reeve_text description;
-    int64_t quantity;   /* may be negative: a return */
+    int64_t quantity;   /* at least 1 */
     int64_t unit_price; /* in 1/REEVE_PRICE_UNITS of the currency's unit: 42000 is 4.20 */
 };
 

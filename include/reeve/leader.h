@@ -91,9 +91,10 @@ typedef void (*reeve_leader_task)(void *ctx, struct reeve_leader *leader);
  * /livez, /readyz and /metrics. `argv` holds `argc` arguments without the program's name;
  * `options`, `ctx` and `argv` are borrowed until this function returns.
  *
- * Returns the exit code for the process: 0 after a clean stop or --help; 64, wrong flags; 69, Kafka
- * does not answer; 78, wrong configuration; 70, any other failure, which is in the log. Call it
- * from the main thread before you start other threads (it blocks signals), and once per process. */
+ * Returns the exit code for the process: 0 after a clean stop or --help; 64, wrong flags; 65,
+ * topics are missing (`reeve topics apply`); 69, Kafka does not answer; 78, wrong configuration;
+ * 70, any other failure. The log has the reason. Call it from the main thread before you start
+ * other threads (it blocks signals), and once per process. */
 REEVE_API int reeve_leader_run(const struct reeve_leader_options *options, reeve_leader_task task,
                                void *ctx, int argc, char *const argv[]);
 

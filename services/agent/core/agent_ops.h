@@ -87,8 +87,8 @@ void agent_probe_end(struct agent_probe *probe, bool healthy, struct text why);
 /* Chooses the callbacks of an agent by its configuration. */
 typedef const struct agent_ops *(*agent_ops_of)(const struct config *config);
 
-/* The main of an agent; argv without the program's name. `schema`: its keys, NULL = reeve's. Returns
- * the exit code. Once a process. */
+/* The main of an agent; argv without the program's name. `schema`: its keys, NULL = reeve's.
+ * Returns the exit code. Once a process. */
 int agent_service_main(agent_ops_of ops_of, const struct config_schema *schema, int argc,
                        char *const argv[]);
 
