@@ -47,7 +47,7 @@
  * callback on that thread, and you call every function here on that thread; the one exception is
  * reeve_wakeup_send(). A callback that blocks stops all calls of the process. If threads of yours
  * do the work: hand the call over, return, and let the thread send a wakeup when its result is
- * ready; finish the call in the wakeup's callback.
+ * ready; finish the call in the wakeup's callback. Until then any thread may read the call's texts.
  *
  * Times are in milliseconds; instants are wall clock since 1970-01-01 UTC. `const char *` arguments
  * are UTF-8 that ends in NUL, are copied, and may be NULL for "none" unless stated otherwise. In
@@ -266,9 +266,9 @@ REEVE_API void reeve_agent_call_fail(struct reeve_agent_call *call,
 REEVE_API void reeve_agent_call_accept(struct reeve_agent_call *call);
 
 /* Writes the URL to which your service may report the call's outcome, at any time and to any
- * instance of this agent; docs/use/agents.md describes what it sends. Ends it with NUL,
- * writes at most `size` bytes. Returns the URL's length: if that is `size` or more, the URL was
- * cut. 0: this instance has no address for callbacks (agent.callback.url). */
+ * instance of this agent; docs/use/agents.md describes what it sends. Ends it with NUL and writes
+ * at most `size` bytes. Returns the URL's length: if that is `size` or more, the URL was cut. 0:
+ * this instance has no address for callbacks (agent.callback.url). */
 REEVE_API size_t reeve_agent_call_callback_url(const struct reeve_agent_call *call, char *ret_url,
                                                size_t size);
 
