@@ -9,8 +9,8 @@
 
 enum { TICK_MS = 5000 };
 
-struct place {
-    void *thing; /* NULL: not open */
+struct membership_place {
+    struct membership_partition *partition; /* NULL: not open */
     bool wanted;
     int64_t committed; /* the last offset given to the group */
 };
@@ -20,7 +20,7 @@ struct membership {
     struct broker_group *group;
     const struct membership_ops *ops;
     void *ctx;
-    struct place *places; /* cluster->partition_count of them */
+    struct membership_place *places; /* cluster->partition_count of them */
     bool assigned;
     uint32_t count; /* wanted */
     struct loop_timer timer;
@@ -32,12 +32,12 @@ static void open_wanted(struct membership *membership)
 {
     struct error error;
     for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
-        struct place *place = &membership->places[p];
-        if (!place->wanted || place->thing != NULL)
+        struct membership_place *place = &membership->places[p];
+        if (!place->wanted || place->partition != NULL)
             continue;
         place->committed = -1;
-        place->thing = membership->ops->open(membership->ctx, p, membership->count, &error);
-        if (place->thing == NULL)
+        place->partition = membership->ops->open(membership->ctx, p, membership->count, &error);
+        if (place->partition == NULL)
             log_error("a partition cannot be opened, trying again later", LOG_I64("partition", p),
                       LOG_ERR(&error));
     }
@@ -51,18 +51,19 @@ static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         if (partitions[i] < membership->cluster->partition_count)
             membership->places[partitions[i]].wanted = true;
+    assert(count <= (uint32_t)membership->cluster->partition_count);
     membership->assigned = true;
     membership->count = count;
     log_info("partitions assigned", LOG_U64("count", count));
     for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
-        struct place *place = &membership->places[p];
-        if (place->thing == NULL)
+        struct membership_place *place = &membership->places[p];
+        if (place->partition == NULL)
             continue;
         if (!place->wanted) {
-            membership->ops->close(place->thing);
-            place->thing = NULL;
+            membership->ops->close(place->partition);
+            place->partition = NULL;
         } else if (membership->ops->suspend != NULL) {
-            membership->ops->suspend(place->thing, false);
+            membership->ops->suspend(place->partition, false);
         }
     }
     open_wanted(membership);
@@ -73,8 +74,8 @@ static void on_revoked(void *ctx, bool lost)
     struct membership *membership = ctx;
     log_info("partitions revoked", LOG_BOOL("lost", lost));
     for (int32_t p = 0; p < membership->cluster->partition_count; p++)
-        if (membership->places[p].thing != NULL && membership->ops->suspend != NULL)
-            membership->ops->suspend(membership->places[p].thing, true);
+        if (membership->places[p].partition != NULL && membership->ops->suspend != NULL)
+            membership->ops->suspend(membership->places[p].partition, true);
 }
 
 static void on_error(void *ctx, const struct error *error)
@@ -93,10 +94,10 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct membership *membership = userdata;
     open_wanted(membership);
     for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
-        struct place *place = &membership->places[p];
-        if (place->thing == NULL || membership->ops->committable == NULL)
+        struct membership_place *place = &membership->places[p];
+        if (place->partition == NULL || membership->ops->committable == NULL)
             continue;
-        int64_t offset = membership->ops->committable(place->thing);
+        int64_t offset = membership->ops->committable(place->partition);
         if (offset > place->committed) {
             broker_group_commit(membership->group, p, offset, NULL, NULL);
             place->committed = offset;
@@ -111,10 +112,11 @@ struct membership *membership_join(struct cluster *cluster, const char *topic,
     char group[TOPIC_BYTES_MAX + 1];
     struct membership *membership = calloc(1, sizeof(*membership));
     assert(membership != NULL && cluster->partition_count > 0);
+    assert(ops->open != NULL && ops->close != NULL && ops->works != NULL);
     membership->cluster = cluster;
     membership->ops = ops;
     membership->ctx = ctx;
-    membership->places = calloc((size_t)cluster->partition_count, sizeof(struct place));
+    membership->places = calloc((size_t)cluster->partition_count, sizeof(struct membership_place));
     assert(membership->places != NULL);
     snprintf(group, sizeof(group), "%s.%s",
              config_string(cluster->service->config, "topics.prefix"), cluster->service->name);
@@ -136,31 +138,32 @@ static void on_left(void *ctx)
 
 void membership_leave(struct membership *membership, void (*left)(void *ctx), void *ctx)
 {
+    assert(left != NULL && membership->left == NULL);
     loop_timer_cancel(membership->cluster->service->loop, &membership->timer);
     for (int32_t p = 0; p < membership->cluster->partition_count; p++) {
-        if (membership->places[p].thing != NULL)
-            membership->ops->close(membership->places[p].thing);
-        membership->places[p].thing = NULL;
+        if (membership->places[p].partition != NULL)
+            membership->ops->close(membership->places[p].partition);
+        membership->places[p].partition = NULL;
     }
     membership->left = left;
     membership->left_ctx = ctx;
     broker_leave(membership->group, on_left, membership);
 }
 
-void membership_each(struct membership *membership, void (*visit)(void *ctx, void *thing),
-                     void *ctx)
+void membership_each(struct membership *membership,
+                     void (*visit)(void *ctx, struct membership_partition *partition), void *ctx)
 {
     if (membership == NULL)
         return;
     for (int32_t p = 0; p < membership->cluster->partition_count; p++)
-        if (membership->places[p].thing != NULL)
-            visit(ctx, membership->places[p].thing);
+        if (membership->places[p].partition != NULL)
+            visit(ctx, membership->places[p].partition);
 }
 
-void *membership_find(struct membership *membership, int32_t partition)
+struct membership_partition *membership_find(struct membership *membership, int32_t number)
 {
-    return partition >= 0 && partition < membership->cluster->partition_count
-               ? membership->places[partition].thing
+    return number >= 0 && number < membership->cluster->partition_count
+               ? membership->places[number].partition
                : NULL;
 }
 
@@ -174,8 +177,8 @@ static bool all_work(const struct membership *membership, char *ret_reason, size
     char trouble[ERROR_MESSAGE_SIZE + 64] = "";
     uint32_t beginning = 0;
     for (int32_t p = 0; p < membership->cluster->partition_count && trouble[0] == '\0'; p++) {
-        void *thing = membership->places[p].thing;
-        if (thing != NULL && !membership->ops->works(thing, trouble, sizeof(trouble)))
+        struct membership_partition *partition = membership->places[p].partition;
+        if (partition != NULL && !membership->ops->works(partition, trouble, sizeof(trouble)))
             beginning++;
     }
     if (trouble[0] != '\0')

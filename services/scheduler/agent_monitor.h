@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the scheduler knows of its agents, for its router: which are well, how much they take; and
- * what people are told of it: metrics, and an alert when steps wait because no agent is well. */
+/* Follows the status of the agents for the scheduler's router: which are healthy, and how much they
+ * take. Publishes metrics, and raises an alert when steps wait because no agent is healthy. */
 #ifndef SERVICES_SCHEDULER_AGENT_MONITOR_H
 #define SERVICES_SCHEDULER_AGENT_MONITOR_H
 
@@ -9,29 +9,29 @@
 
 struct agent_monitor;
 
-/* New; NULL when routing.enabled is false. `cluster` is borrowed; call agent_monitor_follow() when it is
- * ready. */
+/* New; NULL when routing.enabled is false. `cluster` is borrowed; call agent_monitor_follow() when
+ * it is ready. */
 struct agent_monitor *agent_monitor_new(struct cluster *cluster);
-/* Before cluster_close(), after the last partition was closed. NULL is fine. */
+/* Before cluster_close(), after the last partition was closed. NULL does nothing. */
 void agent_monitor_free(struct agent_monitor *monitor);
 
 struct agent_monitor_ops {
-    /* Called once: all that is there was read, or a while is over. Before that, an agent that is
-     * well may only not have been read yet, so nothing should be decided. */
+    /* Called once: the topic was read to its end, or a few seconds are over. Decide nothing before:
+     * a healthy agent may not have been read yet. */
     void (*known)(void *ctx);
     /* How many partitions are ours. */
-    uint32_t (*own)(void *ctx);
+    uint32_t (*own_partitions)(void *ctx);
 };
 
 /* Reads <p>.agents from now on. */
 void agent_monitor_follow(struct agent_monitor *monitor, const struct agent_monitor_ops *ops,
                           void *ctx);
-/* NULL is fine, and gives NULL. */
+/* NULL for a NULL monitor. */
 struct router *agent_monitor_router(struct agent_monitor *monitor);
-/* How many partitions are ours, when it is known sooner than by asking. NULL is fine. */
-void agent_monitor_set_part(struct agent_monitor *monitor, uint32_t own);
+/* We own this many partitions, known before the next call of own_partitions(). NULL does nothing. */
+void agent_monitor_set_own_partitions(struct agent_monitor *monitor, uint32_t own);
 
-/* What the agents' live entries come to; NULL = there is none. */
+/* The status of an agent, from the entries of its instances. NULL: it has none. */
 struct agent_status agent_monitor_status(const struct agent_group *group);
 
 #endif

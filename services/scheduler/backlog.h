@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of one partition's orders runs and what waits for room, counted as they are folded: how many
- * attempts run at each agent, how many queued steps wait in each queue.
+/* The backlog of one partition: how many attempts run at each agent, and how many queued steps wait
+ * in each queue, counted as the orders are folded.
  *
- * A queue holds the steps that could go to the same agents: it names workflow, version, step and
- * direction, and the agent where only one will do (it has been asked before, and may remember). So
- * it follows from the order alone. The counts are those of the view, committed or not; beside them
- * the store has the tally as of its last commit, and a row for each queued step (see
- * statestore/waiting.h), so that nothing has to be counted at a claim. Counts also go into the
- * process's sums (services/scheduler/router.h). Loop thread only. */
+ * A queue holds the steps that could go to the same agents. Its key names workflow, version, step and
+ * direction, and the agent where only one will do (it was called before, and may remember). So it
+ * follows from the order alone. The counts are those of the view, committed or not. The store keeps
+ * the tally as of its last commit and a row for each queued step (statestore/waiting.h), so that a
+ * claim counts nothing. The counts of an active backlog are part of the process's sums
+ * (services/scheduler/router.h). Loop thread only. */
 #ifndef SERVICES_SCHEDULER_BACKLOG_H
 #define SERVICES_SCHEDULER_BACKLOG_H
 

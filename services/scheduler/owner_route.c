@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between an owner and the router: the rooms for each decision, and StartStep commands to its own
- * partition for those whose turn it is. */
+/* Between an owner and the router: the agents' capacities for each decision, and StartStep commands
+ * to the owner's own partition for the steps that the router picks. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner_internal.h"
@@ -14,7 +14,7 @@ static struct router *router_of(const struct owner *owner)
 
 /* ---- deciding ---- */
 
-/* The step that an own StartStep speaks of, or -1. */
+/* The step of a StartStep that this owner sent itself, or -1. */
 static int own_start_step(const struct owner *owner, const struct command *cmd,
                           const struct order *order)
 {
@@ -52,7 +52,7 @@ void owner_route_stored(struct owner *owner)
         router_stored(router_of(owner), &owner->routed);
 }
 
-/* ---- asking ---- */
+/* ---- starting what waits ---- */
 
 static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
@@ -65,8 +65,8 @@ static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const s
     router_start_failed(router_of(owner), &owner->routed, (uint32_t)(token >> 32));
 }
 
-/* The turn of the step has come. A store that cannot be read is left to the next decision. */
-static enum route_answer ask(void *ctx, const struct route_pick *pick)
+/* The router has picked the step. An unreadable store is left to the next decision to notice. */
+static enum route_answer start_step(void *ctx, const struct route_pick *pick)
 {
     struct owner *owner = ctx;
     const struct order *order = NULL;
@@ -96,15 +96,13 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
     return ROUTE_SENT;
 }
 
-static const struct route_partition_ops source_ops = {.ask = ask};
-
 /* ---- begin and end ---- */
 
 void owner_route_begin(struct owner *owner)
 {
     if (router_of(owner) == NULL)
         return;
-    owner->routed = (struct route_partition){.ops = &source_ops,
+    owner->routed = (struct route_partition){.start = start_step,
                                              .ctx = owner,
                                              .view = follower_view(owner->follower),
                                              .backlog = owner->backlog,

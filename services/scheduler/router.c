@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See router.h: agents, queues and rooms. Whose turn it is, is in router_pick.c. */
+/* Agents, queues and capacities. router_pick.c picks the next step. */
 #include "services/scheduler/router_internal.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ struct route_agent *router_agent(struct router *router, struct text name)
     agent = calloc(1, sizeof(*agent));
     assert(agent != NULL);
     memcpy(agent->name, name.data, name.size);
-    agent->health.why = "no live instance";
+    agent->status.why = "no live instance";
     agent->why_free = INT64_MIN;
     shares_init(&agent->shares, router->options.weights);
     HASH_ADD_KEYPTR(hh, router->agents, agent->name, name.size, agent);
@@ -43,13 +43,13 @@ int64_t route_agent_free(const struct route_agent *agent)
 static void set_limit(const struct router *router, struct route_agent *agent)
 {
     agent->limit = 0;
-    if (!agent->health.healthy)
+    if (!agent->status.healthy)
         return;
-    double room =
-        (double)agent->health.calls * router->options.factor + (double)agent->health.probing;
+    double capacity =
+        (double)agent->status.calls * router->options.factor + (double)agent->status.probing;
     if (router->all > 0)
-        room = room * router->own / router->all;
-    agent->limit = room > 1 ? (int64_t)ceil(room) : 1;
+        capacity = capacity * router->own / router->all;
+    agent->limit = capacity > 1 ? (int64_t)ceil(capacity) : 1;
 }
 
 void router_set_part(struct router *router, uint32_t own, uint32_t all)
@@ -65,11 +65,11 @@ void router_set_part(struct router *router, uint32_t own, uint32_t all)
     router_pick_soon(router);
 }
 
-void router_set_agent(struct router *router, struct text name, const struct agent_status *health)
+void router_set_agent(struct router *router, struct text name, const struct agent_status *status)
 {
     struct route_agent *agent = router_agent(router, name);
-    assert(health->healthy || health->why != NULL);
-    agent->health = *health;
+    assert(status->healthy || status->why != NULL);
+    agent->status = *status;
     agent->paused = false;
     set_limit(router, agent);
     router_pick_soon(router);
@@ -87,7 +87,7 @@ struct route_agent *router_agents(struct router *router)
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             waiting += queue->waiting[priority];
         for (uint32_t i = 0; i < queue->agent_count; i++)
-            any_healthy = any_healthy || queue->agents[i]->health.healthy;
+            any_healthy = any_healthy || queue->agents[i]->status.healthy;
         for (uint32_t i = 0; i < queue->agent_count && !any_healthy; i++)
             queue->agents[i]->stuck += waiting;
     }
@@ -134,7 +134,7 @@ bool router_resolve(struct router *router, struct route_queue *queue)
         return true;
     bool parsed = queue_key_parse((struct text){queue->key, queue->key_size}, &workflow, &version,
                                   &step, &direction, &agent);
-    assert(parsed); /* made by queue_key_of(), or checked when it was read */
+    assert(parsed); /* made by queue_key_of(), or checked when it was read from the store */
     if (!text_empty(agent)) {
         add_queue_agent(router, queue, agent);
     } else {
@@ -220,28 +220,28 @@ static char *put_number(char *at, int64_t number)
     return at;
 }
 
-static char *put_words(char *at, const char *words)
+static char *put_text(char *at, const char *text)
 {
-    size_t size = strlen(words);
-    memcpy(at, words, size);
+    size_t size = strlen(text);
+    memcpy(at, text, size);
     return at + size;
 }
 
-/* "4 of 16 free, p95 80 ms": once a decision and agent, so without printf. */
+/* "4 of 16 free, p95 80 ms". Called for each decision and agent, hence without printf. */
 static struct text capacity_reason(struct route_agent *agent, int64_t free)
 {
     if (agent->why_free != free || agent->why_limit != agent->limit ||
-        agent->why_p95 != agent->health.latency_p95_ms) {
+        agent->why_p95 != agent->status.latency_p95_ms) {
         char *at = put_number(agent->why, free);
-        at = put_words(at, " of ");
+        at = put_text(at, " of ");
         at = put_number(at, agent->limit);
-        at = put_words(at, " free, p95 ");
-        at = put_number(at, agent->health.latency_p95_ms);
-        at = put_words(at, " ms");
+        at = put_text(at, " free, p95 ");
+        at = put_number(at, agent->status.latency_p95_ms);
+        at = put_text(at, " ms");
         *at = '\0';
         agent->why_free = free;
         agent->why_limit = agent->limit;
-        agent->why_p95 = agent->health.latency_p95_ms;
+        agent->why_p95 = agent->status.latency_p95_ms;
     }
     return text_of(agent->why);
 }
@@ -250,11 +250,11 @@ _Static_assert(sizeof(((struct route_agent *)0)->why) >= 3 * 20 + sizeof(" of  f
 
 static void fill_capacity(struct route_agent *agent, bool reserved, struct agent_capacity *capacity)
 {
-    capacity->healthy = agent->health.healthy;
-    capacity->latency_p95_ms = agent->health.latency_p95_ms;
+    capacity->healthy = agent->status.healthy;
+    capacity->latency_p95_ms = agent->status.latency_p95_ms;
     capacity->free = 0;
-    if (!agent->health.healthy) {
-        capacity->why = text_of(agent->health.why);
+    if (!agent->status.healthy) {
+        capacity->why = text_of(agent->status.why);
         return;
     }
     int64_t free = route_agent_free(agent) + reserved;

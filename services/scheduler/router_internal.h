@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What router.c (agents, queues, rooms), router_pick.c (whose turn it is) and backlog.c (counts of a
- * partition) share; nobody else includes this. */
+/* Shared by router.c (agents, queues, capacities), router_pick.c (picks) and backlog.c (the counts of
+ * a partition), and by their tests. */
 #ifndef SERVICES_SCHEDULER_ROUTER_INTERNAL_H
 #define SERVICES_SCHEDULER_ROUTER_INTERNAL_H
 
@@ -26,7 +26,7 @@ struct route_plan {
     const struct workflow *workflow;
     struct routing routing;
     struct agent_capacity *capacities;
-    struct route_agent **agents; /* of the rooms */
+    struct route_agent **agents; /* of the capacities */
 };
 
 struct router {
@@ -61,8 +61,8 @@ struct backlog_queue {
     int64_t waiting[PRIORITY_COUNT];
     int64_t starting[PRIORITY_COUNT];
     int64_t low[PRIORITY_COUNT]; /* no row of the store is before this */
-    bool dry[PRIORITY_COUNT];    /* the store has no more that was not asked for */
-    bool stale[PRIORITY_COUNT];  /* the store has some that are decided already */
+    bool dry[PRIORITY_COUNT];    /* every step in the store has its StartStep on its way */
+    bool stale[PRIORITY_COUNT];  /* some steps in the store are decided already */
     struct queue_heads *heads[PRIORITY_COUNT];
 };
 
@@ -84,13 +84,13 @@ struct backlog {
 struct route_queue *router_queue(struct router *router, struct text key);
 void router_add_waiting(struct router *router, struct route_queue *queue, enum priority priority,
                         int64_t more);
-/* False while nobody knows the queue's workflow. */
+/* False while the queue's workflow is unknown. */
 bool router_resolve(struct router *router, struct route_queue *queue);
 
 /* backlog.c */
 bool queue_key_parse(struct text key, struct text *ret_workflow, uint32_t *ret_version,
                      uint32_t *ret_step, enum direction *ret_direction, struct text *ret_agent);
-/* Forgets which ones are first. */
+/* Frees the heads. */
 void backlog_queue_forget(struct backlog_queue *queue);
 
 #endif

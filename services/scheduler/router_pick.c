@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whose turn it is when an agent has room again. Of those that wait only the first ones are in
- * memory; which ones they are is read from the stores as they are needed. */
+/* Picks the next step when an agent has free capacity. Only the heads of the queues are in memory;
+ * they are read from the stores as they are needed. */
 #include "replica/view.h"
 #include "services/scheduler/router_internal.h"
 
@@ -17,7 +17,7 @@ enum {
 /* A StartStep command on its way. */
 struct route_start {
     UT_hash_handle hh;
-    struct route_agent *agent; /* where its room is reserved */
+    struct route_agent *agent; /* where its capacity is reserved */
     struct backlog_queue *queue;
     enum priority priority;
     uint32_t number;
@@ -48,19 +48,23 @@ static struct route_start *find_start(const struct route_partition *partition, s
 static void drop_start(struct route_partition *partition, struct route_start *start)
 {
     HASH_DEL(partition->starts, start);
-    assert(start->agent->starting > 0 && start->queue->starting[start->priority] > 0);
+    assert(start->agent->starting > 0);
+    assert(start->queue->starting[start->priority] > 0);
     start->agent->starting--;
     start->queue->starting[start->priority]--;
     start->queue->dry[start->priority] = false;
     free(start);
 }
 
-/* ---- sources ---- */
+/* ---- partitions ---- */
 
 void router_join(struct router *router, struct route_partition *partition)
 {
     struct route_agent *agent;
-    assert(partition->starts == NULL && partition->view != NULL && partition->backlog != NULL);
+    assert(partition->start != NULL);
+    assert(partition->view != NULL);
+    assert(partition->backlog != NULL);
+    assert(partition->starts == NULL);
     DL_APPEND(router->partitions, partition);
     for (agent = router->agents; agent != NULL; agent = agent->hh.next)
         agent->inherited = agent->inherited || route_agent_waiting(agent) > 0;
@@ -95,7 +99,7 @@ void router_start_decided(struct router *router, struct route_partition *partiti
     struct route_start *start = find_start(partition, order_id, step);
     if (start == NULL)
         return;
-    /* Whatever the reason, asking again at once would not help. */
+    /* Whatever the reason, another StartStep now would not help. */
     if (waits)
         start->agent->paused = true;
     drop_start(partition, start);
@@ -127,13 +131,13 @@ void router_stored(struct router *router, struct route_partition *partition)
     router_pick_soon(router);
 }
 
-/* ---- who is first in a queue ---- */
+/* ---- the head of a queue ---- */
 
 struct queue_refill {
     const struct route_partition *partition;
     struct backlog_queue *queue;
     struct queue_heads *heads;
-    int64_t first; /* of the rows, start for or not */
+    int64_t first; /* of all rows, with or without a StartStep on its way */
 };
 
 static bool visit_row(void *ctx, const struct waiting_row *row)
@@ -145,14 +149,14 @@ static bool visit_row(void *ctx, const struct waiting_row *row)
     if (find_start(refill->partition, row->order_id, refill->queue->queue->step) != NULL)
         return true;
     struct queue_head *head = &heads->of[heads->count++];
-    assert(row->order_id.size <= sizeof(head->id));
+    assert(row->order_id.size <= sizeof(head->id)); /* the store's keys are bounded */
     head->queued_at = row->queued_at;
     head->id_size = row->order_id.size;
     memcpy(head->id, row->order_id.data, row->order_id.size);
     return heads->count < HEADS_MAX;
 }
 
-/* Reads on from the first one that waits. A store that cannot be read is found out by its owner. */
+/* Reads on from the first step that waits. An unreadable store is left to its owner to notice. */
 static void refill_queue(const struct route_partition *partition, struct backlog_queue *queue,
                          enum priority priority)
 {
@@ -172,7 +176,7 @@ static void refill_queue(const struct route_partition *partition, struct backlog
     queue->dry[priority] = heads->count == 0;
 }
 
-/* NULL: none that was not start for, as far as the store knows. */
+/* NULL: the store holds no step without a StartStep on its way. */
 static const struct queue_head *first_of(const struct route_partition *partition,
                                          struct backlog_queue *queue, enum priority priority)
 {
@@ -188,7 +192,7 @@ static const struct queue_head *first_of(const struct route_partition *partition
     return heads->next < heads->count ? &heads->of[heads->next] : NULL;
 }
 
-/* ---- who is first at an agent ---- */
+/* ---- the first step for an agent ---- */
 
 struct route_choice {
     struct route_partition *partition;
@@ -204,8 +208,8 @@ static bool names(const struct route_queue *queue, const struct route_agent *age
     return found;
 }
 
-static void look_at_queue(struct route_partition *partition, struct backlog_queue *queue,
-                          struct route_choice choices[PRIORITY_COUNT])
+static void consider_queue(struct route_partition *partition, struct backlog_queue *queue,
+                           struct route_choice choices[PRIORITY_COUNT])
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         struct route_choice *choice = &choices[priority];
@@ -215,8 +219,8 @@ static void look_at_queue(struct route_partition *partition, struct backlog_queu
     }
 }
 
-static void look_around(struct router *router, const struct route_agent *agent,
-                        struct route_choice choices[PRIORITY_COUNT])
+static void find_choices(struct router *router, const struct route_agent *agent,
+                         struct route_choice choices[PRIORITY_COUNT])
 {
     struct route_partition *partition;
     struct backlog_queue *queue;
@@ -225,7 +229,7 @@ static void look_around(struct router *router, const struct route_agent *agent,
             continue;
         for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
             if (router_resolve(router, queue->queue) && names(queue->queue, agent))
-                look_at_queue(partition, queue, choices);
+                consider_queue(partition, queue, choices);
         }
     }
 }
@@ -243,14 +247,15 @@ static void note_start(const struct route_choice *choice, enum priority priority
     HASH_ADD_KEYPTR(hh, choice->partition->starts, start->key, size, start);
     agent->starting++;
     choice->queue->starting[priority]++;
+    assert(choice->queue->starting[priority] <= choice->queue->waiting[priority]);
 }
 
-/* False: none waits, or nothing can be start for now. */
+/* False: no step waits, or no command can be sent now. */
 static bool pick_one(struct router *router, struct route_agent *agent)
 {
     struct route_choice choices[PRIORITY_COUNT] = {{NULL, NULL, NULL}};
     bool waiting[PRIORITY_COUNT];
-    look_around(router, agent, choices);
+    find_choices(router, agent, choices);
     for (int i = 0; i < PRIORITY_COUNT; i++)
         waiting[i] = choices[i].head != NULL;
     int priority = shares_pick(&agent->shares, waiting);
@@ -261,7 +266,7 @@ static bool pick_one(struct router *router, struct route_agent *agent)
                                     .step = choice->queue->queue->step,
                                     .direction = choice->queue->queue->direction,
                                     .number = ++router->pick_number};
-    enum route_answer answer = choice->partition->ops->ask(choice->partition->ctx, &pick);
+    enum route_answer answer = choice->partition->start(choice->partition->ctx, &pick);
     if (answer == ROUTE_LATER) {
         agent->paused = true;
         return false;
@@ -269,14 +274,14 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     if (answer == ROUTE_SENT)
         note_start(choice, (enum priority)priority, agent, &pick);
     else
-        choice->queue->stale[priority] = true; /* its row goes with the batch under way */
+        choice->queue->stale[priority] = true; /* the batch under way deletes its row */
     choice->queue->heads[priority]->next++;
     return true;
 }
 
-/* A first one that was read earlier may be decided and stored by the time its turn comes: then no
- * batch is under way that would say so. */
-static void look_again(struct router *router)
+/* A head that was read earlier may be decided and stored when its turn comes: then no batch under
+ * way will call router_stored(). */
+static void forget_stale(struct router *router)
 {
     struct route_partition *partition;
     struct backlog_queue *queue;
@@ -293,12 +298,13 @@ bool router_pick(struct router *router, bool afresh)
     if (router->waiting == 0)
         return false;
     if (afresh)
-        look_again(router);
+        forget_stale(router);
     for (agent = router->agents; agent != NULL; agent = agent->hh.next) {
         agent->paused = agent->paused && !afresh;
         while (picks < PICKS_MAX && !agent->paused && route_agent_free(agent) > 0 &&
                pick_one(router, agent))
             picks++;
     }
+    assert(picks <= PICKS_MAX);
     return picks == PICKS_MAX;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The scheduler: owns partitions and runs the steps of their orders. All of its rules are in
- * engine/, all of the ownership is in owner.h; here the two meet the consumer group. */
+/* The scheduler: owns partitions and runs the steps of their orders. Its rules are in engine/,
+ * ownership is in owner.h; here both meet the consumer group. */
 #include "platform/logger.h"
 #include "replica/membership.h"
 #include "replica/settings.h"
@@ -25,7 +25,7 @@ struct scheduler {
     struct owner_metrics *metrics;
     struct membership *membership;
     struct standby *standby;       /* NULL: switched off */
-    struct agent_monitor *routing; /* NULL: switched off */
+    struct agent_monitor *monitor; /* NULL: switched off */
     struct metrics_gauge *owned;
     struct metrics_gauge *running;
     bool leaving;
@@ -36,7 +36,7 @@ struct scheduler {
 
 /* ---- partitions ---- */
 
-/* `parts`: the process's memory is divided by. */
+/* The process's memory is divided by `parts`. */
 static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, int64_t parts,
                                 bool standby, struct error *ret_error)
 {
@@ -50,7 +50,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
                  .codec = scheduler->cluster->codec,
                  .path = path,
                  .cache_orders = (uint32_t)cache},
-        .router = agent_monitor_router(scheduler->routing),
+        .router = agent_monitor_router(scheduler->monitor),
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
         .standby = standby,
@@ -61,16 +61,22 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
     return owner;
 }
 
-static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_count,
-                            struct error *ret_error)
+static struct owner *owner_of(struct membership_partition *partition)
+{
+    return (struct owner *)partition;
+}
+
+static struct membership_partition *open_partition(void *ctx, int32_t number,
+                                                   uint32_t assigned_count, struct error *ret_error)
 {
     struct scheduler *scheduler = ctx;
-    agent_monitor_set_part(scheduler->routing, assigned_count);
-    struct owner *owner = standby_take(scheduler->standby, partition);
-    if (owner == NULL)
-        return open_owner(scheduler, partition, assigned_count, false, ret_error);
-    owner_promote(owner);
-    return owner;
+    agent_monitor_set_own_partitions(scheduler->monitor, assigned_count);
+    struct owner *owner = standby_take(scheduler->standby, number);
+    if (owner != NULL)
+        owner_promote(owner);
+    else
+        owner = open_owner(scheduler, number, assigned_count, false, ret_error);
+    return (struct membership_partition *)owner;
 }
 
 static struct owner *open_standby(void *ctx, int32_t partition, struct error *ret_error)
@@ -79,26 +85,25 @@ static struct owner *open_standby(void *ctx, int32_t partition, struct error *re
     return open_owner(scheduler, partition, scheduler->cluster->partition_count, true, ret_error);
 }
 
-static const struct standby_ops standby_ops = {.open = open_standby};
-
-static void suspend_partition(void *thing, bool suspended)
+static void suspend_partition(struct membership_partition *partition, bool suspended)
 {
-    owner_suspend(thing, suspended);
+    owner_suspend(owner_of(partition), suspended);
 }
 
-static void close_partition(void *thing)
+static void close_partition(struct membership_partition *partition)
 {
-    owner_release(thing, NULL, NULL);
+    owner_release(owner_of(partition), NULL, NULL);
 }
 
-static int64_t committable(void *thing)
+static int64_t committable(struct membership_partition *partition)
 {
-    return owner_next_command(thing);
+    return owner_next_command(owner_of(partition));
 }
 
-static bool works(void *thing, char *ret_trouble, size_t size)
+static bool works(struct membership_partition *partition, char *ret_trouble, size_t size)
 {
-    return !owner_trouble(thing, ret_trouble, size) && owner_is_running(thing);
+    return !owner_trouble(owner_of(partition), ret_trouble, size) &&
+           owner_is_running(owner_of(partition));
 }
 
 static const struct membership_ops membership_ops = {.open = open_partition,
@@ -126,21 +131,22 @@ static uint32_t own_partitions(void *ctx)
     return membership_count(scheduler->membership);
 }
 
-static const struct agent_monitor_ops agent_monitor_ops = {.known = join, .own = own_partitions};
+static const struct agent_monitor_ops agent_monitor_ops = {.known = join,
+                                                           .own_partitions = own_partitions};
 
 static void on_cluster_ready(void *ctx)
 {
     struct scheduler *scheduler = ctx;
-    if (scheduler->routing != NULL)
-        agent_monitor_follow(scheduler->routing, &agent_monitor_ops, scheduler);
+    if (scheduler->monitor != NULL)
+        agent_monitor_follow(scheduler->monitor, &agent_monitor_ops, scheduler);
     else
         join(scheduler);
 }
 
-static void count_running(void *ctx, void *thing)
+static void count_running(void *ctx, struct membership_partition *partition)
 {
     struct scheduler *scheduler = ctx;
-    if (owner_is_running(thing))
+    if (owner_is_running(owner_of(partition)))
         scheduler->counting++;
 }
 
@@ -155,15 +161,20 @@ static void refresh_gauges(void *ctx)
     metrics_set(scheduler->running, scheduler->counting);
 }
 
-static void report_owner(void *ctx, void *thing)
+static void report_owner(void *ctx, struct owner *owner)
 {
-    view_report_add(ctx, owner_partition(thing), owner_view(thing));
+    view_report_add(ctx, owner_partition(owner), owner_view(owner));
+}
+
+static void report_partition(void *ctx, struct membership_partition *partition)
+{
+    report_owner(ctx, owner_of(partition));
 }
 
 static void report_stores(void *ctx, struct view_report *report)
 {
     struct scheduler *scheduler = ctx;
-    membership_each(scheduler->membership, report_owner, report);
+    membership_each(scheduler->membership, report_partition, report);
     standby_each(scheduler->standby, report_owner, report);
 }
 
@@ -188,7 +199,7 @@ static void stop(void *state)
     if (scheduler->membership != NULL) /* it ends at once */
         leave(scheduler);
     standby_free(scheduler->standby);
-    agent_monitor_free(scheduler->routing);
+    agent_monitor_free(scheduler->monitor);
     cluster_close(scheduler->cluster);
     owner_metrics_free(scheduler->metrics);
     if (scheduler->stores != NULL)
@@ -213,10 +224,10 @@ static enum error_class start(struct service_context *service, void **ret_state,
     }
     scheduler->stores = stores_new(service->config);
     scheduler->metrics = owner_metrics_new(service->metrics);
-    scheduler->routing = agent_monitor_new(scheduler->cluster);
-    scheduler->standby = standby_new(scheduler->cluster, &standby_ops, scheduler);
+    scheduler->monitor = agent_monitor_new(scheduler->cluster);
+    scheduler->standby = standby_new(scheduler->cluster, open_standby, scheduler);
     scheduler->owned = metrics_gauge(service->metrics, "reeve_partitions_assigned",
-                                     "Partitions that the group gave us.", METRICS_NO_LABELS);
+                                     "Partitions that the group has assigned.", METRICS_NO_LABELS);
     scheduler->running =
         metrics_gauge(service->metrics, "reeve_partitions_running",
                       "Partitions claimed, folded and deciding.", METRICS_NO_LABELS);
@@ -234,14 +245,14 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
 
 /* ---- leaving ---- */
 
-static void count_busy(void *ctx, void *thing)
+static void count_busy(void *ctx, struct membership_partition *partition)
 {
     struct scheduler *scheduler = ctx;
-    if (owner_is_busy(thing))
+    if (owner_is_busy(owner_of(partition)))
         scheduler->counting++;
 }
 
-/* Batches under way are finished, stored and emitted first: it spares the next owner reading them
+/* Finishes, stores and emits the batches under way first: the next owner need not read them
  * again. */
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
@@ -255,10 +266,10 @@ static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userda
     leave(scheduler);
 }
 
-static void suspend_each(void *ctx, void *thing)
+static void suspend_each(void *ctx, struct membership_partition *partition)
 {
     (void)ctx;
-    owner_suspend(thing, true);
+    owner_suspend(owner_of(partition), true);
 }
 
 static void drain(void *state)

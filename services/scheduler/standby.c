@@ -8,22 +8,22 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { LOOK_MS = 2000 };
+enum { CHECK_MS = 2000 };
 
 struct standby {
     struct cluster *cluster;
-    const struct standby_ops *ops;
+    standby_open open_owner;
     void *ctx;
     struct membership *membership; /* borrowed; NULL: not begun, or ended */
     struct owner **owners;         /* by partition; NULL: does not stand by for it */
     int64_t count;                 /* scheduler.standby */
     struct loop_timer timer;
-    struct metrics_gauge *open;
+    struct metrics_gauge *opened;
     struct metrics_gauge *warm;
     struct metrics_gauge *lag;
 };
 
-/* ---- who stands by ---- */
+/* ---- which members stand by ---- */
 
 static uint64_t weight(const char *instance, int32_t partition)
 {
@@ -63,9 +63,9 @@ static const struct broker_member *owner_of(const struct broker_member *members,
 static void open_one(struct standby *standby, int32_t partition)
 {
     struct error error;
-    standby->owners[partition] = standby->ops->open(standby->ctx, partition, &error);
+    standby->owners[partition] = standby->open_owner(standby->ctx, partition, &error);
     if (standby->owners[partition] == NULL)
-        log_warning_limited("cannot stand by for a partition, trying again later",
+        log_warning_limited("cannot open a standby, trying again later",
                             LOG_I64("partition", partition), LOG_ERR(&error));
     else
         log_info("stands by", LOG_I64("partition", partition));
@@ -73,7 +73,7 @@ static void open_one(struct standby *standby, int32_t partition)
 
 static void close_one(struct standby *standby, int32_t partition)
 {
-    log_info("stands by no more", LOG_I64("partition", partition));
+    log_info("no longer stands by", LOG_I64("partition", partition));
     owner_release(standby->owners[partition], NULL, NULL);
     standby->owners[partition] = NULL;
 }
@@ -85,8 +85,8 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
     const char *instance = standby->cluster->service->instance_id;
     if (error != NULL && error_is(error)) {
         if (strcmp(error->code, "GroupUnknown") != 0)
-            log_warning_limited("who is in the group is not known", LOG_ERR(error));
-        return; /* what there is stays */
+            log_warning_limited("the members of the group are not known", LOG_ERR(error));
+        return; /* the present standbys stay */
     }
     for (int32_t p = 0; p < standby->cluster->partition_count; p++) {
         const struct broker_member *owner = owner_of(members, count, p);
@@ -106,10 +106,10 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 {
     struct standby *standby = userdata;
     if (membership_members(standby->membership, on_members, standby))
-        loop_timer_after(loop, timer, LOOK_MS);
+        loop_timer_after(loop, timer, CHECK_MS);
     else
-        log_warning("scheduler.standby: these brokers do not tell who is in a group, nobody "
-                    "stands by");
+        log_warning("scheduler.standby is without effect: these brokers do not list the members "
+                    "of a group");
 }
 
 struct owner *standby_take(struct standby *standby, int32_t partition)
@@ -121,7 +121,7 @@ struct owner *standby_take(struct standby *standby, int32_t partition)
     return owner;
 }
 
-void standby_each(struct standby *standby, void (*visit)(void *ctx, void *owner), void *ctx)
+void standby_each(struct standby *standby, void (*visit)(void *ctx, struct owner *owner), void *ctx)
 {
     if (standby == NULL)
         return;
@@ -145,12 +145,12 @@ static void refresh_gauges(void *ctx)
         warm += owner_is_warm(standby->owners[p]) ? 1 : 0;
         lag += (double)owner_lag(standby->owners[p]);
     }
-    metrics_set(standby->open, open);
+    metrics_set(standby->opened, open);
     metrics_set(standby->warm, warm);
     metrics_set(standby->lag, lag);
 }
 
-struct standby *standby_new(struct cluster *cluster, const struct standby_ops *ops, void *ctx)
+struct standby *standby_new(struct cluster *cluster, standby_open open, void *ctx)
 {
     struct metrics *metrics = cluster->service->metrics;
     int64_t count = config_int(cluster->service->config, "scheduler.standby");
@@ -159,22 +159,20 @@ struct standby *standby_new(struct cluster *cluster, const struct standby_ops *o
     struct standby *standby = calloc(1, sizeof(*standby));
     assert(standby != NULL);
     standby->cluster = cluster;
-    standby->ops = ops;
+    standby->open_owner = open;
     standby->ctx = ctx;
     standby->count = count;
     standby->owners = calloc((size_t)cluster->partition_count, sizeof(standby->owners[0]));
     assert(standby->owners != NULL);
     loop_timer_init(&standby->timer, on_timer, standby);
-    standby->open = metrics_gauge(metrics, "reeve_partitions_standby",
-                                  "Partitions of others that are folded here too, to be taken "
-                                  "over.",
-                                  METRICS_NO_LABELS);
-    standby->warm =
-        metrics_gauge(metrics, "reeve_partitions_warm",
-                      "Of these, those that have caught up with the log.", METRICS_NO_LABELS);
-    standby->lag =
-        metrics_gauge(metrics, "reeve_standby_lag_records",
-                      "Records that are still to be folded of these.", METRICS_NO_LABELS);
+    standby->opened = metrics_gauge(metrics, "reeve_partitions_standby",
+                                    "Partitions of other schedulers that are folded here as a "
+                                    "standby.",
+                                    METRICS_NO_LABELS);
+    standby->warm = metrics_gauge(metrics, "reeve_partitions_warm",
+                                  "Standbys that have caught up with the log.", METRICS_NO_LABELS);
+    standby->lag = metrics_gauge(metrics, "reeve_standby_lag_records",
+                                 "Records that standbys still have to fold.", METRICS_NO_LABELS);
     metrics_on_render(metrics, refresh_gauges, standby);
     return standby;
 }
@@ -184,7 +182,7 @@ void standby_begin(struct standby *standby, struct membership *membership)
     if (standby == NULL)
         return;
     standby->membership = membership;
-    loop_timer_after(standby->cluster->service->loop, &standby->timer, LOOK_MS);
+    loop_timer_after(standby->cluster->service->loop, &standby->timer, CHECK_MS);
 }
 
 void standby_end(struct standby *standby)

@@ -7,15 +7,15 @@
 
 enum { KEY_MAX = ORDER_ID_BYTES_MAX + 24 };
 
-struct entry {
+struct outstanding_entry {
     UT_hash_handle hh;
     int64_t next_at;
     int64_t wait_ms;
     char key[];
 };
 
-struct asked {
-    struct entry *entries; /* in order of their first asking */
+struct outstanding {
+    struct outstanding_entry *entries; /* in the order of their first request */
     uint32_t count;
 };
 
@@ -34,79 +34,80 @@ static size_t key_of(struct text order_id, const struct deadline *deadline, char
     return (size_t)(at - key);
 }
 
-static struct entry *find(struct asked *asked, struct text order_id,
-                          const struct deadline *deadline)
+static struct outstanding_entry *find(struct outstanding *outstanding, struct text order_id,
+                                      const struct deadline *deadline)
 {
     char key[KEY_MAX];
-    struct entry *entry = NULL;
+    struct outstanding_entry *entry = NULL;
     size_t size = key_of(order_id, deadline, key);
-    HASH_FIND(hh, asked->entries, key, size, entry);
+    HASH_FIND(hh, outstanding->entries, key, size, entry);
     return entry;
 }
 
-static void drop(struct asked *asked, struct entry *entry)
+static void drop(struct outstanding *outstanding, struct outstanding_entry *entry)
 {
-    HASH_DEL(asked->entries, entry);
-    asked->count--;
+    HASH_DEL(outstanding->entries, entry);
+    outstanding->count--;
     free(entry);
 }
 
-static struct entry *add(struct asked *asked, struct text order_id, const struct deadline *deadline)
+static struct outstanding_entry *add(struct outstanding *outstanding, struct text order_id,
+                                     const struct deadline *deadline)
 {
     char key[KEY_MAX];
     size_t size = key_of(order_id, deadline, key);
-    if (asked->count >= ASKED_MAX)
-        drop(asked, asked->entries);
-    struct entry *entry = calloc(1, sizeof(*entry) + size);
+    if (outstanding->count >= OUTSTANDING_ENTRIES_MAX)
+        drop(outstanding, outstanding->entries);
+    struct outstanding_entry *entry = calloc(1, sizeof(*entry) + size);
     assert(entry != NULL);
     memcpy(entry->key, key, size);
-    HASH_ADD_KEYPTR(hh, asked->entries, entry->key, size, entry);
-    asked->count++;
+    HASH_ADD_KEYPTR(hh, outstanding->entries, entry->key, size, entry);
+    outstanding->count++;
     return entry;
 }
 
-struct asked *asked_new(void)
+struct outstanding *outstanding_new(void)
 {
-    struct asked *asked = calloc(1, sizeof(*asked));
-    assert(asked != NULL);
-    return asked;
+    struct outstanding *outstanding = calloc(1, sizeof(*outstanding));
+    assert(outstanding != NULL);
+    return outstanding;
 }
 
-void asked_free(struct asked *asked)
+void outstanding_free(struct outstanding *outstanding)
 {
-    if (asked == NULL)
+    if (outstanding == NULL)
         return;
-    while (asked->entries != NULL)
-        drop(asked, asked->entries);
-    free(asked);
+    while (outstanding->entries != NULL)
+        drop(outstanding, outstanding->entries);
+    free(outstanding);
 }
 
-bool asked_take(struct asked *asked, struct text order_id, const struct deadline *deadline,
-                int64_t now)
+bool outstanding_take(struct outstanding *outstanding, struct text order_id,
+                      const struct deadline *deadline, int64_t now)
 {
-    struct entry *entry = find(asked, order_id, deadline);
+    struct outstanding_entry *entry = find(outstanding, order_id, deadline);
     if (entry == NULL)
-        entry = add(asked, order_id, deadline);
+        entry = add(outstanding, order_id, deadline);
     else if (now < entry->next_at)
         return false;
-    entry->wait_ms = entry->wait_ms == 0 ? ASK_AGAIN_MS : entry->wait_ms * 2;
-    if (entry->wait_ms > ASK_AGAIN_MS_MAX)
-        entry->wait_ms = ASK_AGAIN_MS_MAX;
+    entry->wait_ms = entry->wait_ms == 0 ? REPEAT_MS : entry->wait_ms * 2;
+    if (entry->wait_ms > REPEAT_MS_MAX)
+        entry->wait_ms = REPEAT_MS_MAX;
     entry->next_at = now + entry->wait_ms;
     return true;
 }
 
-void asked_postpone(struct asked *asked, struct text order_id, const struct deadline *deadline,
-                    int64_t at)
+void outstanding_postpone(struct outstanding *outstanding, struct text order_id,
+                          const struct deadline *deadline, int64_t at)
 {
-    struct entry *entry = find(asked, order_id, deadline);
+    struct outstanding_entry *entry = find(outstanding, order_id, deadline);
     if (entry == NULL)
-        entry = add(asked, order_id, deadline);
+        entry = add(outstanding, order_id, deadline);
     entry->next_at = at;
     entry->wait_ms = 0;
 }
 
-uint32_t asked_count(const struct asked *asked)
+uint32_t outstanding_count(const struct outstanding *outstanding)
 {
-    return asked->count;
+    return outstanding->count;
 }

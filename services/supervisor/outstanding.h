@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a supervisor has asked for and not yet seen the outcome of: when may it ask again? Bounded;
- * forgetting an entry only means to ask once more, which the scheduler refuses if it is stale. */
+/* The requests of a supervisor without an outcome in the log yet, and when each may be repeated.
+ * Bounded: a forgotten entry only means one more request, which the scheduler refuses if it is
+ * stale. */
 #ifndef SERVICES_SUPERVISOR_OUTSTANDING_H
 #define SERVICES_SUPERVISOR_OUTSTANDING_H
 
 #include "engine/engine.h"
 
-struct asked;
+struct outstanding;
 
-enum { ASKED_MAX = 50000, ASK_AGAIN_MS = 2000, ASK_AGAIN_MS_MAX = 60000 };
+enum { OUTSTANDING_ENTRIES_MAX = 50000, REPEAT_MS = 2000, REPEAT_MS_MAX = 60000 };
 
-struct asked *asked_new(void);
-void asked_free(struct asked *asked);
-/* May this deadline be asked for at `now`? Then it counts as asked, and the next time is later: 2
- * s, 4 s ... 60 s. */
-bool asked_take(struct asked *asked, struct text order_id, const struct deadline *deadline,
-                int64_t now);
-/* The scheduler said that it is not due yet: not before `at`. */
-void asked_postpone(struct asked *asked, struct text order_id, const struct deadline *deadline,
-                    int64_t at);
-uint32_t asked_count(const struct asked *asked);
+struct outstanding *outstanding_new(void);
+void outstanding_free(struct outstanding *outstanding);
+/* Whether this deadline may be requested at `now`. If so, it counts as requested, and the next
+ * request must wait: 2 s, 4 s ... 60 s. */
+bool outstanding_take(struct outstanding *outstanding, struct text order_id,
+                      const struct deadline *deadline, int64_t now);
+/* The scheduler rejected the request as not yet due: no other one before `at`. */
+void outstanding_postpone(struct outstanding *outstanding, struct text order_id,
+                          const struct deadline *deadline, int64_t at);
+uint32_t outstanding_count(const struct outstanding *outstanding);
 
 #endif

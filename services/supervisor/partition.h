@@ -1,34 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One partition under a supervisor's eye: folds events[p] to the deadline index and asks the
- * scheduler for what is due. Requests, never mutates, knows no business rule; it asks again, with
- * backoff, until the log shows an outcome. */
+/* One partition of a supervisor: folds events[p] to the deadline index and requests what is due from
+ * the scheduler. It only requests, knows no business rule, and repeats each request, with backoff,
+ * until the log shows an outcome. */
 #ifndef SERVICES_SUPERVISOR_PARTITION_H
 #define SERVICES_SUPERVISOR_PARTITION_H
 
 #include "replica/follower.h"
 
-struct watch;
+struct supervisor_partition;
 
-struct watch_metrics {
-    struct metrics_counter *asked[DEADLINE_KIND_COUNT];
+struct supervisor_metrics {
+    struct metrics_counter *requests[DEADLINE_KIND_COUNT];
     struct metrics_counter *early;
     struct metrics_counter *skipped;
-    struct metrics_histogram *late; /* how long after the deadline it was asked for */
+    struct metrics_histogram *late; /* from the deadline to the request */
 };
 
-enum error_class watch_new(struct cluster *cluster, int32_t partition,
-                           const struct view_options *options, struct watch_metrics *metrics,
-                           struct watch **ret_watch, struct error *ret_error);
-void watch_free(struct watch *watch);
-/* Suspended: folds on, asks for nothing. */
-void watch_suspend(struct watch *watch, bool suspended);
+enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
+                                          const struct view_options *options,
+                                          struct supervisor_metrics *metrics,
+                                          struct supervisor_partition **ret_partition,
+                                          struct error *ret_error);
+void supervisor_partition_free(struct supervisor_partition *partition);
+/* Suspended: it continues to fold, and requests nothing. */
+void supervisor_partition_suspend(struct supervisor_partition *partition, bool suspended);
 /* Folded to the end of the log at least once. */
-bool watch_is_ready(const struct watch *watch);
-bool watch_trouble(const struct watch *watch, char *ret_text, size_t size);
-int32_t watch_partition(const struct watch *watch);
-/* Borrowed until watch_free. */
-struct view *watch_view(const struct watch *watch);
-int64_t watch_next_offset(const struct watch *watch);
-int64_t watch_lag(const struct watch *watch);
+bool supervisor_partition_is_ready(const struct supervisor_partition *partition);
+bool supervisor_partition_trouble(const struct supervisor_partition *partition, char *ret_text,
+                                  size_t size);
+int32_t supervisor_partition_number(const struct supervisor_partition *partition);
+/* Borrowed until supervisor_partition_free. */
+struct view *supervisor_partition_view(const struct supervisor_partition *partition);
+int64_t supervisor_partition_next_offset(const struct supervisor_partition *partition);
+int64_t supervisor_partition_lag(const struct supervisor_partition *partition);
 
 #endif

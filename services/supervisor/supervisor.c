@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The supervisor: finds what timed out or waits for its next try and asks the scheduler to act. Its
- * own consumer group over <p>.events gives each partition one supervisor. One of them all is the
- * auditor, too. */
+/* The supervisor: finds steps that timed out or are due for their next attempt, and requests them
+ * from the scheduler. Its own consumer group over <p>.events gives each partition one supervisor.
+ * One supervisor is also the elected auditor. */
 #include "leader/leader.h"
 #include "replica/membership.h"
 #include "replica/settings.h"
@@ -25,50 +25,55 @@ struct supervisor {
     struct membership *membership;
     struct auditor *auditor;
     uint32_t leaving; /* of the group, of the election */
-    struct watch_metrics metrics;
-    struct metrics_gauge *watched;
+    struct supervisor_metrics metrics;
+    struct metrics_gauge *assigned;
     struct metrics_gauge *lag;
     int64_t lag_sum;
 };
 
-static void *open_partition(void *ctx, int32_t partition, uint32_t assigned_count,
-                            struct error *ret_error)
+static struct supervisor_partition *partition_of(struct membership_partition *partition)
+{
+    return (struct supervisor_partition *)partition;
+}
+
+static struct membership_partition *open_partition(void *ctx, int32_t number,
+                                                   uint32_t assigned_count, struct error *ret_error)
 {
     struct supervisor *supervisor = ctx;
-    struct watch *watch = NULL;
+    struct supervisor_partition *partition = NULL;
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, partition);
+    snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, number);
     struct view_options options = {.env = supervisor->stores,
                                    .codec = supervisor->cluster->codec,
                                    .path = path,
                                    .cache_orders = CACHE_ORDERS / assigned_count,
                                    .deadlines = true};
-    if (watch_new(supervisor->cluster, partition, &options, &supervisor->metrics, &watch,
-                  ret_error) != ERROR_OK)
+    if (supervisor_partition_new(supervisor->cluster, number, &options, &supervisor->metrics,
+                                 &partition, ret_error) != ERROR_OK)
         return NULL;
-    return watch;
+    return (struct membership_partition *)partition;
 }
 
-static void suspend_partition(void *thing, bool suspended)
+static void suspend_partition(struct membership_partition *partition, bool suspended)
 {
-    watch_suspend(thing, suspended);
+    supervisor_partition_suspend(partition_of(partition), suspended);
 }
 
-static void close_partition(void *thing)
+static void close_partition(struct membership_partition *partition)
 {
-    watch_free(thing);
+    supervisor_partition_free(partition_of(partition));
 }
 
-static int64_t committable(void *thing)
+static int64_t committable(struct membership_partition *partition)
 {
-    return watch_next_offset(thing);
+    return supervisor_partition_next_offset(partition_of(partition));
 }
 
-static bool works(void *thing, char *ret_trouble, size_t size)
+static bool works(struct membership_partition *partition, char *ret_trouble, size_t size)
 {
-    bool ready = watch_is_ready(thing);
+    bool ready = supervisor_partition_is_ready(partition_of(partition));
     if (!ready)
-        (void)watch_trouble(thing, ret_trouble, size);
+        (void)supervisor_partition_trouble(partition_of(partition), ret_trouble, size);
     return ready;
 }
 
@@ -92,10 +97,10 @@ static void on_cluster_ready(void *ctx)
         supervisor->cluster, supervisor->cluster->topics.events, &membership_ops, supervisor);
 }
 
-static void add_lag(void *ctx, void *thing)
+static void add_lag(void *ctx, struct membership_partition *partition)
 {
     struct supervisor *supervisor = ctx;
-    supervisor->lag_sum += watch_lag(thing);
+    supervisor->lag_sum += supervisor_partition_lag(partition_of(partition));
 }
 
 static void refresh_gauges(void *ctx)
@@ -105,26 +110,27 @@ static void refresh_gauges(void *ctx)
         return;
     supervisor->lag_sum = 0;
     membership_each(supervisor->membership, add_lag, supervisor);
-    metrics_set(supervisor->watched, membership_count(supervisor->membership));
+    metrics_set(supervisor->assigned, membership_count(supervisor->membership));
     metrics_set(supervisor->lag, (double)supervisor->lag_sum);
 }
 
-static void report_watch(void *ctx, void *thing)
+static void report_partition(void *ctx, struct membership_partition *partition)
 {
-    view_report_add(ctx, watch_partition(thing), watch_view(thing));
+    view_report_add(ctx, supervisor_partition_number(partition_of(partition)),
+                    supervisor_partition_view(partition_of(partition)));
 }
 
 static void report_stores(void *ctx, struct view_report *report)
 {
     struct supervisor *supervisor = ctx;
-    membership_each(supervisor->membership, report_watch, report);
+    membership_each(supervisor->membership, report_partition, report);
 }
 
 static void register_metrics(struct supervisor *supervisor)
 {
     struct metrics *metrics = supervisor->service->metrics;
     for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        supervisor->metrics.asked[kind] = metrics_counter(
+        supervisor->metrics.requests[kind] = metrics_counter(
             metrics, "reeve_supervisor_requests_total", "Requests to the scheduler.",
             METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
     supervisor->metrics.early =
@@ -136,8 +142,9 @@ static void register_metrics(struct supervisor *supervisor)
     supervisor->metrics.late =
         metrics_histogram(metrics, "reeve_supervisor_delay_seconds",
                           "From a deadline until its request.", METRICS_NO_LABELS);
-    supervisor->watched = metrics_gauge(metrics, "reeve_partitions_assigned",
-                                        "Partitions that the group gave us.", METRICS_NO_LABELS);
+    supervisor->assigned =
+        metrics_gauge(metrics, "reeve_partitions_assigned",
+                      "Partitions that the group has assigned.", METRICS_NO_LABELS);
     supervisor->lag = metrics_gauge(metrics, "reeve_fold_lag_records",
                                     "Records of the log still to be folded.", METRICS_NO_LABELS);
     metrics_on_render(metrics, refresh_gauges, supervisor);
@@ -146,7 +153,7 @@ static void register_metrics(struct supervisor *supervisor)
 static enum error_class start(struct service_context *service, void **ret_state,
                               struct error *ret_error)
 {
-    /* A contradiction is told at the start, not when the broker answers. */
+    /* A contradictory configuration ends the process now, not when the broker answers. */
     struct reeve_leader_options auditing = {.role = "auditor"};
     if (leader_configure(service->config, &auditing, ret_error) != ERROR_OK)
         return ret_error->class;

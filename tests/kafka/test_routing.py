@@ -49,7 +49,7 @@ class RoutingTest(CrowdTest):
 
     def wait_for_capacity(self, agent, capacity):
         wait_for(lambda: f"a capacity of {capacity} at {agent}",
-                 lambda: self.gauge("reeve_agent_room", agent) == capacity, 60)
+                 lambda: self.gauge("reeve_agent_capacity", agent) == capacity, 60)
 
     def submit(self, count, workflow_name, priority="normal"):
         crowd = self.crowd
@@ -222,7 +222,7 @@ class CapacityTest(RoutingTest):
 
     def test_starts_no_more_steps_than_there_is_capacity(self):
         def both_have_half():
-            return [self.gauge("reeve_agent_room", "packer", f"scheduler-{number}")
+            return [self.gauge("reeve_agent_capacity", "packer", f"scheduler-{number}")
                     for number in (1, 2)] == [self.CALLS * FACTOR / 2] * 2
 
         wait_for("each has its share of the capacity", both_have_half, 60)

@@ -89,14 +89,10 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
     return ROUTE_SENT;
 }
 
-static const struct route_partition_ops source_ops = {ask};
-
 static void join(struct partition *partition)
 {
-    partition->source = (struct route_partition){.ops = &source_ops,
-                                                 .ctx = partition,
-                                                 .view = partition->view,
-                                                 .backlog = partition->backlog};
+    partition->source = (struct route_partition){
+        .start = ask, .ctx = partition, .view = partition->view, .backlog = partition->backlog};
     router_join(partition->site->router, &partition->source);
 }
 
@@ -181,7 +177,7 @@ static void check_starts(struct site *site, const struct decision *decision,
             continue;
         const struct route_agent *agent = router_agent(site->router, event->step_started.agent);
         site->starts++;
-        cr_assert(agent->health.healthy);
+        cr_assert(agent->status.healthy);
         cr_assert_leq(agent->running + agent->starting, agent->limit);
         cr_assert(reserved != NULL || waited[agent->name[0] - 'x'] == 0, "overtaken");
     }
