@@ -110,14 +110,15 @@ void cli_help_all(FILE *out, const struct cli_noun *const nouns[])
     print_examples(out, "reeve dev examples/workflows/three-steps.yaml\n"
                         "reeve submit order.json\n"
                         "reeve help import");
-    fputs("\nreeve carries orders through multi-step workflows on Kafka: each completes as a "
-          "whole, or is\nundone, or an operator is told.\n\nCommands:\n",
+    fputs("\nreeve carries orders through multi-step workflows on Kafka: each order is processed "
+          "as a "
+          "whole,\nor compensated, or it waits in Error for an operator.\n\nCommands:\n",
           out);
     for (size_t n = 0; nouns[n] != NULL; n++) {
         for (size_t i = 0; i < nouns[n]->verb_count; i++)
             print_verb_row(out, nouns[n], &nouns[n]->verbs[i]);
     }
-    fputs("\nExit codes: 0 done; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
+    fputs("\nExit codes: 0 success; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
           "a service does\nnot answer; 70 internal; 78 configuration.\n"
           "`reeve help COMMAND` explains one command, with examples.\n",
           out);

@@ -17,8 +17,8 @@ struct http_reply {
 };
 
 /* `json` NULL: GET, else it is POSTed. Any status is an answer. RETRY "NoAnswer": nothing listens,
- * the answer broke off, is larger than HTTP_CALL_ANSWER_MAX or was not complete in time; the message
- * names the cause. */
+ * the answer broke off, is larger than HTTP_CALL_ANSWER_MAX or was not complete in time; the
+ * message names the cause. */
 enum error_class http_call(const char *url, const char *json, long seconds,
                            struct http_reply *ret_reply, struct error *ret_error);
 void http_reply_deinit(struct http_reply *reply);

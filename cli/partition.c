@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve partition reset`: an operator's way out of a stopped partition, as a record in the log. */
+/* `reeve partition reset`: lets a stopped partition continue, by a record in the log. */
 #include "cli/session.h"
 
 #include "replica/settings.h"
@@ -56,7 +56,7 @@ static enum error_class wait_for(struct cli_session *session, struct reset *rese
     return reset->error.class;
 }
 
-/* Where to go on must lie within what the commands topic holds. */
+/* The next command must be one that the topic holds, or the one after the last. */
 static enum error_class check_next(struct cli_session *session, int32_t partition, int64_t next,
                                    struct reset *reset, struct error *ret_error)
 {
@@ -67,7 +67,7 @@ static enum error_class check_next(struct cli_session *session, int32_t partitio
         class = error_set(
             ret_error, ERROR_REJECT, "OutOfRange",
             "%s[%d] holds the offsets %" PRId64 " to %" PRId64
-            ": --next-command must be one of them, or %" PRId64 " to go on with what comes",
+            ": --next-command must be one of them, or %" PRId64 " to continue with new commands",
             session->cluster->topics.commands, partition, reset->low, reset->high - 1, reset->high);
     return class;
 }
@@ -104,16 +104,18 @@ static int run(struct cli *cli)
         cli_flag_int(cli, "next-command", -1, 0, INT64_MAX, &next, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (partition < 0 || next < 0 || by == NULL || reason == NULL)
-        return cli_usage(cli, "--partition, --next-command, --by and --reason are all needed: the "
-                              "log keeps who did this and why");
+        return cli_usage(cli,
+                         "--partition, --next-command, --by and --reason are required: the log "
+                         "keeps who did this, and why");
     if (strlen(by) > WHO_BYTES_MAX || strlen(reason) > MESSAGE_BYTES_MAX)
-        return cli_usage(cli, "--by takes at most %d bytes, --reason %d", WHO_BYTES_MAX,
+        return cli_usage(cli, "the limit of --by is %d bytes, of --reason %d", WHO_BYTES_MAX,
                          MESSAGE_BYTES_MAX);
     if (cli_session_open(cli, 0, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     enum error_class class = ERROR_OK;
     if (partition >= session.cluster->partition_count)
-        class = error_set(&error, ERROR_REJECT, "NoPartition", "there are only %d partitions",
+        class = error_set(&error, ERROR_REJECT, "NoPartition",
+                          "partition %" PRId64 " does not exist: there are %d", partition,
                           session.cluster->partition_count);
     if (class == ERROR_OK)
         class = check_next(&session, (int32_t)partition, next, &reset, &error);
@@ -130,22 +132,20 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     {"partition", "N", "The stopped partition."},
-    {"next-command", "OFFSET", "Where in the commands topic its owner goes on."},
-    {"by", "WHO", "Who decided this."},
-    {"reason", "TEXT", "Why."},
+    {"next-command", "OFFSET", "The offset in the commands topic at which its owner continues."},
+    {"by", "WHO", "Who decided this; stays in the log."},
+    {"reason", "TEXT", "Why; stays in the log."},
     {0}};
 
 static const struct cli_verb verbs[] = {
     {.name = "reset",
-     .summary = "Let a stopped partition go on, at a command that an operator names",
-     .examples = "# the commands topic was made anew: go on from its start\n"
+     .summary = "Lets a stopped partition continue at a command that an operator chooses.",
+     .examples = "# the commands topic was created again: continue at its start\n"
                  "reeve partition reset --partition 3 --next-command 0 --by ann --reason "
                  "'topic restored'\n",
      .flags = flags,
      .config_services = SETTINGS_CLI,
      .run = run}};
 
-const struct cli_noun cli_partition = {.name = "partition",
-                                       .summary = "The way out of a stopped partition",
-                                       .verbs = verbs,
-                                       .verb_count = 1};
+const struct cli_noun cli_partition = {
+    .name = "partition", .summary = "Stopped partitions.", .verbs = verbs, .verb_count = 1};

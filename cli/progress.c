@@ -49,7 +49,7 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t total, dou
     fprintf(progress->out, " %s, %.0f/s", progress->what, seconds > 0 ? (double)done / seconds : 0);
     if (share > 0)
         fprintf(progress->out, ", %.0f %%, %s left", 100 * share, left);
-    /* Whatever a longer line before left behind. */
+    /* Clears the rest of a longer line before. */
     fputs(progress->terminal ? "\033[K" : "\n", progress->out);
     fflush(progress->out);
     progress->shown = true;

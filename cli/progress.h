@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Progress with rate and time left, on stderr: one line that is written over on a terminal, else a
- * line every few seconds. Short work shows nothing. */
+/* Progress with rate and time left, on stderr: on a terminal one line that is written over, else a
+ * line every few seconds. A short command shows nothing. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 
@@ -21,7 +21,7 @@ struct progress {
 
 void progress_begin(struct progress *progress, FILE *out, const struct clock *clock,
                     const char *what);
-/* `total` 0 = not known. `share` (0..1) is how far the work is; below 0 = done / total. */
+/* `total` 0 = unknown. `share` (0 to 1) of the command is done; below 0 = done / total. */
 void progress_show(struct progress *progress, uint64_t done, uint64_t total, double share);
 /* Clears the line. Returns the seconds since the beginning, at least a millisecond. */
 double progress_end(struct progress *progress);

@@ -33,8 +33,8 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
     if (class == ERROR_OK &&
         !cli_session_wait(session, is_ready, session, config_ms(cli->config, "start.timeout.ms")))
         class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",
-                          "the broker does not let us read <prefix>.schemas or <prefix>.workflows: "
-                          "do the topics exist (`reeve topics check`)?");
+                          "cannot read <prefix>.schemas or <prefix>.workflows: see `reeve topics "
+                          "check`");
     if (class != ERROR_OK)
         cli_session_close(session);
     return class;

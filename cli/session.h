@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A command's connection to the broker: the same cluster that services have, over a loop of its own
+/* A command's connection to the broker: the same cluster that services have, on a loop of its own
  * that runs while the command waits. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H

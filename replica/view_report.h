@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /stores: the name of the service and of its instance, and what its live stores hold, for
- * `reeve verify`: partition, the offset up to which they are folded, and the digest there. Computing a digest reads the whole store while the
- * loop waits: an operator asks for it, nothing else. */
+ * `reeve verify`: partition, the offset up to which they are folded, and the digest there.
+ * Computing a digest reads the whole store while the loop waits: only an operator requests it. */
 #ifndef REPLICA_VIEW_REPORT_H
 #define REPLICA_VIEW_REPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve alerts`: what waits for an operator: orders in Error, and alerts that instances raised about
+/* `reeve alerts`: what waits for an operator: orders in Error, and alerts of instances about
  * partitions. */
 #include "cli/console/console_client.h"
 #include "cli/output.h"

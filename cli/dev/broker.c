@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve broker`: the embedded broker in a process of its own, for trying things out without
- * Kafka. */
+/* `reeve broker`: the embedded broker in a process of its own, for trials without Kafka. */
 #include "cli/cli.h"
 #include "kafka/embedded.h"
 #include "kafka/topics/topics.h"
@@ -71,9 +70,9 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    {"agent", "NAME", "Makes this agent's requests topic; may be repeated."},
-    {"app", "NAME", "Makes this application's replies topic; may be repeated."},
-    {"bootstrap-file", "FILE", "Writes the broker's address there once it listens."},
+    {"agent", "NAME", "Creates the requests topic of this agent; may be repeated."},
+    {"app", "NAME", "Creates the replies topic of this application; may be repeated."},
+    {"bootstrap-file", "FILE", "Writes the address of the broker to FILE once it listens."},
     {NULL, NULL, NULL}};
 
 static const struct cli_verb verbs[] = {
@@ -85,7 +84,5 @@ static const struct cli_verb verbs[] = {
      .config_services = SETTINGS_CLI,
      .run = run}};
 
-const struct cli_noun cli_broker = {.name = "broker",
-                                    .summary = "The embedded broker, for trials without Kafka",
-                                    .verbs = verbs,
-                                    .verb_count = 1};
+const struct cli_noun cli_broker = {
+    .name = "broker", .summary = "The embedded broker.", .verbs = verbs, .verb_count = 1};

@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <utlist.h>
 
-enum { ASK_MS = 100, ASK_TIMEOUT_MS = 2000, EXEC_FAILED = 127 };
+enum { POLL_MS = 100, POLL_TIMEOUT_MS = 2000, EXEC_FAILED = 127 };
 
 struct child {
     struct child *prev;
@@ -30,7 +30,7 @@ struct child {
     int pidfd; /* -1: it has ended */
     bool is_task;
     bool ready;
-    bool asking;
+    bool polling;
     char url[64];
     char reason[200];
 };
@@ -41,12 +41,12 @@ struct children {
     void *ctx;
     struct child *list;
     struct http_client *http;
-    struct loop_timer ask_timer;
+    struct loop_timer poll_timer;
     struct loop_timer kill_timer;
     void (*stopped)(void *ctx); /* not NULL: stopping */
 };
 
-static void on_ask(struct loop *loop, struct loop_timer *timer, void *userdata);
+static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_kill(struct loop *loop, struct loop_timer *timer, void *userdata);
 
 struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
@@ -54,7 +54,7 @@ struct children *children_new(struct loop *loop, child_ended ended, void *ctx)
     struct children *children = calloc(1, sizeof(*children));
     assert(children != NULL);
     *children = (struct children){.loop = loop, .ended = ended, .ctx = ctx};
-    loop_timer_init(&children->ask_timer, on_ask, children);
+    loop_timer_init(&children->poll_timer, on_poll, children);
     loop_timer_init(&children->kill_timer, on_kill, children);
     return children;
 }
@@ -83,13 +83,13 @@ void children_free(struct children *children)
         }
         child_free(child);
     }
-    loop_timer_cancel(children->loop, &children->ask_timer);
+    loop_timer_cancel(children->loop, &children->poll_timer);
     loop_timer_cancel(children->loop, &children->kill_timer);
     http_client_free(children->http);
     free(children);
 }
 
-/* ---- ends ---- */
+/* ---- ending ---- */
 
 static bool any_runs(const struct children *children)
 {
@@ -124,7 +124,7 @@ static void on_end(struct loop *loop, int fd, unsigned events, void *userdata)
         snprintf(child->reason, sizeof(child->reason), "ended with exit code %d",
                  WEXITSTATUS(status));
     else
-        snprintf(child->reason, sizeof(child->reason), "was ended by signal %d", WTERMSIG(status));
+        snprintf(child->reason, sizeof(child->reason), "was killed by signal %d", WTERMSIG(status));
     if (children->stopped == NULL)
         children->ended(children->ctx, child, status);
     else if (!any_runs(children))
@@ -149,7 +149,7 @@ void children_stop(struct children *children, void (*done)(void *ctx))
     if (children->stopped != NULL)
         return;
     children->stopped = done;
-    loop_timer_cancel(children->loop, &children->ask_timer);
+    loop_timer_cancel(children->loop, &children->poll_timer);
     DL_FOREACH(children->list, child) {
         if (child->pidfd >= 0)
             kill(child->pid, SIGTERM);
@@ -160,20 +160,20 @@ void children_stop(struct children *children, void (*done)(void *ctx))
         stopped(children);
 }
 
-/* ---- beginnings ---- */
+/* ---- starting ---- */
 
-/* Between fork and exec, beside other threads: nothing but system calls. */
+/* Between fork and exec, in a process with other threads: nothing but system calls. */
 static void become(char *const arguments[], int log, pid_t parent)
 {
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGPIPE, SIG_DFL);
-    /* Ctrl-C is for the parent, who stops all in order. */
+    /* Ctrl-C is for the parent, which stops all of them. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
-        _exit(EXEC_FAILED); /* it died before the line above */
+        _exit(EXEC_FAILED); /* the parent ended before the line above */
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     dup2(nothing, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
@@ -213,7 +213,7 @@ static enum error_class spawn(struct child *child, char *const arguments[], bool
         return error_set(ret_error, ERROR_FATAL, "NoProcess", "cannot start %s: %s", child->name,
                          strerror(errno));
     child->pidfd = pidfd_open(child->pid, 0);
-    assert(child->pidfd >= 0); /* it is ours and not waited for */
+    assert(child->pidfd >= 0); /* it is our child, and not waited for yet */
     return loop_fd_add(child->children->loop, child->pidfd, LOOP_READ, on_end, child, ret_error);
 }
 
@@ -230,7 +230,7 @@ enum error_class children_start(struct children *children, const char *name, con
     child->pidfd = -1;
     assert(child->name != NULL && child->directory != NULL);
     snprintf(child->reason, sizeof(child->reason), "starting");
-    /* An earlier process's: nobody must take it for this one's. */
+    /* Of an earlier process: it must not be taken for the port of this one. */
     snprintf(port_file, sizeof(port_file), "%s/http.port", directory);
     unlink(port_file);
     enum error_class class = spawn(child, arguments, to_stderr, ret_error);
@@ -253,7 +253,7 @@ void child_is_task(struct child *child)
 static void on_answer(const struct http_result *result, void *userdata)
 {
     struct child *child = userdata;
-    child->asking = false;
+    child->polling = false;
     if (child->pidfd < 0 || result->outcome != HTTP_ANSWERED)
         return;
     child->ready = result->status == 200;
@@ -278,26 +278,26 @@ static bool find_url(struct child *child)
     return true;
 }
 
-static void ask(struct child *child)
+static void poll_child(struct child *child)
 {
     char url[80];
     if (!find_url(child))
         return;
     snprintf(url, sizeof(url), "%s/readyz", child->url);
-    struct http_request request = {.method = "GET", .url = url, .timeout_ms = ASK_TIMEOUT_MS};
-    child->asking =
+    struct http_request request = {.method = "GET", .url = url, .timeout_ms = POLL_TIMEOUT_MS};
+    child->polling =
         http_client_send(child->children->http, &request, on_answer, child, NULL, NULL) == ERROR_OK;
 }
 
-static void on_ask(struct loop *loop, struct loop_timer *timer, void *userdata)
+static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct children *children = userdata;
     struct child *child;
     DL_FOREACH(children->list, child) {
-        if (!child->is_task && !child->ready && !child->asking && child->pidfd >= 0)
-            ask(child);
+        if (!child->is_task && !child->ready && !child->polling && child->pidfd >= 0)
+            poll_child(child);
     }
-    loop_timer_after(loop, timer, ASK_MS);
+    loop_timer_after(loop, timer, POLL_MS);
 }
 
 enum error_class children_watch(struct children *children, struct error *ret_error)
@@ -305,7 +305,7 @@ enum error_class children_watch(struct children *children, struct error *ret_err
     static const struct http_client_options options = {.response_max = 256};
     enum error_class class = http_client_new(children->loop, &options, &children->http, ret_error);
     if (class == ERROR_OK)
-        loop_timer_after(children->loop, &children->ask_timer, ASK_MS);
+        loop_timer_after(children->loop, &children->poll_timer, POLL_MS);
     return class;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes of this very binary: `reeve ARGUMENTS`, with a log file each. They die with their
- * parent, however that ends, and are stopped by pid, SIGTERM first. Loop thread only. */
+/* Processes of this binary: `reeve ARGUMENTS`, with a log file each. They end with their parent,
+ * however that ends, and are stopped by pid, SIGTERM first. Loop thread only. */
 #ifndef CLI_DEV_CHILD_PROCESSES_H
 #define CLI_DEV_CHILD_PROCESSES_H
 
@@ -22,29 +22,29 @@ typedef void (*child_ended)(void *ctx, struct child *child, int status);
 
 /* New. Signals of the loop are blocked already (loop_on_signals). */
 struct children *children_new(struct loop *loop, child_ended ended, void *ctx);
-/* Kills what still runs. */
+/* Kills the processes that still run. */
 void children_free(struct children *children);
 
-/* Starts `reeve ARGUMENTS`. `name` is for people; `directory` exists, holds its log and its
- * http.port. Output goes to directory/log, or, if `to_stderr`, to our stderr. */
+/* Starts `reeve ARGUMENTS`. `name` appears in messages; `directory` exists and holds its log and
+ * its http.port. Output goes to directory/log, or, if `to_stderr`, to our stderr. */
 enum error_class children_start(struct children *children, const char *name, const char *directory,
                                 char *const arguments[], bool to_stderr, struct child **ret_child,
                                 struct error *ret_error);
 /* SIGTERM to all; `done` when the last one has ended. */
 void children_stop(struct children *children, void (*done)(void *ctx));
 
-/* Asks every child with an HTTP port for /readyz, again and again, until it is ready. */
+/* Polls /readyz of every child with an HTTP port until it is ready. */
 enum error_class children_watch(struct children *children, struct error *ret_error);
 
 const char *child_name(const struct child *child);
 const char *child_directory(const struct child *child);
 pid_t child_pid(const struct child *child);
-/* It has no HTTP port: it is ready when it has ended well. */
+/* It has no HTTP port: it is ready when it has ended with exit code 0. */
 void child_is_task(struct child *child);
 bool child_is_ready(const struct child *child);
 /* "http://127.0.0.1:PORT", "" while unknown. */
 const char *child_url(const struct child *child);
-/* What /readyz said last, or what else it waits for. */
+/* The last answer of /readyz, or what else it waits for. */
 const char *child_reason(const struct child *child);
 /* In the order of their start: NULL begins, NULL ends. */
 struct child *children_next(const struct children *children, const struct child *after);

@@ -24,7 +24,7 @@ enum {
     PATIENCE_MS = 30000,
     LOG_TAIL = 2000,
     LOG_MAX = 64 << 20,
-    EMBEDDED_SESSION_MS = 3500 /* its rebalances last nearly as long; 3000 is too little for it */
+    EMBEDDED_SESSION_MS = 3500 /* its rebalances last nearly as long: 3000 is too short */
 };
 
 struct dev_agent {
@@ -54,7 +54,7 @@ struct dev {
     struct loop_timer timer;
 };
 
-/* ---- what there shall be ---- */
+/* ---- agents, applications, directory ---- */
 
 static struct dev_agent *add_agent(struct dev *dev, struct text name, struct error *ret_error)
 {
@@ -88,7 +88,7 @@ static enum error_class take_agents(struct dev *dev, struct error *ret_error)
     return ERROR_OK;
 }
 
-/* The agents that the workflows name; mistakes in the files are shown before anything starts. */
+/* The agents that the workflows name; mistakes in the files are reported before anything starts. */
 static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
 {
     enum error_class class = ERROR_OK;
@@ -99,7 +99,7 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
         class = workflow_source_read(path, &source, ret_error);
         if (class == ERROR_OK && source.workflow == NULL)
             class = error_set(ret_error, ERROR_REJECT, "BadWorkflow",
-                              "%.200s has mistakes: see `reeve workflow lint %.100s`", path, path);
+                              "%.200s is not valid: see `reeve workflow lint %.100s`", path, path);
         size_t count = class == ERROR_OK ? workflow_agents(source.workflow, names) : 0;
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
             class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
@@ -121,8 +121,10 @@ static enum error_class take_flags(struct dev *dev, struct error *ret_error)
         return ERROR_REJECT;
     for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
         if (dev->app_count == APPS_MAX || !name_valid(text_of(app)))
-            return error_set(ret_error, ERROR_REJECT, "Usage", "--app %.80s: not a valid name",
-                             app);
+            return error_set(
+                ret_error, ERROR_REJECT, "Usage",
+                "--app %.80s: expected at most %d names of letters, digits, '.', '_' and '-'", app,
+                APPS_MAX);
         dev->apps[dev->app_count++] = app;
     }
     if (dev->app_count == 0)
@@ -158,7 +160,7 @@ static void warn_of_difference(void *ctx, enum topics_finding finding, const cha
     struct dev *dev = ctx;
     (void)topic;
     if (finding == TOPICS_DIFFERS)
-        fprintf(dev->cli->err, "reeve: warning: %s\n", line);
+        cli_warn(dev->cli, "TopicDiffers", "%s", line);
 }
 
 static enum error_class make_topics(struct dev *dev, struct error *ret_error)
@@ -198,9 +200,9 @@ static enum error_class start_broker(struct dev *dev, struct error *ret_error)
     return class == ERROR_OK ? make_topics(dev, ret_error) : class;
 }
 
-/* ---- the children ---- */
+/* ---- child processes ---- */
 
-/* `reeve WORDS... <the flags that we were given> --set KEY=VALUE...` */
+/* `reeve WORD... <the configuration flags of this command> --set KEY=VALUE...` */
 struct command_line {
     char *words[CHILD_ARGUMENTS_MAX + 1];
     size_t count;
@@ -327,7 +329,7 @@ static enum error_class start_all(struct dev *dev, struct error *ret_error)
     return class == ERROR_OK ? children_watch(dev->children, ret_error) : class;
 }
 
-/* ---- what the user sees ---- */
+/* ---- output ---- */
 
 static const char *agent_note(const struct dev *dev, const char *name)
 {
@@ -362,7 +364,7 @@ static void announce(struct dev *dev)
     FILE *out = dev->cli->out;
     double seconds = (double)(clock_mono_ms(clock_real()) - dev->began_ms) / 1000;
     fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka", dev->bootstrap,
-            dev->embedded != NULL ? "  embedded: its records are gone when it stops" : "");
+            dev->embedded != NULL ? "  embedded: its records are lost when it stops" : "");
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
         if (*child_url(child) != '\0')
             fprintf(out, "  %-20s %-23s pid %-7d %s\n", child_name(child), child_url(child),
@@ -370,8 +372,8 @@ static void announce(struct dev *dev)
     }
     fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
     if (dev->cli->argument_count == 0)
-        fprintf(out, "No workflow was given: `reeve dev FILE.yaml` deploys it and simulates "
-                     "its agents.\n");
+        fprintf(out, "No workflow is deployed: `reeve dev FILE.yaml` deploys one and "
+                     "simulates its agents.\n");
     fprintf(out,
             "In another terminal:\n"
             "  export REEVE_CONFIG=%s/client.properties\n"
@@ -421,7 +423,7 @@ static void on_signal(struct loop *loop, int signal, void *userdata)
     struct dev *dev = userdata;
     (void)signal;
     if (dev->stopping) {
-        loop_stop(loop); /* the second time: what is left is killed */
+        loop_stop(loop); /* the second time: kill what still runs */
         return;
     }
     fprintf(dev->cli->err, "stopping\n");
@@ -433,10 +435,10 @@ static void on_ended(void *ctx, struct child *child, int status)
     struct dev *dev = ctx;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && child_is_ready(child))
         return; /* a task */
-    fprintf(dev->cli->err, "reeve: %s (pid %d) %s\n", child_name(child), (int)child_pid(child),
-            child_reason(child));
+    cli_report(dev->cli, "ServiceEnded", "%s (pid %d) %s", child_name(child), (int)child_pid(child),
+               child_reason(child));
     if (dev->announced)
-        return; /* the others go on: that is what is to be seen */
+        return; /* the others continue: a service that crashes is a test of them */
     show_log(dev, child);
     stop_all(dev, WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_CODE_INTERNAL);
 }
@@ -505,12 +507,12 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     {"agent", "NAME[=URL]",
-     "An agent: HTTP calls to URL, simulated without one. Those that the "
-     "workflows name are simulated unless given. May be repeated."},
-    {"app", "NAME", "An application whose replies topic there shall be; web by default."},
-    {"schedulers", "N", "How many; 1 by default."},
-    {"supervisors", "N", "How many; 1 by default."},
-    {"logs", NULL, "All logs here on stderr rather than in files."},
+     "An agent that calls URL; without URL it is simulated, as are all other agents that the "
+     "workflows name. May be repeated."},
+    {"app", "NAME", "An application that gets a replies topic; web by default. May be repeated."},
+    {"schedulers", "N", "The number of schedulers; 1 by default."},
+    {"supervisors", "N", "The number of supervisors; 1 by default."},
+    {"logs", NULL, "Logs to stderr instead of files."},
     {NULL, NULL, NULL},
 };
 
@@ -518,7 +520,7 @@ static const struct cli_verb verbs[] = {
     {
         .arguments = "[WORKFLOW.yaml...]",
         .arguments_max = 16,
-        .summary = "Runs everything on this machine, with an embedded broker, until Ctrl-C.",
+        .summary = "Runs all services on this machine, with an embedded broker, until Ctrl-C.",
         .examples = "reeve dev examples/workflows/three-steps.yaml\n"
                     "# a real broker, and real services behind the agents\n"
                     "reeve dev examples/workflows/order-fulfilment.yaml \\\n"

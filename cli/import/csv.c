@@ -182,11 +182,13 @@ static enum csv_result find_row(struct csv_reader *reader, struct extent *ret_ex
             return ret_extent->next == 0 ? CSV_END : CSV_ROW;
         if (reader->size - reader->from > CSV_ROW_BYTES_MAX) {
             error_set(ret_error, ERROR_REJECT, "BadCsv",
-                      "a row of more than %d bytes: is a quote not closed?", CSV_ROW_BYTES_MAX);
+                      "the row is longer than %d bytes: check for a quote that is never closed",
+                      CSV_ROW_BYTES_MAX);
             return CSV_BAD_ROW;
         }
         if (!fill(reader)) {
-            error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s", strerror(errno));
+            error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read the file to its end: %s",
+                      strerror(errno));
             return CSV_UNREADABLE;
         }
         if (!reader->began)

@@ -7,8 +7,8 @@
 #include "cli/cli.h"
 #include "engine/order.h"
 
-/* The pace of --rate. Time lost while waiting for something else is made up for by a burst of at most
- * a second's worth. */
+/* The pace of --rate. Time lost while waiting for something else is made up for by a burst of at
+ * most a second's worth. */
 struct import_pace {
     double per_second; /* 0 = as fast as it goes */
     int64_t began_us;
@@ -18,9 +18,9 @@ struct import_pace {
 /* "50/s", "50", "0.5/s", "600/m". REJECT "Usage". NULL = as fast as it goes. */
 enum error_class import_pace_parse(const char *text, struct import_pace *ret_pace,
                                    struct error *ret_error);
-/* Microseconds until the next one may go; 0 = now. */
+/* Microseconds until the next order may be sent; 0 = now. */
 int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us);
-/* One went. */
+/* One was sent. */
 void import_pace_pass(struct import_pace *pace);
 
 struct import_run;
@@ -28,7 +28,8 @@ struct import_run;
 /* New. Connects; takes --rate and --limit. */
 enum error_class import_run_new(struct cli *cli, const char *path, struct import_run **ret_run,
                                 struct error *ret_error);
-/* For the progress: how many orders there are, or, if that is 0, which share of the file is read. */
+/* For the progress: how many orders there are, or, if that is 0, the share of the file that is
+ * read. */
 void import_run_expect(struct import_run *run, uint64_t orders, double share);
 /* Validates and sends an order, or rejects it. Waits for the pace. `line` is where it begins.
  * Errors end the import. */

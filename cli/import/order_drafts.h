@@ -8,8 +8,8 @@
 /* How many rows of the file each order has, counted before the orders are put together: an order is
  * complete with its last row, wherever that is, and no order waits in memory longer than it must.
  *
- * 16 bytes an order (at most 32 while it grows): ids are kept as 64-bit hashes. Two ids with the same
- * hash would wait for each other's rows, and be complete at the end of the file. */
+ * 16 bytes an order (at most 32 while it grows): ids are kept as 64-bit hashes. Two ids with the
+ * same hash would wait for each other's rows, and be complete at the end of the file. */
 struct order_rows {
     struct order_row_count {
         uint64_t hash; /* 0 = free */

@@ -45,8 +45,8 @@ int64_t orders_file_bytes(const struct orders_file *file)
     return file->bytes;
 }
 
-/* Reads up to a line end, bounded. False at the end of the file; *ret_error is set if it is
- * none. */
+/* Reads up to a line end, bounded. False at the end of the file, or, with *ret_error set, when it
+ * cannot be read. */
 static bool read_line(struct orders_file *file, struct error *ret_error)
 {
     errno = 0;
@@ -64,7 +64,8 @@ static bool read_line(struct orders_file *file, struct error *ret_error)
             break;
     }
     if (ferror(file->in))
-        error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read on: %s", strerror(errno));
+        error_set(ret_error, ERROR_FATAL, "Unreadable", "cannot read the file to its end: %s",
+                  strerror(errno));
     if (file->size == 0)
         return false;
     file->number++;
@@ -86,7 +87,7 @@ static enum orders_file_result parse_line(struct orders_file *file, const json_t
     json_decref(file->current);
     file->current = NULL;
     if (file->size >= ORDERS_FILE_LINE_MAX) {
-        error_set(ret_error, ERROR_REJECT, "BadJson", "a line of more than %d bytes",
+        error_set(ret_error, ERROR_REJECT, "BadJson", "the line is longer than %d bytes",
                   ORDERS_FILE_LINE_MAX);
         return ORDERS_FILE_BAD;
     }
@@ -133,7 +134,7 @@ static bool append_rest(struct orders_file *file, char **text, size_t *size)
     return true;
 }
 
-/* The first line was no JSON by itself: it is the beginning of something larger. */
+/* The first line is not JSON by itself: it begins a document of several lines. */
 static enum orders_file_result read_document(struct orders_file *file, struct error *ret_error)
 {
     json_error_t at;
@@ -143,7 +144,7 @@ static enum orders_file_result read_document(struct orders_file *file, struct er
     memcpy(text, file->line, size);
     if (!append_rest(file, &text, &size)) {
         error_set(ret_error, ERROR_REJECT, "BadJson",
-                  "a document of more than %d MiB: write one order a line instead",
+                  "the document is larger than %d MiB: write one order a line instead",
                   ORDERS_FILE_DOCUMENT_MAX >> 20);
         free(text);
         return ORDERS_FILE_BAD;
@@ -169,7 +170,7 @@ static enum orders_file_result next_of_document(struct orders_file *file, const 
     return ORDERS_FILE_ORDER;
 }
 
-/* Looks at the first line: an object of its own begins JSON lines. */
+/* Checks the first line: an object of its own begins JSON lines. */
 static enum orders_file_result begin(struct orders_file *file, const json_t **ret_order,
                                      int64_t *ret_line, struct error *ret_error)
 {

@@ -16,7 +16,7 @@ enum { ORDERS_FILE_LINE_MAX = 4 << 20, ORDERS_FILE_DOCUMENT_MAX = 256 << 20 };
 
 struct orders_file;
 
-/* New. `in` is borrowed. `lines`: it is JSON lines whatever it looks like. */
+/* New. `in` is borrowed. `lines`: read it as JSON lines without a check of its first line. */
 struct orders_file *orders_file_new(FILE *in, bool lines);
 void orders_file_free(struct orders_file *file);
 

@@ -14,7 +14,7 @@ struct partition_reader {
     struct partition_reader *next;
     struct reply_watch *watch;
     struct broker_reader *reader;
-    bool asked; /* the answer has come */
+    bool answered;
     int64_t high;
     struct error error;
 };
@@ -91,7 +91,7 @@ static bool ends(const struct status_update *status)
            status->order_state == ORDER_ERROR || status->kind == STATUS_REJECTED;
 }
 
-/* Deliveries are repeated after crashes: what is not newer is known. */
+/* Deliveries are repeated after crashes: a status that is not newer is known. */
 static bool is_repeated(struct awaited *order, const struct status_update *status)
 {
     bool repeated = order->version > 0 && status->order_version <= order->version &&
@@ -149,15 +149,15 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 {
     struct partition_reader *reader = ctx;
     (void)low;
-    reader->asked = true;
+    reader->answered = true;
     reader->high = high;
     reader->error = *error;
 }
 
-static bool is_asked(void *ctx)
+static bool is_answered(void *ctx)
 {
     const struct partition_reader *reader = ctx;
-    return reader->asked;
+    return reader->answered;
 }
 
 static enum error_class open_reader(struct reply_watch *watch, const char *topic, int32_t partition,
@@ -170,7 +170,7 @@ static enum error_class open_reader(struct reply_watch *watch, const char *topic
     LL_PREPEND(watch->readers, reader);
     broker_offsets(broker, topic, partition, on_offsets, reader);
     /* The broker answers, if only with a timeout. */
-    while (!cli_session_wait(watch->session, is_asked, reader, OFFSETS_MS))
+    while (!cli_session_wait(watch->session, is_answered, reader, OFFSETS_MS))
         ;
     if (reader->error.class != ERROR_OK) {
         *ret_error = reader->error;

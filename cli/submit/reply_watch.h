@@ -15,8 +15,8 @@ struct reply_watch *reply_watch_new(struct cli_session *session, reply_watch_sta
                                     void *ctx);
 void reply_watch_free(struct reply_watch *watch);
 
-/* Begins to read `topic` at its present end; known already = nothing. Call before submitting.
- * REJECT "UnknownReplyTopic". */
+/* Begins to read `topic` at its present end; does nothing if it is read already. Call before
+ * submitting. REJECT "UnknownReplyTopic". */
 enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
                                    struct error *ret_error);
 /* Waits for this order too. */

@@ -78,7 +78,7 @@ void sender_free(struct sender *sender)
     sender->closed = true;
     DL_FOREACH_SAFE(sender->flights, flight, next) {
         if (flight->waiting)
-            flight_free(flight); /* the others when they are answered */
+            flight_free(flight); /* the others are freed with their answers */
     }
     free_if_over(sender);
 }
@@ -157,7 +157,7 @@ static bool is_below_limit(void *ctx)
            (sender->count <= sender->limit && sender->bytes <= SENDER_BYTES_MAX / 2);
 }
 
-/* Until at most `limit` records are in flight; each acknowledgement renews the patience. */
+/* Until at most `limit` records are in flight; each acknowledgement restarts the timeout. */
 static enum error_class wait_for(struct sender *sender, uint32_t limit, struct error *ret_error)
 {
     const struct clock *clock = sender->session->context.clock;
@@ -170,10 +170,11 @@ static enum error_class wait_for(struct sender *sender, uint32_t limit, struct e
             seen = sender->acknowledged;
             since = now;
         } else if (now - since > SENDER_SILENCE_MS) {
-            return error_set(ret_error, ERROR_RETRY, "NotAcknowledged",
-                             "no acknowledgement from %s for %d s; %u records may or may not have "
-                             "been taken",
-                             sender->topic, SENDER_SILENCE_MS / 1000, sender->count);
+            return error_set(
+                ret_error, ERROR_RETRY, "NotAcknowledged",
+                "no acknowledgement from %s for %d s; %u records may or may not be there: "
+                "submit them again, repetitions are harmless",
+                sender->topic, SENDER_SILENCE_MS / 1000, sender->count);
         }
     }
     if (sender->failure.class == ERROR_OK)

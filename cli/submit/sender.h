@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appends records until each is acknowledged, many at a time. What fails in passing is sent again:
- * receivers of submissions recognize a repetition. */
+/* Appends records until each is acknowledged, many at a time. Retriable failures are sent again:
+ * receivers of submissions recognize repetitions. */
 #ifndef CLI_SUBMIT_SENDER_H
 #define CLI_SUBMIT_SENDER_H
 

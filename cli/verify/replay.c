@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve replay`: drops a stopped service's stores and folds them again from the log. */
+/* `reeve replay`: deletes the stores of a stopped service and replays the log into new ones. */
 #include "cli/session.h"
 #include "platform/files.h"
 #include "replica/follower.h"
@@ -89,8 +89,8 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
     int64_t elapsed = clock_mono_ms(clock_real()) - replay.began_ms;
     if (!replay.failed)
         fprintf(cli->out,
-                "%spartition %d: %" PRId64 " records folded in %" PRId64 ".%03" PRId64
-                " s (%" PRId64 "/s), %" PRIu64 " orders or so\n",
+                "%spartition %d: %" PRId64 " records replayed in %" PRId64 ".%03" PRId64
+                " s (%" PRId64 "/s), about %" PRIu64 " orders\n",
                 isatty(STDERR_FILENO) ? "\r" : "", partition, checkpoint->next_event_offset,
                 elapsed / 1000, elapsed % 1000,
                 elapsed > 0 ? checkpoint->next_event_offset * 1000 / elapsed : 0,
@@ -125,9 +125,10 @@ static int run(struct cli *cli)
     const char *directory = config_string(cli->config, "data.dir");
     if (strcmp(service, "scheduler") != 0 && strcmp(service, "supervisor") != 0 &&
         strcmp(service, "console") != 0)
-        return cli_usage(cli, "%s has no stores: say scheduler, supervisor or console", service);
+        return cli_usage(cli, "%s has no stores: expected scheduler, supervisor or console",
+                         service);
     if (!config_is_set(cli->config, "data.dir"))
-        return cli_usage(cli, "say which stores: --data-dir DIR of the stopped service");
+        return cli_usage(cli, "--data-dir DIR of the stopped service is required");
     if (cli_flag_int(cli, "partition", -1, 0, INT32_MAX, &only, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     if (files_make_dirs(directory, &error) != ERROR_OK ||
@@ -141,20 +142,18 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    {"partition", "N", "Only this partition's store; all of them otherwise."}, {0}};
+    {"partition", "N", "Only the store of this partition; all of them by default."}, {0}};
 
 static const struct cli_verb verbs[] = {
     {.arguments = "SERVICE",
      .arguments_min = 1,
      .arguments_max = 1,
-     .summary = "Drop the stores of a stopped service and fold them again from the log",
+     .summary = "Deletes the stores of a stopped service and replays the log into new ones.",
      .examples = "reeve replay scheduler --data-dir /var/lib/reeve/scheduler\n"
                  "reeve replay console --data-dir /var/lib/reeve/console --partition 3\n",
      .flags = flags,
      .config_services = SETTINGS_CLI,
      .run = run}};
 
-const struct cli_noun cli_replay = {.name = "replay",
-                                    .summary = "Fold a stopped service's stores again",
-                                    .verbs = verbs,
-                                    .verb_count = 1};
+const struct cli_noun cli_replay = {
+    .name = "replay", .summary = "Replaying the log into stores.", .verbs = verbs, .verb_count = 1};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <uthash.h>
 
-/* One direction of one step, as its events tell. */
+/* One direction of one step, according to its events. */
 struct attempt_track {
     uint32_t attempt;
     bool running;
@@ -144,7 +144,7 @@ static void check_started(struct verify_rules *rules, struct order_track *order,
                    TEXT_ARG(started->ref.step), track->attempt);
     for (uint32_t i = 0; i < order->step_count && started->ref.direction == DIRECTION_UNDO; i++)
         if (order->steps[i].directions[DIRECTION_DO].running)
-            find_fault(rules, offset, id, "an undo starts while %s may still run",
+            find_fault(rules, offset, id, "an undo starts while %s may still be running",
                        order->steps[i].name);
     track->attempt = started->ref.attempt;
     track->running = true;
@@ -232,12 +232,11 @@ static void check_order(struct verify_rules *rules, const struct decision *decis
     bool ended = order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
     bool expires = decision->events[0].kind == EVENT_ORDER_EXPIRED;
     if (changes && ended && !expires)
-        find_fault(rules, offset, id, "it ended %s and changes nevertheless",
-                   order_state_name(order->state));
+        find_fault(rules, offset, id, "it ended %s, but changes", order_state_name(order->state));
     if (expires && !ended)
         find_fault(rules, offset, id, "it expires, but it is %s", order_state_name(order->state));
     if (expires) {
-        forget_order(rules, order); /* what comes now under this id is another order */
+        forget_order(rules, order); /* a later order with this id is another one */
         return;
     }
     for (uint32_t i = 0; i < decision->event_count; i++)
@@ -261,7 +260,8 @@ void verify_rules_decision(struct verify_rules *rules, const struct decision *de
                    decision->command_offset, rules->next_command);
     rules->next_command = decision->command_offset + 1;
     if (decision->decided_at < rules->decided_at)
-        find_fault(rules, offset, decision->order_id, "decided_at runs backwards");
+        find_fault(rules, offset, decision->order_id,
+                   "decided_at is earlier than that of the Decision before");
     rules->decided_at = decision->decided_at;
     if (!text_empty(decision->order_id))
         check_order(rules, decision, offset);

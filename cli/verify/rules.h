@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order-level rules that an operator can check on any log: from the admitted Decisions alone,
- * without the engine's own state. */
+/* The rules of every order, checked on any log from the admitted Decisions alone, without the state
+ * of the engine. */
 #ifndef CLI_VERIFY_RULES_H
 #define CLI_VERIFY_RULES_H
 
@@ -17,7 +17,7 @@ struct verify_counts {
     uint64_t findings;
 };
 
-/* `found` is told every violation in one line. `partition_count` to check where orders belong. */
+/* `found` receives every violation as one line. `partition_count` checks where orders belong. */
 struct verify_rules *verify_rules_new(int32_t partition, int32_t partition_count,
                                       void (*found)(void *ctx, const char *finding), void *ctx);
 void verify_rules_free(struct verify_rules *rules);

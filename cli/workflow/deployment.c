@@ -193,8 +193,8 @@ enum error_class workflow_make_topics(struct cli_session *session, const struct 
         class = make_topic(session, agent, &why);
         if (class != ERROR_OK)
             error_set(ret_error, class, why.code,
-                      "there is no topic %s, and it cannot be made: %.200s; nothing is "
-                      "deployed until it is there",
+                      "topic %s does not exist and cannot be created: %.200s; create it, then "
+                      "deploy again",
                       topic, why.message);
     }
     return class;

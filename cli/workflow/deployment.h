@@ -18,8 +18,8 @@ struct workflow_source {
     struct workflow_problems problems;
 };
 
-/* Reads and compiles. An error only if the file cannot be read; *ret_source may be deinitialized all
- * the same. */
+/* Reads and compiles. An error only if the file cannot be read; *ret_source may be deinitialized
+ * then as well. */
 enum error_class workflow_source_read(const char *path, struct workflow_source *ret_source,
                                       struct error *ret_error);
 void workflow_source_deinit(struct workflow_source *source);

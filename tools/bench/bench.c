@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve bench`: how fast all of it is on this machine, against a real broker. */
+/* `reeve bench`: how fast reeve is on this machine, against a real broker. */
 #include "base/numbers.h"
 #include "platform/files.h"
 #include "replica/settings.h"
@@ -15,11 +15,11 @@ enum {
     ORDERS = 40000,
     IN_FLIGHT = 1000,
     ALONE = 300,
-    WARM_UP = 5000, /* the broker's JVM compiles what is hot */
+    WARM_UP = 5000, /* the JVM of the broker compiles its hot code */
     ALONE_WARM_UP = 50,
     OPEN = 100000,
     OPEN_IN_FLIGHT = 2000,
-    OPEN_SETTLE_MS = 3000, /* what follows the last status: supervisors fold */
+    OPEN_SETTLE_MS = 3000, /* after the last status supervisors still read the log */
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
     BROKERS_MAX = 8
@@ -63,7 +63,7 @@ static enum error_class add_broker_directory(struct bench *bench, const char *di
     snprintf(pattern, sizeof(pattern), "%s/cluster-*.pid", directory);
     if (glob(pattern, 0, NULL, &found) != 0)
         class = error_set(ret_error, ERROR_REJECT, "Usage",
-                          "--kafka-dir %.200s: there is no cluster-N.pid", directory);
+                          "--kafka-dir %.200s: the directory has no cluster-N.pid", directory);
     for (size_t i = 0; i < found.gl_pathc && class == ERROR_OK; i++) {
         char *content = NULL;
         size_t size = 0;
@@ -117,7 +117,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         cli->output = CLI_OUTPUT_JSON;
     if (config_bool(cli->config, "embedded"))
         return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "the embedded broker is not for measuring: give a real one's "
+                         "the embedded broker is not for measurements: give a real one with "
                          "--kafka-bootstrap-servers");
     return take_brokers(bench, ret_error);
 }
@@ -275,19 +275,19 @@ static int run(struct cli *cli)
 }
 
 static const struct cli_flag flags[] = {
-    {"orders", "N", "Orders of the measurement under load; 40000 by default, 0 leaves it out."},
-    {"in-flight", "N", "How many of them are under way at a time; 1000 by default."},
-    {"alone", "N", "Orders measured one after the other; 300 by default (0 with --fold)."},
-    {"warm-up", "N", "Orders before those that count; 5000 by default."},
+    {"orders", "N", "Orders of the measurement under load; 40000 by default, 0 = none."},
+    {"in-flight", "N", "How many of them are in flight at a time; 1000 by default."},
+    {"alone", "N", "Orders measured one after the other; 300 by default, 0 with --fold."},
+    {"warm-up", "N", "Orders before the measured ones; 5000 by default."},
     {"fold", NULL,
-     "Also folds the log just made into fresh stores, and takes the memory of open orders."},
+     "Also replays the log into fresh stores, and measures the memory of open orders."},
     {"open", "N",
-     "Orders that are left open while the memory of each process is taken; 100000 with --fold, "
-     "else none."},
-    {"schedulers", "N", "How many; 1 by default."},
-    {"supervisors", "N", "How many; 1 by default."},
-    {"broker-pid", "PID", "A broker's process, to show what it uses. May be repeated."},
-    {"kafka-dir", "DIR", "The same for the cluster that `scripts/kafka --dir DIR` started."},
+     "Orders that are open while the memory of each process is measured; 100000 with --fold, "
+     "otherwise none."},
+    {"schedulers", "N", "The number of schedulers; 1 by default."},
+    {"supervisors", "N", "The number of supervisors; 1 by default."},
+    {"broker-pid", "PID", "Also measures the process of a broker. May be repeated."},
+    {"kafka-dir", "DIR", "Also measures the brokers that `scripts/kafka --dir DIR` started."},
     {"json", NULL, "The same as --output json."},
     {NULL, NULL, NULL},
 };
@@ -297,11 +297,11 @@ static const struct cli_verb verbs[] = {
         .summary = "Measures orders/s, latency, records, CPU and memory with services of its own.",
         .examples = "# topics and services of its own, deleted afterwards\n"
                     "reeve bench --kafka-bootstrap-servers 127.0.0.1:9092\n"
-                    "# with what the broker uses\n"
+                    "# with the CPU and memory of the broker\n"
                     "scripts/kafka start --dir /tmp/k\n"
                     "reeve bench --kafka-bootstrap-servers $(cat /tmp/k/bootstrap) --kafka-dir "
                     "/tmp/k\n"
-                    "# folding, and memory with 100,000 open orders\n"
+                    "# replay, and memory with 100,000 open orders\n"
                     "reeve bench --fold --orders 100000",
         .flags = flags,
         .config_services = SETTINGS_CLI,

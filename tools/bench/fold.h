@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How fast a service that begins with an empty directory folds the whole log. */
+/* How fast a service with an empty directory folds the whole log into its stores. */
 #ifndef TOOLS_BENCH_FOLD_H
 #define TOOLS_BENCH_FOLD_H
 

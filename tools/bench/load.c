@@ -52,7 +52,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         load->failure = *error;
 }
 
-/* About what a small shop's order is: some 250 bytes. */
+/* The order of a small shop: about 250 bytes. */
 static void submit(struct bench_load *load)
 {
     static struct order_line lines[] = {
@@ -186,8 +186,8 @@ static enum error_class wait_for_all(struct bench_load *load, struct error *ret_
         if (!silent || now_ms - since_ms > SILENCE_MS) {
             (void)progress_end(&progress);
             return error_set(ret_error, error.class, error.code,
-                             "%" PRIu64 " of %" PRIu64 " orders are over: %s", load->over,
-                             load->round.orders, silent ? "nothing more comes" : error.message);
+                             "%" PRIu64 " of %" PRIu64 " orders have ended: %s", load->over,
+                             load->round.orders, silent ? "no status for 30 s" : error.message);
         }
         if (load->round.what != NULL)
             progress_show(&progress, load->over, load->round.orders, -1);
@@ -246,7 +246,7 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
     free(load->took_us);
     load->begun_us = load->took_us = NULL;
     load->round.orders = 0;
-    load->first = load->next; /* what still comes is of no round */
+    load->first = load->next; /* later statuses belong to no round */
     return class;
 }
 

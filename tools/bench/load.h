@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The load of `reeve bench`: a closed loop of orders, so many in flight, each timed from its
- * submission until its status is read from the reply topic. */
+/* The load of `reeve bench`: a closed loop with a fixed number of orders in flight, each timed from
+ * its submission until its status is read from the reply topic. */
 #ifndef TOOLS_BENCH_LOAD_H
 #define TOOLS_BENCH_LOAD_H
 

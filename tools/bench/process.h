@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What processes use, as /proc tells it: CPU time between two looks, and memory. */
+/* What processes use, according to /proc: CPU time between two readings, and memory. */
 #ifndef TOOLS_BENCH_PROCESS_H
 #define TOOLS_BENCH_PROCESS_H
 

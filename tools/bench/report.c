@@ -30,7 +30,7 @@ static double records_per_cpu_second(const struct bench_folding *folding)
     return folding->cpu_seconds > 0 ? (double)folding->records / folding->cpu_seconds : 0;
 }
 
-/* ---- for people ---- */
+/* ---- tables ---- */
 
 static void print_figures(FILE *out, const char *what, const struct bench_figures *figures)
 {
@@ -112,7 +112,7 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     }
 }
 
-/* ---- for programs ---- */
+/* ---- JSON ---- */
 
 static json_t *figures_json(const struct bench_figures *figures,
                             const struct bench_processes *processes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `reeve bench` found, for people and for programs. */
+/* What `reeve bench` measured, as a table and as JSON. */
 #ifndef TOOLS_BENCH_REPORT_H
 #define TOOLS_BENCH_REPORT_H
 

@@ -18,8 +18,8 @@
 
 enum { PUMP_MS = 20, READY_MS = 60000, OFFSETS_MS = 30000 };
 
-/* examples/workflows/three-steps.yaml, with deadlines that no measurement reaches: what is open
- * stays open. */
+/* examples/workflows/three-steps.yaml, with deadlines that no measurement reaches: open
+ * orders stay open. */
 static const char workflow_text[] = "Name: " BENCH_WORKFLOW "\n"
                                     "Version: 1\n"
                                     "TimeoutSeconds: 36000\n"
@@ -37,26 +37,26 @@ static const char workflow_text[] = "Name: " BENCH_WORKFLOW "\n"
                                     "  - Name: Third\n"
                                     "    Agent: " AGENT "\n";
 
-/* ---- trouble ---- */
+/* ---- failures ---- */
 
 static void on_signal(struct loop *loop, int signal, void *userdata)
 {
     struct bench_stage *stage = userdata;
     (void)loop;
-    error_set(&stage->trouble, ERROR_RETRY, "Interrupted", "interrupted by signal %d", signal);
+    error_set(&stage->failure, ERROR_RETRY, "Interrupted", "interrupted by signal %d", signal);
 }
 
 static void on_child_ended(void *ctx, struct child *child, int status)
 {
     struct bench_stage *stage = ctx;
     (void)status;
-    error_set(&stage->trouble, ERROR_FATAL, "ServiceEnded", "%s %s; see %s/log", child_name(child),
+    error_set(&stage->failure, ERROR_FATAL, "ServiceEnded", "%s %s; see %s/log", child_name(child),
               child_reason(child), child_directory(child));
 }
 
-static bool in_trouble(const struct bench_stage *stage)
+static bool has_failed(const struct bench_stage *stage)
 {
-    return stage->trouble.class != ERROR_OK;
+    return stage->failure.class != ERROR_OK;
 }
 
 /* ---- waiting ---- */
@@ -77,7 +77,7 @@ struct waiting {
 static bool is_over(void *ctx)
 {
     const struct waiting *waiting = ctx;
-    return in_trouble(waiting->stage) || waiting->done(waiting->ctx);
+    return has_failed(waiting->stage) || waiting->done(waiting->ctx);
 }
 
 enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *ctx), void *ctx,
@@ -85,18 +85,18 @@ enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *
 {
     struct waiting waiting = {stage, done, ctx};
     bool over = cli_session_wait(&stage->session, is_over, &waiting, timeout_ms);
-    if (in_trouble(stage)) {
-        *ret_error = stage->trouble;
+    if (has_failed(stage)) {
+        *ret_error = stage->failure;
         return ret_error->class;
     }
     return over ? ERROR_OK
-                : error_set(ret_error, ERROR_RETRY, "Silent", "nothing came for %lld s",
+                : error_set(ret_error, ERROR_RETRY, "Silent", "no answer for %lld s",
                             (long long)(timeout_ms / 1000));
 }
 
 /* ---- topics and workflow ---- */
 
-/* The sources of the invocation's, and the prefix. */
+/* The configuration of the command, with a prefix of its own. */
 static enum error_class make_config(struct bench_stage *stage, int number, struct error *ret_error)
 {
     struct cli *cli = &stage->cli;
@@ -146,10 +146,9 @@ static enum error_class deploy(struct bench_stage *stage, struct error *ret_erro
     source.text = strdup(workflow_text);
     assert(source.text != NULL);
     heap_arena_init(&source.heap, 16 * 1024);
-    bool fine = workflow_parse(text_of(workflow_text), WORKFLOW_YAML, &source.heap.arena,
-                               &source.problems, &source.workflow);
-    assert(fine);
-    (void)fine;
+    bool valid = workflow_parse(text_of(workflow_text), WORKFLOW_YAML, &source.heap.arena,
+                                &source.problems, &source.workflow);
+    assert(valid);
     enum error_class class = workflow_deploy(&stage->session, &source, &new, ret_error);
     workflow_source_deinit(&source);
     return class;
@@ -157,23 +156,23 @@ static enum error_class deploy(struct bench_stage *stage, struct error *ret_erro
 
 /* ---- services ---- */
 
-struct words {
+struct argument_list {
     char *items[CHILD_ARGUMENTS_MAX + 1];
     size_t count;
 };
 
-static void add_word(struct words *words, const char *format, ...)
+static void add_argument(struct argument_list *arguments, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void add_word(struct words *words, const char *format, ...)
+static void add_argument(struct argument_list *arguments, const char *format, ...)
 {
     va_list args;
-    char *word = NULL;
+    char *argument = NULL;
     va_start(args, format);
-    int size = vasprintf(&word, format, args);
+    int size = vasprintf(&argument, format, args);
     va_end(args);
-    assert(size >= 0 && words->count < CHILD_ARGUMENTS_MAX);
-    words->items[words->count++] = word;
+    assert(size >= 0 && arguments->count < CHILD_ARGUMENTS_MAX);
+    arguments->items[arguments->count++] = argument;
 }
 
 static enum error_class start_service(struct bench_stage *stage, const char *service,
@@ -181,29 +180,29 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
 {
     const struct cli *cli = &stage->cli;
     char directory[PATH_MAX + 64];
-    struct words words = {.count = 0};
+    struct argument_list arguments = {.count = 0};
     struct child *child;
     snprintf(directory, sizeof(directory), "%s/%s", stage->directory, name);
-    add_word(&words, "run");
-    add_word(&words, "%s", service);
+    add_argument(&arguments, "run");
+    add_argument(&arguments, "%s", service);
     for (int i = 0; i < cli->config_flag_count; i++)
-        add_word(&words, "%s", cli->config_flags[i]);
-    add_word(&words, "--topics-prefix=%s", stage->topics.prefix);
-    add_word(&words, "--data-dir=%s", directory);
-    add_word(&words, "--http-port=0");
-    add_word(&words, "--instance-id=%s", name);
+        add_argument(&arguments, "%s", cli->config_flags[i]);
+    add_argument(&arguments, "--topics-prefix=%s", stage->topics.prefix);
+    add_argument(&arguments, "--data-dir=%s", directory);
+    add_argument(&arguments, "--http-port=0");
+    add_argument(&arguments, "--instance-id=%s", name);
     if (strcmp(service, "agent") == 0) {
-        add_word(&words, "--agent-name=" AGENT);
-        add_word(&words, "--agent-kind=sim");
-        add_word(&words, "--agent-sim-latency-ms=0");
-        add_word(&words, "--agent-sim-silent-share=%d", silent ? 1 : 0);
+        add_argument(&arguments, "--agent-name=" AGENT);
+        add_argument(&arguments, "--agent-kind=sim");
+        add_argument(&arguments, "--agent-sim-latency-ms=0");
+        add_argument(&arguments, "--agent-sim-silent-share=%d", silent ? 1 : 0);
     }
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
-        class =
-            children_start(stage->children, name, directory, words.items, false, &child, ret_error);
-    for (size_t i = 0; i < words.count; i++)
-        free(words.items[i]);
+        class = children_start(stage->children, name, directory, arguments.items, false, &child,
+                               ret_error);
+    for (size_t i = 0; i < arguments.count; i++)
+        free(arguments.items[i]);
     return class;
 }
 
@@ -311,8 +310,8 @@ void bench_stage_close(struct bench_stage *stage)
         (void)topics_delete(&kafka.options, &stage->topics, NULL);
     config_free(stage->cli.config);
     loop_free(stage->loop);
-    /* After trouble the logs are what helps. */
-    if (stage->directory[0] != '\0' && stage->trouble.class != ERROR_FATAL)
+    /* After a failure the logs stay. */
+    if (stage->directory[0] != '\0' && stage->failure.class != ERROR_FATAL)
         (void)files_remove_tree(stage->directory, NULL);
 }
 
@@ -322,7 +321,7 @@ void bench_stage_processes(const struct bench_stage *stage, struct bench_process
         bench_processes_add(processes, child_name(child), child_pid(child));
 }
 
-/* ---- what the topics hold ---- */
+/* ---- records in the topics ---- */
 
 struct count {
     struct bench_topic *topic;
@@ -376,7 +375,7 @@ enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topi
             broker_offsets(cluster->broker, names[i], p, on_offsets, &counts[i]);
         }
     }
-    /* The broker answers each one, if only to say that it timed out. */
+    /* The broker answers each one, if only with a timeout. */
     while (!cli_session_wait(&stage->session, all_counted, &waiting, OFFSETS_MS))
         ;
     if (error.class != ERROR_OK)

@@ -28,23 +28,23 @@ struct bench_stage {
     bool topics_made;
     char directory[PATH_MAX];
     struct loop_timer pump;
-    struct error trouble; /* a signal, or a process that ended */
+    struct error failure; /* a signal, or a process that ended */
 };
 
-/* Ready when it returns. On failure too it wants bench_stage_close. `number` makes the prefix
- * another one. */
+/* All services are ready when it returns. Needs bench_stage_close() on failure as well. `number` is
+ * part of the prefix: stages of one run differ. */
 enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_options *options,
                                   int number, struct bench_stage *stage, struct error *ret_error);
 /* SIGTERM to the services; the session stays. */
 void bench_stage_stop_services(struct bench_stage *stage);
-/* Stops what runs, deletes the topics and the directory. */
+/* Stops the services, deletes the topics and the directory. */
 void bench_stage_close(struct bench_stage *stage);
 
-/* Runs the session's loop until done(ctx). Errors: the stage's trouble; RETRY "Silent" after
+/* Runs the session's loop until done(ctx). Errors: the stage's failure; RETRY "Silent" after
  * timeout_ms. */
 enum error_class bench_stage_wait(struct bench_stage *stage, bool (*done)(void *ctx), void *ctx,
                                   int64_t timeout_ms, struct error *ret_error);
-/* The services, for looks at what they use. */
+/* Adds the processes of the services, to measure them. */
 void bench_stage_processes(const struct bench_stage *stage, struct bench_processes *processes);
 
 /* Records that the topics hold. */
