@@ -108,7 +108,7 @@ bool broker_trouble(const struct broker *broker, char *ret_text, size_t size)
 int32_t broker_partition_of(struct text key, int32_t partition_count)
 {
     assert(partition_count > 0);
-    /* Needs no topic; a NULL key would be taken for "any partition". */
+    /* It needs no topic; a NULL key would mean "any partition". */
     return rd_kafka_msg_partitioner_murmur2(NULL, key.data != NULL ? key.data : "", key.size,
                                             partition_count, NULL, NULL);
 }

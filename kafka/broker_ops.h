@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an implementation of kafka/broker.h provides. broker.c dispatches to it, so that the very
- * same runtime works on librdkafka (client.c) and in memory (broker_memory.c).
+/* The functions that an implementation of kafka/broker.h provides. broker.c dispatches to them, so
+ * that the services run unchanged on librdkafka (client.c) and in memory (the tests).
  *
  * An implementation's structs begin with the ones below. The contracts are those of the functions
  * of the same name in broker.h. */
@@ -27,7 +27,7 @@ struct broker_ops {
                          broker_committed_done done, void *ctx);
     void (*group_committed)(struct broker_group *group, int32_t partition,
                             broker_committed_done done, void *ctx);
-    /* NULL: never. */
+    /* NULL: not supported. */
     bool (*group_members)(struct broker_group *group, broker_members_done done, void *ctx);
     void (*leave)(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 
@@ -35,7 +35,7 @@ struct broker_ops {
     const char *(*cluster_id)(struct broker *broker, int timeout_ms);
     bool (*has_append_time)(const struct broker *broker);
     bool (*connected)(const struct broker *broker);
-    /* NULL: there is never any. */
+    /* NULL: never in trouble. */
     bool (*trouble)(const struct broker *broker, char *ret_text, size_t size);
     void (*free)(struct broker *broker);
 };

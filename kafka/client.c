@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Kafka implementation of broker.h: its handles, their place in the loop, their configuration,
- * errors and logs, metadata. See client.h.
+/* The librdkafka client: its handles in the loop, their logs and errors, metadata. See client.h.
  *
- * The loop's thread drains each handle's queue: an eventfd that librdkafka writes when the queue
- * becomes non-empty wakes it, and a turn takes a bounded number of events. */
+ * The loop's thread drains the queue of each handle: librdkafka writes to an eventfd when the queue
+ * becomes non-empty, and one turn takes a bounded number of events. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -91,7 +90,7 @@ enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_cli
     rd_kafka_queue_io_event_enable(handle->queue, handle->wakeup.fd, &one, sizeof(one));
     code = rd_kafka_set_log_queue(rk, handle->queue);
     assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
-    loop_defer(kafka->loop, &handle->more); /* what came before the eventfd was known */
+    loop_defer(kafka->loop, &handle->more); /* events from before the eventfd was set */
     return ERROR_OK;
 }
 
@@ -121,7 +120,7 @@ void kafka_handle_close(struct kafka_handle *handle)
 
 static enum log_level level_of(int syslog_level)
 {
-    /* librdkafka calls a refused connection an error; it passes. */
+    /* librdkafka logs a refused connection as an error, although it is temporary. */
     return syslog_level <= 2   ? LOG_LEVEL_ERROR
            : syslog_level <= 4 ? LOG_LEVEL_WARNING
            : syslog_level <= 6 ? LOG_LEVEL_INFO
@@ -151,8 +150,8 @@ static void on_log(struct kafka_handle *handle, rd_kafka_event_t *event)
     int level;
     if (rd_kafka_event_log(event, &facility, &message, &level) != 0)
         return;
-    /* CONFWARN: a setting for producers in a consumer or the other way round; all handles get all.
-     * AUTOCREATE: what the mock cluster always does. */
+    /* CONFWARN: a producer setting in a consumer, or the reverse; all handles get all settings.
+     * AUTOCREATE: always done by the mock cluster. */
     if (strcmp(facility, "CONFWARN") != 0 && strcmp(facility, "AUTOCREATE") != 0)
         write_log(handle, level_of(level), facility, message);
 }
@@ -169,7 +168,7 @@ bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event)
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
     if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
         kafka_all_down(handle->kafka);
-    /* Connections that fail were logged with more detail. */
+    /* Failed connections are already in the log with more detail. */
     if (code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
         code == RD_KAFKA_RESP_ERR__RESOLVE)
         return true;
@@ -193,8 +192,9 @@ static int32_t count_in(const struct rd_kafka_metadata *metadata, const char *to
     return 0;
 }
 
-/* Asks for all topics, and not twice at once: librdkafka keeps every name that it was asked for,
- * and names may come from strangers; the mock cluster would even make them. */
+/* Reads the metadata of all topics, at most once in METADATA_FRESH_MS. A query by name is not an
+ * option: librdkafka remembers every name, names may come from third-party clients, and the mock
+ * cluster would even make the topics. */
 static bool refresh_metadata(struct kafka_client *kafka, int timeout_ms)
 {
     const struct rd_kafka_metadata *metadata = NULL;
@@ -246,7 +246,7 @@ static bool kafka_connected(const struct broker *broker)
 
 static void on_reader_event(struct kafka_handle *handle, rd_kafka_event_t *event)
 {
-    /* Records and errors of partitions arrive at the readers' own queues. */
+    /* Records and errors of partitions arrive in the readers' own queues. */
     (void)handle;
     (void)event;
 }

@@ -2,8 +2,8 @@
 /* The broker interface over librdkafka 2.0: real clusters, and its mock cluster (embedded.h).
  *
  * Handles: one producer each for LOG and EFFECTS, one consumer that only assigns for all readers,
- * one consumer for each group membership. Their queues signal eventfds of the loop; none of our
- * code runs on librdkafka's threads. What blocks (watermarks, destroying a handle) runs as a job
+ * one consumer for each group membership. Their queues signal eventfds of the loop; no code of
+ * reeve runs on librdkafka's threads. Blocking calls (watermarks, destroying a handle) run as jobs
  * on a few worker threads (client_job.c). */
 #ifndef KAFKA_CLIENT_H
 #define KAFKA_CLIENT_H
@@ -25,16 +25,15 @@ struct kafka_setting {
 /* All borrowed for the call; 0 and NULL mean the default. */
 struct kafka_client_options {
     const char *bootstrap_servers;        /* NULL: it is among the settings */
-    const struct kafka_setting *settings; /* stronger than our defaults, weaker than what
-                                                     the guarantees need */
+    const struct kafka_setting *settings; /* override defaults, but not what guarantees need */
     size_t setting_count;
-    const char *client_id;         /* shows in the brokers' logs */
+    const char *client_id;         /* appears in the brokers' logs */
     const char *group_instance_id; /* static membership; NULL: dynamic */
     int64_t session_timeout_ms;    /* 6000 */
-    int64_t max_poll_interval_ms;  /* 60000: a loop that hangs for so long loses its partitions */
-    int64_t read_queue_bytes;      /* fetched ahead, for each reader: 4 MiB */
-    uint32_t append_queue_records; /* not yet acknowledged, for each producer: 500000 */
-    uint32_t events_per_turn;      /* of one handle, before others get their turn: 2000 */
+    int64_t max_poll_interval_ms;  /* 60000: a loop that hangs this long loses its partitions */
+    int64_t read_queue_bytes;      /* fetched ahead, per reader: 4 MiB */
+    uint32_t append_queue_records; /* not yet acknowledged, per producer: 500000 */
+    uint32_t events_per_turn;      /* of one handle in one turn of the loop: 2000 */
     uint32_t unknown_topic_ms;     /* until a missing topic counts as missing: 3000 */
     bool embedded;                 /* the brokers are librdkafka's mock cluster */
 };
@@ -42,9 +41,9 @@ struct kafka_client_options {
 /* New. Does not wait for a connection. `loop` is borrowed until broker_free. An error (class
  * REJECT, code Config) is about the settings.
  *
- * broker_append returns OK or RETRY; whatever else fails is told to `done`. broker_free waits up
- * to 5 s for what is outstanding and calls `done` of every append, with an error (RETRY, Closed)
- * where there was no answer. */
+ * broker_append returns OK or RETRY; any later failure goes to `done`. broker_free waits up to 5 s
+ * for outstanding appends and calls `done` of every append, with an error (RETRY, Closed) for
+ * those that the brokers did not acknowledge. */
 enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_options *options,
                                   struct broker **ret_broker, struct error *ret_error);
 

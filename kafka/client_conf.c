@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* librdkafka's configuration as all handles need it, and its errors in our classes. */
+/* librdkafka's configuration for all handles, and the classes of its errors. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -10,7 +10,8 @@
 
 enum {
     SESSION_MS = 6000,
-    EMBEDDED_SESSION_MS_MIN = 3500, /* up to 3000 the mock cluster's first join never ends */
+    EMBEDDED_SESSION_MS_MIN =
+        3500, /* at 3000 or less, the first join of the mock cluster never ends */
     MAX_POLL_MS = 60000,
     READ_QUEUE_BYTES = 4 * 1024 * 1024,
     APPEND_QUEUE_RECORDS = 500000,
@@ -82,7 +83,6 @@ void kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value)
     char reason[REASON_SIZE] = "";
     rd_kafka_conf_res_t result = rd_kafka_conf_set(conf, name, value, reason, sizeof(reason));
     assert(result == RD_KAFKA_CONF_OK);
-    (void)result;
 }
 
 void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value)
@@ -92,10 +92,10 @@ void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value)
     kafka_conf_set(conf, name, text);
 }
 
-/* What users may override. */
+/* Defaults that users may override. */
 static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf)
 {
-    /* A dead broker is tried at most 20 times a second, a long dead one every second. */
+    /* Tries a dead broker at most 20 times a second, later once a second. */
     kafka_conf_set(conf, "reconnect.backoff.ms", "50");
     kafka_conf_set(conf, "reconnect.backoff.max.ms", "1000");
     kafka_conf_set(conf, "socket.connection.setup.timeout.ms", "10000");
@@ -105,8 +105,8 @@ static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "retry.backoff.ms", "50");
     kafka_conf_set(conf, "topic.metadata.refresh.fast.interval.ms", "100");
     kafka_conf_set(conf, "linger.ms", "0");
-    /* While a fetch waits at the end of some partitions, the others of that broker wait with it. An
-     * empty fetch of the mock cluster always waits for the whole of it. */
+    /* A fetch that waits at the end of some partitions also delays the broker's other partitions.
+     * An empty fetch of the mock cluster always waits for the full time. */
     kafka_conf_set(conf, "fetch.wait.max.ms", kafka->embedded ? "10" : "50");
     kafka_conf_set(conf, "fetch.error.backoff.ms", "50");
     kafka_conf_set(conf, "check.crcs", "true");
@@ -145,7 +145,7 @@ enum error_class kafka_error_class(rd_kafka_resp_err_t code)
     case RD_KAFKA_RESP_ERR__FATAL:
     case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
     case RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE:
-    /* librdkafka would go on behind the records that it cannot read. */
+    /* librdkafka would skip the records that it cannot read. */
     case RD_KAFKA_RESP_ERR__BAD_MSG:
     case RD_KAFKA_RESP_ERR__BAD_COMPRESSION:
     case RD_KAFKA_RESP_ERR__UNSUPPORTED_FEATURE:
@@ -167,7 +167,7 @@ enum error_class kafka_error_class(rd_kafka_resp_err_t code)
     }
 }
 
-/* Our stable names for what others act upon; the rest keeps librdkafka's. */
+/* Stable names for the errors that callers act upon; other errors keep librdkafka's name. */
 static const char *code_name(rd_kafka_resp_err_t code)
 {
     switch ((int)code) {

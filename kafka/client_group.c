@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Membership: a consumer per group that subscribes, heartbeats and is told who should own what. It
- * answers each rebalance with an empty assignment, so that it never fetches: partitions are read
- * by the reader handle.
+/* Membership: one consumer per group, which subscribes, sends heartbeats and receives assignments.
+ * It confirms each assignment with an empty one, so that it never fetches: the reader handle reads
+ * the partitions.
  *
- * Rebalances are events of the loop like any other; until we have answered one, librdkafka waits.
- * A loop that hangs for max.poll.interval.ms loses its partitions: the poll timer is what tells
- * librdkafka that we live. */
+ * Rebalances are events of the loop like any other; librdkafka waits until the group has answered
+ * one. A loop that hangs for max.poll.interval.ms loses its partitions: the poll timer shows
+ * librdkafka that the process is alive. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -15,15 +15,15 @@
 
 enum { POLL_MS = 1000, LEAVE_POLL_MS = 5, LEAVE_MS = 2000, COMMITTED_MS = 2000 };
 
-/* A commit or a question for the committed offset, on its way. */
+/* A commit or a query for a committed offset without a result yet. */
 struct offset_call {
     struct offset_call *prev;
     struct offset_call *next;
-    broker_committed_done done; /* NULL: nobody wants to know */
+    broker_committed_done done; /* may be NULL */
     void *ctx;
     int32_t partition;
     int64_t offset;
-    enum { COMMITS, ASKS, IS_ASKED } state; /* asked: a job has it */
+    enum { COMMIT, QUERY, QUERY_RUNNING } state; /* running: in a job */
 };
 
 struct kafka_group {
@@ -37,14 +37,14 @@ struct kafka_group {
     char *name;
     char *topic;
     struct offset_call *calls;
-    struct kafka_members *members; /* a question under way */
-    bool asking;                   /* a job asks for committed offsets, with our client */
-    bool ended;  /* all but the client and this struct is gone: they are the job's */
-    bool owning; /* assigned() was called, revoked() not yet */
+    struct kafka_members *members; /* the query in progress; else NULL */
+    bool querying;                 /* a job queries committed offsets with this client */
+    bool ended;                    /* the job in progress owns the client and this struct */
+    bool owning;                   /* assigned() was called, revoked() not yet */
     bool leaving;
-    struct error *open_error; /* no client could be made: to be reported by `begin` */
+    struct error *open_error; /* the client failed to open; `begin` reports it */
     struct loop_deferred begin;
-    struct loop_deferred ask;
+    struct loop_deferred query;
     struct loop_deferred leave;
     struct loop_timer poll_timer;
     int64_t leave_deadline_ms;
@@ -61,7 +61,7 @@ static int by_number(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static void tell_assigned(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
+static void report_assigned(struct kafka_group *group, const rd_kafka_topic_partition_list_t *list)
 {
     int32_t *partitions = calloc((size_t)list->cnt + 1, sizeof(*partitions));
     uint32_t count = 0;
@@ -79,8 +79,7 @@ static void tell_assigned(struct kafka_group *group, const rd_kafka_topic_partit
 static void answer_assign(rd_kafka_t *rk, const rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_resp_err_t code = rd_kafka_assign(rk, list);
-    /* Fails only when the membership is over for good, which an error event tells. */
-    (void)code;
+    (void)code; /* fails only when the membership has ended, which is also an error event */
 }
 
 static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
@@ -91,10 +90,11 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
         answer_assign(rk, nothing);
         rd_kafka_topic_partition_list_destroy(nothing);
         if (!group->leaving)
-            tell_assigned(group, rd_kafka_event_topic_partition_list(event));
+            report_assigned(group, rd_kafka_event_topic_partition_list(event));
         return;
     }
-    /* Before the answer: commits of its last moment still count, as nobody joins before them. */
+    /* Before the answer: until then no other member owns the partitions, so that last commits
+     * count. */
     bool lost = rd_kafka_assignment_lost(rk) != 0;
     if (group->owning && !group->leaving) {
         group->owning = false;
@@ -105,8 +105,8 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
 
 /* ---- commits ---- */
 
-static struct offset_call *add_request(struct kafka_group *group, int32_t partition, int64_t offset,
-                                       broker_committed_done done, void *ctx)
+static struct offset_call *add_call(struct kafka_group *group, int32_t partition, int64_t offset,
+                                    broker_committed_done done, void *ctx)
 {
     struct offset_call *call = calloc(1, sizeof(*call));
     assert(call != NULL);
@@ -155,20 +155,19 @@ void kafka_group_commit(struct broker_group *base, int32_t partition, int64_t of
     assert(!group->leaving);
     if (group->handle.rk == NULL)
         return;
-    struct offset_call *call = add_request(group, partition, offset, done, ctx);
+    struct offset_call *call = add_call(group, partition, offset, done, ctx);
     rd_kafka_topic_partition_list_t *list = one_partition(group, partition, offset);
     rd_kafka_resp_err_t code =
         rd_kafka_commit_queue(group->handle.rk, list, group->handle.queue, NULL, call);
     assert(code == RD_KAFKA_RESP_ERR_NO_ERROR); /* it is only queued */
-    (void)code;
     rd_kafka_topic_partition_list_destroy(list);
 }
 
-/* ---- asking for what is committed ---- */
+/* ---- committed offsets ---- */
 
-/* rd_kafka_committed() asks the coordinator that the member itself talks to. The asynchronous
- * ListConsumerGroupOffsets keeps a coordinator of its own in mind, and goes on asking that one for
- * as long as it answers "not coordinator": for ever, once a group has moved (librdkafka 2.0). */
+/* rd_kafka_committed() queries the member's own coordinator. The asynchronous
+ * ListConsumerGroupOffsets remembers a coordinator of its own, and queries that one for as long as
+ * it answers "not coordinator": for ever, once a group has moved (librdkafka 2.0). */
 struct committed_job {
     struct kafka_job job;
     struct kafka_group *group;
@@ -179,8 +178,8 @@ struct committed_job {
 
 static void committed_run(struct kafka_job *job)
 {
-    struct committed_job *ask = (struct committed_job *)job;
-    ask->code = rd_kafka_committed(ask->rk, ask->list, COMMITTED_MS);
+    struct committed_job *query = (struct committed_job *)job;
+    query->code = rd_kafka_committed(query->rk, query->list, COMMITTED_MS);
 }
 
 static void free_group(struct kafka_group *group)
@@ -193,12 +192,12 @@ static void free_group(struct kafka_group *group)
 }
 
 static void answer_committed(struct kafka_group *group, struct offset_call *call,
-                             const struct committed_job *ask)
+                             const struct committed_job *query)
 {
-    rd_kafka_resp_err_t code = ask->code;
+    rd_kafka_resp_err_t code = query->code;
     int64_t offset = -1;
     const rd_kafka_topic_partition_t *found =
-        rd_kafka_topic_partition_list_find(ask->list, group->topic, call->partition);
+        rd_kafka_topic_partition_list_find(query->list, group->topic, call->partition);
     assert(found != NULL);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
         code = found->err;
@@ -209,37 +208,37 @@ static void answer_committed(struct kafka_group *group, struct offset_call *call
 
 static void committed_done(struct kafka_job *job)
 {
-    struct committed_job *ask = (struct committed_job *)job;
-    struct kafka_group *group = ask->group;
+    struct committed_job *query = (struct committed_job *)job;
+    struct kafka_group *group = query->group;
     struct offset_call *call;
     struct offset_call *next;
-    group->asking = false;
-    /* Answers may add calls, at the end; these are not asked yet. */
+    group->querying = false;
+    /* Callbacks may add calls at the end; those are not in this query. */
     DL_FOREACH_SAFE(group->calls, call, next)
-        if (call->state == IS_ASKED)
-            answer_committed(group, call, ask);
-    rd_kafka_topic_partition_list_destroy(ask->list);
-    free(ask);
+        if (call->state == QUERY_RUNNING)
+            answer_committed(group, call, query);
+    rd_kafka_topic_partition_list_destroy(query->list);
+    free(query);
     if (group->ended)
         free_group(group);
     else if (!group->leaving)
-        loop_defer(group->kafka->loop, &group->ask);
+        loop_defer(group->kafka->loop, &group->query);
 }
 
-/* All that wait, in one job: there are few threads. */
-static void on_ask(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+/* All waiting queries in one job: there are few threads. */
+static void on_query(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_group *group = userdata;
     struct offset_call *call;
     (void)loop;
     (void)deferred;
-    if (group->asking || group->leaving || group->handle.rk == NULL)
+    if (group->querying || group->leaving || group->handle.rk == NULL)
         return;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(8);
     DL_FOREACH(group->calls, call) {
-        if (call->state != ASKS)
+        if (call->state != QUERY)
             continue;
-        call->state = IS_ASKED;
+        call->state = QUERY_RUNNING;
         if (rd_kafka_topic_partition_list_find(list, group->topic, call->partition) == NULL)
             (void)rd_kafka_topic_partition_list_add(list, group->topic, call->partition);
     }
@@ -247,14 +246,14 @@ static void on_ask(struct loop *loop, struct loop_deferred *deferred, void *user
         rd_kafka_topic_partition_list_destroy(list);
         return;
     }
-    struct committed_job *ask = calloc(1, sizeof(*ask));
-    assert(ask != NULL);
-    *ask = (struct committed_job){.job = {committed_run, committed_done, NULL},
-                                  .group = group,
-                                  .rk = group->handle.rk,
-                                  .list = list};
-    group->asking = true;
-    kafka_jobs_submit(&group->kafka->jobs, &ask->job);
+    struct committed_job *query = calloc(1, sizeof(*query));
+    assert(query != NULL);
+    *query = (struct committed_job){.job = {committed_run, committed_done, NULL},
+                                    .group = group,
+                                    .rk = group->handle.rk,
+                                    .list = list};
+    group->querying = true;
+    kafka_jobs_submit(&group->kafka->jobs, &query->job);
 }
 
 void kafka_group_committed(struct broker_group *base, int32_t partition, broker_committed_done done,
@@ -264,8 +263,8 @@ void kafka_group_committed(struct broker_group *base, int32_t partition, broker_
     assert(!group->leaving);
     if (group->handle.rk == NULL)
         return;
-    add_request(group, partition, -1, done, ctx)->state = ASKS;
-    loop_defer(group->kafka->loop, &group->ask);
+    add_call(group, partition, -1, done, ctx)->state = QUERY;
+    loop_defer(group->kafka->loop, &group->query);
 }
 
 bool kafka_group_members(struct broker_group *base, broker_members_done done, void *ctx)
@@ -275,7 +274,7 @@ bool kafka_group_members(struct broker_group *base, broker_members_done done, vo
     if (group->kafka->embedded) /* the mock cluster does not list groups */
         return false;
     if (group->members == NULL)
-        kafka_members_ask(group->kafka, group->name, group->topic, done, ctx, &group->members);
+        kafka_members_query(group->kafka, group->name, group->topic, done, ctx, &group->members);
     return true;
 }
 
@@ -290,7 +289,7 @@ static void on_error(struct kafka_group *group, rd_kafka_event_t *event)
     if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
         error_set(&error, ERROR_REJECT, "Config",
                   "group %s: another process with instance.id %s has taken this one's place: "
-                  "two run with the same name",
+                  "give each instance its own instance.id",
                   group->name, group->kafka->group_instance_id);
     else if (fatal != RD_KAFKA_RESP_ERR_NO_ERROR)
         error_set(&error, ERROR_FATAL, rd_kafka_err2name(fatal), "group %s: %s", group->name,
@@ -395,7 +394,7 @@ struct broker_group *kafka_join(struct broker *broker, const char *name, const c
     group->topic = strdup(topic);
     assert(group->name != NULL && group->topic != NULL);
     loop_deferred_init(&group->begin, on_begin, group);
-    loop_deferred_init(&group->ask, on_ask, group);
+    loop_deferred_init(&group->query, on_query, group);
     loop_deferred_init(&group->leave, on_leave, group);
     loop_timer_init(&group->poll_timer, on_poll_timer, group);
     DL_APPEND(kafka->groups, group);
@@ -427,14 +426,14 @@ static void end_group(struct kafka_group *group)
     }
     DL_DELETE(group->kafka->groups, group);
     loop_defer_cancel(group->kafka->loop, &group->begin);
-    loop_defer_cancel(group->kafka->loop, &group->ask);
+    loop_defer_cancel(group->kafka->loop, &group->query);
     loop_defer_cancel(group->kafka->loop, &group->leave);
     loop_timer_cancel(group->kafka->loop, &group->poll_timer);
     group->handle.stopped = true;
     if (group->left != NULL)
         group->left(group->left_ctx);
     group->ended = true;
-    if (!group->asking)
+    if (!group->querying)
         free_group(group);
 }
 
@@ -448,8 +447,8 @@ static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *us
         loop_timer_after(loop, timer, LEAVE_POLL_MS);
 }
 
-/* Closing posts its events, the last revocation among them, to a queue of its own; the old one may
- * still hold a rebalance that waits for our answer. */
+/* Closing posts its events, including the last revocation, to a queue of its own; the old one may
+ * still hold a rebalance that waits for an answer. */
 static void begin_close(struct kafka_group *group)
 {
     static const uint64_t one = 1;
@@ -460,7 +459,7 @@ static void begin_close(struct kafka_group *group)
     rd_kafka_queue_io_event_enable(handle->close_queue, handle->wakeup.fd, &one, sizeof(one));
     rd_kafka_error_t *error = rd_kafka_consumer_close_queue(handle->rk, handle->close_queue);
     if (error != NULL)
-        group->leave_deadline_ms = 0; /* there is nothing to wait for */
+        group->leave_deadline_ms = 0; /* nothing to wait for */
     rd_kafka_error_destroy(error);
 }
 
@@ -484,7 +483,7 @@ void kafka_leave(struct broker_group *base, void (*left)(void *ctx), void *ctx)
     group->left_ctx = ctx;
     group->leave_deadline_ms = clock_mono_ms(loop_clock(loop)) + LEAVE_MS;
     loop_timer_cancel(loop, &group->poll_timer);
-    loop_defer(loop, &group->leave); /* we may be within an event of the handle */
+    loop_defer(loop, &group->leave); /* this may be a callback of the handle */
 }
 
 void kafka_groups_close(struct kafka_client *kafka)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the brokers answer and would take records. A job asks for the metadata of the topics that
- * are read, every few seconds: it names leaders and replicas in sync. Where that does not tell (a
- * cluster without a majority of its controllers repeats what was true before) it shows in records
- * that nobody acknowledges: librdkafka tries them again for ever, without a word. */
+/* Checks whether the brokers answer and accept records. Every few seconds a job reads the metadata
+ * of the topics that are in use: their leaders and replicas in sync. Metadata may be stale (a
+ * cluster without a majority of its controllers repeats the last state), so a producer that gets no
+ * acknowledgement counts as well: librdkafka retries its records for ever without reporting it. */
 #include "kafka/client_internal.h"
 #include "kafka/topics/topics.h"
 
@@ -13,15 +13,15 @@
 #include <string.h>
 
 enum {
-    ANSWER_MS = 5000, /* a busy machine is no dead broker */
+    ANSWER_MS = 5000, /* long enough for a busy machine */
     ANSWER_DOWN_MS = 1000,
-    LOOK_AGAIN_MS = 2000,
-    ASK_AGAIN_MS = 500, /* while nobody answers */
-    UNANSWERED_MAX = 2, /* in a row: one question may be lost with its connection */
+    PROBE_AGAIN_MS = 2000,
+    DOWN_AGAIN_MS = 500, /* while no broker answers */
+    UNANSWERED_MAX = 2,  /* in a row: one query may be lost with its connection */
     STALL_MS = 10000,
 };
 
-/* Of a topic that an access rule hides librdkafka's consumer says nothing, ever. */
+/* librdkafka's consumer never reports a topic that an access rule hides. */
 #define MAY_NOT "this user may not Describe topic "
 
 /* ---- too few replicas in sync ---- */
@@ -61,13 +61,13 @@ bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_co
     if (shortfall->missing == 0)
         return false;
     snprintf(ret_text, size,
-             "%" PRIu32 " of %" PRIu32 " partitions take no records: %s; %d broker%s up",
+             "%" PRIu32 " of %" PRIu32 " partitions accept no records: %s; %d broker%s up",
              shortfall->missing, shortfall->partitions, shortfall->first, broker_count,
              broker_count == 1 ? " is" : "s are");
     return true;
 }
 
-/* ---- what is known ---- */
+/* ---- state ---- */
 
 static bool stalled(const struct kafka_client *kafka, char *ret_text, size_t size)
 {
@@ -80,7 +80,7 @@ static bool stalled(const struct kafka_client *kafka, char *ret_text, size_t siz
         return false;
     snprintf(ret_text, size,
              "the brokers have acknowledged nothing for %" PRId64 " s while %" PRIu32
-             " wait for it: are enough of them up, and a majority of the controllers?",
+             " records wait: check that enough brokers and a majority of the controllers are up",
              waited_ms / 1000, producer->outstanding);
     return true;
 }
@@ -117,27 +117,28 @@ void kafka_keep_cluster_id(struct kafka_client *kafka, rd_kafka_t *rk, char *clu
     rd_kafka_mem_free(rk, cluster_id);
 }
 
-/* Once, when it begins, changes its kind, and when it is over; seconds pass, that is no news. */
-static void tell(struct kafka_client *kafka)
+/* Logs the trouble when it begins, changes its kind, or ends; not when only its seconds change. */
+static void log_trouble(struct kafka_client *kafka)
 {
     char text[KAFKA_TROUBLE_SIZE] = "";
-    char *told = kafka->health.told;
+    char *logged = kafka->health.logged;
     if (!kafka->health.connected)
-        return; /* told when it happened */
+        return; /* logged when it happened */
     bool trouble = kafka_trouble(&kafka->base, text, sizeof(text));
-    bool was_shortfall = strstr(told, "in sync") != NULL || strstr(told, "no leader") != NULL ||
-                         strstr(told, MAY_NOT) != NULL;
-    if (trouble == (told[0] != '\0') && was_shortfall == (kafka->health.shortfall[0] != '\0'))
+    bool was_shortfall = strstr(logged, "in sync") != NULL || strstr(logged, "no leader") != NULL ||
+                         strstr(logged, MAY_NOT) != NULL;
+    if (trouble == (logged[0] != '\0') && was_shortfall == (kafka->health.shortfall[0] != '\0'))
         return;
     if (trouble)
-        log_warning(strstr(text, MAY_NOT) != NULL ? "a right is missing" : "kafka takes no records",
+        log_warning(strstr(text, MAY_NOT) != NULL ? "kafka denies access"
+                                                  : "kafka accepts no records",
                     LOG_STR("reason", text));
     else
-        log_info("kafka takes records again");
-    memcpy(told, text, sizeof(text));
+        log_info("kafka accepts records again");
+    memcpy(logged, text, sizeof(text));
 }
 
-/* ---- asking ---- */
+/* ---- probes ---- */
 
 struct probe_job {
     struct kafka_job job;
@@ -151,19 +152,19 @@ struct probe_job {
 
 static void probe_run(struct kafka_job *job)
 {
-    struct probe_job *ask = (struct probe_job *)job;
+    struct probe_job *probe = (struct probe_job *)job;
     struct kafka_shortfall shortfall = {0};
     const struct rd_kafka_metadata *metadata = NULL;
-    if (rd_kafka_metadata(ask->rk, 0, NULL, &metadata, ask->timeout_ms) !=
+    if (rd_kafka_metadata(probe->rk, 0, NULL, &metadata, probe->timeout_ms) !=
         RD_KAFKA_RESP_ERR_NO_ERROR)
         return;
-    ask->answered = true;
+    probe->answered = true;
     for (int i = 0; i < metadata->topic_cnt; i++)
         kafka_shortfall_add(&shortfall, &metadata->topics[i]);
-    (void)kafka_shortfall_text(&shortfall, metadata->broker_cnt, ask->shortfall,
-                               sizeof(ask->shortfall));
+    (void)kafka_shortfall_text(&shortfall, metadata->broker_cnt, probe->shortfall,
+                               sizeof(probe->shortfall));
     rd_kafka_metadata_destroy(metadata);
-    ask->cluster_id = rd_kafka_clusterid(ask->rk, 0);
+    probe->cluster_id = rd_kafka_clusterid(probe->rk, 0);
 }
 
 static void note_silence(struct kafka_client *kafka)
@@ -189,23 +190,24 @@ static void note_progress(struct kafka_client *kafka)
 
 static void probe_done(struct kafka_job *job)
 {
-    struct probe_job *ask = (struct probe_job *)job;
-    struct kafka_client *kafka = ask->kafka;
+    struct probe_job *probe = (struct probe_job *)job;
+    struct kafka_client *kafka = probe->kafka;
     struct kafka_health *health = &kafka->health;
     health->probing = false;
-    kafka_keep_cluster_id(kafka, ask->rk, ask->cluster_id);
-    if (ask->answered) {
+    kafka_keep_cluster_id(kafka, probe->rk, probe->cluster_id);
+    if (probe->answered) {
         health->unanswered = 0;
         kafka_alive(kafka);
-        memcpy(health->shortfall, ask->shortfall, sizeof(health->shortfall));
+        memcpy(health->shortfall, probe->shortfall, sizeof(health->shortfall));
     } else {
         note_silence(kafka);
     }
     note_progress(kafka);
-    tell(kafka);
+    log_trouble(kafka);
     if (!kafka->closing)
-        loop_timer_after(kafka->loop, &health->timer, ask->answered ? LOOK_AGAIN_MS : ASK_AGAIN_MS);
-    free(ask);
+        loop_timer_after(kafka->loop, &health->timer,
+                         probe->answered ? PROBE_AGAIN_MS : DOWN_AGAIN_MS);
+    free(probe);
 }
 
 void kafka_probe(struct kafka_client *kafka)
@@ -213,16 +215,16 @@ void kafka_probe(struct kafka_client *kafka)
     struct kafka_health *health = &kafka->health;
     if (health->probing || kafka->closing || kafka->reader_handle.rk == NULL)
         return;
-    struct probe_job *ask = calloc(1, sizeof(*ask));
-    assert(ask != NULL);
-    *ask = (struct probe_job){.job = {probe_run, probe_done, NULL},
-                              .kafka = kafka,
-                              .rk = kafka->reader_handle.rk,
-                              .timeout_ms = health->down ? ANSWER_DOWN_MS : ANSWER_MS};
+    struct probe_job *probe = calloc(1, sizeof(*probe));
+    assert(probe != NULL);
+    *probe = (struct probe_job){.job = {probe_run, probe_done, NULL},
+                                .kafka = kafka,
+                                .rk = kafka->reader_handle.rk,
+                                .timeout_ms = health->down ? ANSWER_DOWN_MS : ANSWER_MS};
     health->probing = true;
     health->alive_since_probe = false;
     loop_timer_cancel(kafka->loop, &health->timer);
-    kafka_jobs_submit(&kafka->jobs, &ask->job);
+    kafka_jobs_submit(&kafka->jobs, &probe->job);
 }
 
 void kafka_all_down(struct kafka_client *kafka)

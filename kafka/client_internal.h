@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind client.h share. Only kafka/client*.c and tests include it. */
+/* Shared by the files behind client.h. Only client*.c, topics/ and tests include it. */
 #ifndef KAFKA_CLIENT_INTERNAL_H
 #define KAFKA_CLIENT_INTERNAL_H
 
@@ -33,10 +33,10 @@ struct kafka_handle {
     rd_kafka_queue_t *queue;       /* main or consumer queue */
     rd_kafka_queue_t *close_queue; /* of a consumer that is being closed; else NULL */
     struct loop_wakeup wakeup;
-    struct loop_deferred more; /* the turn was over before the queue was empty */
+    struct loop_deferred more; /* the turn ended before the queue was empty */
     kafka_event_callback on_event;
     void *ctx;
-    bool stopped; /* take no more events */
+    bool stopped; /* takes no more events */
 };
 
 /* Makes a client from `conf` (stolen, also on failure) and opens its queue. */
@@ -44,11 +44,11 @@ enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_cli
                                    rd_kafka_type_t type, rd_kafka_conf_t *conf, const char *role,
                                    kafka_event_callback on_event, void *ctx,
                                    struct error *ret_error);
-/* Takes the events that wait, at most `max`; true if there may be more. */
+/* Takes the waiting events, at most `max`; true if there may be more. */
 bool kafka_handle_drain(struct kafka_handle *handle, uint32_t max);
-/* The same for a turn of the loop: what is left is taken in the next one. */
+/* The same for one turn of the loop; the next turn takes the rest. */
 void kafka_handle_turn(struct kafka_handle *handle);
-/* Closes the queue at once; the client is destroyed later. Closed already = nothing. */
+/* Closes the queue at once and destroys the client later. Does nothing if it is closed. */
 void kafka_handle_close(struct kafka_handle *handle);
 
 /* ---- configuration and errors (client_conf.c) ---- */
@@ -57,68 +57,69 @@ void kafka_handle_close(struct kafka_handle *handle);
 void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_options *options);
 void kafka_options_free(struct kafka_client *kafka);
 
-/* New: defaults, the user's settings, what all handles need. NULL on error. */
+/* New: defaults, the user's settings, and the settings that all handles need. NULL on error. */
 rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *role,
                                 struct error *ret_error);
-/* The value is ours and valid: asserts. */
+/* Asserts that librdkafka accepts the value: it is not a user's. */
 void kafka_conf_set(rd_kafka_conf_t *conf, const char *name, const char *value);
 void kafka_conf_set_int(rd_kafka_conf_t *conf, const char *name, int64_t value);
 
-/* librdkafka's error in our classes: RETRY, REJECT (it can never work) or FATAL. */
+/* The class of librdkafka's error: RETRY, REJECT (it can never work) or FATAL. */
 enum error_class kafka_error_class(rd_kafka_resp_err_t code);
 enum error_class kafka_error_set(struct error *ret_error, rd_kafka_resp_err_t code,
                                  const char *what, const char *topic, int32_t partition);
 
-/* Logs and errors that are the same for all handles; true if the event was one of them. */
+/* Handles logs and connection errors, which are the same for all handles; true if it did. */
 bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event);
 
-/* ---- whether the brokers answer and take records (client_health.c) ---- */
+/* ---- health: whether the brokers answer and accept records (client_health.c) ---- */
 
 enum { KAFKA_TROUBLE_SIZE = 320 };
 
-/* What is known of the cluster; part of struct kafka_client. */
+/* Known about the cluster; part of struct kafka_client. */
 struct kafka_health {
     bool connected;
-    bool probing; /* a job asks the brokers */
+    bool probing; /* a job queries the brokers */
     bool alive_since_probe;
-    bool down;           /* a client lost all its connections, and no sign of life came since */
+    bool down;           /* a client lost all connections, and no broker answered since */
     uint32_t unanswered; /* probes in a row */
     struct loop_timer timer;
-    /* Of the producer of the log: since when nothing was acknowledged while something waited. */
+    /* The log's producer: since when it waits without an acknowledgement. */
     uint64_t answered;
     int64_t stalled_since_ms;
     char shortfall[KAFKA_TROUBLE_SIZE]; /* of replicas in sync, or of rights; "" = none */
-    char told[KAFKA_TROUBLE_SIZE];      /* the trouble that the log has; "" = none */
+    char logged[KAFKA_TROUBLE_SIZE];    /* the trouble that was logged last; "" = none */
 };
 
-/* Asks nothing yet. */
+/* Does not probe yet. */
 void kafka_health_init(struct kafka_client *kafka);
 void kafka_health_deinit(struct kafka_client *kafka);
-/* Asks now, unless it is being asked. */
+/* Probes the brokers, unless a probe is in progress. */
 void kafka_probe(struct kafka_client *kafka);
-/* A client says that it has no connection. */
+/* A client reports that it has no connection. */
 void kafka_all_down(struct kafka_client *kafka);
-/* A sign of life from a broker. */
+/* A broker answered. */
 void kafka_alive(struct kafka_client *kafka);
 bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size);
 /* `cluster_id` (may be NULL) is librdkafka's: freed. */
 void kafka_keep_cluster_id(struct kafka_client *kafka, rd_kafka_t *rk, char *cluster_id);
 
-/* Partitions that cannot take records, as the brokers' metadata has it. */
+/* Partitions that cannot accept records, according to the brokers' metadata. */
 struct kafka_shortfall {
-    uint32_t partitions;                  /* looked at */
+    uint32_t partitions;                  /* checked */
     uint32_t missing;                     /* without a leader, or with too few replicas in sync */
-    char first[KAFKA_TROUBLE_SIZE - 120]; /* in words */
-    char hidden[81];                      /* the first topic that we may not see; "" = none */
+    char first[KAFKA_TROUBLE_SIZE - 120]; /* described */
+    char hidden[81]; /* the first topic without the right to describe it; "" = none */
 };
 void kafka_shortfall_add(struct kafka_shortfall *shortfall,
                          const struct rd_kafka_metadata_topic *topic);
-/* "3 of 6 partitions take no records: orders.events[1] has 1 of 3 replicas in sync and needs 2
- * (min.insync.replicas); 1 broker is up". False, and nothing written: none is missing. */
+/* "3 of 6 partitions accept no records: orders.events[1] has 1 of 3 replicas in sync and needs 2
+ * (min.insync.replicas); 1 broker is up". False, without a text: every partition accepts records.
+ */
 bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_count, char *ret_text,
                           size_t size);
 
-/* ---- jobs: what blocks, on worker threads (client_job.c) ---- */
+/* ---- jobs: blocking calls on worker threads (client_job.c) ---- */
 
 struct kafka_job {
     void (*run)(struct kafka_job *job);  /* on a worker thread */
@@ -129,7 +130,7 @@ struct kafka_job {
 struct kafka_jobs {
     pthread_mutex_t lock;
     pthread_cond_t wanted;
-    struct kafka_job *first; /* waiting; guarded by lock, as all below but the wakeup */
+    struct kafka_job *first; /* waiting; `lock` guards it and all below but the wakeup */
     struct kafka_job *last;
     struct kafka_job *finished_first;
     struct kafka_job *finished_last;
@@ -137,7 +138,7 @@ struct kafka_jobs {
     uint32_t thread_count;
     uint32_t queued_count; /* from first to last */
     uint32_t idle_count;
-    uint32_t pending; /* waiting, running or not yet given to done */
+    uint32_t pending; /* waiting, running, or finished without a call of `done` yet */
     bool stopping;
     struct loop_wakeup wakeup;
 };
@@ -145,7 +146,7 @@ struct kafka_jobs {
 enum error_class kafka_jobs_init(struct kafka_jobs *jobs, struct loop *loop,
                                  struct error *ret_error);
 void kafka_jobs_submit(struct kafka_jobs *jobs, struct kafka_job *job);
-/* Runs all jobs to their end, calls their `done`, ends the threads. */
+/* Finishes all jobs, calls their `done`, ends the threads. */
 void kafka_jobs_deinit(struct kafka_jobs *jobs);
 
 /* ---- clients that are being destroyed, each on a thread of its own ---- */
@@ -156,10 +157,11 @@ struct kafka_ends {
     uint32_t size;
 };
 
-/* Destroys the client without closing its membership; all of its queues and topics were dropped. */
+/* Destroys the client without closing its membership. The caller has released all its queues and
+ * topics. */
 void kafka_destroy_later(struct kafka_ends *ends, rd_kafka_t *rk);
-/* Waits; a client that is not gone then is left to itself: librdkafka 2.0 may wait for ever for a
- * reference that it lost, as after a topic was deleted and made again. */
+/* Waits; abandons a client that has not ended by then: librdkafka 2.0 may wait for ever for a
+ * reference that it lost, for instance after a topic was deleted and made again. */
 void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms);
 
 /* ---- producers (client_producer.c) ---- */
@@ -170,7 +172,7 @@ struct kafka_append {
     broker_appended done;
     void *ctx;
     uint64_t token;
-    struct error *error; /* why it was refused; else NULL */
+    struct error *error; /* why librdkafka rejected it; else NULL */
 };
 
 /* In the order of appending. */
@@ -188,28 +190,28 @@ struct kafka_topic {
 struct kafka_producer {
     struct kafka_client *kafka;
     enum broker_producer kind;
-    struct kafka_handle handle;       /* .rk NULL: no client could be made yet */
+    struct kafka_handle handle;       /* .rk NULL: there is no client yet */
     struct kafka_topic *topics;       /* by name */
-    struct kafka_append_list sent;    /* given to librdkafka, not yet answered */
-    struct kafka_append_list refused; /* not taken by librdkafka, to be answered by `refuse` */
+    struct kafka_append_list sent;    /* passed to librdkafka, without a result yet */
+    struct kafka_append_list refused; /* rejected by librdkafka; `refuse` reports them */
     struct kafka_append_list unused;
     uint32_t outstanding; /* sent and refused */
     uint64_t answered;    /* in all */
-    bool failed;          /* the client is dead: `renew` is on its way */
+    bool failed;          /* the client is dead; `renew` replaces it */
     struct loop_deferred refuse;
-    struct loop_deferred renew; /* fails everything sent, makes a new client */
+    struct loop_deferred renew; /* fails all that was sent, makes a new client */
     struct loop_timer renew_timer;
     uint64_t renewals;
 };
 
 enum error_class kafka_producer_open(struct kafka_producer *producer, struct kafka_client *kafka,
                                      enum broker_producer kind, struct error *ret_error);
-/* Waits up to timeout_ms for acknowledgements, answers everything, closes. */
+/* Waits up to timeout_ms for acknowledgements, reports all results, closes. */
 void kafka_producer_close(struct kafka_producer *producer, int timeout_ms);
 enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
                                      struct error *ret_error);
 uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer);
-/* The topic's metadata is asked for before the first append needs it. */
+/* Requests the topic's metadata before the first append needs it. */
 void kafka_producer_warm(struct kafka_producer *producer, const char *topic);
 
 /* ---- readers (client_reader.c) ---- */
@@ -220,20 +222,20 @@ struct kafka_reader {
     const struct broker_reader_ops *ops;
     void *ctx;
     int32_t partition;
-    int64_t next_offset;     /* lowest offset that may still be handed over */
-    int64_t last_offset;     /* handed over; -1: none */
-    int64_t end_told;        /* before librdkafka told it; -1: none */
+    int64_t next_offset;     /* lowest offset that may still be passed on */
+    int64_t last_offset;     /* passed on; -1: none */
+    int64_t end_reported;    /* before librdkafka reported it; -1: none */
     bool end_seen;           /* at least once */
-    bool tries_zero;         /* the earliest is wanted, and may not be at 0 */
+    bool tries_zero;         /* the earliest record is wanted; it may not be at 0 */
     rd_kafka_queue_t *queue; /* the partition's own; NULL: not reading */
     struct loop_wakeup wakeup;
     struct loop_deferred more;
     struct loop_timer unknown_timer; /* armed while the topic is missing */
-    rd_kafka_resp_err_t open_error;  /* to be reported in the next turn */
-    bool draining;                   /* within a callback: close only marks it */
+    rd_kafka_resp_err_t open_error;  /* reported in the next turn */
+    bool draining;                   /* in a callback: closing only marks the reader */
     bool paused;
     bool closed;
-    uint64_t bytes_since_wake; /* handed over since the fetcher was woken */
+    uint64_t bytes_since_wake; /* passed on since the last wake_fetcher() */
     UT_hash_handle hh;
     uint32_t key_size;
     char topic[]; /* and its NUL and the partition: the key */
@@ -246,7 +248,7 @@ void kafka_reader_close(struct broker_reader *reader);
 void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
                    broker_offsets_done done, void *ctx);
 rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct error *ret_error);
-/* What all consumers need. */
+/* The settings that all consumers need. */
 void kafka_conf_consumer(rd_kafka_conf_t *conf);
 
 /* ---- groups (client_group.c) ---- */
@@ -262,14 +264,14 @@ void kafka_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx)
 /* Finishes the groups that are leaving. Blocks until they have left, at most 2 s. */
 void kafka_groups_close(struct kafka_client *kafka);
 
-/* ---- who is in a group (client_members.c) ---- */
+/* ---- members of a group (client_members.c) ---- */
 
 struct kafka_members;
 
-/* `*slot` is the asker's, NULL unless a question is under way. */
-void kafka_members_ask(struct kafka_client *kafka, const char *group, const char *topic,
-                       broker_members_done done, void *ctx, struct kafka_members **slot);
-/* `done` of the question under way, if there is one, is not called any more. */
+/* `*slot` is the caller's; NULL unless a query is in progress. */
+void kafka_members_query(struct kafka_client *kafka, const char *group, const char *topic,
+                         broker_members_done done, void *ctx, struct kafka_members **slot);
+/* Drops the query in progress, if there is one: its `done` is not called. */
 void kafka_members_forget(struct kafka_members **slot);
 
 /* ---- the broker ---- */
@@ -281,7 +283,7 @@ struct kafka_client {
     size_t setting_count;
     char *client_id;
     char *group_instance_id; /* NULL: dynamic */
-    char *cluster_id;        /* NULL: not known yet */
+    char *cluster_id;        /* NULL: unknown */
     int64_t session_timeout_ms;
     int64_t max_poll_interval_ms;
     int64_t read_queue_bytes;
@@ -291,14 +293,14 @@ struct kafka_client {
     bool embedded;
     bool closing;
     struct kafka_health health;
-    const struct rd_kafka_metadata *metadata; /* of all topics; NULL: not asked yet */
-    int64_t metadata_until_ms;                /* then it is asked for again */
+    const struct rd_kafka_metadata *metadata; /* of all topics; NULL: not read yet */
+    int64_t metadata_until_ms;                /* then it is read again */
     struct kafka_jobs jobs;
     struct kafka_ends ends;
     struct kafka_producer producers[BROKER_PRODUCER_COUNT];
     struct kafka_handle reader_handle;
     struct kafka_reader *readers; /* by key */
-    struct kafka_group *groups;   /* those that are leaving included */
+    struct kafka_group *groups;   /* including those that are leaving */
     struct log_limit log_limits[KAFKA_LOG_LIMITS];
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A few worker threads for librdkafka's calls that block. A thread is started when a job finds
- * none idle that another does not want; they end with the broker. What a job's `run` touches is the
- * job's alone. And a thread for each client that ends, which may take long. */
+/* A few worker threads for blocking calls of librdkafka. A job starts a thread if no idle one is
+ * left for it; threads end with the broker. A job's `run` uses only the job's own data. Also a
+ * thread for each client that is being destroyed, which may take long. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -84,16 +84,16 @@ enum error_class kafka_jobs_init(struct kafka_jobs *jobs, struct loop *loop,
 void kafka_jobs_submit(struct kafka_jobs *jobs, struct kafka_job *job)
 {
     assert(!jobs->stopping && job->run != NULL && job->done != NULL);
-    jobs->pending++; /* of the loop's thread alone */
+    jobs->pending++; /* used by the loop's thread only */
     pthread_mutex_lock(&jobs->lock);
     push(&jobs->first, &jobs->last, job);
     jobs->queued_count++;
-    /* Who was woken for an earlier job counts as idle until it has taken it. */
+    /* A thread that was woken for an earlier job counts as idle until it has taken that job. */
     if (jobs->idle_count >= jobs->queued_count) {
         pthread_cond_signal(&jobs->wanted);
     } else if (jobs->thread_count < KAFKA_JOB_THREADS_MAX) {
         int rc = pthread_create(&jobs->threads[jobs->thread_count], NULL, work, jobs);
-        /* Without a new thread the job waits for one of those that run. */
+        /* Without a new thread, the job waits for a running one. */
         assert(rc == 0 || jobs->thread_count > 0);
         jobs->thread_count += rc == 0;
     }
@@ -117,7 +117,7 @@ void kafka_jobs_deinit(struct kafka_jobs *jobs)
     pthread_mutex_destroy(&jobs->lock);
 }
 
-/* ---- clients that end ---- */
+/* ---- clients that are being destroyed ---- */
 
 static void *destroy(void *rk)
 {
@@ -147,18 +147,18 @@ void kafka_destroy_later(struct kafka_ends *ends, rd_kafka_t *rk)
     if (pthread_create(&ends->threads[ends->count], NULL, destroy, rk) == 0)
         ends->count++;
     else
-        log_warning("no thread to end a kafka client: it is left to itself");
+        log_warning("cannot start a thread to destroy a kafka client: abandoned it");
 }
 
 void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
 {
-    /* The clock of pthread_clockjoin_np, not of the loop: nobody simulates threads. */
+    /* The clock of pthread_clockjoin_np, not the loop's: threads are not simulated. */
     int64_t until_ms = clock_mono_ms(clock_real()) + timeout_ms;
     const struct timespec until = {.tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000};
     for (uint32_t i = 0; i < ends->count; i++) {
         if (pthread_clockjoin_np(ends->threads[i], NULL, CLOCK_MONOTONIC, &until) == 0)
             continue;
-        log_warning("a kafka client does not end: it is left to itself");
+        log_warning("a kafka client does not end: abandoned it");
         pthread_detach(ends->threads[i]);
     }
     free(ends->threads);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is in a group. rd_kafka_list_groups() asks all brokers; the newer DescribeConsumerGroups
- * keeps a coordinator in mind and goes on asking that one although the group has moved (librdkafka
- * 2.0). It blocks, so it is a job. */
+/* The members of a group. rd_kafka_list_groups() queries all brokers; the newer
+ * DescribeConsumerGroups remembers a coordinator and keeps querying that one although the group has
+ * moved (librdkafka 2.0). It blocks, so it is a job. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ enum { ANSWER_MS = 3000 };
 
 struct kafka_members {
     struct kafka_job job;
-    struct kafka_members **slot; /* the asker's; NULL: it has left */
+    struct kafka_members **slot; /* the caller's; NULL: the query was dropped */
     rd_kafka_t *rk;
     char *group;
     char *topic;
@@ -25,11 +25,11 @@ struct kafka_members {
 
 static void members_run(struct kafka_job *job)
 {
-    struct kafka_members *ask = (struct kafka_members *)job;
-    ask->code = rd_kafka_list_groups(ask->rk, ask->group, &ask->list, ANSWER_MS);
+    struct kafka_members *query = (struct kafka_members *)job;
+    query->code = rd_kafka_list_groups(query->rk, query->group, &query->list, ANSWER_MS);
 }
 
-/* ---- an assignment, as members know it: version, topics with partitions, the user's bytes ---- */
+/* ---- an assignment in its wire format: version, topics with partitions, user data ---- */
 
 struct bytes {
     const uint8_t *at;
@@ -55,7 +55,7 @@ static bool take_topic(struct bytes *bytes, const char *topic, struct broker_mem
     int32_t count = 0;
     if (!take_int(bytes, 2, &size) || bytes->left < (size_t)size)
         return false;
-    bool ours = (size_t)size == strlen(topic) && memcmp(bytes->at, topic, (size_t)size) == 0;
+    bool is_wanted = (size_t)size == strlen(topic) && memcmp(bytes->at, topic, (size_t)size) == 0;
     bytes->at += size;
     bytes->left -= (size_t)size;
     if (!take_int(bytes, 4, &count) || count < 0 || bytes->left / 4 < (size_t)count)
@@ -64,7 +64,7 @@ static bool take_topic(struct bytes *bytes, const char *topic, struct broker_mem
     assert(partitions != NULL);
     for (int32_t i = 0; i < count; i++)
         (void)take_int(bytes, 4, &partitions[i]);
-    if (!ours || member->partitions != NULL) {
+    if (!is_wanted || member->partitions != NULL) {
         free(partitions);
         return true;
     }
@@ -85,9 +85,9 @@ static void read_assignment(const struct rd_kafka_group_member_info *info, const
         ;
 }
 
-/* ---- the answer ---- */
+/* ---- the result ---- */
 
-/* The client id without the role that kafka_conf_new() put behind it. */
+/* The client id without the role that kafka_conf_new() appends. */
 static char *client_id_of(const struct rd_kafka_group_member_info *info)
 {
     static const char role[] = "-group";
@@ -99,16 +99,17 @@ static char *client_id_of(const struct rd_kafka_group_member_info *info)
     return id;
 }
 
-static void tell(const struct kafka_members *ask, const struct rd_kafka_group_info *info)
+static void report_members(const struct kafka_members *query,
+                           const struct rd_kafka_group_info *info)
 {
     struct error error = {.class = ERROR_OK};
     struct broker_member *members = calloc((size_t)info->member_cnt + 1, sizeof(*members));
     assert(members != NULL);
     for (int i = 0; i < info->member_cnt; i++) {
         members[i].client_id = client_id_of(&info->members[i]);
-        read_assignment(&info->members[i], ask->topic, &members[i]);
+        read_assignment(&info->members[i], query->topic, &members[i]);
     }
-    ask->done(ask->ctx, members, (uint32_t)info->member_cnt, &error);
+    query->done(query->ctx, members, (uint32_t)info->member_cnt, &error);
     for (int i = 0; i < info->member_cnt; i++) {
         free((char *)members[i].client_id);
         free((int32_t *)members[i].partitions);
@@ -116,52 +117,52 @@ static void tell(const struct kafka_members *ask, const struct rd_kafka_group_in
     free(members);
 }
 
-static void tell_all(const struct kafka_members *ask)
+static void report_result(const struct kafka_members *query)
 {
     struct error error = {.class = ERROR_OK};
     const struct rd_kafka_group_info *info =
-        ask->list != NULL && ask->list->group_cnt > 0 ? &ask->list->groups[0] : NULL;
+        query->list != NULL && query->list->group_cnt > 0 ? &query->list->groups[0] : NULL;
     if (info != NULL && info->err == RD_KAFKA_RESP_ERR_NO_ERROR &&
         strcmp(info->state, "Stable") == 0) {
-        tell(ask, info);
+        report_members(query, info);
         return;
     }
-    error_set(&error, ERROR_RETRY, "GroupUnknown", "group %s: %s", ask->group,
-              info == NULL                              ? rd_kafka_err2str(ask->code)
+    error_set(&error, ERROR_RETRY, "GroupUnknown", "group %s: %s", query->group,
+              info == NULL                              ? rd_kafka_err2str(query->code)
               : info->err != RD_KAFKA_RESP_ERR_NO_ERROR ? rd_kafka_err2str(info->err)
                                                         : info->state);
-    ask->done(ask->ctx, NULL, 0, &error);
+    query->done(query->ctx, NULL, 0, &error);
 }
 
 static void members_done(struct kafka_job *job)
 {
-    struct kafka_members *ask = (struct kafka_members *)job;
-    if (ask->slot != NULL) {
-        *ask->slot = NULL;
-        tell_all(ask);
+    struct kafka_members *query = (struct kafka_members *)job;
+    if (query->slot != NULL) {
+        *query->slot = NULL;
+        report_result(query);
     }
-    if (ask->list != NULL)
-        rd_kafka_group_list_destroy(ask->list);
-    free(ask->group);
-    free(ask->topic);
-    free(ask);
+    if (query->list != NULL)
+        rd_kafka_group_list_destroy(query->list);
+    free(query->group);
+    free(query->topic);
+    free(query);
 }
 
-void kafka_members_ask(struct kafka_client *kafka, const char *group, const char *topic,
-                       broker_members_done done, void *ctx, struct kafka_members **slot)
+void kafka_members_query(struct kafka_client *kafka, const char *group, const char *topic,
+                         broker_members_done done, void *ctx, struct kafka_members **slot)
 {
-    struct kafka_members *ask = calloc(1, sizeof(*ask));
-    assert(ask != NULL && *slot == NULL);
-    *ask = (struct kafka_members){.job = {members_run, members_done, NULL},
-                                  .slot = slot,
-                                  .rk = kafka->reader_handle.rk,
-                                  .group = strdup(group),
-                                  .topic = strdup(topic),
-                                  .done = done,
-                                  .ctx = ctx};
-    assert(ask->group != NULL && ask->topic != NULL);
-    *slot = ask;
-    kafka_jobs_submit(&kafka->jobs, &ask->job);
+    struct kafka_members *query = calloc(1, sizeof(*query));
+    assert(query != NULL && *slot == NULL);
+    *query = (struct kafka_members){.job = {members_run, members_done, NULL},
+                                    .slot = slot,
+                                    .rk = kafka->reader_handle.rk,
+                                    .group = strdup(group),
+                                    .topic = strdup(topic),
+                                    .done = done,
+                                    .ctx = ctx};
+    assert(query->group != NULL && query->topic != NULL);
+    *slot = query;
+    kafka_jobs_submit(&kafka->jobs, &query->job);
 }
 
 void kafka_members_forget(struct kafka_members **slot)

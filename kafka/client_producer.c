@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appending: two idempotent producers, LOG and EFFECTS, that differ in what they do about topics
- * that do not exist.
+/* Appending: two idempotent producers, LOG and EFFECTS, which differ in how they treat topics that
+ * do not exist.
  *
- * Every append that was taken is answered exactly once: it is on one of the producer's lists until
- * then. A delivery report answers it; when the client dies (librdkafka's fatal error), `renew`
- * closes it unread, answers all that it held with FATAL, and makes a new one. */
+ * Every accepted append gets exactly one result; until then it is on one of the producer's lists.
+ * Usually a delivery report brings the result; when the client dies (librdkafka's fatal error),
+ * `renew` closes it, reports FATAL for all its appends, and makes a new one. */
 #include "kafka/client_internal.h"
 
 #include "base/limits.h"
@@ -48,7 +48,7 @@ static struct kafka_append *take_append(struct kafka_producer *producer)
     return append;
 }
 
-/* Removes the append from its list first: `done` may append and find it unused. */
+/* Removes the append from its list first: `done` may append and reuse it. */
 static void answer(struct kafka_producer *producer, struct kafka_append_list *list,
                    struct kafka_append *append, int64_t offset, const struct error *error)
 {
@@ -66,7 +66,7 @@ static void answer(struct kafka_producer *producer, struct kafka_append_list *li
     free(own);
 }
 
-/* Those on the list now, not those that the callbacks add. */
+/* Only the appends on the list now, not those that the callbacks add. */
 static void answer_all(struct kafka_producer *producer, struct kafka_append_list *list,
                        const struct error *error)
 {
@@ -89,7 +89,7 @@ static void drop_topics(struct kafka_producer *producer)
     }
 }
 
-/* NULL: not a valid name. librdkafka looks for the topic when the handle is made. */
+/* NULL: not a valid name. librdkafka requests the topic's metadata when the handle is made. */
 static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, const char *name)
 {
     struct kafka_topic *topic;
@@ -97,7 +97,7 @@ static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, const cha
     HASH_FIND(hh, producer->topics, name, size, topic);
     if (topic != NULL)
         return topic->rkt;
-    /* Records on their way hold their topic themselves. */
+    /* Outstanding records hold their own reference to the topic. */
     if (HASH_COUNT(producer->topics) >= KAFKA_TOPIC_HANDLES_MAX)
         drop_topics(producer);
     rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer->handle.rk, name, NULL);
@@ -138,7 +138,7 @@ static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_
     }
     if (message->err == RD_KAFKA_RESP_ERR__FATAL ||
         rd_kafka_fatal_error(producer->handle.rk, NULL, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        fail(producer); /* `renew` answers it with the others */
+        fail(producer); /* `renew` reports it with the others */
         return;
     }
     struct error error;
@@ -155,8 +155,8 @@ static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
         fail(producer);
     if (type != RD_KAFKA_EVENT_DR)
         return;
-    /* One event is one batch. Where the broker no longer knew the offset of a duplicate, librdkafka
-     * counts up from -1 or -1001 all the same: after a negative one the batch's are made up. */
+    /* One event is one batch. If the broker no longer knows the offset of a duplicate, librdkafka
+     * counts up from -1 or -1001: offsets after a negative one are invalid. */
     const rd_kafka_message_t *message;
     bool unknown = false;
     while ((message = rd_kafka_event_message_next(event)) != NULL) {
@@ -176,7 +176,6 @@ static rd_kafka_headers_t *headers_of(const struct broker_append *append)
             rd_kafka_header_add(headers, header->name.data, (ssize_t)header->name.size,
                                 header->value.data, (ssize_t)header->value.size);
         assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
-        (void)code;
     }
     return headers;
 }
@@ -224,14 +223,14 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
     struct kafka_client *kafka = kafka_of(broker);
     struct kafka_producer *producer = &kafka->producers[append->producer];
     if (kafka->closing || producer->handle.rk == NULL)
-        return error_set(ret_error, ERROR_RETRY, "NoProducer", "there is no producer now");
+        return error_set(ret_error, ERROR_RETRY, "NoProducer", "the producer is being replaced");
     struct kafka_append *taken = take_append(producer);
     taken->done = append->done;
     taken->ctx = append->ctx;
     taken->token = append->token;
     list_add(&producer->sent, taken);
     producer->outstanding++;
-    /* After a fatal error it shares the fate of the others. */
+    /* After a fatal error, `renew` fails it with the others. */
     rd_kafka_resp_err_t code =
         producer->failed ? RD_KAFKA_RESP_ERR_NO_ERROR : produce(producer, append, taken);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -244,7 +243,7 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
     if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
         list_add(&producer->unused, taken);
         producer->outstanding--;
-        return error_set(ret_error, ERROR_RETRY, "QueueFull", "the queue of the producer is full");
+        return error_set(ret_error, ERROR_RETRY, "QueueFull", "the producer's queue is full");
     }
     taken->error = calloc(1, sizeof(*taken->error));
     assert(taken->error != NULL);
@@ -259,7 +258,7 @@ uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_produ
     return ((const struct kafka_client *)broker)->producers[producer].outstanding;
 }
 
-/* ---- opening, dying, closing ---- */
+/* ---- opening, replacing, closing ---- */
 
 static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, const char *role,
                                       struct error *ret_error)
@@ -270,13 +269,13 @@ static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, con
         return NULL;
     kafka_conf_set(conf, "acks", "all");
     kafka_conf_set(conf, "enable.idempotence", "true");
-    kafka_conf_set(conf, "partitioner", "murmur2_random"); /* for BROKER_BY_KEY: as Java */
+    kafka_conf_set(conf, "partitioner", "murmur2_random"); /* for BROKER_BY_KEY: like Java */
     kafka_conf_set(conf, "max.in.flight", "5");
     /* One record that expires would make librdkafka drain the whole idempotent producer. */
     kafka_conf_set(conf, "message.timeout.ms", "0");
     kafka_conf_set_int(conf, "message.max.bytes", RECORD_BYTES_MAX + RECORD_SLACK_BYTES);
     kafka_conf_set_int(conf, "queue.buffering.max.messages", kafka->append_queue_records);
-    /* A topic that was missing is found this long after it was made. */
+    /* A missing topic is found at most this long after it was made. */
     kafka_conf_set(conf, "topic.metadata.refresh.interval.ms", "5000");
     if (producer->kind == BROKER_PRODUCER_EFFECTS)
         kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
@@ -287,7 +286,8 @@ static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, con
 static enum error_class open_client(struct kafka_producer *producer, struct error *ret_error)
 {
     static const char *const roles[] = {"log", "effects"};
-    _Static_assert(sizeof(roles) / sizeof(roles[0]) == BROKER_PRODUCER_COUNT, "one a producer");
+    _Static_assert(sizeof(roles) / sizeof(roles[0]) == BROKER_PRODUCER_COUNT,
+                   "every producer has a role");
     const char *role = roles[producer->kind];
     rd_kafka_conf_t *conf = producer_conf(producer, role, ret_error);
     if (conf == NULL)
@@ -315,7 +315,7 @@ static void renew(struct kafka_producer *producer)
     }
     producer->failed = false;
     if (open_client(producer, &error) != ERROR_OK) {
-        log_error("no new producer", LOG_ERR(&error));
+        log_error("cannot open a new producer", LOG_ERR(&error));
         loop_timer_after(producer->kafka->loop, &producer->renew_timer, RENEW_AGAIN_MS);
     }
     error_set(&error, ERROR_FATAL, "ProducerFatal", "the producer died: %s", reason);
@@ -369,10 +369,11 @@ void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
         rd_kafka_event_destroy(event);
     }
     struct error error;
-    error_set(&error, ERROR_RETRY, "Closed", "the broker did not answer before the end");
+    error_set(&error, ERROR_RETRY, "Closed",
+              "the broker did not acknowledge before the client closed");
     answer_all(producer, &producer->sent, &error);
     answer_all(producer, &producer->refused, NULL);
-    /* broker_append refuses by now. */
+    /* broker_append returns RETRY by now. */
     assert(producer->outstanding == 0);
     loop_defer_cancel(loop, &producer->refuse);
     loop_defer_cancel(loop, &producer->renew);

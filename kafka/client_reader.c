@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading: one consumer that only assigns, for all readers. Each partition keeps a queue of its own
- * (nothing is forwarded to the consumer's), which its reader drains. So a paused reader is one that
- * does not look: what was fetched stays in order, librdkafka stops fetching at the queue's limit,
- * and none of its pausing, which drops and fetches again, is needed.
+/* Reading: one consumer for all readers, which assigns partitions and joins no group. Each
+ * partition keeps a queue of its own (nothing is forwarded to the consumer's), which its reader
+ * drains. A paused reader just does not drain: fetched records stay in order, and librdkafka stops
+ * fetching at the queue's limit. librdkafka's own pause, which drops records and fetches them
+ * again, is not needed.
  *
  * Records of an earlier reader of the same partition never arrive: librdkafka drops what is older
- * than the last assignment of the partition; `next_offset` guards the rest. */
+ * than the last assignment of the partition, and `next_offset` guards the rest. */
 #include "kafka/client_internal.h"
 
 #include <assert.h>
@@ -21,7 +22,7 @@ rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct erro
     if (conf == NULL)
         return NULL;
     kafka_conf_consumer(conf);
-    kafka_conf_set(conf, "group.id", "reeve-reader"); /* assigning wants one; never joined */
+    kafka_conf_set(conf, "group.id", "reeve-reader"); /* required for assigning; never joined */
     kafka_conf_set(conf, "enable.partition.eof", "true");
     kafka_conf_set(conf, "queued.min.messages", "10000000"); /* only bytes limit it */
     kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
@@ -37,7 +38,7 @@ void kafka_conf_consumer(rd_kafka_conf_t *conf)
     kafka_conf_set(conf, "auto.offset.reset", "error");
 }
 
-/* ---- handing over ---- */
+/* ---- records ---- */
 
 static void take_headers(const rd_kafka_message_t *message, struct broker_record *record)
 {
@@ -55,7 +56,7 @@ static void take_headers(const rd_kafka_message_t *message, struct broker_record
     }
 }
 
-static void hand_over(struct kafka_reader *reader, const rd_kafka_message_t *message)
+static void pass_on(struct kafka_reader *reader, const rd_kafka_message_t *message)
 {
     struct broker_record record;
     if (message->offset < reader->next_offset)
@@ -122,7 +123,7 @@ static void report(struct kafka_reader *reader, rd_kafka_resp_err_t code)
     reader->ops->error(reader->ctx, &error);
 }
 
-/* After callbacks, which may have closed the reader. False: they did, and it is freed now. */
+/* Ends a callback, which may have closed the reader. False: it did, and the reader is freed. */
 static bool leave_callback(struct kafka_reader *reader)
 {
     reader->draining = false;
@@ -148,21 +149,21 @@ static void on_unknown_timer(struct loop *loop, struct loop_timer *timer, void *
 
 /* ---- watermarks ---- */
 
-struct offsets_ask;
+struct offsets_query;
 
 /* One of the two watermarks. */
 struct offset_job {
     struct kafka_job job;
-    struct offsets_ask *ask;
+    struct offsets_query *query;
     int64_t logical;
     int64_t offset;
     rd_kafka_resp_err_t code;
 };
 
-struct offsets_ask {
+struct offsets_query {
     struct offset_job low;
     struct offset_job high;
-    uint32_t left; /* jobs without an answer */
+    uint32_t left; /* jobs without a result */
     rd_kafka_t *rk;
     int32_t partition;
     broker_offsets_done done;
@@ -170,15 +171,15 @@ struct offsets_ask {
     char topic[];
 };
 
-/* rd_kafka_query_watermark_offsets() asks a leader that has died until that one is back, whatever
- * its timeout (librdkafka before 2.3), and the jobs' threads are few. */
+/* rd_kafka_query_watermark_offsets() waits for a dead leader until it is back, whatever the timeout
+ * (librdkafka before 2.3), and there are few threads for jobs. */
 static void offset_run(struct kafka_job *base)
 {
     struct offset_job *job = (struct offset_job *)base;
-    const struct offsets_ask *ask = job->ask;
+    const struct offsets_query *query = job->query;
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    rd_kafka_topic_partition_list_add(list, ask->topic, ask->partition)->offset = job->logical;
-    job->code = rd_kafka_offsets_for_times(ask->rk, list, OFFSETS_MS);
+    rd_kafka_topic_partition_list_add(list, query->topic, query->partition)->offset = job->logical;
+    job->code = rd_kafka_offsets_for_times(query->rk, list, OFFSETS_MS);
     if (job->code == RD_KAFKA_RESP_ERR_NO_ERROR)
         job->code = list->elems[0].err;
     job->offset = list->elems[0].offset;
@@ -187,62 +188,62 @@ static void offset_run(struct kafka_job *base)
 
 static void offset_done(struct kafka_job *base)
 {
-    struct offsets_ask *ask = ((struct offset_job *)base)->ask;
+    struct offsets_query *query = ((struct offset_job *)base)->query;
     struct error error = {.class = ERROR_OK};
-    if (--ask->left > 0)
+    if (--query->left > 0)
         return;
     rd_kafka_resp_err_t code =
-        ask->low.code != RD_KAFKA_RESP_ERR_NO_ERROR ? ask->low.code : ask->high.code;
+        query->low.code != RD_KAFKA_RESP_ERR_NO_ERROR ? query->low.code : query->high.code;
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        kafka_error_set(&error, code, "offsets of", ask->topic, ask->partition);
-    if (ask->done != NULL)
-        ask->done(ask->ctx, ask->low.offset, ask->high.offset, &error);
-    free(ask);
+        kafka_error_set(&error, code, "offsets of", query->topic, query->partition);
+    if (query->done != NULL)
+        query->done(query->ctx, query->low.offset, query->high.offset, &error);
+    free(query);
 }
 
-static void submit_offset(struct kafka_client *kafka, struct offsets_ask *ask,
+static void submit_offset(struct kafka_client *kafka, struct offsets_query *query,
                           struct offset_job *job, int64_t logical)
 {
     *job = (struct offset_job){
-        .job = {offset_run, offset_done, NULL}, .ask = ask, .logical = logical, .offset = -1};
-    ask->left++;
+        .job = {offset_run, offset_done, NULL}, .query = query, .logical = logical, .offset = -1};
+    query->left++;
     kafka_jobs_submit(&kafka->jobs, &job->job);
 }
 
-/* Both at once: the leader answers after the fetch that waits there, one after the other would wait
- * for two fetches. */
-static void ask_offsets(struct kafka_client *kafka, const char *topic, int32_t partition,
-                        broker_offsets_done done, void *ctx)
+/* Queries both at once: the leader answers after the fetch that waits there, so that one after the
+ * other would wait for two fetches. */
+static void query_offsets(struct kafka_client *kafka, const char *topic, int32_t partition,
+                          broker_offsets_done done, void *ctx)
 {
     size_t size = strlen(topic) + 1;
-    struct offsets_ask *ask = calloc(1, sizeof(*ask) + size);
-    assert(ask != NULL);
-    ask->rk = kafka->reader_handle.rk;
-    ask->partition = partition;
-    ask->done = done;
-    ask->ctx = ctx;
-    memcpy(ask->topic, topic, size);
+    struct offsets_query *query = calloc(1, sizeof(*query) + size);
+    assert(query != NULL);
+    query->rk = kafka->reader_handle.rk;
+    query->partition = partition;
+    query->done = done;
+    query->ctx = ctx;
+    memcpy(query->topic, topic, size);
     if (done != NULL)
-        submit_offset(kafka, ask, &ask->low, RD_KAFKA_OFFSET_BEGINNING);
-    submit_offset(kafka, ask, &ask->high, RD_KAFKA_OFFSET_END);
+        submit_offset(kafka, query, &query->low, RD_KAFKA_OFFSET_BEGINNING);
+    submit_offset(kafka, query, &query->high, RD_KAFKA_OFFSET_END);
 }
 
 void kafka_offsets(struct broker *broker, const char *topic, int32_t partition,
                    broker_offsets_done done, void *ctx)
 {
-    ask_offsets(kafka_of(broker), topic, partition, done, ctx);
+    query_offsets(kafka_of(broker), topic, partition, done, ctx);
 }
 
 /* When a queue is full, librdkafka 2.0's thread of that broker sleeps up to a second, however soon
- * the queue is drained, unless something else comes up: so we ask the partition's leader for its
- * watermarks, four times a queue. Without this a slower reader gets a queueful a second. */
+ * the queue is drained, unless it gets another request. So the reader queries the watermarks four
+ * times per queue. Without this a slow reader gets one queue per second. */
 static void wake_fetcher(struct kafka_reader *reader)
 {
     struct kafka_client *kafka = reader->kafka;
     if (reader->bytes_since_wake < (uint64_t)kafka->read_queue_bytes / 4 || kafka->embedded)
         return;
     reader->bytes_since_wake = 0;
-    ask_offsets(kafka, reader->topic, reader->partition, NULL, NULL);
+    query_offsets(kafka, reader->topic, reader->partition, NULL, NULL);
 }
 
 /* ---- draining ---- */
@@ -253,16 +254,16 @@ static void take_end(struct kafka_reader *reader, rd_kafka_event_t *event)
     assert(place != NULL);
     int64_t offset = place->offset;
     rd_kafka_topic_partition_destroy(place);
-    if (offset < reader->next_offset || offset == reader->end_told)
+    if (offset < reader->next_offset || offset == reader->end_reported)
         return;
     reader->end_seen = true;
     reader->bytes_since_wake = 0;
     reader->ops->end(reader->ctx, offset);
 }
 
-/* librdkafka tells the end after a fetch that found nothing, and the broker lets that one wait.
- * The first end is told as soon as the last record is taken: somebody may wait for it to begin. */
-static void tell_first_end(struct kafka_reader *reader)
+/* librdkafka reports the end after an empty fetch, which the broker delays. The first end is
+ * reported right after the last record: a caller may wait for it before it starts. */
+static void report_first_end(struct kafka_reader *reader)
 {
     int64_t low;
     int64_t high;
@@ -273,13 +274,13 @@ static void tell_first_end(struct kafka_reader *reader)
         high != reader->last_offset + 1)
         return;
     reader->end_seen = true;
-    reader->end_told = high;
+    reader->end_reported = high;
     reader->ops->end(reader->ctx, high);
 }
 
 static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset);
 
-/* Not by rd_kafka_consume_queue: it only logs that a topic is missing. */
+/* rd_kafka_consume_queue would only log that a topic is missing. */
 static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
 {
     bool record = rd_kafka_event_type(event) == RD_KAFKA_EVENT_FETCH;
@@ -303,7 +304,7 @@ static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
     }
     const rd_kafka_message_t *message = rd_kafka_event_message_next(event);
     if (message != NULL)
-        hand_over(reader, message);
+        pass_on(reader, message);
 }
 
 static void drain_reader(struct kafka_reader *reader)
@@ -318,7 +319,7 @@ static void drain_reader(struct kafka_reader *reader)
     while (left > 0 && reader->queue != NULL && !reader->paused) {
         rd_kafka_event_t *event = rd_kafka_queue_poll(reader->queue, 0);
         if (event == NULL) {
-            tell_first_end(reader);
+            report_first_end(reader);
             break;
         }
         left--;
@@ -382,7 +383,6 @@ static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t of
     enum error_class class =
         loop_wakeup_open(kafka->loop, &reader->wakeup, on_reader_wakeup, reader, &error);
     assert(class == ERROR_OK);
-    (void)class;
     rd_kafka_queue_forward(queue, NULL);
     rd_kafka_queue_io_event_enable(queue, reader->wakeup.fd, &one, sizeof(one));
     reader->queue = queue;
@@ -394,9 +394,9 @@ static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t of
     return RD_KAFKA_RESP_ERR_NO_ERROR;
 }
 
-/* The earliest record of most partitions is at offset 0. Asking where it is costs a round trip, and
- * librdkafka waits for half a second if it does not know the leader yet: so it is asked only where
- * there is nothing at 0 any more. */
+/* The earliest record of most partitions is at offset 0. A query for it costs a round trip, and
+ * half a second if librdkafka does not know the leader yet, so the reader makes one only if offset
+ * 0 does not exist any more. */
 struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32_t partition,
                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx)
 {
@@ -407,7 +407,7 @@ struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32
     reader->tries_zero = offset == BROKER_EARLIEST;
     reader->next_offset = reader->tries_zero ? 0 : offset;
     reader->last_offset = -1;
-    reader->end_told = -1;
+    reader->end_reported = -1;
     reader->open_error = start_reading(reader, reader->next_offset);
     loop_defer(kafka->loop, &reader->more);
     return &reader->base;

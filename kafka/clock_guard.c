@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kafka/clock_guard.h"
 
+#include <assert.h>
+
 void clock_guard_init(struct clock_guard *guard, int64_t limit_ms)
 {
+    assert(limit_ms >= 0);
     *guard = (struct clock_guard){.limit_ms = limit_ms, .smallest = INT64_MAX};
 }
 
@@ -11,7 +14,7 @@ void clock_guard_observe(struct clock_guard *guard, int64_t wall_ms, int64_t app
     int64_t difference = wall_ms - append_ms;
     if (difference < guard->smallest)
         guard->smallest = difference;
-    /* Read before it was appended: no delay explains that. */
+    /* Read before it was appended: a delay cannot explain that. */
     if (difference < -guard->limit_ms) {
         guard->bad = true;
         guard->skew_ms = difference;

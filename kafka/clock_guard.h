@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is this machine's clock near the broker's? Compares wall time with append times of records that
- * were just appended. A delay between append and reading looks like a clock that is ahead, so
- * "ahead" is the smallest difference of a window. */
+/* Checks that this machine's clock agrees with the brokers': compares wall time with the append
+ * times of records that were just appended. A delay between append and reading looks like a clock
+ * that is ahead, so "ahead" is the smallest difference of a window. */
 #ifndef KAFKA_CLOCK_GUARD_H
 #define KAFKA_CLOCK_GUARD_H
 
@@ -14,12 +14,12 @@ struct clock_guard {
     int64_t limit_ms; /* half of clock.skew.max.ms */
     int64_t smallest; /* of the window that is filling */
     uint32_t count;
-    int64_t skew_ms; /* the last verdict: this clock minus the broker's */
+    int64_t skew_ms; /* as of the last window: this clock minus the broker's */
     bool bad;
 };
 
 void clock_guard_init(struct clock_guard *guard, int64_t limit_ms);
-/* A record appended just now (the reader was at the end of the log). */
+/* Takes a record that was appended just now (the reader was at the end of the log). */
 void clock_guard_observe(struct clock_guard *guard, int64_t wall_ms, int64_t append_ms);
 
 #endif

@@ -40,8 +40,8 @@ enum error_class embedded_new(struct embedded **ret_embedded, struct error *ret_
 enum error_class embedded_topic(struct embedded *embedded, const char *name, int32_t partitions,
                                 struct error *ret_error)
 {
-    /* The cluster's thread misses a request that comes right after the one before, and looks again
-     * only after a second. By now it is back in its poll(). */
+    /* The cluster's thread misses a request that follows the previous one at once, and polls again
+     * only after a second. After this pause it is back in its poll(). */
     poll(NULL, 0, SETTLE_MS);
     rd_kafka_resp_err_t code = rd_kafka_mock_topic_create(embedded->cluster, name, partitions, 1);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR || code == RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS)

@@ -28,9 +28,9 @@ static const struct {
     {"message.send.max.retries", "the log must hold each Decision once and in order"},
     {"message.timeout.ms", "a Decision that timed out locally may still be in the log"},
     {"delivery.timeout.ms", "a Decision that timed out locally may still be in the log"},
-    {"transactional.id", "reeve does not use transactions: fencing lives in the log"},
-    {"transaction.timeout.ms", "reeve does not use transactions: fencing lives in the log"},
-    {"isolation.level", "reeve does not use transactions: fencing lives in the log"},
+    {"transactional.id", "reeve does not use transactions: fencing is in the log"},
+    {"transaction.timeout.ms", "reeve does not use transactions: fencing is in the log"},
+    {"isolation.level", "reeve does not use transactions: fencing is in the log"},
     {"auto.offset.reset", "a lost position must stop the partition, not skip records"},
     {"enable.auto.commit", "positions are in the log, not in committed offsets"},
     {"auto.commit.enable", "positions are in the log, not in committed offsets"},
@@ -46,11 +46,11 @@ static const struct {
     {"group.protocol.type", "it follows from the service"},
     {"session.timeout.ms", "set session.timeout.ms (without kafka.) instead"},
     {"max.poll.interval.ms", "reeve watches its own progress"},
-    {"enable.partition.eof", "folding needs to see the end of the log"},
+    {"enable.partition.eof", "reeve needs to see the end of the log"},
     {"produce.offset.report", "fencing needs the offsets of acknowledged records"},
     {"delivery.report.only.error", "fencing needs the offsets of acknowledged records"},
     {"message.max.bytes", "it follows from the limits of orders and workflows"},
-    {"allow.auto.create.topics", "topics are made by `reeve topics apply`"},
+    {"allow.auto.create.topics", "use `reeve topics apply` to create topics"},
     {"metadata.broker.list", "set kafka.bootstrap.servers instead"},
     {"test.mock.num.brokers", "set embedded=true instead"},
 };
@@ -74,8 +74,8 @@ static bool is_secret(const char *name)
     return false;
 }
 
-/* The names of all settings, from librdkafka's own table: a line is "name | C/P | range ...". Cuts
- * `table` into pieces; the names borrow it. */
+/* The names of all settings in librdkafka's own table, whose lines are "name | C/P | range ...".
+ * Splits `table`; the names borrow it. */
 static size_t collect_names(char *table, const char *names[NAMES_MAX])
 {
     size_t count = 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Making and checking topics with librdkafka's admin API. Blocks; has a client of its own. */
+/* Creates, corrects and checks topics with librdkafka's admin API. Blocks; has a client of its own.
+ */
 #include "kafka/client_internal.h"
 #include "kafka/topics/internal.h"
 
@@ -36,7 +37,7 @@ rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct e
     if (conf == NULL)
         return NULL;
     kafka_conf_set(conf, "log.queue", "false");
-    rd_kafka_conf_set_log_cb(conf, NULL); /* what matters is in the errors returned */
+    rd_kafka_conf_set_log_cb(conf, NULL); /* the returned errors say it */
     rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
     if (rk == NULL) {
         rd_kafka_conf_destroy(conf);
@@ -99,7 +100,7 @@ static void read_specs(struct admin *admin)
     free(admin->specs);
     admin->specs = topics_specs(admin->plan, names, count, &admin->spec_count);
     free(names);
-    /* Nobody said how many replicas there should be: then it follows from those that there are. */
+    /* Without a planned number of replicas, min.insync.replicas follows from the actual one. */
     for (size_t i = 0; i < admin->spec_count && admin->plan->replication_factor == 0; i++) {
         const struct rd_kafka_metadata_topic *topic = find_topic(admin, admin->specs[i].name);
         if (topic != NULL)
@@ -107,7 +108,7 @@ static void read_specs(struct admin *admin)
     }
 }
 
-/* The answer to a request on the queue; NULL with an error. */
+/* The result event of an admin call; NULL with an error. */
 static rd_kafka_event_t *await(struct admin *admin, const char *what, struct error *ret_error)
 {
     rd_kafka_event_t *event = rd_kafka_queue_poll(admin->queue, admin->timeout_ms + 1000);
@@ -132,7 +133,6 @@ static rd_kafka_AdminOptions_t *options_for(struct admin *admin, rd_kafka_admin_
         code = rd_kafka_AdminOptions_set_operation_timeout(options, admin->timeout_ms, reason,
                                                            sizeof(reason));
     assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
-    (void)code;
     return options;
 }
 
@@ -153,7 +153,7 @@ static void report(struct admin *admin, enum topics_finding finding, const char 
         admin->report(admin->ctx, finding, topic, line);
 }
 
-/* N: what commands has decides, once it exists. 0 = nobody knows. */
+/* N: that of commands, once it exists. 0 = unknown. */
 static int32_t keyed_count(const struct admin *admin)
 {
     const struct rd_kafka_metadata_topic *commands =
@@ -163,7 +163,7 @@ static int32_t keyed_count(const struct admin *admin)
 
 /* ---- creating ---- */
 
-/* In words of what to do, where the broker would only say "invalid replication factor". */
+/* Names the fix; the broker would only report "invalid replication factor". */
 static enum error_class check_brokers(const struct admin *admin, struct error *ret_error)
 {
     int brokers = admin->metadata->broker_cnt;
@@ -186,7 +186,6 @@ static rd_kafka_NewTopic_t *new_topic(const struct admin *admin, const struct to
         rd_kafka_resp_err_t code =
             rd_kafka_NewTopic_set_config(topic, spec->settings[i].name, spec->settings[i].value);
         assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
-        (void)code;
     }
     return topic;
 }
@@ -202,7 +201,7 @@ static enum error_class report_created(struct admin *admin, rd_kafka_event_t *ev
         const char *name = rd_kafka_topic_result_name(results[i]);
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
             report(admin, TOPICS_CREATED, name, "created");
-        else if (code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* somebody was faster */
+        else if (code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* another process made it */
             return error_set(ret_error, kafka_error_class(code), "Topics", "cannot create %s: %s",
                              name, rd_kafka_topic_result_error_string(results[i]));
     }
@@ -245,7 +244,7 @@ static const struct topics_spec *spec_of(const struct admin *admin, const char *
     return NULL;
 }
 
-/* New: the settings of all topics of the specs that exist; NULL and no error if none does. */
+/* New: the settings of all specified topics that exist; NULL and no error if none does. */
 static rd_kafka_event_t *describe(struct admin *admin, struct error *ret_error)
 {
     rd_kafka_ConfigResource_t **resources =
@@ -281,7 +280,7 @@ static const char *value_of(const rd_kafka_ConfigResource_t *resource, const cha
     return NULL;
 }
 
-/* Reports what differs; how many settings did. */
+/* Reports the settings that differ; returns their number. */
 static size_t compare(struct admin *admin, const struct topics_spec *spec,
                       const rd_kafka_ConfigResource_t *resource, enum topics_finding finding)
 {
@@ -293,13 +292,13 @@ static size_t compare(struct admin *admin, const struct topics_spec *spec,
             continue;
         differences++;
         report(admin, finding, spec->name,
-               finding == TOPICS_CHANGED ? "%s was %s, is %s now" : "%s is %s, should be %s",
+               finding == TOPICS_CHANGED ? "%s was %s, is now %s" : "%s is %s; expected %s",
                setting->name, value != NULL ? value : "not set", setting->value);
     }
     return differences;
 }
 
-static bool says(const struct topics_spec *spec, const char *setting)
+static bool has_setting(const struct topics_spec *spec, const char *setting)
 {
     for (size_t i = 0; i < spec->setting_count; i++) {
         if (strcmp(spec->settings[i].name, setting) == 0)
@@ -308,8 +307,8 @@ static bool says(const struct topics_spec *spec, const char *setting)
     return false;
 }
 
-/* New: everything that was set for this topic, and what must be: altering replaces all. No name
- * twice: librdkafka would send both, and brokers refuse that. */
+/* New: the topic's own settings and the specified ones, since altering replaces all. No name twice:
+ * librdkafka would send both, and brokers reject that. */
 static rd_kafka_ConfigResource_t *merged(const struct topics_spec *spec,
                                          const rd_kafka_ConfigResource_t *resource)
 {
@@ -321,7 +320,7 @@ static rd_kafka_ConfigResource_t *merged(const struct topics_spec *spec,
         const char *name = rd_kafka_ConfigEntry_name(entries[i]);
         bool set =
             rd_kafka_ConfigEntry_source(entries[i]) == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG;
-        if (set && !says(spec, name))
+        if (set && !has_setting(spec, name))
             (void)rd_kafka_ConfigResource_set_config(merge, name,
                                                      rd_kafka_ConfigEntry_value(entries[i]));
     }
@@ -360,8 +359,7 @@ static enum error_class alter(struct admin *admin, rd_kafka_ConfigResource_t **c
     return class;
 }
 
-/* Compares all settings; `correct`: and makes them right. *ret_count: of how many topics some
- * differed. */
+/* Compares all settings, and corrects them if `correct`. *ret_count: the topics that differed. */
 static enum error_class check_settings(struct admin *admin, bool correct, size_t *ret_count,
                                        struct error *ret_error)
 {
@@ -410,18 +408,18 @@ static void check_shape(struct admin *admin, const struct topics_spec *spec)
     }
     bool is_commands = strcmp(spec->name, admin->plan->topics->commands) == 0;
     int32_t wanted = !spec->keyed ? 1 : is_commands ? admin->plan->partitions : keyed_count(admin);
-    /* Statuses go by key over the partitions that their application chose. */
+    /* Applications choose the partitions of their replies topics; statuses go by key. */
     if (wanted == 0 || topics_is_reply(admin->plan->topics, text_of(spec->name)))
         wanted = topic->partition_cnt;
     if (topic->partition_cnt != wanted)
         report(admin, TOPICS_DIFFERS, spec->name,
-               "has %d partitions, should have %" PRId32
-               " (never changed: an order's partition follows from it)",
+               "has %d partitions; expected %" PRId32
+               " (reeve never changes it: it decides an order's partition)",
                topic->partition_cnt, wanted);
     for (int i = 0; i < topic->partition_cnt && admin->plan->replication_factor > 0; i++) {
         if (topic->partitions[i].replica_cnt == admin->plan->replication_factor)
             continue;
-        report(admin, TOPICS_DIFFERS, spec->name, "has %d replicas, should have %" PRId32,
+        report(admin, TOPICS_DIFFERS, spec->name, "has %d replicas; expected %" PRId32,
                topic->partitions[i].replica_cnt, admin->plan->replication_factor);
         break;
     }
@@ -433,7 +431,7 @@ static void check_shapes(struct admin *admin)
         check_shape(admin, &admin->specs[i]);
 }
 
-/* One line for all: it is the brokers that are missing, not the topics that are wrong. */
+/* One line for all topics: brokers are missing; the topics themselves are correct. */
 static void check_insync(struct admin *admin)
 {
     char text[KAFKA_TROUBLE_SIZE];
@@ -447,7 +445,7 @@ static void check_insync(struct admin *admin)
         report(admin, TOPICS_DIFFERS, TOPICS_BROKERS, "%s", text);
 }
 
-/* ---- the three ---- */
+/* ---- apply and check ---- */
 
 static enum error_class refuse_embedded(const struct topics_plan *plan, struct error *ret_error)
 {
@@ -466,19 +464,19 @@ static bool all_exist(const struct admin *admin)
     return true;
 }
 
-/* Brokers learn of a new topic, and of a setting, some time after the controller has said yes. */
-static enum error_class look_for_effect(struct admin *admin, bool changed, bool *ret_there,
-                                        struct error *ret_error)
+/* Brokers learn of a new topic or setting some time after the controller has confirmed it. */
+static enum error_class check_effect(struct admin *admin, bool changed, bool *ret_there,
+                                     struct error *ret_error)
 {
     size_t differing = 0;
     enum error_class class = read_metadata(admin, ret_error);
     *ret_there = class == ERROR_OK && all_exist(admin);
     if (!*ret_there || !changed)
         return class;
-    topics_report told = admin->report;
+    topics_report report_before = admin->report;
     admin->report = NULL;
     class = check_settings(admin, false, &differing, ret_error);
-    admin->report = told;
+    admin->report = report_before;
     *ret_there = differing == 0;
     return class;
 }
@@ -495,7 +493,7 @@ static enum error_class apply(struct admin *admin, struct error *ret_error)
     if (class == ERROR_OK)
         class = create_missing(admin, ret_error);
     for (int tries = 0; class == ERROR_OK && tries < SETTLE_TRIES; tries++) {
-        class = look_for_effect(admin, changed > 0, &there, ret_error);
+        class = check_effect(admin, changed > 0, &there, ret_error);
         if (class != ERROR_OK || there)
             break;
         rd_kafka_event_destroy(rd_kafka_queue_poll(admin->queue, SETTLE_MS));
@@ -573,6 +571,8 @@ enum error_class topics_check_start(const struct topics_plan *plan, struct error
     close_admin(&admin);
     if (class != ERROR_OK || first[0] == '\0')
         return class;
-    return error_set(ret_error, ERROR_REJECT, "Topics",
-                     "%.300s; see `reeve topics check`, mend it with `reeve topics apply`", first);
+    return error_set(
+        ret_error, ERROR_REJECT, "Topics",
+        "%.300s; `reeve topics check` lists all differences, `reeve topics apply` fixes them",
+        first);
 }

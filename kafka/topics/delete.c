@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deleting the topics of a prefix that was made for a while. Blocks; has a client of its own. */
+/* Deletes the topics of a prefix. Blocks; has a client of its own. */
 #include "kafka/client_internal.h"
 #include "kafka/topics/internal.h"
 

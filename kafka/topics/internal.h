@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What topics.c (names, what each must be like), admin.c (asking and telling the brokers)
- * and delete.c share. */
+/* Shared by topics.c (names and specifications), admin.c (checks and changes) and delete.c. */
 #ifndef KAFKA_TOPICS_INTERNAL_H
 #define KAFKA_TOPICS_INTERNAL_H
 
@@ -15,7 +14,7 @@ struct topics_setting {
     char value[TOPICS_VALUE_SIZE];
 };
 
-/* What a topic must be like. */
+/* The specification of a topic. */
 struct topics_spec {
     char name[TOPIC_NAME_SIZE];
     bool keyed; /* has N partitions, else one */
@@ -26,12 +25,12 @@ struct topics_spec {
 /* New array: the plan's topics, and the requests and replies topics among `existing`. */
 struct topics_spec *topics_specs(const struct topics_plan *plan, const char *const *existing,
                                  size_t existing_count, size_t *ret_count);
-/* With so many replicas it must also have so many in sync. */
+/* Adds min.insync.replicas for this number of replicas. */
 void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
-/* New array: of commands and events what no service can do without. */
+/* New array: the settings of commands and events that every service needs. */
 struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count);
 
-/* admin.c: new, a client that only asks and tells. NULL: its settings are wrong. */
+/* admin.c: new; a client for admin requests. NULL: its settings are invalid. */
 rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error);
 
 #endif

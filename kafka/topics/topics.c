@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of topics and what each must be like. See topics.h. */
+/* Names and specifications of topics. See topics.h. */
 #include "base/names.h"
 #include "kafka/topics/internal.h"
 
@@ -22,7 +22,6 @@ static void join(const struct topics *topics, const char *rest, struct text last
     int size =
         snprintf(ret_name, TOPIC_NAME_SIZE, "%s.%s%.*s", topics->prefix, rest, TEXT_ARG(last));
     assert(size > 0 && size < TOPIC_NAME_SIZE);
-    (void)size;
 }
 
 enum error_class topics_init(struct topics *topics, const char *prefix, struct error *ret_error)
@@ -30,7 +29,7 @@ enum error_class topics_init(struct topics *topics, const char *prefix, struct e
     struct text name = text_of(prefix);
     if (name.size == 0 || name.size > TOPICS_PREFIX_BYTES_MAX || !name_characters_valid(name))
         return error_set(ret_error, ERROR_REJECT, "Config",
-                         "topics.prefix must be 1 to %d characters of [A-Za-z0-9._-]",
+                         "topics.prefix must have 1 to %d characters of [A-Za-z0-9._-]",
                          TOPICS_PREFIX_BYTES_MAX);
     *topics = (struct topics){0};
     memcpy(topics->prefix, prefix, name.size + 1);
@@ -58,7 +57,8 @@ void topics_replies(const struct topics *topics, struct text app, char ret_name[
     join(topics, "replies.", app, ret_name);
 }
 
-/* What follows <p>.<rest> in `name`; .data NULL if it does not begin so or is no valid name. */
+/* The part of `name` after <p>.<rest>; .data NULL if `name` has another beginning or is not valid.
+ */
 static struct text last_part(const struct topics *topics, const char *rest, struct text name)
 {
     char start[TOPIC_NAME_SIZE];
@@ -75,7 +75,7 @@ bool topics_is_reply(const struct topics *topics, struct text name)
     return last_part(topics, "replies.", name).data != NULL;
 }
 
-/* ---- what each must be like ---- */
+/* ---- specifications ---- */
 
 static void set(struct topics_spec *spec, const char *name, const char *value)
 {
@@ -92,7 +92,6 @@ static void set_number(struct topics_spec *spec, const char *name, int64_t value
     set(spec, name, text);
 }
 
-/* retention_ms 0: compact. */
 int topics_min_insync(int replicas)
 {
     return replicas >= 3 ? 2 : 1;
@@ -103,6 +102,7 @@ void topics_spec_set_replicas(struct topics_spec *spec, int replicas)
     set_number(spec, "min.insync.replicas", topics_min_insync(replicas));
 }
 
+/* retention_ms 0: compact. */
 static void fill(struct topics_spec *spec, const struct topics_plan *plan, const char *name,
                  bool keyed, int64_t retention_ms)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The topics of a prefix: their names, what they must be like, and making them so.
+/* The topics of a prefix: their names and specifications; creating, correcting and checking them.
  *
  *     <p>.submissions        N  delete, 7 days     <p>.workflows     1  delete, kept for ever
  *     <p>.commands           N  delete, 7 days     <p>.schemas       1  compact
@@ -9,7 +9,7 @@
  *                                                  <p>.dead-letters  N  delete, 30 days
  *
  * All: LogAppendTime, no unclean election, no limit by size, messages up to the largest record;
- * min.insync.replicas is 2 from 3 replicas on. N is fixed for good when the topics are made. */
+ * min.insync.replicas is 2 from 3 replicas on. N cannot change once the topics exist. */
 #ifndef KAFKA_TOPICS_TOPICS_H
 #define KAFKA_TOPICS_TOPICS_H
 
@@ -25,7 +25,7 @@
 
 enum {
     TOPIC_NAME_SIZE = TOPIC_BYTES_MAX + 1,
-    /* So that every name with the longest agent fits. */
+    /* The names of the longest agents fit as well. */
     TOPICS_PREFIX_BYTES_MAX = TOPIC_BYTES_MAX - NAME_BYTES_MAX - (int)sizeof(".requests.")
 };
 
@@ -43,7 +43,7 @@ struct topics {
     char dead_letters[TOPIC_NAME_SIZE];
 };
 
-/* REJECT "Config" if the prefix is empty, too long or holds something else than [A-Za-z0-9._-]. */
+/* REJECT "Config" if the prefix is empty, too long, or has characters other than [A-Za-z0-9._-]. */
 enum error_class topics_init(struct topics *topics, const char *prefix, struct error *ret_error);
 /* <p>.requests.<agent>. Asserts name_valid(agent). */
 void topics_requests(const struct topics *topics, struct text agent,
@@ -53,19 +53,19 @@ void topics_replies(const struct topics *topics, struct text app, char ret_name[
 /* Whether `name` is <p>.replies.<a valid name>: the only topics that reply_to may name. */
 bool topics_is_reply(const struct topics *topics, struct text name);
 
-/* How many replicas must be in sync to take a record: what `topics apply` sets. */
+/* min.insync.replicas as `topics apply` sets it. */
 int topics_min_insync(int replicas);
 
-/* ---- making and checking: for the CLI and at start. These block. ---- */
+/* ---- applying and checking: for the CLI and at the start. These block. ---- */
 
 struct topics_plan {
     const struct kafka_client_options *kafka;
     const struct topics *topics;
-    int32_t partitions;         /* N; 0 = what commands has (check only) */
-    int32_t replication_factor; /* 0 = not looked at (check only) */
-    const char *const *agents;  /* whose requests topics there must be */
+    int32_t partitions;         /* N; 0 = that of commands (check only) */
+    int32_t replication_factor; /* 0 = not checked (check only) */
+    const char *const *agents;  /* that have requests topics */
     size_t agent_count;
-    const char *const *apps; /* whose replies topics there must be */
+    const char *const *apps; /* that have replies topics */
     size_t app_count;
     int timeout_ms; /* of each request; 0 = 15000 */
 };
@@ -73,32 +73,31 @@ struct topics_plan {
 enum topics_finding {
     TOPICS_CREATED,
     TOPICS_CHANGED,
-    TOPICS_DIFFERS, /* still not as it should be */
+    TOPICS_DIFFERS, /* differs from its specification */
     TOPICS_FINDING_COUNT
 };
 
-/* Stands for the topic in a finding about no topic but the cluster. */
+/* The topic of a finding about the cluster. */
 #define TOPICS_BROKERS "brokers"
 
-/* `line` says it for people: "orders.events: retention.ms is 604800000, should be -1". Borrowed. */
+/* `line` for operators: "orders.events: retention.ms is 604800000; expected -1". Borrowed. */
 typedef void (*topics_report)(void *ctx, enum topics_finding finding, const char *topic,
                               const char *line);
 
-/* Creates what is missing and corrects settings; requests and replies topics that exist beside the
- * plan's are corrected too. Never changes a number of partitions or replicas: that is reported as
- * a difference. OK even with differences; RETRY if the brokers do not answer; REJECT for embedded
+/* Creates missing topics and corrects settings, also those of existing requests and replies topics
+ * that are not in the plan. Never changes a number of partitions or replicas; reports these as
+ * differences. OK even with differences; RETRY if the brokers do not answer; REJECT for embedded
  * brokers, whose host makes the topics. `report` may be NULL. */
 enum error_class topics_apply(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);
 /* Only reports. */
 enum error_class topics_check(const struct topics_plan *plan, topics_report report, void *ctx,
                               struct error *ret_error);
-/* Deletes every topic whose name begins with the prefix and a dot, for installations that were only
- * made for a while. */
+/* Deletes every topic whose name begins with the prefix and a dot, for temporary installations. */
 enum error_class topics_delete(const struct kafka_client_options *kafka,
                                const struct topics *topics, struct error *ret_error);
-/* What a service must know before it starts: commands and events exist, have the same number of
- * partitions, take LogAppendTime, and events keeps its records for ever. REJECT "Topics" with the
+/* Checks what a service needs before it starts: commands and events exist, have the same number of
+ * partitions and use LogAppendTime, and events keeps its records for ever. REJECT "Topics" with the
  * first difference. Embedded: only the first two. */
 enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error);
 /* Makes the plan's topics in the embedded broker of this process. */

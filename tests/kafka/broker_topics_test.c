@@ -108,7 +108,7 @@ Test(topics_kafka, are_made_checked_and_corrected)
     alter(&lab, topics.events, "segment.ms", "123456789");
     wait_for(&lab, &plan, ERROR_REJECT);
     notes = check(&plan);
-    cr_assert_not_null(strstr(notes.lines, "retention.ms is 604800000, should be -1"));
+    cr_assert_not_null(strstr(notes.lines, "retention.ms is 604800000; expected -1"));
     cr_assert_not_null(strstr(notes.lines, "message.timestamp.type is CreateTime"));
     notes = apply(&plan);
     cr_assert_eq(notes.count[TOPICS_CHANGED], 3, "%s", notes.lines);
@@ -120,7 +120,7 @@ Test(topics_kafka, are_made_checked_and_corrected)
     plan.partitions = 5;
     notes = apply(&plan);
     cr_assert_eq(notes.count[TOPICS_DIFFERS], 1);
-    cr_assert_not_null(strstr(notes.lines, "commands: has 3 partitions, should have 5"));
+    cr_assert_not_null(strstr(notes.lines, "commands: has 3 partitions; expected 5"));
     lab_close(&lab);
 }
 

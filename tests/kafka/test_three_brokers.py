@@ -212,7 +212,7 @@ class ThreeBrokersTest(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         (line,) = done.stderr.splitlines()
         self.assertRegex(line, (
-            r"reeve: brokers: \d+ of \d+ partitions take no records: \S+ has 1 of 3 replicas in "
+            r"reeve: brokers: \d+ of \d+ partitions accept no records: \S+ has 1 of 3 replicas in "
             r"sync and needs 2 \(min.insync.replicas\); 1 broker is up"))
         done = self.crowd.cluster.reeve("topics", "apply", "--topics-prefix", "other", check=False)
         self.assertEqual(done.returncode, 69, done.stderr)

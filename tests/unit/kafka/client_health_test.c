@@ -48,7 +48,7 @@ Test(kafka_shortfall, names_the_first_and_counts_the_others)
     add(&shortfall, "orders.events", events, 3);
     cr_assert(kafka_shortfall_text(&shortfall, 1, text, sizeof(text)));
     cr_assert_str_eq(text,
-                     "2 of 4 partitions take no records: orders.events[1] has 1 of 3 replicas "
+                     "2 of 4 partitions accept no records: orders.events[1] has 1 of 3 replicas "
                      "in sync and needs 2 (min.insync.replicas); 1 broker is up");
 }
 
@@ -59,7 +59,7 @@ Test(kafka_shortfall, a_partition_without_a_leader)
     struct rd_kafka_metadata_partition events[] = {partition(7, -1, 1, 0)};
     add(&shortfall, "orders.events", events, 1);
     cr_assert(kafka_shortfall_text(&shortfall, 2, text, sizeof(text)));
-    cr_assert_str_eq(text, "1 of 1 partitions take no records: orders.events[7] has no leader; "
+    cr_assert_str_eq(text, "1 of 1 partitions accept no records: orders.events[7] has no leader; "
                            "2 brokers are up");
 }
 
