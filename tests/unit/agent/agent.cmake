@@ -4,21 +4,21 @@
 
 reeve_test(agent
     SOURCES
-        attempts_recall_test.c
-        attempts_test.c
-        bench.c
-        attempts_random_test.c
-        breaker_test.c
-        circuit_test.c
-        callbacks_test.c
         agent_random_test.c
         agent_test.c
+        answer_cache_test.c
+        attempts_bench.c
+        attempts_random_test.c
+        attempts_recall_test.c
+        attempts_test.c
+        breaker_test.c
+        callbacks_test.c
+        circuit_test.c
         exec_agent_test.c
         http_agent_test.c
-        answer_cache_test.c
         offsets_test.c
         request_queue_test.c
-        sim_agent_test.c
         sanitize_test.c
+        sim_agent_test.c
         world.c
     LIBS reeve-agent reeve-simulation)

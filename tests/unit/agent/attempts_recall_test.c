@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attempts that are remembered, accepted, or given more time. */
-#include "tests/unit/agent/bench.h"
+#include "tests/unit/agent/attempts_bench.h"
 
 #include <criterion/criterion.h>
 

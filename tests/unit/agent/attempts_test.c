@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of attempts: tries, deadlines, repeats and partitions. */
-#include "tests/unit/agent/bench.h"
+#include "tests/unit/agent/attempts_bench.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>

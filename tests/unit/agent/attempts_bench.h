@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of attempts on a test bench: each operation appends a line to a log, which the
  * test compares with what it expects. */
-#ifndef TESTS_UNIT_AGENT_BENCH_H
-#define TESTS_UNIT_AGENT_BENCH_H
+#ifndef TESTS_UNIT_AGENT_ATTEMPTS_BENCH_H
+#define TESTS_UNIT_AGENT_ATTEMPTS_BENCH_H
 
 #include "services/agent/core/attempts.h"
 

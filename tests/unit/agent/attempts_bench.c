@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See bench.h. */
-#include "tests/unit/agent/bench.h"
+/* See attempts_bench.h. */
+#include "tests/unit/agent/attempts_bench.h"
 
 #include <criterion/criterion.h>
 #include <stdarg.h>
