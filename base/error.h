@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors in classes: what to do about it, a stable code for programs, one line for operators. Foreign
- * errors (librdkafka, RocksDB, avro-c) become one of these where they appear. Libraries return
- * them; only the loop and the mains log them. */
+/* Errors in classes: what to do about it, a stable code for programs, one line for operators.
+ * Foreign errors (librdkafka, RocksDB, avro-c) become one of these where they appear. Libraries
+ * return them; only the loop and the mains log them. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 

@@ -11,6 +11,7 @@ struct text apply_text(const struct apply_ctx *ctx, struct text old, struct text
 {
     if (text_equal(old, text))
         return old;
+    assert(ctx->borrow || ctx->arena != NULL);
     return ctx->borrow ? text : arena_text(ctx->arena, text);
 }
 
@@ -18,13 +19,17 @@ void apply_event(const struct apply_ctx *ctx, const struct event *event)
 {
     struct order *order = ctx->order;
     assert(event_changes_order(event->kind));
+    assert(ctx->version > 0);
     assert(order->version == ctx->version || order->version + 1 == ctx->version);
     if (event_is_of_step(event->kind))
         apply_step_event(ctx, event);
     else
         apply_order_event(ctx, event);
-    if (event->kind == EVENT_ORDER_EXPIRED)
-        return; /* there is no order any more */
+    if (event->kind == EVENT_ORDER_EXPIRED) {
+        assert(order->version == 0);
+        return;
+    }
+    assert(order->step_count >= 1);
     order->version = ctx->version;
     order->updated_at = ctx->decided_at;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The appliers, one per event: inside the engine only (from outside: order_apply() in engine/engine.h).
- * No rules in here: what follows from the state was decided and stands in the event. */
+/* The appliers, one per event: inside the engine only (from outside: order_apply() in
+ * engine/engine.h). No rules in here: what follows from the state was decided and stands in the
+ * event. */
 #ifndef ENGINE_APPLY_H
 #define ENGINE_APPLY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appliers of the events that speak of the order as a whole. */
+/* Appliers of the events that are about the order as a whole. */
 #include "engine/apply.h"
 
 #include <assert.h>
@@ -22,6 +22,7 @@ static void set_reason(const struct apply_ctx *ctx, const struct order_marked *m
 static void end(const struct apply_ctx *ctx, enum order_state state)
 {
     set_state(ctx->order, state);
+    assert(order_ended(ctx->order));
     ctx->order->complete_by = 0;
     ctx->order->ended_at = ctx->decided_at;
 }
@@ -32,6 +33,7 @@ static void order_accepted(const struct apply_ctx *ctx, const struct event *even
     struct order *order = ctx->order;
     assert(order->version == 0 && order->steps == NULL);
     assert(accepted->step_count >= 1 && accepted->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count == 0 && !order->alert_open);
     if (ctx->borrow)
         order->details = accepted->details;
     else
@@ -86,8 +88,8 @@ static void order_compensated(const struct apply_ctx *ctx, const struct event *e
     end(ctx, ORDER_COMPENSATED);
 }
 
-/* From here on a person decides, so the order's own deadline is void. An order that fails while it
- * is being compensated keeps the reason of that: its step at fault tells the rest. */
+/* From here on an operator decides, so the order's own deadline is void. An order that fails while
+ * it is being compensated keeps the reason of the compensation: its failed step shows the rest. */
 static void order_failed(const struct apply_ctx *ctx, const struct event *event)
 {
     struct order *order = ctx->order;
@@ -102,6 +104,7 @@ static void order_resumed(const struct apply_ctx *ctx, const struct event *event
 {
     (void)event;
     struct order *order = ctx->order;
+    assert(order->state == ORDER_ERROR);
     set_state(order, order->error_from);
     if (order->state == ORDER_PROCESSING)
         set_reason(ctx, &(struct order_marked){0});
@@ -121,7 +124,7 @@ static void alert_closed(const struct apply_ctx *ctx, const struct event *event)
     ctx->order->alert_open = false;
 }
 
-/* An order that ended leaves nothing behind; its history stays in the log. */
+/* The order leaves nothing behind; its history stays in the log. */
 static void order_expired(const struct apply_ctx *ctx, const struct event *event)
 {
     (void)event;

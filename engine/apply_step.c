@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Appliers of the events that speak of one attempt of one step. The state that each leads to comes
+/* Appliers of the events that are about one attempt of one step. The state that each leads to comes
  * from the table in engine/lifecycle.c. */
 #include "engine/apply.h"
 #include "engine/lifecycle.h"
@@ -30,9 +30,11 @@ static void end_attempt(const struct apply_ctx *ctx, struct step *step)
     step->ended_at = ctx->decided_at;
 }
 
-/* The counts speak of one direction. */
+/* The counts are those of one direction. */
 static void turn(struct step *step, enum direction direction)
 {
+    assert((unsigned)direction < DIRECTION_COUNT);
+    assert(step->direction != direction);
     step->direction = direction;
     step->failure_count = 0;
     memset(step->retries_used, 0, sizeof(step->retries_used));
@@ -43,6 +45,7 @@ static void turn(struct step *step, enum direction direction)
 static void step_started(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     const struct step_started *started = &event->step_started;
+    assert(step->complete_by == 0);
     if (step->direction != started->ref.direction)
         turn(step, started->ref.direction);
     step->attempt = started->ref.attempt;
@@ -124,7 +127,7 @@ static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
     memset(step->retries_used, 0, sizeof(step->retries_used));
 }
 
-/* Exhausted, skipped, compensated: the state says it all. */
+/* Exhausted, skipped, compensated: only the state changes. */
 static void step_marked(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     (void)ctx;
@@ -191,4 +194,6 @@ void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
     }
     appliers[event->kind](ctx, step, event);
     set_state(step, event->kind);
+    assert(step->direction == ref->direction);
+    assert(step->attempt == ref->attempt);
 }

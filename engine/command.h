@@ -25,10 +25,10 @@ struct cancel_order {
     struct text order_id;
     struct text by;
     struct text reason;
-    struct text reply_to; /* where to say that there is no such order; may be empty */
+    struct text reply_to; /* for the answer that there is no such order; may be empty */
 };
 
-/* What an agent says of an attempt. */
+/* What an agent reports about an attempt. */
 struct report_step {
     struct text order_id;
     struct text step;
@@ -96,7 +96,7 @@ struct extend_step {
     enum direction direction;
     uint32_t attempt;
     int64_t complete_by;  /* the time asked for; the workflow bounds what is granted */
-    struct text progress; /* for people; may be empty */
+    struct text progress; /* for operators; may be empty */
     struct text agent;
     struct text instance; /* the agent's */
 };
@@ -104,7 +104,7 @@ struct extend_step {
 struct undecodable {
     struct text bytes;  /* the record's value */
     struct text key;    /* its key */
-    struct text reason; /* why, for people */
+    struct text reason; /* why, for operators */
     bool quarantined;   /* decodable, but it killed its owner COMMAND_TRIES_MAX times */
 };
 

@@ -15,6 +15,7 @@ _Static_assert(sizeof(startable) / sizeof(startable[0]) == ORDER_STATE_COUNT,
 
 static bool step_deadline(const struct order *order, uint32_t index, struct deadline *ret_deadline)
 {
+    assert(index < order->step_count);
     const struct step *step = &order->steps[index];
     if (step->state == STEP_PROCESSING) {
         assert(step->complete_by > 0);

@@ -13,6 +13,7 @@ static struct event *next_event(struct decide_ctx *ctx)
 {
     struct decision *decision = ctx->decision;
     assert(decision->event_count < DECISION_EVENTS_MAX);
+    assert(decision->event_count <= ctx->capacity);
     if (decision->event_count == ctx->capacity) {
         uint32_t capacity = ctx->capacity * 2;
         struct event *events = ARENA_ARRAY(ctx->arena, struct event, capacity);
@@ -25,6 +26,9 @@ static struct event *next_event(struct decide_ctx *ctx)
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event)
 {
+    assert(event->kind > 0 && event->kind < EVENT_KIND_COUNT);
+    assert(ctx->decision->event_count == 0 ||
+           event_changes_order(ctx->decision->events[0].kind)); /* a rejection stands alone */
     *next_event(ctx) = *event;
     if (!event_changes_order(event->kind)) {
         assert(ctx->decision->event_count == 1);
@@ -36,6 +40,7 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
                                   .arena = ctx->arena,
                                   .borrow = true};
     apply_event(&apply_ctx, event);
+    assert(ctx->order->version == (event->kind == EVENT_ORDER_EXPIRED ? 0 : ctx->next_version));
 }
 
 /* ---- refusing ---- */
@@ -61,7 +66,7 @@ static struct text who_asks(const struct command *cmd)
         return cmd->expire_order.by;
     case COMMAND_EXTEND_STEP:
         return cmd->extend_step.instance;
-    case COMMAND_SUBMIT_ORDER: /* whoever may write the topic; the order says no more */
+    case COMMAND_SUBMIT_ORDER: /* the topic does not record its writers */
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;
@@ -86,6 +91,9 @@ static struct attempt_ref attempt_asked_for(const struct command *cmd)
 static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text reason,
                           int64_t due_at)
 {
+    assert(code[0] != '\0');
+    assert(reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
+    assert(due_at >= 0);
     decide_emit(ctx, &(struct event){.kind = EVENT_COMMAND_REJECTED,
                                      .command_rejected = {.command = ctx->cmd->kind,
                                                           .code = text_of(code),
@@ -126,8 +134,8 @@ bool decide_require_order(struct decide_ctx *ctx)
     if (ctx->workflow == NULL) {
         const struct order_details *details = &ctx->order->details;
         decide_reject(ctx, "UnknownWorkflow",
-                      "workflow %.*s version %u of the order is not at hand",
-                      TEXT_ARG(details->workflow), (unsigned)details->workflow_version);
+                      "version %u of the order's workflow %.*s is not available",
+                      (unsigned)details->workflow_version, TEXT_ARG(details->workflow));
         return false;
     }
     return true;
@@ -146,8 +154,8 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
     }
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction || step->attempt != attempt) {
-        decide_reject(ctx, "Stale", "attempt %u (%s) of step %.*s is the current one",
-                      (unsigned)step->attempt, direction_name(step->direction), TEXT_ARG(name));
+        decide_reject(ctx, "Stale", "the current attempt of step %.*s is %u (%s)", TEXT_ARG(name),
+                      (unsigned)step->attempt, direction_name(step->direction));
         return NULL;
     }
     *ret_index = (uint32_t)index;
@@ -208,6 +216,7 @@ static void dispatch(struct decide_ctx *ctx)
 static struct order scratch_copy(const struct order *order, struct arena *arena)
 {
     struct order scratch = *order;
+    assert(order->steps != NULL);
     assert(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
     scratch.steps = ARENA_ARRAY(arena, struct step, order->step_count);
     memcpy(scratch.steps, order->steps, sizeof(struct step) * order->step_count);
@@ -229,6 +238,22 @@ static void check_order(const struct order *order)
     }
 }
 
+static void check_input(const struct decide_input *input)
+{
+    const struct workflow *workflow = input->workflow;
+    assert(input->now > 0);
+    assert(input->margin_ms >= 0);
+    assert(input->retention_ms >= 0);
+    if (input->routing != NULL) {
+        assert(input->routing->retry_ms_min > 0);
+        assert(input->routing->retry_ms_max >= input->routing->retry_ms_min);
+    }
+    if (workflow != NULL) {
+        assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
+        assert(workflow->pivot < (int)workflow->step_count);
+    }
+}
+
 static struct text reply_to(const struct decide_ctx *ctx)
 {
     const struct command *cmd = ctx->cmd;
@@ -244,12 +269,13 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              const struct decide_input *input, struct arena *arena,
                              struct decision *ret_decision, struct order *ret_seen)
 {
-    assert(input->now > 0 && input->margin_ms >= 0);
+    check_input(input);
     struct order scratch = {0};
     if (order != NULL) {
         assert(order->version > 0 && order->state != ORDER_PENDING);
         assert(input->workflow == NULL || cmd->kind == COMMAND_SUBMIT_ORDER ||
                input->workflow->step_count == order->step_count);
+        check_order(order);
         scratch = scratch_copy(order, arena);
     }
     *ret_decision = (struct decision){.command_offset = input->command_offset,
@@ -268,7 +294,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
                              .capacity = EVENTS_AT_FIRST,
                              .next_version = scratch.version + 1};
     dispatch(&ctx);
-    assert(ret_decision->event_count >= 1);
+    assert(ret_decision->event_count >= 1 && ret_decision->event_count <= DECISION_EVENTS_MAX);
     if (ret_decision->events[0].kind == EVENT_ORDER_EXPIRED) {
         assert(scratch.version == 0 && ret_decision->event_count == 1);
         ret_decision->order_version = ctx.next_version;

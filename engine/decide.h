@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of engine_decide() share. Inside the engine only.
  *
- * The order in the context is a scratch copy: decide_emit() appends an event to the Decision and applies
- * it to the copy, so that the rules that follow see the state as the readers of the log will. */
+ * The order in the context is a scratch copy: decide_emit() appends an event to the Decision and
+ * applies it to the copy, so that the rules that follow see the state as the readers of the log
+ * will. */
 #ifndef ENGINE_DECIDE_H
 #define ENGINE_DECIDE_H
 
@@ -22,15 +23,16 @@ struct decide_ctx {
 
 void decide_emit(struct decide_ctx *ctx, const struct event *event);
 
-/* engine_decide(), handing out the order as it saw it in the end, too: what order_apply_decision() must make of
- * the log. Its texts are borrowed; zeroed when there is none. */
+/* engine_decide() that also hands out the order as the decision leaves it: what
+ * order_apply_decision() must make of the log. Its texts are borrowed; zeroed when there is
+ * none. */
 void engine_decide_and_apply(const struct order *order, const struct command *cmd,
                              const struct decide_input *input, struct arena *arena,
                              struct decision *ret_decision, struct order *ret_seen);
 
 /* ---- refusing (decide.c): nothing but the one event is in the Decision ---- */
 
-/* CommandRejected, with who asked and for which attempt taken from the command. */
+/* CommandRejected; the sender and the attempt are the command's. */
 void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void decide_reject_early(struct decide_ctx *ctx, int64_t due_at);

@@ -7,6 +7,7 @@
 
 bool order_can_be_undone(const struct order *order, const struct workflow *workflow)
 {
+    assert(workflow->step_count == order->step_count);
     if (workflow->pivot < 0)
         return true;
     assert((uint32_t)workflow->pivot < order->step_count);
@@ -16,26 +17,31 @@ bool order_can_be_undone(const struct order *order, const struct workflow *workf
 
 void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)
 {
+    assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
-    assert(step->state == STEP_PENDING && step->direction == DIRECTION_DO);
+    assert(step->state == STEP_PENDING);
+    assert(step->direction == DIRECTION_DO);
     struct text reason;
     if (step->attempt == 0)
         reason = TEXT("never started");
     else if (step->effect == EFFECT_NONE)
         reason = TEXT("nothing to undo: no attempt had an effect");
     else if (!decide_plan_of(ctx, index)->has_compensate)
-        reason = TEXT("nothing to undo: no Compensate");
+        reason = TEXT("nothing to undo: the step has no Compensate");
     else
         return;
     decide_emit(ctx,
                 &(struct event){.kind = EVENT_STEP_SKIPPED,
                                 .step_marked = {.ref = step_attempt_ref(step), .reason = reason}});
+    assert(step->state == STEP_SKIPPED);
 }
 
 void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
 {
     assert(order_can_be_undone(ctx->order, ctx->workflow));
     decide_emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
+    assert(ctx->order->state == ORDER_COMPENSATING);
+    assert(ctx->order->complete_by == 0);
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         if (ctx->order->steps[i].state == STEP_PENDING)
             decide_skip_if_no_effect(ctx, i);
@@ -45,6 +51,7 @@ void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked
 /* Order of undoing: the later version first. */
 static uint64_t rank(const struct step *step)
 {
+    assert(step->effect != EFFECT_NONE);
     return step->effect == EFFECT_APPLIED ? step->completed_version : step->started_version;
 }
 
@@ -65,6 +72,7 @@ static int next_to_undo(const struct decide_ctx *ctx)
             (next < 0 || rank(&ctx->order->steps[i]) >= rank(&ctx->order->steps[next])))
             next = (int)i;
     }
+    assert(next < 0 || to_be_undone(ctx, (uint32_t)next));
     return next;
 }
 
@@ -91,6 +99,7 @@ static bool any_runs(const struct order *order)
 void decide_advance_compensation(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
+    assert(order->state == ORDER_COMPENSATING);
     if (any_runs(order))
         return;
     int current = being_undone(order);
@@ -109,4 +118,6 @@ void decide_advance_compensation(struct decide_ctx *ctx)
                                      .order_marked = {.code = order->reason_code,
                                                       .reason = order->reason,
                                                       .by = order->reason_by}});
+    assert(order->state == ORDER_COMPENSATED);
+    assert(order->ended_at == ctx->input->now);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ExpireOrder: an order that ended long ago leaves the stores. Which ones, and when, is for who
- * asks to know; here is only refused what cannot be meant. */
+/* ExpireOrder: an order that ended long ago leaves the stores. The auditor chooses the orders and
+ * the time; this only refuses orders that it cannot mean. */
 #include "engine/decide.h"
 
 #include <assert.h>
@@ -9,13 +9,14 @@ void decide_expire(struct decide_ctx *ctx)
 {
     const struct expire_order *asked = &ctx->cmd->expire_order;
     const struct order *order = ctx->order;
-    assert(asked->by.size <= WHO_BYTES_MAX && ctx->input->retention_ms >= 0);
+    assert(asked->by.size <= WHO_BYTES_MAX);
     if (!ctx->exists) {
         decide_reject_unknown_order(ctx);
         return;
     }
     if (!order_ended(order)) {
-        decide_reject(ctx, "NotEnded", "the order is %s", order_state_name(order->state));
+        decide_reject(ctx, "NotEnded", "the order is %s and has not ended",
+                      order_state_name(order->state));
         return;
     }
     if (order->ended_at != asked->ended_at) {
@@ -30,4 +31,6 @@ void decide_expire(struct decide_ctx *ctx)
     }
     decide_emit(ctx,
                 &(struct event){.kind = EVENT_ORDER_EXPIRED, .order_marked = {.by = asked->by}});
+    assert(order->version == 0);
+    assert(order->step_count == 0);
 }

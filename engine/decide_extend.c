@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ExtendStep: an agent that works on a long step asks for more time. The workflow bounds what all
- * extensions of an attempt may add up to. */
+/* ExtendStep: an agent asks for more time for a long step. The workflow bounds the sum of all
+ * extensions of an attempt. */
 #include "engine/decide.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@ static int64_t latest_end(const struct decide_ctx *ctx, uint32_t index)
     bool undo = step->direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     int64_t more = undo ? plan->compensate.max_extension_ms : plan->max_extension_ms;
+    assert(timeout > 0 && timeout <= DURATION_MS_MAX);
     assert(more >= 0 && more <= DURATION_MS_MAX);
     return step->started_at + timeout + more;
 }
@@ -36,7 +37,7 @@ void decide_extend(struct decide_ctx *ctx)
     int64_t until = asked->complete_by < latest ? asked->complete_by : latest;
     if (until <= step->complete_by || until <= ctx->input->now) {
         decide_reject(ctx, "ExtensionExhausted",
-                      "attempt %u of step %.*s has until %lld and may have until %lld",
+                      "attempt %u of step %.*s runs until %lld, and at most until %lld",
                       (unsigned)step->attempt, TEXT_ARG(step->name), (long long)step->complete_by,
                       (long long)latest);
         return;
@@ -51,4 +52,6 @@ void decide_extend(struct decide_ctx *ctx)
                                       .complete_by = until,
                                       .progress = asked->progress,
                                       .by = asked->instance}});
+    assert(step->state == STEP_PROCESSING);
+    assert(step->complete_by == until && until <= latest);
 }

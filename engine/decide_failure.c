@@ -7,11 +7,12 @@
 
 #include <assert.h>
 
-/* How much of an error's message an alert repeats, so that the advice after it fits, too. */
+/* How much of an error's message an alert repeats, so that the advice after it also fits. */
 enum { ALERT_ERROR_BYTES = 400 };
 
 enum effect step_effect_after(const struct step *step, enum effect reported)
 {
+    assert((unsigned)reported < EFFECT_COUNT);
     enum effect known = step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
     if (known == EFFECT_APPLIED || reported == EFFECT_APPLIED)
         return EFFECT_APPLIED;
@@ -22,6 +23,8 @@ static void schedule_retry(struct decide_ctx *ctx, uint32_t index, uint32_t numb
                            const struct retrier *retrier)
 {
     const struct step *step = &ctx->order->steps[index];
+    assert(number < RETRIERS_MAX);
+    assert(step->retries_used[number] < retrier->max_attempts);
     uint32_t retry = step->retries_used[number] + 1;
     uint64_t salt =
         retry_salt(ctx->order->details.order_id, step->name, (int)step->direction, step->attempt);
@@ -32,6 +35,8 @@ static void schedule_retry(struct decide_ctx *ctx, uint32_t index, uint32_t numb
                                  .retry_at = ctx->input->now + retry_wait_ms(retrier, retry, salt),
                                  .retrier = number,
                                  .retry = retry}});
+    assert(step->state == STEP_PENDING);
+    assert(step->retry_at >= ctx->input->now);
 }
 
 /* The catcher that takes the error, or NULL. An undo has none. */
@@ -60,15 +65,17 @@ static struct text describe_failure(struct decide_ctx *ctx, const struct step *s
 static const char *advice(const struct decide_ctx *ctx)
 {
     if (ctx->order->error_from == ORDER_COMPENSATING)
-        return "it was being undone, so it cannot be carried on";
+        return "compensation had begun, so it cannot go forward again";
     if (order_can_be_undone(ctx->order, ctx->workflow))
-        return "`reeve compensate` undoes what was done";
-    return "past its pivot it cannot be undone";
+        return "`reeve compensate` undoes its steps";
+    return "it is past its pivot and cannot be undone";
 }
 
 void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text step,
                        struct text reason)
 {
+    assert(order_state_may_follow(ctx->order->state, ORDER_ERROR));
+    assert(!text_empty(code));
     struct order_marked marked = {.code = code, .reason = reason, .step = step};
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_FAILED, .order_marked = marked});
     struct text id = ctx->order->details.order_id;
@@ -77,6 +84,8 @@ void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text ste
                                    "tries again; %s.",
                                    TEXT_ARG(id), TEXT_ARG(reason), TEXT_ARG(id), advice(ctx));
     decide_emit(ctx, &(struct event){.kind = EVENT_ALERT_RAISED, .order_marked = marked});
+    assert(ctx->order->state == ORDER_ERROR);
+    assert(ctx->order->alert_open);
 }
 
 static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_name)
@@ -87,12 +96,13 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
     enum outcome outcome = catcher != NULL ? catcher->next : plan->on_exhausted;
     if (step->direction == DIRECTION_UNDO)
         outcome = OUTCOME_ERROR;
-    struct text why =
-        message_format(ctx->arena, catcher != NULL ? "%.*s is caught" : "no retry of %.*s is left",
-                       TEXT_ARG(error_name));
+    struct text why = message_format(
+        ctx->arena, catcher != NULL ? "a Catch matches %.*s" : "no retries are left for %.*s",
+        TEXT_ARG(error_name));
     decide_emit(ctx,
                 &(struct event){.kind = EVENT_STEP_EXHAUSTED,
                                 .step_marked = {.ref = step_attempt_ref(step), .reason = why}});
+    assert(step->state == STEP_ERROR);
     if (ctx->order->state == ORDER_ERROR)
         return; /* one alert is open already: the operator decides */
     struct text reason = describe_failure(ctx, step);
@@ -105,9 +115,11 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
 
 void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name)
 {
+    assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
-    assert(step->state == STEP_PENDING && step->failure_count > 0);
+    assert(step->state == STEP_PENDING);
+    assert(step->failure_count > 0);
     if (ctx->order->state == ORDER_COMPENSATING && step->direction == DIRECTION_DO) {
         decide_skip_if_no_effect(ctx, index);
         return;

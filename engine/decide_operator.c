@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CancelOrder, CompensateOrder, ResubmitStep: people decide. Each event says who and why; an open
- * alert is closed with it. */
+/* CancelOrder, CompensateOrder, ResubmitStep: operators decide. Each event records who decided and
+ * why, and closes the open alert. */
 #include "engine/decide.h"
 
 #include <assert.h>
@@ -9,6 +9,7 @@ static void close_alert(struct decide_ctx *ctx, const struct order_marked *marke
 {
     if (ctx->order->alert_open)
         decide_emit(ctx, &(struct event){.kind = EVENT_ALERT_CLOSED, .order_marked = *marked});
+    assert(!ctx->order->alert_open);
 }
 
 /* False after it rejected: the order can no longer be turned back. */
@@ -26,12 +27,13 @@ static bool may_turn_back(struct decide_ctx *ctx)
     if (order->state == ORDER_ERROR && order->error_from == ORDER_COMPENSATING) {
         decide_reject(
             ctx, "AlreadyCompensating",
-            "the order is being undone and an undo failed: `reeve resubmit %.*s` tries it again",
+            "an undo failed while the order was being undone: `reeve resubmit %.*s` tries it again",
             TEXT_ARG(order->details.order_id));
         return false;
     }
     if (!order_can_be_undone(order, ctx->workflow)) {
-        decide_reject(ctx, "PastPivot", "step %.*s has started: there is no way back from it",
+        decide_reject(ctx, "PastPivot",
+                      "the pivot %.*s has started: the order can no longer be undone",
                       TEXT_ARG(order->steps[ctx->workflow->pivot].name));
         return false;
     }
@@ -43,6 +45,7 @@ static void turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
     decide_begin_compensation(ctx, marked);
     close_alert(ctx, marked);
     decide_advance(ctx);
+    assert(ctx->order->state == ORDER_COMPENSATING || ctx->order->state == ORDER_COMPENSATED);
 }
 
 void decide_cancel(struct decide_ctx *ctx)
@@ -54,6 +57,7 @@ void decide_cancel(struct decide_ctx *ctx)
     struct order_marked marked = {
         .code = TEXT("Cancelled"), .reason = asked->reason, .by = asked->by};
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_CANCELLED, .order_marked = marked});
+    assert(ctx->order->cancelled);
     turn_back(ctx, &marked);
 }
 
@@ -88,20 +92,21 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
     }
     const struct step *step = &ctx->order->steps[index];
     if (!may_resubmit(ctx->order, step)) {
-        decide_reject(ctx, "StepNotInError",
-                      "step %.*s is %s in direction %s, with nothing to resubmit", TEXT_ARG(name),
-                      step_state_name(step->state), direction_name(step->direction));
+        decide_reject(ctx, "StepNotInError", "step %.*s is %s (%s): there is nothing to resubmit",
+                      TEXT_ARG(name), step_state_name(step->state),
+                      direction_name(step->direction));
         return false;
     }
     return true;
 }
 
-/* The key changes only where the last one had no effect, as far as anybody knows or the operator
- * vouches for it: a remembered refusal must not answer for ever, and what may have been done must
- * not be done twice. */
+/* The key changes only where the last one had no effect, as far as the log shows or the operator
+ * vouches for it: a remembered refusal must not be the answer for ever, and what may have been done
+ * must not be done twice. */
 static void resubmit(struct decide_ctx *ctx, const struct step *step)
 {
     const struct resubmit_step *asked = &ctx->cmd->resubmit_step;
+    assert(step->state == STEP_ERROR);
     enum effect effect = step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
     bool vouched =
         asked->new_generation && (text_empty(asked->step) || text_equal(asked->step, step->name));
@@ -112,6 +117,8 @@ static void resubmit(struct decide_ctx *ctx, const struct step *step)
                                          .generation = step->generation[step->direction] + rise,
                                          .by = asked->by,
                                          .reason = asked->reason}});
+    assert(step->state == STEP_PENDING);
+    assert(step->failure_count == 0);
 }
 
 void decide_resubmit(struct decide_ctx *ctx)
@@ -135,4 +142,5 @@ void decide_resubmit(struct decide_ctx *ctx)
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = marked});
     close_alert(ctx, &marked);
     decide_advance(ctx);
+    assert(ctx->order->state != ORDER_ERROR);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going on: what may start now is started or queued, and an order with nothing left to do ends. */
+/* Advancing an order: steps that may start now are started or queued; an order with nothing left to
+ * do ends. */
 #include "engine/decide.h"
 
 #include <assert.h>
@@ -18,12 +19,16 @@ static void advance_processing(struct decide_ctx *ctx)
     assert(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
     uint64_t processed = processed_steps(order);
     uint64_t all = UINT64_MAX >> (64 - order->step_count);
+    assert((processed & ~all) == 0);
     if (processed == all) {
         decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_PROCESSED});
+        assert(order->state == ORDER_PROCESSED);
+        assert(order->ended_at == ctx->input->now);
         return;
     }
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
+        assert((decide_plan_of(ctx, i)->after & ~all) == 0);
         if (step->state == STEP_PENDING && decide_may_start(ctx, step) &&
             (decide_plan_of(ctx, i)->after & ~processed) == 0)
             (void)decide_start_or_queue(ctx, i, DIRECTION_DO);
@@ -39,7 +44,7 @@ void decide_advance(struct decide_ctx *ctx)
     case ORDER_COMPENSATING:
         decide_advance_compensation(ctx);
         return;
-    case ORDER_ERROR: /* nothing starts until an operator says so */
+    case ORDER_ERROR: /* nothing starts until an operator decides */
     case ORDER_PROCESSED:
     case ORDER_COMPENSATED:
         return;

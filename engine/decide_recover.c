@@ -4,6 +4,8 @@
  * too early, the rejection states when it will be due. */
 #include "engine/decide.h"
 
+#include <assert.h>
+
 void decide_recover(struct decide_ctx *ctx)
 {
     const struct recover_step *asked = &ctx->cmd->recover_step;
@@ -13,7 +15,7 @@ void decide_recover(struct decide_ctx *ctx)
     if (step == NULL)
         return;
     if (step->state != STEP_PROCESSING || step->complete_by != asked->complete_by) {
-        decide_reject(ctx, "Stale", "step %.*s is %s and not to be completed by %lld",
+        decide_reject(ctx, "Stale", "step %.*s is %s, with another deadline than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state),
                       (long long)asked->complete_by);
         return;
@@ -29,6 +31,8 @@ void decide_recover(struct decide_ctx *ctx)
                                                 .failure_count = step->failure_count + 1,
                                                 .complete_by = step->complete_by,
                                                 .by = asked->by}});
+    assert(step->state == STEP_PENDING);
+    assert(step->complete_by == 0);
     decide_follow_failure(ctx, index, TEXT(ERROR_TIMEOUT));
     decide_advance(ctx);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ReportStep: a report counts while its attempt is the current one and no outcome of it was
- * decided. The order of the log says which was first, no clock does. */
+ * decided. The order of the log determines which came first, not a clock. */
 #include "engine/decide.h"
 #include "engine/message.h"
 
@@ -46,7 +46,7 @@ static bool is_current(struct decide_ctx *ctx, const struct step *step)
         return false;
     }
     if (!same_direction || report->attempt == 0 || report->attempt > step->attempt) {
-        ignore(ctx, "UnknownAttempt", TEXT("no such attempt was started"));
+        ignore(ctx, "UnknownAttempt", TEXT("this attempt was never started"));
         return false;
     }
     if (step->state != STEP_PROCESSING) {
@@ -60,6 +60,8 @@ static void succeed(struct decide_ctx *ctx, const struct step *step)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     struct attempt_ref ref = step_attempt_ref(step);
+    assert(report->succeeded);
+    assert(step->state == STEP_PROCESSING);
     decide_emit(
         ctx, &(struct event){
                  .kind = EVENT_STEP_SUCCEEDED,
@@ -67,12 +69,16 @@ static void succeed(struct decide_ctx *ctx, const struct step *step)
     if (ref.direction == DIRECTION_UNDO)
         decide_emit(ctx,
                     &(struct event){.kind = EVENT_STEP_COMPENSATED, .step_marked = {.ref = ref}});
+    assert(step->state == (ref.direction == DIRECTION_DO ? STEP_PROCESSED : STEP_COMPENSATED));
+    assert(step->complete_by == 0);
 }
 
 static void fail(struct decide_ctx *ctx, uint32_t index)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     const struct step *step = &ctx->order->steps[index];
+    assert(!report->succeeded);
+    assert(step->state == STEP_PROCESSING);
     struct text error_name =
         text_empty(report->error_name) ? TEXT(ERROR_TASK_FAILED) : report->error_name;
     decide_emit(ctx,

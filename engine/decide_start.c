@@ -3,15 +3,19 @@
  * which is queued. */
 #include "engine/decide.h"
 
+#include <assert.h>
+
 /* Whether attempts in this direction are started in this state of the order. */
 static bool may_start(enum order_state state, enum direction direction)
 {
     return state == (direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING);
 }
 
-/* Queued as before. Where only room is missing nobody knows when there will be some. */
+/* The step stays queued. While only capacity is missing, nothing tells when there will be some. */
 static void reject_no_room(struct decide_ctx *ctx, const struct step *step)
 {
+    assert(step->state == STEP_PENDING);
+    assert(ctx->input->routing != NULL); /* without it, every step starts */
     int64_t soonest = ctx->input->now + ctx->input->routing->retry_ms_min;
     decide_reject_early(ctx, step->retry_at != 0 ? step->retry_at : soonest);
 }
@@ -31,7 +35,7 @@ void decide_start(struct decide_ctx *ctx)
     }
     bool waits = step->retry_at != 0 && step->retry_at == asked->retry_at;
     if (step->state != STEP_PENDING || (step->queued_at == 0 && !waits)) {
-        decide_reject(ctx, "Stale", "step %.*s is %s and not to be started at %lld",
+        decide_reject(ctx, "Stale", "step %.*s is %s, with another retry time than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state),
                       (long long)asked->retry_at);
         return;

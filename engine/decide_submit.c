@@ -6,13 +6,14 @@
 
 static void repeat(struct decide_ctx *ctx, const struct order_details *details)
 {
+    assert(text_equal(ctx->order->details.order_id, details->order_id));
     struct content_hash known = ctx->order->details.content_hash;
     if (memcmp(known.bytes, details->content_hash.bytes, sizeof(known.bytes)) == 0) {
         decide_emit(ctx, &(struct event){.kind = EVENT_SUBMISSION_REPEATED});
         return;
     }
     decide_reject(ctx, "ContentDiffers",
-                  "order %.*s was submitted before with other content; it goes on unchanged",
+                  "order %.*s was submitted before with different content; it continues unchanged",
                   TEXT_ARG(details->order_id));
 }
 
@@ -33,6 +34,8 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
         accepted.order_accepted.margin_ms = ctx->input->margin_ms;
     }
     decide_emit(ctx, &accepted);
+    assert(ctx->order->state == ORDER_PENDING);
+    assert(ctx->order->step_count == workflow->step_count);
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_STARTED});
     decide_advance(ctx);
 }

@@ -2,6 +2,8 @@
 /* TimeOutOrder: a supervisor reports that the order as a whole missed its deadline. */
 #include "engine/decide.h"
 
+#include <assert.h>
+
 void decide_time_out(struct decide_ctx *ctx)
 {
     const struct time_out_order *asked = &ctx->cmd->time_out_order;
@@ -10,7 +12,7 @@ void decide_time_out(struct decide_ctx *ctx)
     const struct order *order = ctx->order;
     if (order->state != ORDER_PROCESSING || order->complete_by == 0 ||
         order->complete_by != asked->complete_by) {
-        decide_reject(ctx, "Stale", "the order is %s and not to be completed by %lld",
+        decide_reject(ctx, "Stale", "the order is %s, with another deadline than %lld",
                       order_state_name(order->state), (long long)asked->complete_by);
         return;
     }
@@ -22,9 +24,11 @@ void decide_time_out(struct decide_ctx *ctx)
                                   .reason = TEXT("the order was not completed in time"),
                                   .by = asked->by};
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_TIMED_OUT, .order_marked = marked});
+    assert(order->complete_by == 0);
     if (order_can_be_undone(ctx->order, ctx->workflow))
         decide_begin_compensation(ctx, &marked);
     else
         decide_fail_order(ctx, marked.code, (struct text){0}, marked.reason);
     decide_advance(ctx);
+    assert(order->state != ORDER_PROCESSING && order->state != ORDER_PROCESSED);
 }

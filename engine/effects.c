@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What leaves the partition after a Decision: a pure function of it, so that a new owner emits the
- * very same again. Only requests look at the order, too: an attempt that is over asks nobody. */
+/* What leaves the partition after a Decision: a pure function of it, so that a new owner emits
+ * exactly the same. Only requests also depend on the order: an attempt that is over makes none. */
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
 
@@ -19,6 +19,7 @@ static void outputs_of(const struct order *order, struct arena *arena, struct st
             request->outputs[request->output_count++] =
                 (struct step_output){step->name, step->output};
     }
+    assert(request->output_count <= order->step_count);
 }
 
 static bool makes_request(const struct event *event)
@@ -26,12 +27,13 @@ static bool makes_request(const struct event *event)
     return event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_EXTENDED;
 }
 
-/* The step whose attempt the event speaks of, if that still runs, or NULL. */
+/* The step of the attempt, if that attempt still runs, or NULL. */
 static const struct step *running(const struct order *order, const struct attempt_ref *ref)
 {
     int index = order_find_step(order, ref->step);
     if (index < 0)
         return NULL;
+    assert((uint32_t)index < order->step_count);
     const struct step *step = &order->steps[index];
     bool current = step->state == STEP_PROCESSING && step->direction == ref->direction &&
                    step->attempt == ref->attempt;
@@ -85,6 +87,7 @@ static void add_requests(const struct decision *decision, int64_t decision_offse
         if (makes_request(&decision->events[i]))
             add_request(decision, &decision->events[i], order, arena, effects);
     }
+    assert(effects->request_count <= asked);
     for (uint32_t i = 0; i < effects->request_count; i++)
         effects->requests[i].decision_offset = decision_offset;
 }
@@ -125,7 +128,7 @@ static const enum status_kind status_of_event[] = {
 _Static_assert(sizeof(status_of_event) / sizeof(status_of_event[0]) == EVENT_KIND_COUNT,
                "one row per event");
 
-/* What supervisors and operators asked in vain does not concern the application. */
+/* Rejected commands of supervisors and operators do not concern the application. */
 static bool concerns_application(const struct event *event)
 {
     return event->kind != EVENT_COMMAND_REJECTED ||
@@ -133,7 +136,7 @@ static bool concerns_application(const struct event *event)
            event->command_rejected.command == COMMAND_CANCEL_ORDER;
 }
 
-/* Received stands above all; else the last event of the order as a whole says what it is about. */
+/* Received outranks everything; else the last event about the order as a whole decides. */
 static bool outranks(enum status_kind kind, enum status_kind than)
 {
     if (than == STATUS_KIND_COUNT || kind == STATUS_RECEIVED)
@@ -170,7 +173,7 @@ static struct step_change *change_of(struct status_update *status, struct text s
     return change;
 }
 
-/* For the application a queued step is as it was: Pending, or done and yet to be undone. */
+/* For the application, queueing changes nothing: the step is Pending, or is yet to be undone. */
 static bool is_step_change(const struct event *event)
 {
     return event_is_of_step(event->kind) && event->kind != EVENT_STEP_QUEUED;
@@ -217,13 +220,14 @@ static void add_status(const struct decision *decision, int32_t partition, struc
         if (is_step_change(&decision->events[i]))
             add_step_change(&status, &decision->events[i]);
     }
+    assert(status.step_count <= step_events);
     effects->has_status = true;
     effects->status = status;
 }
 
 /* ---- alert ---- */
 
-/* A command that killed its owner again and again: an alert of the partition, not of the order. */
+/* A command that killed its owner several times: an alert of the partition, not of the order. */
 static void add_quarantine_alert(const struct decision *decision, int32_t partition,
                                  struct effects *effects)
 {

@@ -30,7 +30,7 @@ struct routing {
     int64_t retry_ms_max;
 };
 
-/* Everything that engine_decide() may know beside the order and the command. */
+/* Everything that engine_decide() may know besides the order and the command. */
 struct decide_input {
     int64_t now;       /* max(owner's clock, newest decided_at of the partition) */
     int64_t margin_ms; /* clock.skew.max.ms */

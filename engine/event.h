@@ -33,7 +33,7 @@ enum event_kind {
     EVENT_SUBMISSION_REPEATED = 23,   /* same id, same content: the current status again */
     EVENT_COMMAND_DEAD_LETTERED = 24, /* undecodable or quarantined: carries its bytes */
     /* These change the order again. */
-    EVENT_STEP_QUEUED = 25,   /* could start, but no agent of it is well or has room: Pending */
+    EVENT_STEP_QUEUED = 25,   /* could start, but none of its agents is healthy and has capacity */
     EVENT_STEP_EXTENDED = 26, /* the running attempt has more time */
     EVENT_ORDER_EXPIRED = 27, /* ended long ago: from here on there is no such order */
     EVENT_KIND_COUNT
@@ -118,7 +118,7 @@ struct step_resubmitted {
 struct step_queued {
     struct attempt_ref ref; /* the latest attempt of the direction, 0 = never started */
     int64_t queued_at;      /* first time; kept when the step is queued again */
-    int64_t retry_at;       /* none is well: ask again then; 0: when there is room */
+    int64_t retry_at;       /* no agent is healthy: ask again then; 0: when there is capacity */
     struct text reason;     /* of each agent */
 };
 

@@ -19,8 +19,8 @@ _Static_assert(sizeof(order_follows) / sizeof(order_follows[0]) == ORDER_STATE_C
                "one row per state of an order");
 
 /* Processing goes back to Pending when an attempt has failed; Pending to Error when it was the last
- * one. Undoing leads through Processing again: from Processed, and, where nobody knows whether the
- * attempts did anything, from Pending and Error; by way of Pending when the undo is queued. */
+ * one. Undoing leads through Processing again: from Processed, and, where it is not known whether
+ * the attempts did anything, from Pending and Error; by way of Pending when the undo is queued. */
 static const unsigned step_follows[] = {
     [STEP_PENDING] = BIT(STEP_PROCESSING) | BIT(STEP_ERROR) | BIT(STEP_SKIPPED),
     [STEP_PROCESSING] = BIT(STEP_PENDING) | BIT(STEP_PROCESSED) | BIT(STEP_COMPENSATED),

@@ -11,7 +11,7 @@ struct text message_vformat(struct arena *arena, const char *format, va_list arg
 {
     char line[MESSAGE_BYTES_MAX + 8]; /* with room for the character at the cut and the NUL */
     int size = vsnprintf(line, sizeof(line), format, arguments);
-    assert(size >= 0);
+    assert(size >= 0); /* the format is ours */
     uint32_t written = (uint32_t)size < sizeof(line) ? (uint32_t)size : sizeof(line) - 1;
     return arena_text(arena, utf8_cut((struct text){line, written}, MESSAGE_BYTES_MAX));
 }

@@ -9,6 +9,7 @@
 int order_find_step(const struct order *order, struct text name)
 {
     assert(order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count == 0 || order->steps != NULL);
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (text_equal(order->steps[i].name, name))
             return (int)i;
@@ -118,7 +119,9 @@ struct text order_idempotency_key(const struct order *order, const struct step *
                                   enum direction direction, struct arena *arena)
 {
     struct text id = order->details.order_id;
-    assert(id.size <= ORDER_ID_BYTES_MAX && step->name.size <= NAME_BYTES_MAX);
+    assert(id.size <= ORDER_ID_BYTES_MAX);
+    assert(step->name.size <= NAME_BYTES_MAX);
+    assert((unsigned)direction < DIRECTION_COUNT);
     char *key = arena_bytes(arena, id.size + step->name.size + 24);
     char *at = put_text(key, id);
     *at++ = '/';

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order and its steps: the only state there is, a fold of events.
  *
- * Only order_apply() (engine/engine.h) changes one. All texts and arrays live in the order's arena. */
+ * Only order_apply() (engine/engine.h) changes one. All texts and arrays live in the order's
+ * arena. */
 #ifndef ENGINE_ORDER_H
 #define ENGINE_ORDER_H
 
@@ -30,7 +31,7 @@ enum step_state {
 
 enum direction { DIRECTION_DO, DIRECTION_UNDO, DIRECTION_COUNT };
 
-/* What a step's forward attempts have done at the remote service, as far as anybody knows. */
+/* What a step's forward attempts have done at the remote service, as far as the log shows. */
 enum effect { EFFECT_NONE, EFFECT_APPLIED, EFFECT_UNKNOWN, EFFECT_COUNT };
 
 enum priority { PRIORITY_HIGH, PRIORITY_NORMAL, PRIORITY_LOW, PRIORITY_COUNT };
@@ -65,7 +66,7 @@ struct order_details {
     uint32_t attribute_count;
     struct attribute *attributes; /* sorted by name */
     enum priority priority;
-    struct text reply_to; /* topic, or empty: nobody is told */
+    struct text reply_to; /* topic, or empty: no status updates */
     struct text workflow;
     uint32_t workflow_version; /* 0 in a submission: the newest */
     struct text traceparent;
@@ -75,7 +76,7 @@ struct order_details {
 struct step {
     struct text name;
     struct text agent;
-    enum direction direction; /* the one that attempt, failure_count ... speak of */
+    enum direction direction; /* of attempt, failure_count ... */
     enum step_state state;
     uint32_t attempt;        /* of `direction`; 0 = never started */
     uint32_t failure_count;  /* failures + timeouts in `direction` since the last resubmission */
@@ -83,7 +84,7 @@ struct step {
     int64_t complete_by;     /* of the running attempt; 0 unless PROCESSING */
     int64_t margin_ms;       /* clock.skew.max.ms as recorded when it started */
     int64_t retry_at;        /* not 0: PENDING and may be started from then on */
-    int64_t queued_at;       /* not 0: PENDING since then for want of a well agent with room */
+    int64_t queued_at;       /* not 0: PENDING since then; no healthy agent has capacity */
     enum effect effect;      /* of the forward direction; kept while undoing */
     enum effect undo_effect; /* what failed undo attempts may have done: for its generation */
     uint32_t generation[DIRECTION_COUNT]; /* from 0; of the idempotency keys */
@@ -113,7 +114,7 @@ struct order {
     bool cancelled;
     struct text reason_code; /* why it is cancelled, compensated or in error */
     struct text reason;
-    struct text reason_by; /* who asked, where somebody did */
+    struct text reason_by; /* who asked; empty if nothing was asked */
 };
 
 extern const struct enum_names order_state_names;
@@ -137,8 +138,8 @@ static inline bool order_ended(const struct order *order)
     return order->state == ORDER_PROCESSED || order->state == ORDER_COMPENSATED;
 }
 
-/* Whether the step waits in its agents' queue: it is started as soon as one of them is well and has
- * room, which is its owner's business; with a retry_at its supervisor asks, too. */
+/* Whether the step waits in its agents' queue: its owner starts it as soon as one of them is
+ * healthy and has capacity; with a retry_at its supervisor also asks. */
 bool order_step_queued(const struct order *order, const struct step *step);
 
 /* Index of the step, or -1. */

@@ -31,11 +31,12 @@ int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RE
 }
 
 /* interval * rate^(retry-1), at most `cap`. In thousandths of a millisecond, so that a short
- * interval with a small rate grows, too. */
+ * interval with a small rate also grows. */
 static int64_t full_wait_ms(const struct retrier *retrier, uint32_t retry, int64_t cap_ms)
 {
     int64_t rate_milli = retrier->backoff_rate_milli;
     int64_t cap = cap_ms * 1000;
+    assert(cap_ms >= 0 && cap_ms <= DURATION_MS_MAX);
     if (retrier->interval_ms >= cap_ms)
         return cap_ms;
     int64_t wait = retrier->interval_ms * 1000;
@@ -80,7 +81,7 @@ static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* The parts are told apart by a byte that neither name has; the attempt goes in little-endian. */
+/* A byte that neither name contains separates the parts; the attempt goes in little-endian. */
 uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt)
 {
     uint8_t tail[] = {'/',

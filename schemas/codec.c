@@ -15,7 +15,7 @@
  * recursive schemas are refused. */
 #include "schemas/codec.h"
 
-#include "schemas/avro/memory.h"
+#include "base/heap_arena.h"
 #include "schemas/avro/plan.h"
 #include "schemas/schema_texts.h"
 
@@ -32,7 +32,7 @@ struct known {
     uint64_t fingerprint;
     enum record_kind kind;
     const struct plan *plan;
-    struct memory memory; /* the plan's */
+    struct heap_arena memory; /* the plan's */
 };
 
 struct codec {
@@ -51,7 +51,7 @@ static struct known **slot_of(const struct codec *codec, uint64_t fingerprint)
 
 static void known_free(struct known *known)
 {
-    memory_deinit(&known->memory);
+    heap_arena_deinit(&known->memory);
     free(known);
 }
 
@@ -66,7 +66,7 @@ static struct known *known_new(struct text avsc, bool own, struct error *ret_err
 {
     struct known *known = calloc(1, sizeof(*known));
     assert(known != NULL);
-    memory_init(&known->memory);
+    heap_arena_init(&known->memory, 16 * 1024);
     const struct avro_type *type = NULL;
     enum error_class class = own ? avro_schema_read(avsc, &known->memory.arena, &type, ret_error)
                                  : avro_schema_parse(avsc, &known->memory.arena, &type, ret_error);

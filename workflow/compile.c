@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A workflow file as a whole. See workflow_file.h. */
 #include "workflow/compile.h"
-#include "workflow/scratch.h"
+#include "base/heap_arena.h"
 
 #include <assert.h>
 
@@ -99,8 +99,8 @@ bool workflow_parse(struct text source, enum workflow_format format, struct aren
 {
     ret_problems->count = 0;
     ret_problems->errors = 0;
-    struct scratch scratch;
-    scratch_init(&scratch);
+    struct heap_arena scratch;
+    heap_arena_init(&scratch, 32 * 1024);
     struct workflow *workflow = ARENA_NEW(arena, struct workflow);
     const struct node *root = NULL;
     if (format != WORKFLOW_JSON || source.size > WORKFLOW_BYTES_MAX ||
@@ -110,7 +110,7 @@ bool workflow_parse(struct text source, enum workflow_format format, struct aren
         struct compiler compiler = {.values = {arena, ret_problems}, .pivot = -1};
         compile(&compiler, root, &scratch.arena, workflow);
     }
-    scratch_deinit(&scratch);
+    heap_arena_deinit(&scratch);
     problems_sort(ret_problems);
     if (ret_problems->errors > 0)
         return false;

@@ -3,7 +3,7 @@
 #include "workflow/registry.h"
 
 #include "workflow/problems.h"
-#include "workflow/scratch.h"
+#include "base/heap_arena.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct table {
 };
 
 struct workflow_registry {
-    struct scratch memory;
+    struct heap_arena memory;
     struct table deployed;
     struct table refused;              /* first definitions that do not compile: they count, too */
     struct workflow_problems problems; /* of the definition being compiled: too big for the stack */
@@ -26,7 +26,7 @@ struct workflow_registry *workflow_registry_new(void)
 {
     struct workflow_registry *registry = calloc(1, sizeof(*registry));
     assert(registry != NULL);
-    scratch_init(&registry->memory);
+    heap_arena_init(&registry->memory, 32 * 1024);
     return registry;
 }
 
@@ -34,7 +34,7 @@ void workflow_registry_free(struct workflow_registry *registry)
 {
     if (registry == NULL)
         return;
-    scratch_deinit(&registry->memory);
+    heap_arena_deinit(&registry->memory);
     free(registry->deployed.entries);
     free(registry->refused.entries);
     free(registry);

@@ -4,7 +4,7 @@
  *   254              a record as it is, frame and all
  *   255              the text of a schema, and after its first NUL a body under it
  * Corpus to start with: tests/golden/. */
-#include "schemas/avro/memory.h"
+#include "base/heap_arena.h"
 #include "schemas/avro/plan.h"
 #include "schemas/avro/schema.h"
 #include "schemas/codec.h"
@@ -23,7 +23,7 @@ static void encode_frame(uint64_t fingerprint, struct buffer *ret_buffer)
 }
 
 static enum error_class decode(struct codec *codec, const struct buffer *buffer,
-                               struct memory *memory, struct record *ret_record)
+                               struct heap_arena *memory, struct record *ret_record)
 {
     struct error error;
     struct text bytes = {(const char *)buffer->data, (uint32_t)buffer->size};
@@ -35,17 +35,17 @@ static enum error_class decode(struct codec *codec, const struct buffer *buffer,
 
 static void fuzz_body(struct codec *codec, uint64_t fingerprint, struct text body)
 {
-    struct memory memory;
+    struct heap_arena memory;
     struct record record;
     struct buffer bytes = {0};
-    memory_init(&memory);
+    heap_arena_init(&memory, 16 * 1024);
     encode_frame(fingerprint, &bytes);
     buffer_append(&bytes, body.data, body.size);
     if (decode(codec, &bytes, &memory, &record) == ERROR_OK) {
         struct buffer once = {0};
         struct buffer twice = {0};
-        struct memory other;
-        memory_init(&other);
+        struct heap_arena other;
+        heap_arena_init(&other, 16 * 1024);
         codec_encode(codec, record.kind, &record.command, &once);
         enum error_class class = decode(codec, &once, &other, &record);
         assert(class == ERROR_OK);
@@ -53,10 +53,10 @@ static void fuzz_body(struct codec *codec, uint64_t fingerprint, struct text bod
         assert(once.size == twice.size && memcmp(once.data, twice.data, once.size) == 0);
         buffer_deinit(&once);
         buffer_deinit(&twice);
-        memory_deinit(&other);
+        heap_arena_deinit(&other);
     }
     buffer_deinit(&bytes);
-    memory_deinit(&memory);
+    heap_arena_deinit(&memory);
 }
 
 /* As codec_learn() and codec_decode() do it, without the codec: a new one each time is slow. */
@@ -64,11 +64,11 @@ static void fuzz_schema(struct text input)
 {
     const char *nul = input.size > 0 ? memchr(input.data, 0, input.size) : NULL;
     uint32_t size = nul != NULL ? (uint32_t)(nul - input.data) : input.size;
-    struct memory memory;
+    struct heap_arena memory;
     struct error error;
     const struct avro_type *type = NULL;
     const struct plan *plan = NULL;
-    memory_init(&memory);
+    heap_arena_init(&memory, 16 * 1024);
     if (avro_schema_parse((struct text){input.data, size}, &memory.arena, &type, &error) !=
         ERROR_OK)
         goto out;
@@ -92,7 +92,7 @@ static void fuzz_schema(struct text input)
     (void)plan_decode(plan, &reader, (uint8_t *)&record.command);
     assert(memory.arena.used - before <= 256 * 1024 + 400 * (size_t)input.size);
 out:
-    memory_deinit(&memory);
+    heap_arena_deinit(&memory);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -106,12 +106,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[0] == 255) {
         fuzz_schema(rest);
     } else if (data[0] == 254) {
-        struct memory memory;
+        struct heap_arena memory;
         struct record record;
         struct error error;
-        memory_init(&memory);
+        heap_arena_init(&memory, 16 * 1024);
         (void)codec_decode(codec, rest, false, &memory.arena, &record, &error);
-        memory_deinit(&memory);
+        heap_arena_deinit(&memory);
     } else {
         enum record_kind kind = (enum record_kind)(1 + data[0] % (RECORD_KIND_COUNT - 1));
         fuzz_body(codec, codec_fingerprint(codec, kind), rest);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An untrusted workflow file: refused with problems that make sense, or compiled into what
  * prints and compiles to the same. JSON when it begins with a brace. */
-#include "workflow/scratch.h"
+#include "base/heap_arena.h"
 #include "workflow/workflow_file.h"
 #include "workflow/workflow_print.h"
 
@@ -29,9 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     enum workflow_format format = data[0] == '{' ? WORKFLOW_JSON : WORKFLOW_YAML;
     struct text source = {(const char *)data, (uint32_t)size};
-    struct scratch scratch;
+    struct heap_arena scratch;
     struct workflow *workflow = NULL;
-    scratch_init(&scratch);
+    heap_arena_init(&scratch, 32 * 1024);
     bool compiled = workflow_parse(source, format, &scratch.arena, &problems, &workflow);
     check_problems(&problems);
     assert(compiled == (problems.errors == 0));
@@ -42,6 +42,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         assert(same);
         assert(text_equal(workflow_print(again, &scratch.arena), printed));
     }
-    scratch_deinit(&scratch);
+    heap_arena_deinit(&scratch);
     return 0;
 }

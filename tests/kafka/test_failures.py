@@ -219,7 +219,7 @@ class FailuresTest(StageTest):
         self.stage.submit("caught", "caught", quantity=100, price="1000.0001")
         self.stage.wait_for_end("caught", "Error")
         exhausted = self.stage.find("caught", "StepExhausted CheckFraud do 1")[0].event
-        self.assertIn("FraudSuspected is caught", exhausted["reason"])
+        self.assertIn("a Catch matches FraudSuspected", exhausted["reason"])
         self.assertEqual(self.undone("caught"), [])
         self.stage.wait_for_alert("caught", raised=True, code="FraudSuspected")
         self.stage.operator("CompensateOrder", "caught", "fraud confirmed")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Decisions told as text tables: a workflow, then commands and the events that must follow, line by
- * line. After each command the fold is checked against what engine_decide() saw, the log is folded again
- * from zero, and versions must be dense.
+ * line. After each command the fold is checked against what engine_decide() saw, the log is folded
+ * again from zero, and versions must be dense.
  *
  *     TELL("A{c} B<-A{r1}",
  *          "submit           => OrderAccepted OrderStarted StepStarted(A do 1)\n"

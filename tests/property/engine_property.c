@@ -2,8 +2,8 @@
 /* Random histories: a random workflow, services that fail, supervisors that are early, late and
  * repeat themselves, customers and operators who change their minds. After each command the
  * Decision is checked against rules that were not made from the engine, the fold against what
- * engine_decide() saw, and in the end the log against a fold from zero, the services' ledger against the
- * order's end.
+ * engine_decide() saw, and in the end the log against a fold from zero, the services' ledger
+ * against the order's end.
  *
  * REEVE_SEED repeats a run: case n has the seed REEVE_SEED + n. REEVE_PROPERTY_CASES is their
  * number. */

@@ -94,7 +94,7 @@ Test(engine_compensation, no_undo_starts_while_a_forward_attempt_may_run)
          " D=Processing(do 1) E=Error(do 1)\n"
          "wait 11000\n"
          "recover D => StepTimedOut(D do 1 unknown x1) StepSkipped(D do 1) StepStarted(B undo 1)\n"
-         "said nothing to undo: no Compensate\n"
+         "said nothing to undo: the step has no Compensate\n"
          "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
          " StepStarted(A undo 1)\n"
          "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
@@ -118,7 +118,7 @@ Test(engine_compensation, retries_that_wait_are_undone_or_skipped)
          "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled) StepSkipped(B do 1)"
          " StepSkipped(C do 1)\n"
          "said nothing to undo: no attempt had an effect\n"
-         "said nothing to undo: no Compensate\n"
+         "said nothing to undo: the step has no Compensate\n"
          "deadlines recover(D)+11000\n"
          "wait 1000\n"
          "start A => CommandRejected(Stale)\n"
@@ -207,8 +207,8 @@ Test(engine_compensation, a_catch_is_not_for_the_undo)
          "fail B 1 No => StepFailed(B do 1 No none x1) StepSkipped(B do 1) StepStarted(A undo 1)\n"
          "fail A 1 Stuck undo => StepFailed(A undo 1 Stuck none x1) StepExhausted(A undo 1)"
          " OrderFailed(Stuck) AlertRaised(Stuck)\n"
-         "said no retry of Stuck is left\n"
-         "said it was being undone, so it cannot be carried on\n");
+         "said no retries are left for Stuck\n"
+         "said compensation had begun, so it cannot go forward again\n");
 }
 
 /* ---- the pivot ---- */
@@ -219,7 +219,7 @@ Test(engine_compensation, there_is_no_way_back_from_a_pivot_that_runs)
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
          "ok A 1 => StepSucceeded(A do 1) StepStarted(P do 1)\n"
          "cancel => CommandRejected(PastPivot)\n"
-         "said step P has started\n"
+         "said the pivot P has started\n"
          "status Rejected(PastPivot)\n"
          "reply orders.replies.shop\n"
          "compensate => CommandRejected(PastPivot)\n"
@@ -231,7 +231,7 @@ Test(engine_compensation, there_is_no_way_back_from_a_pivot_that_runs)
          "start B => StepStarted(B do 2)\n"
          "fail B 2 No => StepFailed(B do 2 No none x2) StepExhausted(B do 2) OrderFailed(No)"
          " AlertRaised(No)\n"
-         "said past its pivot it cannot be undone\n"
+         "said it is past its pivot and cannot be undone\n"
          "compensate => CommandRejected(PastPivot)\n"
          "cancel => CommandRejected(PastPivot)\n"
          "resubmit => StepResubmitted(B do 2 g1) OrderResumed(Resubmitted)"
@@ -256,7 +256,7 @@ Test(engine_compensation, a_pivot_that_ended_without_effect_leaves_the_way_back_
          "ok A 1 => StepSucceeded(A do 1) StepStarted(P do 1)\n"
          "fail P 1 No => StepFailed(P do 1 No none x1) StepExhausted(P do 1) OrderFailed(No)"
          " AlertRaised(No)\n"
-         "said `reeve compensate` undoes what was done\n"
+         "said `reeve compensate` undoes its steps\n"
          "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
          " StepStarted(A undo 1)\n");
 }

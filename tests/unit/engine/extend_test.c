@@ -36,7 +36,7 @@ Test(engine_extend, the_workflow_bounds_what_all_extensions_add_up_to)
                              "wait 2000\n"
                              "extend A 1 99999 => StepExtended(A do 1 +15000)\n"
                              "extend A 1 99999 => CommandRejected(ExtensionExhausted)\n"
-                             "said attempt 1 of step A has until 1017000 and may have until "
+                             "said attempt 1 of step A runs until 1017000, and at most until "
                              "1017000\n"
                              "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n");
     TELL("A", STARTED "extend A 1 99999 => CommandRejected(ExtensionExhausted)\n"

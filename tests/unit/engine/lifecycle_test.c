@@ -73,7 +73,7 @@ Test(engine_lifecycle, four_events_change_nothing)
                      kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED);
 }
 
-/* ---- what order_apply() refuses: one event each on an order in a state that does not allow it ---- */
+/* ---- what order_apply() refuses: events in states that do not allow them ---- */
 
 struct fixture {
     struct test_arena memory;

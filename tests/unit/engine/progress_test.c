@@ -57,7 +57,7 @@ Test(engine_progress, the_same_id_with_other_content_is_refused_to_its_sender)
               "submit other => CommandRejected(ContentDiffers)\n"
               "status Rejected(ContentDiffers)\n"
               "reply orders.replies.other\n"
-              "said submitted before with other content\n"
+              "said submitted before with different content\n"
               "order Processing A=Processing(do 1)\n");
 }
 
@@ -80,7 +80,7 @@ Test(engine_progress, a_caller_without_the_workflow_changes_nothing)
 {
     TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                  "blind ok A 1 => CommandRejected(UnknownWorkflow)\n"
-                 "said workflow test version 1\n"
+                 "said version 1 of the order's workflow test\n"
                  "blind cancel => CommandRejected(UnknownWorkflow)\n"
                  "blind compensate => CommandRejected(UnknownWorkflow)\n"
                  "blind resubmit => CommandRejected(UnknownWorkflow)\n"

@@ -140,7 +140,7 @@ Test(engine_recover, an_order_out_of_time_past_its_pivot_waits_for_an_operator)
          "wait 6000\n"
          "timeout => OrderTimedOut(States.Timeout) OrderFailed(States.Timeout)"
          " AlertRaised(States.Timeout)\n"
-         "said past its pivot it cannot be undone\n"
+         "said it is past its pivot and cannot be undone\n"
          "alert raised(States.Timeout)\n"
          "deadlines recover(P)+5000\n"
          "timeout => CommandRejected(Stale)\n"

@@ -28,7 +28,7 @@ Test(engine_retry, a_retrier_waits_longer_each_time)
          "start A => StepStarted(A do 4)\n"
          "fail A 4 Busy => StepFailed(A do 4 Busy none x4) StepExhausted(A do 4)"
          " CompensationStarted(Busy) OrderCompensated(Busy)\n"
-         "said no retry of Busy is left\n"
+         "said no retries are left for Busy\n"
          "order Compensated A=Error(do 4)\n"
          "status Compensated(Busy) A=Error(do 4 Busy)\n"
          "reason Busy step A failed: Busy: said the service\n");
@@ -84,7 +84,7 @@ Test(engine_retry, a_catch_compensates_though_exhausted_would_be_an_error)
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
          "fail A 1 Fraud => StepFailed(A do 1 Fraud none x1) StepExhausted(A do 1)"
          " CompensationStarted(Fraud) OrderCompensated(Fraud)\n"
-         "said Fraud is caught\n");
+         "said a Catch matches Fraud\n");
 }
 
 Test(engine_retry, retriers_come_before_catchers)

@@ -20,8 +20,8 @@ static uint64_t next_random(uint64_t *state)
 static void assert_frugal(struct kit *kit, struct text bytes)
 {
     cr_assert_leq(kit->memory.arena.used, 256 * 1024 + 400 * (size_t)bytes.size);
-    memory_deinit(&kit->memory);
-    memory_init(&kit->memory);
+    heap_arena_deinit(&kit->memory);
+    heap_arena_init(&kit->memory, 16 * 1024);
 }
 
 Test(schemas_hostile, a_record_cut_anywhere_is_refused)

@@ -10,13 +10,13 @@ void kit_init(struct kit *kit)
 {
     memset(kit, 0, sizeof(*kit));
     kit->codec = codec_new();
-    memory_init(&kit->memory);
+    heap_arena_init(&kit->memory, 16 * 1024);
 }
 
 void kit_deinit(struct kit *kit)
 {
     codec_free(kit->codec);
-    memory_deinit(&kit->memory);
+    heap_arena_deinit(&kit->memory);
 }
 
 struct text text_of_buffer(const struct buffer *buffer)

@@ -3,12 +3,12 @@
 #ifndef TESTS_UNIT_SCHEMAS_KIT_H
 #define TESTS_UNIT_SCHEMAS_KIT_H
 
-#include "schemas/avro/memory.h"
+#include "base/heap_arena.h"
 #include "tests/unit/schemas/samples.h"
 
 struct kit {
     struct codec *codec;
-    struct memory memory; /* of what is decoded */
+    struct heap_arena memory; /* of what is decoded */
     struct record record; /* the latest */
     struct error error;
 };

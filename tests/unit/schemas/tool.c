@@ -6,7 +6,7 @@
  * FOLDER/<name>.avsc if there is one, and writes what was read to FOLDER/<name>.out
  *
  * Says on standard error what could not be read; exit code 1. */
-#include "schemas/avro/memory.h"
+#include "base/heap_arena.h"
 #include "tests/unit/schemas/samples.h"
 
 #include <assert.h>
@@ -88,10 +88,10 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "write") == 0)
         write_samples(codec, argv[2]);
     for (int i = 3; i < argc; i++) {
-        struct memory memory;
-        memory_init(&memory);
+        struct heap_arena memory;
+        heap_arena_init(&memory, 16 * 1024);
         ok = recode(codec, argv[2], argv[i], &memory.arena) && ok;
-        memory_deinit(&memory);
+        heap_arena_deinit(&memory);
     }
     codec_free(codec);
     return ok ? 0 : 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that mean no good: they are refused in little time and memory. */
 #include "tests/unit/workflow/kit.h"
-#include "workflow/scratch.h"
+#include "base/heap_arena.h"
 #include "workflow/workflow_print.h"
 
 #include <criterion/criterion.h>
@@ -174,9 +174,9 @@ static const char good[] =
 static void check(struct text source)
 {
     static struct workflow_problems problems;
-    struct scratch scratch;
+    struct heap_arena scratch;
     struct workflow *workflow = NULL;
-    scratch_init(&scratch);
+    heap_arena_init(&scratch, 32 * 1024);
     bool compiled = workflow_parse(source, WORKFLOW_YAML, &scratch.arena, &problems, &workflow);
     cr_assert(compiled == (problems.errors == 0) && compiled == (workflow != NULL));
     for (uint32_t i = 0; i < problems.count; i++) {
@@ -189,7 +189,7 @@ static void check(struct text source)
         cr_assert(workflow_parse(printed, WORKFLOW_JSON, &scratch.arena, &problems, &again));
         cr_assert(text_equal(workflow_print(again, &scratch.arena), printed));
     }
-    scratch_deinit(&scratch);
+    heap_arena_deinit(&scratch);
 }
 
 Test(workflow_hostile, every_cut_and_every_changed_byte)
