@@ -17,11 +17,11 @@
                                   {"stock": {sku: pieces}} sets stock levels
     GET  /healthz
 
-shop_ledger.py says what the answers promise. Every call is committed before it is answered; the
-calls that wait at the same moment share one commit. One asyncio loop, so that a thousand calls may
-hang at once. Errors are {"error": CODE, "message": text}; 422 is a definite refusal. It listens on
-127.0.0.1 unless --host says otherwise: it has no authentication. Python's standard library is all
-it needs.
+shop_ledger.py describes what the answers promise. Every call is committed before it is answered;
+calls that wait at the same moment share one commit. One asyncio loop serves all connections, so
+that a thousand calls can hang at the same time. Errors are {"error": CODE, "message": text}; 422 is a
+definite refusal. It listens on 127.0.0.1 by default (--host), because it has no authentication. It
+needs only Python's standard library.
 """
 
 import argparse
@@ -44,7 +44,7 @@ HEAD_BYTES_MAX = 64 * 1024
 BODY_BYTES_MAX = 8 * 1024 * 1024
 TEXT_MAX = 1024          # of an id or a key
 PAGE_MAX = 10_000        # rows of the ledger in one answer
-GRACE_SECONDS = 2.0      # for answers under way when the shop is told to stop
+GRACE_SECONDS = 2.0      # for pending answers when the shop stops
 REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed",
            411: "Length Required", 413: "Content Too Large", 422: "Unprocessable Content",
            431: "Request Header Fields Too Large", 500: "Internal Server Error",
@@ -52,8 +52,7 @@ REASONS = {200: "OK", 400: "Bad Request", 404: "Not Found", 405: "Method Not All
 
 
 class HttpError(Exception):
-    """An answer other than the one hoped for. `close`: what follows on the connection is not to be
-    trusted to be a request."""
+    """An error answer. `close`: the rest of the connection may not be a request, so close it."""
 
     def __init__(self, status, code, message, close=False):
         super().__init__(message)
@@ -71,8 +70,8 @@ class Request:
         self.headers = headers
         self.received_ms = now_ms()
         self.body = b""
-        wish = headers.get("connection", "").lower()
-        self.close = wish == "close" or (version == "HTTP/1.0" and wish != "keep-alive")
+        option = headers.get("connection", "").lower()
+        self.close = option == "close" or (version == "HTTP/1.0" and option != "keep-alive")
 
     def json(self):
         try:
@@ -116,13 +115,13 @@ async def read_request(reader, writer):
 
 
 def call_of(request, service, action):
-    """The call that a POST to a service means, checked for its form."""
+    """The call in a POST to a service, with its form checked."""
     body = request.json()
 
     def field(name, kind, default=None):
         value = body.get(name, default)
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise HttpError(400, "InvalidCall", f"{name}: {value!r} will not do")
+            raise HttpError(400, "InvalidCall", f"{name} must not be {value!r}")
         if kind is str and not 0 < len(value) <= TEXT_MAX:
             raise HttpError(400, "InvalidCall", f"{name} is empty or over {TEXT_MAX} characters")
         return value
@@ -146,8 +145,8 @@ def call_of(request, service, action):
 
 
 class Committer:
-    """Group commit: the calls that wait when the loop comes round share one transaction, and none
-    is answered before it is committed."""
+    """Group commit: all calls that wait in one turn of the loop share a transaction, and none is
+    answered before it is committed."""
 
     def __init__(self, ledger):
         self._ledger = ledger
@@ -196,7 +195,7 @@ class Shop:
         self._answering = 0
 
     async def serve(self, reader, writer):
-        """One connection, until either side has had enough."""
+        """Serves one connection until either side closes it."""
         task = asyncio.current_task()
         self._connections.add(task)
         try:
@@ -209,7 +208,7 @@ class Shop:
             writer.close()
 
     async def stop(self):
-        """Lets the answers under way out, then drops every connection."""
+        """Waits for pending answers, then drops every connection."""
         deadline = asyncio.get_running_loop().time() + GRACE_SECONDS
         while self._answering and asyncio.get_running_loop().time() < deadline:
             await asyncio.sleep(0.01)
@@ -231,7 +230,7 @@ class Shop:
         except HttpError as error:
             status, body, close = error.status, error.body, error.close
             close = close or request is None or request.close
-        except Exception as error:  # a disk that is full, a defect: nothing was committed
+        except Exception as error:  # a full disk or a defect: nothing was committed
             print(f"shop: {type(error).__name__}: {error}", file=sys.stderr)
             status, body, close = 500, {"error": "InternalError", "message": str(error)}, True
         self._write(writer, status, body, close)
@@ -247,21 +246,21 @@ class Shop:
                      .encode() + payload)
 
     async def _route(self, request, reader, writer):
-        """(status, body), or None when the connection is not to be answered any more."""
-        place = request.path.strip("/").split("/")
-        if place[0] in SERVICES and len(place) == 2:
+        """(status, body), or None when the connection must not be answered."""
+        parts = request.path.strip("/").split("/")
+        if parts[0] in SERVICES and len(parts) == 2:
             if request.method != "POST":
                 raise HttpError(405, "MethodNotAllowed", "a call is a POST")
-            return await self._call(call_of(request, *place), reader, writer)
+            return await self._call(call_of(request, *parts), reader, writer)
         handler = {("GET", "ledger"): self._get_ledger,
                    ("GET", "ledger/summary"): lambda _: self._ledger.summary(),
                    ("GET", "ledger/balances"): lambda _: self._ledger.balances(),
                    ("GET", "control"): lambda _: {"faults": self._faults.as_json()},
                    ("POST", "control"): self._post_control,
                    ("GET", "healthz"): lambda _: {"status": "ok"}}.get(
-                       (request.method, "/".join(place)))
+                       (request.method, "/".join(parts)))
         if handler is None:
-            raise HttpError(404, "NotFound", f"no {request.method} {request.path} here")
+            raise HttpError(404, "NotFound", f"there is no {request.method} {request.path}")
         return 200, handler(request)
 
     # ---- calls ----
@@ -317,20 +316,20 @@ class Shop:
         return found
 
     def _post_control(self, request):
-        wish = request.json()
-        unknown = wish.keys() - {"faults", "add", "stock"}
+        changes = request.json()
+        unknown = changes.keys() - {"faults", "add", "stock"}
         if unknown:
             raise HttpError(400, "InvalidControl", f"unknown: {', '.join(sorted(unknown))}")
-        levels = wish.get("stock", {})
+        levels = changes.get("stock", {})
         if not isinstance(levels, dict) or not all(
                 type(pieces) is int and 0 <= pieces < 2**53 for pieces in levels.values()):
             raise HttpError(400, "InvalidControl", "stock is {sku: pieces}")
         try:
-            kept = wish.get("faults", self._faults.as_json())
-            rules = [Rule.from_json(rule) for rule in [*kept, *wish.get("add", [])]]
+            kept = changes.get("faults", self._faults.as_json())
+            rules = [Rule.from_json(rule) for rule in [*kept, *changes.get("add", [])]]
         except (TypeError, ValueError) as error:
             raise HttpError(400, "InvalidControl", str(error)) from None
-        if "faults" in wish or "add" in wish:
+        if "faults" in changes or "add" in changes:
             self._faults.set(rules)
         with self._ledger.transaction():
             self._ledger.set_stock(levels)
@@ -355,18 +354,18 @@ def parse_arguments(argv):
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--host", default="127.0.0.1",
-                        help="address to listen on; nobody is asked who he is (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8090, help="0 takes a free one (default 8090)")
-    parser.add_argument("--port-file", help="the port is written here once the shop listens")
+                        help="address to listen on, without authentication (default 127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8090, help="0: a free port (default 8090)")
+    parser.add_argument("--port-file", help="file for the port, written once the shop listens")
     parser.add_argument("--db", default="shop.sqlite", help="the ledger (default shop.sqlite)")
     parser.add_argument("--synchronous", choices=("NORMAL", "FULL"), default="NORMAL",
-                        help="FULL survives a power cut too (default NORMAL)")
+                        help="FULL also survives a power cut (default NORMAL)")
     parser.add_argument("--default-stock", type=int, default=1_000_000, metavar="PIECES",
-                        help="stock of an article that nobody set (default 1000000)")
+                        help="stock of an article that was not set (default 1000000)")
     parser.add_argument("--fraud-limit", default="100000.00", metavar="AMOUNT",
                         help="CheckFraud refuses orders above it (default 100000.00)")
     parser.add_argument("--seed", default="reeve",
-                        help="chooses which keys a share of the calls is (default reeve)")
+                        help="selects the keys that a share affects (default reeve)")
     parser.add_argument("--fault", action="append", default=[], metavar="RULE", type=fault_rule,
                         help="SERVICE,MODE[,name=value...], see shop_faults.py; may be repeated")
     return parser.parse_args(argv)
@@ -379,7 +378,7 @@ def write_port(path, port):
 
 
 async def run(arguments, stop=None, started=None):
-    """Serves until SIGTERM, SIGINT or `stop`; tells `started` the port."""
+    """Serves until SIGTERM, SIGINT or `stop`; calls `started` with the port."""
     loop = asyncio.get_running_loop()
     if stop is None:
         stop = asyncio.Event()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shop's faults: which calls go wrong, and how. The same seed, keys and rules fail alike.
+"""The shop's faults: which calls fail, and how. The same seed, keys and rules give the same faults.
 
 A rule is written `SERVICE,MODE[,name=value...]` on the command line, or as a JSON object with the
 same names on POST /control. The first rule that fits a call decides.
 
-    payment,decline,share=0.1              every tenth payment is refused for good
-    stock,503-after,share=0.2,times=1      every fifth key: applied, but its first answer is a 503
-    *,slow,ms=800,orders=536365;536370     these two orders wait 800 ms everywhere
+    payment,decline,share=0.1              one payment in ten is refused permanently
+    stock,503-after,share=0.2,times=1      one key in five: applied, first answered with 503
+    *,slow,ms=800,orders=536365;536370     every call of these two orders takes 800 ms
     payment,never,direction=undo           refunds are never answered
 """
 
@@ -16,9 +16,9 @@ import hashlib
 
 SERVICES = ("stock", "payment", "carrier")
 MODES = {
-    "decline": "refused for good (422)",
+    "decline": "refused permanently (422)",
     "503-before": "503, nothing was applied",
-    "503-after": "applied, yet 503",
+    "503-after": "applied, then 503",
     "slow": "waits ms, then is applied and answered",
     "slow-after": "is applied, then waits ms before it answers",
     "never": "nothing is applied, no answer, the connection stays open",
@@ -33,12 +33,12 @@ DIRECTIONS = ("do", "undo", "any")
 class Rule:
     service: str              # stock, payment, carrier, or * for all
     mode: str
-    direction: str = "do"     # do, undo or any: undos go well unless told otherwise
+    direction: str = "do"     # do, undo or any
     action: str = ""          # only this action; empty is any
     orders: tuple = ()        # only these order ids; empty is any
     share: float = 1.0        # of the idempotency keys, chosen by a hash of seed and key
-    times: int = 0            # only the first so many calls of a key; 0 is all of them
-    ms: int = 1000            # how long slow ones wait
+    times: int = 0            # only the first N calls of a key; 0 is all of them
+    ms: int = 1000            # the delay of slow calls
 
     def __post_init__(self):
         for name, value, known in (("service", self.service, (*SERVICES, "*")),

@@ -8,8 +8,8 @@ What a remote service has to do for a workflow with compensation to be safe, and
 - An undo names the key of its do (`do_key`). The first undo takes back what the do applied, if it
   applied anything; undoing an unknown key succeeds. Either way the key is remembered as undone, and
   a do that arrives after its undo is refused permanently (422 AlreadyUndone).
-- Every call leaves one row in `calls`, whatever came of it; every change of stock or money leaves
-  rows in `movements`, which are only ever added to.
+- Every call leaves one row in `calls`, whatever its outcome; every change of stock or money appends
+  rows to `movements`.
 
 The caller wraps `perform` and `note` in `transaction`, and answers its client only after the
 commit. With synchronous=NORMAL a commit survives the death of this process; a power cut may
@@ -53,8 +53,8 @@ CREATE TABLE IF NOT EXISTS calls(
     order_id TEXT NOT NULL,
     step TEXT NOT NULL,
     attempt INTEGER NOT NULL,
-    applied INTEGER NOT NULL,   -- 1: this very call decided the fate of its key
-    status INTEGER NOT NULL,    -- what was answered; 0: nothing
+    applied INTEGER NOT NULL,   -- 1: this call decided its key
+    status INTEGER NOT NULL,    -- the status of the answer; 0: none
     error TEXT,
     fault TEXT,
     received_ms INTEGER NOT NULL,
@@ -112,7 +112,7 @@ class Call:
 
 
 @dataclasses.dataclass(frozen=True)
-class Deed:
+class Operation:
     """What a do applied: its answer, and the movements (kind, amount, currency) that it made."""
 
     answer: dict
@@ -171,7 +171,7 @@ class Ledger:
         self._db.execute("PRAGMA journal_mode=WAL")
         self._db.execute(f"PRAGMA synchronous={'FULL' if synchronous == 'FULL' else 'NORMAL'}")
         self._db.executescript(SCHEMA)
-        self._deeds = {
+        self._operations = {
             ("stock", "ReserveStock"): self._reserve_stock,
             ("payment", "CheckFraud"): self._check_fraud,
             ("payment", "TakePayment"): self._take_payment,
@@ -184,7 +184,7 @@ class Ledger:
         self._db.close()
 
     def knows(self, service, action, direction):
-        return (service, action) in (self._deeds if direction == "do" else self._undo_actions)
+        return (service, action) in (self._operations if direction == "do" else self._undo_actions)
 
     @contextlib.contextmanager
     def transaction(self):
@@ -193,13 +193,13 @@ class Ledger:
             yield
             self._db.execute("COMMIT")
         except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # the first error is the one to tell
+            with contextlib.suppress(sqlite3.Error):  # report the first error
                 self._db.execute("ROLLBACK")
             raise
 
     @contextlib.contextmanager
     def savepoint(self):
-        """One call within a transaction that several share: it fails alone."""
+        """One call within a shared transaction: it fails alone."""
         self._db.execute("SAVEPOINT one_call")
         try:
             yield
@@ -212,10 +212,10 @@ class Ledger:
     # ---- calls ----
 
     def perform(self, call, *, decline=False, fault=None, status=None):
-        """Decides a call and writes it down; returns (HTTP status, body).
+        """Decides a call and records it; returns (HTTP status, body).
 
-        `decline` refuses what is not decided yet. `status` is what the client will really get when
-        a fault hides the answer from it; 0 is nothing at all.
+        `decline` refuses a key that is not decided yet. `status` is the status that the client
+        really gets when a fault hides the answer; 0 means no answer.
         """
         row = self._db.execute("SELECT * FROM keys WHERE service = ? AND key = ?",
                                (call.service, call.key)).fetchone()
@@ -250,26 +250,26 @@ class Ledger:
             raise Refused("AlreadyUndone", f"{call.key} was undone: a do after that is refused")
         if row is not None:
             return row["do_status"], json.loads(row["do_answer"]), False
-        deed, status = None, 200
+        operation, status = None, 200
         try:
             if decline:
                 raise declined(call)
-            deed = self._deeds[call.service, call.action](call, seq)
-            answer = deed.answer
+            operation = self._operations[call.service, call.action](call, seq)
+            answer = operation.answer
         except Refused as refused:
             status, answer = 422, {"error": refused.code, "message": refused.message}
         self._db.execute(
             "INSERT INTO keys(service, key, order_id, step, state, do_status, do_answer)"
             " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (call.service, call.key, call.order_id, call.step,
-             "refused" if deed is None else "applied", status, json.dumps(answer)))
-        if deed is None:
+             "refused" if operation is None else "applied", status, json.dumps(answer)))
+        if operation is None:
             return status, answer, False
-        for kind, amount, currency in deed.movements:
+        for kind, amount, currency in operation.movements:
             self._move(call, seq, now, kind, amount, currency)
-        if deed.reserved is not None:
+        if operation.reserved is not None:
             self._db.execute("UPDATE keys SET reserved = ? WHERE service = ? AND key = ?",
-                             (json.dumps(deed.reserved), call.service, call.key))
+                             (json.dumps(operation.reserved), call.service, call.key))
         return status, answer, True
 
     def _undo(self, call, row, seq, now, decline):
@@ -316,7 +316,7 @@ class Ledger:
             " DO UPDATE SET available = available - ?2, reserved = reserved + ?2",
             [(sku, pieces, self._default_stock) for sku, pieces in wanted.items()])
         pieces = sum(wanted.values())
-        return Deed({"reservation": f"R{seq:09d}", "pieces": pieces, "articles": len(wanted)},
+        return Operation({"reservation": f"R{seq:09d}", "pieces": pieces, "articles": len(wanted)},
                     (("reserved", pieces, None),), wanted)
 
     def _check_fraud(self, call, _seq):
@@ -324,16 +324,16 @@ class Ledger:
         if amount > self._fraud_limit:
             raise Refused("FraudSuspected", f"{money(amount)} {currency} is above the limit of"
                                             f" {money(self._fraud_limit)}")
-        return Deed({"risk": "low", "amount": money(amount), "currency": currency})
+        return Operation({"risk": "low", "amount": money(amount), "currency": currency})
 
     def _take_payment(self, call, seq):
         amount, currency = order_total(call.order)
-        return Deed({"payment": f"P{seq:09d}", "amount": money(amount), "currency": currency},
+        return Operation({"payment": f"P{seq:09d}", "amount": money(amount), "currency": currency},
                     (("charged", amount, currency),))
 
     def _ship_order(self, call, seq):
         pieces = sum(pieces for _, pieces, _ in order_lines(call.order))
-        return Deed({"shipment": f"S{seq:09d}", "pieces": pieces}, (("shipped", 1, None),))
+        return Operation({"shipment": f"S{seq:09d}", "pieces": pieces}, (("shipped", 1, None),))
 
     # ---- stock ----
 

@@ -5,15 +5,15 @@
     submit.py --bootstrap 127.0.0.1:9092 --app web-shop order.json
     submit.py --bootstrap 127.0.0.1:9092 --app web-shop --order-id test-1 order.json
 
-There is nothing of reeve in here but two files, schemas/SubmitOrder.avsc and StatusUpdate.avsc:
-any language with a Kafka client and Avro can do the same. Needs Debian's python3-confluent-kafka
-and python3-avro.
+It uses only two files of reeve, schemas/SubmitOrder.avsc and StatusUpdate.avsc: any language with a
+Kafka client and Avro can do the same. It needs Debian's python3-confluent-kafka and
+python3-avro.
 
-order.json has the fields of SubmitOrder; prices are texts ("2.55"), and what has a default may be
-left out. reply_to is filled in: the application's own topic PREFIX.replies.APP, which is made here
-if it does not exist.
+order.json has the fields of SubmitOrder; prices are strings ("2.55"), and fields with a default may
+be left out. reply_to is set to the application's own topic PREFIX.replies.APP, which is created if
+it does not exist.
 
-Exit code: 0 processed, 3 compensated, 4 rejected, 5 in error (an operator is told), 6 not ended
+Exit code: 0 processed, 3 compensated, 4 rejected, 5 in error (waits for an operator), 6 not ended
 within --timeout; 1 no answer from Kafka, 2 wrong usage.
 """
 
@@ -114,8 +114,8 @@ class Application:
                 time.sleep(0.1)
 
     def submit(self, order):
-        """Returns once the broker has the order for good. Repeating it is harmless: the same id
-        with the same content is answered with the order's current status."""
+        """Returns once the brokers have stored the order. Repeating it is harmless: the same id and
+        content is answered with the order's current status."""
         producer = Producer({
             "bootstrap.servers": self._bootstrap,
             "acks": "all",
@@ -152,8 +152,8 @@ class Application:
 
 
 def follow(application, order_id, seconds):
-    """Prints each status; returns the exit code. A Rejected that comes first is about our
-    submission; later ones are about somebody's commands, and the order goes on."""
+    """Prints each status; returns the exit code. A Rejected that comes first is about this
+    submission; later ones are about other commands, and the order continues."""
     accepted = False
     newest = -1
     for status in application.statuses(order_id, seconds):

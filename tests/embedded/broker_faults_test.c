@@ -56,7 +56,7 @@ static bool is_well(void *ctx)
     return !in_trouble(ctx);
 }
 
-/* The brokers answer questions, and their metadata is fine: only nothing is acknowledged. */
+/* The brokers answer questions, and their metadata is healthy, but nothing is acknowledged. */
 Test(broker_faults, records_that_nobody_acknowledges_are_told)
 {
     enum { ERRORS = 10000 };
@@ -265,7 +265,7 @@ enum { BURST = 4 };
 
 struct meeting {
     struct kafka_job job;
-    pthread_barrier_t *barrier; /* NULL: nobody to meet */
+    pthread_barrier_t *barrier; /* NULL: waits for no other thread */
     uint32_t *ended;
 };
 
