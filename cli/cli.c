@@ -74,6 +74,7 @@ bool cli_flag_given(const struct cli *cli, const char *name)
 enum error_class cli_flag_int(const struct cli *cli, const char *name, int64_t fallback,
                               int64_t min, int64_t max, int64_t *ret_value, struct error *ret_error)
 {
+    assert(min <= max);
     const char *text = cli_flag_value(cli, name);
     if (text == NULL)
         *ret_value = fallback;
@@ -156,6 +157,7 @@ static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, boo
         return find_output(value, &cli->output)
                    ? EXIT_CODE_OK
                    : cli_usage(cli, "--output %.60s: expected table, json or jsonl", value);
+    assert(flag != NULL && cli->given != NULL);
     cli->given[cli->given_count++] = (struct cli_given){flag, value != NULL ? value : ""};
     return EXIT_CODE_OK;
 }

@@ -2,7 +2,7 @@
 /* The command line: a table of nouns, from which parsing and help are made.
  *
  * A noun is `const struct cli_noun cli_NOUN` in the file that is named after it, and one row of
- * CLI_NOUNS below. Its verbs declare what they take; flags, --output, --help and the flags of the
+ * CLI_NOUNS or CLI_PROGRAM_NOUNS below. Its verbs declare what they take; flags, --output, --help and the flags of the
  * configuration are parsed before a verb runs. main.c gives cli_main() the table that the binary
  * offers. */
 #ifndef CLI_CLI_H
@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* The nouns of this library, in the order of the help. */
+/* The nouns of this library, in the order of the help; those about the program itself come last. */
 #define CLI_NOUNS(X) \
     X(dev)           \
     X(run)           \
@@ -36,10 +36,8 @@
     X(leader)        \
     X(verify)        \
     X(replay)        \
-    X(partition)     \
-    X(config)        \
-    X(version)       \
-    X(help)
+    X(partition)
+#define CLI_PROGRAM_NOUNS(X) X(config) X(version) X(help)
 
 /* A flag of a verb's own. */
 struct cli_flag {
@@ -73,6 +71,7 @@ struct cli_noun {
 
 #define CLI_DECLARE_NOUN(name) extern const struct cli_noun cli_##name;
 CLI_NOUNS(CLI_DECLARE_NOUN)
+CLI_PROGRAM_NOUNS(CLI_DECLARE_NOUN)
 #undef CLI_DECLARE_NOUN
 
 /* docs/reference/errors.md names every verb that has an exit code of its own. */

@@ -56,10 +56,16 @@ static void print_row(FILE *out, const char *left, const char *right)
 static void print_verb_row(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
     char left[128];
+    char summary[256];
     snprintf(left, sizeof(left), "%s%s%s%s%s", noun->name, verb->name != NULL ? " " : "",
              verb->name != NULL ? verb->name : "", verb->arguments != NULL ? " " : "",
              verb->arguments != NULL ? verb->arguments : "");
-    print_row(out, left, verb->summary);
+    /* The first sentence: the help of the verb has all of them. */
+    snprintf(summary, sizeof(summary), "%s", verb->summary);
+    char *end = strstr(summary, ". ");
+    if (end != NULL)
+        end[1] = '\0';
+    print_row(out, left, summary);
 }
 
 static void print_flags(FILE *out, const struct cli_verb *verb)

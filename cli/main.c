@@ -7,7 +7,8 @@
 
 #define CLI_NOUN(name) &cli_##name,
 #define TOOLS_NOUN(name) &tools_##name,
-static const struct cli_noun *const nouns[] = {CLI_NOUNS(CLI_NOUN) TOOLS_NOUNS(TOOLS_NOUN) NULL};
+static const struct cli_noun *const nouns[] = {CLI_NOUNS(CLI_NOUN) TOOLS_NOUNS(TOOLS_NOUN)
+                                                   CLI_PROGRAM_NOUNS(CLI_NOUN) NULL};
 
 int main(int argc, char **argv)
 {

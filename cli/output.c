@@ -50,9 +50,11 @@ struct output *output_new(FILE *out, enum cli_output format, const struct output
 
 void output_width(struct output *output, const char *key, size_t width)
 {
-    for (size_t at = 0; at < output->column_count; at++)
-        if (strcmp(output->columns[at].key, key) == 0)
-            output->widths[at] = width;
+    size_t at = 0;
+    while (at < output->column_count && strcmp(output->columns[at].key, key) != 0)
+        at++;
+    assert(at < output->column_count && !output->titled);
+    output->widths[at] = width;
 }
 
 void output_single(struct output *output)
@@ -171,6 +173,7 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
 static void print_cell(struct output *output, size_t at, char *cell)
 {
     size_t width = output->widths[at];
+    assert(at < output->column_count && !output->hidden[at]);
     if (output->line_columns > 0)
         cut(cell, width);
     size_t columns = columns_of(cell);

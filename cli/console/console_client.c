@@ -64,6 +64,7 @@ enum error_class console_client_init(struct cli *cli, struct console_client *ret
 void console_path_add(struct console_path *path, const char *literal)
 {
     size_t size = strlen(literal);
+    assert(path->size < sizeof(path->text));
     path->is_too_long = path->is_too_long || size >= sizeof(path->text) - path->size;
     if (path->is_too_long)
         return;

@@ -104,6 +104,7 @@ static bool any_runs(const struct children *children)
 static void stopped(struct children *children)
 {
     void (*done)(void *ctx) = children->stopped;
+    assert(done != NULL && !any_runs(children));
     loop_timer_cancel(children->loop, &children->kill_timer);
     done(children->ctx);
 }
@@ -223,7 +224,7 @@ enum error_class children_start(struct children *children, const char *name, con
 {
     char port_file[PATH_MAX];
     struct child *child = calloc(1, sizeof(*child));
-    assert(child != NULL);
+    assert(child != NULL && children->stopped == NULL);
     child->children = children;
     child->name = strdup(name);
     child->directory = strdup(directory);

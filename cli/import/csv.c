@@ -63,6 +63,7 @@ int64_t csv_reader_bytes(const struct csv_reader *reader)
 /* More bytes behind those that are there. False: the file cannot be read. */
 static bool fill(struct csv_reader *reader)
 {
+    assert(reader->from <= reader->size && reader->size <= reader->capacity);
     if (reader->from > 0) {
         memmove(reader->buffer, reader->buffer + reader->from, reader->size - reader->from);
         reader->dropped += (int64_t)reader->from;
@@ -207,6 +208,7 @@ static enum csv_result take_row(struct csv_reader *reader, const struct extent *
         skip_line(reader);
         return CSV_BAD_ROW;
     }
+    assert(row->count <= CSV_FIELDS_MAX && reader->from + extent->next <= reader->size);
     row->fields = reader->fields;
     reader->from += extent->next;
     reader->line += extent->lines;

@@ -64,6 +64,7 @@ enum error_class import_pace_parse(const char *text, struct import_pace *ret_pac
 
 int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us)
 {
+    assert(pace->per_second >= 0 && pace->done >= 0);
     if (pace->per_second <= 0)
         return 0;
     if (pace->began_us < 0)

@@ -211,6 +211,7 @@ static void take_row(struct order_drafts *drafts, struct order_draft *draft,
 /* A refused order keeps its place until its last row, but no lines. */
 static void refuse(struct order_drafts *drafts, struct order_draft *draft)
 {
+    assert(!draft->refused && drafts->lines >= draft->details.line_count);
     draft->refused = true;
     drafts->lines -= draft->details.line_count;
     draft->details.line_count = 0;
@@ -279,7 +280,7 @@ struct order_details *order_draft_details(struct order_draft *draft)
 
 void order_draft_free(struct order_drafts *drafts, struct order_draft *draft)
 {
-    assert(draft->complete);
+    assert(draft->complete && drafts->lines >= draft->details.line_count);
     drafts->lines -= draft->details.line_count;
     heap_arena_deinit(&draft->heap);
     free(draft);

@@ -17,9 +17,9 @@ static const char *refuse_online_retail(const struct csv_order_row *row)
 {
     struct text invoice = row->texts[CSV_ORDER_ID];
     if (invoice.size > 0 && invoice.data[0] == 'C')
-        return "invoice C...: a cancellation, which names no earlier order";
+        return "a cancellation names no earlier order";
     if (invoice.size > 0 && invoice.data[0] == 'A')
-        return "invoice A...: an adjustment of bad debt, not an order";
+        return "an adjustment of bad debt is not an order";
     return NULL;
 }
 

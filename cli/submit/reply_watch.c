@@ -121,6 +121,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     watch->status(watch->ctx, status);
     if (!ends(status))
         return;
+    assert(watch->open > 0);
     order->ended = true;
     watch->open--;
     if (status->order_state == ORDER_PROCESSED && status->kind != STATUS_REJECTED)
@@ -222,6 +223,7 @@ void reply_watch_order(struct reply_watch *watch, struct text order_id)
     order->size = order_id.size;
     HASH_ADD(hh, watch->orders, order_id, order_id.size, order);
     watch->open++;
+    assert(watch->open + watch->processed + watch->others == HASH_COUNT(watch->orders));
 }
 
 static bool is_over(void *ctx)
@@ -233,6 +235,7 @@ static bool is_over(void *ctx)
 enum error_class reply_watch_wait(struct reply_watch *watch, int64_t timeout_ms,
                                   struct error *ret_error)
 {
+    assert(timeout_ms > 0);
     if (cli_session_wait(watch->session, is_over, watch, timeout_ms))
         return ERROR_OK;
     return error_set(ret_error, ERROR_RETRY, "NotEnded",

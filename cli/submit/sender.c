@@ -62,6 +62,7 @@ static void free_if_over(struct sender *sender)
 static void flight_free(struct flight *flight)
 {
     struct sender *sender = flight->sender;
+    assert(sender->count > 0 && sender->bytes >= flight->value.size);
     DL_DELETE(sender->flights, flight);
     sender->count--;
     sender->bytes -= flight->value.size;
@@ -96,6 +97,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct flight *flight = ctx;
     struct sender *sender = flight->sender;
     (void)token;
+    assert(sender->calls > 0 && !flight->waiting);
     sender->calls--;
     if (sender->closed) {
         flight_free(flight);
@@ -193,6 +195,7 @@ enum error_class sender_send(struct sender *sender, int32_t partition, struct te
         if (class != ERROR_OK)
             return class;
     }
+    assert(!sender->closed && record != NULL);
     sender->value.size = 0;
     codec_encode(cluster->codec, kind, record, &sender->value);
     struct flight *flight = malloc(sizeof(*flight) + key.size + sender->value.size);

@@ -150,13 +150,13 @@ Test(cli_map, applies_the_rules_of_the_online_retail_preset)
     /* The data set's bad debt has a positive price once. */
     cr_assert(map_row("A563185|B|Adjust bad debt|1|2011-08-12 14:50:00|11062.06||United Kingdom",
                       &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "invoice A...: an adjustment of bad debt, not an order");
+    cr_assert_str_eq(error.message, "an adjustment of bad debt is not an order");
     cr_assert(map_row("A563186|B|Adjust bad debt|1|2011-08-12 14:51:00|-11062.06||United Kingdom",
                       &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "invoice A...: an adjustment of bad debt, not an order");
+    cr_assert_str_eq(error.message, "an adjustment of bad debt is not an order");
     cr_assert(map_row("C536379|D|Discount|-1|2010-12-01 09:41:00|27.50|14527.0|United Kingdom",
                       &row) == ERROR_REJECT);
-    cr_assert_str_eq(error.message, "invoice C...: a cancellation, which names no earlier order");
+    cr_assert_str_eq(error.message, "a cancellation names no earlier order");
     cr_assert(csv_map_add_preset(&map, "northwind", &error) == ERROR_REJECT);
 }
 
