@@ -33,7 +33,7 @@ struct agent_intake *agent_intake_new(struct agent *agent)
     intake->agent = agent;
     intake->in_flight_max = agent_capacity(agent);
     intake->queue_max = (uint32_t)config_int(agent->service->config, "agent.queue.max");
-    agent_queue_init(&intake->queue, agent->service->config);
+    request_queue_init(&intake->queue, agent->service->config);
     intake->letters = dead_letters_new(agent, &letters_ops, intake);
     loop_deferred_init(&intake->flow, on_flow, intake);
     loop_timer_init(&intake->commit_timer, on_commit_timer, intake);
@@ -207,7 +207,7 @@ static void begin_queued(struct agent_intake *intake)
     struct attempts *attempts = intake->agent->attempts;
     struct error error;
     while (intake->queue.count > 0 && has_free_capacity(intake)) {
-        struct queued_request *queued = agent_queue_pop(&intake->queue);
+        struct queued_request *queued = request_queue_pop(&intake->queue);
         struct agent_attempt *attempt = attempts_take(attempts);
         struct text value = {queued->bytes, queued->size};
         bool decoded = decode(intake->agent, attempt, value, &error);
@@ -228,7 +228,7 @@ static void begin_or_queue(struct agent_intake *intake, struct agent_attempt *at
         attempts_offer(attempts, attempt, origin);
         return;
     }
-    agent_queue_push(&intake->queue, attempt->request.order->priority, origin, value);
+    request_queue_push(&intake->queue, attempt->request.order->priority, origin, value);
     attempts_put_back(attempts, attempt);
     loop_defer(agent_intake_loop(intake), &intake->flow);
 }

@@ -43,8 +43,8 @@ struct agent_intake {
     bool held_back; /* some reader is paused */
     uint32_t in_flight_max;
     uint32_t queue_max;
-    struct agent_queue queue; /* read and not begun */
-    uint32_t commits;         /* outstanding */
+    struct request_queue queue; /* read and not begun */
+    uint32_t commits;           /* outstanding */
     struct dead_letters *letters;
     struct loop_deferred flow;
     struct loop_timer commit_timer;

@@ -56,7 +56,7 @@ static bool is_open(void *ctx, const struct request_origin *origin)
 /* After partitions were closed: their next owners read the queued requests again. */
 static void purge(struct agent_intake *intake)
 {
-    agent_queue_purge(&intake->queue, is_open, intake);
+    request_queue_purge(&intake->queue, is_open, intake);
 }
 
 static void on_error(void *ctx, const struct error *error);
@@ -187,7 +187,7 @@ void agent_intake_drain(struct agent_intake *intake)
 void agent_intake_halt(struct agent_intake *intake)
 {
     intake->halted = true;
-    agent_queue_clear(&intake->queue); /* not committed: read again, here or elsewhere */
+    request_queue_clear(&intake->queue); /* not committed: read again, here or elsewhere */
     for (size_t i = 0; i < intake->partition_count; i++)
         agent_intake_update_flow(intake, intake->partitions[i], true);
 }
@@ -198,7 +198,7 @@ void agent_intake_close(struct agent_intake *intake)
         close_partition(intake->partitions[i]);
         intake->partitions[i]->locating = false;
     }
-    agent_queue_clear(&intake->queue);
+    request_queue_clear(&intake->queue);
     intake->commits = 0; /* the group is left: no acknowledgements come any more */
     intake->suspended = true;
 }

@@ -5,16 +5,16 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void agent_queue_init(struct agent_queue *queue, const struct config *config)
+void request_queue_init(struct request_queue *queue, const struct config *config)
 {
-    *queue = (struct agent_queue){.count = 0};
+    *queue = (struct request_queue){.count = 0};
     shares_init_configured(&queue->shares, config);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
         queue->lists[priority].end = &queue->lists[priority].first;
 }
 
-void agent_queue_push(struct agent_queue *queue, enum priority priority,
-                      const struct request_origin *origin, struct text value)
+void request_queue_push(struct request_queue *queue, enum priority priority,
+                        const struct request_origin *origin, struct text value)
 {
     struct queued_request *queued = malloc(sizeof(*queued) + value.size);
     assert(queued != NULL);
@@ -29,7 +29,7 @@ void agent_queue_push(struct agent_queue *queue, enum priority priority,
     queue->bytes += sizeof(*queued) + value.size;
 }
 
-static void forget(struct agent_queue *queue, const struct queued_request *queued)
+static void forget(struct request_queue *queue, const struct queued_request *queued)
 {
     size_t bytes = sizeof(*queued) + queued->size;
     assert(queue->count > 0 && queue->bytes >= bytes);
@@ -37,7 +37,7 @@ static void forget(struct agent_queue *queue, const struct queued_request *queue
     queue->bytes -= bytes;
 }
 
-struct queued_request *agent_queue_pop(struct agent_queue *queue)
+struct queued_request *request_queue_pop(struct request_queue *queue)
 {
     bool waiting[PRIORITY_COUNT];
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
@@ -56,8 +56,8 @@ struct queued_request *agent_queue_pop(struct agent_queue *queue)
     return queued;
 }
 
-void agent_queue_purge(struct agent_queue *queue,
-                       bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
+void request_queue_purge(struct request_queue *queue,
+                         bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         struct queued_request **link = &queue->lists[priority].first;
@@ -82,8 +82,8 @@ static bool keep_none(void *ctx, const struct request_origin *origin)
     return false;
 }
 
-void agent_queue_clear(struct agent_queue *queue)
+void request_queue_clear(struct request_queue *queue)
 {
-    agent_queue_purge(queue, keep_none, NULL);
+    request_queue_purge(queue, keep_none, NULL);
     assert(queue->count == 0 && queue->bytes == 0);
 }

@@ -23,7 +23,7 @@ struct queued_requests {
     struct queued_request **end;
 };
 
-struct agent_queue {
+struct request_queue {
     struct shares shares;
     struct queued_requests lists[PRIORITY_COUNT];
     uint32_t count;
@@ -31,15 +31,15 @@ struct agent_queue {
 };
 
 /* Stays put from here on. */
-void agent_queue_init(struct agent_queue *queue, const struct config *config);
+void request_queue_init(struct request_queue *queue, const struct config *config);
 /* Copies `value`. */
-void agent_queue_push(struct agent_queue *queue, enum priority priority,
-                      const struct request_origin *origin, struct text value);
+void request_queue_push(struct request_queue *queue, enum priority priority,
+                        const struct request_origin *origin, struct text value);
 /* The next one, to be freed with free(); NULL = none. */
-struct queued_request *agent_queue_pop(struct agent_queue *queue);
+struct queued_request *request_queue_pop(struct request_queue *queue);
 /* Drops the requests for which `keep` is false. */
-void agent_queue_purge(struct agent_queue *queue,
-                       bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx);
-void agent_queue_clear(struct agent_queue *queue);
+void request_queue_purge(struct request_queue *queue,
+                         bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx);
+void request_queue_clear(struct request_queue *queue);
 
 #endif

@@ -21,21 +21,21 @@ static struct config *usual_config(void)
     return config;
 }
 
-static void push(struct agent_queue *queue, enum priority priority, int32_t partition,
+static void push(struct request_queue *queue, enum priority priority, int32_t partition,
                  const char *value)
 {
-    agent_queue_push(queue, priority, &(struct request_origin){.partition = partition},
-                     text_of(value));
+    request_queue_push(queue, priority, &(struct request_origin){.partition = partition},
+                       text_of(value));
 }
 
 /* Pops all requests; their contents in order. */
-static const char *pop_all(struct agent_queue *queue)
+static const char *pop_all(struct request_queue *queue)
 {
     static char text[256];
     size_t size = 0;
     struct queued_request *queued;
     text[0] = '\0';
-    while ((queued = agent_queue_pop(queue)) != NULL) {
+    while ((queued = request_queue_pop(queue)) != NULL) {
         size += (size_t)snprintf(text + size, sizeof(text) - size, "%.*s ", (int)queued->size,
                                  queued->bytes);
         free(queued);
@@ -48,9 +48,9 @@ static const char *pop_all(struct agent_queue *queue)
 Test(request_queue, pops_by_priority_and_then_by_age)
 {
     struct config *config = usual_config();
-    struct agent_queue queue;
-    agent_queue_init(&queue, config);
-    cr_assert_null(agent_queue_pop(&queue));
+    struct request_queue queue;
+    request_queue_init(&queue, config);
+    cr_assert_null(request_queue_pop(&queue));
     push(&queue, PRIORITY_LOW, 0, "l1");
     push(&queue, PRIORITY_NORMAL, 0, "n1");
     push(&queue, PRIORITY_HIGH, 0, "h1");
@@ -70,20 +70,20 @@ static bool is_of(void *ctx, const struct request_origin *origin)
 Test(request_queue, drops_requests_of_lost_partitions)
 {
     struct config *config = usual_config();
-    struct agent_queue queue;
+    struct request_queue queue;
     int32_t kept = 1;
-    agent_queue_init(&queue, config);
+    request_queue_init(&queue, config);
     push(&queue, PRIORITY_LOW, 0, "a");
     push(&queue, PRIORITY_LOW, 1, "b");
     push(&queue, PRIORITY_LOW, 0, "c");
     push(&queue, PRIORITY_HIGH, 0, "d");
-    agent_queue_purge(&queue, is_of, &kept);
+    request_queue_purge(&queue, is_of, &kept);
     cr_assert_eq(queue.count, 1);
     push(&queue, PRIORITY_LOW, 1, "e");
     push(&queue, PRIORITY_HIGH, 1, "f");
     cr_assert_str_eq(pop_all(&queue), "f b e ");
     push(&queue, PRIORITY_HIGH, 1, "g");
-    agent_queue_clear(&queue);
+    request_queue_clear(&queue);
     cr_assert_str_eq(pop_all(&queue), "");
     config_free(config);
 }
