@@ -73,7 +73,7 @@ static struct alert *find(struct alerts *alerts, const struct operator_alert *re
     return NULL;
 }
 
-/* The topic's partitions are read side by side, so that an alert may be older than the list's first. */
+/* The topic's partitions are read in parallel: an alert may be older than those in the list. */
 static void insert(struct alerts *alerts, struct alert *alert)
 {
     struct alert *older;
@@ -124,7 +124,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     heap_arena_reset(&alerts->heap);
     if (codec_decode(alerts->cluster->codec, record->value, true, &alerts->heap.arena, &decoded,
                      &error) != ERROR_OK) {
-        log_warning_limited("an alert cannot be read", LOG_I64("partition", record->partition),
+        log_warning_limited("cannot decode an alert", LOG_I64("partition", record->partition),
                             LOG_I64("offset", record->offset), LOG_ERR(&error));
         return;
     }
@@ -143,12 +143,14 @@ static void partition_open(struct alerts_partition *partition);
 static void on_error(void *ctx, const struct error *error)
 {
     struct alerts_partition *partition = ctx;
-    log_warning_limited("reading alerts", LOG_I64("partition", partition->number), LOG_ERR(error));
+    log_warning_limited("cannot read alerts", LOG_I64("partition", partition->number),
+                        LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
     broker_reader_close(partition->reader);
     partition->reader = NULL;
-    partition->position = BROKER_EARLIEST; /* the topic was made anew, or its beginning expired */
+    partition->position =
+        BROKER_EARLIEST; /* the topic was created again, or its beginning expired */
     loop_timer_after(partition->alerts->loop, &partition->timer, REOPEN_MS);
 }
 

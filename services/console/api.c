@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The API's questions. docs/reference/console-api.md is the users' reference. */
+/* The API's routes and parameters. docs/reference/console-api.md is the users' reference. */
 #include "services/console/console.h"
 #include "services/console/render.h"
 #include "services/console/search.h"
@@ -23,17 +23,17 @@ static const char index_text[] =
     "\n"
     "GET  /api/orders                        orders, the latest change first\n"
     "       state= step= error= workflow= alert=open limit= cursor=\n"
-    "GET  /api/orders/{id}                   one order, all of it\n"
+    "GET  /api/orders/{id}                   one order with all its fields\n"
     "GET  /api/orders/{id}/history           what was decided about it, from the log\n"
     "       limit= after=\n"
     "POST /api/orders/{id}/cancel            {\"by\", \"reason\"}\n"
     "POST /api/orders/{id}/compensate        {\"by\", \"reason\"}\n"
     "POST /api/orders/{id}/resubmit          {\"by\", \"reason\", \"step\"}\n"
     "GET  /api/counts                        how many orders, by state and workflow\n"
-    "GET  /api/alerts                        what waits for an operator\n"
+    "GET  /api/alerts                        what needs an operator\n"
     "       open=1 limit= cursor=\n"
-    "GET  /api/owners                        who owns each partition\n"
-    "GET  /api/agents                        agents that live, and how they are doing\n"
+    "GET  /api/owners                        the owner of each partition\n"
+    "GET  /api/agents                        running agents and their health\n"
     "       agent=\n"
     "GET  /api/workflows                     what is deployed\n"
     "GET  /api/watch                         changes as they happen (waits for up to 25 s)\n"
@@ -112,9 +112,9 @@ static bool read_order_id(struct http_exchange *exchange, struct text *ret_order
     return true;
 }
 
-/* ---- what is not known just now ---- */
+/* ---- incomplete answers ---- */
 
-/* Partitions whose orders an answer may lack, if there are any. */
+/* body.incomplete: the partitions whose orders may be missing; left out if there are none. */
 static void put_incomplete(struct console *console, json_t *body)
 {
     char reason[REASON_SIZE];
@@ -141,7 +141,7 @@ static struct console_partition *partition_of(struct console *console, struct te
 static void respond_damaged(struct http_exchange *exchange, struct console_partition *partition)
 {
     http_respond_error(exchange, 503, "NotReady",
-                       "partition %d is being folded again: try again later",
+                       "partition %d is being read again from the log; try again later",
                        console_partition_number(partition));
 }
 
@@ -151,13 +151,13 @@ static void respond_missing(struct http_exchange *exchange, struct console_parti
 {
     char reason[REASON_SIZE];
     if (console_partition_is_current(partition, reason, sizeof(reason)))
-        http_respond_error(exchange, 404, "UnknownOrder", "there is no order %.*s",
+        http_respond_error(exchange, 404, "UnknownOrder", "order %.*s does not exist",
                            TEXT_ARG(order_id));
     else
         http_respond_error(exchange, 503, "NotReady", "%s", reason);
 }
 
-/* The order, or NULL after the exchange was answered. Borrowed until the next look-up. */
+/* The order, or NULL after the exchange was answered. Borrowed until the next lookup. */
 static const struct order *find_order(struct http_exchange *exchange,
                                       struct console_partition *partition, struct text order_id)
 {
@@ -185,7 +185,8 @@ static bool read_page(struct http_exchange *exchange, struct search *search)
     search->has_after = cursor != NULL && cursor[0] != '\0';
     if (!search->has_after || search_cursor_decode(text_of(cursor), &search->after))
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "cursor: expected one of an earlier answer");
+    http_respond_error(exchange, 400, "BadRequest",
+                       "cursor: expected the cursor of an earlier answer");
     return false;
 }
 
@@ -201,12 +202,12 @@ static bool read_search(struct http_exchange *exchange, struct search *search)
     search->alert_open = text_equal(alert, TEXT("open"));
     if (text_empty(alert) || search->alert_open)
         return true;
-    http_respond_error(exchange, 400, "BadRequest", "alert: only \"open\" is known");
+    http_respond_error(exchange, 400, "BadRequest", "alert: expected \"open\"");
     return false;
 }
 
-/* One order of the list; those that were found a moment ago and are not readable any more are left
- * out: their partition is not current. */
+/* One order of the list; an order that is no longer readable is left out: its partition is not
+ * current. */
 static void add_hit(json_t *list, const struct search_hit *hit,
                     json_t *(*render)(const struct order *order, int32_t partition))
 {
@@ -321,7 +322,7 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
 static void respond_history(struct http_exchange *exchange, struct history *history,
                             struct text order_id, int64_t after)
 {
-    if (error_is(&history->error)) { /* its hash is right: a schema that is gone */
+    if (error_is(&history->error)) { /* its checksum is right: a schema is missing */
         http_respond_error(exchange, 500, "UndecodableHistory", "%s", history->error.message);
         json_decref(history->entries);
         return;

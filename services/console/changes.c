@@ -13,12 +13,12 @@
 
 enum { CURSOR_SIZE = 48, TICK_MS = 500, PAGE_BYTES_MAX = 1 << 20 };
 
-/* A Decision as its bytes: it is decoded when somebody is told of it. */
+/* A Decision as its bytes: it is decoded when a watcher gets it. */
 struct change {
     int32_t partition;
     int64_t offset;
     enum order_state state; /* after it */
-    bool exists;            /* the order; else the Decision refused something unknown */
+    bool exists; /* the order; else the Decision refused a command about an unknown order */
     char workflow[NAME_BYTES_MAX + 1];
     char order_id[ORDER_ID_BYTES_MAX + 1];
     char *value;
@@ -28,20 +28,20 @@ struct change {
 struct watcher {
     struct watcher *prev;
     struct watcher *next;
-    struct http_exchange *exchange; /* its query, too */
-    uint64_t looked;                /* no change before this number is news to it */
+    struct http_exchange *exchange; /* and its query */
+    uint64_t seen;                  /* it needs no change before this number */
     struct changes_filter filter;   /* borrowed from the exchange */
     int64_t until_ms;
 };
 
 struct changes {
     struct cluster *cluster;
-    uint64_t epoch; /* tells this process' cursors from those of others */
+    uint64_t epoch; /* distinguishes this process's cursors from those of others */
     struct change *ring;
     uint64_t first; /* number of the oldest one that is kept */
     uint64_t next;  /* number of the next one */
     size_t bytes;
-    int64_t watched_ms; /* when somebody asked last; 0 = never */
+    int64_t watched_ms; /* when a client last watched; 0 = never */
     bool draining;
     struct watcher *watchers;
     uint32_t watcher_count;
@@ -92,7 +92,7 @@ static json_t *render_change(struct changes *changes, const struct change *chang
     if (codec_decode(changes->cluster->codec, value, true, &changes->heap.arena, &record, &error) !=
             ERROR_OK ||
         record.kind != RECORD_DECISION)
-        return NULL; /* cannot be: it was folded */
+        return NULL; /* impossible: it was folded */
     json_t *object =
         render_decision(&record.decision, change->partition, change->offset, &changes->heap.arena);
     render_put(object, "workflow", render_optional(text_of(change->workflow)));
@@ -118,12 +118,12 @@ static void answer(struct changes *changes, struct http_exchange *exchange, json
     respond_json(exchange, 200, body);
 }
 
-/* What the watcher has not seen, from `looked` on; all up to *ret_next is told with it. */
+/* The changes from `seen` up to *ret_next that are for the watcher. */
 static json_t *collect(struct changes *changes, const struct watcher *watcher, uint64_t *ret_next)
 {
     json_t *list = json_array();
     size_t bytes = 0;
-    uint64_t number = watcher->looked;
+    uint64_t number = watcher->seen;
     for (; number < changes->next && json_array_size(list) < CHANGES_PAGE_MAX &&
            bytes < PAGE_BYTES_MAX;
          number++) {
@@ -147,16 +147,16 @@ static void watcher_end(struct changes *changes, struct watcher *watcher, json_t
     free(watcher);
 }
 
-/* Answers if there is something to tell. */
+/* Answers if there is a change for the watcher. */
 static void serve_watcher(struct changes *changes, struct watcher *watcher)
 {
-    if (watcher->looked < changes->first) {
+    if (watcher->seen < changes->first) {
         watcher_end(changes, watcher, json_array(), changes->next, true);
         return;
     }
-    while (watcher->looked < changes->next && !is_for(watcher, change_at(changes, watcher->looked)))
-        watcher->looked++;
-    if (watcher->looked == changes->next)
+    while (watcher->seen < changes->next && !is_for(watcher, change_at(changes, watcher->seen)))
+        watcher->seen++;
+    if (watcher->seen == changes->next)
         return;
     uint64_t next = 0;
     json_t *list = collect(changes, watcher, &next);
@@ -182,7 +182,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     int64_t now = loop_now_ms(loop);
     DL_FOREACH_SAFE(changes->watchers, watcher, next)
         if (now >= watcher->until_ms || http_gone(watcher->exchange))
-            watcher_end(changes, watcher, json_array(), watcher->looked, false);
+            watcher_end(changes, watcher, json_array(), watcher->seen, false);
     if (changes->watchers != NULL)
         changes->watched_ms = now;
     if (now - changes->watched_ms > CHANGES_IDLE_MS)
@@ -191,7 +191,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         loop_timer_after(loop, timer, TICK_MS);
 }
 
-/* ---- news ---- */
+/* ---- changes ---- */
 
 static bool is_watched(const struct changes *changes)
 {
@@ -210,7 +210,7 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
                  const struct decision *decision, const struct order *order)
 {
     if (!is_watched(changes)) {
-        changes->first = ++changes->next; /* whoever comes back has missed it */
+        changes->first = ++changes->next; /* a client that returns has missed it */
         return;
     }
     if (changes->next - changes->first == CHANGES_MAX)
@@ -235,9 +235,9 @@ void changes_add(struct changes *changes, int32_t partition, const struct broker
         loop_defer(cluster_loop(changes->cluster), &changes->work);
 }
 
-/* ---- who asks ---- */
+/* ---- requests ---- */
 
-/* Where the cursor stands; false: it is not of this process. */
+/* The position of a cursor; false: it is not of this process. */
 static bool read_cursor(const struct changes *changes, const char *text, uint64_t *ret_after)
 {
     char again[CURSOR_SIZE];
@@ -265,8 +265,8 @@ void changes_serve(struct changes *changes, const struct changes_filter *filter,
                    struct http_exchange *exchange)
 {
     const char *cursor = http_query(exchange, "after");
-    struct watcher asked = {.exchange = exchange, .looked = changes->next, .filter = *filter};
-    bool known = cursor == NULL || read_cursor(changes, cursor, &asked.looked);
+    struct watcher request = {.exchange = exchange, .seen = changes->next, .filter = *filter};
+    bool known = cursor == NULL || read_cursor(changes, cursor, &request.seen);
     if (!may_wait(changes, exchange))
         return;
     changes->watched_ms = loop_now_ms(cluster_loop(changes->cluster));
@@ -278,7 +278,7 @@ void changes_serve(struct changes *changes, const struct changes_filter *filter,
     }
     struct watcher *watcher = malloc(sizeof(*watcher));
     assert(watcher != NULL);
-    *watcher = asked;
+    *watcher = request;
     watcher->until_ms = changes->watched_ms + CHANGES_WAIT_MS;
     DL_APPEND(changes->watchers, watcher);
     changes->watcher_count++;
@@ -291,7 +291,7 @@ void changes_drain(struct changes *changes)
     struct watcher *next;
     changes->draining = true;
     DL_FOREACH_SAFE(changes->watchers, watcher, next)
-        watcher_end(changes, watcher, json_array(), watcher->looked, false);
+        watcher_end(changes, watcher, json_array(), watcher->seen, false);
 }
 
 uint32_t changes_watchers(const struct changes *changes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The latest Decisions of all partitions, for those who watch: GET /api/watch.
+/* The latest Decisions of all partitions, for clients that watch: GET /api/watch.
  *
- * Kept in memory, within bounds, and only while somebody watches: who asks with a cursor that is
- * too old is told so ("reset") and looks at the orders themselves. */
+ * Kept in memory, within bounds, and only while a client watches: a cursor that is too old gets
+ * "reset", and the client reads the orders themselves. */
 #ifndef SERVICES_CONSOLE_CHANGES_H
 #define SERVICES_CONSOLE_CHANGES_H
 
@@ -16,8 +16,8 @@ enum {
     CHANGES_BYTES_MAX = 16 << 20, /* the same, in bytes */
     CHANGES_PAGE_MAX = 500,       /* in one answer */
     CHANGES_WATCHERS_MAX = 200,   /* of HTTP_CONNECTIONS_MAX */
-    CHANGES_WAIT_MS = 25000,      /* then a watcher is told that nothing happened */
-    CHANGES_IDLE_MS = 60000       /* nobody watched for so long: nothing is kept */
+    CHANGES_WAIT_MS = 25000,      /* then a watcher gets an empty answer */
+    CHANGES_IDLE_MS = 60000       /* no client watched for this long: nothing is kept */
 };
 
 /* Texts are borrowed from the exchange. */
@@ -29,22 +29,22 @@ struct changes_filter {
 };
 
 struct changes *changes_new(struct cluster *cluster);
-/* Answers those who wait. */
+/* Answers the watchers. */
 void changes_free(struct changes *changes);
 
-/* An admitted Decision about an order, folded just now. Cheap while nobody watches. */
+/* An admitted Decision about an order, just folded. Cheap while no client watches. */
 void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
                  const struct decision *decision, const struct order *order);
 
 /* Answers the exchange, now or later:
  *
- *     after=CURSOR   of the last answer; left out: begin with what comes
+ *     after=CURSOR   of the last answer; left out: begin with the next change
  *     order=ID, state=STATE, workflow=NAME   only these
  *
  *     {"changes": [...], "cursor": "...", "reset": false} */
 void changes_serve(struct changes *changes, const struct changes_filter *filter,
                    struct http_exchange *exchange);
-/* Answers those who wait; nobody waits from now on. */
+/* Answers the watchers; accepts no more. */
 void changes_drain(struct changes *changes);
 uint32_t changes_watchers(const struct changes *changes);
 

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Folding needs those in flight only; lists decode as many again. */
+/* Folding needs only the orders in flight; lists decode as many again. */
 enum { CACHE_ORDERS = 4000, CACHE_ORDERS_MIN = 128 };
 
 /* ---- partitions ---- */
@@ -75,7 +75,8 @@ bool console_is_open(struct console *console, struct http_exchange *exchange)
 {
     if (console->owners != NULL)
         return true;
-    http_respond_error(exchange, 503, "Starting", "the console reads schemas and workflows first");
+    http_respond_error(exchange, 503, "Starting",
+                       "the console is still reading schemas and workflows");
     return false;
 }
 
@@ -100,7 +101,7 @@ static void refresh_gauges(void *ctx)
     metrics_set(console->metrics.lag, (double)lag);
     metrics_set(console->metrics.stopped, stopped);
     metrics_set(console->metrics.watchers, changes_watchers(console->changes));
-    metrics_set(console->metrics.commands, operator_commands_under_way(console->commands));
+    metrics_set(console->metrics.commands, operator_commands_outstanding(console->commands));
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
         metrics_set(console->metrics.orders[state], (double)by_state[state]);
 }
@@ -109,11 +110,11 @@ static void register_metrics(struct console *console)
 {
     struct metrics *metrics = console->service->metrics;
     console->metrics.lag =
-        metrics_gauge(metrics, "reeve_fold_lag_records", "Records of the log still to be folded.",
-                      METRICS_NO_LABELS);
+        metrics_gauge(metrics, "reeve_fold_lag_records",
+                      "Records of the log that are not folded yet.", METRICS_NO_LABELS);
     console->metrics.stopped =
         metrics_gauge(metrics, "reeve_console_partitions_stopped",
-                      "Partitions that wait for an operator.", METRICS_NO_LABELS);
+                      "Partitions that stopped and need an operator.", METRICS_NO_LABELS);
     console->metrics.watchers = metrics_gauge(metrics, "reeve_console_watchers",
                                               "Clients that wait for changes.", METRICS_NO_LABELS);
     console->metrics.commands =
@@ -169,7 +170,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 {
     int32_t behind = 0;
     if (console->owners == NULL) {
-        snprintf(ret_reason, reason_size, "reads schemas and workflows");
+        snprintf(ret_reason, reason_size, "is reading schemas and workflows");
         return false;
     }
     for (int32_t i = 0; i < console->partition_count; i++) {
@@ -183,7 +184,7 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
         }
     }
     if (behind > 0)
-        snprintf(ret_reason, reason_size, "%d partitions are being folded", behind);
+        snprintf(ret_reason, reason_size, "%d partitions are being read from the log", behind);
     return behind == 0;
 }
 

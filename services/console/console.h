@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The console: a read model over all partitions of <p>.events, its JSON API, operators' commands.
  *
- * It has a store for every partition and joins no group: any number of consoles may run, each with
- * everything. What it holds can be deleted while it is down; it folds the log again. */
+ * It has a store for every partition and joins no consumer group: any number of consoles may run,
+ * each with all orders. Its stores can be deleted while it is down; it reads the log again. */
 #ifndef SERVICES_CONSOLE_CONSOLE_H
 #define SERVICES_CONSOLE_CONSOLE_H
 
@@ -39,9 +39,9 @@ struct console {
  * configuration. Errors as of cluster_open(). */
 enum error_class console_new(struct service_context *service, struct broker *broker,
                              struct console **ret_console, struct error *ret_error);
-/* Who still waits for an answer gets one. */
+/* Answers the outstanding requests. */
 void console_free(struct console *console);
-/* Every partition was folded to its end; else why not, in one line. */
+/* Whether every partition has been folded to its end; else the reason, in one line. */
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size);
 
 /* api.c: adds the routes. Nothing is answered from the stores before console_is_open(). */

@@ -9,9 +9,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { QUOTE_BYTES_MAX = 400 }; /* of an error's message or somebody's reason */
+enum { QUOTE_BYTES_MAX = 400 }; /* of an error's message or a reason */
 
-/* A sentence under way. */
+/* A sentence being written. */
 struct sentence {
     char data[MESSAGE_BYTES_MAX];
     size_t size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened, in words for people: one sentence for each event. The words may change from
- * version to version; programs read the event's data. */
+/* Events as text for operators: one sentence for each. The text may change from version to version;
+ * programs read the event's data. */
 #ifndef SERVICES_CONSOLE_EVENT_TEXT_H
 #define SERVICES_CONSOLE_EVENT_TEXT_H
 

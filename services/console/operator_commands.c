@@ -120,11 +120,11 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
     command->is_resolved = true;
     if (exchange != NULL && command->is_appending)
         http_respond_error(exchange, 504, "NotAcknowledged",
-                           "the broker has not acknowledged the command yet: look at the order's "
+                           "the broker has not acknowledged the command yet; check the order's "
                            "history before you try again");
     else if (exchange != NULL)
         http_respond_error(exchange, 504, "NotDecided",
-                           "the command is in %s[%d] at offset %lld, but nothing was decided about "
+                           "the command is in %s[%d] at offset %lld, but no decision came "
                            "it in %d s: is there a scheduler (`reeve owners`)? It will be decided "
                            "as soon as the partition has an owner",
                            command->commands->cluster->topics.commands, command->partition,
@@ -142,12 +142,13 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     command->offset = offset;
     if (error != NULL && error_is(error))
         give_up(command, 503, "Unknown",
-                "whether the command was taken is not known: look at the order's history before "
+                "the command may or may not have been accepted; check the order's history before "
                 "you try again");
     else if (offset == OFFSET_UNKNOWN)
-        give_up(command, 504, "OffsetUnknown",
-                "the command was taken, but the broker does not say where: look at the order's "
-                "history for what was decided");
+        give_up(
+            command, 504, "OffsetUnknown",
+            "the command was accepted, but the broker did not report its offset; check the order's "
+            "history for what was decided");
     for (uint32_t i = 0; i < command->early_count && !command->is_resolved; i++) {
         if (command->early[i].command_offset == offset)
             resolve(command, command->early[i].decision);
@@ -274,7 +275,7 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     json_decref(body);
 }
 
-uint32_t operator_commands_under_way(const struct operator_commands *commands)
+uint32_t operator_commands_outstanding(const struct operator_commands *commands)
 {
     return commands->count;
 }
@@ -309,7 +310,7 @@ void operator_commands_free(struct operator_commands *commands)
         return;
     DL_FOREACH_SAFE(commands->list, command, next) {
         give_up(command, 503, "ShuttingDown",
-                "the command was sent, but this instance is shutting down: look at the order's "
+                "the command was sent, but this instance is shutting down; check the order's "
                 "history for what was decided");
         command_free(command);
     }

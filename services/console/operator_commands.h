@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What operators do: cancel, compensate, resubmit an order. Each is a command like any other; the
- * answer waits until the log shows what was decided about it.
+/* Operators cancel, compensate or resubmit an order. Each request becomes a command; its answer is
+ * the Decision, read from the log.
  *
  *     POST /api/orders/{id}/cancel      {"by": "ann", "reason": "ordered twice"}
  *     POST /api/orders/{id}/compensate  the same
  *     POST /api/orders/{id}/resubmit    {"by": "ann", "reason": "bank is back", "step": "Pay"}
  *
  * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
- * nothing was decided in time: the command stays where it is and will be decided. */
+ * no Decision came in time: the command stays in the log and will be decided. */
 #ifndef SERVICES_CONSOLE_OPERATOR_COMMANDS_H
 #define SERVICES_CONSOLE_OPERATOR_COMMANDS_H
 
@@ -17,24 +17,24 @@
 struct operator_commands;
 
 enum {
-    OPERATOR_COMMANDS_MAX = 1000, /* under way */
+    OPERATOR_COMMANDS_MAX = 1000, /* outstanding */
     OPERATOR_COMMAND_WAIT_MS = 30000,
     OPERATOR_COMMAND_BODY_MAX = 16 * 1024
 };
 
-/* `settled` is called when nothing is under way any more after operator_commands_drain(). */
+/* `settled` is called when nothing is outstanding any more after operator_commands_drain(). */
 struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
                                                 void *ctx);
-/* After cluster_close(): what was under way is answered and forgotten. */
+/* After cluster_close(): outstanding commands are answered and forgotten. */
 void operator_commands_free(struct operator_commands *commands);
 void operator_commands_drain(struct operator_commands *commands);
 
 /* Answers the exchange later. */
 void operator_commands_serve(struct operator_commands *commands, enum command_kind kind,
                              struct text order_id, struct http_exchange *exchange);
-/* An admitted Decision, folded just now from events[partition]@offset. */
+/* An admitted Decision, just folded from events[partition]@offset. */
 void operator_commands_decided(struct operator_commands *commands, int32_t partition,
                                int64_t offset, const struct decision *decision);
-uint32_t operator_commands_under_way(const struct operator_commands *commands);
+uint32_t operator_commands_outstanding(const struct operator_commands *commands);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ends of the commands topic are asked for when somebody wants to see them, at most once a
- * second; everybody who asks meanwhile waits for the same answer. */
+/* The end offsets of the commands topic are fetched on request, at most once a second; requests
+ * that come meanwhile wait for the same answer. */
 #include "services/console/owners.h"
 
 #include "services/console/render.h"
@@ -20,7 +20,7 @@ struct owners_waiter {
 struct commands_end {
     struct owners *owners;
     int64_t low;
-    int64_t high; /* UNKNOWN: the broker has not said */
+    int64_t high; /* UNKNOWN: no answer of the broker yet */
     bool outstanding;
 };
 
@@ -112,7 +112,7 @@ static void answer_all(struct owners *owners)
     }
 }
 
-/* ---- where the commands end ---- */
+/* ---- the ends of the commands ---- */
 
 static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
@@ -133,7 +133,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
         answer_all(owners);
 }
 
-static void ask(struct owners *owners)
+static void fetch_ends(struct owners *owners)
 {
     owners->requested_ms = loop_now_ms(owners->loop);
     for (int32_t i = 0; i < owners->count; i++) {
@@ -160,7 +160,7 @@ void owners_serve(struct owners *owners, struct http_exchange *exchange)
     LL_PREPEND(owners->waiters, waiter);
     bool fresh = owners->requested_ms != 0 && now - owners->requested_ms < FRESH_MS;
     if (!fresh && owners->outstanding == 0)
-        ask(owners);
+        fetch_ends(owners);
     if (owners->outstanding == 0)
         answer_all(owners);
     else if (!loop_timer_armed(&owners->timer))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who owns each partition, and how far it is: GET /api/owners. */
+/* The owner of each partition and its progress: GET /api/owners. */
 #ifndef SERVICES_CONSOLE_OWNERS_H
 #define SERVICES_CONSOLE_OWNERS_H
 
@@ -12,11 +12,11 @@ struct owners;
 /* All borrowed. */
 struct owners *owners_new(struct cluster *cluster, struct console_partition *const partitions[],
                           const struct alerts *alerts);
-/* Answers who waits; nobody waits from now on. Before the partitions are freed. */
+/* Answers the outstanding requests; accepts no more. Before the partitions are freed. */
 void owners_drain(struct owners *owners);
 /* After cluster_close(). */
 void owners_free(struct owners *owners);
-/* Answers the exchange once the brokers have said where the commands end, within seconds. */
+/* Answers the exchange once the broker has reported the ends of the commands, within seconds. */
 void owners_serve(struct owners *owners, struct http_exchange *exchange);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COUNT_ROWS = 2000 /* looked at in one turn of the loop, when counting anew */ };
+enum { COUNT_ROWS = 2000 /* counted in one turn of the loop */ };
 
 struct console_partition {
     struct cluster *cluster;
@@ -22,8 +22,8 @@ struct console_partition {
     bool behind;    /* folding was paused, and has not reached the end since */
     struct console_claim claim;
     struct order_counts counts;
-    int64_t counted; /* next event offset that the counts speak of; -1 = of none */
-    /* counting anew: the store's rows after this id, some in each turn */
+    int64_t counted; /* next event offset after the counts; -1 = no counts */
+    /* counting again: the store's rows after this id, some in each turn */
     struct loop_deferred work;
     struct heap_arena heap;
     uint32_t rows;
@@ -126,7 +126,7 @@ static bool visit_claim(void *ctx, int64_t offset, struct text value)
     return true;
 }
 
-/* The view keeps what concerns no order under the empty id. */
+/* The view keeps records that concern no order under the empty id. */
 static bool find_claim(struct console_partition *partition)
 {
     struct error error;
@@ -228,7 +228,7 @@ static void on_caught_up(void *ctx)
 {
     struct console_partition *partition = ctx;
     if (!partition->caught_up)
-        malloc_trim(0); /* folding much at once took memory that is not needed again */
+        malloc_trim(0); /* a long fold took memory that is not needed again */
     partition->caught_up = partition->was_ready = true;
     partition->behind = false;
 }
@@ -248,7 +248,7 @@ static void on_dropped(void *ctx)
     partition->claim.known = false;
 }
 
-/* What is folded afterwards is news still, for those who watch. */
+/* What is folded afterwards is still new to watchers. */
 static void on_paused(void *ctx)
 {
     struct console_partition *partition = ctx;
@@ -308,7 +308,7 @@ void console_partition_free(struct console_partition *partition)
     free(partition);
 }
 
-/* ---- questions ---- */
+/* ---- queries ---- */
 
 int32_t console_partition_number(const struct console_partition *partition)
 {
@@ -339,9 +339,9 @@ bool console_partition_is_current(const struct console_partition *partition, cha
         snprintf(ret_reason, size, "partition %d is stopped: %s", partition->number,
                  error->message);
     else if (follower_is_paused(partition->follower))
-        snprintf(ret_reason, size, "partition %d waits for room on the disk", partition->number);
+        snprintf(ret_reason, size, "partition %d waits for free disk space", partition->number);
     else if (!partition->caught_up || partition->behind)
-        snprintf(ret_reason, size, "partition %d is being folded", partition->number);
+        snprintf(ret_reason, size, "partition %d is being read from the log", partition->number);
     else
         return true;
     return false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One partition of the read model: follows events[p] into a store with history and indexes, keeps
- * the counts of its orders and who owns it in memory. Reads, never writes to Kafka. */
+ * the counts of its orders and its owner in memory. Never writes to Kafka. */
 #ifndef SERVICES_CONSOLE_PARTITION_H
 #define SERVICES_CONSOLE_PARTITION_H
 
@@ -54,25 +54,25 @@ enum error_class console_partition_new(struct cluster *cluster, int32_t number,
 void console_partition_free(struct console_partition *partition);
 
 int32_t console_partition_number(const struct console_partition *partition);
-/* Folded to its end since the process began: the answers about it may have grown old since. */
+/* Folded to its end since the process started; answers about it may be out of date since. */
 bool console_partition_was_ready(const struct console_partition *partition);
-/* What is folded now is news, rather than history read again. */
+/* What is folded now is new, rather than history read again. */
 bool console_partition_is_live(const struct console_partition *partition);
-/* Whether answers about the partition are complete now; else why not, in one line. */
+/* Whether answers about the partition are complete now; else the reason, in one line. */
 bool console_partition_is_current(const struct console_partition *partition, char *ret_reason,
                                   size_t size);
 /* FATAL when an operator has to act: see replica/follower.h. */
 bool console_partition_is_stopped(const struct console_partition *partition,
                                   const struct error **ret_error);
 
-/* Makes the store tell what is folded, before scans. False: the store was dropped just now. */
+/* Before scans: commits what is folded to the store. False: the store was just dropped. */
 bool console_partition_settle(struct console_partition *partition);
-/* A scan or a look-up failed: the store is dropped and folded again. */
+/* A scan or a lookup failed: the store is dropped and folded again. */
 void console_partition_damaged(struct console_partition *partition, const struct error *error);
 struct view *console_partition_view(struct console_partition *partition);
 const struct order_counts *console_partition_counts(const struct console_partition *partition);
 const struct console_claim *console_partition_claim(const struct console_partition *partition);
-/* Records of events[p] still to be folded. */
+/* Records of events[p] that are not folded yet. */
 int64_t console_partition_lag(const struct console_partition *partition);
 
 #endif

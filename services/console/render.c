@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders, workflows and the pieces that all JSON is made of. Events are in render_event.c. */
+/* Orders, workflows and agents as JSON. Events are in render_event.c. */
 #include "services/console/render.h"
 
 #include "schemas/json_codec.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domain structs as JSON, for the API. Everything that comes from outside is hostile: texts that
- * are no UTF-8 are mended, bytes are base64url, outputs of steps stay the texts that they are.
+/* Domain structs as JSON, for the API. Texts from outside are hostile: invalid UTF-8 is
+ * replaced, bytes are base64url, outputs of steps stay texts.
  *
- * Times are integers, milliseconds since the epoch, null where there is none; texts that say
- * nothing are null, too. Names are those of the .avsc files. All results are new. */
+ * Times are integers, milliseconds since the epoch, null where there is none; empty
+ * texts are null as well. Names are those of the .avsc files. All results are new. */
 #ifndef SERVICES_CONSOLE_RENDER_H
 #define SERVICES_CONSOLE_RENDER_H
 
@@ -24,7 +24,7 @@ json_t *render_time(int64_t at);
 
 /* What a list shows of an order. */
 json_t *render_order_summary(const struct order *order, int32_t partition);
-/* All that there is. */
+/* All fields. */
 json_t *render_order(const struct order *order, int32_t partition);
 /* An order with an open alert, as a list of alerts shows it. */
 json_t *render_order_alert(const struct order *order, int32_t partition);

@@ -3,8 +3,8 @@
  * checked on the orders themselves. The hits of all partitions are then merged.
  *
  * A partition's scan ends at the end of its index, at one hit more than `limit`, or when it has
- * looked at its share of orders. In the last case nothing is known behind that place, so the page
- * ends there for all partitions: the earliest such place is the horizon. */
+ * examined its share of orders. In the last case nothing is known behind that position, so the page
+ * ends there for all partitions: the earliest such position is the horizon. */
 #include "services/console/search.h"
 
 #include "schemas/codec.h"
@@ -22,9 +22,9 @@ struct walk {
     uint32_t found;
     uint32_t examined;
     uint32_t share;
-    bool checks;               /* the index alone does not tell */
+    bool checks;               /* the index alone does not decide */
     bool cut;                  /* by the share */
-    struct search_cursor last; /* that was looked at */
+    struct search_cursor last; /* the last one examined */
     struct error error;
 };
 
@@ -118,7 +118,7 @@ static void choose(struct index_choice *choice, enum store_index index, struct t
         *choice = (struct index_choice){index, value, orders};
 }
 
-/* The index with the fewest orders, as far as the counts tell: orders with an alert are in Error,
+/* The index with the fewest orders, according to the counts: orders with an alert are in Error,
  * those with an active step have not ended, those with a reason are not Processed. */
 static struct index_choice choose_index(const struct search *search,
                                         struct console_partition *partition)
@@ -142,7 +142,7 @@ static struct index_choice choose_index(const struct search *search,
     return choice;
 }
 
-/* False: not one of those, or not to be read. */
+/* False: it does not match, or cannot be read. */
 static bool check(struct walk *walk, struct text order_id)
 {
     const struct order *order = NULL;

@@ -8,7 +8,7 @@
 
 enum {
     SEARCH_PAGE_MAX = 1000,
-    /* Orders looked at for one page, where filters have to be checked one by one. A page that ends
+    /* Orders examined for one page, where filters have to be checked one by one. A page that ends
      * here has fewer orders than asked for, and a cursor all the same. */
     SEARCH_EXAMINED_MAX = 20000
 };
@@ -18,7 +18,7 @@ enum {
     SEARCH_CURSOR_SIZE = BASE64_SIZE(CURSOR_BYTES_MAX) + 1
 };
 
-/* Where a page ended: the next one begins behind it. (updated_at, order id) orders all orders of all
+/* Where a page ended: the next one begins behind it. Pages are sorted by (updated_at, id) over all
  * partitions, the newest first, equal times by id. An order that changes meanwhile moves to the
  * front; an order that does not change is never skipped.
  *
@@ -40,7 +40,7 @@ struct search {
     uint32_t limit;        /* 1 to SEARCH_PAGE_MAX */
     uint32_t examined_max; /* 0 = SEARCH_EXAMINED_MAX */
     bool has_after;
-    struct search_cursor after; /* where the page before ended */
+    struct search_cursor after; /* where the previous page ended */
 };
 
 struct search_hit {
@@ -56,8 +56,8 @@ struct search_page {
 };
 
 /* Settles the partitions and fills the page, whose hits are malloc'ed: search_page_deinit. A
- * partition whose store proves damaged is dropped and left out: its console_partition_is_current() says
- * so. */
+ * partition whose store proves damaged is dropped and left out: see
+ * console_partition_is_current(). */
 void search_run(struct console_partition *const partitions[], int32_t partition_count,
                 const struct search *search, struct search_page *ret_page);
 void search_page_deinit(struct search_page *page);
@@ -71,7 +71,7 @@ bool search_cursor_decode(struct text text, struct search_cursor *ret_cursor);
 /* Negative: a page shows `a` before `b`. */
 int search_cursor_compare(const struct search_cursor *a, const struct search_cursor *b);
 
-/* Whether the order is one of those that the search is for; `after` apart. */
+/* Whether the order is one that the search is for, regardless of `after`. */
 bool search_matches(const struct search *search, const struct order *order);
 
 #endif

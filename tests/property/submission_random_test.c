@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The submission service under random inputs and faults: appends that fail or are not known to have failed,
- * dead producers, crashes, rebalances, zombies that were paused. Whatever happens, at the end each
- * valid input has its command on the right partition, each invalid one its dead letter with its own
+/* The submission service under random inputs and faults: appends that fail or may have failed, dead
+ * producers, crashes, rebalances, zombies that were paused. Whatever happens, at the end each valid
+ * input has its command on the right partition, each invalid one its dead letter with its own
  * bytes, and nothing that was committed is repeated.
  *
  * REEVE_SEED repeats one case, REEVE_PROPERTY_CASES says how many. */
@@ -61,7 +61,7 @@ static struct text make_value(const struct input *input)
     case INPUT_NO_WORKFLOW:
         return stage_order(&stage, input->id, "none", "p.replies.web");
     case INPUT_NO_REPLY:
-        return stage_order(&stage, input->id, "w", "p.replies.nobody");
+        return stage_order(&stage, input->id, "w", "p.replies.none");
     case INPUT_CANCEL:
         return stage_cancel(&stage, input->id);
     case INPUT_GARBAGE:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the console tells about agents. */
+/* What the console shows of agents. */
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>
@@ -27,7 +27,7 @@ static void beat(struct world *world, const char *agent, const char *instance, c
     world_settle(world);
 }
 
-/* Asks until so many are listed. */
+/* Repeats the request until `count` agents are listed. */
 static json_t *agents(struct world *world, const char *path, size_t count)
 {
     for (int round = 0; round < 1000; round++) {
@@ -41,7 +41,7 @@ static json_t *agents(struct world *world, const char *path, size_t count)
     return NULL;
 }
 
-Test(console_agents, they_are_listed_until_they_are_silent)
+Test(console_agents, lists_agents_until_they_are_silent)
 {
     struct world *world = world_new(1, "linear: Pay=pay");
     world_open(world);

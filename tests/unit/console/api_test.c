@@ -38,7 +38,7 @@ static void make_orders(void)
     world_schedule(world);
 }
 
-Test(console_api, tells_an_order_from_beginning_to_end)
+Test(console_api, shows_an_order_from_beginning_to_end)
 {
     make_orders();
     world_open(world);
@@ -66,7 +66,7 @@ Test(console_api, tells_an_order_from_beginning_to_end)
     json_decref(history);
 }
 
-Test(console_api, a_history_comes_page_by_page)
+Test(console_api, pages_through_a_history)
 {
     make_orders();
     world_open(world);
@@ -83,7 +83,7 @@ Test(console_api, a_history_comes_page_by_page)
     json_decref(second);
 }
 
-Test(console_api, a_history_has_what_changed_nothing)
+Test(console_api, includes_decisions_that_changed_nothing_in_a_history)
 {
     make_orders();
     world_open(world);
@@ -155,7 +155,7 @@ static json_t *ask_all(void)
     return all;
 }
 
-Test(console_api, answers_are_the_same_after_a_restart_and_without_the_stores)
+Test(console_api, gives_the_same_answers_after_a_restart_and_without_the_stores)
 {
     make_orders();
     world_claim(world, 1, "scheduler-2");
@@ -176,7 +176,7 @@ Test(console_api, answers_are_the_same_after_a_restart_and_without_the_stores)
     json_decref(anew);
 }
 
-Test(console_api, owners_tell_claims_and_lag)
+Test(console_api, shows_claims_and_lag_of_owners)
 {
     make_orders();
     world_open(world);
@@ -210,7 +210,7 @@ Test(console_api, owners_tell_claims_and_lag)
     json_decref(owners);
 }
 
-Test(console_api, alerts_are_those_of_orders_and_of_partitions)
+Test(console_api, lists_alerts_of_orders_and_of_partitions)
 {
     make_orders();
     world_alert(world, 2, true, "StoreDamaged", "folded again");
@@ -238,7 +238,7 @@ Test(console_api, alerts_are_those_of_orders_and_of_partitions)
 }
 
 /* An order whose id needs every escape there is. */
-Test(console_api, hostile_ids_are_ids_like_any_other)
+Test(console_api, treats_hostile_ids_like_any_other)
 {
     static const char *const ids[][2] = {
         {"a b+c", "/api/orders/a%20b+c"},
@@ -264,14 +264,14 @@ Test(console_api, hostile_ids_are_ids_like_any_other)
     json_decref(list);
 }
 
-Test(console_api, what_is_wrong_is_refused)
+Test(console_api, refuses_wrong_requests)
 {
     static const struct {
         int status;
         const char *path;
     } cases[] = {
-        {404, "/api/orders/nobody"},
-        {404, "/api/orders/nobody/history"},
+        {404, "/api/orders/none"},
+        {404, "/api/orders/none/history"},
         {404, "/api/nothing"},
         {404, "/api/orders/a/b"},
         {400, "/api/orders/a%2Fb"},
@@ -315,7 +315,7 @@ Test(console_api, what_is_wrong_is_refused)
 
 /* The topic was made again: that partition waits for an operator, the others answer, and every
  * answer says what it may lack. */
-Test(console_api, a_stopped_partition_is_told_of)
+Test(console_api, reports_a_stopped_partition)
 {
     make_orders();
     world_open(world);

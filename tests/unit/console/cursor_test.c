@@ -14,14 +14,14 @@ static void check_round_trip(int64_t updated_at, struct text id)
     cr_assert(strlen(text) < SEARCH_CURSOR_SIZE);
     cr_assert_eq(text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
                                    "-_")],
-                 '\0', "it needs no escaping in a URL");
+                 '\0', "no escaping in a URL");
     cr_assert(search_cursor_decode(text_of(text), &back));
     cr_assert_eq(search_cursor_compare(&cursor, &back), 0);
     cr_assert_eq(back.updated_at, updated_at);
     cr_assert(text_equal(search_cursor_id(&back), id));
 }
 
-Test(console_cursor, comes_back_as_it_was)
+Test(console_cursor, survives_encoding)
 {
     char longest[ORDER_ID_BYTES_MAX];
     memset(longest, 'x', sizeof(longest));
@@ -43,7 +43,7 @@ Test(console_cursor, orders_the_newest_first_and_equal_times_by_id)
     cr_assert_lt(search_cursor_compare(&newer, &same), 0);
 }
 
-Test(console_cursor, what_is_none_is_refused)
+Test(console_cursor, rejects_malformed_cursors)
 {
     static const char *const texts[] = {
         "",
@@ -54,7 +54,7 @@ Test(console_cursor, what_is_none_is_refused)
         "AgAAAAAAAAAAYQ",         /* another format */
         "AQAAAAAAAAAALw",         /* an id with a slash */
         "AQAAAAAAAAAAAA",         /* an id with a NUL */
-        "AQAAAAAAAAAA_w",         /* an id that is no UTF-8 */
+        "AQAAAAAAAAAA_w",         /* an id that is not UTF-8 */
         "AQAAAAAAAAAAYR",         /* bits left over */
         "AQAAAAAAAAAAYQ==",       /* padding */
         "AQAAAAAAAAAAYQ\xc3\xa9", /* no base64 */

@@ -134,7 +134,7 @@ static const struct {
      "order expired: it has left the stores, requested by supervisor-1"},
 };
 
-Test(console_words, every_event_has_some)
+Test(console_event_text, describes_every_event)
 {
     bool seen[EVENT_KIND_COUNT] = {false};
     struct heap_arena heap;
@@ -150,7 +150,7 @@ Test(console_words, every_event_has_some)
     heap_arena_deinit(&heap);
 }
 
-Test(console_words, the_command_follows_from_the_first_event)
+Test(console_event_text, derives_the_command_from_the_first_event)
 {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct event event = cases[i].event;
@@ -160,7 +160,7 @@ Test(console_words, the_command_follows_from_the_first_event)
     }
 }
 
-Test(console_words, a_decision_is_one_line)
+Test(console_event_text, describes_a_decision_in_one_line)
 {
     struct heap_arena heap;
     struct event events[] = {
@@ -175,7 +175,7 @@ Test(console_words, a_decision_is_one_line)
 }
 
 /* Whatever is said, the words stay short and whole characters. */
-Test(console_words, long_texts_are_cut_between_characters)
+Test(console_event_text, cuts_long_texts_between_characters)
 {
     static const char *const characters[] = {"a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x9a\x80"};
     struct heap_arena heap;

@@ -8,7 +8,7 @@
 
 static const char body[] = "{\"by\": \"ann\", \"reason\": \"the \\\"bank\\\" is back\"}";
 
-TestSuite(console_acts);
+TestSuite(console_operator_commands);
 
 static struct world *with_stuck_effect(uint64_t seed, enum effect effect)
 {
@@ -29,7 +29,7 @@ static struct world *with_stuck_order(uint64_t seed)
 }
 
 /* The broker's seed decides whether the Decision is folded before the command's acknowledgement. */
-Test(console_acts, the_answer_is_the_decision)
+Test(console_operator_commands, answers_with_the_decision)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct world *world = with_stuck_order(seed);
@@ -46,12 +46,12 @@ Test(console_acts, the_answer_is_the_decision)
         json_t *history = world_get(world, 200, "/api/orders/stuck/history");
         cr_assert_eq(json_array_size(world_at(history, "entries")), 3);
         json_decref(history);
-        cr_assert_eq(operator_commands_under_way(world->console->commands), 0);
+        cr_assert_eq(operator_commands_outstanding(world->console->commands), 0);
         world_free(world);
     }
 }
 
-Test(console_acts, each_kind_does_its_own)
+Test(console_operator_commands, appends_a_command_of_each_kind)
 {
     static const struct {
         const char *path;
@@ -73,13 +73,13 @@ Test(console_acts, each_kind_does_its_own)
     }
 }
 
-Test(console_acts, a_refusal_is_a_conflict_with_its_reason)
+Test(console_operator_commands, answers_a_rejection_with_409_and_its_reason)
 {
     struct world *world = with_stuck_order(3);
     world->schedules = true;
-    json_t *answer = world_post(world, 409, "/api/orders/nobody/cancel", body);
+    json_t *answer = world_post(world, 409, "/api/orders/none/cancel", body);
     cr_assert_str_eq(world_text(answer, "error"), "UnknownOrder");
-    cr_assert_str_eq(world_text(answer, "message"), "there is no order nobody");
+    cr_assert_str_eq(world_text(answer, "message"), "there is no order none");
     json_decref(answer);
     answer = world_post(world, 409, "/api/orders/stuck/resubmit",
                         "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"A\"}");
@@ -94,7 +94,7 @@ Test(console_acts, a_refusal_is_a_conflict_with_its_reason)
     world_free(world);
 }
 
-Test(console_acts, who_knows_that_nothing_was_applied_gets_a_new_key)
+Test(console_operator_commands, gives_a_resubmission_a_new_key_on_request)
 {
     static const char *const bodies[] = {
         "{\"by\": \"ann\", \"reason\": \"x\", \"new_generation\": false}",
@@ -111,13 +111,13 @@ Test(console_acts, who_knows_that_nothing_was_applied_gets_a_new_key)
     }
 }
 
-Test(console_acts, what_is_not_decided_in_time_is_told_and_decided_later)
+Test(console_operator_commands, answers_504_when_no_decision_comes_in_time)
 {
     struct world *world = with_stuck_order(5);
     world_ask(world, "/api/orders/stuck/resubmit", body);
     for (int i = 0; i < 50; i++)
         world_turn(world);
-    cr_assert_eq(operator_commands_under_way(world->console->commands), 1);
+    cr_assert_eq(operator_commands_outstanding(world->console->commands), 1);
     world_advance(world, OPERATOR_COMMAND_WAIT_MS - 2000);
     cr_assert_not(world->answered);
     world_advance(world, 4000);
@@ -125,7 +125,7 @@ Test(console_acts, what_is_not_decided_in_time_is_told_and_decided_later)
     cr_assert_str_eq(world_text(answer, "error"), "NotDecided");
     cr_assert(strstr(world_text(answer, "message"), "t.commands") != NULL);
     json_decref(answer);
-    cr_assert_eq(operator_commands_under_way(world->console->commands), 0);
+    cr_assert_eq(operator_commands_outstanding(world->console->commands), 0);
     world_schedule(world);
     world_settle(world);
     json_t *order = world_get(world, 200, "/api/orders/stuck");
@@ -134,7 +134,7 @@ Test(console_acts, what_is_not_decided_in_time_is_told_and_decided_later)
     world_free(world);
 }
 
-Test(console_acts, an_unknown_fate_is_told)
+Test(console_operator_commands, reports_an_unknown_outcome_of_an_append)
 {
     static const struct broker_memory_faults lost = {.append_lost = 1000};
     static const struct broker_memory_faults nowhere = {.ack_without_offset = 1000};
@@ -150,7 +150,7 @@ Test(console_acts, an_unknown_fate_is_told)
     world_free(world);
 }
 
-Test(console_acts, who_and_why_are_needed)
+Test(console_operator_commands, requires_an_author_and_a_reason)
 {
     static const char *const bodies[] = {
         "",
@@ -194,14 +194,14 @@ Test(console_acts, who_and_why_are_needed)
     world_free(world);
 }
 
-/* Leaving while somebody waits: an answer, no leak, no callback into what is gone. */
-Test(console_acts, leaving_answers_those_who_wait)
+/* A shutdown with an outstanding request: an answer, no leak, no callback into freed memory. */
+Test(console_operator_commands, answers_outstanding_requests_when_it_shuts_down)
 {
     struct world *world = with_stuck_order(8);
     world_ask(world, "/api/orders/stuck/resubmit", body);
     for (int i = 0; i < 20; i++)
         world_turn(world);
-    cr_assert_eq(operator_commands_under_way(world->console->commands), 1);
+    cr_assert_eq(operator_commands_outstanding(world->console->commands), 1);
     console_free(world->console);
     world->console = NULL;
     for (int i = 0; i < 20; i++)

@@ -66,7 +66,7 @@ static void set_room(int64_t bytes)
     world_advance(world, DISK_GUARD_CHECK_MS);
 }
 
-/* Until so many records wait in the partition of order `id`. */
+/* Until `lag` records wait in the partition of order `id`. */
 static void wait_for_lag(const char *id, int64_t lag)
 {
     int64_t until = clock_mono_ms(clock_real()) + WAIT_MS;
@@ -82,7 +82,7 @@ static bool is_current(const char *id, char *ret_reason, size_t size)
     return console_partition_is_current(partition_of(id), ret_reason, size);
 }
 
-Test(console_pause, nothing_is_folded_without_room_and_all_of_it_with_room)
+Test(console_pause, stops_folding_while_the_disk_is_full)
 {
     char reason[256] = "";
     world_open(world);
@@ -99,10 +99,10 @@ Test(console_pause, nothing_is_folded_without_room_and_all_of_it_with_room)
     wait_for_lag("one", 1);
     world_report(world, "one", "B", true);
     world_schedule(world);
-    wait_for_lag("one", 2); /* it looks how far behind it is */
+    wait_for_lag("one", 2); /* it checks its lag */
     cr_assert_eq(folded("one"), before);
     cr_assert_not(is_current("one", reason, sizeof(reason)));
-    cr_assert(strstr(reason, "room on the disk") != NULL, "%s", reason);
+    cr_assert(strstr(reason, "free disk space") != NULL, "%s", reason);
     json_t *order = world_get(world, 200, "/api/orders/one");
     cr_assert_str_eq(world_text(order, "state"), "Processing");
     json_decref(order);
@@ -121,7 +121,7 @@ Test(console_pause, nothing_is_folded_without_room_and_all_of_it_with_room)
 }
 
 /* The pause comes before the commit is due; on a slow machine this may show less, never fail. */
-Test(console_pause, what_was_folded_before_is_committed)
+Test(console_pause, commits_what_was_folded_before_a_pause)
 {
     world_open(world);
     submit("one");
@@ -144,7 +144,7 @@ Test(console_pause, what_was_folded_before_is_committed)
                  before);
 }
 
-Test(console_pause, those_who_watch_learn_later_what_happened_meanwhile)
+Test(console_pause, sends_watchers_what_happened_during_a_pause)
 {
     char path[256];
     world_open(world);
@@ -163,7 +163,7 @@ Test(console_pause, those_who_watch_learn_later_what_happened_meanwhile)
     json_decref(answer);
 }
 
-Test(console_pause, a_console_that_begins_without_room_folds_later)
+Test(console_pause, starts_on_a_full_disk_and_folds_later)
 {
     char reason[512];
     free_now = 1 * MB;

@@ -44,7 +44,7 @@ static void check_int(const json_t *object, const char *name, int64_t expected)
     cr_assert(json_is_integer(value) && json_integer_value(value) == expected, "%s", name);
 }
 
-Test(console_render, an_order_tells_everything)
+Test(console_render, renders_every_field_of_an_order)
 {
     const struct order *order = sample("OrderRow");
     json_t *json = sent(render_order(order, 4));
@@ -80,7 +80,7 @@ Test(console_render, an_order_tells_everything)
     json_decref(json);
 }
 
-Test(console_render, every_event_of_the_sample_has_kind_words_and_data)
+Test(console_render, renders_kind_text_and_data_of_every_event)
 {
     const struct decision *decision = sample("Decision");
     struct heap_arena heap;
@@ -100,7 +100,7 @@ Test(console_render, every_event_of_the_sample_has_kind_words_and_data)
     heap_arena_deinit(&heap);
 }
 
-Test(console_render, hostile_texts_arrive_as_texts)
+Test(console_render, renders_hostile_texts_as_texts)
 {
     static const struct {
         struct text text;
@@ -133,7 +133,7 @@ Test(console_render, hostile_texts_arrive_as_texts)
     }
 }
 
-Test(console_render, a_nul_is_a_character_like_any_other)
+Test(console_render, escapes_a_nul)
 {
     json_t *text = json_codec_text((struct text){"a\0b", 3});
     char *dumped = json_dumps(text, JSON_ENCODE_ANY);
@@ -142,7 +142,7 @@ Test(console_render, a_nul_is_a_character_like_any_other)
     json_decref(text);
 }
 
-Test(console_render, hostile_words_stay_within_their_text)
+Test(console_render, keeps_hostile_texts_within_their_strings)
 {
     struct heap_arena heap;
     struct event events[] = {
@@ -172,7 +172,7 @@ Test(console_render, hostile_words_stay_within_their_text)
     heap_arena_deinit(&heap);
 }
 
-Test(console_render, large_dead_letters_are_shown_in_part)
+Test(console_render, shows_large_dead_letters_in_part)
 {
     static char bytes[INPUT_BYTES_MAX];
     struct heap_arena heap;

@@ -131,7 +131,7 @@ static void check_all_filters(struct world *world, uint64_t *found)
                     }
 }
 
-Test(console_search, pages_hold_every_order_once_and_in_order)
+Test(console_search, pages_through_every_order_once_and_in_order)
 {
     uint64_t found[ORDER_STATE_COUNT] = {0};
     for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -162,7 +162,7 @@ static void collect_page(const json_t *page, json_t *seen)
 }
 
 /* Pages by HTTP while orders change: those that do not change are all there. */
-Test(console_search, pages_stay_right_while_orders_change)
+Test(console_search, keeps_pages_consistent_while_orders_change)
 {
     struct world *world = world_new(9, "A{c} B");
     json_t *seen = json_object();

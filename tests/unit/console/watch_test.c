@@ -42,7 +42,7 @@ static void submit(const char *id)
     world_schedule(world);
 }
 
-Test(console_watch, waits_for_what_happens)
+Test(console_watch, waits_for_the_next_change)
 {
     begin("");
     world_ask(world, path, NULL);
@@ -62,7 +62,7 @@ Test(console_watch, waits_for_what_happens)
     cr_assert_eq(changes_watchers(world->console->changes), 0);
     go_on(answer, "");
     json_decref(answer);
-    /* What happens between two requests is told by the second. */
+    /* The second request returns what happened between the two. */
     world_report(world, "one", "A", true);
     world_schedule(world);
     world_report(world, "one", "A", true);
@@ -75,7 +75,7 @@ Test(console_watch, waits_for_what_happens)
     json_decref(answer);
 }
 
-Test(console_watch, says_after_a_while_that_nothing_happened)
+Test(console_watch, answers_without_changes_after_a_while)
 {
     begin("");
     world_ask(world, path, NULL);
@@ -88,7 +88,7 @@ Test(console_watch, says_after_a_while_that_nothing_happened)
     json_decref(answer);
 }
 
-Test(console_watch, tells_only_what_was_asked_for)
+Test(console_watch, sends_only_the_requested_changes)
 {
     static const char *const filters[] = {"&order=two", "&state=processed", "&workflow=none"};
     static const size_t expected[] = {2, 1, 0};
@@ -116,7 +116,7 @@ Test(console_watch, tells_only_what_was_asked_for)
     json_decref(world_get(world, 400, "/api/watch?state=none"));
 }
 
-Test(console_watch, who_was_away_too_long_is_told)
+Test(console_watch, resets_a_client_that_was_away_too_long)
 {
     begin("");
     world_advance(world, CHANGES_IDLE_MS / 2);
@@ -127,7 +127,7 @@ Test(console_watch, who_was_away_too_long_is_told)
     go_on(answer, "");
     json_decref(answer);
     world_advance(world, CHANGES_IDLE_MS + 2000);
-    submit("two"); /* for nobody */
+    submit("two"); /* no client watches */
     world_settle(world);
     answer = world_get(world, 200, path);
     cr_assert(json_is_true(world_at(answer, "reset")));
@@ -141,7 +141,7 @@ Test(console_watch, who_was_away_too_long_is_told)
     json_decref(answer);
 }
 
-Test(console_watch, more_than_is_kept_is_a_reset)
+Test(console_watch, resets_a_client_that_missed_more_than_is_kept)
 {
     begin("");
     for (int i = 0; i < CHANGES_MAX + 10; i++)
@@ -153,7 +153,7 @@ Test(console_watch, more_than_is_kept_is_a_reset)
     json_decref(answer);
 }
 
-Test(console_watch, a_page_has_its_end_and_the_next_one_goes_on)
+Test(console_watch, continues_after_a_full_page)
 {
     int64_t total = 0;
     begin("");
@@ -172,7 +172,7 @@ Test(console_watch, a_page_has_its_end_and_the_next_one_goes_on)
     json_decref(answer);
 }
 
-Test(console_watch, cursors_of_others_are_a_reset)
+Test(console_watch, resets_cursors_of_another_process)
 {
     static const char *const cursors[] = {"", "1.2", "zz", "ffffffffffffffff.0", "-1.-1", "%FF"};
     for (size_t i = 0; i < sizeof(cursors) / sizeof(cursors[0]); i++) {
@@ -183,7 +183,7 @@ Test(console_watch, cursors_of_others_are_a_reset)
     }
 }
 
-Test(console_watch, leaving_answers_those_who_wait)
+Test(console_watch, answers_outstanding_requests_when_it_shuts_down)
 {
     begin("");
     world_ask(world, path, NULL);

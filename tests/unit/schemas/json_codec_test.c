@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON by the binding tables: every record survives it, and hostile input is refused by its path. */
+/* JSON by the binding tables: every record survives it, hostile input is refused by its path. */
 #include "schemas/json_codec.h"
 
 #include "tests/unit/schemas/kit.h"
@@ -131,76 +131,77 @@ static enum error_class decode(struct kit *kit, enum record_kind kind, struct te
     return class;
 }
 
+static const struct mistake {
+    enum record_kind kind;
+    const char *json;
+    const char *code;
+    const char *message;
+} mistakes[] = {
+    {RECORD_CANCEL_ORDER, "{\"order_id\": null}", "BadField", "order_id: expected a text"},
+    {RECORD_CANCEL_ORDER, "{\"reasn\": \"x\"}", "UnknownField",
+     "unknown field \"reasn\": did you mean \"reason\"?"},
+    {RECORD_CANCEL_ORDER, "{\"\": \"x\"}", "UnknownField", "unknown field \"\""},
+    {RECORD_SUBMIT_ORDER, "{\"lines\": [{\"sku\": \"a\", \"qantity\": 1}]}", "UnknownField",
+     "unknown field \"lines[0].qantity\": did you mean \"quantity\"?"},
+    {RECORD_SUBMIT_ORDER, "{\"lines\": [1]}", "BadField", "lines[0]: expected an object: {...}"},
+    {RECORD_SUBMIT_ORDER, "{\"lines\": [{\"sku\": \"a\"}]}", "BadField",
+     "lines[0].quantity: expected an integer"},
+    {RECORD_SUBMIT_ORDER, "{\"priority\": \"High\"}", "BadField",
+     "priority: expected \"high\", \"normal\" or \"low\""},
+    {RECORD_SUBMIT_ORDER, "{\"attributes\": {\"a\": []}}", "BadField",
+     "attributes.a: expected a text"},
+    {RECORD_SUBMIT_ORDER, "{\"content_hash\": \"AB\"}", "BadField",
+     "content_hash: expected 32 hexadecimal digits"},
+    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 2147483648}", "BadField",
+     "workflow_version: expected an integer from 0 to 2147483647"},
+    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": -1}", "BadField",
+     "workflow_version: expected an integer from 0 to 2147483647"},
+    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 1.0}", "BadField",
+     "workflow_version: expected an integer from 0 to 2147483647"},
+    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 99999999999999999999}", "BadJson",
+     "not JSON: too big integer"},
+    {RECORD_CLAIM, "{\"claim_id\": \"ab010000-0000-0000-0000+000000000000\"}", "BadField",
+     "claim_id: expected a UUID"},
+    {RECORD_CLAIM, "{\"claim_id\": \"\"}", "BadField", "claim_id: expected a UUID"},
+    {RECORD_DECISION,
+     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
+     "\"command_offset\": 0, \"command_time\": 0, \"order_version\": -1}",
+     "BadField", "order_version: expected an integer, 0 or more"},
+    {RECORD_DECISION,
+     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
+     "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
+     "\"events\": [{\"kind\": \"StepFlew\", \"data\": {}}]}",
+     "BadField", "events[0].kind: expected the name of an event"},
+    {RECORD_DECISION,
+     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
+     "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
+     "\"events\": [{\"kind\": \"CommandDeadLettered\", \"data\": {\"bytes\": \"=\"}}]}",
+     "BadField", "events[0].data.bytes: expected bytes as base64url"},
+    {RECORD_ORDER_ROW, "{\"details\": {\"currency\": 1}}", "BadField",
+     "details.currency: expected a text"},
+    {RECORD_REPORT_STEP, "{\"direction\": \"do\", \"attempt\": 1, \"succeeded\": 1}", "BadField",
+     "succeeded: expected true or false"},
+    {RECORD_CANCEL_ORDER, "{\"by\": \"a\", \"by\": \"b\"}", "BadJson",
+     "not JSON: duplicate object key"},
+    {RECORD_CANCEL_ORDER, "{\"by\": \"\\u0000\"}", "BadJson", "not JSON: \\u0000"},
+    {RECORD_CANCEL_ORDER, "{\"by\": \"\xff\"}", "BadJson", "not JSON: unable to decode"},
+    {RECORD_CANCEL_ORDER, "{\"by\": \"\\ud800\"}", "BadJson", "not JSON: invalid Unicode"},
+    {RECORD_CANCEL_ORDER, "[]", "BadJson", "expected a JSON object: {...}"},
+    {RECORD_CANCEL_ORDER, "{} {}", "BadJson", "not JSON: end of file expected"},
+    {RECORD_CANCEL_ORDER, "", "BadJson", "not JSON"},
+};
+
 Test(schemas_json_codec, names_the_path_of_each_mistake)
 {
-    static const struct {
-        enum record_kind kind;
-        const char *json;
-        const char *code;
-        const char *message;
-    } cases[] = {
-        {RECORD_CANCEL_ORDER, "{\"order_id\": null}", "BadField", "order_id: expected a text"},
-        {RECORD_CANCEL_ORDER, "{\"reasn\": \"x\"}", "UnknownField",
-         "unknown field \"reasn\": did you mean \"reason\"?"},
-        {RECORD_CANCEL_ORDER, "{\"\": \"x\"}", "UnknownField", "unknown field \"\""},
-        {RECORD_SUBMIT_ORDER, "{\"lines\": [{\"sku\": \"a\", \"qantity\": 1}]}", "UnknownField",
-         "unknown field \"lines[0].qantity\": did you mean \"quantity\"?"},
-        {RECORD_SUBMIT_ORDER, "{\"lines\": [1]}", "BadField",
-         "lines[0]: expected an object: {...}"},
-        {RECORD_SUBMIT_ORDER, "{\"lines\": [{\"sku\": \"a\"}]}", "BadField",
-         "lines[0].quantity: expected an integer"},
-        {RECORD_SUBMIT_ORDER, "{\"priority\": \"High\"}", "BadField",
-         "priority: expected \"high\", \"normal\" or \"low\""},
-        {RECORD_SUBMIT_ORDER, "{\"attributes\": {\"a\": []}}", "BadField",
-         "attributes.a: expected a text"},
-        {RECORD_SUBMIT_ORDER, "{\"content_hash\": \"AB\"}", "BadField",
-         "content_hash: expected 32 hexadecimal digits"},
-        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 2147483648}", "BadField",
-         "workflow_version: expected an integer from 0 to 2147483647"},
-        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": -1}", "BadField",
-         "workflow_version: expected an integer from 0 to 2147483647"},
-        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 1.0}", "BadField",
-         "workflow_version: expected an integer from 0 to 2147483647"},
-        {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 99999999999999999999}", "BadJson",
-         "not JSON: too big integer"},
-        {RECORD_CLAIM, "{\"claim_id\": \"ab010000-0000-0000-0000+000000000000\"}", "BadField",
-         "claim_id: expected a UUID"},
-        {RECORD_CLAIM, "{\"claim_id\": \"\"}", "BadField", "claim_id: expected a UUID"},
-        {RECORD_DECISION,
-         "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
-         "\"command_offset\": 0, \"command_time\": 0, \"order_version\": -1}",
-         "BadField", "order_version: expected an integer, 0 or more"},
-        {RECORD_DECISION,
-         "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
-         "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
-         "\"events\": [{\"kind\": \"StepFlew\", \"data\": {}}]}",
-         "BadField", "events[0].kind: expected the name of an event"},
-        {RECORD_DECISION,
-         "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
-         "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
-         "\"events\": [{\"kind\": \"CommandDeadLettered\", \"data\": {\"bytes\": \"=\"}}]}",
-         "BadField", "events[0].data.bytes: expected bytes as base64url"},
-        {RECORD_ORDER_ROW, "{\"details\": {\"currency\": 1}}", "BadField",
-         "details.currency: expected a text"},
-        {RECORD_REPORT_STEP, "{\"direction\": \"do\", \"attempt\": 1, \"succeeded\": 1}",
-         "BadField", "succeeded: expected true or false"},
-        {RECORD_CANCEL_ORDER, "{\"by\": \"a\", \"by\": \"b\"}", "BadJson",
-         "not JSON: duplicate object key"},
-        {RECORD_CANCEL_ORDER, "{\"by\": \"\\u0000\"}", "BadJson", "not JSON: \\u0000"},
-        {RECORD_CANCEL_ORDER, "{\"by\": \"\xff\"}", "BadJson", "not JSON: unable to decode"},
-        {RECORD_CANCEL_ORDER, "{\"by\": \"\\ud800\"}", "BadJson", "not JSON: invalid Unicode"},
-        {RECORD_CANCEL_ORDER, "[]", "BadJson", "expected a JSON object: {...}"},
-        {RECORD_CANCEL_ORDER, "{} {}", "BadJson", "not JSON: end of file expected"},
-        {RECORD_CANCEL_ORDER, "", "BadJson", "not JSON"},
-    };
     struct kit kit;
     kit_init(&kit);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        cr_assert_eq(decode(&kit, cases[i].kind, text_of(cases[i].json)), ERROR_REJECT, "%s",
-                     cases[i].json);
-        cr_assert_str_eq(kit.error.code, cases[i].code, "%s: %s", cases[i].json, kit.error.message);
-        cr_assert_eq(strncmp(kit.error.message, cases[i].message, strlen(cases[i].message)), 0,
-                     "%s: %s", cases[i].json, kit.error.message);
+    for (size_t i = 0; i < sizeof(mistakes) / sizeof(mistakes[0]); i++) {
+        cr_assert_eq(decode(&kit, mistakes[i].kind, text_of(mistakes[i].json)), ERROR_REJECT, "%s",
+                     mistakes[i].json);
+        cr_assert_str_eq(kit.error.code, mistakes[i].code, "%s: %s", mistakes[i].json,
+                         kit.error.message);
+        cr_assert_eq(strncmp(kit.error.message, mistakes[i].message, strlen(mistakes[i].message)),
+                     0, "%s: %s", mistakes[i].json, kit.error.message);
     }
     kit_deinit(&kit);
 }

@@ -63,7 +63,7 @@ Test(submission_service, dead_letters_poison_and_processes_its_neighbours)
     ((char *)(uintptr_t)unknown.data)[4] ^= 0x11;
     struct text wrong = keep(stage_order(&stage, "x", "w", "p.replies.web"));
     struct text nowhere = keep(stage_order(&stage, "y", "none", "p.replies.web"));
-    struct text lost = keep(stage_order(&stage, "z", "w", "p.replies.nobody"));
+    struct text lost = keep(stage_order(&stage, "z", "w", "p.replies.none"));
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
     int64_t at_garbage = stage_submit(&stage, 0, "g", garbage);
     (void)stage_submit(&stage, 0, "o2", stage_order(&stage, "o2", "w", ""));
