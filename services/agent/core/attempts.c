@@ -49,7 +49,8 @@ enum decision_relation attempt_decision_compare(const struct attempt_decision *k
 
 /* clang-format off */
 static const bool transitions[ATTEMPT_STATE_COUNT][ATTEMPT_STATE_COUNT] = {
-    [ATTEMPT_BLANK] = {[ATTEMPT_WAITING] = true, [ATTEMPT_RUNNING] = true, [ATTEMPT_REPORTING] = true},
+    [ATTEMPT_BLANK] = {[ATTEMPT_WAITING] = true, [ATTEMPT_RUNNING] = true,
+                       [ATTEMPT_REPORTING] = true},
     [ATTEMPT_WAITING] = {[ATTEMPT_RUNNING] = true},
     [ATTEMPT_RUNNING] = {[ATTEMPT_BACKOFF] = true, [ATTEMPT_REPORTING] = true},
     [ATTEMPT_BACKOFF] = {[ATTEMPT_RUNNING] = true, [ATTEMPT_REPORTING] = true},
