@@ -187,8 +187,8 @@ static void copy_text(struct text text, char *ret_text, size_t size)
     ret_text[length] = '\0';
 }
 
-/* Somebody else is alive. What announces it is a candidate that would lead; what a leader says does
- * not make it one that waits. */
+/* Another candidate is alive: any of its records shows it, and a leader's records do not turn it
+ * into a candidate that waits. */
 static void hear(struct election *election, const struct leadership *record, int64_t now)
 {
     if (election->options.strategy != ELECTION_RANKED || election->state == ELECTION_READING)
@@ -199,9 +199,9 @@ static void hear(struct election *election, const struct leadership *record, int
     rival->lease_ms = record->kind == LEADERSHIP_RELEASE ? 0 : record->lease_ms;
     if (rival->lease_ms > ELECTION_LEASE_MS_MAX)
         rival->lease_ms = ELECTION_LEASE_MS_MAX;
-    if (rival->rank != election->options.rank || rival->clash_told)
+    if (rival->rank != election->options.rank || rival->clash_reported)
         return;
-    rival->clash_told = true;
+    rival->clash_reported = true;
     election->clash_due = true;
     copy_text(record->instance, election->clash_instance, sizeof(election->clash_instance));
 }
@@ -219,7 +219,7 @@ static bool better_one_lives(const struct election *election, int64_t now)
     return false;
 }
 
-/* When we sent the record that says so; -1: too long ago to be remembered. */
+/* When we sent the record of that `said_at`; -1: too long ago to be remembered. */
 static int64_t sent_at(const struct election *election, int64_t said_at)
 {
     for (uint32_t i = 0; i < 2 * ELECTION_RENEWALS_MAX; i++)
@@ -229,9 +229,9 @@ static int64_t sent_at(const struct election *election, int64_t said_at)
 }
 
 static void own_claim(struct election *election, const struct leadership *record, int64_t offset,
-                      int64_t append_ms, enum election_verdict verdict, int64_t now)
+                      int64_t append_ms, enum election_outcome outcome, int64_t now)
 {
-    if (verdict == ELECTION_COUNTS) {
+    if (outcome == ELECTION_COUNTS) {
         int64_t sent = sent_at(election, record->said_at);
         begin(election, offset, sent < 0 ? now - election->options.lease_ms : sent, now);
         return;
@@ -240,9 +240,9 @@ static void own_claim(struct election *election, const struct leadership *record
         return;
     election->state = ELECTION_WAITING;
     election->claim_not_before = now;
-    if (verdict == ELECTION_STALE && (record->term < 0 || record->term == election->log.last))
+    if (outcome == ELECTION_STALE && (record->term < 0 || record->term == election->log.last))
         election->refused = record->term;
-    if (verdict == ELECTION_EARLY) /* the broker's clock is slower than ours: wait for it */
+    if (outcome == ELECTION_EARLY) /* the broker's clock is slower than ours: wait for it */
         election->claim_not_before += election->log.last_ms + election->log.lease_ms - append_ms;
 }
 
@@ -256,25 +256,25 @@ static void own_renewal(struct election *election, const struct leadership *reco
         election->trusted_until = trusted;
 }
 
-enum election_verdict election_record(struct election *election, const struct leadership *record,
+enum election_outcome election_record(struct election *election, const struct leadership *record,
                                       int64_t offset, int64_t append_ms, int64_t now)
 {
-    enum election_verdict verdict = election_log_fold(&election->log, record, offset, append_ms,
+    enum election_outcome outcome = election_log_fold(&election->log, record, offset, append_ms,
                                                       election->options.append_times);
-    if (verdict == ELECTION_COUNTS) {
+    if (outcome == ELECTION_COUNTS) {
         election->arrived_ms = now;
         election->refused = -2;
     }
     if (!is_own(election, record))
         hear(election, record, now);
     else if (record->kind == LEADERSHIP_CLAIM)
-        own_claim(election, record, offset, append_ms, verdict, now);
-    else if (record->kind == LEADERSHIP_RENEW && verdict == ELECTION_COUNTS)
+        own_claim(election, record, offset, append_ms, outcome, now);
+    else if (record->kind == LEADERSHIP_RENEW && outcome == ELECTION_COUNTS)
         own_renewal(election, record);
-    if (verdict == ELECTION_COUNTS && election->state == ELECTION_LEADING &&
+    if (outcome == ELECTION_COUNTS && election->state == ELECTION_LEADING &&
         election->log.term != election->term)
         cancel(election, ELECTION_SUPERSEDED, false);
-    return verdict;
+    return outcome;
 }
 
 void election_caught_up(struct election *election, int64_t now)
@@ -285,7 +285,7 @@ void election_caught_up(struct election *election, int64_t now)
     bool blind = election->log.first_offset > 0 && election->log.term < 0;
     bool listens = blind || election->options.strategy == ELECTION_RANKED;
     election->state = ELECTION_WAITING;
-    election->arrived_ms = now; /* how old the past is, no clock of ours can tell */
+    election->arrived_ms = now; /* no clock of ours knows how old the past is */
     election->announce_at = now;
     election->listen_until = listens ? now + election->options.lease_ms : now;
 }

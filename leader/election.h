@@ -12,15 +12,15 @@
  *   This second guard alone would depend on the brokers' clocks; the first depends on none.
  * - A renewal or a release counts if it is of the latest term and that is not released.
  * - Retention takes the log's old records, even a reigning leader's claim. A reader whose log does
- *   not begin at offset 0 believes a renewal or a release of a later term than it knows (nobody
- *   renews a claim that did not count), and until it has met one, no claim of the past; it listens
- *   for a lease before it claims. And what is older than ELECTION_FORGET_MS when a claim comes is
- *   forgotten by all alike (such a claim names -1), so that readers who still know it and readers
- *   who cannot agree; the topic's retention is far longer.
+ *   not begin at offset 0 believes a renewal or a release of a later term than it knows (a claim
+ *   that did not count is not renewed), and until it has read one, no claim of the past; it listens
+ *   for a lease before it claims. And every reader forgets what is older than ELECTION_FORGET_MS
+ *   when a claim comes (such a claim names -1), so that readers that still know it and readers that
+ *   cannot know it agree; the topic's retention is far longer.
  * The offset of a claim that counts is the term, and the fencing token of its leader: it rises for
  * ever, because offsets do.
  *
- * Who trusts what, for how long.
+ * How long a lease is trusted.
  * - A leader trusts a claim or renewal of its own once it has read it back as counting, from the
  *   moment when it was SENT until lease - margin later, by its own monotonic clock.
  * - A candidate claims when `lease` has passed since it READ the newest record that counted, by its
@@ -28,8 +28,8 @@
  * A claim that counts was sent after its candidate had read the leader's last renewal and waited a
  * lease; that renewal was read after it was sent. So, as long as two monotonic clocks differ by
  * less than the margin within a lease, the old leader has stopped trusting before the next claim is
- * even sent. Nobody's wall clock, and no broker's, matters. A process that was stopped between
- * looking at its lease and acting is what the fencing token is for. */
+ * even sent. No wall clock matters, and no broker's clock. The fencing token is for a process that
+ * was suspended between checking its lease and acting. */
 #ifndef LEADER_ELECTION_H
 #define LEADER_ELECTION_H
 
@@ -45,7 +45,7 @@ enum {
     ELECTION_TEXT_SIZE = 129
 };
 
-/* ---- what the log says ---- */
+/* ---- the state of a role, according to the log ---- */
 
 /* Zeroed by election_log_init. */
 struct election_log {
@@ -64,36 +64,36 @@ struct election_log {
     char reason[ELECTION_TEXT_SIZE]; /* of the release */
 };
 
-enum election_verdict {
+enum election_outcome {
     ELECTION_COUNTS,
-    ELECTION_ANNOUNCES, /* a candidate says that it is there: never counts */
+    ELECTION_ANNOUNCES, /* a candidate announces itself: never counts */
     ELECTION_STALE,     /* follows, or is of, what is not the newest any more */
     ELECTION_EARLY,     /* a claim within the lease, by append times */
-    ELECTION_VERDICT_COUNT
+    ELECTION_OUTCOME_COUNT
 };
 
 void election_log_init(struct election_log *log);
 /* One record of the role, in the order of offsets. `append_times`: the broker's are real. */
-enum election_verdict election_log_fold(struct election_log *log, const struct leadership *record,
+enum election_outcome election_log_fold(struct election_log *log, const struct leadership *record,
                                         int64_t offset, int64_t append_ms, bool append_times);
-const char *election_verdict_name(enum election_verdict verdict);
+const char *election_outcome_name(enum election_outcome outcome);
 
 /* ---- one candidate ---- */
 
 enum election_strategy {
-    ELECTION_RACE,   /* whoever claims first leads until it ends */
+    ELECTION_RACE,   /* the first to claim leads until it ends */
     ELECTION_RANKED, /* the lowest live rank leads; one that comes takes over */
     ELECTION_STRATEGY_COUNT
 };
 
-/* Why a task is told to end, or a term is released. */
+/* Why a task has to end, or a term is released. */
 enum election_reason {
     ELECTION_ENDED,      /* the task ended by itself */
     ELECTION_STOP,       /* this candidate stops */
     ELECTION_HUNG,       /* the task reported no progress */
     ELECTION_OUTRANKED,  /* a better rank is there */
     ELECTION_LAPSED,     /* the lease could not be renewed in time */
-    ELECTION_SUPERSEDED, /* another one leads */
+    ELECTION_SUPERSEDED, /* another candidate leads */
     ELECTION_REREAD,     /* the log is not the one that it was */
     ELECTION_REASON_COUNT
 };
@@ -117,11 +117,11 @@ enum error_class election_options_check(const struct election_options *options,
                                         struct error *ret_error);
 
 enum election_state {
-    ELECTION_READING, /* the log's past is being read: it says and does nothing */
-    ELECTION_WAITING, /* another leads, or nobody */
+    ELECTION_READING, /* the log's past is being read: it appends nothing */
+    ELECTION_WAITING, /* another candidate leads, or none */
     ELECTION_CLAIMING,
     ELECTION_LEADING,
-    ELECTION_ENDING, /* the task was told to end and has not yet */
+    ELECTION_ENDING, /* the task has to end and has not yet */
     ELECTION_STOPPED,
     ELECTION_STATE_COUNT
 };
@@ -132,7 +132,7 @@ struct election_rival {
     uint32_t rank;
     int64_t heard_ms; /* 0: this place is free */
     int64_t lease_ms;
-    bool clash_told;
+    bool clash_reported;
 };
 
 struct election_sent {
@@ -154,11 +154,11 @@ struct election {
     int64_t progress_ms;   /* monotonic: when the task began, or last reported */
     int64_t progress_wall; /* 0: not reported */
     int64_t said_at;       /* the latest: strictly rises, so that it tells our records apart */
-    int64_t refused;       /* what our last claim named in vain, -2: nothing */
+    int64_t refused;       /* what our refused claim named, -2: nothing */
     uint32_t unanswered;   /* appends */
     bool stopping;
     bool given_up;   /* the term is released or lost: no more renewals, whatever the task does */
-    bool begin_due;  /* to be told to the task */
+    bool begin_due;  /* the task is to begin */
     bool cancel_due; /* likewise */
     bool release_due;
     int64_t release_term;
@@ -177,7 +177,7 @@ void election_init(struct election *election, const struct election_options *opt
 /* ---- what happened ---- */
 
 /* A record of the role was read. */
-enum election_verdict election_record(struct election *election, const struct leadership *record,
+enum election_outcome election_record(struct election *election, const struct leadership *record,
                                       int64_t offset, int64_t append_ms, int64_t now);
 /* The end of the log was reached: what was read up to the first time is the past. */
 void election_caught_up(struct election *election, int64_t now);
@@ -187,7 +187,7 @@ void election_reread(struct election *election);
 void election_answered(struct election *election, bool failed, int64_t now);
 /* The task reported progress at `when` (of the monotonic clock) and `wall`. */
 void election_progress(struct election *election, int64_t when, int64_t wall);
-/* The task has ended, told to or not. */
+/* The task has ended, by itself or because it had to. */
 void election_task_ended(struct election *election, int64_t now);
 /* Ends the task, releases, and takes part no more. */
 void election_stop(struct election *election);
@@ -218,7 +218,7 @@ enum election_act election_next(struct election *election, int64_t now, int64_t 
 int64_t election_due(const struct election *election, int64_t now);
 /* Whether the task may act at this instant. */
 bool election_leads(const struct election *election, int64_t now);
-/* Stopped, task ended, everything said and answered. */
+/* Stopped, the task ended, every append answered. */
 bool election_is_over(const struct election *election);
 
 #endif

@@ -5,19 +5,19 @@
 #include <assert.h>
 #include <string.h>
 
-static const char *const verdict_names[] = {
+static const char *const outcome_names[] = {
     [ELECTION_COUNTS] = "counts",
     [ELECTION_ANNOUNCES] = "announces",
     [ELECTION_STALE] = "stale",
     [ELECTION_EARLY] = "early",
 };
-_Static_assert(sizeof(verdict_names) / sizeof(verdict_names[0]) == ELECTION_VERDICT_COUNT,
-               "all verdicts");
+_Static_assert(sizeof(outcome_names) / sizeof(outcome_names[0]) == ELECTION_OUTCOME_COUNT,
+               "every outcome has a name");
 
-const char *election_verdict_name(enum election_verdict verdict)
+const char *election_outcome_name(enum election_outcome outcome)
 {
-    assert(verdict < ELECTION_VERDICT_COUNT);
-    return verdict_names[verdict];
+    assert(outcome < ELECTION_OUTCOME_COUNT);
+    return outcome_names[outcome];
 }
 
 void election_log_init(struct election_log *log)
@@ -46,7 +46,7 @@ static void enter(struct election_log *log, const struct leadership *record, int
     keep_text(record->instance, log->instance);
 }
 
-static enum election_verdict judge_claim(const struct election_log *log,
+static enum election_outcome check_claim(const struct election_log *log,
                                          const struct leadership *record, int64_t append_ms,
                                          bool append_times)
 {
@@ -56,23 +56,23 @@ static enum election_verdict judge_claim(const struct election_log *log,
         append_times && log->last >= 0 && append_ms > log->last_ms + ELECTION_FORGET_MS;
     if (record->term != (forgotten ? -1 : log->last))
         return ELECTION_STALE;
-    /* A broker's clock that went back behind the last record tells nothing about the lease. */
+    /* A broker's clock that went back behind the last record shows nothing about the lease. */
     bool within = append_ms >= log->last_ms && append_ms < log->last_ms + log->lease_ms;
     if (append_times && log->term >= 0 && !log->released && within)
         return ELECTION_EARLY;
     return ELECTION_COUNTS;
 }
 
-/* The claim of a long reign, or what that followed, is not in the log any more (retention). Whoever
- * renews knows that its claim counted. */
+/* The claim of a long reign, or what it followed, is no longer in the log (retention). A candidate
+ * that renews knows that its claim counted. */
 static bool from_before(const struct election_log *log, const struct leadership *record,
                         int64_t offset)
 {
     return log->first_offset > 0 && record->term > log->term && record->term < offset;
 }
 
-static enum election_verdict judge_of_term(const struct election_log *log,
-                                           const struct leadership *record)
+static enum election_outcome check_term(const struct election_log *log,
+                                        const struct leadership *record)
 {
     bool same =
         record->term == log->term && !log->released &&
@@ -80,31 +80,31 @@ static enum election_verdict judge_of_term(const struct election_log *log,
     return same ? ELECTION_COUNTS : ELECTION_STALE;
 }
 
-enum election_verdict election_log_fold(struct election_log *log, const struct leadership *record,
+enum election_outcome election_log_fold(struct election_log *log, const struct leadership *record,
                                         int64_t offset, int64_t append_ms, bool append_times)
 {
-    enum election_verdict verdict = ELECTION_STALE;
+    enum election_outcome outcome = ELECTION_STALE;
     if (log->first_offset < 0)
         log->first_offset = offset;
     switch (record->kind) {
     case LEADERSHIP_CANDIDATE:
         return ELECTION_ANNOUNCES;
     case LEADERSHIP_CLAIM:
-        verdict = judge_claim(log, record, append_ms, append_times);
-        if (verdict == ELECTION_COUNTS)
+        outcome = check_claim(log, record, append_ms, append_times);
+        if (outcome == ELECTION_COUNTS)
             enter(log, record, offset, append_ms);
         break;
     case LEADERSHIP_RENEW:
     case LEADERSHIP_RELEASE:
         if (from_before(log, record, offset))
             enter(log, record, record->term, append_ms);
-        verdict = judge_of_term(log, record);
+        outcome = check_term(log, record);
         break;
     case LEADERSHIP_KIND_COUNT:
         break;
     }
-    if (verdict != ELECTION_COUNTS)
-        return verdict;
+    if (outcome != ELECTION_COUNTS)
+        return outcome;
     assert(offset > log->last);
     log->last = offset;
     log->last_ms = append_ms;

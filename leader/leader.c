@@ -14,7 +14,7 @@
 
 enum {
     REOPEN_MS = 500,
-    LAST_WORD_MS = 2000 /* for the release, when no task runs any more */
+    RELEASE_WAIT_MS = 2000 /* for the release, when no task runs any more */
 };
 
 struct leader {
@@ -31,10 +31,10 @@ struct leader {
     struct loop_timer read_timer; /* reading begins again */
     struct loop_timer stop_timer; /* the broker does not answer: leave without its answer */
     struct heap_arena scratch;
-    int64_t told_term; /* of the last line about who leads */
+    int64_t logged_term; /* of the last log line about the leader */
     struct metrics_gauge *leads;
     struct metrics_counter *terms;
-    bool told_released;
+    bool logged_released;
     uint32_t outstanding; /* answers that still name this struct */
     bool freed;
     void (*stopped)(void *ctx);
@@ -120,7 +120,7 @@ static void begin(struct leader *leader, int64_t token)
 static void cancel(struct leader *leader, const struct election_step *what)
 {
     atomic_store(&leader->trusted_until, 0);
-    log_warning("the lead is given up", LOG_TEXT("role", leader->election.options.role),
+    log_warning("giving up the lead", LOG_TEXT("role", leader->election.options.role),
                 LOG_I64("term", what->term), LOG_STR("reason", election_reason_name(what->reason)));
     metrics_set(leader->leads, 0);
     leader->ops->cancel(leader->ctx, what->reason);
@@ -150,7 +150,7 @@ static void act(struct leader *leader, const struct election_step *what)
     }
 }
 
-static void tell_stopped(struct leader *leader)
+static void report_stopped(struct leader *leader)
 {
     void (*stopped)(void *) = leader->stopped;
     loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
@@ -163,7 +163,7 @@ static void on_stop_timer(struct loop *loop, struct loop_timer *timer, void *use
 {
     (void)loop;
     (void)timer;
-    tell_stopped(userdata);
+    report_stopped(userdata);
 }
 
 static void step(struct leader *leader)
@@ -182,9 +182,9 @@ static void step(struct leader *leader)
                    election_due(election, mono(leader)));
     bool has_task = election->state == ELECTION_LEADING || election->state == ELECTION_ENDING;
     if (leader->stopped != NULL && election_is_over(election))
-        tell_stopped(leader);
+        report_stopped(leader);
     else if (leader->stopped != NULL && !has_task && !loop_timer_armed(&leader->stop_timer))
-        loop_timer_after(leader->cluster->service->loop, &leader->stop_timer, LAST_WORD_MS);
+        loop_timer_after(leader->cluster->service->loop, &leader->stop_timer, RELEASE_WAIT_MS);
 }
 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -197,19 +197,19 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 /* ---- reading ---- */
 
 /* One line for each change, also at the candidates that only watch. */
-static void tell(struct leader *leader)
+static void log_change(struct leader *leader)
 {
     const struct election_log *log = &leader->election.log;
     if (!log->live || log->term < 0 ||
-        (log->term == leader->told_term && log->released == leader->told_released))
+        (log->term == leader->logged_term && log->released == leader->logged_released))
         return;
-    leader->told_term = log->term;
-    leader->told_released = log->released;
+    leader->logged_term = log->term;
+    leader->logged_released = log->released;
     bool own = memcmp(log->leader_id.bytes, leader->election.options.candidate_id.bytes,
                       sizeof(log->leader_id.bytes)) == 0;
-    log_info(log->released ? "nobody leads"
+    log_info(log->released ? "no instance leads"
              : own         ? "this instance leads"
-                           : "another one leads",
+                           : "another instance leads",
              LOG_TEXT("role", leader->election.options.role), LOG_I64("term", log->term),
              LOG_STR("leader", log->instance), LOG_I64("rank", log->rank),
              LOG_STR("reason", log->reason));
@@ -285,13 +285,13 @@ static void on_record(void *ctx, const struct broker_record *record)
                             LOG_ERR(&error));
         return;
     }
-    enum election_verdict verdict = election_record(
+    enum election_outcome outcome = election_record(
         &leader->election, &decoded.leadership, record->offset, record->timestamp, mono(leader));
     log_debug("election", LOG_TEXT("role", record->key), LOG_I64("offset", record->offset),
               LOG_I64("kind", decoded.leadership.kind),
               LOG_TEXT("candidate", decoded.leadership.instance),
-              LOG_STR("verdict", election_verdict_name(verdict)));
-    tell(leader);
+              LOG_STR("outcome", election_outcome_name(outcome)));
+    log_change(leader);
     if (leader->election.state != ELECTION_READING)
         step(leader);
 }
@@ -304,7 +304,7 @@ static void on_end(void *ctx, int64_t next_offset)
     if (leader->election.state != ELECTION_READING && leader->election.log.live)
         return;
     election_caught_up(&leader->election, mono(leader));
-    tell(leader);
+    log_change(leader);
     step(leader);
 }
 
@@ -382,7 +382,7 @@ enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_o
     leader->clock = cluster->service->clock;
     leader->ops = ops;
     leader->ctx = ctx;
-    leader->refreshed = leader->told_term = -1;
+    leader->refreshed = leader->logged_term = -1;
     atomic_init(&leader->token, -1);
     struct election_options election = {
         .role = text_of(configured.role),

@@ -27,7 +27,7 @@ struct leader_ops {
 enum error_class leader_new(struct cluster *cluster, const struct reeve_leader_options *options,
                             const struct leader_ops *ops, void *ctx, struct leader **ret_leader,
                             struct error *ret_error);
-/* The task has ended, whether it was told to or not. */
+/* The task has ended, by itself or because of `cancel`. */
 void leader_ended(struct leader *leader);
 /* Leaves the election: ends the task, releases; `stopped` is called once that is in the log, or 2 s
  * after the task has ended if the broker does not answer. */

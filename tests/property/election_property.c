@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never two leaders, tokens that rise, and somebody leads in the end: under random histories. */
+/* Never two leaders, tokens that rise, and a leader in the end: under random histories. */
 #include "tests/property/election_world.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* Two slices, because Criterion runs tests beside each other. */
+/* Two slices, because Criterion runs tests in parallel. */
 enum { CASES = 3000, SLICES = 2 };
 
 static uint64_t from_environment(const char *name, uint64_t fallback)

@@ -41,7 +41,7 @@ struct on_wire {
 };
 
 /* What a task does with its token: it looks at its lease, then acts a while later. */
-struct deed {
+struct operation {
     int64_t token;
     int64_t lands_at;
     bool busy;
@@ -79,7 +79,7 @@ struct world {
     struct candidate candidates[CANDIDATES];
     int64_t newest_token; /* of a task that began */
     int64_t guarded;      /* the highest token that the guarded resource saw */
-    struct deed deeds[ACTS_MAX];
+    struct operation operations[ACTS_MAX];
     struct election_log referee;
     struct election_sometimes *sometimes;
     char failure[512];
@@ -163,7 +163,7 @@ static void land(struct world *world, const struct leadership *record)
         int64_t before = world->count > 0 ? world->log[world->count - 1].seen_at[i] : 0;
         logged->seen_at[i] = world->now + delay > before ? world->now + delay : before;
     }
-    enum election_verdict verdict = election_log_fold(
+    enum election_outcome verdict = election_log_fold(
         &world->referee, record, (int64_t)world->count, logged->append_ms, world->append_times);
     world->sometimes->terms += record->kind == LEADERSHIP_CLAIM && verdict == ELECTION_COUNTS;
     world->sometimes->stale_claims += record->kind == LEADERSHIP_CLAIM && verdict == ELECTION_STALE;
@@ -199,7 +199,7 @@ static void wires(struct world *world)
 {
     for (uint32_t i = 0; i < CANDIDATES; i++) {
         struct candidate *candidate = &world->candidates[i];
-        /* In the order of landing: positions in the array are no order. */
+        /* In the order of landing: positions in the array are not an order. */
         for (;;) {
             struct on_wire *next = NULL;
             for (uint32_t at = 0; at < WIRE_MAX; at++) {
@@ -253,25 +253,25 @@ static void act(struct world *world, struct candidate *candidate)
     }
     if (!election_leads(&candidate->election, now))
         return;
-    struct deed *deed = &world->deeds[draw(world, ACTS_MAX)];
-    if (!deed->busy)
-        *deed = (struct deed){candidate->token,
-                              world->now + (chance(world, 2000) ? (int64_t)draw(world, 5000) : 0),
-                              true};
+    struct operation *operation = &world->operations[draw(world, ACTS_MAX)];
+    if (!operation->busy)
+        *operation = (struct operation){
+            candidate->token, world->now + (chance(world, 2000) ? (int64_t)draw(world, 5000) : 0),
+            true};
 }
 
-static void deeds(struct world *world)
+static void land_operations(struct world *world)
 {
     for (uint32_t i = 0; i < ACTS_MAX; i++) {
-        struct deed *deed = &world->deeds[i];
-        if (!deed->busy || deed->lands_at > world->now)
+        struct operation *operation = &world->operations[i];
+        if (!operation->busy || operation->lands_at > world->now)
             continue;
-        deed->busy = false;
+        operation->busy = false;
         world->sometimes->acts++;
-        if (deed->token < world->guarded)
+        if (operation->token < world->guarded)
             world->sometimes->acts_refused++;
         else
-            world->guarded = deed->token;
+            world->guarded = operation->token;
     }
 }
 
@@ -368,7 +368,7 @@ static void turn(struct world *world, struct candidate *candidate)
     }
     if (candidate->paused_until > world->now)
         return;
-    /* After a pause anything may run first: the task before the timers, too. */
+    /* After a pause anything may run first: also the task before the timers. */
     bool task_first = draw(world, 2) == 0;
     if (task_first)
         act(world, candidate);
@@ -382,7 +382,7 @@ static void turn(struct world *world, struct candidate *candidate)
     do_what_is_due(world, candidate);
 }
 
-/* At this instant, by its own clock, whoever it is, and be it paused: at most one may act. */
+/* At this instant, by each candidate's own clock, at most one may act, paused or not. */
 static void at_most_one_leads(struct world *world)
 {
     const struct candidate *leader = NULL;
@@ -409,7 +409,7 @@ static void one_leads_at_the_end(struct world *world)
             fail(world, "the log does not know term %" PRId64, candidate->election.term);
         return;
     }
-    fail(world, "nobody leads %d ms after the faults have stopped", QUIET_MS);
+    fail(world, "no candidate leads %d ms after the faults have stopped", QUIET_MS);
 }
 
 /* Retention takes what is old, but not the leader's latest renewal: it is a week, after all. */
@@ -451,7 +451,7 @@ const char *election_world_run(uint64_t seed, struct election_sometimes *sometim
         wires(world);
         for (uint32_t i = 0; i < CANDIDATES; i++)
             turn(world, &world->candidates[i]);
-        deeds(world);
+        land_operations(world);
         at_most_one_leads(world);
     }
     if (world->failure[0] == '\0')

@@ -13,7 +13,7 @@ struct line {
     int64_t term;
     int64_t offset;
     int64_t append_ms;
-    enum election_verdict verdict;
+    enum election_outcome verdict;
 };
 
 #define SAYS(...)   \
@@ -42,9 +42,9 @@ static struct election_log fold(const struct line *lines, size_t count, bool app
                                     .lease_ms = 1000,
                                     .reason = TEXT("why")};
         record.candidate_id.bytes[0] = (uint8_t)lines[i].who;
-        enum election_verdict verdict =
+        enum election_outcome verdict =
             election_log_fold(&log, &record, lines[i].offset, lines[i].append_ms, append_times);
-        cr_expect_str_eq(election_verdict_name(verdict), election_verdict_name(lines[i].verdict),
+        cr_expect_str_eq(election_outcome_name(verdict), election_outcome_name(lines[i].verdict),
                          "line %zu", i);
     }
     return log;

@@ -87,7 +87,8 @@ Test(election, trust_counts_from_sending_and_ends_before_the_lease)
     cr_assert_eq(next(1800), ELECTION_NOTHING, "no renewal while the task ends");
     election_task_ended(&election, 1850);
     cr_assert_eq(next(1850), ELECTION_APPEND);
-    cr_assert_eq(did.record.kind, LEADERSHIP_RELEASE, "nobody has to wait for the rest");
+    cr_assert_eq(did.record.kind, LEADERSHIP_RELEASE,
+                 "no candidate has to wait for the rest of the lease");
 }
 
 Test(election, a_claim_that_was_on_its_way_too_long_is_released)
