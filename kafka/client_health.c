@@ -79,8 +79,8 @@ static bool stalled(const struct kafka_client *kafka, char *ret_text, size_t siz
     if (waited_ms < STALL_MS)
         return false;
     snprintf(ret_text, size,
-             "the brokers have acknowledged nothing for %" PRId64 " s while %" PRIu32
-             " records wait: check that enough brokers and a majority of the controllers are up",
+             "the brokers have acknowledged nothing for %" PRId64 " s (%" PRIu32
+             " outstanding): check that enough brokers and a majority of the controllers are up",
              waited_ms / 1000, producer->outstanding);
     return true;
 }

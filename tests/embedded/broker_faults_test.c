@@ -21,7 +21,7 @@ static void check_answered_once(const struct lab_appends *appends)
         cr_assert_eq(appends->answers[i].count, 1);
 }
 
-Test(broker_faults, passing_errors_are_not_seen)
+Test(broker_faults, hides_temporary_errors)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -51,13 +51,13 @@ static bool in_trouble(void *ctx)
     return broker_trouble(ctx, text, sizeof(text));
 }
 
-static bool is_well(void *ctx)
+static bool is_healthy(void *ctx)
 {
     return !in_trouble(ctx);
 }
 
-/* The brokers answer questions, and their metadata is healthy, but nothing is acknowledged. */
-Test(broker_faults, records_that_nobody_acknowledges_are_told)
+/* The brokers answer, and their metadata is correct, but they acknowledge nothing. */
+Test(broker_faults, reports_records_that_are_not_acknowledged)
 {
     enum { ERRORS = 10000 };
     struct lab lab;
@@ -78,18 +78,18 @@ Test(broker_faults, records_that_nobody_acknowledges_are_told)
     cr_assert(broker_connected(lab.broker));
     cr_assert(broker_trouble(lab.broker, text, sizeof(text)));
     cr_assert_eq(strncmp(text, "the brokers have acknowledged nothing for ", 42), 0, "%s", text);
-    cr_assert_not_null(strstr(text, " s while 1 wait for it: "), "%s", text);
+    cr_assert_not_null(strstr(text, " s (1 outstanding): "), "%s", text);
     rd_kafka_mock_clear_request_errors(mock_of(&lab), API_PRODUCE);
     cr_assert(lab_wait(&lab, &appends.answered, 2));
     cr_assert_eq(appends.acked, 2);
-    cr_assert(lab_wait_until(&lab, is_well, lab.broker));
+    cr_assert(lab_wait_until(&lab, is_healthy, lab.broker));
     free(errors);
     lab_appends_deinit(&appends);
     lab_close(&lab);
 }
 
-/* The broker has the batch, but does not remember where: design.md section 3 gives the claim up. */
-Test(broker_faults, duplicates_are_acknowledged_without_offset)
+/* The broker has the batch but no longer knows its offset; owners give up their claim then. */
+Test(broker_faults, acknowledges_duplicates_without_an_offset)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -135,7 +135,7 @@ Test(broker_faults, a_broken_sequence_kills_the_producer_or_loses_nothing_silent
     lab_close(&lab);
 }
 
-Test(broker_faults, a_broker_that_is_away_delays_and_loses_nothing)
+Test(broker_faults, a_stopped_broker_delays_records_and_loses_none)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -163,7 +163,7 @@ Test(broker_faults, a_broker_that_is_away_delays_and_loses_nothing)
     lab_close(&lab);
 }
 
-Test(broker_faults, passing_fetch_errors_are_not_fatal)
+Test(broker_faults, temporary_fetch_errors_are_not_fatal)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -205,7 +205,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 }
 
 /* More of them than there are threads to ask: nothing else could be asked until it is back. */
-Test(broker_faults, offsets_of_a_leader_that_is_away_are_not_waited_for)
+Test(broker_faults, does_not_wait_for_the_offsets_of_a_stopped_leader)
 {
     enum { QUESTIONS = 2 * KAFKA_JOB_THREADS_MAX };
     struct lab lab;
@@ -224,7 +224,7 @@ Test(broker_faults, offsets_of_a_leader_that_is_away_are_not_waited_for)
     cr_assert(lab_wait(&lab, &offsets.answers, 1 + QUESTIONS));
     cr_assert_eq(offsets.failures, QUESTIONS);
     cr_assert_eq(rd_kafka_mock_broker_set_up(mock_of(&lab), BROKER), 0);
-    cr_assert(lab_wait_until(&lab, is_well, lab.broker));
+    cr_assert(lab_wait_until(&lab, is_healthy, lab.broker));
     lab_appends_deinit(&appends);
     lab_close(&lab);
 }
@@ -232,7 +232,7 @@ Test(broker_faults, offsets_of_a_leader_that_is_away_are_not_waited_for)
 /* ---- a log whose beginning is gone ---- */
 
 /* The mock cluster keeps 5 MiB of a partition. */
-Test(broker_faults, the_earliest_record_is_found_where_the_first_ones_are_gone)
+Test(broker_faults, finds_the_earliest_record_after_the_first_ones_are_deleted)
 {
     enum { RECORDS = 16, BYTES = 500 * 1000 };
     struct lab lab;
@@ -265,7 +265,7 @@ enum { BURST = 4 };
 
 struct meeting {
     struct kafka_job job;
-    pthread_barrier_t *barrier; /* NULL: waits for no other thread */
+    pthread_barrier_t *barrier; /* NULL: meets no other job */
     uint32_t *ended;
 };
 
@@ -283,7 +283,7 @@ static void has_met(struct kafka_job *job)
 }
 
 /* One thread is idle and several jobs come at once, none of which ends before all of them run. */
-Test(broker_faults, jobs_that_come_at_once_run_at_once, .timeout = 30)
+Test(broker_faults, runs_concurrent_jobs_concurrently, .timeout = 30)
 {
     struct lab lab;
     struct kafka_client *kafka;

@@ -11,7 +11,7 @@
 
 /* ---- appending ---- */
 
-Test(broker, appends_are_acknowledged_in_order_at_consecutive_offsets)
+Test(broker, acknowledges_appends_in_order_at_consecutive_offsets)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -121,7 +121,7 @@ Test(broker, a_partition_that_does_not_exist_rejects)
     lab_close(&lab);
 }
 
-Test(broker, a_full_queue_says_retry_and_queues_nothing)
+Test(broker, a_full_queue_returns_retry_and_queues_nothing)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -147,7 +147,7 @@ Test(broker, a_full_queue_says_retry_and_queues_nothing)
 
 /* ---- a producer that dies ---- */
 
-Test(broker, a_dead_producer_fails_all_it_held_once_and_is_replaced)
+Test(broker, a_dead_producer_fails_its_appends_once_and_is_replaced)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -193,7 +193,7 @@ static void append_again(void *ctx, uint64_t token, int64_t offset, const struct
     }
 }
 
-Test(broker, a_new_producer_is_there_when_the_old_ones_answers_come)
+Test(broker, a_new_producer_exists_when_the_old_one_reports_its_appends)
 {
     struct lab lab;
     struct again again = {.lab = &lab};
@@ -224,7 +224,7 @@ static void fill(struct lab *lab, int32_t partition, uint32_t count)
     lab_appends_deinit(&appends);
 }
 
-Test(broker, a_reader_starts_where_it_is_told_and_sees_each_end)
+Test(broker, a_reader_starts_at_its_offset_and_sees_each_end)
 {
     struct lab lab;
     struct lab_reader reader;
@@ -336,7 +336,7 @@ Test(broker, a_reader_may_be_closed_within_its_callback)
     lab_close(&lab);
 }
 
-Test(broker, partitions_are_read_side_by_side)
+Test(broker, reads_partitions_side_by_side)
 {
     struct lab lab;
     struct lab_reader readers[LAB_PARTITIONS];
@@ -373,7 +373,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
     offsets->answers++;
 }
 
-Test(broker, offsets_and_metadata_are_told)
+Test(broker, reports_offsets_and_metadata)
 {
     struct lab lab;
     struct offsets offsets = {.answers = 0};
@@ -393,7 +393,7 @@ Test(broker, offsets_and_metadata_are_told)
     lab_close(&lab);
 }
 
-Test(broker, partitions_are_those_of_kafkas_own_partitioner)
+Test(broker, chooses_partitions_like_kafkas_partitioner)
 {
     /* From Kafka's UtilsTest.testMurmur2. */
     const struct {
@@ -414,7 +414,7 @@ Test(broker, partitions_are_those_of_kafkas_own_partitioner)
 
 /* ---- no broker at all ---- */
 
-Test(broker, without_a_broker_nothing_hangs_and_all_is_answered)
+Test(broker, without_a_broker_every_call_still_gets_a_result)
 {
     struct lab lab = {.bootstrap = "127.0.0.1:1"};
     struct lab_appends appends;
@@ -442,7 +442,7 @@ Test(broker, without_a_broker_nothing_hangs_and_all_is_answered)
     lab_appends_deinit(&appends);
 }
 
-Test(broker, a_wrong_setting_is_named)
+Test(broker, names_an_invalid_setting)
 {
     struct loop *loop;
     struct broker *broker;

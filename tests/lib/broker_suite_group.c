@@ -28,7 +28,7 @@ static bool owns_all(void *ctx)
 }
 
 /* The topic is empty and nothing was ever committed: the member must not mind. */
-Test(group, a_member_alone_owns_everything_and_fetches_nothing, .timeout = 100)
+Test(group, a_single_member_owns_everything_and_fetches_nothing, .timeout = 100)
 {
     struct lab lab;
     struct lab_member member;
@@ -128,7 +128,7 @@ static void on_committed(void *ctx, int32_t partition, int64_t offset, const str
     committed->answers++;
 }
 
-Test(group, commits_are_read_back, .timeout = 100)
+Test(group, reads_commits_back, .timeout = 100)
 {
     struct lab lab;
     struct lab_member member;

@@ -183,7 +183,7 @@ enum thing {
 struct choice {
     enum thing thing;
     uint64_t seen; /* things so far: the n-th replaces the chosen one with probability 1/n */
-    struct memory_lane *lane;
+    struct memory_channel *channel;
     struct memory_append *append;
     struct memory_broker *broker;
     enum broker_producer producer;
@@ -199,18 +199,18 @@ static bool choose(struct broker_memory_cluster *cluster, struct choice *choice,
     return true;
 }
 
-static void look_at_lanes(struct broker_memory_cluster *cluster, struct choice *choice)
+static void look_at_channels(struct broker_memory_cluster *cluster, struct choice *choice)
 {
-    struct memory_lane *lane;
-    DL_FOREACH(cluster->lanes, lane) {
-        struct memory_append *arriving = memory_lane_may_arrive(lane);
-        struct memory_append *answered = memory_lane_may_answer(lane);
+    struct memory_channel *channel;
+    DL_FOREACH(cluster->channels, channel) {
+        struct memory_append *arriving = memory_channel_may_arrive(channel);
+        struct memory_append *answered = memory_channel_may_answer(channel);
         if (arriving != NULL && choose(cluster, choice, THING_ARRIVE)) {
-            choice->lane = lane;
+            choice->channel = channel;
             choice->append = arriving;
         }
         if (answered != NULL && choose(cluster, choice, THING_ANSWER)) {
-            choice->lane = lane;
+            choice->channel = channel;
             choice->append = answered;
         }
     }
@@ -243,7 +243,7 @@ bool broker_memory_step(struct broker_memory_cluster *cluster)
 {
     struct choice choice = {.thing = THING_NONE};
     struct memory_broker *broker;
-    look_at_lanes(cluster, &choice);
+    look_at_channels(cluster, &choice);
     DL_FOREACH(cluster->brokers, broker) {
         if (memory_hears(broker))
             look_at_broker(broker, &choice);
@@ -252,10 +252,10 @@ bool broker_memory_step(struct broker_memory_cluster *cluster)
     case THING_NONE:
         return false;
     case THING_ARRIVE:
-        memory_lane_arrive(cluster, choice.lane, choice.append);
+        memory_channel_arrive(cluster, choice.channel, choice.append);
         break;
     case THING_ANSWER:
-        memory_lane_answer(cluster, choice.lane, choice.append);
+        memory_channel_answer(cluster, choice.channel, choice.append);
         break;
     case THING_FAIL:
         memory_fail_deliver(choice.broker, choice.producer);
@@ -293,7 +293,7 @@ void *memory_new_named(size_t size, const char *name)
 void broker_memory_disconnect(struct broker *base)
 {
     struct memory_broker *broker = memory_of(base);
-    memory_lanes_cut(broker);
+    memory_channels_cut(broker);
     broker->disconnected = true;
 }
 
@@ -305,7 +305,7 @@ void broker_memory_connect(struct broker *base)
 void broker_memory_pause(struct broker *base)
 {
     struct memory_broker *broker = memory_of(base);
-    memory_lanes_cut(broker);
+    memory_channels_cut(broker);
     broker->paused = true;
 }
 
@@ -318,7 +318,7 @@ void broker_memory_continue(struct broker *base)
 static void forget(struct memory_broker *broker)
 {
     for (int i = 0; i < BROKER_PRODUCER_COUNT; i++) {
-        memory_lanes_orphan(broker, (enum broker_producer)i);
+        memory_channels_orphan(broker, (enum broker_producer)i);
         while (broker->failed[i] != NULL) {
             struct memory_append *append = broker->failed[i];
             DL_DELETE(broker->failed[i], append);
@@ -441,7 +441,7 @@ void broker_memory_cluster_free(struct broker_memory_cluster *cluster)
     if (cluster == NULL)
         return;
     assert(cluster->brokers == NULL);
-    memory_lanes_free(cluster);
+    memory_channels_free(cluster);
     memory_topics_free(cluster);
     memory_commits_free(cluster);
     free(cluster->cluster_id);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appends on their way to the logs of the broker in memory, and their answers on the way back.
  *
- * A lane is what one producer of one instance sends to one partition: it arrives and is answered in
- * order, as an idempotent producer guarantees. When the sender is cut off or dies, a first part of
- * the lane is on the wire: it may arrive later, never with a hole in it. */
+ * A channel is what one producer of one instance sends to one partition: it arrives and is answered
+ * in order, as an idempotent producer guarantees. When the sender is cut off or dies, a first part
+ * of the channel is on the wire: it may arrive later, never with a hole in it. */
 #include "tests/simulation/broker_memory_internal.h"
 
 #include <assert.h>
@@ -16,31 +16,33 @@ static void free_append(struct memory_append *append)
     free(append);
 }
 
-static void free_lane_if_empty(struct broker_memory_cluster *cluster, struct memory_lane *lane)
+static void free_channel_if_empty(struct broker_memory_cluster *cluster,
+                                  struct memory_channel *channel)
 {
-    if (lane->appends != NULL)
+    if (channel->appends != NULL)
         return;
-    DL_DELETE(cluster->lanes, lane);
-    free(lane);
+    DL_DELETE(cluster->channels, channel);
+    free(channel);
 }
 
 /* ---- what may happen ---- */
 
-struct memory_append *memory_lane_may_arrive(const struct memory_lane *lane)
+struct memory_append *memory_channel_may_arrive(const struct memory_channel *channel)
 {
-    struct memory_append *append = lane->appends;
+    struct memory_append *append = channel->appends;
     while (append != NULL && append->arrived)
         append = append->next;
     if (append == NULL)
         return NULL;
-    bool sent = lane->broker != NULL && !lane->broker->disconnected && !lane->broker->paused;
+    bool sent =
+        channel->broker != NULL && !channel->broker->disconnected && !channel->broker->paused;
     return sent || append->on_wire ? append : NULL;
 }
 
-struct memory_append *memory_lane_may_answer(const struct memory_lane *lane)
+struct memory_append *memory_channel_may_answer(const struct memory_channel *channel)
 {
-    struct memory_append *append = lane->appends;
-    bool hears = lane->broker != NULL && memory_hears(lane->broker);
+    struct memory_append *append = channel->appends;
+    bool hears = channel->broker != NULL && memory_hears(channel->broker);
     return hears && append != NULL && append->arrived ? append : NULL;
 }
 
@@ -53,15 +55,15 @@ static void fail(struct memory_append *append, enum error_class class, const cha
     error_set(&append->error, class, code, "%s", message);
 }
 
-void memory_lane_arrive(struct broker_memory_cluster *cluster, struct memory_lane *lane,
-                        struct memory_append *append)
+void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_channel *channel,
+                           struct memory_append *append)
 {
-    struct memory_log *log = memory_log_find(cluster, lane->topic, lane->partition);
+    struct memory_log *log = memory_log_find(cluster, channel->topic, channel->partition);
     const struct broker_memory_faults *faults = &cluster->faults;
     append->arrived = true;
     if (log == NULL) {
         fail(append, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
-    } else if (lane->broker != NULL && memory_chance(cluster, faults->append_lost)) {
+    } else if (channel->broker != NULL && memory_chance(cluster, faults->append_lost)) {
         fail(append, ERROR_RETRY, "Lost", "injected: the record is not in the log");
     } else {
         append->offset = memory_log_add(cluster, log, append->record);
@@ -71,14 +73,14 @@ void memory_lane_arrive(struct broker_memory_cluster *cluster, struct memory_lan
         else if (memory_chance(cluster, faults->ack_without_offset))
             append->offset = -1;
     }
-    if (lane->broker == NULL) { /* nobody to be told */
-        DL_DELETE(lane->appends, append);
+    if (channel->broker == NULL) { /* the sender is gone */
+        DL_DELETE(channel->appends, append);
         free_append(append);
-        free_lane_if_empty(cluster, lane);
+        free_channel_if_empty(cluster, channel);
     }
 }
 
-/* Takes the append out of its lane first: `done` may do anything. */
+/* Takes the append out of its channel first: `done` may do anything. */
 static void answer(struct memory_broker *broker, enum broker_producer producer,
                    struct memory_append *append)
 {
@@ -88,27 +90,27 @@ static void answer(struct memory_broker *broker, enum broker_producer producer,
     free_append(append);
 }
 
-void memory_lane_answer(struct broker_memory_cluster *cluster, struct memory_lane *lane,
-                        struct memory_append *append)
+void memory_channel_answer(struct broker_memory_cluster *cluster, struct memory_channel *channel,
+                           struct memory_append *append)
 {
-    struct memory_broker *broker = lane->broker;
-    enum broker_producer producer = lane->producer;
-    DL_DELETE(lane->appends, append);
-    free_lane_if_empty(cluster, lane);
+    struct memory_broker *broker = channel->broker;
+    enum broker_producer producer = channel->producer;
+    DL_DELETE(channel->appends, append);
+    free_channel_if_empty(cluster, channel);
     answer(broker, producer, append);
 }
 
 /* ---- senders that are cut off ---- */
 
-void memory_lanes_cut(struct memory_broker *broker)
+void memory_channels_cut(struct memory_broker *broker)
 {
     struct broker_memory_cluster *cluster = broker->cluster;
-    struct memory_lane *lane;
-    DL_FOREACH(cluster->lanes, lane) {
+    struct memory_channel *channel;
+    DL_FOREACH(cluster->channels, channel) {
         struct memory_append *append;
-        if (lane->broker != broker)
+        if (channel->broker != broker)
             continue;
-        DL_FOREACH(lane->appends, append) {
+        DL_FOREACH(channel->appends, append) {
             if (!append->arrived && !append->on_wire && !memory_chance(cluster, 500))
                 break;
             append->on_wire = true;
@@ -116,30 +118,30 @@ void memory_lanes_cut(struct memory_broker *broker)
     }
 }
 
-/* The lane goes on without its sender; what is not on the wire is forgotten. */
-static void orphan(struct broker_memory_cluster *cluster, struct memory_lane *lane)
+/* The channel goes on without its sender; what is not on the wire is forgotten. */
+static void orphan(struct broker_memory_cluster *cluster, struct memory_channel *channel)
 {
     struct memory_append *append;
     struct memory_append *next;
-    lane->broker = NULL;
-    DL_FOREACH_SAFE(lane->appends, append, next) {
+    channel->broker = NULL;
+    DL_FOREACH_SAFE(channel->appends, append, next) {
         if (append->on_wire && !append->arrived)
             continue;
-        DL_DELETE(lane->appends, append);
+        DL_DELETE(channel->appends, append);
         free_append(append);
     }
-    free_lane_if_empty(cluster, lane);
+    free_channel_if_empty(cluster, channel);
 }
 
-void memory_lanes_orphan(struct memory_broker *broker, enum broker_producer producer)
+void memory_channels_orphan(struct memory_broker *broker, enum broker_producer producer)
 {
     struct broker_memory_cluster *cluster = broker->cluster;
-    struct memory_lane *lane;
-    struct memory_lane *next;
-    memory_lanes_cut(broker);
-    DL_FOREACH_SAFE(cluster->lanes, lane, next) {
-        if (lane->broker == broker && lane->producer == producer)
-            orphan(cluster, lane);
+    struct memory_channel *channel;
+    struct memory_channel *next;
+    memory_channels_cut(broker);
+    DL_FOREACH_SAFE(cluster->channels, channel, next) {
+        if (channel->broker == broker && channel->producer == producer)
+            orphan(cluster, channel);
     }
 }
 
@@ -161,16 +163,16 @@ static void add_failed(struct memory_broker *broker, enum broker_producer produc
 void broker_memory_fail_producer(struct broker *base, enum broker_producer producer)
 {
     struct memory_broker *broker = memory_of(base);
-    struct memory_lane *lane;
-    DL_FOREACH(broker->cluster->lanes, lane) {
+    struct memory_channel *channel;
+    DL_FOREACH(broker->cluster->channels, channel) {
         struct memory_append *append;
-        if (lane->broker != broker || lane->producer != producer)
+        if (channel->broker != broker || channel->producer != producer)
             continue;
-        DL_FOREACH(lane->appends, append) {
+        DL_FOREACH(channel->appends, append) {
             add_failed(broker, producer, append);
         }
     }
-    memory_lanes_orphan(broker, producer);
+    memory_channels_orphan(broker, producer);
 }
 
 /* All in one step, as the real one does. */
@@ -185,16 +187,16 @@ void memory_fail_deliver(struct memory_broker *broker, enum broker_producer prod
     }
 }
 
-void memory_lanes_free(struct broker_memory_cluster *cluster)
+void memory_channels_free(struct broker_memory_cluster *cluster)
 {
-    while (cluster->lanes != NULL) {
-        struct memory_lane *lane = cluster->lanes;
-        while (lane->appends != NULL) {
-            struct memory_append *append = lane->appends;
-            DL_DELETE(lane->appends, append);
+    while (cluster->channels != NULL) {
+        struct memory_channel *channel = cluster->channels;
+        while (channel->appends != NULL) {
+            struct memory_append *append = channel->appends;
+            DL_DELETE(channel->appends, append);
             free_append(append);
         }
-        free_lane_if_empty(cluster, lane);
+        free_channel_if_empty(cluster, channel);
     }
 }
 
@@ -210,24 +212,24 @@ static int32_t partition_for(const struct broker_memory_cluster *cluster,
     return topic != NULL ? broker_partition_of(append->key, topic->partition_count) : 0;
 }
 
-static struct memory_lane *find_lane(struct memory_broker *broker,
-                                     const struct broker_append *append)
+static struct memory_channel *find_channel(struct memory_broker *broker,
+                                           const struct broker_append *append)
 {
     struct broker_memory_cluster *cluster = broker->cluster;
-    struct memory_lane *lane;
+    struct memory_channel *channel;
     int32_t partition = partition_for(cluster, append);
-    DL_FOREACH(cluster->lanes, lane) {
-        if (lane->broker == broker && lane->producer == append->producer &&
-            lane->partition == partition && strcmp(lane->topic, append->topic) == 0)
-            return lane;
+    DL_FOREACH(cluster->channels, channel) {
+        if (channel->broker == broker && channel->producer == append->producer &&
+            channel->partition == partition && strcmp(channel->topic, append->topic) == 0)
+            return channel;
     }
-    lane = memory_new_named(sizeof(*lane), append->topic);
-    memcpy(lane->topic, append->topic, strlen(append->topic) + 1);
-    lane->broker = broker;
-    lane->producer = append->producer;
-    lane->partition = partition;
-    DL_APPEND(cluster->lanes, lane);
-    return lane;
+    channel = memory_new_named(sizeof(*channel), append->topic);
+    memcpy(channel->topic, append->topic, strlen(append->topic) + 1);
+    channel->broker = broker;
+    channel->producer = append->producer;
+    channel->partition = partition;
+    DL_APPEND(cluster->channels, channel);
+    return channel;
 }
 
 enum error_class memory_append(struct broker *base, const struct broker_append *append,
@@ -243,8 +245,8 @@ enum error_class memory_append(struct broker *base, const struct broker_append *
     taken->done = append->done;
     taken->ctx = append->ctx;
     taken->token = append->token;
-    struct memory_lane *lane = find_lane(broker, append);
-    DL_APPEND(lane->appends, taken);
+    struct memory_channel *channel = find_channel(broker, append);
+    DL_APPEND(channel->appends, taken);
     broker->outstanding[append->producer]++;
     return ERROR_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of the broker in memory: who is told what, when the test says so. */
+/* Groups of the broker in memory: the test decides when members get which callbacks. */
 #include "tests/simulation/broker_memory_internal.h"
 
 #include <assert.h>

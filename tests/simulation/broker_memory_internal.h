@@ -63,15 +63,15 @@ struct memory_append {
     bool arrived;
     int64_t offset;
     struct error error;
-    broker_appended done; /* NULL: nobody waits for an answer */
+    broker_appended done; /* NULL: the sender is gone */
     void *ctx;
     uint64_t token;
 };
 
 /* What one producer sends to one partition: in order. */
-struct memory_lane {
-    struct memory_lane *prev;
-    struct memory_lane *next;
+struct memory_channel {
+    struct memory_channel *prev;
+    struct memory_channel *next;
     struct memory_broker *broker; /* NULL: its sender is gone */
     enum broker_producer producer;
     int32_t partition;
@@ -80,19 +80,19 @@ struct memory_lane {
 };
 
 /* Whether the first append that is not in the log yet may arrive now. */
-struct memory_append *memory_lane_may_arrive(const struct memory_lane *lane);
+struct memory_append *memory_channel_may_arrive(const struct memory_channel *channel);
 /* Whether the first append may be answered now. */
-struct memory_append *memory_lane_may_answer(const struct memory_lane *lane);
-void memory_lane_arrive(struct broker_memory_cluster *cluster, struct memory_lane *lane,
-                        struct memory_append *append);
-void memory_lane_answer(struct broker_memory_cluster *cluster, struct memory_lane *lane,
-                        struct memory_append *append);
+struct memory_append *memory_channel_may_answer(const struct memory_channel *channel);
+void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_channel *channel,
+                           struct memory_append *append);
+void memory_channel_answer(struct broker_memory_cluster *cluster, struct memory_channel *channel,
+                           struct memory_append *append);
 /* A random first part of what the broker has sent is on the wire from now on. */
-void memory_lanes_cut(struct memory_broker *broker);
-/* The same; the rest is forgotten, and nobody waits for answers any more. */
-void memory_lanes_orphan(struct memory_broker *broker, enum broker_producer producer);
+void memory_channels_cut(struct memory_broker *broker);
+/* The same; the rest is dropped, and no result is reported any more. */
+void memory_channels_orphan(struct memory_broker *broker, enum broker_producer producer);
 void memory_fail_deliver(struct memory_broker *broker, enum broker_producer producer);
-void memory_lanes_free(struct broker_memory_cluster *cluster);
+void memory_channels_free(struct broker_memory_cluster *cluster);
 
 enum error_class memory_append(struct broker *broker, const struct broker_append *append,
                                struct error *ret_error);
@@ -124,7 +124,7 @@ struct memory_reply {
     struct memory_group *group; /* who asked: forgotten when it leaves; NULL: the broker */
     union {
         broker_offsets_done offsets;
-        broker_committed_done committed; /* NULL: nobody wants to know */
+        broker_committed_done committed; /* may be NULL */
         void (*left)(void *ctx);
     } done;
     void *ctx;
@@ -200,7 +200,7 @@ struct broker_memory_cluster {
     struct broker_memory_faults faults;
     char *cluster_id;
     struct memory_topic *topics; /* by name */
-    struct memory_lane *lanes;
+    struct memory_channel *channels;
     struct memory_broker *brokers;
     struct memory_commit *commits; /* by key */
 };

@@ -10,7 +10,7 @@
 
 enum { APPENDS_MAX = 4096, STEPS_MAX = 100000 };
 
-/* ---- one instance that notes all it is told ---- */
+/* ---- an instance that records its callbacks ---- */
 
 struct answer {
     uint32_t count;
@@ -314,7 +314,7 @@ Test(broker_memory, a_topic_made_again_is_empty)
 
 /* ---- faults ---- */
 
-Test(broker_memory, a_disconnected_instance_hears_nothing_until_it_is_back)
+Test(broker_memory, a_disconnected_instance_gets_nothing_until_it_reconnects)
 {
     struct lab lab;
     open_lab(&lab, 7);
@@ -363,7 +363,7 @@ Test(broker_memory, a_zombie_still_writes_what_was_on_the_wire)
     cr_assert(some && none);
 }
 
-Test(broker_memory, a_killed_instance_is_told_nothing_more)
+Test(broker_memory, a_killed_instance_gets_nothing_more)
 {
     struct lab lab;
     int64_t low;
@@ -384,7 +384,7 @@ Test(broker_memory, a_killed_instance_is_told_nothing_more)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_dead_producer_answers_everything_once_and_goes_on)
+Test(broker_memory, a_dead_producer_reports_each_append_once_and_continues)
 {
     struct lab lab;
     open_lab(&lab, 11);
@@ -407,7 +407,7 @@ Test(broker_memory, a_dead_producer_answers_everything_once_and_goes_on)
     close_lab(&lab);
 }
 
-Test(broker_memory, injected_append_faults_come_as_often_as_asked)
+Test(broker_memory, injects_append_faults_as_often_as_configured)
 {
     struct lab lab;
     uint32_t without_offset = 0;
@@ -472,7 +472,7 @@ Test(broker_memory, members_share_partitions_and_lose_them)
     close_lab(&lab);
 }
 
-Test(broker_memory, commits_are_kept_by_group_and_partition)
+Test(broker_memory, keeps_commits_by_group_and_partition)
 {
     struct lab lab;
     open_lab(&lab, 2);

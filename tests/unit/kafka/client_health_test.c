@@ -26,7 +26,7 @@ static void add(struct kafka_shortfall *shortfall, char *topic,
     kafka_shortfall_add(shortfall, &metadata);
 }
 
-Test(kafka_shortfall, one_broker_of_three_is_enough_missing)
+Test(kafka_shortfall, one_broker_of_three_falls_short)
 {
     char text[KAFKA_TROUBLE_SIZE] = "untouched";
     struct kafka_shortfall shortfall = {0};
@@ -52,7 +52,7 @@ Test(kafka_shortfall, names_the_first_and_counts_the_others)
                      "in sync and needs 2 (min.insync.replicas); 1 broker is up");
 }
 
-Test(kafka_shortfall, a_partition_without_a_leader)
+Test(kafka_shortfall, reports_a_partition_without_a_leader)
 {
     char text[KAFKA_TROUBLE_SIZE];
     struct kafka_shortfall shortfall = {0};
@@ -63,7 +63,7 @@ Test(kafka_shortfall, a_partition_without_a_leader)
                            "2 brokers are up");
 }
 
-Test(kafka_shortfall, a_topic_that_we_may_not_see)
+Test(kafka_shortfall, reports_a_topic_without_the_right_to_describe_it)
 {
     char text[KAFKA_TROUBLE_SIZE];
     struct kafka_shortfall shortfall = {0};

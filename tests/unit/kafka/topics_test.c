@@ -59,7 +59,7 @@ Test(topics, replies_go_to_reply_topics_only)
     cr_assert_not(topics_is_reply(&topics, (struct text){NULL, 0}));
 }
 
-Test(topics, an_invalid_agent_is_a_bug, .signal = SIGABRT)
+Test(topics, aborts_on_an_invalid_agent, .signal = SIGABRT)
 {
     struct topics topics;
     char name[TOPIC_NAME_SIZE];

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-Test(runtime_clock, real_time_goes_on)
+Test(clock, real_time_advances)
 {
     const struct clock *clock = clock_real();
     int64_t before_us = clock_mono_us(clock);
@@ -19,7 +19,7 @@ Test(runtime_clock, real_time_goes_on)
 }
 
 #ifdef REEVE_FAILPOINTS
-Test(runtime_clock, offset_of_the_environment_moves_the_wall_clock)
+Test(clock, the_environment_can_move_the_wall_clock)
 {
     cr_assert(setenv("REEVE_CLOCK_OFFSET_MS", "-86400000", 1) == 0);
     struct timespec now;
@@ -30,7 +30,7 @@ Test(runtime_clock, offset_of_the_environment_moves_the_wall_clock)
 }
 #endif
 
-Test(runtime_clock, manual_clock_moves_by_hand_only)
+Test(clock, a_manual_clock_moves_only_when_advanced)
 {
     struct clock_manual manual;
     clock_manual_init(&manual, 5000);
@@ -42,7 +42,7 @@ Test(runtime_clock, manual_clock_moves_by_hand_only)
     cr_assert(clock_mono_us(&manual.clock) == (mono_ms + 250) * 1000);
 }
 
-Test(runtime_clock, text_is_rfc3339)
+Test(clock, text_is_rfc3339)
 {
     static const struct {
         int64_t ms;
@@ -60,7 +60,7 @@ Test(runtime_clock, text_is_rfc3339)
     }
 }
 
-Test(runtime_heap_arena, hands_out_zeroed_memory_over_many_resets)
+Test(heap_arena, hands_out_zeroed_memory_over_many_resets)
 {
     struct heap_arena heap;
     heap_arena_init(&heap, 1024);
@@ -80,7 +80,7 @@ Test(runtime_heap_arena, hands_out_zeroed_memory_over_many_resets)
     heap_arena_deinit(&heap);
 }
 
-Test(runtime_heap_arena, settles_on_one_block)
+Test(heap_arena, settles_on_one_block)
 {
     struct heap_arena heap;
     heap_arena_init(&heap, 1024);
@@ -95,7 +95,7 @@ Test(runtime_heap_arena, settles_on_one_block)
     heap_arena_deinit(&heap);
 }
 
-Test(runtime_exit_code, follows_from_the_class)
+Test(exit_code, follows_from_the_class)
 {
     struct error error = {0};
     cr_assert(exit_code_of(&error) == EXIT_CODE_OK);

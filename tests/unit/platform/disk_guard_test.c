@@ -15,7 +15,7 @@ static struct clock_manual manual;
 static struct loop *loop;
 static struct metrics *metrics;
 static struct disk_guard *guard;
-static int64_t free_now; /* -1: nobody knows */
+static int64_t free_now; /* -1: unknown */
 static int ends[2];
 static char got[16 * 1024];
 
@@ -48,7 +48,7 @@ static void close_all(void)
     close(ends[1]);
 }
 
-TestSuite(runtime_disk_guard, .init = open_all, .fini = close_all);
+TestSuite(disk_guard, .init = open_all, .fini = close_all);
 
 static void begin(int64_t min_bytes)
 {
@@ -82,7 +82,7 @@ static bool shows(const char *line)
     return found;
 }
 
-Test(runtime_disk_guard, is_low_below_the_watermark_and_tells_each_change_once)
+Test(disk_guard, is_low_below_the_watermark_and_logs_each_change_once)
 {
     char text[256] = "";
     free_now = 100 * MB;
@@ -110,7 +110,7 @@ Test(runtime_disk_guard, is_low_below_the_watermark_and_tells_each_change_once)
     cr_assert(strchr(line, '\n') == line + strlen(line) - 1, "more than one line: %s", line);
 }
 
-Test(runtime_disk_guard, does_not_flap_at_the_watermark)
+Test(disk_guard, does_not_flap_at_the_watermark)
 {
     free_now = 99 * MB;
     begin(100 * MB);
@@ -127,7 +127,7 @@ Test(runtime_disk_guard, does_not_flap_at_the_watermark)
     cr_assert_not(is_low_with(1000064 * MB));
 }
 
-Test(runtime_disk_guard, without_an_answer_the_last_one_holds)
+Test(disk_guard, keeps_the_last_result_when_a_check_fails)
 {
     free_now = 0;
     begin(MB);
@@ -136,7 +136,7 @@ Test(runtime_disk_guard, without_an_answer_the_last_one_holds)
     cr_assert_not(is_low_with(-1));
 }
 
-Test(runtime_disk_guard, a_watermark_of_zero_or_no_guard_is_never_low)
+Test(disk_guard, a_watermark_of_zero_or_no_guard_is_never_low)
 {
     free_now = 0;
     begin(0);

@@ -9,7 +9,7 @@
 
 #ifdef REEVE_FAILPOINTS
 
-Test(runtime_failpoint, nothing_happens_unless_asked_for)
+Test(failpoint, does_nothing_unless_configured)
 {
     cr_assert(failpoint_configure(NULL));
     FAILPOINT("a");
@@ -17,7 +17,7 @@ Test(runtime_failpoint, nothing_happens_unless_asked_for)
     cr_assert(failpoint_passes("a") == 0);
 }
 
-Test(runtime_failpoint, error_at_one_pass_or_from_it_on)
+Test(failpoint, injects_an_error_at_one_pass_or_from_it_on)
 {
     cr_assert(failpoint_configure("a=error@2,b=error@2+,c=error"));
     for (int pass = 1; pass <= 4; pass++) {
@@ -29,7 +29,7 @@ Test(runtime_failpoint, error_at_one_pass_or_from_it_on)
     cr_assert(failpoint_passes("a") == 4);
 }
 
-Test(runtime_failpoint, unreadable_specifications_change_nothing)
+Test(failpoint, malformed_specifications_change_nothing)
 {
     static const char *const wrong[] = {
         "a", "a=", "=kill", "a=die", "a=kill@0", "a=kill@", "a=kill@-1", "a=kill@1x", "a=kill@1++"};
@@ -61,7 +61,7 @@ static int run_child(const char *specification)
     return status;
 }
 
-Test(runtime_failpoint, kills_and_stops_the_process)
+Test(failpoint, kills_and_stops_the_process)
 {
     int status = run_child("step=kill@3");
     cr_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
@@ -79,7 +79,7 @@ static bool count_passes(const char *name, void *ctx)
     return strcmp(name, "crash") == 0;
 }
 
-Test(runtime_failpoint, hook_sees_every_pass)
+Test(failpoint, the_hook_sees_every_pass)
 {
     int passes = 0;
     failpoint_on_pass(count_passes, &passes);
@@ -92,7 +92,7 @@ Test(runtime_failpoint, hook_sees_every_pass)
     cr_assert(passes == 3);
 }
 
-Test(runtime_failpoint, one_that_names_an_order_is_for_that_order)
+Test(failpoint, a_failpoint_with_a_detail_applies_to_that_detail_only)
 {
     cr_assert(failpoint_configure("step/order-1=error@1+"));
     FAILPOINT_OF("step", TEXT("order-1"));
@@ -104,7 +104,7 @@ Test(runtime_failpoint, one_that_names_an_order_is_for_that_order)
 
 #else
 
-Test(runtime_failpoint, compiled_out)
+Test(failpoint, is_compiled_out_of_release_builds)
 {
     FAILPOINT("a");
     FAILPOINT_OF("a", TEXT("b"));

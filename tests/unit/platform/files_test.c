@@ -25,7 +25,7 @@ static void remove_folder(void)
     cr_assert(files_remove_tree(folder, &error) == ERROR_OK, "%s", error.message);
 }
 
-TestSuite(runtime_files, .init = make_folder, .fini = remove_folder);
+TestSuite(files, .init = make_folder, .fini = remove_folder);
 
 static const char *in_folder(const char *name)
 {
@@ -36,7 +36,7 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-Test(runtime_files, directories_are_made_with_their_parents)
+Test(files, makes_directories_with_their_parents)
 {
     struct error error = {0};
     cr_assert(files_make_dirs(in_folder("a/b/c"), &error) == ERROR_OK, "%s", error.message);
@@ -48,7 +48,7 @@ Test(runtime_files, directories_are_made_with_their_parents)
     cr_assert(files_make_dirs("", &error) == ERROR_FATAL);
 }
 
-Test(runtime_files, writing_replaces_and_reading_gives_back)
+Test(files, writing_replaces_and_reading_gives_back)
 {
     struct error error = {0};
     char *content = NULL;
@@ -66,7 +66,7 @@ Test(runtime_files, writing_replaces_and_reading_gives_back)
     cr_assert(files_write_atomic(in_folder("none/x"), TEXT("x"), &error) == ERROR_FATAL);
 }
 
-Test(runtime_files, long_files_are_read_whole)
+Test(files, reads_long_files_completely)
 {
     enum { SIZE = 100001 };
     char *written = malloc(SIZE);
@@ -81,7 +81,7 @@ Test(runtime_files, long_files_are_read_whole)
     free(written);
 }
 
-Test(runtime_files, a_tree_is_removed_but_not_what_its_links_point_at)
+Test(files, removes_a_tree_but_not_the_targets_of_its_links)
 {
     struct error error = {0};
     cr_assert(files_make_dirs(in_folder("tree/a/b"), &error) == ERROR_OK);
@@ -98,7 +98,7 @@ Test(runtime_files, a_tree_is_removed_but_not_what_its_links_point_at)
     cr_assert(files_remove_tree(in_folder("tree"), &error) == ERROR_OK);
 }
 
-Test(runtime_files, free_space_is_told)
+Test(files, reports_the_free_space)
 {
     struct error error = {0};
     int64_t bytes = -1;
@@ -107,7 +107,7 @@ Test(runtime_files, free_space_is_told)
     cr_assert(files_free_bytes(in_folder("none"), &bytes, &error) == ERROR_FATAL);
 }
 
-Test(runtime_files, one_process_holds_the_lock)
+Test(files, one_process_holds_the_lock)
 {
     struct error error = {0};
     int lock = -1;
@@ -125,7 +125,7 @@ Test(runtime_files, one_process_holds_the_lock)
     files_unlock(-1);
 }
 
-Test(runtime_files, the_lock_goes_with_a_killed_process)
+Test(files, the_lock_ends_with_a_killed_process)
 {
     int ready[2];
     cr_assert(pipe(ready) == 0);

@@ -122,7 +122,7 @@ static void close_both(void)
     loop_free(loop);
 }
 
-TestSuite(runtime_http_client, .init = open_both, .fini = close_both);
+TestSuite(http_client, .init = open_both, .fini = close_both);
 
 static struct http_call *start(const char *method, const char *path, const char *body)
 {
@@ -140,7 +140,7 @@ static struct http_call *start(const char *method, const char *path, const char 
     return call;
 }
 
-Test(runtime_http_client, posts_and_reads_the_answer)
+Test(http_client, posts_and_reads_the_answer)
 {
     (void)start("POST", "/echo", "{\"a\":1}");
     cr_assert(got.count == 0, "never from inside send");
@@ -158,7 +158,7 @@ Test(runtime_http_client, posts_and_reads_the_answer)
     cr_assert_str_eq(got.body, "DELETE key=a/b/do/1 type= body=");
 }
 
-Test(runtime_http_client, error_answers_are_answers)
+Test(http_client, error_answers_are_answers)
 {
     (void)start("POST", "/busy", "{}");
     await(1);
@@ -171,7 +171,7 @@ Test(runtime_http_client, error_answers_are_answers)
     cr_assert(got.outcome == HTTP_ANSWERED && got.status == 302, "redirects are not followed");
 }
 
-Test(runtime_http_client, bodies_are_cut_at_the_bound)
+Test(http_client, cuts_bodies_at_the_limit)
 {
     (void)start("GET", "/large", NULL);
     await(1);
@@ -294,7 +294,7 @@ static void close_peer(struct peer *peer)
     }
 }
 
-Test(runtime_http_client, what_was_never_sent_is_known)
+Test(http_client, knows_what_was_never_sent)
 {
     struct peer peer;
     open_peer(&peer, NEVER_ACCEPTS);
@@ -311,7 +311,7 @@ Test(runtime_http_client, what_was_never_sent_is_known)
     cr_assert(got.outcome == HTTP_NOT_SENT, "%s", got.message);
 }
 
-Test(runtime_http_client, nothing_is_sent_when_it_is_too_late)
+Test(http_client, sends_nothing_after_its_deadline)
 {
     struct peer peer;
     open_peer(&peer, NEVER_ANSWERS);
@@ -328,7 +328,7 @@ Test(runtime_http_client, nothing_is_sent_when_it_is_too_late)
     close_peer(&peer);
 }
 
-Test(runtime_http_client, a_failed_tls_handshake_sent_nothing)
+Test(http_client, a_failed_tls_handshake_sends_nothing)
 {
     char url[128];
     snprintf(url, sizeof(url), "https://127.0.0.1:%u/x", (unsigned)http_server_port(server));
@@ -337,7 +337,7 @@ Test(runtime_http_client, a_failed_tls_handshake_sent_nothing)
     cr_assert(got.outcome == HTTP_NOT_SENT, "%s", got.message);
 }
 
-Test(runtime_http_client, what_may_have_been_seen_is_maybe_sent)
+Test(http_client, reports_maybe_sent_when_the_server_may_have_seen_the_request)
 {
     static const enum manner manners[] = {NEVER_ANSWERS, RESETS, CLOSES, HALF_AN_ANSWER, GARBAGE};
     for (int i = 0; i < 5; i++) {
@@ -353,7 +353,7 @@ Test(runtime_http_client, what_may_have_been_seen_is_maybe_sent)
     }
 }
 
-Test(runtime_http_client, a_refusal_after_a_dead_reused_connection_is_not_taken_for_not_sent)
+Test(http_client, a_refusal_after_a_dead_reused_connection_is_not_not_sent)
 {
     struct peer peer;
     open_peer(&peer, ANSWERS_THEN_RESETS);
@@ -367,7 +367,7 @@ Test(runtime_http_client, a_refusal_after_a_dead_reused_connection_is_not_taken_
     close_peer(&peer);
 }
 
-Test(runtime_http_client, cancelled_calls_are_silent)
+Test(http_client, cancelled_calls_make_no_callback)
 {
     struct http_call *call = start("POST", "/hold", "{}");
     while (held == NULL)
@@ -384,7 +384,7 @@ Test(runtime_http_client, cancelled_calls_are_silent)
     cr_assert(got.count == 1);
 }
 
-Test(runtime_http_client, freed_with_calls_in_flight)
+Test(http_client, can_be_freed_with_calls_in_flight)
 {
     (void)start("POST", "/hold", "{}");
     while (held == NULL)
@@ -398,7 +398,7 @@ Test(runtime_http_client, freed_with_calls_in_flight)
     cr_assert(got.count == 0);
 }
 
-Test(runtime_http_client, only_http_urls)
+Test(http_client, accepts_only_http_urls)
 {
     struct error error = {0};
     struct http_request request = {.url = "file:///etc/passwd", .timeout_ms = 1000};
@@ -421,7 +421,7 @@ static void chain(const struct http_result *result, void *userdata)
     }
 }
 
-Test(runtime_http_client, hundreds_in_flight_reuse_their_connections)
+Test(http_client, hundreds_in_flight_reuse_their_connections)
 {
     enum { AT_ONCE = 400, TOTAL = 4000 };
     struct rlimit limit;

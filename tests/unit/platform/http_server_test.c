@@ -80,7 +80,7 @@ static void close_server(void)
     loop_free(loop);
 }
 
-TestSuite(runtime_http_server, .init = open_server, .fini = close_server);
+TestSuite(http_server, .init = open_server, .fini = close_server);
 
 static int dial(void)
 {
@@ -167,7 +167,7 @@ static const char *body_of(const char *text)
 
 #define HOST "Host: localhost\r\n"
 
-Test(runtime_http_server, routes_params_query_and_headers)
+Test(http_server, passes_on_params_query_and_headers)
 {
     (void)ask("GET /api/orders/a%2Fb%20c?limit=1+0%25&x HTTP/1.1\r\n" HOST "X-Test: yes\r\n\r\n");
     cr_assert(starts(answer, "HTTP/1.1 201"), "%s", answer);
@@ -182,7 +182,7 @@ Test(runtime_http_server, routes_params_query_and_headers)
     cr_assert_str_eq(body_of(answer), "");
 }
 
-Test(runtime_http_server, unknown_paths_and_methods)
+Test(http_server, rejects_unknown_paths_and_methods)
 {
     cr_assert(starts(ask("GET /nowhere HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 404"));
     cr_assert_str_eq(body_of(answer), "{\"error\":\"NotFound\",\"message\":\"no such path\"}");
@@ -196,7 +196,7 @@ Test(runtime_http_server, unknown_paths_and_methods)
     cr_assert(starts(ask("GET /api/orders/a?x=%f HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 400"));
 }
 
-Test(runtime_http_server, foreign_hosts_are_refused_on_loopback)
+Test(http_server, refuses_foreign_hosts_on_loopback)
 {
     static const char *const good[] = {"localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:80"};
     static const char *const bad[] = {
@@ -212,7 +212,7 @@ Test(runtime_http_server, foreign_hosts_are_refused_on_loopback)
     }
 }
 
-Test(runtime_http_server, other_sites_may_not_post)
+Test(http_server, refuses_posts_from_other_sites)
 {
     static const char *const good[] = {
         "", "Origin: http://localhost\r\n",
@@ -252,7 +252,7 @@ static void post_sized(const char *path, const char *extra, size_t size)
     free(body);
 }
 
-Test(runtime_http_server, bodies_are_bounded)
+Test(http_server, limits_bodies)
 {
     post_sized("/count", "", 1000);
     cr_assert_str_eq(body_of(answer), "got 1000");
@@ -265,7 +265,7 @@ Test(runtime_http_server, bodies_are_bounded)
     cr_assert(starts(answer, "HTTP/1.1 413"), "%s", answer);
 }
 
-Test(runtime_http_server, huge_bodies_are_refused_unread)
+Test(http_server, refuses_huge_bodies_unread)
 {
     (void)ask("POST /count HTTP/1.1\r\n" HOST "Content-Length: 99999999999999\r\n\r\n");
     cr_assert(starts(answer, "HTTP/1.1 413"), "%s", answer);
@@ -276,7 +276,7 @@ Test(runtime_http_server, huge_bodies_are_refused_unread)
     cr_assert(starts(answer, "HTTP/1.1 100"), "%s", answer);
 }
 
-Test(runtime_http_server, chunked_bodies_are_bounded_too)
+Test(http_server, limits_chunked_bodies)
 {
     static const char head[] = "POST /count HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n";
     char chunk[600];
@@ -299,7 +299,7 @@ Test(runtime_http_server, chunked_bodies_are_bounded_too)
     close(fd);
 }
 
-Test(runtime_http_server, a_connection_serves_many_requests)
+Test(http_server, a_connection_serves_many_requests)
 {
     int fd = dial();
     for (int i = 0; i < 50; i++) {
@@ -321,7 +321,7 @@ static bool is_gone(void *ctx)
     return http_gone(ctx);
 }
 
-Test(runtime_http_server, a_handler_may_answer_later)
+Test(http_server, a_handler_may_answer_later)
 {
     int fd = dial();
     send_text(fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
@@ -337,7 +337,7 @@ Test(runtime_http_server, a_handler_may_answer_later)
     close(fd);
 }
 
-Test(runtime_http_server, a_client_that_left_is_noticed_and_harmless)
+Test(http_server, notices_a_client_that_has_gone)
 {
     int fd = dial();
     send_text(fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
@@ -345,11 +345,11 @@ Test(runtime_http_server, a_client_that_left_is_noticed_and_harmless)
     close(fd);
     cr_assert(loop_run_until(loop, is_gone, held, WAIT_MS));
     cr_assert_str_eq(http_path(held), "/hold");
-    http_respond(held, 200, "text/plain", TEXT("nobody reads this"));
+    http_respond(held, 200, "text/plain", TEXT("not read"));
     cr_assert(starts(ask("GET /livez HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 200"));
 }
 
-Test(runtime_http_server, exchanges_outlive_the_server)
+Test(http_server, exchanges_outlive_the_server)
 {
     struct peer peer = {.fd = dial()};
     send_text(peer.fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
@@ -364,7 +364,7 @@ Test(runtime_http_server, exchanges_outlive_the_server)
     close(peer.fd);
 }
 
-Test(runtime_http_server, health_and_metrics)
+Test(http_server, serves_health_and_metrics)
 {
     cr_assert(starts(ask("GET /readyz HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 200"));
     is_ready = false;
@@ -380,7 +380,7 @@ Test(runtime_http_server, health_and_metrics)
               answer);
 }
 
-Test(runtime_http_server, garbage_and_half_requests_do_no_harm)
+Test(http_server, survives_garbage_and_half_requests)
 {
     static const char *const requests[] = {
         "\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01 hello", "GET /livez HTTP/1.1\r\nHost",
@@ -395,7 +395,7 @@ Test(runtime_http_server, garbage_and_half_requests_do_no_harm)
     cr_assert(starts(ask("GET /livez HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 200"));
 }
 
-Test(runtime_http_server, a_taken_port_is_one_clear_line)
+Test(http_server, reports_a_port_in_use_in_one_line)
 {
     struct error error = {0};
     struct http_server *second = NULL;

@@ -26,7 +26,7 @@ static void close_log(void)
     close(ends[1]);
 }
 
-TestSuite(runtime_logger, .init = open_log, .fini = close_log);
+TestSuite(logger, .init = open_log, .fini = close_log);
 
 /* What was written since the last call. */
 static const char *written(void)
@@ -54,7 +54,7 @@ static json_t *json(void)
     return value;
 }
 
-Test(runtime_logger, logfmt_quotes_only_what_needs_it)
+Test(logger, logfmt_quotes_only_what_needs_it)
 {
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, NULL, NULL);
     log_info("started");
@@ -67,7 +67,7 @@ Test(runtime_logger, logfmt_quotes_only_what_needs_it)
                                "count=18446744073709551615 share=0.25 late=true\n");
 }
 
-Test(runtime_logger, json_is_one_object_a_line)
+Test(logger, writes_one_json_object_per_line)
 {
     struct error error = {0};
     error_set(&error, ERROR_RETRY, "BrokerDown", "no answer from %s", "b1");
@@ -87,14 +87,14 @@ Test(runtime_logger, json_is_one_object_a_line)
     json_decref(line);
 }
 
-Test(runtime_logger, auto_is_json_where_no_terminal_is)
+Test(logger, auto_writes_json_without_a_terminal)
 {
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_AUTO, NULL, NULL);
     log_info("hello");
     json_decref(json());
 }
 
-Test(runtime_logger, levels_below_the_set_one_cost_nothing)
+Test(logger, skips_levels_below_the_configured_one)
 {
     int evaluated = 0;
     log_setup(LOG_LEVEL_WARNING, LOG_FORMAT_LOGFMT, NULL, NULL);
@@ -106,7 +106,7 @@ Test(runtime_logger, levels_below_the_set_one_cost_nothing)
     cr_assert_str_eq(logfmt(), "level=debug message=seen x=1\n");
 }
 
-Test(runtime_logger, hostile_bytes_are_escaped)
+Test(logger, escapes_hostile_bytes)
 {
     static const char *const values[] = {
         "a\"b\\c",
@@ -140,7 +140,7 @@ Test(runtime_logger, hostile_bytes_are_escaped)
     cr_assert(strstr(logfmt(), "\xe2\x80\xae") == NULL);
 }
 
-Test(runtime_logger, any_bytes_give_json)
+Test(logger, makes_valid_json_of_any_bytes)
 {
     uint64_t seed = 7;
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_JSON, NULL, NULL);
@@ -155,7 +155,7 @@ Test(runtime_logger, any_bytes_give_json)
     }
 }
 
-Test(runtime_logger, long_values_and_lines_are_cut_and_stay_well_formed)
+Test(logger, cuts_long_values_and_lines_and_stays_well_formed)
 {
     char value[2000];
     memset(value, '"', sizeof(value));
@@ -174,7 +174,7 @@ Test(runtime_logger, long_values_and_lines_are_cut_and_stay_well_formed)
     json_decref(line);
 }
 
-Test(runtime_logger, errno_survives)
+Test(logger, keeps_errno)
 {
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, NULL, NULL);
     log_set_fd(1000);
@@ -183,7 +183,7 @@ Test(runtime_logger, errno_survives)
     cr_assert(errno == ENOSPC);
 }
 
-Test(runtime_logger, a_call_site_is_limited_and_says_so)
+Test(logger, limits_a_call_site_and_counts_what_it_suppresses)
 {
     struct log_limit limit = {0};
     for (int i = 0; i < LOG_LIMIT_BURST; i++)

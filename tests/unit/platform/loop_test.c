@@ -34,7 +34,7 @@ static void close_loop(void)
     loop_free(loop);
 }
 
-TestSuite(runtime_loop, .init = open_loop, .fini = close_loop);
+TestSuite(loop, .init = open_loop, .fini = close_loop);
 
 static void on_timer(struct loop *self, struct loop_timer *timer, void *userdata)
 {
@@ -42,7 +42,7 @@ static void on_timer(struct loop *self, struct loop_timer *timer, void *userdata
     note(userdata);
 }
 
-Test(runtime_loop, timers_fire_in_order_of_time_then_of_arming)
+Test(loop, timers_fire_in_order_of_time_then_of_arming)
 {
     struct loop_timer timers[4];
     int64_t now_ms = clock_mono_ms(&manual.clock);
@@ -63,7 +63,7 @@ Test(runtime_loop, timers_fire_in_order_of_time_then_of_arming)
     cr_assert(loop_once(loop, 0) == 1);
 }
 
-Test(runtime_loop, timers_move_and_cancel)
+Test(loop, timers_move_and_cancel)
 {
     static struct loop_timer a, b; /* may still be armed when the fixture frees the loop */
     loop_timer_init(&a, on_timer, "a");
@@ -91,7 +91,7 @@ static void check_order(struct loop *self, struct loop_timer *timer, void *userd
     (*(int *)userdata)++;
 }
 
-Test(runtime_loop, many_timers_with_random_moves_keep_their_order)
+Test(loop, many_timers_with_random_moves_keep_their_order)
 {
     enum { COUNT = 2000 };
     static struct loop_timer timers[COUNT];
@@ -120,7 +120,7 @@ static void rearm(struct loop *self, struct loop_timer *timer, void *userdata)
     loop_timer_after(self, timer, 0);
 }
 
-Test(runtime_loop, a_timer_that_arms_itself_at_once_leaves_others_their_turn)
+Test(loop, a_timer_that_arms_itself_at_once_leaves_others_their_turn)
 {
     static struct loop_timer timer; /* likewise */
     loop_timer_init(&timer, rearm, "t");
@@ -141,7 +141,7 @@ static void on_deferred(struct loop *self, struct loop_deferred *deferred, void 
     }
 }
 
-Test(runtime_loop, makes_deferred_calls_once_before_the_next_wait)
+Test(loop, makes_deferred_calls_once_before_the_next_wait)
 {
     static const char *const names[] = {"a", "b", "c"};
     for (int i = 0; i < 3; i++) {
@@ -185,7 +185,7 @@ static void remove_other(struct loop *self, int fd, unsigned events, void *userd
     loop_fd_remove(self, fd == pipes[0][0] ? pipes[1][0] : pipes[0][0]);
 }
 
-Test(runtime_loop, a_removed_descriptor_is_not_called_in_the_same_turn)
+Test(loop, a_removed_descriptor_is_not_called_in_the_same_turn)
 {
     open_pipes();
     for (int i = 0; i < 2; i++)
@@ -206,7 +206,7 @@ static void replace_other(struct loop *self, int fd, unsigned events, void *user
     cr_assert(loop_fd_add(self, other, LOOP_WRITE, replace_other, NULL, NULL) == ERROR_OK);
 }
 
-Test(runtime_loop, a_replaced_descriptor_gets_no_stale_event)
+Test(loop, a_replaced_descriptor_gets_no_stale_event)
 {
     open_pipes();
     for (int i = 0; i < 2; i++)
@@ -222,7 +222,7 @@ static void on_events(struct loop *self, int fd, unsigned events, void *userdata
     *(unsigned *)userdata = events;
 }
 
-Test(runtime_loop, interest_can_change_and_a_hangup_is_told)
+Test(loop, events_can_change_and_a_hangup_is_reported)
 {
     unsigned events = 0;
     open_pipes();
@@ -258,7 +258,7 @@ static void *send_wakeups(void *wakeup)
     return NULL;
 }
 
-Test(runtime_loop, other_threads_wake_it)
+Test(loop, other_threads_can_wake_the_loop)
 {
     struct loop_wakeup wakeup;
     pthread_t thread;
@@ -280,7 +280,7 @@ static void on_stop_signal(struct loop *self, int signal, void *userdata)
     loop_stop(self);
 }
 
-Test(runtime_loop, signals_arrive_as_callbacks)
+Test(loop, signals_arrive_as_callbacks)
 {
     int got = 0;
     sigset_t mask;
@@ -303,7 +303,7 @@ static bool fired_twice(void *ctx)
     return strcmp(trace, "t t ") == 0;
 }
 
-Test(runtime_loop, runs_until_a_condition_holds_in_real_time)
+Test(loop, runs_until_a_condition_holds_in_real_time)
 {
     struct loop *real = NULL;
     struct loop_timer timer;
@@ -320,7 +320,7 @@ Test(runtime_loop, runs_until_a_condition_holds_in_real_time)
     loop_free(NULL);
 }
 
-Test(runtime_loop, stopped_before_it_runs_it_returns_at_once)
+Test(loop, returns_at_once_if_it_was_stopped_before_it_ran)
 {
     loop_stop(loop);
     loop_run(loop);

@@ -21,7 +21,7 @@ static void close_metrics(void)
     free(text);
 }
 
-TestSuite(runtime_metrics, .init = open_metrics, .fini = close_metrics);
+TestSuite(metrics, .init = open_metrics, .fini = close_metrics);
 
 static const char *render(void)
 {
@@ -32,7 +32,7 @@ static const char *render(void)
     return text;
 }
 
-Test(runtime_metrics, counters_and_gauges_in_families)
+Test(metrics, groups_counters_and_gauges_in_families)
 {
     struct metrics_counter *read = metrics_counter(metrics, "reeve_records_total", "Records.",
                                                    METRICS_LABEL("topic", "events"));
@@ -60,7 +60,7 @@ Test(runtime_metrics, counters_and_gauges_in_families)
     cr_assert(strstr(render(), "\nreeve_lag_records ") == NULL);
 }
 
-Test(runtime_metrics, histograms_are_cumulative)
+Test(metrics, histograms_are_cumulative)
 {
     struct metrics_histogram *histogram =
         metrics_histogram(metrics, "reeve_decide_seconds", "Time to decide.",
@@ -92,7 +92,7 @@ static void refresh(void *ctx)
     metrics_set(ctx, 42);
 }
 
-Test(runtime_metrics, the_process_and_refreshers_are_read_when_rendered)
+Test(metrics, reads_the_process_and_refreshes_when_rendering)
 {
     struct metrics_gauge *gauge =
         metrics_gauge(metrics, "reeve_answer", "The answer.", METRICS_NO_LABELS);
@@ -107,12 +107,12 @@ Test(runtime_metrics, the_process_and_refreshers_are_read_when_rendered)
     cr_assert(fds != NULL && strtod(strchr(fds, ' '), NULL) >= 3);
 }
 
-Test(runtime_metrics, foreign_names_are_a_bug, .signal = SIGABRT)
+Test(metrics, aborts_on_foreign_names, .signal = SIGABRT)
 {
     (void)metrics_counter(metrics, "orders_total", "Orders.", METRICS_NO_LABELS);
 }
 
-Test(runtime_metrics, one_name_has_one_type, .signal = SIGABRT)
+Test(metrics, aborts_when_a_name_changes_its_type, .signal = SIGABRT)
 {
     (void)metrics_counter(metrics, "reeve_x", "X.", METRICS_NO_LABELS);
     (void)metrics_gauge(metrics, "reeve_x", "X.", METRICS_NO_LABELS);

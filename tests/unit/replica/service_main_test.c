@@ -52,7 +52,7 @@ static void close_folder(void)
     (void)files_remove_tree(folder, NULL);
 }
 
-TestSuite(runtime_service_main, .init = open_folder, .fini = close_folder);
+TestSuite(service_main, .init = open_folder, .fini = close_folder);
 
 static void ask_readyz(void (*then)(void));
 static void end_life(void);
@@ -173,7 +173,7 @@ static void live(void)
     ask_readyz(get_warm);
 }
 
-Test(runtime_service_main, lives_drains_and_leaves)
+Test(service_main, lives_drains_and_leaves)
 {
     char path[PATH_MAX];
     int lock = -1;
@@ -197,7 +197,7 @@ static void signal_twice(void)
     cr_assert(kill(getpid(), SIGINT) == 0);
 }
 
-Test(runtime_service_main, a_drained_service_leaves_at_once)
+Test(service_main, a_drained_service_leaves_at_once)
 {
     script = signal_once;
     drains = true;
@@ -205,14 +205,14 @@ Test(runtime_service_main, a_drained_service_leaves_at_once)
     cr_assert_str_eq(trace, "start drain stop ");
 }
 
-Test(runtime_service_main, a_service_that_does_not_drain_is_stopped)
+Test(service_main, a_service_that_does_not_drain_is_stopped)
 {
     script = signal_once;
     cr_assert(run("--drain-timeout-ms=20") == EXIT_CODE_OK);
     cr_assert_str_eq(trace, "start drain stop ");
 }
 
-Test(runtime_service_main, a_second_signal_ends_it)
+Test(service_main, a_second_signal_ends_it)
 {
     script = signal_twice;
     cr_assert(run("--drain-timeout-ms=1d") == EXIT_CODE_OK);
@@ -226,14 +226,14 @@ static void fail(void)
     service_fail(context, &error);
 }
 
-Test(runtime_service_main, a_failure_ends_it_with_its_code)
+Test(service_main, a_failure_ends_it_with_its_code)
 {
     script = fail;
     cr_assert(run(NULL) == EXIT_CODE_UNAVAILABLE);
     cr_assert_str_eq(trace, "start stop ");
 }
 
-Test(runtime_service_main, failed_starts_have_their_codes)
+Test(service_main, failed_starts_have_their_codes)
 {
     static const struct {
         enum error_class class;
@@ -250,7 +250,7 @@ Test(runtime_service_main, failed_starts_have_their_codes)
     cr_assert_str_eq(trace, "start start start start ");
 }
 
-Test(runtime_service_main, wrong_command_lines_and_busy_directories_start_nothing)
+Test(service_main, wrong_command_lines_and_busy_directories_start_nothing)
 {
     int lock = -1;
     cr_assert(run("--data-dri=/x") == EXIT_CODE_USAGE);
