@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an auditor thinks of one order, from its state alone: nothing is ever stuck silently
- * (docs/use/leader-election.md, "the auditor"). Pure. */
+ * (docs/design/leader-election.md, "The auditor"). Pure. */
 #ifndef SERVICES_SUPERVISOR_AUDIT_H
 #define SERVICES_SUPERVISOR_AUDIT_H
 
