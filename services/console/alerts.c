@@ -58,6 +58,7 @@ static void copy_text(char *ret_text, size_t size, struct text text)
 
 static void forget_oldest(struct alerts *alerts)
 {
+    assert(alerts->list != NULL && alerts->count > 0);
     struct alert *oldest = alerts->list->prev; /* a DL list's head knows its tail */
     DL_DELETE(alerts->list, oldest);
     alerts->count--;

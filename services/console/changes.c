@@ -59,6 +59,7 @@ static struct change *change_at(const struct changes *changes, uint64_t number)
 static void forget_first(struct changes *changes)
 {
     struct change *change = change_at(changes, changes->first);
+    assert(changes->bytes >= change->value_size);
     changes->bytes -= change->value_size;
     changes->first++;
     free(change->value);
@@ -141,6 +142,7 @@ static json_t *collect(struct changes *changes, const struct watcher *watcher, u
 static void watcher_end(struct changes *changes, struct watcher *watcher, json_t *list,
                         uint64_t next, bool reset)
 {
+    assert(changes->watcher_count > 0 && next <= changes->next);
     DL_DELETE(changes->watchers, watcher);
     changes->watcher_count--;
     answer(changes, watcher->exchange, list, next, reset);

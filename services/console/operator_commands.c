@@ -46,6 +46,7 @@ struct operator_commands {
 static void command_free(struct operator_command *command)
 {
     struct operator_commands *commands = command->commands;
+    assert(commands->count > 0 && command->exchange == NULL);
     DL_DELETE(commands->list, command);
     commands->count--;
     loop_timer_cancel(commands->loop, &command->timer);
@@ -90,6 +91,7 @@ static void resolve(struct operator_command *command, const json_t *decision)
 {
     struct http_exchange *exchange = take_exchange(command);
     const json_t *rejection = find_rejection(decision);
+    assert(!command->is_resolved);
     command->is_resolved = true;
     if (exchange == NULL)
         return;

@@ -127,6 +127,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
     struct owners *owners = end->owners;
     bool known = error == NULL || !error_is(error);
     end->outstanding = false;
+    assert(owners->outstanding > 0);
     end->low = known ? low : 0;
     end->high = known ? high : UNKNOWN;
     if (--owners->outstanding == 0)

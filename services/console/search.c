@@ -191,6 +191,7 @@ static void walk_partition(struct walk *walk)
     view_tidy(view);
     if (class == ERROR_OK)
         return;
+    assert(walk->page->count >= walk->found);
     walk->page->count -= walk->found;
     walk->found = 0;
     walk->cut = false;
@@ -208,6 +209,7 @@ static int compare_hits(const void *a, const void *b)
 /* `horizon` NULL: everything in the page is certain. */
 static void end_page(struct search_page *page, uint32_t limit, const struct search_cursor *horizon)
 {
+    assert(limit > 0);
     if (page->count > 0)
         qsort(page->hits, page->count, sizeof(page->hits[0]), compare_hits);
     uint32_t certain = page->count;

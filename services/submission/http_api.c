@@ -49,6 +49,7 @@ struct http_api {
 static void request_free(struct http_submission *request)
 {
     struct http_api *api = request->api;
+    assert(api->count > 0);
     DL_DELETE(api->requests, request);
     api->count--;
     loop_timer_cancel(api->submission->service->loop, &request->deadline);
@@ -123,6 +124,7 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
 static void accept(struct http_submission *request, struct validation *validation)
 {
     struct submission *submission = request->api->submission;
+    assert(!request->appended && !request->waits);
     if (!request->is_cancel)
         request->workflow_version = validation->command.submit_order.workflow_version;
     if (submission_append(submission, &validation->command, on_appended, request, 0,
@@ -136,6 +138,7 @@ static void accept(struct http_submission *request, struct validation *validatio
 
 static void wait_for(struct http_submission *request, struct refresh *refresh)
 {
+    assert(!request->appended && !request->waits);
     request->waits = true;
     request->refresh = refresh;
     request->ticket = refresh != NULL ? refresh_ticket(refresh) : 0;

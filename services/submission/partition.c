@@ -61,6 +61,7 @@ static void rewind_to_position(struct submission_partition *partition, const str
 
 static struct window_slot *slot_of(const struct submission_partition *partition, uint64_t sequence)
 {
+    assert(sequence >= partition->first && sequence < partition->next);
     return &partition->slots[sequence % SLOTS];
 }
 
@@ -94,6 +95,7 @@ static void settle(struct submission_partition *partition, struct window_slot *s
     while (partition->first < partition->next &&
            slot_of(partition, partition->first)->pending == 0) {
         struct window_slot *head = slot_of(partition, partition->first);
+        assert(submission->in_flight_bytes >= head->size);
         submission->in_flight_bytes -= head->size;
         partition->position = head->offset + 1;
         partition->first++;
@@ -107,6 +109,7 @@ static void free_if_over(struct submission_partition *partition)
 {
     if (!partition->closed || partition->calls > 0)
         return;
+    assert(partition->reader == NULL && partition->wait_queue.count == 0);
     DL_DELETE2(partition->submission->closed_partitions, partition, prev, next_closed);
     free(partition->slots);
     free(partition);
@@ -261,6 +264,7 @@ static void begin_to_wait(struct submission_partition *partition, struct waiting
                           enum wait wait)
 {
     struct submission *submission = partition->submission;
+    assert(wait != WAIT_NONE);
     waiting->wait = wait;
     switch (wait) {
     case WAIT_SCHEMAS:
@@ -308,6 +312,7 @@ static bool wait_is_over(struct submission_partition *partition, struct waiting_
             refresh_is_done(&submission->workflows, waiting->ticket) ? FRESH_WORKFLOWS : 0U;
         return (waiting->fresh & FRESH_WORKFLOWS) != 0;
     case WAIT_PRODUCER:
+        assert(partition->queue_full > 0);
         partition->queue_full--;
         return true;
     case WAIT_KEY:
@@ -547,7 +552,9 @@ void submission_partition_commit_failed(struct submission_partition *partition)
 
 uint32_t submission_partition_in_flight(const struct submission_partition *partition)
 {
-    return (uint32_t)(partition->next - partition->first) - partition->wait_queue.count;
+    uint64_t window = partition->next - partition->first;
+    assert(window <= SLOTS && window >= partition->wait_queue.count);
+    return (uint32_t)window - partition->wait_queue.count;
 }
 
 uint32_t submission_partition_waiting(const struct submission_partition *partition)

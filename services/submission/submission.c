@@ -17,6 +17,7 @@ static void on_refreshed(void *ctx, bool fresh);
 
 static void begin_refresh(struct refresh *refresh)
 {
+    assert(!refresh->running);
     refresh->running = true;
     refresh->begun++;
     refresh->read(refresh->submission->cluster, on_refreshed, refresh);
@@ -25,6 +26,7 @@ static void begin_refresh(struct refresh *refresh)
 static void on_refreshed(void *ctx, bool fresh)
 {
     struct refresh *refresh = ctx;
+    assert(refresh->running && refresh->finished < refresh->begun);
     refresh->running = false;
     if (fresh)
         refresh->finished = refresh->begun;
@@ -75,6 +77,7 @@ enum error_class submission_append(struct submission *submission, const struct c
                                    struct error *ret_error)
 {
     struct buffer *value = &submission->value;
+    assert(cmd->order_id.size > 0 && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
     value->size = 0;
     codec_encode(submission->cluster->codec, (enum record_kind)cmd->kind, cmd, value);
     struct broker_append append = {
@@ -166,6 +169,7 @@ static const struct broker_group_ops group_ops = {on_assigned, on_revoked, on_gr
 static void on_committed(void *ctx, int32_t partition, int64_t offset, const struct error *error)
 {
     struct submission *submission = ctx;
+    assert(submission->committing > 0);
     submission->committing--;
     if (error == NULL || error->class == ERROR_OK)
         return;

@@ -80,6 +80,7 @@ static void pin_workflow(const struct validator *validator, unsigned fresh,
                   TEXT_ARG(details->workflow));
         return;
     }
+    assert(details->workflow_version == 0 || details->workflow_version == workflow->version);
     details->workflow_version = workflow->version;
     validation->outcome = VALIDATION_ACCEPT;
 }

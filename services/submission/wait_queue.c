@@ -13,13 +13,13 @@ static uint64_t hash_of(struct text key)
 }
 
 /* Two keys with the same hash wait for each other needlessly: rare and harmless. */
-bool wait_queue_has_key(const struct wait_queue *list, struct text key,
+bool wait_queue_has_key(const struct wait_queue *queue, struct text key,
                         const struct waiting_record *until)
 {
-    if (list->first == NULL || text_empty(key))
+    if (queue->first == NULL || text_empty(key))
         return false;
     uint64_t key_hash = hash_of(key);
-    for (const struct waiting_record *at = list->first; at != NULL && at != until; at = at->next) {
+    for (const struct waiting_record *at = queue->first; at != NULL && at != until; at = at->next) {
         if (at->key_hash == key_hash)
             return true;
     }
@@ -44,11 +44,12 @@ static size_t size_of(const struct broker_record *record)
     return size;
 }
 
-struct waiting_record *wait_queue_add(struct wait_queue *list, uint64_t sequence,
+struct waiting_record *wait_queue_add(struct wait_queue *queue, uint64_t sequence,
                                       const struct broker_record *record)
 {
     struct waiting_record *waiting = calloc(1, sizeof(*waiting) + size_of(record));
     assert(waiting != NULL);
+    assert(queue->first == NULL || queue->first->prev->sequence < sequence);
     char *at = waiting->bytes;
     waiting->sequence = sequence;
     waiting->key_hash = hash_of(record->key);
@@ -60,22 +61,24 @@ struct waiting_record *wait_queue_add(struct wait_queue *list, uint64_t sequence
         waiting->record.headers[i].name = copy_text(&at, record->headers[i].name);
         waiting->record.headers[i].value = copy_text(&at, record->headers[i].value);
     }
-    DL_APPEND(list->first, waiting);
-    list->count++;
-    list->bytes += record->value.size;
+    DL_APPEND(queue->first, waiting);
+    queue->count++;
+    queue->bytes += record->value.size;
     return waiting;
 }
 
-void wait_queue_remove(struct wait_queue *list, struct waiting_record *waiting)
+void wait_queue_remove(struct wait_queue *queue, struct waiting_record *waiting)
 {
-    DL_DELETE(list->first, waiting);
-    list->count--;
-    list->bytes -= waiting->record.value.size;
+    assert(queue->count > 0 && queue->bytes >= waiting->record.value.size);
+    DL_DELETE(queue->first, waiting);
+    queue->count--;
+    queue->bytes -= waiting->record.value.size;
     free(waiting);
 }
 
-void wait_queue_clear(struct wait_queue *list)
+void wait_queue_clear(struct wait_queue *queue)
 {
-    while (list->first != NULL)
-        wait_queue_remove(list, list->first);
+    while (queue->first != NULL)
+        wait_queue_remove(queue, queue->first);
+    assert(queue->count == 0 && queue->bytes == 0);
 }

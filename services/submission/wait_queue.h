@@ -28,14 +28,14 @@ struct wait_queue {
     uint64_t bytes; /* of the values */
 };
 
-/* Copies the record to the end of the list; borrowed until it is removed. */
-struct waiting_record *wait_queue_add(struct wait_queue *list, uint64_t sequence,
+/* Copies the record to the end of the queue; borrowed until it is removed. */
+struct waiting_record *wait_queue_add(struct wait_queue *queue, uint64_t sequence,
                                       const struct broker_record *record);
-void wait_queue_remove(struct wait_queue *list, struct waiting_record *waiting);
-void wait_queue_clear(struct wait_queue *list);
-/* Whether a record of this key stands in the list before `until` (NULL: at all). Records without a
+void wait_queue_remove(struct wait_queue *queue, struct waiting_record *waiting);
+void wait_queue_clear(struct wait_queue *queue);
+/* Whether a record of this key is in the queue before `until` (NULL: at all). Records without a
  * key have no order to keep. */
-bool wait_queue_has_key(const struct wait_queue *list, struct text key,
+bool wait_queue_has_key(const struct wait_queue *queue, struct text key,
                         const struct waiting_record *until);
 
 #endif
