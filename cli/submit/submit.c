@@ -72,7 +72,8 @@ static json_t *reason_of(struct text code, struct text message)
                         text_empty(code) || text_empty(message) ? "" : ": ", TEXT_ARG(message));
 }
 
-/* A status in a table: one row for each step that changed, or one without a step. */
+/* A status in a table: one row for each step that changed, or one without a step. The first row has
+ * the reason of the status. */
 static void print_status(struct output *output, const struct status_update *status)
 {
     uint32_t rows = status->step_count > 0 ? status->step_count : 1;
@@ -81,9 +82,8 @@ static void print_status(struct output *output, const struct status_update *stat
         json_t *row = json_pack("{s:o, s:s, s:s}", "order_id", text_json(status->order_id), "kind",
                                 status_kind_name(status->kind), "order_state",
                                 order_state_name(status->order_state));
-        bool has_reason = !text_empty(status->code) || !text_empty(status->message);
-        json_t *reason = has_reason || step == NULL ? reason_of(status->code, status->message)
-                                                    : text_json(step->error_name);
+        json_t *reason =
+            i == 0 ? reason_of(status->code, status->message) : text_json(step->error_name);
         json_object_set_new(row, "reason", reason);
         if (step != NULL) {
             json_object_set_new(row, "step", text_json(step->step));
@@ -100,10 +100,10 @@ static struct output *new_status_output(const struct cli *cli)
     struct output *output = output_new(cli->out, cli->output, status_columns,
                                        sizeof(status_columns) / sizeof(status_columns[0]));
     /* Rows are printed as they come: columns are wide enough for the usual ones. */
-    output_width(output, "kind", strlen("StepChanged"));
+    output_width(output, "kind", strlen("Compensating"));
     output_width(output, "order_state", strlen("Compensating"));
     output_width(output, "step", STEP_COLUMNS);
-    output_width(output, "state", strlen("Processing"));
+    output_width(output, "state", strlen("Compensated"));
     return output;
 }
 
