@@ -327,7 +327,7 @@ void agent_drain(struct agent *agent, void (*drained)(void *ctx), void *ctx)
     agent_intake_drain(agent->intake);
     attempts_drain(agent->attempts);
     log_info("draining", LOG_U64("calls", attempts_running(agent->attempts)),
-             LOG_U64("in_hand", attempts_in_flight(agent->attempts)));
+             LOG_U64("in_flight", attempts_in_flight(agent->attempts)));
     agent_progress(agent);
 }
 
