@@ -7,5 +7,6 @@ add_test(NAME unit/shop
 set_tests_properties(unit/shop PROPERTIES LABELS unit TIMEOUT 120)
 
 add_test(NAME unit/third-party-client
-    COMMAND /usr/bin/python3 -B -m unittest discover -s ${PROJECT_SOURCE_DIR}/examples/third_party_client)
+    COMMAND /usr/bin/python3 -B -m unittest discover
+        -s ${PROJECT_SOURCE_DIR}/examples/third_party_client)
 set_tests_properties(unit/third-party-client PROPERTIES LABELS unit TIMEOUT 120)
