@@ -40,11 +40,11 @@ static void report_unknown_step(struct compiler *compiler, const struct node *no
     const struct text *near = suggest_text(node->text, names, compiler->draft_count);
     if (near != NULL)
         problem_error(compiler->values.problems, node->mark,
-                      "After names %.*s, which is no step, did you mean %.*s?",
+                      "After names %.*s, which is not a step, did you mean %.*s?",
                       QUOTE_ARG(node->text), TEXT_ARG(*near));
     else
-        problem_error(compiler->values.problems, node->mark, "After names %.*s, which is no step",
-                      QUOTE_ARG(node->text));
+        problem_error(compiler->values.problems, node->mark,
+                      "After names %.*s, which is not a step", QUOTE_ARG(node->text));
 }
 
 static void add_predecessor(struct compiler *compiler, uint32_t index, const struct node *node)

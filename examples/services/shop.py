@@ -20,8 +20,8 @@
 shop_ledger.py describes what the answers promise. Every call is committed before it is answered;
 calls that wait at the same moment share one commit. One asyncio loop serves all connections, so
 that a thousand calls can hang at the same time. Errors are {"error": CODE, "message": text}; 422 is
-a definite refusal. It listens on 127.0.0.1 by default (--host), because it has no authentication. It
-needs only Python's standard library.
+a definite refusal. It listens on 127.0.0.1 by default (--host), because it has no authentication.
+It needs only Python's standard library.
 """
 
 import argparse

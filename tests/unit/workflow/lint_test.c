@@ -150,9 +150,9 @@ Test(workflow_lint, names)
 Test(workflow_lint, predecessors)
 {
     LINT({HEAD "  - {Name: Reserve, Agent: x}\n  - {Name: Pay, Agent: x, After: Reserv}\n",
-          "5:34: error: After names Reserv, which is no step, did you mean Reserve?\n"},
+          "5:34: error: After names Reserv, which is not a step, did you mean Reserve?\n"},
          {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, After: [A, Zebra, A]}\n",
-          "5:36: error: After names Zebra, which is no step\n"
+          "5:36: error: After names Zebra, which is not a step\n"
           "5:43: warning: A is named twice\n"},
          {HEAD "  - {Name: A, Agent: x, After: A}\n", "4:32: error: step A waits for itself\n"},
          {HEAD "  - {Name: A, Agent: x, After: {B: C}}\n",
@@ -237,7 +237,7 @@ Test(workflow_lint, all_mistakes_at_once_in_order)
           "2:17: error: TimeoutSeconds must be a number of seconds, not a text (soon)\n"
           "4:22: error: Agent \"a b\" has a character that is not a letter, a digit or one of . _ "
           "-\n"
-          "4:34: error: After names C, which is no step\n"
+          "4:34: error: After names C, which is not a step\n"
           "5:5: error: a step has no Name\n"
           "5:6: error: Nmae is an unknown field of a step, did you mean Name?\n"});
 }
