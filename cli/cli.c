@@ -133,7 +133,7 @@ static int unknown_flag(const struct cli *cli, const char *argument)
     return cli_usage(cli, "unknown flag %.80s: did you mean --%s?", argument, nearest);
 }
 
-/* Takes argv[*index] as a flag of the verb or as --output. *ret_taken says whether it was one. */
+/* Takes argv[*index] as a flag of the verb or as --output. *ret_taken: it was one. */
 static int take_own_flag(struct cli *cli, int argc, char **argv, int *index, bool *ret_taken)
 {
     const char *name = argv[*index] + 2;
@@ -229,7 +229,7 @@ static int parse(struct cli *cli, int argc, char **argv)
     return check_arguments(cli);
 }
 
-/* --help anywhere before "--" asks for help, whatever else is wrong. */
+/* --help anywhere before "--" prints help, even if the rest of the line is wrong. */
 static bool wants_help(const struct cli_verb *verb, int argc, char **argv)
 {
     int count = verb->raw && argc > 1 ? 1 : argc;

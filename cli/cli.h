@@ -2,9 +2,9 @@
 /* The command line: a table of nouns, from which parsing and help are made.
  *
  * A noun is `const struct cli_noun cli_NOUN` in the file that is named after it, and one row of
- * CLI_NOUNS or CLI_PROGRAM_NOUNS below. Its verbs declare what they take; flags, --output, --help and the flags of the
- * configuration are parsed before a verb runs. main.c gives cli_main() the table that the binary
- * offers. */
+ * CLI_NOUNS or CLI_PROGRAM_NOUNS below. Its verbs declare what they take; flags, --output, --help
+ * and the flags of the configuration are parsed before a verb runs. main.c gives cli_main() the
+ * table that the binary offers. */
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 

@@ -26,8 +26,7 @@ static void print_synopsis(FILE *out, const struct cli_noun *noun, const struct 
             verb->arguments != NULL ? verb->arguments : "");
 }
 
-/* `text` in lines that fit HELP_COLUMNS; out stands at column `indent`, where the others begin
- * too. */
+/* `text` in lines that fit HELP_COLUMNS. `out` is at column `indent`, where all lines begin. */
 static void print_wrapped(FILE *out, const char *text, size_t indent)
 {
     size_t column = indent;
@@ -136,7 +135,7 @@ static void markdown_flags(FILE *out, const struct cli_verb *verb)
         fprintf(out, "- `--%s%s%s`: %s\n", flag->name, flag->value != NULL ? " " : "",
                 flag->value != NULL ? flag->value : "", flag->doc);
     if (verb->output)
-        fputs("- `--output table|json|jsonl`: for people (the default) or for programs.\n", out);
+        fputs("- `--output FORMAT`: table (the default), json or jsonl.\n", out);
 }
 
 void cli_help_markdown(FILE *out, const struct cli_noun *const nouns[])

@@ -191,7 +191,7 @@ static void print_steps(struct cli *cli, const json_t *order)
         width = size > width ? size : width;
         any_undo = any_undo || is_undo(step);
     }
-    /* Without an undo the column would say "do" in each row: it is empty, and left out. */
+    /* Without an undo every row would have "do": the column is empty, and left out. */
     json_array_foreach(steps, i, step)
         output_row(output, step_row(step, any_undo));
     output_finish(output, EXIT_CODE_OK);

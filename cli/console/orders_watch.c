@@ -12,7 +12,7 @@ struct order_watch {
     const char *order_id; /* NULL: all */
     bool until_ended;
     json_t *cursor;
-    struct output *output; /* NULL: lines for people */
+    struct output *output; /* NULL: lines */
     bool is_over;
     int code;
 };

@@ -31,7 +31,7 @@ void csv_reader_free(struct csv_reader *reader);
 enum csv_result {
     CSV_ROW,
     CSV_END,
-    CSV_BAD_ROW,   /* REJECT; ret_row->line is set, reading can go on */
+    CSV_BAD_ROW,   /* REJECT; ret_row->line is set, the next row can be read */
     CSV_UNREADABLE /* the file cannot be read (any more) */
 };
 /* The next row that is not empty. */

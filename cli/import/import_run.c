@@ -70,7 +70,7 @@ int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us)
     if (pace->began_us < 0)
         pace->began_us = now_us;
     double allowed = (double)(now_us - pace->began_us) / 1e6 * pace->per_second;
-    /* Far behind: begin anew, with at most a second's worth at once. */
+    /* Far behind: restart with at most a second's worth at once. */
     if (allowed - pace->done > pace->per_second + 1) {
         pace->began_us = now_us - 1000000;
         pace->done = 0;

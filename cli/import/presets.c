@@ -12,7 +12,7 @@ static void correct_online_retail(struct csv_order_row *row)
         customer->size -= 2;
 }
 
-/* The first letter of an invoice number tells its kind; orders have none. */
+/* The first letter of an invoice number is its kind; orders have none. */
 static const char *refuse_online_retail(const struct csv_order_row *row)
 {
     struct text invoice = row->texts[CSV_ORDER_ID];

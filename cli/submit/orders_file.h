@@ -23,7 +23,7 @@ void orders_file_free(struct orders_file *file);
 enum orders_file_result {
     ORDERS_FILE_ORDER,
     ORDERS_FILE_END,
-    ORDERS_FILE_BAD, /* REJECT; reading can go on */
+    ORDERS_FILE_BAD, /* REJECT; the next order can be read */
     ORDERS_FILE_UNREADABLE
 };
 /* *ret_order is borrowed until the next call; *ret_line is where it begins (of a list: 0, with

@@ -139,7 +139,7 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_error(void *ctx, const struct error *error)
 {
     (void)ctx;
-    (void)error; /* reading goes on; a topic that is gone ends in the timeout */
+    (void)error; /* the reader retries; a topic that was deleted ends in the timeout */
 }
 
 static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};

@@ -19,7 +19,7 @@ void reply_watch_free(struct reply_watch *watch);
  * submitting. REJECT "UnknownReplyTopic". */
 enum error_class reply_watch_topic(struct reply_watch *watch, struct text topic,
                                    struct error *ret_error);
-/* Waits for this order too. */
+/* Adds an order to those that are waited for. */
 void reply_watch_order(struct reply_watch *watch, struct text order_id);
 /* Runs the loop until every order has ended, was rejected, or is in Error. RETRY when that takes
  * longer than timeout_ms. */

@@ -24,7 +24,7 @@ enum error_class workflow_source_read(const char *path, struct workflow_source *
                                       struct error *ret_error);
 void workflow_source_deinit(struct workflow_source *source);
 
-/* Appends the definition unless the same one is there. *ret_new says whether it was appended.
+/* Appends the definition unless the same one is there. *ret_new: it was appended.
  * REJECT "OtherContent": that name and version are deployed with another text. The session
  * follows workflows. */
 enum error_class workflow_deploy(struct cli_session *session, const struct workflow_source *source,
