@@ -240,7 +240,7 @@ static void on_query(struct loop *loop, struct loop_deferred *deferred, void *us
             continue;
         call->state = QUERY_RUNNING;
         if (rd_kafka_topic_partition_list_find(list, group->topic, call->partition) == NULL)
-            (void)rd_kafka_topic_partition_list_add(list, group->topic, call->partition);
+            rd_kafka_topic_partition_list_add(list, group->topic, call->partition);
     }
     if (list->cnt == 0) {
         rd_kafka_topic_partition_list_destroy(list);
@@ -357,7 +357,7 @@ static enum error_class subscribe(struct kafka_group *group, struct error *ret_e
     if (class != ERROR_OK)
         return class;
     rd_kafka_topic_partition_list_t *topics = rd_kafka_topic_partition_list_new(1);
-    (void)rd_kafka_topic_partition_list_add(topics, group->topic, RD_KAFKA_PARTITION_UA);
+    rd_kafka_topic_partition_list_add(topics, group->topic, RD_KAFKA_PARTITION_UA);
     rd_kafka_resp_err_t code = rd_kafka_subscribe(group->handle.rk, topics);
     rd_kafka_topic_partition_list_destroy(topics);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -440,7 +440,7 @@ static void end_group(struct kafka_group *group)
 static void on_leave_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct kafka_group *group = userdata;
-    (void)kafka_handle_drain(&group->handle, group->kafka->events_per_turn);
+    kafka_handle_drain(&group->handle, group->kafka->events_per_turn);
     if (has_left(group) || clock_mono_ms(loop_clock(loop)) >= group->leave_deadline_ms)
         end_group(group);
     else
@@ -499,7 +499,7 @@ void kafka_groups_close(struct kafka_client *kafka)
             if (event != NULL && !kafka_common_event(&group->handle, event))
                 on_event(&group->handle, event);
             rd_kafka_event_destroy(event);
-            (void)kafka_handle_drain(&group->handle, kafka->events_per_turn);
+            kafka_handle_drain(&group->handle, kafka->events_per_turn);
         }
         end_group(group);
     }

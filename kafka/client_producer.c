@@ -307,7 +307,7 @@ static void renew(struct kafka_producer *producer)
     char reason[FATAL_REASON_SIZE] = "";
     struct error error = {.class = ERROR_OK};
     if (producer->handle.rk != NULL) {
-        (void)rd_kafka_fatal_error(producer->handle.rk, reason, sizeof(reason));
+        rd_kafka_fatal_error(producer->handle.rk, reason, sizeof(reason));
         log_warning("producer died", LOG_STR("producer", producer->handle.role),
                     LOG_STR("reason", reason), LOG_U64("outstanding", producer->outstanding));
         close_client(producer);

@@ -89,7 +89,7 @@ static void stop_reading(struct kafka_reader *reader)
     reader->queue = NULL;
     loop_wakeup_close(&reader->wakeup);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
-    (void)rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition);
+    rd_kafka_topic_partition_list_add(list, reader->topic, reader->partition);
     rd_kafka_error_t *error = rd_kafka_incremental_unassign(kafka->reader_handle.rk, list);
     assert(error == NULL);
     rd_kafka_topic_partition_list_destroy(list);

@@ -125,7 +125,7 @@ static bool act(const struct point *point)
         fprintf(stderr, "failpoint %s: SIGKILL\n", point->name);
         kill(getpid(), SIGKILL);
         for (;;)
-            (void)pause();
+            pause();
     case ACTION_STOP:
         fprintf(stderr, "failpoint %s: SIGSTOP\n", point->name);
         kill(getpid(), SIGSTOP);
@@ -159,7 +159,7 @@ void failpoint_pass_of(const char *name, const char *detail, size_t size)
         return;
     snprintf(full, sizeof(full), "%s/%.*s", name, (int)size, detail);
     if (find_point(full) != NULL)
-        (void)failpoint_pass(full);
+        failpoint_pass(full);
 }
 
 uint64_t failpoint_passes(const char *name)

@@ -465,7 +465,7 @@ int loop_once(struct loop *loop, int64_t timeout_ms)
 void loop_run(struct loop *loop)
 {
     while (!loop->stopping)
-        (void)loop_once(loop, -1);
+        loop_once(loop, -1);
     loop->stopping = false;
 }
 
@@ -483,6 +483,6 @@ bool loop_run_until(struct loop *loop, bool (*done)(void *ctx), void *ctx, int64
         int64_t left_ms = deadline_ms - clock_mono_ms(loop->clock);
         if (left_ms <= 0 || loop->stopping)
             return false;
-        (void)loop_once(loop, left_ms);
+        loop_once(loop, left_ms);
     }
 }

@@ -387,7 +387,6 @@ char *metrics_render(struct metrics *metrics, size_t *ret_size)
     }
     int rc = fclose(out);
     assert(rc == 0);
-    (void)rc;
     *ret_size = size;
     return text;
 }

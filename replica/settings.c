@@ -311,7 +311,6 @@ static void complete(struct config *config)
         *at = isalnum((unsigned char)*at) || *at == '-' ? *at : '-';
     ssize_t size = getrandom(&random, sizeof(random), 0);
     assert(size == (ssize_t)sizeof(random));
-    (void)size;
     snprintf(id, sizeof(id), "%s-%ld-%08x", host, (long)getpid(), (unsigned)random);
     config_set_default(config, "instance.id", id);
 }

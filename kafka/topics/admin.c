@@ -321,12 +321,10 @@ static rd_kafka_ConfigResource_t *merged(const struct topics_spec *spec,
         bool set =
             rd_kafka_ConfigEntry_source(entries[i]) == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG;
         if (set && !has_setting(spec, name))
-            (void)rd_kafka_ConfigResource_set_config(merge, name,
-                                                     rd_kafka_ConfigEntry_value(entries[i]));
+            rd_kafka_ConfigResource_set_config(merge, name, rd_kafka_ConfigEntry_value(entries[i]));
     }
     for (size_t i = 0; i < spec->setting_count; i++)
-        (void)rd_kafka_ConfigResource_set_config(merge, spec->settings[i].name,
-                                                 spec->settings[i].value);
+        rd_kafka_ConfigResource_set_config(merge, spec->settings[i].name, spec->settings[i].value);
     return merge;
 }
 

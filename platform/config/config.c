@@ -54,8 +54,7 @@ struct config *config_new(const struct config_schema *schema)
         entry->source = config_copy("default");
         enum error_class class =
             config_parse(entry->key, entry->text, "default", &entry->value, &error);
-        assert(class == ERROR_OK); /* else a row of the table is wrong */
-        (void)class;
+        assert(class == ERROR_OK); /* otherwise a row of the table is wrong */
     }
     return config;
 }
@@ -153,8 +152,8 @@ static enum error_class assign_text(struct config_entry *entry, const char *text
     }
     if (rank == CONFIG_RANK_FILE && entry->rank == CONFIG_RANK_FILE) {
         config_value_deinit(&value);
-        return config_fail(ret_error, "%s is set twice: %s and %s", entry->name, entry->source,
-                           source);
+        return config_fail(ret_error, "%s is set twice: by %s and by %s", entry->name,
+                           entry->source, source);
     }
     if (rank < entry->rank) {
         config_value_deinit(&value);
@@ -213,10 +212,9 @@ void config_set_default(struct config *config, const char *name, const char *val
     enum error_class class =
         config_assign(config, name, value, CONFIG_RANK_PROGRAM, "default", &error);
     assert(class == ERROR_OK);
-    (void)class;
 }
 
-/* ---- putting it together ---- */
+/* ---- finishing ---- */
 
 static enum error_class read_value_file(struct config_entry *entry, struct error *ret_error)
 {
@@ -227,7 +225,7 @@ static enum error_class read_value_file(struct config_entry *entry, struct error
     if (entry->file == NULL || entry->file_rank < entry->rank)
         return ERROR_OK;
     if (entry->file_rank == entry->rank)
-        return config_fail(ret_error, "%s is set twice: %s, and from a file by %s", entry->name,
+        return config_fail(ret_error, "%s is set twice: by %s, and from a file by %s", entry->name,
                            entry->source, entry->file_source);
     if (files_read(entry->file, SECRET_MAX, &content, &size, &error) != ERROR_OK)
         return config_fail(ret_error, "%s.file (%s): %s", entry->name, entry->file_source,

@@ -97,19 +97,19 @@ static const char *expectation(const struct config_key *key)
 {
     switch (key->type) {
     case CONFIG_NAME:
-        return "letters, digits, '.', '_' and '-'";
+        return "made of letters, digits, '.', '_' and '-'";
     case CONFIG_INT:
         return "a whole number";
     case CONFIG_BOOL:
         return "true or false";
     case CONFIG_DURATION_MS:
-        return "a time like 500, 500ms, 30s, 5m, 2h or 7d";
+        return "a time such as 500, 500ms, 30s, 5m, 2h or 7d";
     case CONFIG_SIZE:
-        return "a size like 65536, 64k, 8m or 1g";
+        return "a size such as 65536, 64k, 8m or 1g";
     case CONFIG_DOUBLE:
         return "a number";
     case CONFIG_ENUM:
-        return key->choices;
+        return key->choices; /* a|b|c */
     case CONFIG_STRING:
     case CONFIG_SECRET:
     case CONFIG_LIST:
@@ -135,9 +135,9 @@ static enum error_class check_bounds(const struct config_key *key, const char *t
         if (measure >= key->min && measure <= key->max)
             return ERROR_OK;
         if (measure < key->min)
-            return config_fail(ret_error, "%s (%s) must not be empty", key->name, source);
-        return config_fail(ret_error, "%s (%s) is longer than %.0f bytes", key->name, source,
-                           key->max);
+            return config_fail(ret_error, "%s (%s) is empty; set a value", key->name, source);
+        return config_fail(ret_error, "%s (%s) is %.0f bytes; the limit is %.0f", key->name, source,
+                           measure, key->max);
     case CONFIG_DOUBLE:
         measure = value->real;
         break;
@@ -152,8 +152,8 @@ static enum error_class check_bounds(const struct config_key *key, const char *t
     }
     if (measure >= key->min && measure <= key->max)
         return ERROR_OK;
-    return config_fail(ret_error, "%s (%s) is %s, but must be between %.15g and %.15g%s%s",
-                       key->name, source, text, key->min, key->max, *unit != '\0' ? " " : "", unit);
+    return config_fail(ret_error, "%s (%s) is %s; it must be %.15g to %.15g%s%s", key->name, source,
+                       text, key->min, key->max, *unit != '\0' ? " " : "", unit);
 }
 
 enum error_class config_parse(const struct config_key *key, const char *text, const char *source,
@@ -161,7 +161,7 @@ enum error_class config_parse(const struct config_key *key, const char *text, co
 {
     struct config_value value = {0};
     if (!parse_by_type(key, text, &value))
-        return config_fail(ret_error, "%s (%s) is \"%.100s\", but must be %s", key->name, source,
+        return config_fail(ret_error, "%s (%s) is \"%.100s\"; it must be %s", key->name, source,
                            text, expectation(key));
     enum error_class class = check_bounds(key, text, source, &value, ret_error);
     if (class != ERROR_OK) {

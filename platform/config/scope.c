@@ -78,7 +78,6 @@ static void take(struct config_entry *to, const struct config_entry *from)
         return;
     enum error_class class = config_parse(to->key, to->text, to->source, &to->value, &error);
     assert(class == ERROR_OK); /* it was parsed before */
-    (void)class;
 }
 
 struct config *config_scoped(const struct config *config, const char *name)

@@ -228,7 +228,6 @@ static void act(struct http_client *client, curl_socket_t socket, int events)
     int running;
     CURLMcode code = curl_multi_socket_action(client->multi, socket, events, &running);
     assert(code == CURLM_OK);
-    (void)code;
     finish_done(client);
 }
 
@@ -295,7 +294,6 @@ static void init_curl(void)
 {
     CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
     assert(code == CURLE_OK);
-    (void)code;
 }
 
 enum error_class http_client_new(struct loop *loop, const struct http_client_options *options,
@@ -447,7 +445,6 @@ enum error_class http_client_send(struct http_client *client, const struct http_
     set_options(call, request);
     CURLMcode code = curl_multi_add_handle(client->multi, call->easy);
     assert(code == CURLM_OK);
-    (void)code;
     if (ret_call != NULL)
         *ret_call = call;
     return ERROR_OK;

@@ -53,8 +53,8 @@ struct http_exchange *http_exchange_new(struct http_server *server,
     exchange->path = copy(raw_path);
     if (!percent_decode(exchange->path))
         exchange->refusal = (struct http_refusal){400, "BadRequest", "the path is malformed"};
-    (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
-    (void)MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, add_pair, exchange);
+    MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, add_pair, exchange);
     exchange->next = server->exchanges;
     if (exchange->next != NULL)
         exchange->next->prev = exchange;
@@ -205,17 +205,16 @@ void http_exchange_make_response(struct http_exchange *exchange, int status,
     assert(response != NULL);
     bool cache_control = false;
     if (content_type != NULL)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     for (size_t i = 0; i < exchange->header_count; i++) {
-        (void)MHD_add_response_header(response, exchange->headers[i].name,
-                                      exchange->headers[i].value);
+        MHD_add_response_header(response, exchange->headers[i].name, exchange->headers[i].value);
         cache_control |= strcasecmp(exchange->headers[i].name, "Cache-Control") == 0;
     }
     if (!cache_control)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     if (exchange->server->draining)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     exchange->response = response;
     exchange->status = (unsigned)status;
 }

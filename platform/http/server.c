@@ -112,7 +112,7 @@ static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *t
 static void run(struct http_server *server)
 {
     unsigned long long timeout_ms = 0;
-    (void)MHD_run(server->daemon);
+    MHD_run(server->daemon);
     if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES)
         loop_timer_cancel(server->loop, &server->timer);
     else if (timeout_ms == 0)
@@ -330,7 +330,7 @@ static void answer_the_rest(struct http_server *server)
     }
     for (int turn = 0; turn < LAST_TURNS_MAX; turn++) {
         unsigned long long timeout_ms = 0;
-        (void)MHD_run(server->daemon);
+        MHD_run(server->daemon);
         if (MHD_get_timeout(server->daemon, &timeout_ms) != MHD_YES || timeout_ms > 0)
             break;
     }

@@ -146,25 +146,25 @@ Test(configuration, reads_durations_with_units)
 Test(configuration, rejects_wrong_values_by_name_and_source)
 {
     expect_error("--http-port 65536", NULL,
-                 "http.port (--http-port) is 65536, but must be between 0 and 65535");
+                 "http.port (--http-port) is 65536; it must be 0 to 65535");
     expect_error("--http-port 8080x", NULL,
-                 "http.port (--http-port) is \"8080x\", but must be a whole number");
+                 "http.port (--http-port) is \"8080x\"; it must be a whole number");
     expect_error("--set log.level=loud", NULL,
-                 "log.level (--set) is \"loud\", but must be debug|info|warning|error");
+                 "log.level (--set) is \"loud\"; it must be debug|info|warning|error");
     expect_error("--embedded=maybe", NULL,
-                 "embedded (--embedded) is \"maybe\", but must be true or false");
-    expect_error("--topics-prefix=a/b", NULL,
-                 "topics.prefix (--topics-prefix) is \"a/b\", but must be letters, digits, '.', "
-                 "'_' and '-'");
-    expect_error("--topics-prefix=", NULL, "topics.prefix (--topics-prefix) must not be empty");
+                 "embedded (--embedded) is \"maybe\"; it must be true or false");
+    expect_error(
+        "--topics-prefix=a/b", NULL,
+        "topics.prefix (--topics-prefix) is \"a/b\"; it must be made of letters, digits, '.', "
+        "'_' and '-'");
+    expect_error("--topics-prefix=", NULL, "topics.prefix (--topics-prefix) is empty; set a value");
     expect_error("--drain-timeout-ms=1w", NULL,
-                 "drain.timeout.ms (--drain-timeout-ms) is \"1w\", but must be a time like 500, "
+                 "drain.timeout.ms (--drain-timeout-ms) is \"1w\"; it must be a time such as 500, "
                  "500ms, 30s, 5m, 2h or 7d");
     expect_error("--agent-sim-fail-share 1.5", NULL,
-                 "agent.sim.fail.share (--agent-sim-fail-share) is 1.5, but must be between 0 and "
-                 "1");
+                 "agent.sim.fail.share (--agent-sim-fail-share) is 1.5; it must be 0 to 1");
     expect_error("--agent-sim-fail-share nan", NULL,
-                 "agent.sim.fail.share (--agent-sim-fail-share) is \"nan\", but must be a number");
+                 "agent.sim.fail.share (--agent-sim-fail-share) is \"nan\"; it must be a number");
     expect_error("--log-level", NULL, "--log-level needs a value");
     expect_error("--log-level --embedded", NULL, "--log-level needs a value");
     expect_error("--set log.level", NULL, "--set log.level: expected KEY=VALUE");
