@@ -3,9 +3,9 @@
  * then folds from the checkpoint on. The scheduler's owner, the supervisor, the console and
  * `verify` all fold through here.
  *
- * What the log cannot survive silently (design.md section 3): a lost tail = alert, drop the store,
- * fold; another topic or cluster, or a log that starts after the checkpoint = stop, keep the
- * directory, say what to do, and look again later. A damaged store is dropped and folded again.
+ * A lost tail of the log: alert, drop the store, fold again. Another topic or cluster, or a log that
+ * starts after the checkpoint: stop, keep the directory, report what to do, and check again later.
+ * A damaged store is dropped and folded again. (docs/design/decisions/0003-disposable-stores.md)
  *
  * While the service's disk is low (platform/disk_guard.h) nothing is folded: what is folded so far
  * is committed, reading stops, and goes on by itself when there is room again. */

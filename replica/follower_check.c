@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is this the log that the store was made from? Before folding the checkpoint is held against the
- * log: the cluster, the first claim, the record before the checkpoint (design.md section 3, "What
- * the log cannot survive silently"). */
+/* Is this the log that the store was made from? Before folding, the checkpoint is compared with the
+ * log: the cluster, the first claim, the record before the checkpoint
+ * (docs/design/decisions/0003-disposable-stores.md). */
 #include "replica/follower_internal.h"
 
 #include <inttypes.h>

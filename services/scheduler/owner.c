@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The life of an owner: claims, folds, inspects the commands, gives up. owner_cycle.c decides. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner_internal.h"
@@ -24,8 +25,8 @@ _Static_assert(sizeof(state_names) / sizeof(state_names[0]) == OWNER_STATE_COUNT
 
 #define BIT(state) (1U << (state))
 
-/* Which state may follow which. CHECKING and GIVING_UP may follow all that hold or seek a claim. */
-static const unsigned may_follow[OWNER_STATE_COUNT] = {
+/* One row per state: the states that may follow it. */
+static const unsigned may_follow[] = {
     [OWNER_CHECKING] = BIT(OWNER_CLAIMING) | BIT(OWNER_STOPPED) | BIT(OWNER_CHECKING),
     [OWNER_CLAIMING] = BIT(OWNER_FOLDING) | BIT(OWNER_GIVING_UP),
     [OWNER_FOLDING] =
@@ -39,9 +40,19 @@ static const unsigned may_follow[OWNER_STATE_COUNT] = {
     [OWNER_STANDBY] = BIT(OWNER_CHECKING) | BIT(OWNER_CLAIMING),
 };
 
+_Static_assert(sizeof(may_follow) / sizeof(may_follow[0]) == OWNER_STATE_COUNT,
+               "every owner state has a row");
+
+bool owner_state_may_follow(enum owner_state state, enum owner_state next)
+{
+    assert((unsigned)state < OWNER_STATE_COUNT);
+    assert((unsigned)next < OWNER_STATE_COUNT);
+    return (may_follow[state] & BIT(next)) != 0;
+}
+
 void owner_set_state(struct owner *owner, enum owner_state state)
 {
-    assert((may_follow[owner->state] & BIT(state)) != 0);
+    assert(owner_state_may_follow(owner->state, state));
     owner->state = state;
 }
 
@@ -75,6 +86,7 @@ static void check_again(struct owner *owner)
 bool owner_answered(struct owner *owner, uint64_t token)
 {
     assert(owner->outstanding > 0);
+    assert(token <= owner->claim_number);
     owner->outstanding--;
     if (owner->released) {
         free_when_answered(owner);
@@ -96,6 +108,7 @@ void owner_give_up(struct owner *owner, const char *code, const char *why)
     metrics_add(owner->metrics->given_up, 1);
     owner_set_state(owner, OWNER_GIVING_UP);
     owner_cycle_end(owner);
+    assert(owner->item_count == 0);
     emitter_stop(owner->emitter);
     owner->claim_number++;
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
@@ -113,7 +126,7 @@ void owner_failed_store(struct owner *owner, const struct error *error)
         follower_restart(owner->follower, true, 0);
 }
 
-/* Watches the log for an operator's reset meanwhile: any new Claim makes us look again. */
+/* Follows the log meanwhile: the Claim of an operator's reset starts another check. */
 void owner_stop(struct owner *owner, const struct error *error)
 {
     owner_set_state(owner, OWNER_STOPPED);
@@ -145,12 +158,12 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     if (owner->state != OWNER_CLAIMING && owner->state != OWNER_APPENDING &&
         owner->state != OWNER_GUARDING)
         return;
-    log_warning("partition stalls: the broker does not acknowledge (is its leader away?)",
+    log_warning("partition stalls: the broker does not acknowledge (does its leader run?)",
                 LOG_I64("partition", owner->partition),
                 LOG_STR("state", owner_state_name(owner->state)),
                 LOG_U64("outstanding", owner->outstanding));
     error_set(&owner->trouble, ERROR_RETRY, "Stalled",
-              "partition %d waits for acknowledgements of its leader", owner->partition);
+              "partition %d waits for acknowledgements from its leader", owner->partition);
     loop_timer_after(loop, timer, CLAIM_STALL_MS);
 }
 
@@ -161,24 +174,27 @@ static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct e
         return;
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     if (error != NULL && error->class == ERROR_REJECT) {
-        owner_give_up(owner, error->code, error->message); /* we may not write there, for one */
+        owner_give_up(owner, error->code, error->message); /* for one, we may not write there */
         return;
     }
     if ((error != NULL && error_is(error)) || offset < 0) {
-        owner_give_up(owner, "ClaimUnknown", "nobody knows where the claim is in the log");
+        owner_give_up(owner, "ClaimUnknown", "the offset of the claim is unknown");
         return;
     }
     FAILPOINT("claim.acknowledged");
     metrics_add(owner->metrics->claims, 1);
+    assert(offset >= 0);
     owner->claim_offset = offset;
     owner->expected_offset = offset + 1;
     owner_set_state(owner, OWNER_FOLDING);
-    follower_bound(owner->follower, offset); /* a standby's is on its way already */
+    follower_bound(owner->follower, offset); /* a standby's follower is folding already */
 }
 
 static void claim_partition(struct owner *owner)
 {
     struct error error;
+    assert(!owner->released);
+    assert(owner->head == NULL && owner->item_count == 0);
     struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
                           .claimed_at = clock_wall_ms(owner->cluster->service->clock),
                           .partition_count = owner->cluster->partition_count};
@@ -207,7 +223,7 @@ static void on_checked(void *ctx)
         follower_run(owner->follower, INT64_MAX);
         return;
     }
-    if (owner->state == OWNER_FOLDING) { /* it looked at the log again on the way */
+    if (owner->state == OWNER_FOLDING) { /* the follower checked the log again on the way */
         follower_run(owner->follower, owner->claim_offset);
         return;
     }
@@ -220,11 +236,14 @@ static void on_checked(void *ctx)
         claim_partition(owner);
 }
 
-/* ---- inspecting: is commands[p] the topic that the log speaks of? ---- */
+/* ---- inspecting: does commands[p] hold the commands that the log consumed? ---- */
 
 static void begin_running(struct owner *owner)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->commands == NULL);
+    assert(owner->head == NULL && owner->item_count == 0);
+    assert(checkpoint->next_event_offset == owner->expected_offset);
     owner_set_state(owner, OWNER_RUNNING);
     owner->trouble = (struct error){0};
     owner->careful = checkpoint->previous_claim_decisions == 0 ? CAREFUL_COMMANDS : 0;
@@ -253,7 +272,7 @@ static void inspected_record(void *ctx, const struct broker_record *record)
     }
     error_set(&error, ERROR_FATAL, "CommandsDiffer",
               "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
-              "made anew. Go on from its start with `reeve partition reset --partition %d "
+              "created anew. Continue from its start with `reeve partition reset --partition %d "
               "--next-command 0`",
               owner->cluster->topics.commands, owner->partition, record->offset, owner->partition);
     owner_stop(owner, &error);
@@ -286,8 +305,8 @@ static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
     if (next < low || next > high) {
         error_set(&error, ERROR_FATAL, "CommandsOutOfRange",
                   "the next command of %s[%d] is %" PRId64 ", but the topic holds %" PRId64
-                  " to %" PRId64 ". Was it made anew, or were commands deleted before they were "
-                  "decided? Decide where to go on: `reeve partition reset --partition %d "
+                  " to %" PRId64 ". Was it created anew, or were commands deleted before they were "
+                  "decided? Choose where to continue: `reeve partition reset --partition %d "
                   "--next-command OFFSET`",
                   owner->cluster->topics.commands, owner->partition, next, low, high,
                   owner->partition);
@@ -323,7 +342,7 @@ static void on_caught_up(void *ctx)
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
     if (checkpoint->next_event_offset != owner->claim_offset + 1 ||
         !uuid_equal(&checkpoint->claim_id, &owner->claim_id)) {
-        owner_give_up(owner, "ClaimNotFound", "the log does not hold our claim where it was");
+        owner_give_up(owner, "ClaimNotFound", "the log does not hold our claim at its offset");
         return;
     }
     FAILPOINT("claim.folded");
@@ -357,7 +376,7 @@ static void on_dropped(void *ctx)
 static void on_stopped(void *ctx, const struct error *error)
 {
     struct owner *owner = ctx;
-    if (owner->state == OWNER_STANDBY) /* the follower has told it; it is looked at again */
+    if (owner->state == OWNER_STANDBY) /* the follower reports it and checks again */
         return;
     owner->trouble = *error;
     if (owner->state == OWNER_CHECKING || owner->state == OWNER_FOLDING)
@@ -406,7 +425,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     return ERROR_OK;
 }
 
-/* Who follows the log need not check it again: what contradicted the store would have shown. */
+/* A standby that follows the log need not check it again: a contradiction would have shown. */
 void owner_promote(struct owner *owner)
 {
     assert(owner->state == OWNER_STANDBY);
@@ -426,6 +445,7 @@ void owner_promote(struct owner *owner)
 
 void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
 {
+    assert(!owner->released);
     owner->claim_number++;
     owner_cycle_end(owner);
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ownership of one partition: claim, fold, decide, append, store, emit (design.md section 3).
+/* Ownership of one partition: claim, fold, decide, append, store, emit
+ * (docs/design/decisions/0001-fencing-in-the-log.md).
  *
- *     CHECKING -> CLAIMING -> FOLDING -> INSPECTING -> RUNNING <-> APPENDING
+ *     CHECKING -> CLAIMING -> FOLDING -> INSPECTING -> RUNNING <-> APPENDING, GUARDING
  *         ^           |          |            |           |           |
- *         +---- waiting (growing delay) <- GIVING_UP <----+-----------+        STOPPED: an operator
- * has to act
+ *         +-- delay --+----------+-------- GIVING_UP -----+-----------+
  *
- * STANDBY comes before all of them: the partition is somebody else's, its log is folded as it
- * grows, and owner_promote() claims with what is there.
+ *     CHECKING, FOLDING, INSPECTING -> STOPPED (an operator has to act) -> CHECKING
+ *     STANDBY -> CLAIMING or CHECKING (owner_promote)
+ *
+ * A STANDBY follows the log of a partition that another scheduler owns; owner_promote() claims with
+ * the state that is folded by then.
  *
  * Every command becomes exactly one Decision record. The offsets that the broker acknowledges must
- * be consecutive from the claim on; any surprise gives the claim up: nothing of the batch is stored
- * or emitted, the state in memory is forgotten, outstanding reports are awaited, and after a while
- * it is claimed again. Loop thread only; nothing runs inside a rebalance callback. */
+ * be consecutive from the claim on. On any surprise the owner gives up the claim: nothing of the
+ * batch is stored or emitted, the state in memory is forgotten, outstanding reports are awaited, and
+ * after a growing delay the partition is claimed again. Loop thread only; nothing runs inside a
+ * rebalance callback. */
 #ifndef SERVICES_SCHEDULER_OWNER_H
 #define SERVICES_SCHEDULER_OWNER_H
 
@@ -22,16 +26,16 @@
 struct owner;
 
 enum owner_state {
-    OWNER_CHECKING,   /* the follower compares store and log, or waits to claim again */
+    OWNER_CHECKING, /* the follower compares store and log, or a delay passes before the next claim */
     OWNER_CLAIMING,   /* a Claim is on its way */
-    OWNER_FOLDING,    /* up to the own Claim */
-    OWNER_INSPECTING, /* are the commands the ones that the log speaks of? */
+    OWNER_FOLDING,    /* up to our Claim */
+    OWNER_INSPECTING, /* does commands[p] hold the commands that the log consumed? */
     OWNER_RUNNING,
-    OWNER_GUARDING,  /* an Attempt is on its way */
+    OWNER_GUARDING,  /* a command guard is on its way */
     OWNER_APPENDING, /* a batch of Decisions is on its way */
-    OWNER_GIVING_UP, /* waits for outstanding delivery reports */
+    OWNER_GIVING_UP, /* delivery reports are outstanding */
     OWNER_STOPPED,
-    OWNER_STANDBY, /* follows the log of a partition that others own */
+    OWNER_STANDBY, /* follows the log of a partition that another scheduler owns */
     OWNER_STATE_COUNT
 };
 
@@ -45,16 +49,17 @@ struct owner_options {
     bool standby;
 };
 
-/* New; begins to check, fold and claim; a standby only to check and fold. */
+/* New. Begins to check, fold and claim; a standby only checks and folds. */
 enum error_class owner_new(struct cluster *cluster, int32_t partition,
                            const struct owner_options *options, struct owner_metrics *metrics,
                            struct owner **ret_owner, struct error *ret_error);
-/* The standby's partition is ours now: claims it. */
+/* The standby's partition is ours now: claims it. Asserts that it is a standby. */
 void owner_promote(struct owner *owner);
-/* Stops at once: no new batch. Frees itself when everything outstanding is answered; `released`
- * (may be NULL) is called then. */
+/* Stops at once: no new batch. Frees itself when nothing is outstanding; `released` (may be NULL) is
+ * called then. */
 void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx);
-/* Revoked, and not known yet whether it comes back: decides nothing new, keeps claim and state. */
+/* Revoked, and it is unknown whether the partition comes back: decides nothing new, keeps claim and
+ * state. */
 void owner_suspend(struct owner *owner, bool suspended);
 
 /* Borrowed until owner_release. */
@@ -62,16 +67,18 @@ struct view *owner_view(const struct owner *owner);
 int32_t owner_partition(const struct owner *owner);
 enum owner_state owner_state(const struct owner *owner);
 const char *owner_state_name(enum owner_state state);
+/* The transition table: whether `next` may follow `state`. */
+bool owner_state_may_follow(enum owner_state state, enum owner_state next);
 bool owner_is_running(const struct owner *owner);
 /* A batch is on its way, or effects are. */
 bool owner_is_busy(const struct owner *owner);
 /* The next command to be decided, as folded; -1 while there is no claim. */
 int64_t owner_next_command(const struct owner *owner);
-/* Records of its log still to be folded, by the last look at its end. */
+/* Records of its log still to be folded, as of the last query for its end. */
 int64_t owner_lag(const struct owner *owner);
-/* A standby that has caught up with the log, and follows it. */
+/* A standby that has caught up with the log and follows it. */
 bool owner_is_warm(const struct owner *owner);
-/* One line of what is wrong or slow, or false. */
+/* What is wrong or slow, in one line; false: nothing. */
 bool owner_trouble(const struct owner *owner, char *ret_text, size_t size);
 
 struct owner_metrics *owner_metrics_new(struct metrics *metrics);

@@ -12,7 +12,7 @@
 enum {
     PENDING_BYTES_MAX = 16 * 1024 * 1024,
     QUEUE_FULL_MS = 5, /* the producer's queue is full: try again after */
-    BLOCKED_MS = 1000, /* disk or clock: look again after */
+    BLOCKED_MS = 1000, /* disk or clock: check again after */
     STALL_MS = 5000
 };
 
@@ -84,6 +84,8 @@ const struct broker_reader_ops owner_command_ops = {on_command, on_commands_end,
 static void pop(struct owner *owner)
 {
     struct pending_command *pending = owner->head;
+    assert(owner->pending_count > 0);
+    assert(owner->pending_bytes >= pending->key.size + pending->value.size);
     owner->head = pending->next;
     owner->pending_count--;
     owner->pending_bytes -= pending->key.size + pending->value.size;
@@ -102,7 +104,7 @@ static void free_decided(struct owner *owner)
 
 /* ---- answers ---- */
 
-/* The others may try their commands. */
+/* Other owners may guard their commands now. */
 static void end_guard(struct owner *owner)
 {
     if (owner->metrics->guarding == owner)
@@ -112,6 +114,9 @@ static void end_guard(struct owner *owner)
 static void store_and_emit(struct owner *owner)
 {
     struct error error;
+    assert(owner->state == OWNER_APPENDING);
+    assert(owner->item_count > 0 && owner->acknowledged == owner->item_count);
+    assert(owner->items[owner->item_count - 1].offset == owner->expected_offset - 1);
     FAILPOINT("cycle.acknowledged");
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     owner->trouble = (struct error){0};
@@ -125,6 +130,7 @@ static void store_and_emit(struct owner *owner)
         return;
     }
     FAILPOINT("cycle.stored");
+    assert(view_committed(view_of(owner))->next_event_offset == owner->expected_offset);
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
     for (uint32_t i = 0; i < owner->item_count; i++) {
         emitter_offer(owner->emitter, &owner->items[i].decision, owner->items[i].offset);
@@ -146,8 +152,8 @@ static void store_and_emit(struct owner *owner)
     owner_step_soon(owner);
 }
 
-/* The only legitimate writer sees consecutive offsets; anything else means that somebody else
- * writes here, or that nobody knows what was written. */
+/* The only legitimate writer sees consecutive offsets. Anything else means that another process
+ * writes here, or that it is unknown what was written. */
 static bool as_expected(struct owner *owner, int64_t offset, const struct error *error)
 {
     if (error != NULL && error_is(error))
@@ -155,7 +161,7 @@ static bool as_expected(struct owner *owner, int64_t offset, const struct error 
     else if (offset < 0)
         owner_give_up(owner, "OffsetUnknown", "acknowledged without an offset");
     else if (offset != owner->expected_offset)
-        owner_give_up(owner, "NotAlone", "somebody else has written to the log");
+        owner_give_up(owner, "NotAlone", "another process has written to the log");
     else {
         owner->expected_offset++;
         return true;
@@ -190,7 +196,7 @@ static void on_guard_appended(void *ctx, uint64_t token, int64_t offset, const s
 
 enum decide_result {
     DECIDED,
-    LATER, /* the queue is full, or schemas or workflows are being looked for */
+    LATER, /* the producer's queue is full, or schemas or workflows are being read */
     BROKEN /* the claim is given up */
 };
 
@@ -223,8 +229,8 @@ static struct text reason_text(struct owner *owner, const char *format, const ch
     return arena_text(&owner->batch.arena, (struct text){text, (uint32_t)size});
 }
 
-/* Decodes and checks the head of the queue; what is no command becomes an undecodable one, never an
- * error. */
+/* Decodes and validates the first command. What is not a command becomes an undecodable one, never
+ * an error. */
 static enum decide_result read_command(struct owner *owner, struct pending_command *pending,
                                        struct command *cmd)
 {
@@ -246,7 +252,7 @@ static enum decide_result read_command(struct owner *owner, struct pending_comma
     }
     if (!record_kind_is_command(record.kind)) {
         dead_command(cmd, pending, false,
-                     reason_text(owner, "a %s is no command", record_kind_name(record.kind)));
+                     reason_text(owner, "a %s is not a command", record_kind_name(record.kind)));
         return DECIDED;
     }
     *cmd = record.command;
@@ -295,6 +301,8 @@ static enum decide_result append_decision(struct owner *owner, struct batch_item
     decision->sequence = checkpoint->next_sequence;
     decision->emitted_through = emitter_through(owner->emitter);
     item->offset = checkpoint->next_event_offset;
+    assert(item->offset == owner->expected_offset + owner->item_count);
+    assert(decision->event_count >= 1 && decision->event_count <= DECISION_EVENTS_MAX);
     owner->value.size = 0;
     codec_encode(owner->cluster->codec, RECORD_DECISION, decision, &owner->value);
     struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
@@ -337,7 +345,7 @@ static enum decide_result decide_head(struct owner *owner)
     enum decide_result result = DECIDED;
     if (quarantine)
         dead_command(&cmd, pending, true,
-                     TEXT("quarantined: whoever decided this command died, five times"));
+                     TEXT("quarantined: five schedulers crashed while they decided this command"));
     else
         result = read_command(owner, pending, &cmd);
     if (result != DECIDED)
@@ -362,7 +370,8 @@ static enum decide_result decide_head(struct owner *owner)
     return result;
 }
 
-/* Before each command of a careful phase: who dies deciding it leaves a trace. */
+/* Before each command of a careful phase: a scheduler that crashes while deciding it leaves a
+ * trace. */
 static void append_guard(struct owner *owner)
 {
     if (owner->metrics->guarding != NULL && owner->metrics->guarding != owner) {
@@ -387,6 +396,7 @@ static void append_guard(struct owner *owner)
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
         return;
     }
+    assert(offset == owner->expected_offset);
     owner->outstanding++;
     owner->metrics->guarding = owner;
     owner_set_state(owner, OWNER_GUARDING);
@@ -398,14 +408,14 @@ static void append_guard(struct owner *owner)
 static bool blocked(struct owner *owner)
 {
     struct error error = {0};
-    if (disk_guard_is_low(owner->cluster->service->disk)) { /* which tells it itself */
+    if (disk_guard_is_low(owner->cluster->service->disk)) { /* the guard logs it */
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, BLOCKED_MS);
         return true;
     }
     if (owner->clock_guard.bad)
         error_set(&error, ERROR_RETRY, "ClockSkew",
-                  "this clock is %lld ms away from the broker's: mend the clock; no commands are "
-                  "decided meanwhile",
+                  "this clock is %lld ms away from the broker's: fix the clock; no commands are "
+                  "decided until then",
                   (long long)owner->clock_guard.skew_ms);
     if (!error_is(&error))
         return false;
@@ -418,6 +428,8 @@ static bool blocked(struct owner *owner)
 
 static void decide_batch(struct owner *owner)
 {
+    assert(owner->state == OWNER_RUNNING && !owner->suspended);
+    assert(owner->decided == NULL && owner->head != NULL);
     uint32_t bound = owner->careful > 0 ? 1 : owner->options.batch_max;
     enum decide_result result = DECIDED;
     heap_arena_reset(&owner->batch);
@@ -455,6 +467,9 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
         owner->head == NULL || blocked(owner))
         return;
     const struct checkpoint *checkpoint = view_checkpoint(view_of(owner));
+    assert(owner->commands != NULL);
+    assert(owner->item_count == 0);
+    assert(checkpoint->next_event_offset == owner->expected_offset);
     bool quarantined = checkpoint->guarded_offset == owner->head->offset &&
                        checkpoint->guards >= COMMAND_TRIES_MAX;
     if (owner->careful > 0 && !owner->guarded && !quarantined)
@@ -466,14 +481,16 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
 void owner_step_soon(struct owner *owner)
 {
     if (owner->state == OWNER_RUNNING)
-        loop_defer(cluster_loop(owner->cluster), &owner->work);
+        loop_defer(cluster_loop(owner->cluster), &owner->stepping);
 }
 
 /* ---- begin and end ---- */
 
 void owner_cycle_begin(struct owner *owner)
 {
-    loop_deferred_init(&owner->work, step, owner);
+    assert(owner->state == OWNER_RUNNING);
+    assert(owner->head == NULL && owner->decided == NULL);
+    loop_deferred_init(&owner->stepping, step, owner);
     owner->paused = owner->commands_at_end = owner->guarded = owner->refreshing = false;
     owner->commands = broker_read(
         owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
@@ -485,7 +502,7 @@ void owner_cycle_end(struct owner *owner)
 {
     broker_reader_close(owner->commands);
     owner->commands = NULL;
-    loop_defer_cancel(cluster_loop(owner->cluster), &owner->work);
+    loop_defer_cancel(cluster_loop(owner->cluster), &owner->stepping);
     owner_route_end(owner);
     end_guard(owner);
     while (owner->head != NULL)

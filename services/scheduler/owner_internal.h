@@ -28,8 +28,8 @@ struct batch_item {
 
 /* What the owners of a process share. */
 struct owner_metrics {
-    /* The owner between an Attempt and its Decision. One at a time: whoever dies must not leave
-     * Attempts of commands that are innocent. Borrowed; NULL = nobody. */
+    /* The owner between a command guard and its Decision. One at a time: a crash must not leave
+     * guards of innocent commands behind. Borrowed; NULL: none. */
     const struct owner *guarding;
     struct metrics_counter *decisions;
     struct metrics_counter *rejections;
@@ -56,7 +56,7 @@ struct owner {
     void *released_ctx;
     /* the claim */
     struct uuid claim_id;
-    uint32_t claim_number; /* the token of appends: answers of earlier claims only count down */
+    uint32_t claim_number; /* the token of appends: answers to earlier claims only count down */
     uint64_t outstanding;  /* answers that still name this struct */
     int64_t claim_offset;
     int64_t expected_offset; /* where the next acknowledgement must be */
@@ -78,15 +78,15 @@ struct owner {
     int64_t commands_high;
     struct clock_guard clock_guard;
     /* the cycle */
-    struct loop_deferred work;
+    struct loop_deferred stepping;
     struct heap_arena batch;
     struct batch_item *items; /* batch_max of them */
     uint32_t item_count;
     uint32_t acknowledged;
     struct buffer value;
-    uint32_t careful; /* so many commands are still decided one by one, each after an Attempt */
-    bool guarded;     /* the Attempt for the head of the queue is in the log */
-    bool refreshing;  /* the head of the queue waits for schemas or workflows */
+    uint32_t careful;              /* commands still to be decided one by one, each after a guard */
+    bool guarded;                  /* the guard of the first command is in the log */
+    bool refreshing;               /* the first command waits for schemas or workflows */
     struct route_partition routed; /* joined while there is a claim to decide under */
 };
 
@@ -95,8 +95,7 @@ struct owner {
 void owner_set_state(struct owner *owner, enum owner_state state);
 void owner_give_up(struct owner *owner, const char *code, const char *why);
 void owner_stop(struct owner *owner, const struct error *error);
-/* An answer came: true when it belongs to the present claim; otherwise only counted (and maybe the
- * last one waited for). */
+/* Counts an answer down. True: it belongs to the present claim and may be used. */
 bool owner_answered(struct owner *owner, uint64_t token);
 void owner_failed_store(struct owner *owner, const struct error *error);
 
@@ -106,7 +105,7 @@ void owner_cycle_end(struct owner *owner);
 void owner_step_soon(struct owner *owner);
 extern const struct broker_reader_ops owner_command_ops;
 
-/* owner_route.c: nothing happens without a router. */
+/* owner_route.c: does nothing without a router. */
 void owner_route_begin(struct owner *owner);
 void owner_route_end(struct owner *owner);
 void owner_route_suspend(struct owner *owner);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Which schedulers stand by for which partition; what a view counts for the router.
+# Standbys, the states of an owner, the router and the backlog.
 
-reeve_test(scheduler SOURCES standby_test.c router_test.c ../statestore/kit.c
+reeve_test(scheduler SOURCES standby_test.c owner_state_test.c router_test.c ../statestore/kit.c
     LIBS reeve-scheduler reeve-test-engine)
