@@ -20,7 +20,7 @@ enum admission admission_claim(struct checkpoint *checkpoint, const struct claim
         checkpoint->has_first_claim = true;
         checkpoint->first_claim_id = claim->claim_id;
     }
-    /* -1: there was no claim before this one, so nobody can have died deciding. */
+    /* -1: there was no claim before this one, so no owner can have crashed deciding. */
     checkpoint->previous_claim_decisions = checkpoint->has_claim ? checkpoint->next_sequence : -1;
     checkpoint->has_claim = true;
     checkpoint->claim_id = claim->claim_id;

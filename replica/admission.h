@@ -4,8 +4,8 @@
  *
  * A Decision counts if and only if its claim is the latest before it, its sequence is that claim's
  * next one, and its command is beyond the last consumed one. A repeat of the latest Claim changes
- * nothing. Everything else is skipped and counted. The last claim in the log owns the partition:
- * there is nobody else to ask. */
+ * nothing. Everything else is skipped and counted. The last claim in the log owns the partition;
+ * there is no coordinator. */
 #ifndef REPLICA_ADMISSION_H
 #define REPLICA_ADMISSION_H
 

@@ -15,9 +15,9 @@
 enum {
     AGENT_TABLE_MAX = 4096, /* entries; more are ignored, and told */
     AGENT_TABLE_BEATS = 3,
-    AGENT_TABLE_BEAT_MS = 10000,       /* of records that do not tell */
-    AGENT_TABLE_BEAT_MS_MIN = 100,     /* what is told is taken for at least this ... */
-    AGENT_TABLE_BEAT_MS_MAX = 60000,   /* ... and at most this */
+    AGENT_TABLE_BEAT_MS = 10000,       /* of records without it */
+    AGENT_TABLE_BEAT_MS_MIN = 100,     /* a shorter one counts as this ... */
+    AGENT_TABLE_BEAT_MS_MAX = 60000,   /* ... and a longer one as this */
     AGENT_TABLE_CAPACITY_MAX = 1000000 /* above it a record is absurd */
 };
 
@@ -70,12 +70,12 @@ struct agent_table_ops {
     void (*gone)(void *ctx, const struct agent_entry *entry, bool lapsed);
 };
 
-/* New. Reads <p>.agents from its start, for good. `cluster` is borrowed and must be ready (the
+/* New. Reads <p>.agents from its start and follows it. `cluster` is borrowed and must be ready (the
  * topic need not exist: it is looked for again). At most one for a `cluster`, which has one reader
  * of each partition. */
 struct agent_table *agent_table_follow(struct cluster *cluster, const struct agent_table_ops *ops,
                                        void *ctx);
-/* Before cluster_close(). NULL is fine. */
+/* Before cluster_close(). NULL does nothing. */
 void agent_table_free(struct agent_table *table);
 /* The topic was read to its end once: before that, an agent that is not there may only not have
  * been read yet. */

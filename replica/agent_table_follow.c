@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <p>.agents, read for good into a table of agents; what lapses is removed by a timer. */
+/* Follows <p>.agents into a table of agents; a timer removes what lapses. */
 #include "platform/logger.h"
 #include "replica/agent_table_internal.h"
 
@@ -80,7 +80,7 @@ static void sweep(struct agent_table *table)
         look_again_at(table, next_ms);
 }
 
-/* Those that died before we came are gone, before anybody sees them; the others are told. */
+/* Instances that vanished before we started are removed unseen; the others are reported. */
 static void on_end(void *ctx, int64_t next_offset)
 {
     struct agent_table *table = ctx;

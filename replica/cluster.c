@@ -12,24 +12,24 @@
 #include <utlist.h>
 
 enum {
-    REFRESH_MS = 5000, /* a look at the end of a side topic takes no longer */
+    REFRESH_MS = 5000, /* a refresh of a side topic takes no longer */
     SETTINGS_MAX = 256,
     METADATA_MS = 3000,
     REOPEN_MS = 1000
 };
 
-/* Somebody waits until a side topic was read to the end that it had when they asked. */
-struct waiter {
-    struct waiter *next;
-    struct waiter *prev;
+/* A caller that waits until a side topic is read to the end that it had at the call. */
+struct refresh_waiter {
+    struct refresh_waiter *next;
+    struct refresh_waiter *prev;
     void (*done)(void *ctx, bool fresh);
     void *ctx;
     int64_t high;   /* -1: not known yet */
-    uint64_t query; /* the question that began after they asked */
+    uint64_t query; /* the first query that began after the call */
     int64_t deadline_ms;
 };
 
-/* <p>.schemas or <p>.workflows, followed for good. One partition. */
+/* <p>.schemas or <p>.workflows, followed. One partition. */
 struct side_topic {
     struct cluster *cluster;
     const char *topic;
@@ -38,8 +38,8 @@ struct side_topic {
     struct broker_reader *reader;
     int64_t position;
     bool ended; /* the end was reached at least once */
-    struct waiter *waiters;
-    bool asking;    /* a question for the end of the topic is on its way */
+    struct refresh_waiter *waiters;
+    bool asking;    /* a query for the end of the topic is on its way */
     uint64_t query; /* its number: one at a time */
     struct loop_timer timer;
 };
@@ -59,8 +59,8 @@ struct cluster_private {
 
 static void answer_waiters(struct side_topic *side)
 {
-    struct waiter *waiter;
-    struct waiter *next;
+    struct refresh_waiter *waiter;
+    struct refresh_waiter *next;
     int64_t now = loop_now_ms(cluster_loop(side->cluster));
     DL_FOREACH_SAFE(side->waiters, waiter, next) {
         bool fresh = waiter->high >= 0 && side->position >= waiter->high;
@@ -135,8 +135,8 @@ static void side_init(struct side_topic *side, struct cluster *cluster, const ch
 
 static void side_close(struct side_topic *side)
 {
-    struct waiter *waiter;
-    struct waiter *next;
+    struct refresh_waiter *waiter;
+    struct refresh_waiter *next;
     if (side->cluster == NULL)
         return;
     broker_reader_close(side->reader);
@@ -152,14 +152,14 @@ static void ask_for_end(struct side_topic *side);
 static void on_high(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
     struct side_topic *side = ctx;
-    struct waiter *waiter;
+    struct refresh_waiter *waiter;
     bool more = false;
     (void)low;
     side->asking = false;
     if (side->cluster->private->closing)
         return;
     DL_FOREACH(side->waiters, waiter) {
-        /* The end as it was before they asked would not do. */
+        /* An end from before the call would not do. */
         more = more || waiter->query > side->query;
         if (waiter->query <= side->query && waiter->high < 0 && (error == NULL || !error_is(error)))
             waiter->high = high;
@@ -178,13 +178,14 @@ static void ask_for_end(struct side_topic *side)
 
 static void side_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx)
 {
-    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    struct refresh_waiter *waiter = calloc(1, sizeof(*waiter));
     assert(waiter != NULL);
-    *waiter = (struct waiter){.done = done,
-                              .ctx = ctx,
-                              .high = -1,
-                              .query = side->query + 1,
-                              .deadline_ms = loop_now_ms(cluster_loop(side->cluster)) + REFRESH_MS};
+    *waiter = (struct refresh_waiter){.done = done,
+                                      .ctx = ctx,
+                                      .high = -1,
+                                      .query = side->query + 1,
+                                      .deadline_ms =
+                                          loop_now_ms(cluster_loop(side->cluster)) + REFRESH_MS};
     DL_APPEND(side->waiters, waiter);
     if (!side->asking)
         ask_for_end(side);
@@ -238,6 +239,7 @@ static void on_published(void *ctx, uint64_t token, int64_t offset, const struct
 {
     struct cluster *cluster = ctx;
     (void)offset;
+    assert(cluster->private->publishing > 0);
     cluster->private->publishing--;
     if (cluster->private->closing)
         return;
@@ -314,7 +316,7 @@ static enum error_class connect_broker(struct service_context *service, unsigned
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
                          SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
-    if ((flags & CLUSTER_READS_AT_LEISURE) != 0)
+    if ((flags & CLUSTER_READS_IN_BULK) != 0)
         settings[own++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
     for (size_t i = 0; i < count; i++) {
         struct config_setting setting = config_setting_at(config, i);

@@ -3,8 +3,8 @@
  * schemas that others wrote, the deployed workflows.
  *
  * cluster_open() connects, checks the topics, publishes this build's schemas to <p>.schemas before
- * anything is written, and follows <p>.schemas and (if asked) <p>.workflows for good. The loop must
- * run for it to become ready. */
+ * anything is written, and follows <p>.schemas and, if the flag is set, <p>.workflows. It becomes
+ * ready while the loop runs. */
 #ifndef REPLICA_CLUSTER_H
 #define REPLICA_CLUSTER_H
 
@@ -17,9 +17,9 @@
 
 enum {
     CLUSTER_FOLLOWS_WORKFLOWS = 1,
-    /* Nobody waits for what it reads: records come in larger pieces, up to 50 ms later, which
+    /* Nothing waits for what it reads: records come in larger pieces, up to 50 ms later, which
      * spares the brokers (and this process) most of its fetches. */
-    CLUSTER_READS_AT_LEISURE = 2
+    CLUSTER_READS_IN_BULK = 2
 };
 
 /* Called once: schemas are published and read to their end, and so are workflows if they are
@@ -34,7 +34,7 @@ struct cluster {
     struct workflow_registry *workflows; /* NULL unless CLUSTER_FOLLOWS_WORKFLOWS */
     int32_t partition_count;             /* N of commands and events */
     bool ready;
-    struct heap_arena scratch; /* reset by whoever handles a callback, at its start */
+    struct heap_arena scratch; /* each callback resets it at its start */
     cluster_ready on_ready;
     void *ctx;
     struct cluster_private *private;

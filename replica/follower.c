@@ -14,10 +14,10 @@ enum {
     BULK_RECORDS = 50000,   /* behind by more than this and from zero: write-ahead log off */
     RECHECK_MS = 3000,      /* first wait after a stop; doubles up to */
     RECHECK_MS_MAX = 30000,
-    ROOM_MS = 500 /* paused: look for room again after */
+    DISK_MS = 500 /* paused: check the disk again after */
 };
 
-static void look_for_room(struct follower *follower);
+static void check_disk(struct follower *follower);
 
 void follower_close_reader(struct follower *follower)
 {
@@ -31,7 +31,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     (void)loop;
     (void)timer;
     if (follower->phase == PHASE_PAUSED)
-        look_for_room(follower);
+        check_disk(follower);
     else
         follower_check(follower);
 }
@@ -164,7 +164,8 @@ static void on_schemas(void *ctx, bool fresh)
     }
     if (follower->phase == PHASE_SCHEMAS)
         follower_run(follower, follower->until);
-    else if (follower->phase == PHASE_OFFSETS) /* restarted meanwhile: this was no answer to it */
+    else if (follower->phase ==
+             PHASE_OFFSETS) /* restarted meanwhile: this answers an earlier query */
         follower_ask_offsets(follower);
 }
 
@@ -200,19 +201,19 @@ static void pause_folding(struct follower *follower, int64_t offset)
     if (follower->high <= offset)
         follower->high = offset + 1;
     follower->phase = PHASE_PAUSED;
-    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, ROOM_MS);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, DISK_MS);
     if (follower->ops->paused != NULL)
         follower->ops->paused(follower->ctx);
 }
 
-static void look_for_room(struct follower *follower)
+static void check_disk(struct follower *follower)
 {
     if (!follower->asked && !disk_guard_is_low(follower->cluster->service->disk)) {
         follower_run(follower, follower->until);
         return;
     }
     follower_ask_offsets(follower); /* the lag grows, and should be seen to */
-    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, ROOM_MS);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, DISK_MS);
 }
 
 static void fold_record(void *ctx, const struct broker_record *record)

@@ -3,12 +3,12 @@
  * then folds from the checkpoint on. The scheduler's owner, the supervisor, the console and
  * `verify` all fold through here.
  *
- * A lost tail of the log: alert, drop the store, fold again. Another topic or cluster, or a log that
- * starts after the checkpoint: stop, keep the directory, report what to do, and check again later.
- * A damaged store is dropped and folded again. (docs/design/decisions/0003-disposable-stores.md)
+ * A lost tail of the log: alert, drop the store, fold again. Another topic or cluster, or a log
+ * that starts after the checkpoint: stop, keep the directory, report what to do, and check again
+ * later. A damaged store is dropped and folded again. (docs/design/decisions/0003-disposable-stores.md)
  *
  * While the service's disk is low (platform/disk_guard.h) nothing is folded: what is folded so far
- * is committed, reading stops, and goes on by itself when there is room again. */
+ * is committed, reading stops, and resumes by itself when there is space again. */
 #ifndef REPLICA_FOLLOWER_H
 #define REPLICA_FOLLOWER_H
 
@@ -30,8 +30,7 @@ struct follower_ops {
     /* Rows that were there before are gone: forget what was derived from the view. `checked`
      * follows. */
     void (*dropped)(void *ctx);
-    /* The disk has too little room for what is there to be folded. It goes on by itself; caught_up
-     * follows. */
+    /* The disk is too full to fold the rest. It resumes by itself; caught_up follows. */
     void (*paused)(void *ctx);
     /* Stopped; an operator has to act. It is checked again by itself after a while. */
     void (*stopped)(void *ctx, const struct error *error);
@@ -42,7 +41,7 @@ struct follower_ops {
 enum error_class follower_new(struct cluster *cluster, int32_t partition,
                               const struct view_options *options, const struct follower_ops *ops,
                               void *ctx, struct follower **ret_follower, struct error *ret_error);
-/* Closes the view without committing. NULL is fine. */
+/* Closes the view without committing. NULL does nothing. */
 void follower_free(struct follower *follower);
 
 struct view *follower_view(struct follower *follower);
@@ -63,9 +62,9 @@ void follower_restart(struct follower *follower, bool drop, int64_t delay_ms);
 void follower_commit(struct follower *follower);
 
 bool follower_is_stopped(const struct follower *follower, const struct error **ret_error);
-/* Records wait to be folded until the disk has room. */
+/* Records wait to be folded until the disk has space. */
 bool follower_is_paused(const struct follower *follower);
-/* Records still to be folded, by the last look at the end of the log. */
+/* Records still to be folded, as of the last query for the end of the log. */
 int64_t follower_lag(const struct follower *follower);
 
 #endif

@@ -19,7 +19,7 @@ enum follower_phase {
     PHASE_CHECKED,
     PHASE_FOLDING,
     PHASE_SCHEMAS, /* a record needs a schema that is being looked for */
-    PHASE_PAUSED,  /* a record waits until the disk has room */
+    PHASE_PAUSED,  /* a record waits until the disk has space */
     PHASE_STOPPED
 };
 

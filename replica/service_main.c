@@ -158,7 +158,7 @@ static enum error_class open_http(struct service_process *process, struct error 
         .ready = is_ready,
         .ctx = process,
     };
-    unlink(process->port_file); /* of an earlier process: nobody must take it for ours */
+    unlink(process->port_file); /* of an earlier process: clients must not use it */
     enum error_class class =
         http_server_new(process->context.loop, &options, &process->context.http, ret_error);
     if (class != ERROR_OK)

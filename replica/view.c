@@ -41,6 +41,7 @@ static void entry_forget(struct view *view, struct view_entry *entry)
         DL_DELETE(view->dirty, entry);
     else
         DL_DELETE(view->clean, entry);
+    assert(view->entry_count > 0 && (!entry->dirty || view->dirty_count > 0));
     HASH_DEL(view->entries, entry);
     view->entry_count--;
     entry_free(entry);
@@ -290,7 +291,7 @@ static void advance(struct view *view, struct text value, int64_t offset)
     view->folded++;
 }
 
-/* Versions are dense: nobody has to look in the store for an order that begins here. */
+/* Versions are dense: an order that begins here cannot be in the store. */
 static bool begins_order(const struct decision *decision)
 {
     return decision_changes_order(decision) && decision->order_version == 1;
@@ -352,7 +353,7 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
     if (view->record.kind != RECORD_DECISION)
         return error_set(ret_error, ERROR_FATAL, "UndecodableEvent",
                          "%s[%d]@%lld holds a %s: only reeve may write to this topic; stop the "
-                         "stranger, then `reeve partition reset`",
+                         "third-party client, then `reeve partition reset`",
                          record->topic, record->partition, (long long)record->offset,
                          record_kind_name(view->record.kind));
     folded->admission = admission_decision(checkpoint, &view->record.decision);
@@ -442,6 +443,8 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
         entry->dirty = false;
         DL_APPEND(view->clean, entry);
     }
+    assert(view->dirty == NULL);
+    assert(view->checkpoint.next_event_offset >= view->committed.next_event_offset);
     view->committed = view->checkpoint;
     view->untidy += view->dirty_count;
     view->dirty_count = view->folded = 0;
@@ -461,7 +464,7 @@ void view_tidy(struct view *view)
     struct view_entry *entry = view->clean != NULL ? view->clean->prev : NULL;
     for (uint32_t i = 0; i < view->untidy && entry != NULL; i++) {
         struct view_entry *before = entry == view->clean ? NULL : entry->prev;
-        /* Hardly anybody asks for an order that has ended: its memory serves the next one. */
+        /* An order that has ended is rarely read again: its memory serves the next one. */
         if (view_entry_is_expired(entry) || order_ended(&entry->order))
             entry_forget(view, entry);
         else
@@ -481,6 +484,7 @@ enum error_class view_end_bulk(struct view *view, struct error *ret_error)
 
 enum error_class view_rollback(struct view *view, struct error *ret_error)
 {
+    assert(view->store != NULL && view->batch != NULL);
     forget_all(view);
     store_batch_clear(view->batch);
     return load_checkpoint(view, ret_error);

@@ -48,19 +48,19 @@ struct view_options {
     const char *path;      /* the store's directory */
     uint32_t cache_orders; /* bound of clean orders in memory */
     bool deadlines;        /* keep the deadline index (supervisor, verify) */
-    /* Keep history and secondary indexes (console). What concerns no order (Claims, commands that
-     * nobody could read) is in the history of the order "". */
+    /* Keep history and secondary indexes (console). What concerns no order (Claims,
+     * undecodable commands) is in the history of the order "". */
     bool history;
     /* The scheduler's index. NULL: none. It and its context are borrowed until view_close(). */
     const struct view_index *index;
     void *index_ctx;
 };
 
-/* New. A corrupt store is dropped here and begun afresh (*ret_dropped says so, for the log). FATAL
+/* New. A corrupt store is dropped here and begun afresh (*ret_dropped is true then, for the log). FATAL
  * only when the directory cannot be used. */
 enum error_class view_open(const struct view_options *options, struct view **ret_view,
                            bool *ret_dropped, struct error *ret_error);
-/* Forgets what was not committed. NULL is fine. */
+/* Forgets what was not committed. NULL does nothing. */
 void view_close(struct view *view);
 /* Closes, removes the directory and begins with an empty store. */
 enum error_class view_drop(struct view *view, struct error *ret_error);
@@ -104,7 +104,7 @@ void view_guarded(struct view *view, const struct command_guard *guard, struct t
                   int64_t offset);
 
 /* Records folded and orders touched since the last commit: the caller commits when they are many,
- * at the end, or once a while. */
+ * at the end, or after a while. */
 uint32_t view_dirty(const struct view *view);
 /* `bulk`: folding from zero; end it with view_end_bulk(). On failure: drop and fold again. */
 enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error);

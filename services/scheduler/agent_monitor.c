@@ -161,8 +161,8 @@ static void report_stuck(struct agent_monitor *monitor, struct monitored_agent *
     cluster_agent_alert(monitor->cluster, true, agent->name, "AgentUnavailable", message);
 }
 
-/* An alert may come from a scheduler that is gone. The present owner of the partition closes it once
- * the agent is healthy, without knowing whether it exists: closing twice does no harm. */
+/* An alert may come from a scheduler that is gone. The present owner of the partition closes it
+ * once the agent is healthy, without knowing whether it exists: closing twice does no harm. */
 static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent *monitored,
                            int64_t now_ms)
 {

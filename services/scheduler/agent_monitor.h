@@ -28,7 +28,8 @@ void agent_monitor_follow(struct agent_monitor *monitor, const struct agent_moni
                           void *ctx);
 /* NULL for a NULL monitor. */
 struct router *agent_monitor_router(struct agent_monitor *monitor);
-/* We own this many partitions, known before the next call of own_partitions(). NULL does nothing. */
+/* We own this many partitions, known before the next call of own_partitions(). NULL does
+ * nothing. */
 void agent_monitor_set_own_partitions(struct agent_monitor *monitor, uint32_t own);
 
 /* The status of an agent, from the entries of its instances. NULL: it has none. */

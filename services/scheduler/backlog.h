@@ -2,9 +2,9 @@
 /* The backlog of one partition: how many attempts run at each agent, and how many queued steps wait
  * in each queue, counted as the orders are folded.
  *
- * A queue holds the steps that could go to the same agents. Its key names workflow, version, step and
- * direction, and the agent where only one will do (it was called before, and may remember). So it
- * follows from the order alone. The counts are those of the view, committed or not. The store keeps
+ * A queue holds the steps that could go to the same agents. Its key names workflow, version, step
+ * and direction, and the agent where only one will do (it was called before, and may remember). So
+ * it follows from the order alone. The counts are those of the view, committed or not. The store keeps
  * the tally as of its last commit and a row for each queued step (statestore/waiting.h), so that a
  * claim counts nothing. The counts of an active backlog are part of the process's sums
  * (services/scheduler/router.h). Loop thread only. */

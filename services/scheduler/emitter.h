@@ -17,7 +17,7 @@ struct emitter;
 
 /* New, idle. `view` is borrowed. */
 struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct view *view);
-/* Forgets what is outstanding; late acknowledgements are ignored. NULL is fine. */
+/* Forgets what is outstanding; late acknowledgements are ignored. NULL does nothing. */
 void emitter_free(struct emitter *emitter);
 
 /* A new claim: everything after `emitted_through` (-1: the start of the log) and up to

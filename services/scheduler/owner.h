@@ -14,8 +14,8 @@
  *
  * Every command becomes exactly one Decision record. The offsets that the broker acknowledges must
  * be consecutive from the claim on. On any surprise the owner gives up the claim: nothing of the
- * batch is stored or emitted, the state in memory is forgotten, outstanding reports are awaited, and
- * after a growing delay the partition is claimed again. Loop thread only; nothing runs inside a
+ * batch is stored or emitted, the state in memory is forgotten, outstanding reports are awaited,
+ * and after a growing delay the partition is claimed again. Loop thread only; nothing runs inside a
  * rebalance callback. */
 #ifndef SERVICES_SCHEDULER_OWNER_H
 #define SERVICES_SCHEDULER_OWNER_H
@@ -26,7 +26,7 @@
 struct owner;
 
 enum owner_state {
-    OWNER_CHECKING, /* the follower compares store and log, or a delay passes before the next claim */
+    OWNER_CHECKING,   /* the follower compares store and log, or a delay passes */
     OWNER_CLAIMING,   /* a Claim is on its way */
     OWNER_FOLDING,    /* up to our Claim */
     OWNER_INSPECTING, /* does commands[p] hold the commands that the log consumed? */
@@ -55,8 +55,8 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
                            struct owner **ret_owner, struct error *ret_error);
 /* The standby's partition is ours now: claims it. Asserts that it is a standby. */
 void owner_promote(struct owner *owner);
-/* Stops at once: no new batch. Frees itself when nothing is outstanding; `released` (may be NULL) is
- * called then. */
+/* Stops at once: no new batch. Frees itself when nothing is outstanding; `released` (may be NULL)
+ * is called then. */
 void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx);
 /* Revoked, and it is unknown whether the partition comes back: decides nothing new, keeps claim and
  * state. */

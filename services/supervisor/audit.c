@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/supervisor/audit.h"
 
-/* Its owner starts it as soon as an agent is well and has room. */
+/* Its owner starts it as soon as a healthy agent has free capacity. */
 static bool has_place_in_queue(const struct order *order)
 {
     for (uint32_t i = 0; i < order->step_count; i++)
@@ -19,8 +19,8 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
     if (order_ended(order))
         return rules->retention_ms > 0 && now >= order->ended_at + rules->retention_ms
                    ? AUDIT_EXPIRED
-                   : AUDIT_FINE;
-    /* A running request has a deadline, too: the one of its recovery. */
+                   : AUDIT_CLEAN;
+    /* A running request also has a deadline: that of its recovery. */
     uint32_t count = deadlines_of(order, deadlines);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at < first)
@@ -31,5 +31,5 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
     }
     /* The order's own deadline alone moves nothing before it passes: but then it does. */
     bool waits = count > 0 || order->alert_open || has_place_in_queue(order);
-    return waits ? AUDIT_FINE : AUDIT_LOST;
+    return waits ? AUDIT_CLEAN : AUDIT_LOST;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an auditor thinks of one order, from its state alone: nothing is ever stuck silently
+/* The auditor's finding about one order, from its state alone: nothing is ever stuck silently
  * (docs/design/leader-election.md, "The auditor"). Pure. */
 #ifndef SERVICES_SUPERVISOR_AUDIT_H
 #define SERVICES_SUPERVISOR_AUDIT_H
@@ -7,16 +7,16 @@
 #include "engine/engine.h"
 
 enum audit_finding {
-    AUDIT_FINE,
+    AUDIT_CLEAN,
     AUDIT_EXPIRED, /* it ended longer ago than it is kept */
-    AUDIT_LOST,    /* open, but nobody has a reason to touch it again */
+    AUDIT_LOST,    /* open, but nothing will ever touch it again */
     AUDIT_OVERDUE, /* what it waits for was due long ago */
     AUDIT_FINDING_COUNT
 };
 
 struct audit_rules {
     int64_t retention_ms; /* of ended orders; 0: for ever */
-    int64_t grace_ms;     /* so long after its deadline an order is overdue */
+    int64_t grace_ms;     /* an order is overdue this long after its deadline */
 };
 
 /* *ret_due_ms: of AUDIT_OVERDUE, what was due when; else 0. */

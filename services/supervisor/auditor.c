@@ -85,7 +85,7 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
     struct error error;
     struct text order_id = order->details.order_id;
     if (auditor->budget_thousandths < 1000 || auditor->outstanding >= OUTSTANDING_MAX)
-        return; /* the next walk comes by again */
+        return; /* the next walk requests it */
     struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
     cmd.expire_order = (struct expire_order){
         .order_id = order_id, .ended_at = order->ended_at, .by = text_of(auditor->by)};
@@ -161,7 +161,7 @@ static bool visit(void *ctx, struct text order_id, struct text row)
     case AUDIT_OVERDUE:
         note_stuck(audited, order, finding, now - due);
         break;
-    case AUDIT_FINE:
+    case AUDIT_CLEAN:
     case AUDIT_FINDING_COUNT:
         break;
     }
@@ -188,7 +188,7 @@ static void next_partition(struct auditor *auditor)
     }
     auditor->at = -1;
     if (auditor->expired > 0)
-        log_info("asked to expire finished orders", LOG_U64("orders", auditor->expired));
+        log_info("requested the expiry of finished orders", LOG_U64("orders", auditor->expired));
     auditor->expired = 0;
 }
 
@@ -234,8 +234,8 @@ static void refill(struct auditor *auditor, int64_t now)
     auditor->refilled_ms = now;
 }
 
-/* The partition that the walk is at waits for its records. What an operator has to mend (stopped,
- * no room) would be no better with another supervisor; what cannot be opened here may be. */
+/* The partition that the walk is at waits for its records. What an operator has to fix (stopped,
+ * disk full) would not improve with another supervisor; what cannot be opened here might. */
 static bool is_behind(const struct auditor *auditor)
 {
     if (auditor->at < 0)
@@ -258,7 +258,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     }
     if (auditor->at >= 0)
         walk(auditor);
-    /* Folding says so by itself; between two walks there is nothing to do, and that is fine. */
+    /* Folding reports progress by itself; a rest between two walks counts as progress. */
     if (!is_behind(auditor))
         leader_progress(auditor->leader);
 }
@@ -330,7 +330,7 @@ static void on_agent_gone(void *ctx, const struct agent_entry *entry, bool lapse
     if (!lapsed)
         return;
     snprintf(key, sizeof(key), "%s/%s", entry->instance, entry->agent);
-    log_info("an agent's process has vanished", LOG_STR("agent", entry->agent),
+    log_info("an agent instance has vanished", LOG_STR("agent", entry->agent),
              LOG_STR("process", entry->instance));
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
                                    .topic = auditor->own->topics.agents,
@@ -391,7 +391,7 @@ static void on_begin(void *ctx, int64_t token)
     /* Once: it stays for the next term. It asks the brokers and waits for them; that we lead says
      * that they answer. */
     if (auditor->own == NULL &&
-        cluster_open(auditor->cluster->service, CLUSTER_READS_AT_LEISURE, on_own_ready, auditor,
+        cluster_open(auditor->cluster->service, CLUSTER_READS_IN_BULK, on_own_ready, auditor,
                      &auditor->own, &error) != ERROR_OK) {
         log_warning("the auditor does not reach the brokers", LOG_ERR(&error));
         auditor->own = NULL;

@@ -160,7 +160,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);
     supervisor->service = service;
-    enum error_class class = cluster_open(service, CLUSTER_READS_AT_LEISURE, on_cluster_ready,
+    enum error_class class = cluster_open(service, CLUSTER_READS_IN_BULK, on_cluster_ready,
                                           supervisor, &supervisor->cluster, ret_error);
     if (class != ERROR_OK) {
         free(supervisor);

@@ -26,7 +26,7 @@ static void operate(struct world *world)
     default:
         cmd.kind = COMMAND_RESUBMIT_STEP;
         cmd.resubmit_step = (struct resubmit_step){
-            .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("mended")};
+            .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("repaired")};
         break;
     }
     (void)send_command(world, &cmd);
@@ -95,7 +95,7 @@ void supervise(struct world *world, bool early)
     struct deadline deadlines[DEADLINES_MAX];
     for (int32_t p = 0; p < world->partitions; p++) {
         if (fold_log(world, p, log_end(world, "p.events", p), NULL, &fold) != NULL)
-            continue; /* whoever compares will tell */
+            continue; /* the comparison reports it */
         for (uint32_t i = 0; i < fold.order_count; i++) {
             uint32_t count = deadlines_of(&fold.orders[i], deadlines);
             for (uint32_t k = 0; k < count; k++) {

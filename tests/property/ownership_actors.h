@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who does what in a world: applications, operators, an agent, a supervisor, and faults. */
+/* The actors of a world: applications, operators, an agent, a supervisor, and faults. */
 #ifndef TESTS_PROPERTY_OWNERSHIP_ACTORS_H
 #define TESTS_PROPERTY_OWNERSHIP_ACTORS_H
 
 #include "tests/property/ownership_world.h"
 
-/* Something that the dice choose. */
+/* One action that the dice choose. */
 void act(struct world *world);
 
 /* The agent learns of requests that arrived since the last time. */
 void agent_read_requests(struct world *world);
 /* It reports on one of the requests that it knows: once, rarely again. */
 void agent_answer(struct world *world, uint32_t success_percent);
-/* The supervisor asks for what a fold of the log says is due, or (`early`) for what is not yet. */
+/* The supervisor requests what is due according to a fold of the log, or (`early`) for what is not yet. */
 void supervise(struct world *world, bool early);
 
 #endif

@@ -104,7 +104,7 @@ static const char *check_ends(struct world *world, int32_t partition)
     return failed != NULL ? failed : check_statuses(world, partition);
 }
 
-/* Nobody asks anew before what they asked is answered: otherwise the queue might only grow. */
+/* No new request before the last one is answered: otherwise the queue might only grow. */
 static void let_go_on(struct world *world)
 {
     for (int i = 0; i < 20; i++)

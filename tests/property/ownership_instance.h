@@ -10,18 +10,18 @@
 void instance_init(struct world *world, struct instance *instance, uint32_t number);
 void instance_boot(struct world *world, struct instance *instance);
 /* The process ends as by SIGKILL: what it had in memory is gone, what was on the wire may arrive.
- * One that does not run is fine. */
+ * Does nothing if it does not run. */
 void instance_shut(struct world *world, struct instance *instance);
 /* Its disk is new. It does not run. */
 void instance_lose_stores(struct world *world, struct instance *instance);
 
-/* One that it has already is fine; a standby becomes the owner. */
+/* Does nothing if it owns it already; a standby becomes the owner. */
 void instance_take(struct world *world, struct instance *instance, int32_t partition);
 /* Folds it as a standby, unless it has it already. */
 void instance_stand_by(struct world *world, struct instance *instance, int32_t partition);
 void instance_release(struct instance *instance, int32_t partition);
 
-/* Whatever its loop has to do now; it may die of it. One that does not run is fine. */
+/* Whatever its loop has to do now; it may crash doing it. Does nothing if it does not run. */
 void instance_turn(struct world *world, struct instance *instance);
 /* One thing happens in the cluster; false: there was none. It runs callbacks of whichever instance
  * it belongs to: a crash there takes all of them down. */

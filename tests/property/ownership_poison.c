@@ -63,9 +63,10 @@ static const char *read_suspects(struct world *world, int32_t partition,
     return NULL;
 }
 
-/* An innocent command has one Attempt when it is decided by somebody careful. One more may be left
- * over from a life that ended before the partition of the poison had reason to be careful. */
-static const char *judge(struct world *world, int32_t poison_partition, int64_t poison_offset)
+/* An innocent command has one guard when a careful owner decides it. One more may be left over from
+ * a process that ended before the partition of the poison had a reason to be careful. */
+static const char *check_quarantine(struct world *world, int32_t poison_partition,
+                                    int64_t poison_offset)
 {
     struct suspects suspects;
     for (int32_t p = 0; p < world->partitions; p++) {
@@ -112,7 +113,7 @@ const char *ownership_poison(struct ownership_run *run, uint64_t seed)
         }
         live(world);
         if (world->orders == orders && round % 8 == 0 && all_decided(world)) {
-            failed = judge(world, poison_partition, poison_offset);
+            failed = check_quarantine(world, poison_partition, poison_offset);
             break;
         }
     }

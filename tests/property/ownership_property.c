@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* Four slices, because Criterion runs tests beside each other. */
+/* Four slices, because Criterion runs tests in parallel. */
 enum { CASES = 10000, STEPS = 40, SLICES = 4, POISON_SHARE = 100 };
 
 /* The stores are small; where memory is as large as a disk, they need not wait for one. */

@@ -24,7 +24,7 @@ enum sometimes {
     SOMETIMES_OVERDUE_AT_CLAIM,  /* timed out, and was so before the owner claimed */
     SOMETIMES_TIMEOUT_EXHAUSTED, /* the threshold reached by a timeout */
     SOMETIMES_UNDO,
-    SOMETIMES_UNKNOWN_UNDONE, /* an undo of a step whose effect nobody knows */
+    SOMETIMES_UNKNOWN_UNDONE, /* an undo of a step whose effect is unknown */
     SOMETIMES_CANCELLED,
     SOMETIMES_CANCEL_IN_UNDO, /* a cancellation comes while undos run */
     SOMETIMES_RESUBMITTED,

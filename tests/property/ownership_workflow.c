@@ -12,35 +12,35 @@ static bool names(const struct error_set *set, struct text name)
 /* Each name once, and States.ALL alone. */
 static struct error_set mend_errors(const struct error_set *errors)
 {
-    struct error_set mended = {0};
+    struct error_set sound = {0};
     if (names(errors, TEXT(ERROR_ALL))) {
-        mended.names[mended.count++] = TEXT(ERROR_ALL);
-        return mended;
+        sound.names[sound.count++] = TEXT(ERROR_ALL);
+        return sound;
     }
     for (uint32_t i = 0; i < errors->count; i++)
-        if (!names(&mended, errors->names[i]))
-            mended.names[mended.count++] = errors->names[i];
-    return mended;
+        if (!names(&sound, errors->names[i]))
+            sound.names[sound.count++] = errors->names[i];
+    return sound;
 }
 
 /* Nothing stands behind the one that matches all. */
 static struct retry_policy mend_retry(const struct retry_policy *retry, struct arena *arena)
 {
     struct retrier *retriers = ARENA_ARRAY(arena, struct retrier, retry->count + 1);
-    struct retry_policy mended = {.retriers = retriers};
-    while (mended.count < retry->count) {
-        struct retrier *retrier = &retriers[mended.count];
-        *retrier = retry->retriers[mended.count];
+    struct retry_policy sound = {.retriers = retriers};
+    while (sound.count < retry->count) {
+        struct retrier *retrier = &retriers[sound.count];
+        *retrier = retry->retriers[sound.count];
         retrier->errors = mend_errors(&retrier->errors);
         if (retrier->interval_ms == 0)
             retrier->interval_ms = 1;
         if (retrier->max_delay_ms != 0 && retrier->max_delay_ms < retrier->interval_ms)
             retrier->max_delay_ms = retrier->interval_ms;
-        mended.count++;
+        sound.count++;
         if (names(&retrier->errors, TEXT(ERROR_ALL)))
             break;
     }
-    return mended;
+    return sound;
 }
 
 static void mend_catchers(struct workflow_step *step, bool no_way_back, struct arena *arena)

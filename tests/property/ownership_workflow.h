@@ -5,8 +5,8 @@
 
 #include "tests/property/engine_random.h"
 
-/* A random one of engine_random.h, mended where a workflow file may not say so: the engine takes
- * more than lint lets through, and to throw what is refused would leave only the small ones. */
+/* A random one of engine_random.h, corrected where a workflow file would be refused: the engine
+ * accepts more than lint does, and discarding those would leave only small ones. */
 const struct workflow *random_sound_workflow(struct dice *dice, struct arena *arena);
 
 #endif

@@ -71,7 +71,7 @@ struct world {
     int32_t partitions;
     bool routed;
     struct heap_arena arena;   /* as long as the world */
-    struct heap_arena scratch; /* reset by whoever uses it */
+    struct heap_arena scratch; /* each user resets it */
     struct buffer bytes;
     const struct workflow *workflow;
     uint32_t orders; /* submitted so far */

@@ -222,7 +222,7 @@ Test(service_main, a_second_signal_ends_it)
 static void fail(void)
 {
     struct error error = {0};
-    error_set(&error, ERROR_RETRY, "BrokerUnavailable", "nobody answers");
+    error_set(&error, ERROR_RETRY, "BrokerUnavailable", "no broker answers");
     service_fail(context, &error);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OrderExpired takes an order out of the store: its row, and in the console its history and index
- * rows, too. Who decides and who folds agree, however the log is cut into commits. */
+/* OrderExpired takes an order out of the store: its row, and in the console also its history and
+ * index rows. The owner and the folders agree, however the log is cut into commits. */
 #include "replica/view.h"
 #include "tests/lib/engine_workflow.h"
 #include "tests/unit/statestore/kit.h"
@@ -203,7 +203,7 @@ static struct view *fold_all(struct partition *partition, const char *name, int6
     return view;
 }
 
-/* Owner and folders hold `orders` orders and agree; the last folder has so many rows. */
+/* Owner and folders hold `orders` orders and agree; the last folder has this many rows. */
 static void expect_agreement(struct partition *partition, uint64_t orders, const char *id,
                              int index_rows, int history_rows)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rooms, queues and picks over real stores, without brokers: two partitions of one process, agents
- * that come and go, random histories. Whatever happens, the counts are those of the orders, nothing
- * is started beyond the room, nobody is overtaken, and in the end everybody is served. */
+/* Capacities, queues and picks over real stores, without brokers: two partitions of one process,
+ * agents that come and go, random histories. Always, the counts are those of the orders, no start
+ * exceeds the limit, no step is overtaken, and in the end every step is served. */
 #include "replica/view.h"
 #include "services/scheduler/router_internal.h"
 #include "tests/unit/statestore/kit.h"
@@ -167,7 +167,7 @@ static bool named_by(const struct route_agent *agent, uint32_t step)
     return agent->name[0] == 'y' || step == 0;
 }
 
-/* Nothing is started beyond the room; what was not picked overtakes nobody. */
+/* No start exceeds the limit; a step that was not picked overtakes no other. */
 static void check_starts(struct site *site, const struct decision *decision,
                          const struct route_agent *reserved, const int64_t waited[2])
 {
@@ -431,7 +431,7 @@ static void random_history(uint64_t seed)
     set_agent(&site, 0, true, 3);
     set_agent(&site, 1, true, 3);
     for (int round = 0; !all_ended(&site); round++) {
-        cr_assert_lt(round, 2000, "seed %llu: somebody waits for ever", (unsigned long long)seed);
+        cr_assert_lt(round, 2000, "seed %llu: a step waits for ever", (unsigned long long)seed);
         (void)router_pick(site.router, true);
         for (int p = 0; p < PARTITIONS; p++) {
             struct partition *partition = &site.partitions[p];
@@ -472,7 +472,7 @@ Test(view_routing, the_higher_priority_first_then_who_waits_longest)
     for (int i = 0; i < 2; i++, site.now++)
         submit(partition, PRIORITY_HIGH); /* o-4, o-5 */
     commit(partition);
-    /* y only takes B: x is away, so A waits for y, too. */
+    /* y only takes B: x is away, so A also waits for y. */
     set_agent(&site, 1, true, 2);
     cr_assert_eq(route_agent_waiting(router_agent(site.router, TEXT("y"))), 12);
     cr_assert_eq(router_agent(site.router, TEXT("y"))->limit, 4);

@@ -61,9 +61,9 @@ Test(standby, who_comes_moves_only_what_it_takes)
     }
 }
 
-Test(standby, who_is_not_in_the_group_stands_by_for_nothing)
+Test(standby, a_process_outside_the_group_stands_by_for_nothing)
 {
     struct broker_member members[MEMBERS];
     make_members(members);
-    cr_assert_not(standby_is_chosen(members, MEMBERS, "stranger", 0, &members[0], 9));
+    cr_assert_not(standby_is_chosen(members, MEMBERS, "outsider", 0, &members[0], 9));
 }

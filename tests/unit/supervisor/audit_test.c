@@ -15,11 +15,11 @@ static enum audit_finding find(const struct order *order, int64_t now)
 Test(audit, an_ended_order_expires_after_its_retention)
 {
     struct order order = {.state = ORDER_PROCESSED, .ended_at = 5000};
-    cr_assert_eq(find(&order, 5999), AUDIT_FINE);
+    cr_assert_eq(find(&order, 5999), AUDIT_CLEAN);
     cr_assert_eq(find(&order, 6000), AUDIT_EXPIRED);
     struct audit_rules for_ever = {.retention_ms = 0};
     int64_t due;
-    cr_assert_eq(audit_order(&order, &for_ever, INT64_MAX, &due), AUDIT_FINE);
+    cr_assert_eq(audit_order(&order, &for_ever, INT64_MAX, &due), AUDIT_CLEAN);
 }
 
 Test(audit, a_running_step_is_fine_until_long_after_its_deadline)
@@ -27,7 +27,7 @@ Test(audit, a_running_step_is_fine_until_long_after_its_deadline)
     struct step step = {.state = STEP_PROCESSING, .complete_by = 5000, .margin_ms = 50};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
     int64_t due = 0;
-    cr_assert_eq(find(&order, 5149), AUDIT_FINE);
+    cr_assert_eq(find(&order, 5149), AUDIT_CLEAN);
     cr_assert_eq(audit_order(&order, &rules, 5150, &due), AUDIT_OVERDUE);
     cr_assert_eq(due, 5050);
 }
@@ -38,7 +38,7 @@ Test(audit, a_step_that_waits_for_nothing_is_lost)
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
     cr_assert_eq(find(&order, 1), AUDIT_LOST);
     step.retry_at = 900;
-    cr_assert_eq(find(&order, 1), AUDIT_FINE);
+    cr_assert_eq(find(&order, 1), AUDIT_CLEAN);
     cr_assert_eq(find(&order, 1000), AUDIT_OVERDUE);
 }
 
@@ -46,7 +46,7 @@ Test(audit, a_place_in_a_queue_is_enough)
 {
     struct step step = {.state = STEP_PENDING, .queued_at = 5};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
-    cr_assert_eq(find(&order, 1000000), AUDIT_FINE);
+    cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
 }
 
 Test(audit, an_order_in_error_needs_its_alert)
@@ -54,7 +54,7 @@ Test(audit, an_order_in_error_needs_its_alert)
     struct step step = {.state = STEP_ERROR};
     struct order order = {
         .state = ORDER_ERROR, .steps = &step, .step_count = 1, .alert_open = true};
-    cr_assert_eq(find(&order, 1), AUDIT_FINE);
+    cr_assert_eq(find(&order, 1), AUDIT_CLEAN);
     order.alert_open = false;
     cr_assert_eq(find(&order, 1), AUDIT_LOST);
 }
