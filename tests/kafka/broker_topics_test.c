@@ -112,7 +112,7 @@ Test(topics_kafka, are_made_checked_and_corrected)
     cr_assert_not_null(strstr(notes.lines, "message.timestamp.type is CreateTime"));
     notes = apply(&plan);
     cr_assert_eq(notes.count[TOPICS_CHANGED], 3, "%s", notes.lines);
-    cr_assert_not_null(strstr(notes.lines, "retention.ms was 604800000, is -1 now"));
+    cr_assert_not_null(strstr(notes.lines, "retention.ms was 604800000, is now -1"));
     wait_for(&lab, &plan, ERROR_OK);
     notes = check(&plan);
     cr_assert_str_empty(notes.lines);
