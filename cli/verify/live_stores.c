@@ -73,6 +73,15 @@ static bool read_service(struct verify_live *live, const char *port_file)
     return true;
 }
 
+static int by_service_and_partition(const void *a, const void *b)
+{
+    const struct verify_live_store *left = a;
+    const struct verify_live_store *right = b;
+    int order = strcmp(left->service, right->service);
+    return order != 0 ? order
+                      : (left->partition > right->partition) - (left->partition < right->partition);
+}
+
 enum error_class verify_live_read(const char *directory, struct verify_live *live,
                                   struct error *ret_error)
 {
@@ -92,6 +101,8 @@ enum error_class verify_live_read(const char *directory, struct verify_live *liv
             answered += read_service(live, path);
     }
     closedir(dir);
+    if (live->count > 0)
+        qsort(live->stores, live->count, sizeof(live->stores[0]), by_service_and_partition);
     if (answered == 0)
         return error_set(
             ret_error, ERROR_RETRY, "NoService",

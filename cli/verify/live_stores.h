@@ -20,7 +20,7 @@ struct verify_live_store {
 };
 
 struct verify_live {
-    struct verify_live_store *stores;
+    struct verify_live_store *stores; /* by service and partition */
     uint32_t count;
 };
 
