@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fold of agent_table.h: entries by key and, for who routes, by agent. The topic is read in
+/* The fold of agent_table.h: entries by key and, for routing, by agent. The topic is read in
  * agent_table_follow.c. */
 #include "base/names.h"
 #include "replica/agent_table_internal.h"
@@ -221,12 +221,12 @@ enum error_class agent_table_put(struct agent_table *table, struct text key,
     if (fresh)
         slot = add_entry(table, key, health);
     struct agent_entry *entry = &slot->entry;
-    bool told = update(entry, health);
-    /* A time to come is our clock's fault or its own: it was just now. */
+    bool changed = update(entry, health);
+    /* A time in the future is the fault of one of the two clocks: it counts as now. */
     int64_t age = wall_ms > appended_at ? wall_ms - appended_at : 0;
     entry->appended_at = appended_at;
     entry->lapses_ms = mono_ms + AGENT_TABLE_BEATS * entry->heartbeat_ms - age;
-    if ((fresh || told) && table->complete && table->ops.changed != NULL)
+    if ((fresh || changed) && table->complete && table->ops.changed != NULL)
         table->ops.changed(table->ctx, entry);
     return ERROR_OK;
 }

@@ -13,7 +13,7 @@
 #include "replica/cluster.h"
 
 enum {
-    AGENT_TABLE_MAX = 4096, /* entries; more are ignored, and told */
+    AGENT_TABLE_MAX = 4096, /* entries; more are ignored, and logged */
     AGENT_TABLE_BEATS = 3,
     AGENT_TABLE_BEAT_MS = 10000,       /* of records without it */
     AGENT_TABLE_BEAT_MS_MIN = 100,     /* a shorter one counts as this ... */
@@ -60,11 +60,11 @@ struct agent_group {
 
 struct agent_table;
 
-/* Called when something happened; any may be NULL. Not from inside agent_table_* calls of yours.
- * They must not free the table. */
+/* Any may be NULL. They are not called from inside your own agent_table_* calls, and must not free
+ * the table. */
 struct agent_table_ops {
-    /* Something that may matter to routing: a new entry, or another capacity, load, circuit. Beats
-     * that tell nothing new are not told. */
+    /* Something that may matter to routing: a new entry, or another capacity, load, circuit. A
+     * heartbeat without news calls nothing. */
     void (*changed)(void *ctx, const struct agent_entry *entry);
     /* The entry goes: `lapsed`, or by its tombstone. */
     void (*gone)(void *ctx, const struct agent_entry *entry, bool lapsed);

@@ -157,7 +157,7 @@ static void on_schemas(void *ctx, bool fresh)
 {
     struct follower *follower = ctx;
     (void)fresh;
-    follower->asked = false;
+    follower->query_outstanding = false;
     if (follower->freed) {
         free(follower);
         return;
@@ -177,7 +177,7 @@ static void fold_failed(struct follower *follower, const struct error *error)
     }
     struct error fatal = *error;
     follower_close_reader(follower);
-    if (follower->phase != PHASE_FOLDING || follower->asked)
+    if (follower->phase != PHASE_FOLDING || follower->query_outstanding)
         return;
     /* Once per stop: if the schema is still unknown afterwards, the partition stops below. */
     if (strcmp(follower->stop.code, error->code) == 0) {
@@ -187,7 +187,7 @@ static void fold_failed(struct follower *follower, const struct error *error)
     }
     follower->stop = *error;
     follower->phase = PHASE_SCHEMAS;
-    follower->asked = true;
+    follower->query_outstanding = true;
     cluster_refresh_schemas(follower->cluster, on_schemas, follower);
 }
 
@@ -208,7 +208,7 @@ static void pause_folding(struct follower *follower, int64_t offset)
 
 static void check_disk(struct follower *follower)
 {
-    if (!follower->asked && !disk_guard_is_low(follower->cluster->service->disk)) {
+    if (!follower->query_outstanding && !disk_guard_is_low(follower->cluster->service->disk)) {
         follower_run(follower, follower->until);
         return;
     }
@@ -380,7 +380,7 @@ void follower_free(struct follower *follower)
     view_close(follower->view);
     follower->view = NULL;
     follower->freed = true;
-    if (!follower->asked)
+    if (!follower->query_outstanding)
         free(follower);
 }
 

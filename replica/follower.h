@@ -5,7 +5,8 @@
  *
  * A lost tail of the log: alert, drop the store, fold again. Another topic or cluster, or a log
  * that starts after the checkpoint: stop, keep the directory, report what to do, and check again
- * later. A damaged store is dropped and folded again. (docs/design/decisions/0003-disposable-stores.md)
+ * later. A damaged store is dropped and folded again.
+ * (docs/design/decisions/0003-disposable-stores.md)
  *
  * While the service's disk is low (platform/disk_guard.h) nothing is folded: what is folded so far
  * is committed, reading stops, and resumes by itself when there is space again. */

@@ -170,7 +170,7 @@ static void check_with_offsets(struct follower *follower)
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
     struct follower *follower = ctx;
-    follower->asked = false;
+    follower->query_outstanding = false;
     if (follower->freed) {
         free(follower);
         return;
@@ -190,9 +190,9 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
 
 void follower_ask_offsets(struct follower *follower)
 {
-    if (follower->asked)
+    if (follower->query_outstanding)
         return; /* the answer under way will do */
-    follower->asked = true;
+    follower->query_outstanding = true;
     broker_offsets(follower->cluster->broker, follower_topic(follower), follower->partition,
                    on_offsets, follower);
 }

@@ -13,7 +13,7 @@ enum {
 
 enum follower_phase {
     PHASE_WAITING, /* for a timer or for follower_run */
-    PHASE_OFFSETS, /* asked for the watermarks */
+    PHASE_OFFSETS, /* queries the ends of the log */
     PHASE_FIRST,   /* reading the log up to its first claim */
     PHASE_LAST,    /* reading the record before the checkpoint */
     PHASE_CHECKED,
@@ -40,7 +40,7 @@ struct follower {
     bool claim_seen; /* of the log that is being checked */
     bool reset_seen; /* an operator's reset accepts this log */
     bool freed;
-    bool asked; /* an answer is outstanding that still names this struct */
+    bool query_outstanding; /* its answer still names this struct */
     struct loop_timer timer;
     struct loop_timer commit_timer;
     int64_t recheck_ms;

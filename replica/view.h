@@ -56,8 +56,8 @@ struct view_options {
     void *index_ctx;
 };
 
-/* New. A corrupt store is dropped here and begun afresh (*ret_dropped is true then, for the log). FATAL
- * only when the directory cannot be used. */
+/* New. A corrupt store is dropped here and begun afresh; *ret_dropped is true then. FATAL only
+ * when the directory cannot be used. */
 enum error_class view_open(const struct view_options *options, struct view **ret_view,
                            bool *ret_dropped, struct error *ret_error);
 /* Forgets what was not committed. NULL does nothing. */
@@ -99,7 +99,7 @@ enum error_class view_fold(struct view *view, const struct broker_record *record
  * where they must land. Asserts that it is admitted. */
 enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,
                               int64_t offset, struct error *ret_error);
-/* The owner's own Attempt, likewise. */
+/* The owner's own command guard, likewise. */
 void view_guarded(struct view *view, const struct command_guard *guard, struct text value,
                   int64_t offset);
 

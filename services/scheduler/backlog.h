@@ -4,9 +4,9 @@
  *
  * A queue holds the steps that could go to the same agents. Its key names workflow, version, step
  * and direction, and the agent where only one will do (it was called before, and may remember). So
- * it follows from the order alone. The counts are those of the view, committed or not. The store keeps
- * the tally as of its last commit and a row for each queued step (statestore/waiting.h), so that a
- * claim counts nothing. The counts of an active backlog are part of the process's sums
+ * it follows from the order alone. The counts are those of the view, committed or not. The store
+ * keeps the tally as of its last commit and a row for each queued step (statestore/waiting.h), so
+ * that a claim counts nothing. The counts of an active backlog are part of the process's sums
  * (services/scheduler/router.h). Loop thread only. */
 #ifndef SERVICES_SCHEDULER_BACKLOG_H
 #define SERVICES_SCHEDULER_BACKLOG_H

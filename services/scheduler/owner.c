@@ -408,7 +408,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     }
     enum error_class class = follower_new(cluster, partition, &owner->options.view, &follower_ops,
                                           owner, &owner->follower, ret_error);
-    owner->options.view.path = NULL; /* the caller's, who may free it */
+    owner->options.view.path = NULL; /* the caller may free it */
     if (class != ERROR_OK) {
         backlog_free(owner->backlog);
         free(owner);

@@ -91,7 +91,7 @@ const struct routing *router_routing(struct router *router, const struct workflo
 
 /* ---- picks ---- */
 
-/* A step whose turn it is. */
+/* The next step for an agent. */
 struct route_pick {
     struct text order_id;
     uint32_t step;

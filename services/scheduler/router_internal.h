@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by router.c (agents, queues, capacities), router_pick.c (picks), backlog.c (the counts of a
- * partition), and their tests. */
+/* Shared by router.c (agents, queues, capacities), router_pick.c (picks), backlog.c (the counts of
+ * a partition), and their tests. */
 #ifndef SERVICES_SCHEDULER_ROUTER_INTERNAL_H
 #define SERVICES_SCHEDULER_ROUTER_INTERNAL_H
 

@@ -61,7 +61,7 @@ struct auditor {
     int64_t walk_began_ms;
     int64_t budget_thousandths; /* of expiries, refilled with time */
     int64_t refilled_ms;
-    uint64_t expired; /* asked for, in this walk */
+    uint64_t expired; /* requested, in this walk */
     uint32_t outstanding;
     bool freed;
 };

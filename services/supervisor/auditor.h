@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The auditor: the elected one of all supervisors (role "auditor"). It finds what the supervisor of a
- * single partition cannot find.
+/* The auditor: the elected one of all supervisors (role "auditor"). It finds what the supervisor of
+ * a single partition cannot find.
  *
  * - Stuck orders: without a deadline, a running attempt, a place in a queue, or an open alert; or
  *   with a deadline that passed long ago. There should be none. If there are, it raises the alert

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One partition of a supervisor: folds events[p] to the deadline index and requests what is due
- * from the scheduler. It only requests, knows no business rule, and repeats each request, with backoff,
- * until the log shows an outcome. */
+ * from the scheduler. It only requests, knows no business rule, and repeats each request, with
+ * backoff, until the log shows an outcome. */
 #ifndef SERVICES_SUPERVISOR_PARTITION_H
 #define SERVICES_SUPERVISOR_PARTITION_H
 
