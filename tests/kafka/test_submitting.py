@@ -80,7 +80,7 @@ class SubmittingTest(StageTest):
         self.rejected("differs", "ContentDiffers", 7)
         status = self.stage.wait_for_status("differs", "Rejected", order_state="Processed")
         self.assertEqual(status["code"], "ContentDiffers")
-        self.assertIn("other content", status["message"])
+        self.assertIn("different content", status["message"])
         self.assertEqual(self.shop.balance("differs")["charged"], {"GBP": "25.00"})
         # The first submission counts, also against a third one.
         self.stage.submit("differs", "sale")
