@@ -75,13 +75,13 @@ static struct known *known_new(struct text avsc, bool own, struct error *ret_err
     const char *name = type->kind == AVRO_KIND_RECORD ? avro_short_name(type->name) : "";
     known->kind = record_kind_of(name);
     if (known->kind == 0) {
-        error_set(ret_error, ERROR_REJECT, "UnknownRecord", "'%.100s' is no record of this build",
-                  name);
+        error_set(ret_error, ERROR_REJECT, "UnknownRecord",
+                  "'%.100s' is not a record of this build", name);
         goto refuse;
     }
     known->fingerprint = avro_schema_fingerprint(type, &known->memory.arena);
-    if (plan_compile(type, record_kind_info(known->kind)->binding, base_of(known->kind),
-                     &known->memory.arena, &known->plan, ret_error) == ERROR_OK)
+    if (avro_plan_compile(type, record_kind_info(known->kind)->binding, base_of(known->kind),
+                          &known->memory.arena, &known->plan, ret_error) == ERROR_OK)
         return known;
 refuse:
     known_free(known);
@@ -193,7 +193,7 @@ void codec_encode(struct codec *codec, enum record_kind kind, const void *record
     for (int i = 0; i < 8; i++)
         frame[2 + i] = (uint8_t)(known->fingerprint >> (8 * i));
     buffer->size += FRAME_BYTES;
-    plan_encode(known->plan, record, buffer);
+    avro_plan_encode(known->plan, record, buffer);
     assert(buffer->size - start <= RECORD_BYTES_MAX);
 }
 
@@ -219,8 +219,8 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
 {
     uint64_t fingerprint;
     if (bytes.size > RECORD_BYTES_MAX)
-        return error_set(ret_error, ERROR_REJECT, "TooLong", "%u bytes, at most %d are fine",
-                         bytes.size, RECORD_BYTES_MAX);
+        return error_set(ret_error, ERROR_REJECT, "TooLong",
+                         "the record is %u bytes; the limit is %d", bytes.size, RECORD_BYTES_MAX);
     if (!codec_peek(bytes, &fingerprint))
         return error_set(ret_error, ERROR_REJECT, "NotAvro",
                          "no Avro single-object encoding: it starts with C3 01 and a fingerprint");
@@ -236,7 +236,7 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
     struct reader reader = {at, at + body.size, arena, ret_error != NULL ? ret_error : &error};
     struct record record;
     memset(&record, 0, sizeof(record));
-    if (!plan_decode(known->plan, &reader, (uint8_t *)&record.command))
+    if (!avro_plan_decode(known->plan, &reader, (uint8_t *)&record.command))
         return reader.error->class;
     if (reader.at != reader.end)
         return error_set(ret_error, ERROR_REJECT, "TrailingBytes", "%zu bytes after the record",

@@ -11,7 +11,7 @@
 
 #define QUANTITY_MAX INT64_C(1000000000)
 
-enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much beside a value's own bytes */
+enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much besides a value's own bytes */
 
 #define INVALID(...) error_set(ret_error, ERROR_REJECT, "InvalidOrder", __VA_ARGS__)
 
@@ -20,9 +20,10 @@ enum { FIELD_OVERHEAD_BYTES = 10 }; /* at most this much beside a value's own by
 enum error_class order_id_validate(struct text order_id, struct error *ret_error)
 {
     if (order_id.size == 0 || order_id.size > ORDER_ID_BYTES_MAX)
-        return INVALID("order_id: %u bytes, 1 to %d are fine", order_id.size, ORDER_ID_BYTES_MAX);
+        return INVALID("order_id is %u bytes; it must be 1 to %d", order_id.size,
+                       ORDER_ID_BYTES_MAX);
     if (!utf8_printable(order_id) || memchr(order_id.data, '/', order_id.size) != NULL)
-        return INVALID("order_id: printable UTF-8 without '/' is fine");
+        return INVALID("order_id must be printable UTF-8 without '/'");
     return ERROR_OK;
 }
 
@@ -30,9 +31,9 @@ static enum error_class check_text(const char *name, struct text text, uint32_t 
                                    struct error *ret_error)
 {
     if (text.size < min || text.size > max)
-        return INVALID("%s: %u bytes, %u to %u are fine", name, text.size, min, max);
+        return INVALID("%s is %u bytes; it must be %u to %u", name, text.size, min, max);
     if (!utf8_printable(text))
-        return INVALID("%s: printable UTF-8 is fine", name);
+        return INVALID("%s must be printable UTF-8", name);
     return ERROR_OK;
 }
 
@@ -46,18 +47,18 @@ static enum error_class check_names(const struct order_details *details, struct 
             ERROR_OK)
         return ERROR_REJECT;
     if (!name_characters_valid(details->workflow))
-        return INVALID("workflow: letters, digits, '.', '_' and '-' are fine");
+        return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
     if (!name_characters_valid(details->reply_to))
-        return INVALID("reply_to: letters, digits, '.', '_' and '-' are fine");
+        return INVALID("reply_to must consist of letters, digits, '.', '_' and '-'");
     bool upper = details->currency.size == CURRENCY_BYTES;
     for (uint32_t i = 0; upper && i < CURRENCY_BYTES; i++)
         upper = details->currency.data[i] >= 'A' && details->currency.data[i] <= 'Z';
     if (!upper)
-        return INVALID("currency: three upper-case letters are fine (ISO 4217)");
+        return INVALID("currency must be three upper-case letters (ISO 4217)");
     if ((unsigned)details->priority >= PRIORITY_COUNT)
-        return INVALID("priority: high, normal and low are fine");
+        return INVALID("priority must be high, normal or low");
     if (details->workflow_version > INT32_MAX)
-        return INVALID("workflow_version: %u is too large", details->workflow_version);
+        return INVALID("workflow_version %u is too large", details->workflow_version);
     return ERROR_OK;
 }
 
@@ -70,11 +71,11 @@ static enum error_class check_line(const struct order_line *line, uint32_t index
         check_text("description", line->description, 0, DESCRIPTION_BYTES_MAX, &why) != ERROR_OK)
         return INVALID("lines[%u].%.300s", index, why.message);
     if (line->quantity < 1 || line->quantity > QUANTITY_MAX)
-        return INVALID("lines[%u].quantity: %lld, 1 to %lld are fine", index,
+        return INVALID("lines[%u].quantity is %lld; it must be 1 to %lld", index,
                        (long long)line->quantity, (long long)QUANTITY_MAX);
     int64_t price = line->unit_price.unscaled;
     if (price < 0 || price > DECIMAL_UNSCALED_MAX)
-        return INVALID("lines[%u].unit_price: 0 or more, at most 18 digits, are fine", index);
+        return INVALID("lines[%u].unit_price must be 0 or more, with at most 18 digits", index);
     int64_t sum;
     if (__builtin_mul_overflow(line->quantity, price, &sum) ||
         __builtin_add_overflow(*total, sum, total) || *total > DECIMAL_UNSCALED_MAX)
@@ -92,7 +93,7 @@ static enum error_class check_attributes(struct order_details *details, uint64_t
                                          struct error *ret_error)
 {
     if (details->attribute_count > ORDER_ATTRIBUTES_MAX)
-        return INVALID("attributes: %u, at most %d are fine", details->attribute_count,
+        return INVALID("there are %u attributes; the limit is %d", details->attribute_count,
                        ORDER_ATTRIBUTES_MAX);
     if (details->attribute_count > 0)
         qsort(details->attributes, details->attribute_count, sizeof(struct attribute),
@@ -103,16 +104,16 @@ static enum error_class check_attributes(struct order_details *details, uint64_t
         if (check_text("a name", attribute->name, 1, ATTRIBUTE_NAME_BYTES_MAX, &why) != ERROR_OK)
             return INVALID("attributes: %.300s", why.message);
         if (i > 0 && text_equal(attribute[-1].name, attribute->name))
-            return INVALID("attributes: two are named %.*s", TEXT_ARG(attribute->name));
+            return INVALID("two attributes are named %.*s", TEXT_ARG(attribute->name));
         if (attribute->value.size > ATTRIBUTE_VALUE_BYTES_MAX)
-            return INVALID("attributes.%.*s: %u bytes, at most %d are fine",
+            return INVALID("attributes.%.*s is %u bytes; the limit is %d",
                            TEXT_ARG(attribute->name), attribute->value.size,
                            ATTRIBUTE_VALUE_BYTES_MAX);
         /* Line breaks and the like are welcome in a value. */
         if (!utf8_valid(attribute->value) ||
             (attribute->value.size > 0 &&
              memchr(attribute->value.data, 0, attribute->value.size) != NULL))
-            return INVALID("attributes.%.*s: UTF-8 without NUL is fine", TEXT_ARG(attribute->name));
+            return INVALID("attributes.%.*s must be UTF-8 without NUL", TEXT_ARG(attribute->name));
         *bytes += (uint64_t)attribute->name.size + attribute->value.size + 2 * FIELD_OVERHEAD_BYTES;
     }
     return ERROR_OK;
@@ -123,7 +124,7 @@ enum error_class details_validate(struct order_details *details, struct error *r
     if (check_names(details, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (details->line_count > ORDER_LINES_MAX)
-        return INVALID("lines: %u, at most %d are fine", details->line_count, ORDER_LINES_MAX);
+        return INVALID("there are %u lines; the limit is %d", details->line_count, ORDER_LINES_MAX);
     int64_t total = 0;
     uint64_t bytes = 4096; /* all other fields at their limits, and the frame */
     for (uint32_t i = 0; i < details->line_count; i++)

@@ -33,7 +33,7 @@ struct answers_options {
  * FATAL "StoreCorrupt", "StoreIo", "StoreInUse" as store_open(). */
 enum error_class answers_open(const char *path, const struct answers_options *options, int64_t now,
                               struct answers **ret_answers, struct error *ret_error);
-/* What was put and not written is forgotten. NULL is fine. */
+/* What was put and not written is forgotten. NULL is allowed. */
 void answers_close(struct answers *answers);
 /* Whether opening left out a torn end of the write-ahead log: the newest answers are lost. */
 bool answers_lost_tail(const struct answers *answers);
@@ -42,7 +42,7 @@ bool answers_lost_tail(const struct answers *answers);
  * written. */
 enum error_class answers_get(struct answers *answers, struct text key, struct text *ret_value,
                              struct error *ret_error);
-void answers_value_free(struct text value); /* none is fine */
+void answers_value_free(struct text value); /* an empty one is allowed */
 
 /* Copied; replaces what has the same key. */
 void answers_put(struct answers *answers, struct text key, struct text value);

@@ -29,7 +29,7 @@ enum fragment { FRAGMENT_FULL = 1, FRAGMENT_FIRST = 2, FRAGMENT_MIDDLE = 3, FRAG
 #define CRC32C_REVERSED 0x82f63b78u
 #define CRC_MASK_DELTA 0xa282ead8u
 
-struct reader {
+struct log_reader {
     uint32_t crc_table[CRC_SLICES][256];
     uint8_t block[BLOCK_BYTES];
     uint8_t batch_header[BATCH_HEADER_BYTES]; /* of the record being read */
@@ -52,7 +52,7 @@ static uint64_t little_endian(const uint8_t *bytes, int size)
 
 /* ---- CRC-32C, eight bytes at a time ---- */
 
-static void crc_init(struct reader *reader)
+static void crc_init(struct log_reader *reader)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
         uint32_t crc = byte;
@@ -68,7 +68,7 @@ static void crc_init(struct reader *reader)
     }
 }
 
-static uint32_t crc_of(const struct reader *reader, const uint8_t *data, size_t size)
+static uint32_t crc_of(const struct log_reader *reader, const uint8_t *data, size_t size)
 {
     uint32_t crc = UINT32_MAX;
     for (; size >= 8; data += 8, size -= 8) {
@@ -90,13 +90,13 @@ static uint32_t unmask(uint32_t masked)
 
 /* ---- records ---- */
 
-static enum log_state flaw(struct reader *reader, enum log_state state, const char *what)
+static enum log_state flaw(struct log_reader *reader, enum log_state state, const char *what)
 {
     reader->what = what;
     return state;
 }
 
-static void keep_of_edit(struct reader *reader, const uint8_t *payload, size_t size)
+static void keep_of_edit(struct log_reader *reader, const uint8_t *payload, size_t size)
 {
     size_t used = reader->record_size;
     if (used + size > EDIT_BYTES_MAX)
@@ -109,7 +109,7 @@ static void keep_of_edit(struct reader *reader, const uint8_t *payload, size_t s
     memcpy(reader->edit + used, payload, size);
 }
 
-static enum log_state end_record(struct reader *reader)
+static enum log_state end_record(struct log_reader *reader)
 {
     reader->within_record = false;
     if (reader->oldest_log != NULL) {
@@ -127,7 +127,7 @@ static enum log_state end_record(struct reader *reader)
     return LOG_WHOLE;
 }
 
-static enum log_state take_fragment(struct reader *reader, enum fragment type,
+static enum log_state take_fragment(struct log_reader *reader, enum fragment type,
                                     const uint8_t *payload, size_t size)
 {
     bool begins = type == FRAGMENT_FULL || type == FRAGMENT_FIRST;
@@ -159,7 +159,7 @@ static bool all_zero(const uint8_t *data, size_t size)
 }
 
 /* A block of `size` bytes; fewer than BLOCK_BYTES only at the end of the file. */
-static enum log_state check_block(struct reader *reader, size_t size)
+static enum log_state check_block(struct log_reader *reader, size_t size)
 {
     const uint8_t *at = reader->block;
     const uint8_t *end = reader->block + size;
@@ -205,7 +205,7 @@ static ssize_t read_block(int fd, uint8_t *block)
     return (ssize_t)size;
 }
 
-static enum log_state check_blocks(struct reader *reader, int fd)
+static enum log_state check_blocks(struct log_reader *reader, int fd)
 {
     for (;;) {
         ssize_t size = read_block(fd, reader->block);
@@ -232,7 +232,7 @@ static enum log_state check_file(const char *path, uint64_t *next_sequence, uint
         *ret_what = "a log that cannot be opened";
         return LOG_DAMAGED;
     }
-    struct reader *reader = calloc(1, sizeof(*reader));
+    struct log_reader *reader = calloc(1, sizeof(*reader));
     assert(reader != NULL);
     crc_init(reader);
     reader->next_sequence = next_sequence;

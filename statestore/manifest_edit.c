@@ -24,12 +24,12 @@ enum tag {
 
 enum { NEW_FILE_END = 1 };
 
-struct fields {
+struct manifest_fields {
     const uint8_t *at;
     const uint8_t *end;
 };
 
-static bool take_varint(struct fields *fields, uint64_t *ret_value)
+static bool take_varint(struct manifest_fields *fields, uint64_t *ret_value)
 {
     uint64_t value = 0;
     for (int shift = 0; shift < 64 && fields->at < fields->end; shift += 7) {
@@ -43,7 +43,7 @@ static bool take_varint(struct fields *fields, uint64_t *ret_value)
     return false;
 }
 
-static bool skip_varints(struct fields *fields, int count)
+static bool skip_varints(struct manifest_fields *fields, int count)
 {
     uint64_t value;
     bool whole = true;
@@ -52,7 +52,7 @@ static bool skip_varints(struct fields *fields, int count)
     return whole;
 }
 
-static bool skip_text(struct fields *fields)
+static bool skip_text(struct manifest_fields *fields)
 {
     uint64_t size;
     if (!take_varint(fields, &size) || size > (uint64_t)(fields->end - fields->at))
@@ -62,7 +62,7 @@ static bool skip_text(struct fields *fields)
 }
 
 /* level, number, size | first key, last key | first sequence, last sequence | more, up to an end */
-static bool skip_new_file(struct fields *fields)
+static bool skip_new_file(struct manifest_fields *fields)
 {
     uint64_t tag;
     if (!skip_varints(fields, 3) || !skip_text(fields) || !skip_text(fields) ||
@@ -77,7 +77,7 @@ static bool skip_new_file(struct fields *fields)
     return false;
 }
 
-static bool skip_field(struct fields *fields, uint64_t tag)
+static bool skip_field(struct manifest_fields *fields, uint64_t tag)
 {
     switch (tag) {
     case TAG_LOG_NUMBER:
@@ -106,7 +106,7 @@ static bool skip_field(struct fields *fields, uint64_t tag)
 
 void manifest_edit_oldest_log(const uint8_t *edit, size_t size, uint64_t *oldest_log)
 {
-    struct fields fields = {edit, edit + size};
+    struct manifest_fields fields = {edit, edit + size};
     uint64_t tag, number;
     while (take_varint(&fields, &tag)) {
         if (tag != TAG_OLDEST_LOG) {

@@ -28,7 +28,7 @@ enum {
 #define TABLE_BYTES (UINT64_C(32) << 20)
 #define MANIFEST_STEP_BYTES ((size_t)64 << 10) /* by default 4 MiB are set aside at each opening */
 
-const char *const family_names[FAMILY_COUNT] = {
+const char *const store_family_names[FAMILY_COUNT] = {
     [FAMILY_DEFAULT] = "default", [FAMILY_ORDERS] = "orders", [FAMILY_DEADLINES] = "deadlines",
     [FAMILY_HISTORY] = "history", [FAMILY_INDEX] = "index",   [FAMILY_META] = "meta",
 };
@@ -95,7 +95,7 @@ static void set_table_options(rocksdb_options_t *options, struct store_env *env,
     rocksdb_block_based_options_destroy(table);
 }
 
-rocksdb_options_t *options_new(struct store_env *env, uint32_t stores, bool torn)
+rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, bool torn)
 {
     rocksdb_options_t *options = rocksdb_options_create();
     rocksdb_options_set_env(options, env->rocks);
@@ -122,9 +122,10 @@ rocksdb_options_t *options_new(struct store_env *env, uint32_t stores, bool torn
     return options;
 }
 
-rocksdb_options_t *options_new_of_family(struct store_env *env, uint32_t stores, enum family family)
+rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
+                                               enum family family)
 {
-    rocksdb_options_t *options = options_new(env, stores, false);
+    rocksdb_options_t *options = store_options_new(env, stores, false);
     rocksdb_options_set_write_buffer_size(options, buffer_share(env, stores));
     rocksdb_options_set_arena_block_size(options, ARENA_BLOCK_BYTES);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);

@@ -216,7 +216,7 @@ static enum error_class digest_family(struct store *store, enum family family, X
     struct scan scan;
     struct text key, value;
     uint64_t rows = 0;
-    digest_text(state, text_of(family_names[family]));
+    digest_text(state, text_of(store_family_names[family]));
     scan_begin(&scan, store, family, TEXT(""), NULL, true);
     for (; scan_row(&scan, &key, &value); scan_next(&scan)) {
         if (!digest_row(state, family, key, value)) {

@@ -57,11 +57,11 @@ static char *open_rocks(struct store *store, enum log_state state)
 {
     char *message = NULL;
     uint32_t stores = store->env->open_stores + 1;
-    rocksdb_options_t *options = options_new(store->env, stores, state == LOG_TORN);
+    rocksdb_options_t *options = store_options_new(store->env, stores, state == LOG_TORN);
     rocksdb_options_t *family_options[FAMILY_COUNT];
     for (int i = 0; i < FAMILY_COUNT; i++)
-        family_options[i] = options_new_of_family(store->env, stores, (enum family)i);
-    store->db = rocksdb_open_column_families(options, store->path, FAMILY_COUNT, family_names,
+        family_options[i] = store_options_new_of_family(store->env, stores, (enum family)i);
+    store->db = rocksdb_open_column_families(options, store->path, FAMILY_COUNT, store_family_names,
                                              (const rocksdb_options_t *const *)family_options,
                                              store->families, &message);
     for (int i = 0; i < FAMILY_COUNT; i++)

@@ -33,9 +33,9 @@ enum error_class store_open(struct store_env *env, const char *path, struct stor
 /* Whether opening left out a torn or damaged end of the write-ahead log. It is refilled by
  * folding on from the checkpoint; worth a line in the log. */
 bool store_lost_tail(const struct store *store);
-/* NULL is fine. Its batches were freed before. */
+/* NULL is allowed. Its batches were freed before. */
 void store_close(struct store *store);
-/* Removes the closed store's directory; what does not exist is fine. FATAL "StoreInUse",
+/* Removes the closed store's directory, if it exists. FATAL "StoreInUse",
  * "StoreIo". */
 enum error_class store_drop(const char *path, struct error *ret_error);
 
@@ -47,7 +47,7 @@ enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_ch
  * (and only then). */
 enum error_class store_get_order(struct store *store, struct text order_id, struct text *ret_row,
                                  struct error *ret_error);
-void store_row_free(struct text row); /* no row is fine */
+void store_row_free(struct text row); /* an empty one is allowed */
 
 /* ---- one WriteBatch at a time per store; texts are copied ---- */
 struct store_batch *store_batch_new(struct store *store);

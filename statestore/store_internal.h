@@ -19,7 +19,7 @@ enum family {
     FAMILY_COUNT
 };
 
-extern const char *const family_names[FAMILY_COUNT];
+extern const char *const store_family_names[FAMILY_COUNT];
 
 struct store_env {
     rocksdb_env_t *rocks; /* the threads of flushes and compactions */
@@ -45,10 +45,10 @@ struct store {
 
 /* New: options of a store (free with rocksdb_options_destroy) that is one of `stores`. `torn`: the
  * write-ahead log may end within a record; what comes before counts. Else any flaw is an error. */
-rocksdb_options_t *options_new(struct store_env *env, uint32_t stores, bool torn);
+rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, bool torn);
 /* New: options of one of its families. */
-rocksdb_options_t *options_new_of_family(struct store_env *env, uint32_t stores,
-                                         enum family family);
+rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
+                                               enum family family);
 
 /* Turns RocksDB's message (stolen, may be NULL = no error) into an error. */
 enum error_class store_fail(const char *path, const char *doing, char *rocks_message,

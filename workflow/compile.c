@@ -7,11 +7,12 @@
 
 /* ---- Defaults ---- */
 
-static void read_default_compensate(struct compiler *compiler, const struct node *node)
+static void read_default_compensate(struct workflow_compiler *compiler,
+                                    const struct yaml_node *node)
 {
-    struct fields fields;
+    struct workflow_fields fields;
     struct defaults *defaults = &compiler->defaults;
-    if (!fields_take(node, PLACE_DEFAULTS_COMPENSATE, compiler->values.problems, &fields))
+    if (!workflow_fields_take(node, PLACE_DEFAULTS_COMPENSATE, compiler->values.problems, &fields))
         return;
     if (fields.of[FIELD_COMMENT] != NULL)
         (void)value_text(&compiler->values, fields.of[FIELD_COMMENT], "Comment");
@@ -22,17 +23,17 @@ static void read_default_compensate(struct compiler *compiler, const struct node
         (void)compile_retry(&compiler->values, fields.of[FIELD_RETRY], &defaults->compensate_retry);
 }
 
-static void read_defaults(struct compiler *compiler, const struct node *node)
+static void read_defaults(struct workflow_compiler *compiler, const struct yaml_node *node)
 {
-    struct fields fields;
+    struct workflow_fields fields;
     const struct values *values = &compiler->values;
     struct defaults *defaults = &compiler->defaults;
     *defaults = (struct defaults){
         .timeout_ms = DEFAULT_TIMEOUT_MS,
         .on_exhausted = OUTCOME_COMPENSATE,
-        .compensate_retry = default_undo_policy(values->arena),
+        .compensate_retry = compile_default_undo_policy(values->arena),
     };
-    if (node == NULL || !fields_take(node, PLACE_DEFAULTS, values->problems, &fields))
+    if (node == NULL || !workflow_fields_take(node, PLACE_DEFAULTS, values->problems, &fields))
         return;
     if (fields.of[FIELD_COMMENT] != NULL)
         (void)value_text(values, fields.of[FIELD_COMMENT], "Comment");
@@ -52,7 +53,7 @@ static void read_defaults(struct compiler *compiler, const struct node *node)
 
 /* ---- the whole ---- */
 
-static void read_head(struct compiler *compiler, const struct fields *fields,
+static void read_head(struct workflow_compiler *compiler, const struct workflow_fields *fields,
                       struct workflow *workflow)
 {
     const struct values *values = &compiler->values;
@@ -64,7 +65,7 @@ static void read_head(struct compiler *compiler, const struct fields *fields,
     if (fields->of[FIELD_VERSION] != NULL &&
         value_whole(values, fields->of[FIELD_VERSION], "Version", 1, INT32_MAX, &version))
         workflow->version = (uint32_t)version;
-    const struct node *timeout = fields->of[FIELD_TIMEOUT_SECONDS];
+    const struct yaml_node *timeout = fields->of[FIELD_TIMEOUT_SECONDS];
     if (timeout != NULL &&
         value_duration(values, timeout, "TimeoutSeconds", &workflow->timeout_ms)) {
         compiler->timeout_ms = workflow->timeout_ms;
@@ -72,18 +73,18 @@ static void read_head(struct compiler *compiler, const struct fields *fields,
     }
 }
 
-static void compile(struct compiler *compiler, const struct node *root, struct arena *scratch,
-                    struct workflow *workflow)
+static void compile(struct workflow_compiler *compiler, const struct yaml_node *root,
+                    struct arena *scratch, struct workflow *workflow)
 {
-    struct fields fields;
-    if (!fields_take(root, PLACE_WORKFLOW, compiler->values.problems, &fields))
+    struct workflow_fields fields;
+    if (!workflow_fields_take(root, PLACE_WORKFLOW, compiler->values.problems, &fields))
         return;
     read_head(compiler, &fields, workflow);
     read_defaults(compiler, fields.of[FIELD_DEFAULTS]);
     if (fields.of[FIELD_STEPS] == NULL)
         return;
     compile_steps(compiler, fields.of[FIELD_STEPS], scratch);
-    check_graph(compiler);
+    workflow_check_graph(compiler);
 
     struct workflow_step *steps =
         ARENA_ARRAY(compiler->values.arena, struct workflow_step, compiler->draft_count);
@@ -102,12 +103,12 @@ bool workflow_parse(struct text source, enum workflow_format format, struct aren
     struct heap_arena scratch;
     heap_arena_init(&scratch, 32 * 1024);
     struct workflow *workflow = ARENA_NEW(arena, struct workflow);
-    const struct node *root = NULL;
+    const struct yaml_node *root = NULL;
     if (format != WORKFLOW_JSON || source.size > WORKFLOW_BYTES_MAX ||
-        check_json(source, ret_problems))
-        root = tree_parse(source, &scratch.arena, ret_problems);
+        workflow_check_json(source, ret_problems))
+        root = yaml_tree_parse(source, &scratch.arena, ret_problems);
     if (root != NULL) {
-        struct compiler compiler = {.values = {arena, ret_problems}, .pivot = -1};
+        struct workflow_compiler compiler = {.values = {arena, ret_problems}, .pivot = -1};
         compile(&compiler, root, &scratch.arena, workflow);
     }
     heap_arena_deinit(&scratch);

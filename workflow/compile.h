@@ -19,14 +19,14 @@ struct defaults {
 
 /* A step on its way. */
 struct draft {
-    struct fields fields;
+    struct workflow_fields fields;
     struct mark mark; /* of its name, or of the step where it has none */
     struct workflow_step step;
     bool own_catch;
     bool own_on_exhausted;
 };
 
-struct compiler {
+struct workflow_compiler {
     struct values values; /* the arena that the workflow lives in, the problems */
     struct defaults defaults;
     struct draft *drafts; /* in scratch memory */
@@ -45,28 +45,29 @@ struct compiler {
 #define DEFAULT_UNDO_MAX_ATTEMPTS 5
 #define DEFAULT_TIMEOUT_MS 60000
 
-bool compile_retry(const struct values *values, const struct node *node,
+bool compile_retry(const struct values *values, const struct yaml_node *node,
                    struct retry_policy *ret_policy);
-bool compile_catch(const struct values *values, const struct node *node,
+bool compile_catch(const struct values *values, const struct yaml_node *node,
                    const struct catcher **ret_catchers, uint32_t *ret_count);
-bool compile_on_exhausted(const struct values *values, const struct node *node,
+bool compile_on_exhausted(const struct values *values, const struct yaml_node *node,
                           enum outcome *ret_outcome);
-struct retry_policy default_undo_policy(struct arena *arena);
+struct retry_policy compile_default_undo_policy(struct arena *arena);
 
 /* ---- compile_steps.c ---- */
 /* Drafts of all steps; After refers to them. */
-void compile_steps(struct compiler *compiler, const struct node *node, struct arena *scratch);
+void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
+                   struct arena *scratch);
 
 /* ---- graph.c ---- */
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
-void check_graph(struct compiler *compiler);
+void workflow_check_graph(struct workflow_compiler *compiler);
 
 /* ---- schedule.c ---- */
 /* Whether timeouts and retries fit into each other. Only for graphs without a cycle. */
-void check_schedule(struct compiler *compiler);
+void workflow_check_schedule(struct workflow_compiler *compiler);
 
 /* ---- json_file.c ---- */
 /* Whether the text is JSON at all; false: a problem tells where it is not. */
-bool check_json(struct text source, struct workflow_problems *problems);
+bool workflow_check_json(struct text source, struct workflow_problems *problems);
 
 #endif

@@ -34,7 +34,7 @@ static bool has_prefix(struct text name)
 }
 
 /* False: a reserved name, and wrong. */
-static bool check_reserved(const struct values *values, const struct node *node)
+static bool check_reserved(const struct values *values, const struct yaml_node *node)
 {
     struct text name = node->text;
     for (int i = 0; i < RESERVED_COUNT; i++) {
@@ -44,14 +44,14 @@ static bool check_reserved(const struct values *values, const struct node *node)
     if (has_prefix(name)) {
         const struct text *near = suggest_text(name, reserved, RESERVED_COUNT);
         if (near != NULL)
-            problem_error(values->problems, node->mark,
-                          "%.*s is none of the reserved errors, did you mean %.*s?",
-                          QUOTE_ARG(name), TEXT_ARG(*near));
+            problems_add_error(values->problems, node->mark,
+                               "%.*s is not one of the reserved errors: did you mean %.*s?",
+                               QUOTE_ARG(name), TEXT_ARG(*near));
         else
-            problem_error(values->problems, node->mark,
-                          "%.*s is none of the reserved errors: there are States.ALL, "
-                          "States.Timeout and States.TaskFailed",
-                          QUOTE_ARG(name));
+            problems_add_error(values->problems, node->mark,
+                               "%.*s is not one of the reserved errors: States.ALL, "
+                               "States.Timeout and States.TaskFailed",
+                               QUOTE_ARG(name));
         return false;
     }
     /* A slip in the prefix, or none at all. */
@@ -61,62 +61,66 @@ static bool check_reserved(const struct values *values, const struct node *node)
             near = &reserved[i];
     }
     if (near != NULL)
-        problem_warning(values->problems, node->mark,
-                        "%.*s is an error of the agent's own, did you mean %.*s?", QUOTE_ARG(name),
-                        TEXT_ARG(*near));
+        problems_add_warning(values->problems, node->mark,
+                             "%.*s counts as an error of the agent's own: did you mean %.*s?",
+                             QUOTE_ARG(name), TEXT_ARG(*near));
     return true;
 }
 
-static void add_error(const struct values *values, const struct node *node, struct error_set *set)
+static void add_error(const struct values *values, const struct yaml_node *node,
+                      struct error_set *set)
 {
     if (!value_text(values, node, "an error name") || !check_reserved(values, node))
         return;
     if (text_empty(node->text) || node->text.size > ERROR_NAME_BYTES_MAX)
-        problem_error(values->problems, node->mark,
-                      "an error name has %u bytes, 1 to %d are allowed", node->text.size,
-                      ERROR_NAME_BYTES_MAX);
+        problems_add_error(values->problems, node->mark,
+                           "an error name has %u bytes; it must have 1 to %d", node->text.size,
+                           ERROR_NAME_BYTES_MAX);
     else if (set_has(set, node->text))
-        problem_warning(values->problems, node->mark, "%.*s is named twice", QUOTE_ARG(node->text));
+        problems_add_warning(values->problems, node->mark, "%.*s is named twice",
+                             QUOTE_ARG(node->text));
     else if (set->count < ERRORS_EQUAL_MAX)
         set->names[set->count++] = arena_text(values->arena, node->text);
 }
 
-static void read_errors(const struct values *values, const struct node *node, struct error_set *set)
+static void read_errors(const struct values *values, const struct yaml_node *node,
+                        struct error_set *set)
 {
     *set = (struct error_set){0};
     if (node == NULL)
         return;
     if (node->kind != NODE_SEQUENCE) {
-        problem_error(values->problems, node->mark,
-                      "ErrorEquals must be a list of error names, not %s", node_kind_phrase(node));
+        problems_add_error(values->problems, node->mark,
+                           "ErrorEquals must be a list of error names, not %s",
+                           yaml_node_phrase(node));
         return;
     }
     if (node->count == 0 || node->count > ERRORS_EQUAL_MAX)
-        problem_error(values->problems, node->mark,
-                      "ErrorEquals names %u errors, 1 to %d are allowed", node->count,
-                      ERRORS_EQUAL_MAX);
-    for (const struct node *child = node->first; child != NULL; child = child->next)
+        problems_add_error(values->problems, node->mark,
+                           "ErrorEquals names %u errors; it must name 1 to %d", node->count,
+                           ERRORS_EQUAL_MAX);
+    for (const struct yaml_node *child = node->first; child != NULL; child = child->next)
         add_error(values, child, set);
     if (set->count > 1 && set_has(set, TEXT(ERROR_ALL)))
-        problem_error(values->problems, node->mark,
-                      "States.ALL must stand alone: it matches every error");
+        problems_add_error(values->problems, node->mark,
+                           "States.ALL must stand alone: it matches every error");
 }
 
 /* ---- Retry ---- */
 
-static void read_retrier(const struct values *values, const struct node *node,
+static void read_retrier(const struct values *values, const struct yaml_node *node,
                          struct retrier *retrier)
 {
     static const struct text jitters[] = {
         [JITTER_FULL] = TEXT_CONST("FULL"), [JITTER_NONE] = TEXT_CONST("NONE")};
-    struct fields fields;
+    struct workflow_fields fields;
     *retrier = (struct retrier){
         .interval_ms = DEFAULT_INTERVAL_MS,
         .backoff_rate_milli = DEFAULT_BACKOFF_RATE_MILLI,
         .max_attempts = DEFAULT_MAX_ATTEMPTS,
         .jitter = JITTER_FULL,
     };
-    if (!fields_take(node, PLACE_RETRIER, values->problems, &fields))
+    if (!workflow_fields_take(node, PLACE_RETRIER, values->problems, &fields))
         return;
     read_errors(values, fields.of[FIELD_ERROR_EQUALS], &retrier->errors);
     if (fields.of[FIELD_INTERVAL_SECONDS] != NULL)
@@ -125,22 +129,22 @@ static void read_retrier(const struct values *values, const struct node *node,
     if (fields.of[FIELD_BACKOFF_RATE] != NULL)
         (void)value_rate(values, fields.of[FIELD_BACKOFF_RATE], "BackoffRate",
                          &retrier->backoff_rate_milli);
-    const struct node *max_attempts = fields.of[FIELD_MAX_ATTEMPTS];
+    const struct yaml_node *max_attempts = fields.of[FIELD_MAX_ATTEMPTS];
     int64_t attempts = DEFAULT_MAX_ATTEMPTS;
     if (max_attempts != NULL &&
         value_whole(values, max_attempts, "MaxAttempts", 0, RETRIES_MAX, &attempts)) {
         if (attempts == 0)
-            problem_error(values->problems, max_attempts->mark,
-                          "MaxAttempts 0 retries nothing, the next retrier that matches would: "
-                          "leave this one out");
+            problems_add_error(values->problems, max_attempts->mark,
+                               "MaxAttempts 0 never retries, but the next matching retrier would: "
+                               "remove this one");
         retrier->max_attempts = (uint32_t)attempts;
     }
-    const struct node *max_delay = fields.of[FIELD_MAX_DELAY_SECONDS];
+    const struct yaml_node *max_delay = fields.of[FIELD_MAX_DELAY_SECONDS];
     if (max_delay != NULL &&
         value_duration(values, max_delay, "MaxDelaySeconds", &retrier->max_delay_ms) &&
         retrier->max_delay_ms < retrier->interval_ms)
-        problem_error(values->problems, max_delay->mark,
-                      "MaxDelaySeconds is shorter than IntervalSeconds");
+        problems_add_error(values->problems, max_delay->mark,
+                           "MaxDelaySeconds is shorter than IntervalSeconds");
     uint32_t jitter = JITTER_FULL;
     if (fields.of[FIELD_JITTER_STRATEGY] != NULL &&
         value_word(values, fields.of[FIELD_JITTER_STRATEGY], "JitterStrategy", jitters,
@@ -148,24 +152,24 @@ static void read_retrier(const struct values *values, const struct node *node,
         retrier->jitter = (enum jitter)jitter;
 }
 
-/* A list of at most `most`; 0 elements are fine. */
-static bool check_list(const struct values *values, const struct node *node, const char *what,
+/* A list of at most `most`; 0 elements are allowed. */
+static bool check_list(const struct values *values, const struct yaml_node *node, const char *what,
                        uint32_t most)
 {
     if (node->kind != NODE_SEQUENCE) {
-        problem_error(values->problems, node->mark, "%s must be a list, not %s", what,
-                      node_kind_phrase(node));
+        problems_add_error(values->problems, node->mark, "%s must be a list, not %s", what,
+                           yaml_node_phrase(node));
         return false;
     }
     if (node->count > most) {
-        problem_error(values->problems, node->mark, "%s has %u elements, at most %u are allowed",
-                      what, node->count, most);
+        problems_add_error(values->problems, node->mark, "%s has %u elements; the limit is %u",
+                           what, node->count, most);
         return false;
     }
     return true;
 }
 
-bool compile_retry(const struct values *values, const struct node *node,
+bool compile_retry(const struct values *values, const struct yaml_node *node,
                    struct retry_policy *ret_policy)
 {
     if (!check_list(values, node, "Retry", RETRIERS_MAX))
@@ -173,21 +177,21 @@ bool compile_retry(const struct values *values, const struct node *node,
     struct retrier *retriers = ARENA_ARRAY(values->arena, struct retrier, node->count);
     uint32_t count = 0;
     bool all = false;
-    for (const struct node *child = node->first; child != NULL; child = child->next) {
+    for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         struct retrier *retrier = &retriers[count++];
         read_retrier(values, child, retrier);
-        /* Phases of the same errors are fine, as the retriers take turns. */
+        /* Phases of the same errors are allowed: the retriers take turns. */
         bool this_all = set_has(&retrier->errors, TEXT(ERROR_ALL));
         if (all && !this_all && retrier->errors.count > 0)
-            problem_error(values->problems, child->mark,
-                          "this retrier stands behind one for States.ALL, which must come last");
+            problems_add_error(values->problems, child->mark,
+                               "this retrier follows one for States.ALL, which must come last");
         all = all || this_all;
     }
     *ret_policy = (struct retry_policy){retriers, count};
     return true;
 }
 
-struct retry_policy default_undo_policy(struct arena *arena)
+struct retry_policy compile_default_undo_policy(struct arena *arena)
 {
     struct retrier *retrier = ARENA_NEW(arena, struct retrier);
     *retrier = (struct retrier){
@@ -221,7 +225,7 @@ static bool is_covered(const struct error_set *errors, const struct catcher *bef
     return errors->count > 0;
 }
 
-bool compile_catch(const struct values *values, const struct node *node,
+bool compile_catch(const struct values *values, const struct yaml_node *node,
                    const struct catcher **ret_catchers, uint32_t *ret_count)
 {
     static const struct text nexts[] = {
@@ -230,10 +234,10 @@ bool compile_catch(const struct values *values, const struct node *node,
         return false;
     struct catcher *catchers = ARENA_ARRAY(values->arena, struct catcher, node->count);
     uint32_t count = 0;
-    for (const struct node *child = node->first; child != NULL; child = child->next) {
+    for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         struct catcher *catcher = &catchers[count];
-        struct fields fields;
-        if (!fields_take(child, PLACE_CATCHER, values->problems, &fields))
+        struct workflow_fields fields;
+        if (!workflow_fields_take(child, PLACE_CATCHER, values->problems, &fields))
             continue;
         read_errors(values, fields.of[FIELD_ERROR_EQUALS], &catcher->errors);
         uint32_t next = OUTCOME_COMPENSATE;
@@ -241,8 +245,9 @@ bool compile_catch(const struct values *values, const struct node *node,
             value_word(values, fields.of[FIELD_NEXT], "Next", nexts, OUTCOME_COUNT, &next))
             catcher->next = (enum outcome)next;
         if (is_covered(&catcher->errors, catchers, count))
-            problem_error(values->problems, child->mark,
-                          "this catcher is never reached: earlier ones catch all that it names");
+            problems_add_error(
+                values->problems, child->mark,
+                "this catcher is never reached: earlier ones catch all that it names");
         count++;
     }
     *ret_catchers = catchers;
@@ -250,7 +255,7 @@ bool compile_catch(const struct values *values, const struct node *node,
     return true;
 }
 
-bool compile_on_exhausted(const struct values *values, const struct node *node,
+bool compile_on_exhausted(const struct values *values, const struct yaml_node *node,
                           enum outcome *ret_outcome)
 {
     static const struct text outcomes[] = {

@@ -85,24 +85,24 @@ static const struct {
     {TEXT_CONST("StartAt"), "a step with After: [] starts at once"},
     {TEXT_CONST("States"), "the steps are listed in Steps"},
     {TEXT_CONST("Type"), "every step is a task"},
-    {TEXT_CONST("Resource"), "Agent names who does the step"},
+    {TEXT_CONST("Resource"), "Agent names the agent that does the step"},
     {TEXT_CONST("Parameters"), "a request has the order and the outputs of earlier steps"},
     {TEXT_CONST("Next"), "After names the steps that come before"},
-    {TEXT_CONST("End"), "an order ends when all steps are done"},
+    {TEXT_CONST("End"), "an order ends when all its steps are done"},
     {TEXT_CONST("HeartbeatSeconds"),
      "TimeoutSeconds bounds an attempt, MaxExtensionSeconds what it may ask "
      "for on top"},
     {TEXT_CONST("TimeoutSecondsPath"), "TimeoutSeconds is a number"},
     {TEXT_CONST("ResultPath"), "an output is kept under its step's name"},
-    {TEXT_CONST("<<"), "merge keys are not allowed, what steps share belongs into Defaults"},
+    {TEXT_CONST("<<"), "merge keys are not allowed, what steps share belongs in Defaults"},
 };
 
 static bool report_foreign(struct text name, struct mark mark, struct workflow_problems *problems)
 {
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
         if (text_equal(name, foreign[i].name)) {
-            problem_error(problems, mark, "there is no field %.*s here: %s", TEXT_ARG(name),
-                          foreign[i].instead);
+            problems_add_error(problems, mark, "there is no field %.*s here: %s", TEXT_ARG(name),
+                               foreign[i].instead);
             return true;
         }
     }
@@ -121,13 +121,14 @@ static bool report_misplaced(struct text name, struct mark mark, struct workflow
                 size += (size_t)snprintf(where + size, sizeof(where) - size, "%s%s",
                                          size > 0 ? " or " : "", places[place].phrase);
         }
-        problem_error(problems, mark, "%.*s does not belong here but to %s", TEXT_ARG(name), where);
+        problems_add_error(problems, mark, "%.*s does not belong here; it belongs to %s",
+                           TEXT_ARG(name), where);
         return true;
     }
     return false;
 }
 
-static void report_unknown(const struct node *key, enum place place,
+static void report_unknown(const struct yaml_node *key, enum workflow_place place,
                            struct workflow_problems *problems)
 {
     struct text candidates[FIELD_COUNT] = {0};
@@ -140,14 +141,15 @@ static void report_unknown(const struct node *key, enum place place,
         return;
     const struct text *near = suggest_text(key->text, candidates, FIELD_COUNT);
     if (near != NULL)
-        problem_error(problems, key->mark, "%.*s is an unknown field of %s, did you mean %.*s?",
-                      QUOTE_ARG(key->text), places[place].phrase, TEXT_ARG(*near));
+        problems_add_error(problems, key->mark,
+                           "%.*s is an unknown field of %s: did you mean %.*s?",
+                           QUOTE_ARG(key->text), places[place].phrase, TEXT_ARG(*near));
     else
-        problem_error(problems, key->mark, "%.*s is an unknown field of %s", QUOTE_ARG(key->text),
-                      places[place].phrase);
+        problems_add_error(problems, key->mark, "%.*s is an unknown field of %s",
+                           QUOTE_ARG(key->text), places[place].phrase);
 }
 
-static int find_field(struct text name, enum place place)
+static int find_field(struct text name, enum workflow_place place)
 {
     for (int field = 0; field < FIELD_COUNT; field++) {
         if ((places[place].known & BIT(field)) != 0 && text_equal(name, field_names[field]))
@@ -156,7 +158,7 @@ static int find_field(struct text name, enum place place)
     return -1;
 }
 
-static void report_missing(uint32_t given, enum place place, struct mark mark,
+static void report_missing(uint32_t given, enum workflow_place place, struct mark mark,
                            struct workflow_problems *problems)
 {
     uint32_t missing = places[place].required & ~given;
@@ -165,33 +167,33 @@ static void report_missing(uint32_t given, enum place place, struct mark mark,
         missing |= any & (~any + 1); /* the first one of them */
     for (int field = 0; field < FIELD_COUNT; field++) {
         if ((missing & BIT(field)) != 0)
-            problem_error(problems, mark, "%s has no %.*s", places[place].phrase,
-                          TEXT_ARG(field_names[field]));
+            problems_add_error(problems, mark, "%s has no %.*s", places[place].phrase,
+                               TEXT_ARG(field_names[field]));
     }
 }
 
-bool fields_take(const struct node *node, enum place place, struct workflow_problems *problems,
-                 struct fields *ret_fields)
+bool workflow_fields_take(const struct yaml_node *node, enum workflow_place place,
+                          struct workflow_problems *problems, struct workflow_fields *ret_fields)
 {
     assert((unsigned)place < PLACE_COUNT);
-    *ret_fields = (struct fields){.mark = node->mark};
+    *ret_fields = (struct workflow_fields){.mark = node->mark};
     if (node->kind != NODE_MAPPING) {
-        problem_error(problems, node->mark, "%s must be a mapping of fields, not %s",
-                      places[place].phrase, node_kind_phrase(node));
+        problems_add_error(problems, node->mark, "%s must be a mapping of fields, not %s",
+                           places[place].phrase, yaml_node_phrase(node));
         return false;
     }
     uint32_t given = 0;
-    for (const struct node *child = node->first; child != NULL; child = child->next) {
+    for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         int field = find_field(child->key->text, place);
         if (field < 0) {
             report_unknown(child->key, place, problems);
             continue;
         }
         given |= BIT(field);
-        if (node_is_null(child))
-            problem_error(problems, child->key->mark,
-                          "%.*s has no value: give it one or leave it out",
-                          TEXT_ARG(field_names[field]));
+        if (yaml_node_is_null(child))
+            problems_add_error(problems, child->key->mark,
+                               "%.*s has no value: give it one or leave it out",
+                               TEXT_ARG(field_names[field]));
         else if (ret_fields->of[field] == NULL)
             ret_fields->of[field] = child;
     }

@@ -5,7 +5,7 @@
 
 #include "workflow/tree.h"
 
-enum place {
+enum workflow_place {
     PLACE_WORKFLOW,
     PLACE_DEFAULTS,
     PLACE_DEFAULTS_COMPENSATE,
@@ -44,14 +44,14 @@ enum field {
 };
 
 /* The values of a mapping by field; NULL: not given. */
-struct fields {
+struct workflow_fields {
     struct mark mark; /* of the mapping */
-    const struct node *of[FIELD_COUNT];
+    const struct yaml_node *of[FIELD_COUNT];
 };
 
 /* Sorts out the fields of `node`, which stands at `place`, and tells what is unknown, missing or
  * empty. False: it is no mapping at all. */
-bool fields_take(const struct node *node, enum place place, struct workflow_problems *problems,
-                 struct fields *ret_fields);
+bool workflow_fields_take(const struct yaml_node *node, enum workflow_place place,
+                          struct workflow_problems *problems, struct workflow_fields *ret_fields);
 
 #endif

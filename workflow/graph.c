@@ -11,7 +11,7 @@
 /* ---- cycles ---- */
 
 /* "A -> B -> A", each waiting for the next one's end, in the order in which they would run. */
-static void report_cycle(struct compiler *compiler, const uint32_t *path, uint32_t length)
+static void report_cycle(struct workflow_compiler *compiler, const uint32_t *path, uint32_t length)
 {
     char names[WORKFLOW_PROBLEM_TEXT_SIZE] = "";
     size_t size = 0;
@@ -20,12 +20,12 @@ static void report_cycle(struct compiler *compiler, const uint32_t *path, uint32
         size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%.*s", i > 0 ? " -> " : "",
                                  TEXT_ARG(name));
     }
-    problem_error(compiler->values.problems, compiler->drafts[path[0]].mark,
-                  "these steps wait for each other in a circle: %s", names);
+    problems_add_error(compiler->values.problems, compiler->drafts[path[0]].mark,
+                       "these steps wait for each other in a cycle: %s", names);
 }
 
 /* Of the steps that still wait for each other, follow predecessors until one comes again. */
-static void find_cycle(struct compiler *compiler, uint64_t waiting)
+static void find_cycle(struct workflow_compiler *compiler, uint64_t waiting)
 {
     uint32_t path[WORKFLOW_STEPS_MAX + 1];
     uint32_t length = 0;
@@ -55,7 +55,8 @@ static void find_cycle(struct compiler *compiler, uint64_t waiting)
 }
 
 /* ret_before[i]: all steps that come before i, near and far. False: there is a cycle. */
-static bool find_ancestors(struct compiler *compiler, uint64_t ret_before[WORKFLOW_STEPS_MAX])
+static bool find_ancestors(struct workflow_compiler *compiler,
+                           uint64_t ret_before[WORKFLOW_STEPS_MAX])
 {
     uint64_t done = 0;
     uint64_t all = 0;
@@ -81,7 +82,7 @@ static bool find_ancestors(struct compiler *compiler, uint64_t ret_before[WORKFL
 
 /* ---- the pivot ---- */
 
-static void find_pivot(struct compiler *compiler)
+static void find_pivot(struct workflow_compiler *compiler)
 {
     struct workflow_problems *problems = compiler->values.problems;
     compiler->pivot = -1;
@@ -90,30 +91,30 @@ static void find_pivot(struct compiler *compiler)
         if (!draft->step.pivot)
             continue;
         if (compiler->pivot >= 0)
-            problem_error(problems, draft->fields.of[FIELD_PIVOT]->mark,
-                          "there can be only one pivot, and %.*s in line %u is one",
-                          TEXT_ARG(compiler->drafts[compiler->pivot].step.name),
-                          compiler->drafts[compiler->pivot].mark.line);
+            problems_add_error(problems, draft->fields.of[FIELD_PIVOT]->mark,
+                               "there can be only one pivot, and %.*s in line %u is one",
+                               TEXT_ARG(compiler->drafts[compiler->pivot].step.name),
+                               compiler->drafts[compiler->pivot].mark.line);
         else
             compiler->pivot = (int)i;
         if (draft->step.has_compensate)
-            problem_error(problems, draft->fields.of[FIELD_COMPENSATE]->mark,
-                          "the pivot %.*s is never undone: Compensate has no meaning here",
-                          TEXT_ARG(draft->step.name));
+            problems_add_error(problems, draft->fields.of[FIELD_COMPENSATE]->mark,
+                               "the pivot %.*s is never undone: Compensate has no meaning here",
+                               TEXT_ARG(draft->step.name));
         if (!draft->own_on_exhausted)
             compiler->drafts[i].step.on_exhausted = OUTCOME_ERROR;
     }
 }
 
 /* Catchers that say $compensate: told when they are the step's own, else changed. */
-static void close_way_back(struct compiler *compiler, struct draft *draft)
+static void close_way_back(struct workflow_compiler *compiler, struct draft *draft)
 {
     struct catcher *catchers =
         ARENA_ARRAY(compiler->values.arena, struct catcher, draft->step.catcher_count);
     for (uint32_t i = 0; i < draft->step.catcher_count; i++) {
         catchers[i] = draft->step.catchers[i];
         if (catchers[i].next == OUTCOME_COMPENSATE && draft->own_catch)
-            problem_error(
+            problems_add_error(
                 compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
                 "step %.*s comes after the pivot, where there is no way back: $compensate "
                 "is not possible",
@@ -123,40 +124,43 @@ static void close_way_back(struct compiler *compiler, struct draft *draft)
     draft->step.catchers = catchers;
 }
 
-static void check_after_pivot(struct compiler *compiler, struct draft *draft)
+static void check_after_pivot(struct workflow_compiler *compiler, struct draft *draft)
 {
     struct workflow_problems *problems = compiler->values.problems;
     if (draft->step.has_compensate)
-        problem_error(problems, draft->fields.of[FIELD_COMPENSATE]->mark,
-                      "step %.*s comes after the pivot, where there is no way back: it is never "
-                      "undone",
-                      TEXT_ARG(draft->step.name));
+        problems_add_error(
+            problems, draft->fields.of[FIELD_COMPENSATE]->mark,
+            "step %.*s comes after the pivot, where there is no way back: it is never "
+            "undone",
+            TEXT_ARG(draft->step.name));
     if (draft->own_on_exhausted && draft->step.on_exhausted == OUTCOME_COMPENSATE)
-        problem_error(problems, draft->fields.of[FIELD_ON_EXHAUSTED]->mark,
-                      "step %.*s comes after the pivot, where there is no way back: OnExhausted "
-                      "must be error",
-                      TEXT_ARG(draft->step.name));
+        problems_add_error(
+            problems, draft->fields.of[FIELD_ON_EXHAUSTED]->mark,
+            "step %.*s comes after the pivot, where there is no way back: OnExhausted "
+            "must be error",
+            TEXT_ARG(draft->step.name));
     draft->step.on_exhausted = OUTCOME_ERROR;
     if (draft->step.catcher_count > 0)
         close_way_back(compiler, draft);
 }
 
-void check_graph(struct compiler *compiler)
+void workflow_check_graph(struct workflow_compiler *compiler)
 {
     uint64_t before[WORKFLOW_STEPS_MAX] = {0};
     find_pivot(compiler);
     if (!find_ancestors(compiler, before))
         return;
-    check_schedule(compiler);
+    workflow_check_schedule(compiler);
     for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++) {
         uint32_t pivot = (uint32_t)compiler->pivot;
         struct draft *draft = &compiler->drafts[i];
         if ((before[i] & BIT(pivot)) != 0)
             check_after_pivot(compiler, draft);
         else if (i != pivot && (before[pivot] & BIT(i)) == 0)
-            problem_error(compiler->values.problems, draft->mark,
-                          "step %.*s comes neither before nor after the pivot %.*s: let one name "
-                          "the other in After",
-                          TEXT_ARG(draft->step.name), TEXT_ARG(compiler->drafts[pivot].step.name));
+            problems_add_error(
+                compiler->values.problems, draft->mark,
+                "step %.*s comes neither before nor after the pivot %.*s: let one name "
+                "the other in After",
+                TEXT_ARG(draft->step.name), TEXT_ARG(compiler->drafts[pivot].step.name));
     }
 }

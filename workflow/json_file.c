@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-bool check_json(struct text source, struct workflow_problems *problems)
+bool workflow_check_json(struct text source, struct workflow_problems *problems)
 {
     json_error_t error;
     json_t *json = json_loadb(source.data != NULL ? source.data : "", source.size,
@@ -12,7 +12,7 @@ bool check_json(struct text source, struct workflow_problems *problems)
     if (json == NULL) {
         struct mark mark = {error.line > 0 ? (uint32_t)error.line : 1,
                             error.column > 0 ? (uint32_t)error.column : 1};
-        problem_error(problems, mark, "no JSON: %s", error.text);
+        problems_add_error(problems, mark, "not valid JSON: %s", error.text);
         return false;
     }
     json_decref(json);

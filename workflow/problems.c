@@ -47,7 +47,8 @@ static void add(struct workflow_problems *problems, enum workflow_severity sever
     clean(problem->text);
 }
 
-void problem_error(struct workflow_problems *problems, struct mark mark, const char *format, ...)
+void problems_add_error(struct workflow_problems *problems, struct mark mark, const char *format,
+                        ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -55,7 +56,8 @@ void problem_error(struct workflow_problems *problems, struct mark mark, const c
     va_end(arguments);
 }
 
-void problem_warning(struct workflow_problems *problems, struct mark mark, const char *format, ...)
+void problems_add_warning(struct workflow_problems *problems, struct mark mark, const char *format,
+                          ...)
 {
     va_list arguments;
     va_start(arguments, format);

@@ -11,10 +11,10 @@ struct mark {
     uint32_t column;
 };
 
-void problem_error(struct workflow_problems *problems, struct mark mark, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-void problem_warning(struct workflow_problems *problems, struct mark mark, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void problems_add_error(struct workflow_problems *problems, struct mark mark, const char *format,
+                        ...) __attribute__((format(printf, 3, 4)));
+void problems_add_warning(struct workflow_problems *problems, struct mark mark, const char *format,
+                          ...) __attribute__((format(printf, 3, 4)));
 /* By line and column; what stands at the same place stays in the order in which it was found. */
 void problems_sort(struct workflow_problems *problems);
 /* The first error; NULL: only warnings fitted. */

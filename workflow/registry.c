@@ -2,8 +2,8 @@
 /* The deployed workflows of a process. See registry.h. */
 #include "workflow/registry.h"
 
-#include "workflow/problems.h"
 #include "base/heap_arena.h"
+#include "workflow/problems.h"
 
 #include <assert.h>
 #include <stdlib.h>

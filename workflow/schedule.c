@@ -41,7 +41,8 @@ static int64_t longest_ms(const struct workflow_step *step)
 }
 
 /* The steps in an order in which each comes after its predecessors. There is no cycle. */
-static void sort_steps(const struct compiler *compiler, uint32_t ret_order[WORKFLOW_STEPS_MAX])
+static void sort_steps(const struct workflow_compiler *compiler,
+                       uint32_t ret_order[WORKFLOW_STEPS_MAX])
 {
     uint64_t done = 0;
     for (uint32_t count = 0; count < compiler->draft_count;) {
@@ -55,7 +56,7 @@ static void sort_steps(const struct compiler *compiler, uint32_t ret_order[WORKF
     }
 }
 
-static int64_t longest_path_ms(const struct compiler *compiler,
+static int64_t longest_path_ms(const struct workflow_compiler *compiler,
                                const int64_t durations[WORKFLOW_STEPS_MAX])
 {
     uint32_t order[WORKFLOW_STEPS_MAX];
@@ -77,7 +78,7 @@ static int64_t longest_path_ms(const struct compiler *compiler,
 }
 
 /* True: something was told. */
-static bool check_steps(struct compiler *compiler, int64_t ret_longest[WORKFLOW_STEPS_MAX])
+static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[WORKFLOW_STEPS_MAX])
 {
     char own[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
     struct workflow_problems *problems = compiler->values.problems;
@@ -87,25 +88,26 @@ static bool check_steps(struct compiler *compiler, int64_t ret_longest[WORKFLOW_
         const struct draft *draft = &compiler->drafts[i];
         ret_longest[i] = longest_ms(&draft->step);
         if (draft->step.timeout_ms > compiler->timeout_ms) {
-            problem_error(problems, draft->mark,
-                          "one attempt of step %.*s may take %s, longer than the whole order (%s)",
-                          TEXT_ARG(draft->step.name), duration_text(draft->step.timeout_ms, own),
-                          whole);
+            problems_add_error(
+                problems, draft->mark,
+                "one attempt of step %.*s may take %s, longer than the whole order (%s)",
+                TEXT_ARG(draft->step.name), duration_text(draft->step.timeout_ms, own), whole);
             told = true;
         } else if (ret_longest[i] > compiler->timeout_ms) {
-            problem_warning(problems, draft->mark,
-                            "step %.*s with all its retries%s may take %s, longer than the whole "
-                            "order (%s)",
-                            TEXT_ARG(draft->step.name),
-                            draft->step.max_extension_ms > 0 ? " and extensions" : "",
-                            duration_text(ret_longest[i], own), whole);
+            problems_add_warning(
+                problems, draft->mark,
+                "step %.*s with all its retries%s may take %s, longer than the whole "
+                "order (%s)",
+                TEXT_ARG(draft->step.name),
+                draft->step.max_extension_ms > 0 ? " and extensions" : "",
+                duration_text(ret_longest[i], own), whole);
             told = true;
         }
     }
     return told;
 }
 
-void check_schedule(struct compiler *compiler)
+void workflow_check_schedule(struct workflow_compiler *compiler)
 {
     int64_t durations[WORKFLOW_STEPS_MAX] = {0};
     char path[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
@@ -114,8 +116,9 @@ void check_schedule(struct compiler *compiler)
     (void)duration_text(compiler->timeout_ms, whole);
     int64_t longest = longest_path_ms(compiler, durations);
     if (longest > compiler->timeout_ms)
-        problem_warning(compiler->values.problems, compiler->timeout_mark,
-                        "the steps one after the other may take %s with all their retries, longer "
-                        "than the whole order (%s)",
-                        duration_text(longest, path), whole);
+        problems_add_warning(
+            compiler->values.problems, compiler->timeout_mark,
+            "the steps one after the other may take %s with all their retries, longer "
+            "than the whole order (%s)",
+            duration_text(longest, path), whole);
 }

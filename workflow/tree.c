@@ -10,12 +10,13 @@
 struct builder {
     struct arena *arena;
     struct workflow_problems *problems;
-    struct node *open[TREE_DEPTH_MAX]; /* sequences and mappings that have not ended */
-    struct node *keys[TREE_DEPTH_MAX]; /* of the mapping at that depth, waiting for its value */
+    struct yaml_node *open[TREE_DEPTH_MAX]; /* sequences and mappings that have not ended */
+    struct yaml_node
+        *keys[TREE_DEPTH_MAX]; /* of the mapping at that depth, waiting for its value */
     uint32_t depth;
     uint32_t nodes;
     uint32_t documents;
-    struct node *root;
+    struct yaml_node *root;
 };
 
 static struct mark mark_of(yaml_mark_t mark)
@@ -51,8 +52,8 @@ static bool check_text(struct text source, struct workflow_problems *problems)
     for (uint32_t at = 0; at < source.size;) {
         uint32_t size = character_size(bytes + at, source.size - at);
         if (size == 0) {
-            problem_error(problems, mark, "byte 0x%02x is %s", bytes[at],
-                          bytes[at] < 0x80 ? "a control character" : "not UTF-8");
+            problems_add_error(problems, mark, "byte 0x%02x is %s", bytes[at],
+                               bytes[at] < 0x80 ? "a control character" : "not UTF-8");
             return false;
         }
         mark.column++;
@@ -67,40 +68,42 @@ static bool check_text(struct text source, struct workflow_problems *problems)
 
 static bool refuse(struct builder *builder, struct mark mark, const char *what)
 {
-    problem_error(builder->problems, mark, "%s", what);
+    problems_add_error(builder->problems, mark, "%s", what);
     return false;
 }
 
-static struct node *new_node(struct builder *builder, enum node_kind kind, yaml_mark_t mark)
+static struct yaml_node *new_node(struct builder *builder, enum yaml_node_kind kind,
+                                  yaml_mark_t mark)
 {
-    struct node *node = ARENA_NEW(builder->arena, struct node);
+    struct yaml_node *node = ARENA_NEW(builder->arena, struct yaml_node);
     node->kind = kind;
     node->mark = mark_of(mark);
     builder->nodes++;
     return node;
 }
 
-static void report_duplicate(struct builder *builder, const struct node *mapping,
-                             const struct node *key)
+static void report_duplicate(struct builder *builder, const struct yaml_node *mapping,
+                             const struct yaml_node *key)
 {
-    for (const struct node *child = mapping->first; child != NULL; child = child->next) {
+    for (const struct yaml_node *child = mapping->first; child != NULL; child = child->next) {
         if (text_equal(child->key->text, key->text)) {
-            problem_error(builder->problems, key->mark, "%.*s is given twice, first in line %u",
-                          QUOTE_ARG(key->text), child->key->mark.line);
+            problems_add_error(builder->problems, key->mark,
+                               "%.*s is given twice, first in line %u", QUOTE_ARG(key->text),
+                               child->key->mark.line);
             return;
         }
     }
 }
 
 /* Hangs the node below the innermost open one. */
-static bool attach(struct builder *builder, struct node *node)
+static bool attach(struct builder *builder, struct yaml_node *node)
 {
     if (builder->depth == 0) {
         builder->root = node;
         return true;
     }
-    struct node *parent = builder->open[builder->depth - 1];
-    struct node **key = &builder->keys[builder->depth - 1];
+    struct yaml_node *parent = builder->open[builder->depth - 1];
+    struct yaml_node **key = &builder->keys[builder->depth - 1];
     if (parent->kind == NODE_MAPPING && *key == NULL) {
         if (node->kind != NODE_SCALAR)
             return refuse(builder, node->mark, "a list or a mapping cannot be the name of a field");
@@ -121,9 +124,9 @@ static bool attach(struct builder *builder, struct node *node)
     return true;
 }
 
-static bool open_node(struct builder *builder, enum node_kind kind, const yaml_event_t *event)
+static bool open_node(struct builder *builder, enum yaml_node_kind kind, const yaml_event_t *event)
 {
-    struct node *node = new_node(builder, kind, event->start_mark);
+    struct yaml_node *node = new_node(builder, kind, event->start_mark);
     if (!attach(builder, node))
         return false;
     if (builder->depth == TREE_DEPTH_MAX)
@@ -136,7 +139,7 @@ static bool open_node(struct builder *builder, enum node_kind kind, const yaml_e
 
 static bool add_scalar(struct builder *builder, const yaml_event_t *event)
 {
-    struct node *node = new_node(builder, NODE_SCALAR, event->start_mark);
+    struct yaml_node *node = new_node(builder, NODE_SCALAR, event->start_mark);
     struct text text = {(const char *)event->data.scalar.value,
                         (uint32_t)event->data.scalar.length};
     node->text = arena_text(builder->arena, text);
@@ -151,7 +154,7 @@ static bool check_properties(struct builder *builder, const yaml_event_t *event,
     struct mark mark = mark_of(event->start_mark);
     if (anchor != NULL)
         return refuse(builder, mark,
-                      "anchors (&) are not allowed: what steps share belongs into Defaults");
+                      "anchors (&) are not allowed: what steps share belongs in Defaults");
     if (tag != NULL)
         return refuse(builder, mark, "tags (!) are not allowed");
     if (builder->nodes >= TREE_NODES_MAX)
@@ -175,7 +178,7 @@ static bool take_event(struct builder *builder, const yaml_event_t *event)
                       "a second document begins here: one file is one workflow");
     case YAML_ALIAS_EVENT:
         return refuse(builder, mark_of(event->start_mark),
-                      "aliases (*) are not allowed: what steps share belongs into Defaults");
+                      "aliases (*) are not allowed: what steps share belongs in Defaults");
     case YAML_SCALAR_EVENT:
         return check_properties(builder, event, event->data.scalar.anchor,
                                 event->data.scalar.tag) &&
@@ -201,12 +204,13 @@ static void report_syntax(const yaml_parser_t *parser, struct workflow_problems 
 {
     struct mark mark = mark_of(parser->problem_mark);
     if (parser->context != NULL && parser->context_mark.line + 1 < mark.line)
-        problem_error(problems, mark, "%s %s that begins in line %u", parser->problem,
-                      parser->context, (uint32_t)parser->context_mark.line + 1);
+        problems_add_error(problems, mark, "%s %s that begins in line %u", parser->problem,
+                           parser->context, (uint32_t)parser->context_mark.line + 1);
     else if (parser->context != NULL)
-        problem_error(problems, mark, "%s %s", parser->problem, parser->context);
+        problems_add_error(problems, mark, "%s %s", parser->problem, parser->context);
     else
-        problem_error(problems, mark, "%s", parser->problem != NULL ? parser->problem : "no YAML");
+        problems_add_error(problems, mark, "%s",
+                           parser->problem != NULL ? parser->problem : "no YAML");
 }
 
 static bool build(struct builder *builder, yaml_parser_t *parser)
@@ -226,12 +230,12 @@ static bool build(struct builder *builder, yaml_parser_t *parser)
     return true;
 }
 
-const struct node *tree_parse(struct text source, struct arena *arena,
-                              struct workflow_problems *problems)
+const struct yaml_node *yaml_tree_parse(struct text source, struct arena *arena,
+                                        struct workflow_problems *problems)
 {
     if (source.size > WORKFLOW_BYTES_MAX) {
-        problem_error(problems, (struct mark){0}, "the file has %u bytes, at most %d are allowed",
-                      source.size, WORKFLOW_BYTES_MAX);
+        problems_add_error(problems, (struct mark){0}, "the file has %u bytes; the limit is %d",
+                           source.size, WORKFLOW_BYTES_MAX);
         return NULL;
     }
     if (!check_text(source, problems))
@@ -246,8 +250,8 @@ const struct node *tree_parse(struct text source, struct arena *arena,
     struct builder builder = {.arena = arena, .problems = problems};
     bool built = build(&builder, &parser);
     yaml_parser_delete(&parser);
-    if (built && (builder.root == NULL || node_is_null(builder.root))) {
-        problem_error(problems, (struct mark){0}, "the file is empty");
+    if (built && (builder.root == NULL || yaml_node_is_null(builder.root))) {
+        problems_add_error(problems, (struct mark){0}, "the file is empty");
         return NULL;
     }
     return built ? builder.root : NULL;
@@ -255,7 +259,7 @@ const struct node *tree_parse(struct text source, struct arena *arena,
 
 /* ---- nodes ---- */
 
-bool node_is_null(const struct node *node)
+bool yaml_node_is_null(const struct yaml_node *node)
 {
     if (node->kind != NODE_SCALAR || !node->plain)
         return false;
@@ -264,7 +268,7 @@ bool node_is_null(const struct node *node)
            text_equal(node->text, TEXT("NULL"));
 }
 
-const char *node_kind_phrase(const struct node *node)
+const char *yaml_node_phrase(const struct yaml_node *node)
 {
     switch (node->kind) {
     case NODE_SEQUENCE:
@@ -274,7 +278,7 @@ const char *node_kind_phrase(const struct node *node)
     case NODE_SCALAR:
         break;
     }
-    if (node_is_null(node))
+    if (yaml_node_is_null(node))
         return "nothing";
     if (node->plain && value_looks_like_number(node->text))
         return "a number";

@@ -12,27 +12,27 @@
 
 enum { TREE_DEPTH_MAX = 16, TREE_NODES_MAX = 50000, TREE_FIELDS_MAX = 64 };
 
-enum node_kind { NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING };
+enum yaml_node_kind { NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING };
 
-struct node {
-    enum node_kind kind;
+struct yaml_node {
+    enum yaml_node_kind kind;
     struct mark mark;
-    bool plain;             /* a scalar without quotes: a number, true, false, null or a text */
-    struct text text;       /* of a scalar */
-    const struct node *key; /* within a mapping: the key that this is the value of, a scalar */
-    struct node *first;     /* of a sequence or mapping */
-    struct node *last;
-    struct node *next; /* in its parent */
-    uint32_t count;    /* children */
+    bool plain;       /* a scalar without quotes: a number, true, false, null or a text */
+    struct text text; /* of a scalar */
+    const struct yaml_node *key; /* within a mapping: the key that this is the value of, a scalar */
+    struct yaml_node *first;     /* of a sequence or mapping */
+    struct yaml_node *last;
+    struct yaml_node *next; /* in its parent */
+    uint32_t count;         /* children */
 };
 
 /* NULL: the problems tell why. The tree lives in `arena`, its texts too. */
-const struct node *tree_parse(struct text source, struct arena *arena,
-                              struct workflow_problems *problems);
+const struct yaml_node *yaml_tree_parse(struct text source, struct arena *arena,
+                                        struct workflow_problems *problems);
 
 /* A plain scalar that says nothing: `Field:`, `~` or `null`. */
-bool node_is_null(const struct node *node);
+bool yaml_node_is_null(const struct yaml_node *node);
 /* "a text", "a number", "a list" ... for messages. */
-const char *node_kind_phrase(const struct node *node);
+const char *yaml_node_phrase(const struct yaml_node *node);
 
 #endif

@@ -58,60 +58,62 @@ bool value_looks_like_boolean(struct text text)
     return false;
 }
 
-static bool wrong_type(const struct values *values, const struct node *node, const char *what,
+static bool wrong_type(const struct values *values, const struct yaml_node *node, const char *what,
                        const char *wanted)
 {
-    if (node->kind == NODE_SCALAR && !node_is_null(node))
-        problem_error(values->problems, node->mark, "%s must be %s, not %s (%.*s)", what, wanted,
-                      node_kind_phrase(node), QUOTE_ARG(node->text));
+    if (node->kind == NODE_SCALAR && !yaml_node_is_null(node))
+        problems_add_error(values->problems, node->mark, "%s must be %s, not %s (%.*s)", what,
+                           wanted, yaml_node_phrase(node), QUOTE_ARG(node->text));
     else
-        problem_error(values->problems, node->mark, "%s must be %s, not %s", what, wanted,
-                      node_kind_phrase(node));
+        problems_add_error(values->problems, node->mark, "%s must be %s, not %s", what, wanted,
+                           yaml_node_phrase(node));
     return false;
 }
 
 /* ---- texts ---- */
 
-static bool is_text(const struct node *node)
+static bool is_text(const struct yaml_node *node)
 {
-    if (node->kind != NODE_SCALAR || node_is_null(node))
+    if (node->kind != NODE_SCALAR || yaml_node_is_null(node))
         return false;
     return !node->plain ||
            (!value_looks_like_number(node->text) && !value_looks_like_boolean(node->text));
 }
 
 /* As other YAML readers would see it: 1.0 and true are texts only in quotes. */
-static bool check_text(const struct values *values, const struct node *node, const char *what,
+static bool check_text(const struct values *values, const struct yaml_node *node, const char *what,
                        const char *wanted)
 {
     if (is_text(node))
         return true;
-    if (node->kind != NODE_SCALAR || node_is_null(node))
+    if (node->kind != NODE_SCALAR || yaml_node_is_null(node))
         return wrong_type(values, node, what, wanted);
-    problem_error(values->problems, node->mark, "%s must be %s: put %.*s in quotes", what, wanted,
-                  QUOTE_ARG(node->text));
+    problems_add_error(values->problems, node->mark, "%s must be %s: put %.*s in quotes", what,
+                       wanted, QUOTE_ARG(node->text));
     return false;
 }
 
-bool value_text(const struct values *values, const struct node *node, const char *what)
+bool value_text(const struct values *values, const struct yaml_node *node, const char *what)
 {
     return check_text(values, node, what, "a text");
 }
 
-bool value_name(const struct values *values, const struct node *node, const char *what,
+bool value_name(const struct values *values, const struct yaml_node *node, const char *what,
                 struct text *ret_value)
 {
     if (!check_text(values, node, what, "a name"))
         return false;
     if (node->text.size == 0 || node->text.size > NAME_BYTES_MAX) {
-        problem_error(values->problems, node->mark, "%s has %u characters, 1 to %d are allowed",
-                      what, node->text.size, NAME_BYTES_MAX);
+        problems_add_error(values->problems, node->mark,
+                           "%s has %u characters; it must have 1 to %d", what, node->text.size,
+                           NAME_BYTES_MAX);
         return false;
     }
     if (!name_characters_valid(node->text)) {
-        problem_error(values->problems, node->mark,
-                      "%s \"%.*s\" has a character that is not a letter, a digit or one of . _ -",
-                      what, QUOTE_ARG(node->text));
+        problems_add_error(
+            values->problems, node->mark,
+            "%s \"%.*s\" has a character that is not a letter, a digit or one of . _ -", what,
+            QUOTE_ARG(node->text));
         return false;
     }
     *ret_value = arena_text(values->arena, node->text);
@@ -129,7 +131,7 @@ struct number {
 };
 
 /* False: no plain decimal number. */
-static bool parse_number(const struct node *node, struct number *ret_number)
+static bool parse_number(const struct yaml_node *node, struct number *ret_number)
 {
     if (node->kind != NODE_SCALAR || !node->plain || !value_looks_like_number(node->text))
         return false;
@@ -158,7 +160,7 @@ static bool parse_number(const struct node *node, struct number *ret_number)
     return true;
 }
 
-bool value_whole(const struct values *values, const struct node *node, const char *what,
+bool value_whole(const struct values *values, const struct yaml_node *node, const char *what,
                  int64_t least, int64_t most, int64_t *ret_value)
 {
     struct number number;
@@ -166,8 +168,8 @@ bool value_whole(const struct values *values, const struct node *node, const cha
         return wrong_type(values, node, what, "a whole number");
     int64_t value = number.negative ? -(number.milli / 1000) : number.milli / 1000;
     if (number.huge || value < least || value > most) {
-        problem_error(values->problems, node->mark, "%s must be %lld to %lld, not %.*s", what,
-                      (long long)least, (long long)most, QUOTE_ARG(node->text));
+        problems_add_error(values->problems, node->mark, "%s must be from %lld to %lld, not %.*s",
+                           what, (long long)least, (long long)most, QUOTE_ARG(node->text));
         return false;
     }
     *ret_value = value;
@@ -175,42 +177,43 @@ bool value_whole(const struct values *values, const struct node *node, const cha
 }
 
 /* Thousandths between `least` and `most`. */
-static bool read_milli(const struct values *values, const struct node *node, const char *what,
+static bool read_milli(const struct values *values, const struct yaml_node *node, const char *what,
                        const char *wanted, int64_t least, int64_t most, int64_t *ret_milli)
 {
     struct number number;
     if (!parse_number(node, &number))
         return wrong_type(values, node, what, wanted);
     if (number.finer) {
-        problem_error(values->problems, node->mark,
-                      "%s has more than three digits behind the point: %.*s", what,
-                      QUOTE_ARG(node->text));
+        problems_add_error(values->problems, node->mark,
+                           "%s has more than three digits after the decimal point: %.*s", what,
+                           QUOTE_ARG(node->text));
         return false;
     }
     int64_t milli = number.negative ? -number.milli : number.milli;
     if (number.huge || milli < least || milli > most) {
-        problem_error(values->problems, node->mark, "%s must be %s from %lld%s to %lld, not %.*s",
-                      what, wanted, (long long)(least / 1000), least % 1000 != 0 ? ".001" : "",
-                      (long long)(most / 1000), QUOTE_ARG(node->text));
+        problems_add_error(values->problems, node->mark,
+                           "%s must be %s from %lld%s to %lld, not %.*s", what, wanted,
+                           (long long)(least / 1000), least % 1000 != 0 ? ".001" : "",
+                           (long long)(most / 1000), QUOTE_ARG(node->text));
         return false;
     }
     *ret_milli = milli;
     return true;
 }
 
-bool value_duration(const struct values *values, const struct node *node, const char *what,
+bool value_duration(const struct values *values, const struct yaml_node *node, const char *what,
                     int64_t *ret_ms)
 {
     return read_milli(values, node, what, "a number of seconds", 1, DURATION_MS_MAX, ret_ms);
 }
 
-bool value_duration_or_0(const struct values *values, const struct node *node, const char *what,
-                         int64_t *ret_ms)
+bool value_duration_or_0(const struct values *values, const struct yaml_node *node,
+                         const char *what, int64_t *ret_ms)
 {
     return read_milli(values, node, what, "a number of seconds", 0, DURATION_MS_MAX, ret_ms);
 }
 
-bool value_rate(const struct values *values, const struct node *node, const char *what,
+bool value_rate(const struct values *values, const struct yaml_node *node, const char *what,
                 uint32_t *ret_milli)
 {
     int64_t milli = 0;
@@ -228,22 +231,22 @@ static bool means_true(struct text word)
     return strchr("tTyY", word.data[0]) != NULL || (word.size == 2 && (word.data[1] | 0x20) == 'n');
 }
 
-bool value_boolean(const struct values *values, const struct node *node, const char *what,
+bool value_boolean(const struct values *values, const struct yaml_node *node, const char *what,
                    bool *ret_value)
 {
     if (node->kind != NODE_SCALAR || !value_looks_like_boolean(node->text))
         return wrong_type(values, node, what, "true or false");
     bool value = means_true(node->text);
     if (!node->plain || !text_equal(node->text, value ? TEXT("true") : TEXT("false"))) {
-        problem_error(values->problems, node->mark, "%s must be true or false: write %s%s", what,
-                      value ? "true" : "false", node->plain ? "" : " without quotes");
+        problems_add_error(values->problems, node->mark, "%s must be true or false: write %s%s",
+                           what, value ? "true" : "false", node->plain ? "" : " without quotes");
         return false;
     }
     *ret_value = value;
     return true;
 }
 
-bool value_word(const struct values *values, const struct node *node, const char *what,
+bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
                 const struct text *words, uint32_t count, uint32_t *ret_index)
 {
     assert(count == 2); /* the messages say "a or b" */
@@ -256,9 +259,9 @@ bool value_word(const struct values *values, const struct node *node, const char
         }
         const struct text *near = suggest_text(node->text, words, count);
         if (near != NULL) {
-            problem_error(values->problems, node->mark,
-                          "%s \"%.*s\" is unknown, did you mean %.*s?", what, QUOTE_ARG(node->text),
-                          TEXT_ARG(*near));
+            problems_add_error(values->problems, node->mark,
+                               "%s \"%.*s\" is unknown: did you mean %.*s?", what,
+                               QUOTE_ARG(node->text), TEXT_ARG(*near));
             return false;
         }
     }

@@ -16,27 +16,27 @@ struct values {
 };
 
 /* Workflows, steps, agents, actions: [A-Za-z0-9._-], 1 .. NAME_BYTES_MAX bytes. */
-bool value_name(const struct values *values, const struct node *node, const char *what,
+bool value_name(const struct values *values, const struct yaml_node *node, const char *what,
                 struct text *ret_value);
 /* Any text, checked only. */
-bool value_text(const struct values *values, const struct node *node, const char *what);
+bool value_text(const struct values *values, const struct yaml_node *node, const char *what);
 /* `least` .. `most`. */
-bool value_whole(const struct values *values, const struct node *node, const char *what,
+bool value_whole(const struct values *values, const struct yaml_node *node, const char *what,
                  int64_t least, int64_t most, int64_t *ret_value);
 /* Seconds, as fine as a millisecond: more than 0, at most DURATION_MS_MAX. */
-bool value_duration(const struct values *values, const struct node *node, const char *what,
+bool value_duration(const struct values *values, const struct yaml_node *node, const char *what,
                     int64_t *ret_ms);
 /* The same, or 0. */
-bool value_duration_or_0(const struct values *values, const struct node *node, const char *what,
-                         int64_t *ret_ms);
+bool value_duration_or_0(const struct values *values, const struct yaml_node *node,
+                         const char *what, int64_t *ret_ms);
 /* A rate in thousandths: 1 .. BACKOFF_RATE_MAX. */
 enum { BACKOFF_RATE_MAX = 1000 };
-bool value_rate(const struct values *values, const struct node *node, const char *what,
+bool value_rate(const struct values *values, const struct yaml_node *node, const char *what,
                 uint32_t *ret_milli);
-bool value_boolean(const struct values *values, const struct node *node, const char *what,
+bool value_boolean(const struct values *values, const struct yaml_node *node, const char *what,
                    bool *ret_value);
 /* One of `count` words; its index. */
-bool value_word(const struct values *values, const struct node *node, const char *what,
+bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
                 const struct text *words, uint32_t count, uint32_t *ret_index);
 
 #endif

@@ -172,7 +172,7 @@ static bool read_bool(struct reader *reader, const struct op *op, bool *ret_valu
     return true;
 }
 
-/* Two's complement, big-endian; longer than needed is fine as long as the value fits. */
+/* Two's complement, big-endian; longer than needed is allowed as long as the value fits. */
 static bool read_decimal(struct reader *reader, const struct op *op, int64_t *ret_unscaled)
 {
     struct text bytes = {0};
@@ -276,11 +276,11 @@ static inline bool read_index(struct reader *reader, const struct op *op,
 static bool read_element(struct reader *reader, const struct op *op, uint8_t *element)
 {
     if (op->code == OP_ARRAY)
-        return plan_decode(op->sub, reader, element);
+        return avro_plan_decode(op->sub, reader, element);
     if (op->code == OP_ATTRIBUTES) {
         struct attribute *attribute = (struct attribute *)element;
         return read_text(reader, op->name, ATTRIBUTE_NAME_BYTES_MAX, true, &attribute->name) &&
-               plan_decode(op->sub, reader, element);
+               avro_plan_decode(op->sub, reader, element);
     }
     assert(op->code == OP_EVENTS);
     const struct branch *branch;
@@ -289,7 +289,7 @@ static bool read_element(struct reader *reader, const struct op *op, uint8_t *el
     if (branch->event == 0)
         return unknown_event(reader, branch->name);
     ((struct event *)element)->kind = branch->event;
-    return plan_decode(branch->plan, reader, element);
+    return avro_plan_decode(branch->plan, reader, element);
 }
 
 static bool read_array(struct reader *reader, const struct op *op, uint8_t *base)
@@ -340,13 +340,13 @@ static bool read_pointer(struct reader *reader, const struct op *op, uint8_t *ba
 {
     uint8_t *target = arena_calloc(reader->arena, 1, op->size);
     memcpy(base + op->offset, &target, sizeof(target));
-    return plan_decode(op->sub, reader, target);
+    return avro_plan_decode(op->sub, reader, target);
 }
 
 static bool read_union(struct reader *reader, const struct op *op, uint8_t *base)
 {
     const struct branch *branch;
-    return read_index(reader, op, &branch) && plan_decode(branch->plan, reader, base);
+    return read_index(reader, op, &branch) && avro_plan_decode(branch->plan, reader, base);
 }
 
 /* ---- what is skipped ---- */
@@ -364,7 +364,7 @@ static bool skip_elements(struct reader *reader, const struct op *op, uint8_t *b
         for (uint64_t i = 0; op->bytes_min > 0 && i < block.count; i++) {
             if (op->code == OP_SKIP_MAP && !read_sized(reader, op->name, UINT32_MAX, &key))
                 return false;
-            if (!plan_decode(op->sub, reader, base))
+            if (!avro_plan_decode(op->sub, reader, base))
                 return false;
         }
         if (!block_ends(reader, op, &block))
@@ -483,7 +483,7 @@ static inline bool execute(const struct op *op, struct reader *reader, uint8_t *
     return false;
 }
 
-bool plan_decode(const struct plan *plan, struct reader *reader, uint8_t *base)
+bool avro_plan_decode(const struct plan *plan, struct reader *reader, uint8_t *base)
 {
     for (uint32_t i = 0; i < plan->count; i++)
         if (!execute(&plan->ops[i], reader, base))

@@ -66,7 +66,7 @@ static void write_element(const struct op *op, const uint8_t *element, struct bu
         write_text(buffer, ATTRIBUTE_NAME_BYTES_MAX, true, attribute->name);
     }
     if (op->code != OP_EVENTS) {
-        plan_encode(op->sub, element, buffer);
+        avro_plan_encode(op->sub, element, buffer);
         return;
     }
     enum event_kind kind = ((const struct event *)element)->kind;
@@ -75,7 +75,7 @@ static void write_element(const struct op *op, const uint8_t *element, struct bu
     assert(index < op->branches->count);
     room(buffer, VARINT_MAX);
     write_long(buffer, index);
-    plan_encode(op->branches->list[index].plan, element, buffer);
+    avro_plan_encode(op->branches->list[index].plan, element, buffer);
 }
 
 static void write_array(const struct op *op, const uint8_t *base, struct buffer *buffer)
@@ -119,7 +119,7 @@ static void write_optional(const struct op *op, const uint8_t *base, struct buff
     room(buffer, VARINT_MAX);
     write_long(buffer, present ? 1 : 0);
     if (present)
-        plan_encode(branches->list[1].plan, base, buffer);
+        avro_plan_encode(branches->list[1].plan, base, buffer);
 }
 
 static void write_optional_fixed(const struct op *op, const uint8_t *member, struct buffer *buffer)
@@ -164,7 +164,7 @@ static void write_pointer(const struct op *op, const uint8_t *base, struct buffe
     const uint8_t *target;
     memcpy(&target, base + op->offset, sizeof(target));
     assert(target != NULL);
-    plan_encode(op->sub, target, buffer);
+    avro_plan_encode(op->sub, target, buffer);
 }
 
 static inline void execute(const struct op *op, const uint8_t *base, struct buffer *buffer)
@@ -229,7 +229,7 @@ static inline void execute(const struct op *op, const uint8_t *base, struct buff
     assert(0 && "our own schema and its binding differ");
 }
 
-void plan_encode(const struct plan *plan, const uint8_t *base, struct buffer *buffer)
+void avro_plan_encode(const struct plan *plan, const uint8_t *base, struct buffer *buffer)
 {
     for (uint32_t i = 0; i < plan->count; i++)
         execute(&plan->ops[i], base, buffer);

@@ -366,9 +366,10 @@ static bool compile_record(struct compiler *compiler, const struct avro_type *wr
     return true;
 }
 
-enum error_class plan_compile(const struct avro_type *writer, const struct record_binding *binding,
-                              uint32_t base, struct arena *arena, const struct plan **ret_plan,
-                              struct error *ret_error)
+enum error_class avro_plan_compile(const struct avro_type *writer,
+                                   const struct record_binding *binding, uint32_t base,
+                                   struct arena *arena, const struct plan **ret_plan,
+                                   struct error *ret_error)
 {
     struct compiler compiler = {arena, ret_error, binding->name};
     struct op_list list = {0};

@@ -88,9 +88,10 @@ struct plan {
 /* New in `arena`. The struct starts `base` bytes after the address that the plan will be executed
  * at. REJECT, code "Unmappable", when the schema lacks a required field or has a field of another
  * type. */
-enum error_class plan_compile(const struct avro_type *writer, const struct record_binding *binding,
-                              uint32_t base, struct arena *arena, const struct plan **ret_plan,
-                              struct error *ret_error);
+enum error_class avro_plan_compile(const struct avro_type *writer,
+                                   const struct record_binding *binding, uint32_t base,
+                                   struct arena *arena, const struct plan **ret_plan,
+                                   struct error *ret_error);
 
 /* ---- execution: decode.c ---- */
 
@@ -103,11 +104,11 @@ struct reader {
 
 /* Executes the plan over the bytes from reader->at on. `base` is zeroed memory. Texts point into
  * the bytes. False: reader->error says why (REJECT, or FATAL for an unknown event). */
-bool plan_decode(const struct plan *plan, struct reader *reader, uint8_t *base);
+bool avro_plan_decode(const struct plan *plan, struct reader *reader, uint8_t *base);
 
 /* ---- execution: encode.c ---- */
 
 /* Only for plans made of our own schemas. Asserts the limits of the bindings. */
-void plan_encode(const struct plan *plan, const uint8_t *base, struct buffer *buffer);
+void avro_plan_encode(const struct plan *plan, const uint8_t *base, struct buffer *buffer);
 
 #endif

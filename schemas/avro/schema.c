@@ -223,7 +223,7 @@ static const struct avro_type *parse_symbols(struct parser *parser, struct avro_
     for (uint32_t i = 0; i < count; i++) {
         const char *symbol = json_string_value(json_array_get(symbols, i));
         if (symbol == NULL || !name_valid(symbol, false))
-            return bad(parser, "a symbol that is no name", type->name);
+            return bad(parser, "a symbol that is not a name", type->name);
         list[i] = keep(parser, symbol);
     }
     type->symbols = list;
@@ -346,7 +346,8 @@ enum error_class avro_schema_read(struct text avsc, struct arena *arena,
 {
     if (avsc.size == 0 || avsc.size > AVRO_SCHEMA_BYTES_MAX)
         return error_set(ret_error, ERROR_REJECT, "BadSchema",
-                         "%u bytes of schema, 1 to %d are fine", avsc.size, AVRO_SCHEMA_BYTES_MAX);
+                         "the schema is %u bytes; it must be 1 to %d", avsc.size,
+                         AVRO_SCHEMA_BYTES_MAX);
     json_error_t json_error;
     json_t *json =
         json_loadb(avsc.data, avsc.size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &json_error);

@@ -80,16 +80,16 @@ static void fuzz_schema(struct text input)
     if (type->kind == AVRO_KIND_RECORD)
         kind = record_kind_of(avro_short_name(type->name));
     if (kind == 0 || nul == NULL ||
-        plan_compile(type, record_kind_info(kind)->binding,
-                     record_kind_is_command(kind) ? offsetof(struct command, submit_order) : 0,
-                     &memory.arena, &plan, &error) != ERROR_OK)
+        avro_plan_compile(type, record_kind_info(kind)->binding,
+                          record_kind_is_command(kind) ? offsetof(struct command, submit_order) : 0,
+                          &memory.arena, &plan, &error) != ERROR_OK)
         goto out;
     struct record record;
     memset(&record, 0, sizeof(record));
     const uint8_t *at = (const uint8_t *)nul + 1;
     struct reader reader = {at, at + (input.size - size - 1), &memory.arena, &error};
     size_t before = memory.arena.used;
-    (void)plan_decode(plan, &reader, (uint8_t *)&record.command);
+    (void)avro_plan_decode(plan, &reader, (uint8_t *)&record.command);
     assert(memory.arena.used - before <= 256 * 1024 + 400 * (size_t)input.size);
 out:
     heap_arena_deinit(&memory);

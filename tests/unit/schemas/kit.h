@@ -9,7 +9,7 @@
 struct kit {
     struct codec *codec;
     struct heap_arena memory; /* of what is decoded */
-    struct record record; /* the latest */
+    struct record record;     /* the latest */
     struct error error;
 };
 

@@ -235,19 +235,19 @@ Test(schemas_values, a_bad_order_is_refused_with_its_reason)
     REFUSES("lines[1].sku", lines[1].sku = TEXT(""));
     REFUSES("lines[1].sku", lines[1].sku = ((struct text){x, SKU_BYTES_MAX + 1}));
     REFUSES("lines[0].description", lines[0].description = TEXT("\x01"));
-    REFUSES("lines[0].quantity: 0,", lines[0].quantity = 0);
-    REFUSES("lines[0].quantity: -6,", lines[0].quantity = -6);
+    REFUSES("lines[0].quantity is 0;", lines[0].quantity = 0);
+    REFUSES("lines[0].quantity is -6;", lines[0].quantity = -6);
     REFUSES("lines[0].quantity", lines[0].quantity = INT64_MAX);
     REFUSES("lines[1].unit_price", lines[1].unit_price.unscaled = -1);
     REFUSES("lines[1].unit_price", lines[1].unit_price.unscaled = DECIMAL_UNSCALED_MAX + 1);
     REFUSES("lines[0]: the order's total", lines[0].unit_price.unscaled = DECIMAL_UNSCALED_MAX);
-    REFUSES("attributes: two are named b", attributes[1].name = TEXT("b"));
+    REFUSES("two attributes are named b", attributes[1].name = TEXT("b"));
     REFUSES("attributes", attributes[1].name = TEXT(""));
     REFUSES("attributes", attributes[1].name = ((struct text){x, ATTRIBUTE_NAME_BYTES_MAX + 1}));
     REFUSES("attributes.a", attributes[1].value = ((struct text){x, sizeof(x)}));
     REFUSES("attributes.a", attributes[1].value = TEXT("\xff"));
     REFUSES("attributes.a", attributes[1].value = TEXT("a\0b"));
-    REFUSES("attributes: 65", details.attribute_count = ORDER_ATTRIBUTES_MAX + 1);
+    REFUSES("65 attributes", details.attribute_count = ORDER_ATTRIBUTES_MAX + 1);
 }
 
 Test(schemas_values, an_order_that_is_too_large_is_refused)

@@ -173,7 +173,7 @@ Test(workflow_compile, the_most_steps_there_can_be)
     cr_assert(workflow->steps[63].after == UINT64_C(1) << 62);
     snprintf(source + size, sizeof(source) - size, "  - {Name: X, Agent: x}\n");
     cr_assert_str_eq(kit_yaml(source).problems,
-                     "4:3: error: Steps has 65 steps, 1 to 64 are allowed\n");
+                     "4:3: error: Steps has 65 steps; it must have 1 to 64\n");
 }
 
 Test(workflow_compile, json)
@@ -192,7 +192,7 @@ Test(workflow_compile, json)
     cr_assert_str_eq(parsed.problems,
                      "2:13: error: Version must be a whole number, not a text (1)\n"
                      "3:3: error: a step has no Agent\n"
-                     "3:17: error: Agnet is an unknown field of a step, did you mean Agent?\n",
+                     "3:17: error: Agnet is an unknown field of a step: did you mean Agent?\n",
                      "%s", parsed.problems);
 }
 
@@ -200,7 +200,7 @@ Test(workflow_compile, yaml_is_no_json)
 {
     struct parsed parsed = kit_parse(TEXT("Name: w\n"), WORKFLOW_JSON);
     cr_assert(parsed.workflow == NULL);
-    cr_assert(strncmp(parsed.problems, "1:", 2) == 0 && strstr(parsed.problems, "no JSON"));
+    cr_assert(strncmp(parsed.problems, "1:", 2) == 0 && strstr(parsed.problems, "not valid JSON"));
     parsed = kit_parse(TEXT("{\"Name\": \"w\",\n}"), WORKFLOW_JSON);
     cr_assert(strncmp(parsed.problems, "2:", 2) == 0, "%s", parsed.problems);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that mean no good: they are refused in little time and memory. */
-#include "tests/unit/workflow/kit.h"
 #include "base/heap_arena.h"
+#include "tests/unit/workflow/kit.h"
 #include "workflow/workflow_print.h"
 
 #include <criterion/criterion.h>
@@ -12,13 +12,13 @@
 Test(workflow_hostile, bombs)
 {
     LINT({"a: &a [x, x]\nb: &b [*a, *a]\n",
-          "1:4: error: anchors (&) are not allowed: what steps share belongs into Defaults\n"},
+          "1:4: error: anchors (&) are not allowed: what steps share belongs in Defaults\n"},
          {"Name: *x\n",
-          "1:7: error: aliases (*) are not allowed: what steps share belongs into Defaults\n"},
+          "1:7: error: aliases (*) are not allowed: what steps share belongs in Defaults\n"},
          {"Name: !!binary aGVsbG8=\n", "1:7: error: tags (!) are not allowed\n"},
          {"<<: {Name: w}\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n",
           "1:1: error: there is no field << here: merge keys are not allowed, what steps share "
-          "belongs into Defaults\n"
+          "belongs in Defaults\n"
           "1:1: error: the workflow has no Name\n"},
          {"Name: w\nVersion: 1\nSteps: [[[[[[[[[[[[[[[[[[[[x]]]]]]]]]]]]]]]]]]]]\n",
           "3:23: error: this is nested too deeply for a workflow\n"},
@@ -137,10 +137,10 @@ Test(workflow_hostile, a_file_that_is_too_large)
     memset(source, ' ', sizeof(source));
     struct parsed parsed = kit_parse((struct text){source, sizeof(source)}, WORKFLOW_YAML);
     cr_assert_str_eq(parsed.problems,
-                     "0:0: error: the file has 262145 bytes, at most 262144 are allowed\n");
+                     "0:0: error: the file has 262145 bytes; the limit is 262144\n");
     parsed = kit_parse((struct text){source, sizeof(source)}, WORKFLOW_JSON);
     cr_assert_str_eq(parsed.problems,
-                     "0:0: error: the file has 262145 bytes, at most 262144 are allowed\n");
+                     "0:0: error: the file has 262145 bytes; the limit is 262144\n");
 }
 
 Test(workflow_hostile, more_problems_than_there_is_room_for)

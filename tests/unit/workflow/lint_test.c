@@ -8,18 +8,19 @@ Test(workflow_lint, fields_that_are_unknown_missing_empty_or_twice)
 {
     LINT({HEAD "  - {Name: A, Agnet: x}\n",
           "4:5: error: a step has no Agent\n"
-          "4:15: error: Agnet is an unknown field of a step, did you mean Agent?\n"},
+          "4:15: error: Agnet is an unknown field of a step: did you mean Agent?\n"},
          {"name: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n",
-          "1:1: error: name is an unknown field of the workflow, did you mean Name?\n"
+          "1:1: error: name is an unknown field of the workflow: did you mean Name?\n"
           "1:1: error: the workflow has no Name\n"},
          {HEAD "  - {Name: A, Agent: x, Colour: red}\n",
           "4:25: error: Colour is an unknown field of a step\n"},
          {HEAD "  - {Name: A, Agent: x, Next: B}\n",
           "4:25: error: there is no field Next here: After names the steps that come before\n"},
          {HEAD "  - {Name: A, Agent: x, MaxAttempts: 3}\n",
-          "4:25: error: MaxAttempts does not belong here but to a retrier\n"},
+          "4:25: error: MaxAttempts does not belong here; it belongs to a retrier\n"},
          {"Name: w\nVersion: 1\nRetry: []\nSteps: [{Name: A, Agent: x}]\n",
-          "3:1: error: Retry does not belong here but to Defaults or Compensate of Defaults or a "
+          "3:1: error: Retry does not belong here; it belongs to Defaults or Compensate of "
+          "Defaults or a "
           "step or Compensate of a step\n"},
          {HEAD "  - Name: A\n    Agent: x\n    Name: B\n",
           "6:5: error: Name is given twice, first in line 4\n"},
@@ -41,16 +42,16 @@ Test(workflow_lint, values_of_the_wrong_type)
          {"Name: 1.0\nVersion: \"1\"\nSteps: []\n",
           "1:7: error: Name must be a name: put 1.0 in quotes\n"
           "2:10: error: Version must be a whole number, not a text (1)\n"
-          "3:8: error: Steps has 0 steps, 1 to 64 are allowed\n"},
+          "3:8: error: Steps has 0 steps; it must have 1 to 64\n"},
          {"Name: w\nVersion: 1.5\nSteps: [3, {Name: A, Agent: x}]\n",
           "2:10: error: Version must be a whole number, not a number (1.5)\n"
           "3:9: error: a step must be a mapping of fields, not a number\n"},
          {"Name: w\nVersion: 0\nComment: 7\nSteps: [{Name: A, Agent: true}]\n",
-          "2:10: error: Version must be 1 to 2147483647, not 0\n"
+          "2:10: error: Version must be from 1 to 2147483647, not 0\n"
           "3:10: error: Comment must be a text: put 7 in quotes\n"
           "4:26: error: Agent must be a name: put true in quotes\n"},
          {"Name: w\nVersion: 99999999999999999999\nSteps: [{Name: A, Agent: x}]\n",
-          "2:10: error: Version must be 1 to 2147483647, not 99999999999999999999\n"},
+          "2:10: error: Version must be from 1 to 2147483647, not 99999999999999999999\n"},
          {HEAD "  - {Name: A, Agent: x, Pivot: yes}\n",
           "4:32: error: Pivot must be true or false: write true\n"},
          {HEAD "  - {Name: A, Agent: x, Pivot: 'false'}\n",
@@ -67,9 +68,9 @@ Test(workflow_lint, agents)
           "4:25: error: a step has Agent or Agents, not both: name all of them in Agents\n"},
          {HEAD "  - {Name: A}\n", "4:5: error: a step has no Agent\n"},
          {HEAD "  - {Name: A, Agents: []}\n",
-          "4:23: error: Agents names 0 agents, 1 to 8 are allowed\n"},
+          "4:23: error: Agents names 0 agents; it must name 1 to 8\n"},
          {HEAD "  - {Name: A, Agents: [a, b, c, d, e, f, g, h, i]}\n",
-          "4:23: error: Agents names 9 agents, 1 to 8 are allowed\n"},
+          "4:23: error: Agents names 9 agents; it must name 1 to 8\n"},
          {HEAD "  - {Name: A, Agents: [x, y, x]}\n", "4:30: error: agent x is named twice\n"},
          {HEAD "  - {Name: A, Agents: x}\n",
           "4:23: error: Agents must be a list of agents, not a text\n"},
@@ -85,9 +86,9 @@ Test(workflow_lint, agents)
           "4:15: error: Agents has no value: give it one or leave it out\n"},
          {HEAD "  - {Name: A, Agentss: [x]}\n",
           "4:5: error: a step has no Agent\n"
-          "4:15: error: Agentss is an unknown field of a step, did you mean Agents?\n"},
+          "4:15: error: Agentss is an unknown field of a step: did you mean Agents?\n"},
          {"Name: w\nVersion: 1\nDefaults: {Agents: [x]}\nSteps: [{Name: A, Agent: x}]\n",
-          "3:12: error: Agents does not belong here but to a step\n"});
+          "3:12: error: Agents does not belong here; it belongs to a step\n"});
 }
 
 Test(workflow_lint, extensions)
@@ -96,7 +97,7 @@ Test(workflow_lint, extensions)
           "4:46: error: MaxExtensionSeconds must be a number of seconds from 0 to 31622400, not "
           "-1\n"},
          {HEAD "  - {Name: A, Agent: x, MaxExtension: 5}\n",
-          "4:25: error: MaxExtension is an unknown field of a step, did you mean "
+          "4:25: error: MaxExtension is an unknown field of a step: did you mean "
           "MaxExtensionSeconds?\n"},
          {HEAD "  - {Name: A, Agent: x, Compensate: {Action: U, MaxExtensionSeconds: soon}}\n",
           "4:70: error: MaxExtensionSeconds must be a number of seconds, not a text (soon)\n"},
@@ -118,7 +119,8 @@ Test(workflow_lint, durations)
           "4:41: error: TimeoutSeconds must be a number of seconds from 0.001 to 31622400, not "
           "31622400.001\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 1.0005}\n",
-          "4:41: error: TimeoutSeconds has more than three digits behind the point: 1.0005\n"},
+          "4:41: error: TimeoutSeconds has more than three digits after the decimal point: "
+          "1.0005\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 1e3}\n",
           "4:41: error: TimeoutSeconds must be a number of seconds, not a number (1e3)\n"},
          {HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 5s}\n",
@@ -135,12 +137,12 @@ Test(workflow_lint, names)
           "4:12: error: Name \"Take Payment\" has a character that is not a letter, a digit or one "
           "of . _ -\n"},
          {HEAD "  - {Name: A, Agent: \"\"}\n",
-          "4:22: error: Agent has 0 characters, 1 to 64 are allowed\n"},
+          "4:22: error: Agent has 0 characters; it must have 1 to 64\n"},
          {HEAD "  - {Name: "
                "Aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffggggg, Agent: x}\n",
-          "4:12: error: Name has 65 characters, 1 to 64 are allowed\n"},
+          "4:12: error: Name has 65 characters; it must have 1 to 64\n"},
          {HEAD "  - {Name: A, Agent: x}\n  - {Name: A, Agent: y}\n",
-          "5:12: error: there is a step A already, in line 4\n"},
+          "5:12: error: there is already a step A, in line 4\n"},
          {HEAD "  - {Name: A, Agent: x, Compensate: {Action: A}}\n",
           "4:46: warning: the action that undoes A has the same name as the step\n"},
          {HEAD "  - {Name: \xc3\xa9t\xc3\xa9, Agent: !x y}\n",
@@ -150,7 +152,7 @@ Test(workflow_lint, names)
 Test(workflow_lint, predecessors)
 {
     LINT({HEAD "  - {Name: Reserve, Agent: x}\n  - {Name: Pay, Agent: x, After: Reserv}\n",
-          "5:34: error: After names Reserv, which is not a step, did you mean Reserve?\n"},
+          "5:34: error: After names Reserv, which is not a step: did you mean Reserve?\n"},
          {HEAD "  - {Name: A, Agent: x}\n  - {Name: B, Agent: x, After: [A, Zebra, A]}\n",
           "5:36: error: After names Zebra, which is not a step\n"
           "5:43: warning: A is named twice\n"},
@@ -166,10 +168,10 @@ Test(workflow_lint, cycles_are_shown)
 {
     LINT({HEAD "  - {Name: A, Agent: x, After: C}\n  - {Name: B, Agent: x}\n"
                "  - {Name: C, Agent: x}\n",
-          "4:12: error: these steps wait for each other in a circle: A -> B -> C -> A\n"},
+          "4:12: error: these steps wait for each other in a cycle: A -> B -> C -> A\n"},
          {HEAD "  - {Name: S, Agent: x}\n  - {Name: T, Agent: x, After: [S, U]}\n"
                "  - {Name: U, Agent: x, After: T}\n  - {Name: V, Agent: x, After: U}\n",
-          "5:12: error: these steps wait for each other in a circle: T -> U -> T\n"});
+          "5:12: error: these steps wait for each other in a cycle: T -> U -> T\n"});
 }
 
 Test(workflow_lint, the_pivot)
@@ -239,5 +241,5 @@ Test(workflow_lint, all_mistakes_at_once_in_order)
           "-\n"
           "4:34: error: After names C, which is not a step\n"
           "5:5: error: a step has no Name\n"
-          "5:6: error: Nmae is an unknown field of a step, did you mean Name?\n"});
+          "5:6: error: Nmae is an unknown field of a step: did you mean Name?\n"});
 }

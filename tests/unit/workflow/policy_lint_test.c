@@ -10,12 +10,12 @@
 Test(workflow_policy_lint, retriers)
 {
     LINT({RETRY("{MaxAttempts: 0, ErrorEquals: [X]}"),
-          "6:27: error: MaxAttempts 0 retries nothing, the next retrier that matches would: leave "
-          "this one out\n"},
+          "6:27: error: MaxAttempts 0 never retries, but the next matching retrier would: remove "
+          "this one\n"},
          {RETRY("{MaxAttempts: 1001, ErrorEquals: [X]}"),
-          "6:27: error: MaxAttempts must be 0 to 1000, not 1001\n"},
+          "6:27: error: MaxAttempts must be from 0 to 1000, not 1001\n"},
          {RETRY("{MaxAttempts: -1, ErrorEquals: [X]}"),
-          "6:27: error: MaxAttempts must be 0 to 1000, not -1\n"},
+          "6:27: error: MaxAttempts must be from 0 to 1000, not -1\n"},
          {RETRY("{BackoffRate: 0.999, ErrorEquals: [X]}"),
           "6:27: error: BackoffRate must be a number from 1 to 1000, not 0.999\n"},
          {RETRY("{IntervalSeconds: 0, ErrorEquals: [X]}"),
@@ -24,16 +24,16 @@ Test(workflow_policy_lint, retriers)
          {RETRY("{IntervalSeconds: 5, MaxDelaySeconds: 4, ErrorEquals: [X]}"),
           "6:51: error: MaxDelaySeconds is shorter than IntervalSeconds\n"},
          {RETRY("{JitterStrategy: full, ErrorEquals: [X]}"),
-          "6:30: error: JitterStrategy \"full\" is unknown, did you mean FULL?\n"},
+          "6:30: error: JitterStrategy \"full\" is unknown: did you mean FULL?\n"},
          {RETRY("{JitterStrategy: 1, ErrorEquals: [X]}"),
           "6:30: error: JitterStrategy must be FULL or NONE, not a number (1)\n"},
          {RETRY("{MaxAttempts: 1}"), "6:13: error: a retrier has no ErrorEquals\n"},
          {RETRY("{ErrorEquals: X}"),
           "6:27: error: ErrorEquals must be a list of error names, not a text\n"},
          {RETRY("{ErrorEquals: []}"),
-          "6:27: error: ErrorEquals names 0 errors, 1 to 8 are allowed\n"},
+          "6:27: error: ErrorEquals names 0 errors; it must name 1 to 8\n"},
          {RETRY("{ErrorEquals: [a, b, c, d, e, f, g, h, i]}"),
-          "6:27: error: ErrorEquals names 9 errors, 1 to 8 are allowed\n"},
+          "6:27: error: ErrorEquals names 9 errors; it must name 1 to 8\n"},
          {RETRY("{ErrorEquals: [X, X, 404]}"),
           "6:31: warning: X is named twice\n"
           "6:34: error: an error name must be a text: put 404 in quotes\n"},
@@ -43,29 +43,29 @@ Test(workflow_policy_lint, retriers)
          {RETRY("{ErrorEquals: [a]}, {ErrorEquals: [a]}, {ErrorEquals: [a]}, {ErrorEquals: [a]}, "
                 "{ErrorEquals: [a]}, {ErrorEquals: [a]}, {ErrorEquals: [a]}, {ErrorEquals: [a]}, "
                 "{ErrorEquals: [a]}"),
-          "6:12: error: Retry has 9 elements, at most 8 are allowed\n"});
+          "6:12: error: Retry has 9 elements; the limit is 8\n"});
 }
 
 Test(workflow_policy_lint, reserved_errors)
 {
     LINT({RETRY("{ErrorEquals: [States.Timout]}"),
-          "6:28: error: States.Timout is none of the reserved errors, did you mean "
+          "6:28: error: States.Timout is not one of the reserved errors: did you mean "
           "States.Timeout?\n"},
          {RETRY("{ErrorEquals: [states.all]}"),
-          "6:28: error: states.all is none of the reserved errors, did you mean States.ALL?\n"},
+          "6:28: error: states.all is not one of the reserved errors: did you mean States.ALL?\n"},
          {RETRY("{ErrorEquals: [States.Permissions]}"),
-          "6:28: error: States.Permissions is none of the reserved errors: there are States.ALL, "
+          "6:28: error: States.Permissions is not one of the reserved errors: States.ALL, "
           "States.Timeout and States.TaskFailed\n"},
-         {RETRY("{ErrorEquals: [Timeout]}"),
-          "6:28: warning: Timeout is an error of the agent's own, did you mean States.Timeout?\n"},
+         {RETRY("{ErrorEquals: [Timeout]}"), "6:28: warning: Timeout counts as an error of the "
+                                             "agent's own: did you mean States.Timeout?\n"},
          {RETRY("{ErrorEquals: [State.TaskFailed]}"),
-          "6:28: warning: State.TaskFailed is an error of the agent's own, did you mean "
+          "6:28: warning: State.TaskFailed counts as an error of the agent's own: did you mean "
           "States.TaskFailed?\n"},
          {RETRY("{ErrorEquals: [Http.Timeout, PaymentDeclined]}"), ""},
          {RETRY("{ErrorEquals: [States.ALL, X]}"),
           "6:27: error: States.ALL must stand alone: it matches every error\n"},
          {RETRY("{ErrorEquals: [States.ALL]}, {ErrorEquals: [X]}"),
-          "6:42: error: this retrier stands behind one for States.ALL, which must come last\n"},
+          "6:42: error: this retrier follows one for States.ALL, which must come last\n"},
          /* Phases of one policy. */
          {RETRY("{ErrorEquals: [States.ALL]}, {ErrorEquals: [States.ALL]}"), ""});
 }
@@ -73,7 +73,7 @@ Test(workflow_policy_lint, reserved_errors)
 Test(workflow_policy_lint, catchers)
 {
     LINT({CATCH("{ErrorEquals: [X], Next: compensate}"),
-          "6:38: error: Next \"compensate\" is unknown, did you mean $compensate?\n"},
+          "6:38: error: Next \"compensate\" is unknown: did you mean $compensate?\n"},
          {CATCH("{ErrorEquals: [X], Next: B}"),
           "6:38: error: Next must be $compensate or $error, not a text (B)\n"},
          {CATCH("{ErrorEquals: [X]}"), "6:13: error: a catcher has no Next\n"},
@@ -89,7 +89,7 @@ Test(workflow_policy_lint, catchers)
 Test(workflow_policy_lint, on_exhausted)
 {
     LINT({HEAD "  - {Name: A, Agent: x, OnExhausted: compensated}\n",
-          "4:38: error: OnExhausted \"compensated\" is unknown, did you mean compensate?\n"},
+          "4:38: error: OnExhausted \"compensated\" is unknown: did you mean compensate?\n"},
          {HEAD "  - {Name: A, Agent: x, OnExhausted: [error]}\n",
           "4:38: error: OnExhausted must be compensate or error, not a list\n"});
 }
@@ -105,12 +105,12 @@ Test(workflow_policy_lint, defaults)
           "  Compensate: {Action: U, TimeoutSeconds: never}\n"
           "  Agent: x\n"
           "Steps: [{Name: A, Agent: x}]\n",
-          "4:3: error: TimeoutSecond is an unknown field of Defaults, did you mean "
+          "4:3: error: TimeoutSecond is an unknown field of Defaults: did you mean "
           "TimeoutSeconds?\n"
           "5:10: error: Retry must be a list, not a mapping\n"
           "6:10: error: Catch must be a list, not a number\n"
           "7:16: error: OnExhausted must be compensate or error, not a text (x)\n"
-          "8:16: error: Action does not belong here but to Compensate of a step\n"
+          "8:16: error: Action does not belong here; it belongs to Compensate of a step\n"
           "8:43: error: TimeoutSeconds must be a number of seconds, not a text (never)\n"
-          "9:3: error: Agent does not belong here but to a step\n"});
+          "9:3: error: Agent does not belong here; it belongs to a step\n"});
 }
