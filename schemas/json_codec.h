@@ -22,8 +22,10 @@
 
 #include <jansson.h>
 
-/* Texts that are empty and times that are 0 become null. */
-enum { JSON_CODEC_NULLS = 1 };
+enum json_codec_flags {
+    JSON_CODEC_NULLS = 1,   /* encoding: texts that are empty and times that are 0 become null */
+    JSON_CODEC_ANY_SIZE = 2 /* decoding: the caller checks how long texts are */
+};
 
 /* New. Texts that are not UTF-8 are shown with '?' in place of each byte beyond ASCII. */
 json_t *json_codec_encode(const struct record_binding *binding, const void *record, unsigned flags);
@@ -41,7 +43,7 @@ enum error_class json_codec_parse(struct text json, json_t **ret_object, struct 
  * record's values reports them. REJECT "UnknownField" (with the nearest name) or "BadField" (with
  * the field's path, and what is expected or the limit). */
 enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
-                                   const json_t *json, struct arena *arena, void *ret_record,
-                                   struct error *ret_error);
+                                   unsigned flags, const json_t *json, struct arena *arena,
+                                   void *ret_record, struct error *ret_error);
 
 #endif

@@ -25,6 +25,7 @@ struct json_place {
     const char *name;
     uint32_t index;
     const json_t *value; /* NULL: left out */
+    unsigned flags;
     struct arena *arena;
     struct error *error;
 };
@@ -32,13 +33,13 @@ struct json_place {
 static struct json_place member_of(const struct json_place *at, const char *name)
 {
     const json_t *value = json_object_get(at->value, name);
-    return (struct json_place){at, name, 0, value, at->arena, at->error};
+    return (struct json_place){at, name, 0, value, at->flags, at->arena, at->error};
 }
 
 static struct json_place element_of(const struct json_place *at, uint32_t index)
 {
     const json_t *value = json_array_get(at->value, index);
-    return (struct json_place){at, NULL, index, value, at->arena, at->error};
+    return (struct json_place){at, NULL, index, value, at->flags, at->arena, at->error};
 }
 
 /* ---- errors ---- */
@@ -100,7 +101,7 @@ static bool decode_text(const struct json_place *at, uint32_t limit, struct text
     struct text text = string_of(at);
     if (!json_is_string(at->value))
         return expected(at, "a text");
-    if (text.size > limit)
+    if (text.size > limit && (at->flags & JSON_CODEC_ANY_SIZE) == 0)
         return over_limit(at, "is", text.size, "bytes", limit);
     *ret_text = arena_text(at->arena, text);
     return true;
@@ -283,7 +284,8 @@ static bool decode_attributes(const struct json_place *at, uint32_t limit,
     json_object_foreach((json_t *)at->value, name, value) {
         struct json_place member = member_of(at, name);
         attribute->name = arena_text(at->arena, text_of(name));
-        if (attribute->name.size > ATTRIBUTE_NAME_BYTES_MAX)
+        if (attribute->name.size > ATTRIBUTE_NAME_BYTES_MAX &&
+            (at->flags & JSON_CODEC_ANY_SIZE) == 0)
             return over_limit(&member, "has a name of", attribute->name.size, "bytes",
                               ATTRIBUTE_NAME_BYTES_MAX);
         if (!decode_text(&member, ATTRIBUTE_VALUE_BYTES_MAX, &attribute->value))
@@ -405,10 +407,10 @@ static bool decode_fields(const struct json_place *at, const struct record_bindi
 }
 
 enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
-                                   const json_t *json, struct arena *arena, void *ret_record,
-                                   struct error *ret_error)
+                                   unsigned flags, const json_t *json, struct arena *arena,
+                                   void *ret_record, struct error *ret_error)
 {
-    struct json_place top = {.value = json, .arena = arena, .error = ret_error};
+    struct json_place top = {.value = json, .flags = flags, .arena = arena, .error = ret_error};
     void *record = arena_calloc(arena, 1, binding->size);
     if (!decode_fields(&top, binding, only, record))
         return ERROR_REJECT;

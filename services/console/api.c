@@ -56,15 +56,17 @@ static bool read_state(struct http_exchange *exchange, bool *ret_given, enum ord
 {
     char list[128];
     const char *text = http_query(exchange, "state");
-    *ret_given = text != NULL && text[0] != '\0';
-    for (int state = 0; *ret_given && state < ORDER_STATE_COUNT; state++) {
+    if (text == NULL || text[0] == '\0') {
+        *ret_given = false;
+        return true;
+    }
+    for (int state = 0; state < ORDER_STATE_COUNT; state++) {
         if (strcasecmp(order_state_name((enum order_state)state), text) == 0) {
+            *ret_given = true;
             *ret_state = (enum order_state)state;
             return true;
         }
     }
-    if (!*ret_given)
-        return true;
     enum_names_list(&order_state_names, list, sizeof(list));
     http_respond_error(exchange, 400, "BadRequest", "state: expected %s", list);
     return false;

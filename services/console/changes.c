@@ -249,8 +249,10 @@ static bool read_cursor(const struct changes *changes, const char *text, uint64_
     rest = rest.size > 0 ? text_from(rest, 1) : rest;
     number_take_hex(&rest, &after);
     snprintf(again, sizeof(again), "%" PRIx64 ".%" PRIx64, epoch, after);
+    if (strcmp(text, again) != 0 || epoch != changes->epoch || after > changes->next)
+        return false;
     *ret_after = after;
-    return strcmp(text, again) == 0 && epoch == changes->epoch && after <= changes->next;
+    return true;
 }
 
 static bool may_wait(const struct changes *changes, struct http_exchange *exchange)

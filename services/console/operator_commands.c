@@ -215,7 +215,7 @@ static enum error_class read_command(json_t *body, enum command_kind kind, struc
     const struct record_kind_info *info = record_kind_info((enum record_kind)kind);
     struct command cmd = {.kind = kind, .order_id = order_id};
     bool resubmits = kind == COMMAND_RESUBMIT_STEP;
-    if (json_codec_decode(info->binding, resubmits ? resubmit_fields : fields, body, arena,
+    if (json_codec_decode(info->binding, resubmits ? resubmit_fields : fields, 0, body, arena,
                           &cmd.submit_order, ret_error) != ERROR_OK ||
         !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
         !check_text(body, "step", false, ret_error))

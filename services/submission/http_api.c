@@ -248,8 +248,9 @@ static enum error_class read_cancel(struct http_submission *request, struct text
     enum error_class class =
         json_codec_parse(text_empty(body) ? TEXT("{}") : body, &object, ret_error);
     if (class == ERROR_OK)
-        class = json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, fields, object,
-                                  &request->heap.arena, &request->cancel, ret_error);
+        class = json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, fields,
+                                  JSON_CODEC_ANY_SIZE, object, &request->heap.arena,
+                                  &request->cancel, ret_error);
     json_decref(object);
     request->cancel.order_id = request->order_id;
     return class;

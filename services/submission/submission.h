@@ -5,8 +5,8 @@
  * as a `Rejected` status.
  *
  * At-least-once: an offset of submissions is committed once its command, or its dead letter and
- * status, is acknowledged, in order. Everything is asynchronous; a record that has to
- * wait (for a schema, a workflow, a reply topic) does not delay its neighbours.
+ * status, is acknowledged, in order. Everything is asynchronous; a record that has to wait (for a
+ * schema, a workflow, a reply topic) does not delay its neighbours.
  *
  * The position of a refusal's status: command_partition is -1 - PARTITION and command_offset the
  * offset, both of submissions, so that receivers can deduplicate by them and never take them for a
@@ -66,11 +66,10 @@ struct submission {
     bool assigned;
     bool draining;
     bool left;
-    uint32_t committing;                      /* outstanding commits */
-    struct submission_partition **partitions; /* by partition; NULL where not ours */
-    int32_t partition_count;                  /* of the array */
-    struct submission_partition
-        *closed_partitions; /* they still have outstanding answers of the broker */
+    uint32_t committing;                            /* outstanding commits */
+    struct submission_partition **partitions;       /* by partition; NULL where not ours */
+    int32_t partition_count;                        /* of the array */
+    struct submission_partition *closed_partitions; /* answers of the broker are outstanding */
     uint64_t in_flight_bytes;
     struct http_api *api; /* NULL: no HTTP */
     struct clock_guard clock_guard;

@@ -26,7 +26,7 @@ static void check_round_trip(struct kit *kit, const struct sample *sample)
     json_t *parsed = NULL;
     cr_assert_eq(json_codec_parse(text_of(text), &parsed, &kit->error), ERROR_OK, "%s: %s",
                  sample->name, kit->error.message);
-    cr_assert_eq(json_codec_decode(binding, NULL, parsed, &kit->memory.arena,
+    cr_assert_eq(json_codec_decode(binding, NULL, 0, parsed, &kit->memory.arena,
                                    (char *)&back.command + base, &kit->error),
                  ERROR_OK, "%s: %s", sample->name, kit->error.message);
     if (record_kind_is_command(sample->kind))
@@ -123,8 +123,9 @@ static enum error_class decode(struct kit *kit, enum record_kind kind, struct te
     struct record record = untouched;
     enum error_class class = json_codec_parse(json, &object, &kit->error);
     if (class == ERROR_OK)
-        class = json_codec_decode(record_kind_info(kind)->binding, NULL, object, &kit->memory.arena,
-                                  (char *)&record.command + base_of(kind), &kit->error);
+        class =
+            json_codec_decode(record_kind_info(kind)->binding, NULL, 0, object, &kit->memory.arena,
+                              (char *)&record.command + base_of(kind), &kit->error);
     if (class != ERROR_OK)
         cr_assert_eq(memcmp(&record, &untouched, sizeof(record)), 0, "untouched");
     json_decref(object);
@@ -269,7 +270,7 @@ Test(schemas_json_codec, gives_left_out_fields_their_defaults)
     json_t *json = json_pack("{s:b, s:i, s:i}", "raised", 1, "partition", 3, "decided_at", 5);
     struct kit kit;
     kit_init(&kit);
-    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_OPERATOR_ALERT)->binding, NULL, json,
+    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_OPERATOR_ALERT)->binding, NULL, 0, json,
                                    &kit.memory.arena, &record.operator_alert, &kit.error),
                  ERROR_OK, "%s", kit.error.message);
     cr_assert_eq(record.operator_alert.command_offset, -1);
@@ -277,10 +278,27 @@ Test(schemas_json_codec, gives_left_out_fields_their_defaults)
     json_decref(json);
     json = json_object();
     struct order_details details;
-    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, json, &kit.memory.arena, &details,
-                                   &kit.error),
+    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, 0, json, &kit.memory.arena,
+                                   &details, &kit.error),
                  ERROR_OK);
     cr_assert_eq(details.priority, PRIORITY_NORMAL);
+    json_decref(json);
+    kit_deinit(&kit);
+}
+
+Test(schemas_json_codec, leaves_sizes_to_the_caller_on_request)
+{
+    struct order_details details;
+    struct kit kit;
+    kit_init(&kit);
+    json_t *json = json_pack("{s:s}", "currency", "euro");
+    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, 0, json, &kit.memory.arena,
+                                   &details, &kit.error),
+                 ERROR_REJECT);
+    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, JSON_CODEC_ANY_SIZE, json,
+                                   &kit.memory.arena, &details, &kit.error),
+                 ERROR_OK);
+    cr_assert(text_equal(details.currency, TEXT("euro")));
     json_decref(json);
     kit_deinit(&kit);
 }
@@ -292,7 +310,7 @@ Test(schemas_json_codec, reads_only_the_selected_fields)
     struct kit kit;
     kit_init(&kit);
     json_t *json = json_pack("{s:s}", "order_id", "1");
-    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, only, json,
+    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_CANCEL_ORDER)->binding, only, 0, json,
                                    &kit.memory.arena, &cancel, &kit.error),
                  ERROR_REJECT);
     cr_assert_str_eq(kit.error.code, "UnknownField");
