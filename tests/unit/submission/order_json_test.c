@@ -163,6 +163,18 @@ Test(submission_order_json, bounds_the_number_of_lines)
     json_decref(order);
 }
 
+/* A value that is not valid has one code, whatever its size. */
+Test(submission_order_json, leaves_limits_to_the_validation_of_values)
+{
+    struct order_details details;
+    struct error error = {0};
+    struct text json = TEXT("{\"order_id\": \"x\", \"currency\": \"euro\", \"workflow\": \"w\"}");
+    cr_assert(order_json_read(json, &heap.arena, &details, &error) == ERROR_OK, "%s",
+              error.message);
+    cr_assert(details_validate(&details, &error) == ERROR_REJECT);
+    cr_assert_str_eq(error.code, "InvalidOrder");
+}
+
 /* Deep nesting must not reach the stack's end. */
 Test(submission_order_json, bounds_the_nesting)
 {
