@@ -20,6 +20,9 @@ enum {
 
 bool kafka_handle_drain(struct kafka_handle *handle, uint32_t max)
 {
+    if (handle->rk == NULL) /* a client that failed to open */
+        return false;
+    assert(handle->queue != NULL);
     for (uint32_t count = 0; !handle->stopped; count++) {
         if (count == max)
             return true;

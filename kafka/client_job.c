@@ -31,6 +31,7 @@ static void *work(void *arg)
         struct kafka_job *job = jobs->first;
         if (job == NULL)
             break;
+        assert(jobs->queued_count > 0);
         jobs->first = job->next;
         jobs->queued_count--;
         if (jobs->first == NULL)

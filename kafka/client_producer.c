@@ -24,6 +24,7 @@ enum {
 
 static void list_add(struct kafka_append_list *list, struct kafka_append *append)
 {
+    assert((list->first == NULL) == (list->last == NULL));
     append->next = NULL;
     append->prev = list->last;
     *(list->last != NULL ? &list->last->next : &list->first) = append;
@@ -32,6 +33,7 @@ static void list_add(struct kafka_append_list *list, struct kafka_append *append
 
 static void list_remove(struct kafka_append_list *list, struct kafka_append *append)
 {
+    assert(list->first != NULL && list->last != NULL);
     *(append->prev != NULL ? &append->prev->next : &list->first) = append->next;
     *(append->next != NULL ? &append->next->prev : &list->last) = append->prev;
 }

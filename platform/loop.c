@@ -196,6 +196,7 @@ static bool fires_before(const struct loop_timer *a, const struct loop_timer *b)
 
 static void heap_put(struct loop *loop, size_t index, struct loop_timer *timer)
 {
+    assert(index < loop->heap_count);
     loop->heap[index] = timer;
     timer->heap_index1 = index + 1;
 }
@@ -317,6 +318,7 @@ void loop_defer_cancel(struct loop *loop, struct loop_deferred *deferred)
 {
     if (!deferred->queued)
         return;
+    assert(loop->deferred_first != NULL && loop->deferred_last != NULL);
     *(deferred->prev != NULL ? &deferred->prev->next : &loop->deferred_first) = deferred->next;
     *(deferred->next != NULL ? &deferred->next->prev : &loop->deferred_last) = deferred->prev;
     deferred->queued = false;
