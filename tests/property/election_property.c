@@ -63,12 +63,12 @@ static void run_slice(uint64_t slice)
         met(&sometimes);
 }
 
-Test(election, never_two_lead_slice_1)
+Test(election, never_has_two_leaders_slice_1)
 {
     run_slice(0);
 }
 
-Test(election, never_two_lead_slice_2)
+Test(election, never_has_two_leaders_slice_2)
 {
     run_slice(1);
 }

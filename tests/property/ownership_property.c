@@ -116,7 +116,7 @@ Test(ownership, stores_equal_a_fold_of_the_log_slice_4)
     run_slice(3);
 }
 
-Test(ownership, only_the_command_that_kills_is_quarantined)
+Test(ownership, quarantines_only_the_command_that_crashes_its_owner)
 {
     struct ownership_sometimes sometimes;
     uint64_t all = from_environment("REEVE_PROPERTY_CASES", CASES);

@@ -78,7 +78,7 @@ Test(election_log, a_claim_counts_only_behind_the_newest_record)
     cr_assert_eq(FOLD(lines).term, 7);
 }
 
-Test(election_log, after_a_release_nobody_waits)
+Test(election_log, makes_no_candidate_wait_after_a_release)
 {
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 0, COUNTS),  SAYS('b', RELEASE, 0, 1, 1, STALE), /* not b's */
@@ -108,7 +108,7 @@ Test(election_log, without_append_times_offsets_alone_decide)
     cr_assert_eq(fold(lines, 3, false, false).term, 1);
 }
 
-Test(election_log, a_long_reign_outlives_its_claim)
+Test(election_log, keeps_a_long_term_after_its_claim_is_deleted)
 {
     /* The log begins at 5000; the claim was at 17. */
     static const struct line lines[] = {
@@ -130,7 +130,7 @@ Test(election_log, a_claim_behind_what_is_gone_waits_for_its_renewal)
     cr_assert_eq(FOLD(lines).term, 5001);
 }
 
-Test(election_log, who_is_there_when_an_old_role_begins_anew_sees_it_count)
+Test(election_log, counts_a_claim_of_an_old_role_that_begins_again)
 {
     static const struct line lines[] = {
         SAYS('b', CLAIM, -1, 5000, 1, COUNTS),
@@ -139,7 +139,7 @@ Test(election_log, who_is_there_when_an_old_role_begins_anew_sees_it_count)
     cr_assert_eq(fold(lines, 2, true, true).term, 5000);
 }
 
-Test(election_log, what_is_older_than_a_day_is_forgotten_by_all)
+Test(election_log, forgets_records_older_than_a_day)
 {
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 0, COUNTS),
@@ -150,7 +150,7 @@ Test(election_log, what_is_older_than_a_day_is_forgotten_by_all)
     cr_assert_eq(FOLD(lines).term, 2);
 }
 
-Test(election_log, leases_that_cannot_be_meant_are_bounded)
+Test(election_log, bounds_absurd_leases)
 {
     struct election_log log;
     struct leadership record = {.kind = CLAIM, .term = -1, .lease_ms = INT64_MAX};

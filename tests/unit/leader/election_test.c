@@ -63,7 +63,7 @@ static int64_t lead(int64_t now)
     return term;
 }
 
-Test(election, nothing_is_said_before_the_past_is_read)
+Test(election, stays_silent_until_the_past_is_read)
 {
     start_as(ELECTION_RACE, 0);
     cr_assert_eq(next(1), ELECTION_NOTHING);
@@ -187,7 +187,7 @@ Test(election, a_stop_ends_the_task_and_then_releases)
     cr_assert(election_is_over(&election));
 }
 
-Test(election, whoever_is_superseded_stops_at_once)
+Test(election, stops_at_once_when_superseded)
 {
     start_as(ELECTION_RACE, 0);
     lead(1000);
@@ -229,7 +229,7 @@ Test(election, ranked_a_better_one_that_comes_takes_over)
     cr_assert(text_equal(did.record.reason, TEXT("outranked")));
 }
 
-Test(election, ranked_a_clash_is_told_once)
+Test(election, ranked_reports_a_clash_once)
 {
     start_as(ELECTION_RANKED, 5);
     election_caught_up(&election, 1000);
@@ -261,7 +261,7 @@ Test(election, a_log_that_is_read_again_gives_no_old_term_back)
     cr_assert_neq(next(1120), ELECTION_BEGIN);
 }
 
-Test(election, contradictions_are_told_in_one_line)
+Test(election, reports_contradictions_in_one_line)
 {
     static const struct {
         int64_t lease, renew, progress, margin;

@@ -62,36 +62,36 @@ static struct checkpoint tell(const char *story)
     return checkpoint;
 }
 
-Test(admission, decisions_of_the_latest_claim_count_in_sequence)
+Test(admission, admits_decisions_of_the_latest_claim_in_sequence)
 {
     struct checkpoint end = tell("C1 D1.0@0 D1.1@1 D1.2@5");
     cr_assert_eq(end.next_command_offset, 6);
     cr_assert_eq(end.next_sequence, 3);
 }
 
-Test(admission, a_decision_before_any_claim_is_skipped)
+Test(admission, skips_a_decision_before_any_claim)
 {
     tell("D1.0@0!other_claim C1 D1.0@0");
 }
 
-Test(admission, a_zombie_is_skipped_once_somebody_else_has_claimed)
+Test(admission, skips_a_zombie_after_another_claim)
 {
     struct checkpoint end =
         tell("C1 D1.0@0 C2 D1.1@1!other_claim D2.0@1 D1.2@2!other_claim D2.1@2");
     cr_assert_eq(end.next_command_offset, 3);
 }
 
-Test(admission, duplicates_and_what_follows_a_hole_are_skipped)
+Test(admission, skips_duplicates_and_everything_after_a_gap)
 {
     tell("C1 D1.0@0 D1.0@0!sequence D1.2@2!sequence D1.3@3!sequence D1.1@1 D1.2@2");
 }
 
-Test(admission, a_command_is_consumed_once)
+Test(admission, consumes_a_command_once)
 {
     tell("C1 D1.0@3 C2 D2.0@3!command D2.0@2!command D2.0@4");
 }
 
-Test(admission, repeating_the_latest_claim_changes_nothing)
+Test(admission, ignores_a_repeated_claim)
 {
     struct checkpoint end = tell("C1 D1.0@0 C1!repeat D1.1@1");
     cr_assert_eq(end.next_sequence, 2);
@@ -99,14 +99,14 @@ Test(admission, repeating_the_latest_claim_changes_nothing)
     tell("C1 C2 C1 D2.0@0!other_claim D1.0@0");
 }
 
-Test(admission, the_owner_learns_whether_the_claim_before_decided_anything)
+Test(admission, counts_the_decisions_of_the_previous_claim)
 {
     cr_assert_eq(tell("C1").previous_claim_decisions, -1);
     cr_assert_eq(tell("C1 C2").previous_claim_decisions, 0);
     cr_assert_eq(tell("C1 D1.0@0 D1.1@1 C2").previous_claim_decisions, 2);
 }
 
-Test(admission, attempts_of_one_command_add_up_over_claims)
+Test(admission, adds_up_the_guards_of_one_command_over_claims)
 {
     struct checkpoint end = tell("C1 A1@0 C2 A2@0 A1@0!other_claim C3 A3@0");
     cr_assert_eq(end.guards, 3);
@@ -116,7 +116,7 @@ Test(admission, attempts_of_one_command_add_up_over_claims)
     tell("C1 D1.0@4 A1@4!command");
 }
 
-Test(admission, a_reset_goes_on_where_the_operator_said)
+Test(admission, continues_where_a_reset_points)
 {
     struct checkpoint end = tell("C1 D1.0@9 R2@0 C3 D3.0@0 D3.1@1");
     cr_assert_eq(end.next_command_offset, 2);

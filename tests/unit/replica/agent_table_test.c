@@ -58,7 +58,7 @@ static enum error_class put_at(struct agent_table *table, const struct agent_hea
                            START_MS + at, at, &error);
 }
 
-Test(agent_table, entries_are_found_by_agent_in_order)
+Test(agent_table, finds_entries_by_agent_in_order)
 {
     struct seen seen = {.changed = 0};
     struct agent_table *table = agent_table_new(&ops, &seen);
@@ -83,7 +83,7 @@ Test(agent_table, entries_are_found_by_agent_in_order)
     agent_table_free(table);
 }
 
-Test(agent_table, only_what_matters_is_told)
+Test(agent_table, reports_only_changes)
 {
     struct seen seen = {.changed = 0};
     struct agent_table *table = agent_table_new(&ops, &seen);
@@ -101,7 +101,7 @@ Test(agent_table, only_what_matters_is_told)
     agent_table_free(table);
 }
 
-Test(agent_table, a_tombstone_removes_and_silence_lapses)
+Test(agent_table, removes_entries_by_tombstone_or_silence)
 {
     struct seen seen = {.changed = 0};
     struct agent_table *table = agent_table_new(&ops, &seen);
@@ -123,7 +123,7 @@ Test(agent_table, a_tombstone_removes_and_silence_lapses)
     agent_table_free(table);
 }
 
-Test(agent_table, the_append_time_counts_not_the_clock_of_the_agent)
+Test(agent_table, trusts_the_append_time_not_the_clock_of_the_agent)
 {
     struct agent_table *table = agent_table_new(NULL, NULL);
     struct agent_health health = health_of("a", "i");
@@ -141,7 +141,7 @@ Test(agent_table, the_append_time_counts_not_the_clock_of_the_agent)
     agent_table_free(table);
 }
 
-Test(agent_table, heartbeats_are_taken_within_bounds)
+Test(agent_table, bounds_heartbeats)
 {
     static const struct {
         int64_t told, lapses;
@@ -163,7 +163,7 @@ static void expect_refused(struct agent_table *table, struct agent_health health
     cr_assert_eq(agent_table_groups(table)->entries->lapses_ms, 6000);
 }
 
-Test(agent_table, what_cannot_be_true_is_ignored)
+Test(agent_table, ignores_impossible_records)
 {
     struct agent_table *table = agent_table_new(NULL, NULL);
     struct agent_health health = health_of("a", "i");
@@ -195,7 +195,7 @@ Test(agent_table, what_cannot_be_true_is_ignored)
     agent_table_free(table);
 }
 
-Test(agent_table, their_number_is_bounded_and_the_dead_make_room)
+Test(agent_table, bounds_the_entries_and_sweeps_the_lapsed_ones)
 {
     struct agent_table *table = agent_table_new(NULL, NULL);
     char name[32];
@@ -299,7 +299,7 @@ static void advance(struct stage *stage, int64_t ms)
     settle(stage);
 }
 
-Test(agent_table, the_topic_is_followed)
+Test(agent_table, follows_the_topic)
 {
     struct stage *stage = stage_new();
     struct agent_health dead = health_of("a", "dead");
@@ -332,7 +332,7 @@ Test(agent_table, the_topic_is_followed)
     stage_free(stage);
 }
 
-Test(agent_table, garbage_on_the_topic_hurts_nobody)
+Test(agent_table, ignores_garbage_on_the_topic)
 {
     struct stage *stage = stage_new();
     struct agent_health fine = health_of("a", "i");

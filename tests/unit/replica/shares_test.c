@@ -21,14 +21,14 @@ static void serve(struct shares *shares, const bool waiting[PRIORITY_COUNT], int
     }
 }
 
-Test(shares, nobody_waits)
+Test(shares, picks_nothing_when_nothing_waits)
 {
     struct shares shares;
     shares_init(&shares, usual);
     cr_assert_eq(shares_pick(&shares, (const bool[]){false, false, false}), -1);
 }
 
-Test(shares, each_gets_its_share)
+Test(shares, gives_each_priority_its_share)
 {
     static const bool all[] = {true, true, true};
     struct shares shares;
@@ -40,7 +40,7 @@ Test(shares, each_gets_its_share)
     cr_assert_eq(served[PRIORITY_LOW], 100);
 }
 
-Test(shares, what_nobody_uses_is_shared_by_the_others)
+Test(shares, shares_the_unused_part_among_the_others)
 {
     struct shares shares;
     int served[PRIORITY_COUNT];
@@ -52,7 +52,7 @@ Test(shares, what_nobody_uses_is_shared_by_the_others)
     cr_assert_eq(served[PRIORITY_LOW], 10);
 }
 
-Test(shares, the_high_one_goes_first_behind_any_backlog)
+Test(shares, serves_the_high_priority_first_behind_any_backlog)
 {
     struct shares shares;
     int served[PRIORITY_COUNT];
@@ -62,7 +62,7 @@ Test(shares, the_high_one_goes_first_behind_any_backlog)
 }
 
 /* The low one was alone for long, and then away for long. */
-Test(shares, an_empty_queue_saves_up_nothing)
+Test(shares, gives_no_credit_to_an_empty_queue)
 {
     static const bool all[] = {true, true, true};
     struct shares shares;
@@ -76,7 +76,7 @@ Test(shares, an_empty_queue_saves_up_nothing)
               served[PRIORITY_HIGH]);
 }
 
-Test(shares, nobody_starves)
+Test(shares, starves_no_priority)
 {
     static const uint32_t extreme[PRIORITY_COUNT] = {SHARES_WEIGHT_MAX, 1, 1};
     static const bool all[] = {true, true, true};
@@ -88,7 +88,7 @@ Test(shares, nobody_starves)
     cr_assert_geq(served[PRIORITY_LOW], 9);
 }
 
-Test(shares, the_weights_are_configured)
+Test(shares, takes_the_weights_from_the_configuration)
 {
     static const bool both[] = {true, false, true};
     struct config *config = config_new(&settings_schema);
@@ -104,7 +104,7 @@ Test(shares, the_weights_are_configured)
     config_free(config);
 }
 
-Test(shares, a_share_of_nothing_is_no_share, .signal = SIGABRT)
+Test(shares, aborts_on_a_weight_of_zero, .signal = SIGABRT)
 {
     struct shares shares;
     shares_init(&shares, (const uint32_t[]){1, 0, 1});

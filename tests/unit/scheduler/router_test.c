@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-TestSuite(view_routing);
+TestSuite(router);
 
 enum { PARTITIONS = 2, ORDERS_MAX = 400, LOG_MAX = 8000, COMMANDS_MAX = 512, NOW = 1000000 };
 
@@ -446,7 +446,7 @@ static void random_history(uint64_t seed)
     end(&site);
 }
 
-Test(view_routing, whatever_happens_counts_are_right_and_all_are_served)
+Test(router, keeps_its_counts_right_and_serves_every_step)
 {
     for (uint64_t seed = 1; seed <= 12; seed++)
         random_history(seed);
@@ -462,7 +462,7 @@ static void expect_picks(struct site *site, const char *const ids[], uint32_t co
         cr_expect_str_eq(partition->ids[i], ids[i], "pick %u: %s", i, partition->ids[i]);
 }
 
-Test(view_routing, the_higher_priority_first_then_who_waits_longest)
+Test(router, picks_by_priority_then_by_waiting_time)
 {
     static struct site site;
     begin(&site, 1);
@@ -486,7 +486,7 @@ Test(view_routing, the_higher_priority_first_then_who_waits_longest)
     end(&site);
 }
 
-Test(view_routing, an_old_store_without_a_tally_is_folded_again)
+Test(router, folds_an_old_store_without_a_tally_again)
 {
     static struct site site;
     struct error error = {0};

@@ -24,7 +24,7 @@ static int standbys(const struct broker_member *members, int32_t partition, int 
     return found;
 }
 
-Test(standby, as_many_as_asked_for_but_never_the_owner)
+Test(standby, chooses_the_configured_number_but_never_the_owner)
 {
     struct broker_member members[MEMBERS];
     make_members(members);
@@ -38,7 +38,7 @@ Test(standby, as_many_as_asked_for_but_never_the_owner)
     }
 }
 
-Test(standby, the_work_is_spread)
+Test(standby, spreads_the_standbys)
 {
     struct broker_member members[MEMBERS];
     make_members(members);
@@ -50,7 +50,7 @@ Test(standby, the_work_is_spread)
     }
 }
 
-Test(standby, who_comes_moves_only_what_it_takes)
+Test(standby, moves_only_what_a_new_member_takes)
 {
     struct broker_member members[MEMBERS];
     make_members(members);
@@ -61,7 +61,7 @@ Test(standby, who_comes_moves_only_what_it_takes)
     }
 }
 
-Test(standby, a_process_outside_the_group_stands_by_for_nothing)
+Test(standby, never_chooses_a_process_outside_the_group)
 {
     struct broker_member members[MEMBERS];
     make_members(members);

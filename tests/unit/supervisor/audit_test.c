@@ -12,7 +12,7 @@ static enum audit_finding find(const struct order *order, int64_t now)
     return audit_order(order, &rules, now, &due);
 }
 
-Test(audit, an_ended_order_expires_after_its_retention)
+Test(audit, expires_an_ended_order_after_its_retention)
 {
     struct order order = {.state = ORDER_PROCESSED, .ended_at = 5000};
     cr_assert_eq(find(&order, 5999), AUDIT_CLEAN);
@@ -22,7 +22,7 @@ Test(audit, an_ended_order_expires_after_its_retention)
     cr_assert_eq(audit_order(&order, &for_ever, INT64_MAX, &due), AUDIT_CLEAN);
 }
 
-Test(audit, a_running_step_is_fine_until_long_after_its_deadline)
+Test(audit, accepts_a_running_step_until_long_after_its_deadline)
 {
     struct step step = {.state = STEP_PROCESSING, .complete_by = 5000, .margin_ms = 50};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
@@ -32,7 +32,7 @@ Test(audit, a_running_step_is_fine_until_long_after_its_deadline)
     cr_assert_eq(due, 5050);
 }
 
-Test(audit, a_step_that_waits_for_nothing_is_lost)
+Test(audit, reports_a_step_that_waits_for_nothing_as_lost)
 {
     struct step step = {.state = STEP_PENDING};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
@@ -42,14 +42,14 @@ Test(audit, a_step_that_waits_for_nothing_is_lost)
     cr_assert_eq(find(&order, 1000), AUDIT_OVERDUE);
 }
 
-Test(audit, a_place_in_a_queue_is_enough)
+Test(audit, accepts_a_step_in_a_queue)
 {
     struct step step = {.state = STEP_PENDING, .queued_at = 5};
     struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
     cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
 }
 
-Test(audit, an_order_in_error_needs_its_alert)
+Test(audit, requires_an_alert_for_an_order_in_error)
 {
     struct step step = {.state = STEP_ERROR};
     struct order order = {
