@@ -11,7 +11,7 @@
 /* An agent that could do the step, as it stands now. */
 struct candidate {
     struct text agent;
-    const struct agent_capacity *capacity; /* NULL: nobody knows the agent */
+    const struct agent_capacity *capacity; /* NULL: the agent is unknown */
     int64_t taken;                         /* of its room, by this Decision */
 };
 

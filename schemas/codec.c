@@ -115,7 +115,7 @@ void codec_free(struct codec *codec)
     free(codec);
 }
 
-/* Whoever starts reads the schemas topic, which holds mostly what is compiled in. */
+/* Each process reads the schemas topic at its start, which holds mostly what is compiled in. */
 static bool is_own(struct text avsc)
 {
     for (uint32_t i = 0; i < schema_text_count; i++)
@@ -197,7 +197,7 @@ void codec_encode(struct codec *codec, enum record_kind kind, const void *record
     assert(buffer->size - start <= RECORD_BYTES_MAX);
 }
 
-/* What the structs demand beside each single value. */
+/* What the structs demand besides each single value. */
 static enum error_class finish(struct record *record, enum record_kind kind,
                                struct error *ret_error)
 {

@@ -145,7 +145,7 @@ static enum error_class tidy(struct answers *answers, int64_t now, struct error 
     bool wanted = newest == NULL ||
                   newest->bytes >= answers->options.bytes_max / ANSWERS_SLICES_MAX ||
                   newest->begin + answers->options.keep_ms / (ANSWERS_SLICES_MAX - 2) <= now;
-    /* A slice that is empty yet may begin later, too. */
+    /* A slice that is still empty may also begin later. */
     if (wanted)
         class = add_slice(answers, now, ret_error);
     while (class == ERROR_OK && oldest_is_over(answers, now))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers by request id: what an agent must not forget. A RocksDB of its own, bounded in time and
- * in size. Unlike the other stores it is nobody's materialization: what is lost here is not built
+ * in size. Unlike the other stores it is not a materialization: what is lost here is not built
  * again.
  *
  * Rows live in slices, one column family for each: rows are put into the newest one, and what is

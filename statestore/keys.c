@@ -131,7 +131,7 @@ bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_updated_at
 
 /* ---- steps that wait ---- */
 
-enum { WAITING_MARK = 128 }; /* beside the numbers of indexes */
+enum { WAITING_MARK = 128 }; /* not the number of an index */
 _Static_assert((int)STORE_INDEX_COUNT <= (int)WAITING_MARK,
                "no index has the number of waiting steps");
 

@@ -29,8 +29,8 @@ static inline struct text key_text(const struct key *key)
     return (struct text){key->data, key->size};
 }
 
-/* Whether an order of this id can be in the store. Scans ask, as their ids may come from strangers;
- * writers must know. */
+/* Whether an order of this id can be in the store. Scans ask, as their ids may come from
+ * third-party clients; writers must know. */
 bool key_may_hold(struct text order_id);
 
 void key_of_deadline(struct text order_id, const struct deadline *deadline, struct key *ret_key);

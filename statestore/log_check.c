@@ -118,7 +118,7 @@ static enum log_state end_record(struct log_reader *reader)
         return LOG_WHOLE;
     }
     if (reader->record_size < BATCH_HEADER_BYTES)
-        return flaw(reader, LOG_DAMAGED, "a record that is no batch");
+        return flaw(reader, LOG_DAMAGED, "a record that is not a batch");
     uint64_t sequence = little_endian(reader->batch_header, 8);
     uint64_t count = little_endian(reader->batch_header + 8, 4);
     if (*reader->next_sequence != 0 && sequence != *reader->next_sequence)
@@ -317,7 +317,7 @@ enum log_state log_check_store(const char *path, const char **ret_what)
     uint64_t oldest_log = 0;
     if (!manifest_path(path, manifest))
         return LOG_WHOLE;
-    /* RocksDB syncs each record of it, so a cut off end is no everyday matter. */
+    /* RocksDB syncs each record of it, so an end that is cut off is not normal. */
     if (check_file(manifest, NULL, &oldest_log, ret_what) != LOG_WHOLE)
         return LOG_DAMAGED;
 

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* Raises *oldest_log to the number of the oldest write-ahead log that is needed after this record,
- * if it says so. Of a record with a field that is not known here, what comes before that counts. */
+ * if it contains that number. Of a record with a field that is not known here, what comes before
+ * that counts. */
 void manifest_edit_oldest_log(const uint8_t *edit, size_t size, uint64_t *oldest_log);
 
 #endif

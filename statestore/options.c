@@ -20,7 +20,7 @@ enum {
     CACHE_SHARD_BITS = 1,
     STORES_EXPECTED = 4, /* the first ones get shares as if there were this many */
     ARENA_BLOCK_BYTES = 64 * 1024,
-    TOMBSTONE_WINDOW = 16 * 1024, /* of so many keys in a row, half deleted: compact */
+    TOMBSTONE_WINDOW = 16 * 1024, /* of this many keys in a row, half deleted: compact */
 };
 #define MEMTABLE_BLOOM_SHARE 0.02
 #define STORE_BUFFER_BYTES_MIN (UINT64_C(2) << 20)
@@ -33,7 +33,7 @@ const char *const store_family_names[FAMILY_COUNT] = {
     [FAMILY_HISTORY] = "history", [FAMILY_INDEX] = "index",   [FAMILY_META] = "meta",
 };
 
-/* Few shards: by default there would be so many that the filter of one table nearly fills one, and
+/* Few shards: by default there would be enough that the filter of one table nearly fills one, and
  * each get would read it anew (77 us instead of 4). One thread reads, two write. */
 static rocksdb_cache_t *new_cache(uint64_t bytes)
 {

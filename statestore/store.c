@@ -71,7 +71,7 @@ static char *open_rocks(struct store *store, enum log_state state)
     return message;
 }
 
-/* Whether somebody has it open, as far as can be told without opening it. */
+/* Whether a process has it open, as far as can be seen without opening it. */
 static bool in_use(const struct store_env *env, const char *path)
 {
     /* Of this process: not by looking at the lock, as closing the file would release it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of statestore/ share about a store; nobody else includes this. */
+/* What the files of statestore/ share about a store; nothing outside it includes this. */
 #ifndef STATESTORE_STORE_INTERNAL_H
 #define STATESTORE_STORE_INTERNAL_H
 

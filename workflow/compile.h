@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the compiler share; nobody outside workflow/ includes this. */
+/* What the parts of the compiler share; nothing outside workflow/ includes this. */
 #ifndef WORKFLOW_COMPILE_H
 #define WORKFLOW_COMPILE_H
 

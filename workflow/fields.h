@@ -50,7 +50,7 @@ struct workflow_fields {
 };
 
 /* Sorts out the fields of `node`, which stands at `place`, and tells what is unknown, missing or
- * empty. False: it is no mapping at all. */
+ * empty. False: it is not a mapping. */
 bool workflow_fields_take(const struct yaml_node *node, enum workflow_place place,
                           struct workflow_problems *problems, struct workflow_fields *ret_fields);
 

@@ -147,7 +147,7 @@ static bool add_scalar(struct builder *builder, const yaml_event_t *event)
     return attach(builder, node);
 }
 
-/* What an event says beside its content. */
+/* What an event holds besides its content. */
 static bool check_properties(struct builder *builder, const yaml_event_t *event,
                              const yaml_char_t *anchor, const yaml_char_t *tag)
 {

@@ -3,7 +3,7 @@
  *
  * The text is hostile until proven otherwise. Bounded: size, number of nodes, depth, fields of a
  * mapping. Refused: what is not UTF-8, control characters, anchors and aliases (a few lines of
- * them expand to gigabytes), tags, a second document, keys that are no plain words, keys given
+ * them expand to gigabytes), tags, a second document, keys that are not plain words, keys given
  * twice. */
 #ifndef WORKFLOW_TREE_H
 #define WORKFLOW_TREE_H

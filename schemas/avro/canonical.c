@@ -2,7 +2,7 @@
 /* Parsing Canonical Form and CRC-64-AVRO, as the Avro specification has them. */
 #include "schemas/avro/schema.h"
 
-/* Written twice: first to learn the size (`to` NULL), then for good. */
+/* Written twice: first to learn the size (`to` NULL), then into `to`. */
 struct printer {
     char *to;
     size_t size;

@@ -54,7 +54,7 @@ static bool mismatch(struct compiler *compiler, const struct field_binding *fiel
     return false;
 }
 
-/* ---- items that nobody here knows ---- */
+/* ---- items that are unknown here ---- */
 
 static const struct plan *skip_plan(struct compiler *compiler, const struct avro_type *type);
 

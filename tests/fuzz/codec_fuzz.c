@@ -28,7 +28,7 @@ static enum error_class decode(struct codec *codec, const struct buffer *buffer,
     struct error error;
     struct text bytes = {(const char *)buffer->data, (uint32_t)buffer->size};
     enum error_class class = codec_decode(codec, bytes, true, &memory->arena, ret_record, &error);
-    /* Nobody pays much for a short record. */
+    /* A short record must not cost much. */
     assert(memory->arena.used <= 256 * 1024 + 400 * buffer->size);
     return class;
 }

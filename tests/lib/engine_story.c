@@ -377,7 +377,7 @@ static bool same_words(const char *a, const char *b)
     }
 }
 
-/* "x=4 y=1@80 z=ill": free room, p95, or not well. */
+/* "x=4 y=1@80 z=unhealthy": free capacity, p95, or not healthy. */
 static void set_rooms(struct story *story, const struct words *words)
 {
     story->routed = true;
@@ -394,7 +394,7 @@ static void set_rooms(struct story *story, const struct words *words)
         }
         story->room_count++;
         char *end = NULL;
-        room->healthy = !is(word + size, "=ill");
+        room->healthy = !is(word + size, "=unhealthy");
         room->free = strtoll(word + size + 1, &end, 10);
         room->latency_p95_ms = *end == '@' ? strtoll(end + 1, NULL, 10) : 0;
         room->why = !room->healthy   ? TEXT("circuit open")
@@ -431,7 +431,7 @@ static void tell_line(struct story *story, const char *line)
     } else if (is(words.at[0], "said")) {
         check_said(story, rest + 1);
     } else if (!add_actual(story, words.at[0], &actual)) {
-        fail(story, "is no line of a story", "", line);
+        fail(story, "is not a line of a story", "", line);
     } else if (!same_words(rest, actual.text)) {
         fail(story, "is not so", rest, actual.text);
     }

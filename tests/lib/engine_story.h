@@ -24,7 +24,8 @@
  *     said TEXT (part of what the events of the last command say) | said nothing
  * Also:
  *     wait MS | retention MS
- *     rooms AGENT=FREE[@P95] AGENT=ill ... (what is known of the agents; ill ones are looked at
+ *     rooms AGENT=FREE[@P95] AGENT=unhealthy ... (what is known of the agents; unhealthy ones are
+ * looked at
  *     again after 100 .. 5000 ms) | rooms none (no table) */
 #ifndef TESTS_LIB_ENGINE_STORY_H
 #define TESTS_LIB_ENGINE_STORY_H

@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "tests/property/engine_random.h"
 
-/* "a0" .. ; the last one is in no table as long as nothing is mended. */
+/* "a0" .. ; the last one is in no table as long as nothing is repaired. */
 enum { AGENTS_COUNT = 5, AGENTS_KNOWN = AGENTS_COUNT - 1 };
 
 struct agents {

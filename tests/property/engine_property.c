@@ -110,7 +110,7 @@ static bool any_queued(void)
     return false;
 }
 
-/* Supervisors look after what is queued until a time, nobody but the owner after the rest. */
+/* Supervisors start what is queued until a time; only the owner starts the rest. */
 static void check_queue(const struct deadline *deadlines, uint32_t count)
 {
     for (uint32_t i = 0; i < history.order.step_count; i++) {
@@ -125,7 +125,7 @@ static void check_queue(const struct deadline *deadlines, uint32_t count)
     }
 }
 
-/* L6: whoever has not ended has a deadline, a place in an agent's queue or an open alert. */
+/* L6: an order that has not ended has a deadline, a place in an agent's queue or an open alert. */
 static void check_deadlines(void)
 {
     struct deadline deadlines[DEADLINES_MAX];
@@ -214,7 +214,7 @@ static void resubmit(struct text step, bool anew)
 {
     struct command cmd = {.kind = COMMAND_RESUBMIT_STEP, .order_id = TEXT("order-7")};
     cmd.resubmit_step =
-        (struct resubmit_step){cmd.order_id, step, TEXT("anna"), TEXT("it is mended"), anew};
+        (struct resubmit_step){cmd.order_id, step, TEXT("anna"), TEXT("it is repaired"), anew};
     command(&cmd);
 }
 
@@ -258,7 +258,7 @@ static void supervisor(bool early)
         ask(deadline);
 }
 
-/* The owner looks after its queue. Nobody else starts what is queued without a time. */
+/* The owner serves its queue. Only it starts what is queued without a time. */
 static void owner(bool all)
 {
     for (uint32_t i = 0; i < history.order.step_count && history.wrong == NULL; i++) {
@@ -314,7 +314,7 @@ static void repeat_something(void)
     back = back < OLD_COMMANDS ? back : OLD_COMMANDS;
     struct command cmd = history.commands[history.count - 1 - dice_roll(&history.dice, back)];
     if (cmd.kind == COMMAND_RESUBMIT_STEP)
-        cmd.resubmit_step.new_generation = false; /* nobody vouches by chance */
+        cmd.resubmit_step.new_generation = false; /* vouching is never random */
     command(&cmd);
 }
 
@@ -466,7 +466,7 @@ static void run_case(uint64_t seed)
     history.now = 1000000;
     rules_init(&history.rules, history.workflow, rare);
     if (dice_percent(&history.dice, 5))
-        operator_acts(); /* of an order that nobody knows yet */
+        operator_acts(); /* of an order that is not known yet */
     struct command submit = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("order-7")};
     submit.submit_order = submission();
     command(&submit);

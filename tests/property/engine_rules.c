@@ -192,7 +192,7 @@ static void compensated(struct rules *rules)
 
 static void timed_out(struct rules *rules)
 {
-    RULE(rules, rules->cmd->kind == COMMAND_TIME_OUT_ORDER, "timed out, but nobody asked");
+    RULE(rules, rules->cmd->kind == COMMAND_TIME_OUT_ORDER, "timed out without a request");
     rules->complete_by = 0;
     rules->rare[rules_way_back(rules) ? RARE_ORDER_TIMED_OUT : RARE_ORDER_TIMED_OUT_PAST_PIVOT]++;
     struct event next = rules_peek(rules, 1);
@@ -208,7 +208,7 @@ static void order_event(struct rules *rules, const struct event *event)
     else if (event->kind == EVENT_ORDER_STARTED)
         RULE(rules, rules->at == 1, "started out of turn");
     else if (event->kind == EVENT_ORDER_CANCELLED)
-        RULE(rules, rules->cmd->kind == COMMAND_CANCEL_ORDER, "cancelled by nobody");
+        RULE(rules, rules->cmd->kind == COMMAND_CANCEL_ORDER, "cancelled without a request");
     else if (event->kind == EVENT_ORDER_TIMED_OUT)
         timed_out(rules);
     else if (event->kind == EVENT_COMPENSATION_STARTED)
@@ -220,7 +220,7 @@ static void order_event(struct rules *rules, const struct event *event)
     else if (event->kind == EVENT_ORDER_FAILED)
         failed(rules, &event->order_marked);
     else if (event->kind == EVENT_ORDER_EXPIRED)
-        RULE(rules, rules->cmd->kind == COMMAND_EXPIRE_ORDER, "expired, but nobody asked");
+        RULE(rules, rules->cmd->kind == COMMAND_EXPIRE_ORDER, "expired without a request");
     else if (event->kind == EVENT_ORDER_RESUMED) {
         RULE(rules, rules->error, "resumed, but not in Error");
         rules->error = false;

@@ -33,7 +33,7 @@ struct way {
     int64_t margin_ms;
     int64_t retry_at;
     int64_t started_at;
-    bool queued; /* beside its state: for want of an agent, since: */
+    bool queued; /* besides its state: no agent is free, since: */
     int64_t queued_at;
 };
 

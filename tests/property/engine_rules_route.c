@@ -2,7 +2,7 @@
 /* The rules of routing: who has to be asked, and when a step may wait in the queue. */
 #include "tests/property/engine_rules.h"
 
-/* What an agent could take on, or INT64_MIN: it is ill or unknown. */
+/* What an agent could take on, or INT64_MIN: it is unhealthy or unknown. */
 static int64_t room_left(const struct rules *rules, struct text agent, uint32_t through,
                          int64_t *ret_p95)
 {
@@ -84,7 +84,7 @@ void rules_check_choice(struct rules *rules, uint32_t index, const struct step_s
     const struct rules_step *step = &rules->steps[index];
     const struct way *way = &step->ways[event->ref.direction];
     struct text choice = rules_choice(rules, index, event->ref.direction, rules->at);
-    RULE(rules, !text_empty(choice), "step %u starts, but nobody has room", index);
+    RULE(rules, !text_empty(choice), "step %u starts, but no agent has capacity", index);
     RULE(rules, text_equal(choice, event->agent), "asks %.*s, not %.*s", TEXT_ARG(event->agent),
          TEXT_ARG(choice));
     bool told =

@@ -307,7 +307,7 @@ static void resubmitted(struct rules *rules, uint32_t index, const struct step_r
 {
     struct way *way = &rules->steps[index].ways[event->ref.direction];
     enum direction direction = rules->phase == PHASE_FORWARD ? DIRECTION_DO : DIRECTION_UNDO;
-    RULE(rules, rules->cmd->kind == COMMAND_RESUBMIT_STEP, "resubmitted by nobody");
+    RULE(rules, rules->cmd->kind == COMMAND_RESUBMIT_STEP, "resubmitted without a request");
     RULE(rules, way->state == WAY_EXHAUSTED && event->ref.direction == direction,
          "step %u is not in Error", index);
     const struct resubmit_step *asked = &rules->cmd->resubmit_step;

@@ -27,7 +27,7 @@ Test(engine_route, without_a_table_the_first_agent_is_asked_and_nothing_said)
 
 Test(engine_route, the_most_room_is_chosen_and_the_reason_told)
 {
-    TELL("A{ax+y+z}", "rooms x=1 y=3 z=ill\n" ACCEPTED "StepStarted(A do 1 @y)\n"
+    TELL("A{ax+y+z}", "rooms x=1 y=3 z=unhealthy\n" ACCEPTED "StepStarted(A do 1 @y)\n"
                       "said y: some are free; x: some are free; z: circuit open\n"
                       "requests A(do 1 o-1/A/do/0 @y)\n"
                       "order Processing A=Processing(do 1)\n");
@@ -47,7 +47,7 @@ Test(engine_route, one_agent_that_has_room_is_not_worth_a_word)
 
 Test(engine_route, an_agent_that_nobody_knows_is_not_well)
 {
-    TELL("A{ax+y}", "rooms y=ill\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+    TELL("A{ax+y}", "rooms y=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                     "said x: unknown agent; y: circuit open\n");
 }
 
@@ -98,10 +98,10 @@ Test(engine_route, it_starts_when_there_is_room)
 
 Test(engine_route, who_starts_it_need_not_know_when_it_was_to_be_looked_at)
 {
-    TELL("A{ax}", "rooms x=ill\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+    TELL("A{ax}", "rooms x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                   "rooms x=1\n"
                   "start A stale => StepStarted(A do 1 @x)\n");
-    TELL("A{ax}", "rooms x=ill\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+    TELL("A{ax}", "rooms x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                   "rooms x=1\n"
                   "start A attempt 1 => CommandRejected(Stale)\n"
                   "start A undo => CommandRejected(Stale)\n");
@@ -109,7 +109,7 @@ Test(engine_route, who_starts_it_need_not_know_when_it_was_to_be_looked_at)
 
 Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
 {
-    TELL("A{ax}", "rooms x=ill\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+    TELL("A{ax}", "rooms x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                   "deadlines start(A)+100\n"
                   "start A => CommandRejected(NotYetDue)\n"
                   "said not due for another 100 ms\n"
@@ -125,7 +125,7 @@ Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
                   "start A => CommandRejected(NotYetDue)\n"
                   "wait 5000\n"
                   "start A => StepQueued(A do 0 room since-105000)\n"
-                  "rooms x=ill\n"
+                  "rooms x=unhealthy\n"
                   "start A => CommandRejected(NotYetDue)\n"
                   "deadlines none\n"
                   "rooms x=1\n"
@@ -134,7 +134,7 @@ Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
 
 Test(engine_route, one_that_is_well_and_full_is_waited_for)
 {
-    TELL("A{ax+y}", "rooms x=ill y=0\n" ACCEPTED "StepQueued(A do 0 room)\n");
+    TELL("A{ax+y}", "rooms x=unhealthy y=0\n" ACCEPTED "StepQueued(A do 0 room)\n");
 }
 
 Test(engine_route, what_is_queued_starts_with_whatever_happens_to_the_order)
@@ -148,7 +148,7 @@ Test(engine_route, what_is_queued_starts_with_whatever_happens_to_the_order)
          "ok A 1 => StepSucceeded(A do 1)\n"
          "status StepChanged A=Processed(do 1)\n");
     TELL("A{ax} B{ay}",
-         "rooms x=1 y=ill\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
+         "rooms x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
          "wait 100\n"
          "ok A 1 => StepSucceeded(A do 1) StepQueued(B do 0 +100 since-100)\n");
 }
@@ -177,7 +177,7 @@ Test(engine_route, a_retry_that_is_due_is_queued)
                      "fail A 2 Busy => StepFailed(A do 2 Busy none x2)"
                      " StepRetryScheduled(A do 2 +2000)\n");
     TELL("A{ax,z1}", "rooms x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                     "rooms x=ill\n"
+                     "rooms x=unhealthy\n"
                      "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
                      " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 +100)\n"
                      "status StepChanged A=Pending(do 1 Busy)\n");
@@ -188,7 +188,7 @@ Test(engine_route, a_retry_that_is_due_is_queued)
 Test(engine_route, what_had_no_effect_may_be_tried_elsewhere)
 {
     TELL("A{ax+y,z2}", "rooms x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                       "rooms x=ill y=1\n"
+                       "rooms x=unhealthy y=1\n"
                        "fail A 1 Busy none => StepFailed(A do 1 Busy none x1)"
                        " StepRetryScheduled(A do 1 +0) StepStarted(A do 2 @y)\n"
                        "requests A(do 2 o-1/A/do/0 @y)\n");
@@ -222,7 +222,7 @@ Test(engine_route, an_undo_goes_where_the_do_was)
 Test(engine_route, a_new_key_may_go_elsewhere)
 {
     TELL("A{ax+y,e}", "rooms x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                      "rooms x=ill y=1\n"
+                      "rooms x=unhealthy y=1\n"
                       "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
                       " StepExhausted(A do 1) OrderFailed(Busy) AlertRaised(Busy)\n"
                       "resubmit A anew => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
@@ -257,7 +257,7 @@ Test(engine_route, the_undo_of_a_processed_step_waits_and_is_done_before_the_nex
     TELL("A{ax,c} B<-A{ay,c} C<-B{ay}",
          "rooms x=1 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
          "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 @y)\n"
-         "rooms x=1 y=ill\n"
+         "rooms x=1 y=unhealthy\n"
          "ok B 1 => StepSucceeded(B do 1) StepQueued(C do 0 +100)\n"
          "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled) StepSkipped(C do 0)"
          " StepQueued(B undo 0 +100)\n"
@@ -308,7 +308,7 @@ Test(engine_route, the_order_may_time_out_while_it_waits)
 Test(engine_route, nothing_queued_starts_while_the_order_is_in_error)
 {
     TELL("A{ax,e} B{ay}",
-         "rooms x=1 y=ill\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
+         "rooms x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
          "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1) OrderFailed(Busy)"
          " AlertRaised(Busy)\n"
          "queued \n"

@@ -313,7 +313,7 @@ Test(statestore_damage, a_log_that_is_not_needed_any_more_may_be_left_over)
     int64_t records = records_of(env, path, &after);
     after.files[after.count++] = *old;
     cr_assert(records_of(env, path, &after) == records);
-    /* Nobody reads it, so nobody minds what is in it. */
+    /* Nothing reads it, so its content does not matter. */
     after.files[after.count - 1].size = old->size / 2;
     cr_assert(records_of(env, path, &after) == records);
     store_env_free(env);

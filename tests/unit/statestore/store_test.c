@@ -145,9 +145,9 @@ Test(statestore_store, dropping_removes_all_of_it)
     struct error error = {0};
     cr_assert(store_drop(path, &error) == ERROR_OK); /* there is none */
     store_close(kit_open(env, path));
-    FILE *stranger = fopen(kit_path(path, "stranger"), "w");
-    cr_assert(stranger != NULL);
-    fclose(stranger);
+    FILE *foreign = fopen(kit_path(path, "foreign"), "w");
+    cr_assert(foreign != NULL);
+    fclose(foreign);
     cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
     cr_assert(access(path, F_OK) != 0);
     struct store *store = kit_open(env, path);

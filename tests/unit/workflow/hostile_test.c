@@ -170,7 +170,7 @@ static const char good[] =
     "    Catch: [{ErrorEquals: ['E'], Next: $error}]\n"
     "  - {Name: C, Agent: z, After: [B, A], Pivot: true, OnExhausted: error}\n";
 
-/* Compiled or refused, what is told makes sense, and what was compiled prints to itself. */
+/* Compiled or refused, the problems make sense, and what was compiled prints to itself. */
 static void check(struct text source)
 {
     static struct workflow_problems problems;

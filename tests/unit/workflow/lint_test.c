@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in the shape of a file, its names and its graph: each is told where it stands. */
+/* Mistakes in the shape of a file, its names and its graph: each is reported with its place. */
 #include "tests/unit/workflow/kit.h"
 
 #include <criterion/criterion.h>
@@ -215,7 +215,7 @@ Test(workflow_lint, timeouts_that_cannot_add_up)
                 "  - {Name: B, Agent: x, TimeoutSeconds: 4, After: []}\n"
                 "  - {Name: C, Agent: x, TimeoutSeconds: 4, After: [A, B]}\n",
           ""},
-         /* As long as the order is fine. */
+         /* As long as the order may take. */
          {TIMED "  - {Name: A, Agent: x, TimeoutSeconds: 10}\n", ""},
          /* The undo has its own time. */
          {TIMED "  - Name: A\n    Agent: x\n    TimeoutSeconds: 1\n"
