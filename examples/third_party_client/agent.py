@@ -24,6 +24,15 @@ REQUEST, REPORT, HEALTH = (Schema.from_file(SCHEMAS / f"{name}.avsc")
                            for name in ("StepRequest", "ReportStep", "AgentHealth"))
 
 
+def now():
+    return datetime.datetime.now(datetime.timezone.utc)
+
+
+def may_begin(request):
+    """Not after its deadline, and not for more time, which is for an operation that is running."""
+    return not request["extension"] and now() < request["complete_by"]
+
+
 def perform(request):
     """One operation, named by request["idempotency_key"]: perform it once, however often it comes.
     An undo takes back what was done under request["do_key"]."""
@@ -35,7 +44,7 @@ def health(agent, instance, partitions):
             "partitions": partitions, "latency_p50_ms": 0, "latency_p95_ms": 0,
             "errors_permille": 0, "circuit": "", "version": "example", "last_error": "",
             "heartbeat_ms": int(HEARTBEAT_SECONDS * 1000),
-            "reported_at": datetime.datetime.now(datetime.timezone.utc)}
+            "reported_at": now()}
 
 
 def report(request, agent, instance, result):
@@ -61,7 +70,7 @@ def main(bootstrap, prefix, agent):
                 if message.error():
                     raise SystemExit(str(message.error()))
                 request = REQUEST.decode(message.value())
-                if not request["extension"]:  # more time for a call that is running: nothing to do
+                if may_begin(request):
                     result = report(request, agent, instance, perform(request))
                     producer.produce(f"{prefix}.commands", key=request["order_id"],
                                      value=REPORT.encode(result))
