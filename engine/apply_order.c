@@ -104,7 +104,6 @@ static void order_resumed(const struct apply_ctx *ctx, const struct event *event
 {
     (void)event;
     struct order *order = ctx->order;
-    assert(order->state == ORDER_ERROR);
     set_state(order, order->error_from);
     if (order->state == ORDER_PROCESSING)
         set_reason(ctx, &(struct order_marked){0});

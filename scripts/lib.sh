@@ -50,8 +50,8 @@ not_process() {
     ! is_process "$@"
 }
 
-# free_ports COUNT: unused ports of 127.0.0.1, one per line, outside the kernel's ephemeral range, so
-# that no outgoing connection takes one while its server restarts.
+# free_ports COUNT: unused ports of 127.0.0.1, one per line, outside the kernel's ephemeral range,
+# so that no outgoing connection takes one while its server restarts.
 free_ports() {
     "$REEVE_PYTHON" - "$1" <<'PY'
 import random
