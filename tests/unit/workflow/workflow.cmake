@@ -9,6 +9,5 @@ reeve_test(workflow
         kit.c
         lint_test.c
         policy_lint_test.c
-        print_test.c
         registry_test.c
     LIBS reeve-workflow)
