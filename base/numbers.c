@@ -21,10 +21,6 @@ static const struct unit duration_units[] = {{TEXT_CONST(""), 1},        {TEXT_C
                                              {TEXT_CONST("s"), 1000},    {TEXT_CONST("m"), 60000},
                                              {TEXT_CONST("min"), 60000}, {TEXT_CONST("h"), 3600000},
                                              {TEXT_CONST("d"), 86400000}};
-static const struct unit size_units[] = {{TEXT_CONST(""), 1},        {TEXT_CONST("b"), 1},
-                                         {TEXT_CONST("k"), 1024},    {TEXT_CONST("kb"), 1024},
-                                         {TEXT_CONST("m"), 1048576}, {TEXT_CONST("mb"), 1048576},
-                                         {TEXT_CONST("g"), 1 << 30}, {TEXT_CONST("gb"), 1 << 30}};
 
 static bool is_digit(char c)
 {
@@ -109,32 +105,21 @@ bool number_take_real(struct text *text, double *ret_real)
     return true;
 }
 
-static bool parse_scaled(struct text text, const struct unit *units, size_t count,
-                         int64_t *ret_number)
+bool number_parse_duration(struct text text, int64_t *ret_ms)
 {
     double real;
     if (!number_take_real(&text, &real))
         return false;
     while (text.size > 0 && text.data[0] == ' ')
         text = text_from(text, 1);
-    for (size_t i = 0; i < count; i++) {
-        double number = real * units[i].factor;
-        if (text.size != units[i].name.size || number >= scaled_max || number <= -scaled_max ||
-            (text.size > 0 && strncasecmp(text.data, units[i].name.data, text.size) != 0))
+    for (size_t i = 0; i < sizeof(duration_units) / sizeof(duration_units[0]); i++) {
+        double number = real * duration_units[i].factor;
+        if (text.size != duration_units[i].name.size || number >= scaled_max ||
+            number <= -scaled_max ||
+            (text.size > 0 && strncasecmp(text.data, duration_units[i].name.data, text.size) != 0))
             continue;
-        *ret_number = (int64_t)(number < 0 ? number - 0.5 : number + 0.5);
+        *ret_ms = (int64_t)(number < 0 ? number - 0.5 : number + 0.5);
         return true;
     }
     return false;
-}
-
-bool number_parse_duration(struct text text, int64_t *ret_ms)
-{
-    return parse_scaled(text, duration_units, sizeof(duration_units) / sizeof(duration_units[0]),
-                        ret_ms);
-}
-
-bool number_parse_size(struct text text, int64_t *ret_bytes)
-{
-    return parse_scaled(text, size_units, sizeof(size_units) / sizeof(size_units[0]), ret_bytes);
 }

@@ -10,8 +10,6 @@
 bool number_parse(struct text text, int64_t min, int64_t max, int64_t *ret_number);
 /* All of `text` is a duration: 500 or 500ms, 30s, 5m or 5min, 2h, 7d; fractions are allowed. */
 bool number_parse_duration(struct text text, int64_t *ret_ms);
-/* All of `text` is a number of bytes: 65536, 64k, 8m, 1g, with or without a final b. */
-bool number_parse_size(struct text text, int64_t *ret_bytes);
 
 /* The digits at the front of *text, which then begins after them. False if there are none, or if
  * the number is greater than `max`. */

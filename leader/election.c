@@ -8,13 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const state_names[] = {
-    [ELECTION_READING] = "reading",   [ELECTION_WAITING] = "waiting",
-    [ELECTION_CLAIMING] = "claiming", [ELECTION_LEADING] = "leading",
-    [ELECTION_ENDING] = "ending",     [ELECTION_STOPPED] = "stopped",
-};
-_Static_assert(sizeof(state_names) / sizeof(state_names[0]) == ELECTION_STATE_COUNT, "all states");
-
 static const char *const reason_names[] = {
     [ELECTION_ENDED] = "ended",        [ELECTION_STOP] = "stopped",
     [ELECTION_HUNG] = "hung",          [ELECTION_OUTRANKED] = "outranked",
@@ -23,12 +16,6 @@ static const char *const reason_names[] = {
 };
 _Static_assert(sizeof(reason_names) / sizeof(reason_names[0]) == ELECTION_REASON_COUNT,
                "all reasons");
-
-const char *election_state_name(enum election_state state)
-{
-    assert(state < ELECTION_STATE_COUNT);
-    return state_names[state];
-}
 
 const char *election_reason_name(enum election_reason reason)
 {

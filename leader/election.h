@@ -122,10 +122,8 @@ enum election_state {
     ELECTION_CLAIMING,
     ELECTION_LEADING,
     ELECTION_ENDING, /* the task has to end and has not yet */
-    ELECTION_STOPPED,
-    ELECTION_STATE_COUNT
+    ELECTION_STOPPED
 };
-const char *election_state_name(enum election_state state);
 
 struct election_rival {
     struct uuid id;

@@ -211,21 +211,6 @@ void metrics_observe_us(struct metrics_histogram *histogram, int64_t us)
     histogram->sum += (double)us / 1e6;
 }
 
-double metrics_quantile(const struct metrics_histogram *histogram, double q)
-{
-    assert(q >= 0 && q <= 1);
-    if (histogram->count == 0)
-        return 0;
-    uint64_t rank = (uint64_t)ceil(q * (double)histogram->count);
-    uint64_t seen = 0;
-    for (size_t i = 0; i < METRICS_BUCKETS - 1; i++) {
-        seen += histogram->buckets[i];
-        if (seen >= rank && seen > 0)
-            return (double)bounds_us[i] / 1e6;
-    }
-    return INFINITY;
-}
-
 /* ---- the process ---- */
 
 static double resident_bytes(void)

@@ -65,9 +65,6 @@ static inline void metrics_unset(struct metrics_gauge *gauge)
 }
 /* Negative durations (a clock jumped) count as 0. */
 void metrics_observe_us(struct metrics_histogram *histogram, int64_t us);
-/* The upper bound in seconds of the bucket that holds quantile `q` (0..1); 0 without
- * observations. */
-double metrics_quantile(const struct metrics_histogram *histogram, double q);
 
 /* Calls `refresh` before each rendering, for gauges that are cheaper to read than to keep. */
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *ctx), void *ctx);

@@ -22,7 +22,6 @@ struct csv_reader {
     size_t from; /* of the row */
     size_t size; /* of what is in the buffer */
     int64_t line;
-    int64_t dropped; /* bytes that have left the buffer */
     struct text fields[CSV_FIELDS_MAX];
 };
 
@@ -55,18 +54,12 @@ void csv_reader_free(struct csv_reader *reader)
     free(reader);
 }
 
-int64_t csv_reader_bytes(const struct csv_reader *reader)
-{
-    return reader->dropped + (int64_t)reader->from;
-}
-
 /* More bytes behind those that are there. False: the file cannot be read. */
 static bool fill(struct csv_reader *reader)
 {
     assert(reader->from <= reader->size && reader->size <= reader->capacity);
     if (reader->from > 0) {
         memmove(reader->buffer, reader->buffer + reader->from, reader->size - reader->from);
-        reader->dropped += (int64_t)reader->from;
         reader->size -= reader->from;
         reader->from = 0;
     }

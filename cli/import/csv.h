@@ -37,8 +37,6 @@ enum csv_result {
 /* The next row that is not empty. */
 enum csv_result csv_reader_next(struct csv_reader *reader, struct csv_row *ret_row,
                                 struct error *ret_error);
-/* Bytes consumed so far. */
-int64_t csv_reader_bytes(const struct csv_reader *reader);
 
 /* Writes one field, quoted where it must be (delimiter ','). */
 void csv_write_field(FILE *out, struct text field);

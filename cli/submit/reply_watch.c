@@ -242,11 +242,6 @@ enum error_class reply_watch_wait(struct reply_watch *watch, int64_t timeout_ms,
                      "%" PRIu64 " orders have not ended in time", watch->open);
 }
 
-uint64_t reply_watch_processed(const struct reply_watch *watch)
-{
-    return watch->processed;
-}
-
 uint64_t reply_watch_others(const struct reply_watch *watch)
 {
     return watch->others;

@@ -26,7 +26,6 @@ void reply_watch_order(struct reply_watch *watch, struct text order_id);
 enum error_class reply_watch_wait(struct reply_watch *watch, int64_t timeout_ms,
                                   struct error *ret_error);
 /* Of the orders waited for: how many ended Processed, and how many otherwise. */
-uint64_t reply_watch_processed(const struct reply_watch *watch);
 uint64_t reply_watch_others(const struct reply_watch *watch);
 
 #endif

@@ -333,11 +333,6 @@ int64_t config_ms(const struct config *config, const char *name)
     return get_typed(config, name, CONFIG_DURATION_MS)->value.number;
 }
 
-int64_t config_size(const struct config *config, const char *name)
-{
-    return get_typed(config, name, CONFIG_SIZE)->value.number;
-}
-
 double config_double(const struct config *config, const char *name)
 {
     return get_typed(config, name, CONFIG_DOUBLE)->value.real;

@@ -31,7 +31,6 @@ enum config_type {
     CONFIG_INT,
     CONFIG_BOOL,        /* true, false, yes, no, on, off, 1, 0 */
     CONFIG_DURATION_MS, /* milliseconds, or with a unit: 500ms, 30s, 5m, 2h, 7d */
-    CONFIG_SIZE,        /* bytes, or with a unit: 64k, 8m, 1g (1024 based) */
     CONFIG_DOUBLE,
     CONFIG_ENUM,   /* one of `choices` */
     CONFIG_SECRET, /* a string that is never shown */
@@ -135,7 +134,6 @@ const char *config_text(const struct config *config, const char *name);
 int64_t config_int(const struct config *config, const char *name);
 bool config_bool(const struct config *config, const char *name);
 int64_t config_ms(const struct config *config, const char *name);
-int64_t config_size(const struct config *config, const char *name);
 double config_double(const struct config *config, const char *name);
 /* The array and its NUL-terminated items are borrowed. */
 size_t config_list(const struct config *config, const char *name, const char *const **ret_items);
@@ -165,6 +163,5 @@ void config_help(const struct config_schema *schema, FILE *out, unsigned readers
 void config_markdown(const struct config_schema *schema, FILE *out, unsigned readers);
 /* Effective values and their sources; secrets are hidden. */
 void config_show(const struct config *config, FILE *out, unsigned readers);
-const char *config_type_name(enum config_type type);
 
 #endif

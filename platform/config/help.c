@@ -7,15 +7,10 @@
 
 enum { HELP_WIDTH = 78, HELP_INDENT = 6 };
 
-static const char *const type_names[] = {"text", "name",   "integer", "bool",   "duration",
-                                         "size", "number", "choice",  "secret", "list"};
+static const char *const type_names[] = {"text",   "name",   "integer", "bool", "duration",
+                                         "number", "choice", "secret",  "list"};
 _Static_assert(sizeof(type_names) / sizeof(type_names[0]) == CONFIG_TYPE_COUNT,
                "every type has a name");
-
-const char *config_type_name(enum config_type type)
-{
-    return (unsigned)type < CONFIG_TYPE_COUNT ? type_names[type] : "?";
-}
 
 /* ---- help ---- */
 
@@ -41,7 +36,7 @@ static void print_wrapped(FILE *out, const char *text)
 
 static const char *type_text(const struct config_key *key)
 {
-    return key->choices != NULL ? key->choices : config_type_name(key->type);
+    return key->choices != NULL ? key->choices : type_names[key->type];
 }
 
 void config_help(const struct config_schema *schema, FILE *out, unsigned readers)

@@ -77,8 +77,6 @@ static bool parse_by_type(const struct config_key *key, const char *text,
         return parse_bool(text, &value->number);
     case CONFIG_DURATION_MS:
         return number_parse_duration(whole, &value->number);
-    case CONFIG_SIZE:
-        return number_parse_size(whole, &value->number);
     case CONFIG_DOUBLE:
         return number_take_real(&rest, &value->real) && rest.size == 0;
     case CONFIG_ENUM:
@@ -104,8 +102,6 @@ static const char *expectation(const struct config_key *key)
         return "true or false";
     case CONFIG_DURATION_MS:
         return "a time such as 500, 500ms, 30s, 5m, 2h or 7d";
-    case CONFIG_SIZE:
-        return "a size such as 65536, 64k, 8m or 1g";
     case CONFIG_DOUBLE:
         return "a number";
     case CONFIG_ENUM:
@@ -143,7 +139,6 @@ static enum error_class check_bounds(const struct config_key *key, const char *t
         break;
     case CONFIG_INT:
     case CONFIG_DURATION_MS:
-    case CONFIG_SIZE:
     case CONFIG_BOOL:
     case CONFIG_ENUM:
     case CONFIG_LIST:

@@ -51,15 +51,6 @@ struct http_client {
     bool close_idle;
 };
 
-static const char *const outcome_names[] = {"answered", "not_sent", "maybe_sent"};
-_Static_assert(sizeof(outcome_names) / sizeof(outcome_names[0]) == HTTP_OUTCOME_COUNT,
-               "every outcome has a name");
-
-const char *http_outcome_name(enum http_outcome outcome)
-{
-    return (unsigned)outcome < HTTP_OUTCOME_COUNT ? outcome_names[outcome] : "?";
-}
-
 /* ---- one call ---- */
 
 /* Called when a connection stands and the request goes out next: before that nothing was sent for
@@ -163,12 +154,6 @@ static void put_back(struct http_call *call)
     call->next = client->idle;
     client->idle = call;
     client->idle_count++;
-}
-
-void http_call_cancel(struct http_call *call)
-{
-    unlink_call(call);
-    put_back(call);
 }
 
 /* ---- results ---- */

@@ -73,8 +73,5 @@ size_t http_client_in_flight(const struct http_client *client);
 enum error_class http_client_send(struct http_client *client, const struct http_request *request,
                                   http_client_callback callback, void *userdata,
                                   struct http_call **ret_call, struct error *ret_error);
-/* No callback comes after this. */
-void http_call_cancel(struct http_call *call);
-const char *http_outcome_name(enum http_outcome outcome);
 
 #endif

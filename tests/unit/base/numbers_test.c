@@ -107,12 +107,3 @@ Test(numbers, parses_durations_with_their_units)
         cr_expect_eq(ms, UNTOUCHED);
     }
 }
-
-Test(numbers, parses_sizes_with_their_units)
-{
-    int64_t bytes = 0;
-    cr_expect(number_parse_size(TEXT("64k"), &bytes) && bytes == 65536);
-    cr_expect(number_parse_size(TEXT("8 MB"), &bytes) && bytes == 8 << 20);
-    cr_expect(number_parse_size(TEXT("1.5g"), &bytes) && bytes == 3LL << 29);
-    cr_expect_not(number_parse_size(TEXT("1t"), &bytes));
-}

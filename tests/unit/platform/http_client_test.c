@@ -367,23 +367,6 @@ Test(http_client, a_refusal_after_a_dead_reused_connection_is_not_not_sent)
     close_peer(&peer);
 }
 
-Test(http_client, cancelled_calls_make_no_callback)
-{
-    struct http_call *call = start("POST", "/hold", "{}");
-    while (held == NULL)
-        (void)loop_once(loop, 1000);
-    http_call_cancel(call);
-    cr_assert(http_client_in_flight(client) == 0);
-    http_respond(held, 200, "text/plain", TEXT("x"));
-    call = start("POST", "/echo", "{}");
-    http_call_cancel(call);
-    (void)start("POST", "/echo", "{}");
-    await(1);
-    for (int i = 0; i < 10; i++)
-        (void)loop_once(loop, 1);
-    cr_assert(got.count == 1);
-}
-
 Test(http_client, can_be_freed_with_calls_in_flight)
 {
     (void)start("POST", "/hold", "{}");

@@ -65,7 +65,6 @@ Test(metrics, histograms_are_cumulative)
     struct metrics_histogram *histogram =
         metrics_histogram(metrics, "reeve_decide_seconds", "Time to decide.",
                           METRICS_LABELS("service", "scheduler", "partition", "3"));
-    cr_assert(metrics_quantile(histogram, 0.5) == 0);
     metrics_observe_us(histogram, -5);
     metrics_observe_us(histogram, 100);
     metrics_observe_us(histogram, 101);
@@ -81,10 +80,6 @@ Test(metrics, histograms_are_cumulative)
         strstr(text, "\nreeve_decide_seconds_count{service=\"scheduler\",partition=\"3\"} 5\n"));
     cr_assert(strstr(text, "\nreeve_decide_seconds_sum{service=\"scheduler\",partition=\"3\"} "
                            "101.500202\n"));
-    cr_assert(metrics_quantile(histogram, 0) == 0.0001);
-    cr_assert(metrics_quantile(histogram, 0.5) == 0.0002);
-    cr_assert(metrics_quantile(histogram, 0.8) == 2);
-    cr_assert(isinf(metrics_quantile(histogram, 1)));
 }
 
 static void refresh(void *ctx)
