@@ -63,8 +63,8 @@ void decide_resubmit(struct decide_ctx *ctx);   /* decide_operator.c */
 /* decide_progress.c: starts whatever may start now, ends the order when nothing is left. */
 void decide_advance(struct decide_ctx *ctx);
 
-/* decide_route.c: the next attempt of the step begins at the agent that is well and has the most
- * room; without such a one the step is queued. False when it is queued already and that stands. */
+/* decide_route.c: starts the next attempt of the step at the healthy agent with the most free
+ * capacity, or queues the step if there is none. False when it is queued already and stays so. */
 bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
 /* decide_failure.c: after StepFailed or StepTimedOut of this step: retry, compensate or Error. */

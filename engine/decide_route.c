@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which agent gets a step: the one that is well and has the most room. If none has, the step is
- * queued: it stays Pending, without an attempt and without a deadline of its own, so that an agent
- * that is away does not time out and undo its whole backlog. */
+/* Which agent gets a step: the healthy one with the most free capacity. If there is none, the step
+ * is queued: it stays Pending, without an attempt and without a deadline of its own, so that an
+ * agent that is away does not time out and undo its whole backlog. */
 #include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
@@ -12,7 +12,7 @@
 struct candidate {
     struct text agent;
     const struct agent_capacity *capacity; /* NULL: the agent is unknown */
-    int64_t taken;                         /* of its room, by this Decision */
+    int64_t taken;                         /* of its capacity, by this Decision */
 };
 
 struct candidates {
@@ -91,7 +91,7 @@ static int choose(const struct candidates *candidates)
 
 /* ---- why ---- */
 
-/* Texts one after the other, as long as there is room. */
+/* Texts one after the other, as long as they fit. */
 struct reasons {
     char data[MESSAGE_BYTES_MAX];
     uint32_t size;
@@ -166,8 +166,8 @@ static int64_t waiting_since(const struct decide_ctx *ctx, const struct step *st
     return waits ? step->queued_at : ctx->input->now;
 }
 
-/* When to ask again: 0 when one is well and only lacks room. Else the later the longer it has been
- * so. */
+/* When to ask again: 0 if a healthy agent only lacks capacity. Otherwise, the longer the step has
+ * waited, the later. */
 static int64_t ask_again_at(const struct decide_ctx *ctx, const struct candidates *candidates,
                             int64_t since)
 {

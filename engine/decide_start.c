@@ -12,7 +12,7 @@ static bool may_start(enum order_state state, enum direction direction)
 }
 
 /* The step stays queued. While only capacity is missing, nothing tells when there will be some. */
-static void reject_no_room(struct decide_ctx *ctx, const struct step *step)
+static void reject_no_capacity(struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state == STEP_PENDING);
     assert(ctx->input->routing != NULL); /* without it, every step starts */
@@ -47,5 +47,5 @@ void decide_start(struct decide_ctx *ctx)
     if (decide_start_or_queue(ctx, index, step->direction))
         decide_advance(ctx);
     else
-        reject_no_room(ctx, step);
+        reject_no_capacity(ctx, step);
 }

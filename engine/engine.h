@@ -26,7 +26,7 @@ struct agent_capacity {
 struct routing {
     const struct agent_capacity *agents;
     uint32_t count;
-    int64_t retry_ms_min; /* of a step none of whose agents is well; at least 1 */
+    int64_t retry_ms_min; /* of a step without a healthy agent; at least 1 */
     int64_t retry_ms_max;
 };
 
@@ -37,10 +37,10 @@ struct decide_input {
     struct text instance;
     /* The order's pinned one, or the one that SubmitOrder names; NULL: no such. */
     const struct workflow *workflow;
-    /* NULL: every agent is well and has room, so that the first one is taken. One attempt that is
-     * started uses up one of `free`, which engine_decide() only counts within its Decision. */
+    /* NULL: every agent is healthy and has free capacity, so the first one is chosen. Each attempt
+     * that starts uses one of `free`; engine_decide() counts that only within its Decision. */
     const struct routing *routing;
-    int64_t retention_ms; /* of ended orders: ExpireOrder is early before; 0 = not looked at */
+    int64_t retention_ms; /* of ended orders: ExpireOrder is early before; 0 = not checked */
     int64_t command_offset;
     int64_t command_time;
 };

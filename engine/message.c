@@ -9,7 +9,7 @@
 
 struct text message_vformat(struct arena *arena, const char *format, va_list arguments)
 {
-    char line[MESSAGE_BYTES_MAX + 8]; /* with room for the character at the cut and the NUL */
+    char line[MESSAGE_BYTES_MAX + 8]; /* including the character at the cut and the NUL */
     int size = vsnprintf(line, sizeof(line), format, arguments);
     assert(size >= 0); /* the format is ours */
     uint32_t written = (uint32_t)size < sizeof(line) ? (uint32_t)size : sizeof(line) - 1;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a partition's owner keeps besides its orders, in the same WriteBatch: the steps that wait
- * for room at an agent, in the order in which they are served, and a tally of what runs and waits.
+ * for free capacity of an agent, in the order in which they are served, and a tally of what runs
+ * and waits.
  *
  * Like indexes they follow from the orders, and no digest covers them. A queue is whatever the
  * writer says: steps of one queue wait for the same agents. */

@@ -170,7 +170,7 @@ struct route_queue *router_queue(struct router *router, struct text key)
     return queue;
 }
 
-/* ---- rooms ---- */
+/* ---- capacity ---- */
 
 static bool has_agent(const struct route_plan *plan, const struct route_agent *agent)
 {

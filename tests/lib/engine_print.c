@@ -28,11 +28,11 @@ static void add_ref(struct line *line, const struct attempt_ref *ref)
              (unsigned)ref->attempt);
 }
 
-/* "room" or when it is looked at again; since when, unless since now. */
+/* "capacity", or when the step is checked again; since when, unless since now. */
 static void add_queued(struct line *line, const struct step_queued *queued, int64_t decided_at)
 {
     if (queued->retry_at == 0)
-        line_add(line, " room");
+        line_add(line, " capacity");
     else
         line_add(line, " +%lld", (long long)(queued->retry_at - decided_at));
     if (queued->queued_at != decided_at)

@@ -20,8 +20,8 @@ struct story {
     int64_t now;
     int64_t retention_ms;
     bool routed; /* by these: */
-    struct agent_capacity rooms[WORDS_MAX];
-    uint32_t room_count;
+    struct agent_capacity agents[WORDS_MAX];
+    uint32_t agent_count;
     struct decision log[STORY_DECISIONS_MAX];
     uint32_t decisions;
     struct effects effects; /* of the last one */
@@ -271,7 +271,7 @@ static void command(struct story *story, const struct words *words, bool blind)
 {
     struct command cmd = command_of(story, words);
     bool known = !blind && !has(words, "elsewhere");
-    struct routing routing = {story->rooms, story->room_count, RETRY_MS_MIN, RETRY_MS_MAX};
+    struct routing routing = {story->agents, story->agent_count, RETRY_MS_MIN, RETRY_MS_MAX};
     struct decide_input input = {.now = story->now,
                                  .margin_ms = 1000,
                                  .instance = TEXT("scheduler-1"),
@@ -378,28 +378,28 @@ static bool same_words(const char *a, const char *b)
 }
 
 /* "x=4 y=1@80 z=unhealthy": free capacity, p95, or not healthy. */
-static void set_rooms(struct story *story, const struct words *words)
+static void set_capacity(struct story *story, const struct words *words)
 {
     story->routed = true;
-    story->room_count = 0;
+    story->agent_count = 0;
     for (int i = 1; i < WORDS_MAX && *words->at[i] != '\0'; i++) {
         const char *word = words->at[i];
         size_t size = strcspn(word, "=");
-        struct agent_capacity *room = &story->rooms[story->room_count];
-        *room = (struct agent_capacity){
+        struct agent_capacity *agent = &story->agents[story->agent_count];
+        *agent = (struct agent_capacity){
             .agent = arena_text(&story->memory.arena, (struct text){word, (uint32_t)size})};
-        if (word[size] == '\0') { /* "none": every agent is well and has room */
+        if (word[size] == '\0') { /* "none": every agent is healthy and has capacity */
             story->routed = false;
             return;
         }
-        story->room_count++;
+        story->agent_count++;
         char *end = NULL;
-        room->healthy = !is(word + size, "=unhealthy");
-        room->free = strtoll(word + size + 1, &end, 10);
-        room->latency_p95_ms = *end == '@' ? strtoll(end + 1, NULL, 10) : 0;
-        room->why = !room->healthy   ? TEXT("circuit open")
-                    : room->free > 0 ? TEXT("some are free")
-                                     : TEXT("none is free");
+        agent->healthy = !is(word + size, "=unhealthy");
+        agent->free = strtoll(word + size + 1, &end, 10);
+        agent->latency_p95_ms = *end == '@' ? strtoll(end + 1, NULL, 10) : 0;
+        agent->why = !agent->healthy   ? TEXT("circuit open")
+                     : agent->free > 0 ? TEXT("some are free")
+                                       : TEXT("none is free");
     }
 }
 
@@ -426,8 +426,8 @@ static void tell_line(struct story *story, const char *line)
         story->now += strtoll(rest, NULL, 10);
     } else if (is(words.at[0], "retention")) {
         story->retention_ms = strtoll(rest, NULL, 10);
-    } else if (is(words.at[0], "rooms")) {
-        set_rooms(story, &words);
+    } else if (is(words.at[0], "capacity")) {
+        set_capacity(story, &words);
     } else if (is(words.at[0], "said")) {
         check_said(story, rest + 1);
     } else if (!add_actual(story, words.at[0], &actual)) {

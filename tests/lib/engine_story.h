@@ -24,9 +24,8 @@
  *     said TEXT (part of what the events of the last command say) | said nothing
  * Also:
  *     wait MS | retention MS
- *     rooms AGENT=FREE[@P95] AGENT=unhealthy ... (what is known of the agents; unhealthy ones are
- * looked at
- *     again after 100 .. 5000 ms) | rooms none (no table) */
+ *     capacity AGENT=FREE[@P95] AGENT=unhealthy ... (what is known of the agents; unhealthy ones
+ *     are checked again after 100 to 5000 ms) | capacity none (no table) */
 #ifndef TESTS_LIB_ENGINE_STORY_H
 #define TESTS_LIB_ENGINE_STORY_H
 

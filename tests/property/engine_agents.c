@@ -37,14 +37,14 @@ const struct workflow *agents_of_workflow(struct dice *dice, struct arena *arena
 
 static void change(struct agents *agents, struct dice *dice, uint32_t index)
 {
-    struct agent_capacity *room = &agents->rooms[index];
+    struct agent_capacity *known = &agents->known[index];
     bool healthy = dice_percent(dice, 70);
     int64_t free = (int64_t)dice_roll(dice, 5) - 1;
-    *room = (struct agent_capacity){.agent = names[index],
-                                    .healthy = healthy,
-                                    .free = free,
-                                    .latency_p95_ms = dice_roll(dice, 3),
-                                    .why = healthy ? TEXT("well") : TEXT("circuit open")};
+    *known = (struct agent_capacity){.agent = names[index],
+                                     .healthy = healthy,
+                                     .free = free,
+                                     .latency_p95_ms = dice_roll(dice, 3),
+                                     .why = healthy ? TEXT("well") : TEXT("circuit open")};
 }
 
 void agents_init(struct agents *agents, struct dice *dice)
@@ -52,7 +52,7 @@ void agents_init(struct agents *agents, struct dice *dice)
     *agents = (struct agents){.routed = dice_percent(dice, 70)};
     for (uint32_t i = 0; i < AGENTS_COUNT; i++)
         change(agents, dice, i);
-    agents->routing = (struct routing){.agents = agents->rooms,
+    agents->routing = (struct routing){.agents = agents->known,
                                        .count = AGENTS_KNOWN,
                                        .retry_ms_min = 50,
                                        .retry_ms_max = 50 + dice_roll(dice, 3000)};
@@ -66,8 +66,8 @@ void agents_change(struct agents *agents, struct dice *dice)
 void agents_mend(struct agents *agents)
 {
     for (uint32_t i = 0; i < AGENTS_COUNT; i++) {
-        agents->rooms[i].healthy = true;
-        agents->rooms[i].free = WORKFLOW_STEPS_MAX;
+        agents->known[i].healthy = true;
+        agents->known[i].free = WORKFLOW_STEPS_MAX;
     }
     agents->routing.count = AGENTS_COUNT;
 }

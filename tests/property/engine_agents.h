@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random agents: who is well, who has room, and workflows whose steps name some of them. */
+/* Random agents: which are healthy, which have capacity, and workflows whose steps name them. */
 #ifndef TESTS_PROPERTY_ENGINE_AGENTS_H
 #define TESTS_PROPERTY_ENGINE_AGENTS_H
 
@@ -10,7 +10,7 @@
 enum { AGENTS_COUNT = 5, AGENTS_KNOWN = AGENTS_COUNT - 1 };
 
 struct agents {
-    struct agent_capacity rooms[AGENTS_COUNT];
+    struct agent_capacity known[AGENTS_COUNT];
     struct routing routing;
     bool routed; /* else there is no table */
 };
@@ -21,7 +21,7 @@ const struct workflow *agents_of_workflow(struct dice *dice, struct arena *arena
 void agents_init(struct agents *agents, struct dice *dice);
 /* One of them is another way from now on. */
 void agents_change(struct agents *agents, struct dice *dice);
-/* All are well and have room. */
+/* All are healthy and have capacity. */
 void agents_mend(struct agents *agents);
 /* For engine_decide(); NULL where there is no table. */
 const struct routing *agents_routing(const struct agents *agents);

@@ -40,7 +40,7 @@ struct history {
     struct decision log[DECISIONS_MAX];
     uint32_t count;
     uint32_t since;    /* where the commands about this order begin: not before the last expiry */
-    const char *wrong; /* NULL while all is well */
+    const char *wrong; /* NULL while nothing is wrong */
 };
 
 static struct history history;

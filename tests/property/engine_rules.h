@@ -72,8 +72,8 @@ enum rare {
     RARE_OLD_KEY_RESUBMITTED,
     RARE_NO_WAIT,
     RARE_CAUGHT,
-    RARE_QUEUED_FOR_ROOM,
-    RARE_QUEUED_ILL,
+    RARE_QUEUED_FOR_CAPACITY,
+    RARE_QUEUED_UNHEALTHY,
     RARE_QUEUED_AGAIN,
     RARE_QUEUED_RETRY,
     RARE_QUEUED_UNDO,
@@ -81,7 +81,7 @@ enum rare {
     RARE_STUCK,
     RARE_ELSEWHERE,
     RARE_LEFT_QUEUE,
-    RARE_NO_ROOM_YET,
+    RARE_NO_CAPACITY_YET,
     RARE_EXTENDED,
     RARE_EXTENSION_BOUNDED,
     RARE_EXTENSION_EXHAUSTED,
@@ -152,11 +152,11 @@ void rules_check_turn(struct rules *rules, uint32_t index, enum direction direct
 /* ---- engine_rules_route.c ---- */
 
 /* The agent that has to be asked after what the Decision's first `through` events have taken, or
- * an empty text: none is well and has room. */
+ * an empty text: none is healthy and has capacity. */
 struct text rules_choice(const struct rules *rules, uint32_t index, enum direction direction,
                          uint32_t through);
-/* Whether any agent that may be asked is well. */
-bool rules_any_well(const struct rules *rules, uint32_t index, enum direction direction);
+/* Whether any agent that may be asked is healthy. */
+bool rules_any_healthy(const struct rules *rules, uint32_t index, enum direction direction);
 void rules_check_choice(struct rules *rules, uint32_t index, const struct step_started *event);
 void rules_queued(struct rules *rules, uint32_t index, const struct step_queued *event);
 /* Whether the queued step may stay so at the end of the Decision. */

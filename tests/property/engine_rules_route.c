@@ -3,22 +3,22 @@
 #include "tests/property/engine_rules.h"
 
 /* What an agent could take on, or INT64_MIN: it is unhealthy or unknown. */
-static int64_t room_left(const struct rules *rules, struct text agent, uint32_t through,
-                         int64_t *ret_p95)
+static int64_t capacity_left(const struct rules *rules, struct text agent, uint32_t through,
+                             int64_t *ret_p95)
 {
     const struct routing *routing = rules->routing;
     for (uint32_t i = 0; i < routing->count; i++) {
-        const struct agent_capacity *room = &routing->agents[i];
-        if (!text_equal(room->agent, agent))
+        const struct agent_capacity *known = &routing->agents[i];
+        if (!text_equal(known->agent, agent))
             continue;
-        int64_t left = room->free;
+        int64_t left = known->free;
         for (uint32_t e = 0; e < through && e < rules->decision->event_count; e++) {
             const struct event *event = &rules->decision->events[e];
             left -=
                 event->kind == EVENT_STEP_STARTED && text_equal(event->step_started.agent, agent);
         }
-        *ret_p95 = room->latency_p95_ms;
-        return room->healthy ? left : INT64_MIN;
+        *ret_p95 = known->latency_p95_ms;
+        return known->healthy ? left : INT64_MIN;
     }
     return INT64_MIN;
 }
@@ -54,7 +54,7 @@ struct text rules_choice(const struct rules *rules, uint32_t index, enum directi
     for (uint32_t i = 0; i < agent_count(rules, index, direction); i++) {
         struct text agent = agent_at(rules, index, direction, i);
         int64_t p95 = 0;
-        int64_t left = room_left(rules, agent, through, &p95);
+        int64_t left = capacity_left(rules, agent, through, &p95);
         if (left > best_left || (left > 0 && left == best_left && p95 < best_p95)) {
             best = agent;
             best_left = left;
@@ -64,11 +64,11 @@ struct text rules_choice(const struct rules *rules, uint32_t index, enum directi
     return best;
 }
 
-bool rules_any_well(const struct rules *rules, uint32_t index, enum direction direction)
+bool rules_any_healthy(const struct rules *rules, uint32_t index, enum direction direction)
 {
     for (uint32_t i = 0; i < agent_count(rules, index, direction); i++) {
         int64_t p95 = 0;
-        if (room_left(rules, agent_at(rules, index, direction, i), 0, &p95) != INT64_MIN)
+        if (capacity_left(rules, agent_at(rules, index, direction, i), 0, &p95) != INT64_MIN)
             return true;
     }
     return false;
@@ -100,14 +100,14 @@ void rules_check_choice(struct rules *rules, uint32_t index, const struct step_s
 static void count_queued(struct rules *rules, uint32_t index, const struct step_queued *event)
 {
     const struct way *way = &rules->steps[index].ways[event->ref.direction];
-    rules->rare[event->retry_at == 0 ? RARE_QUEUED_FOR_ROOM : RARE_QUEUED_ILL]++;
+    rules->rare[event->retry_at == 0 ? RARE_QUEUED_FOR_CAPACITY : RARE_QUEUED_UNHEALTHY]++;
     rules->rare[RARE_QUEUED_AGAIN] += way->queued;
     rules->rare[RARE_QUEUED_RETRY] += !way->queued && way->state == WAY_WAITING;
     rules->rare[RARE_QUEUED_UNDO] += event->ref.direction == DIRECTION_UNDO;
     for (uint32_t i = 0; i < rules->workflow->steps[index].agent_count; i++) {
         int64_t p95 = 0;
         struct text agent = rules->workflow->steps[index].agents[i];
-        rules->rare[RARE_STUCK] += room_left(rules, agent, rules->at, &p95) > 0;
+        rules->rare[RARE_STUCK] += capacity_left(rules, agent, rules->at, &p95) > 0;
     }
 }
 
@@ -122,7 +122,7 @@ void rules_queued(struct rules *rules, uint32_t index, const struct step_queued 
     if (rules->routing == NULL)
         return;
     RULE(rules, text_empty(rules_choice(rules, index, direction, rules->at)),
-         "step %u is queued, but an agent has room", index);
+         "step %u is queued, but an agent has capacity", index);
     RULE(rules, !way->queued || (way->retry_at != 0 && way->retry_at <= now),
          "step %u is queued again before its time", index);
     int64_t since = way->queued ? way->queued_at : now;
@@ -130,9 +130,10 @@ void rules_queued(struct rules *rules, uint32_t index, const struct step_queued 
     int64_t least = rules->routing->retry_ms_min;
     int64_t most = rules->routing->retry_ms_max;
     int64_t wait = half < least ? least : half > most ? most : half;
-    bool well = rules_any_well(rules, index, direction);
+    bool healthy = rules_any_healthy(rules, index, direction);
     RULE(rules, event->queued_at == since, "not queued since when it is");
-    RULE(rules, event->retry_at == (well ? 0 : now + wait), "looked at again at another time");
+    RULE(rules, event->retry_at == (healthy ? 0 : now + wait),
+         "to be checked again at another time");
     RULE(rules, !text_empty(event->reason), "queued without a reason");
     count_queued(rules, index, event);
     rules->steps[index].turned = direction == DIRECTION_UNDO;

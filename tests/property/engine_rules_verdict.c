@@ -104,8 +104,8 @@ static const char *recover(struct rules *rules, const struct recover_step *asked
     return "NotYetDue";
 }
 
-/* A queued step starts as soon as an agent of it is well and has room; without that it is looked at
- * again when its time has come. */
+/* A queued step starts as soon as one of its agents is healthy and has capacity; until then it is
+ * checked again whenever its time has come. */
 static const char *leave_queue(struct rules *rules, uint32_t index, enum direction direction,
                                int64_t now)
 {
@@ -113,7 +113,7 @@ static const char *leave_queue(struct rules *rules, uint32_t index, enum directi
     bool over = way->retry_at != 0 && now >= way->retry_at;
     if (over || !text_empty(rules_choice(rules, index, direction, 0)))
         return NULL;
-    rules->rare[RARE_NO_ROOM_YET]++;
+    rules->rare[RARE_NO_CAPACITY_YET]++;
     return "NotYetDue";
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Routing in a world: in some of them schedulers start steps only where an agent is well and has
- * room, which comes and goes. */
+/* Routing in a world: in some of them schedulers start steps only where an agent is healthy and
+ * has capacity, which comes and goes. */
 #ifndef TESTS_PROPERTY_OWNERSHIP_ROUTE_H
 #define TESTS_PROPERTY_OWNERSHIP_ROUTE_H
 
@@ -16,7 +16,7 @@ void route_tick(struct instance *instance);
 
 /* The agent is another one for an instance now. */
 void route_disturb(struct world *world, struct instance *instance);
-/* It is well, and has a little room. */
+/* It is healthy and has a little capacity. */
 void route_make_peace(struct instance *instance);
 
 /* The tally and the rows of a store against a fold that goes as far as it; NULL, or what is

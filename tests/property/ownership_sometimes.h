@@ -29,7 +29,7 @@ enum sometimes {
     SOMETIMES_CANCEL_IN_UNDO, /* a cancellation comes while undos run */
     SOMETIMES_RESUBMITTED,
     SOMETIMES_STATUS_AGAIN, /* emitted more than once */
-    SOMETIMES_QUEUED,       /* a step waits for room in a store that is compared */
+    SOMETIMES_QUEUED,       /* a step waits for capacity in a store that is compared */
     SOMETIMES_PROCESSED,
     SOMETIMES_COMPENSATED,
     SOMETIMES_ERROR,

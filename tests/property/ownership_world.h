@@ -6,7 +6,7 @@
  *     ownership_world      the world: topics, workflow, what goes into the topics
  *     ownership_instance   schedulers: boot, own, crash between any two steps
  *     ownership_fold       the log folded afresh; stores and statuses compared with it
- *     ownership_route      agents that are well or not, steps that wait for room
+ *     ownership_route      healthy and unhealthy agents, steps that wait for capacity
  *     ownership_actors     who does what: applications, operators, agent, supervisor, faults
  *     ownership_history    a random history, then peace until every order has ended
  *     ownership_poison     a command that kills, and its innocent neighbours */

@@ -25,52 +25,53 @@ Test(engine_route, without_a_table_the_first_agent_is_asked_and_nothing_said)
                                 "start A => StepStarted(A do 2 @x)\n");
 }
 
-Test(engine_route, the_most_room_is_chosen_and_the_reason_told)
+Test(engine_route, chooses_the_most_free_capacity_and_records_the_reason)
 {
-    TELL("A{ax+y+z}", "rooms x=1 y=3 z=unhealthy\n" ACCEPTED "StepStarted(A do 1 @y)\n"
+    TELL("A{ax+y+z}", "capacity x=1 y=3 z=unhealthy\n" ACCEPTED "StepStarted(A do 1 @y)\n"
                       "said y: some are free; x: some are free; z: circuit open\n"
                       "requests A(do 1 o-1/A/do/0 @y)\n"
                       "order Processing A=Processing(do 1)\n");
 }
 
-Test(engine_route, of_equal_room_the_faster_then_the_first_in_the_file)
+Test(engine_route, chooses_the_faster_of_equal_capacity_then_the_first_in_the_file)
 {
-    TELL("A{ax+y+z}", "rooms x=2@90 y=2@80 z=2@80\n" ACCEPTED "StepStarted(A do 1 @y)\n");
-    TELL("A{ax+y}", "rooms y=2@80 x=2@80\n" ACCEPTED "StepStarted(A do 1 @x)\n");
+    TELL("A{ax+y+z}", "capacity x=2@90 y=2@80 z=2@80\n" ACCEPTED "StepStarted(A do 1 @y)\n");
+    TELL("A{ax+y}", "capacity y=2@80 x=2@80\n" ACCEPTED "StepStarted(A do 1 @x)\n");
 }
 
-Test(engine_route, one_agent_that_has_room_is_not_worth_a_word)
+Test(engine_route, records_no_reason_for_the_only_agent_with_capacity)
 {
-    TELL("A{ax}", "rooms x=2\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+    TELL("A{ax}", "capacity x=2\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                   "said nothing\n");
 }
 
-Test(engine_route, an_agent_that_nobody_knows_is_not_well)
+Test(engine_route, treats_an_unknown_agent_as_unhealthy)
 {
-    TELL("A{ax+y}", "rooms y=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+    TELL("A{ax+y}", "capacity y=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                     "said x: unknown agent; y: circuit open\n");
 }
 
 Test(engine_route, one_decision_takes_no_more_than_there_is)
 {
-    TELL("A{ax} B{ax} C{ax}", "rooms x=2\n" ACCEPTED "StepStarted(A do 1 @x) StepStarted(B do 1 @x)"
-                              " StepQueued(C do 0 room)\n"
-                              "said x: some are free, less what starts with it\n");
+    TELL("A{ax} B{ax} C{ax}",
+         "capacity x=2\n" ACCEPTED "StepStarted(A do 1 @x) StepStarted(B do 1 @x)"
+         " StepQueued(C do 0 capacity)\n"
+         "said x: some are free, less what starts with it\n");
     TELL("A{ax+y} B{ax+y} C{ax+y} D{ax+y}",
-         "rooms x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x) StepStarted(B do 1 @x)"
-         " StepStarted(C do 1 @y) StepQueued(D do 0 room)\n");
+         "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x) StepStarted(B do 1 @x)"
+         " StepStarted(C do 1 @y) StepQueued(D do 0 capacity)\n");
 }
 
-Test(engine_route, too_much_under_way_is_no_room)
+Test(engine_route, treats_negative_free_capacity_as_none)
 {
-    TELL("A{ax}", "rooms x=-3\n" ACCEPTED "StepQueued(A do 0 room)\n");
+    TELL("A{ax}", "capacity x=-3\n" ACCEPTED "StepQueued(A do 0 capacity)\n");
 }
 
 /* ---- waiting ---- */
 
 Test(engine_route, a_queued_step_is_pending_without_attempt_or_deadline)
 {
-    TELL("A{ax}", "rooms x=0\n" ACCEPTED "StepQueued(A do 0 room)\n"
+    TELL("A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                   "said x: none is free\n"
                   "order Processing A=Pending\n"
                   "queued A\n"
@@ -78,16 +79,16 @@ Test(engine_route, a_queued_step_is_pending_without_attempt_or_deadline)
                   "requests none\n"
                   "status Received\n"
                   "alert none\n");
-    TELL("T60000 A{ax}", "rooms x=0\n" ACCEPTED "StepQueued(A do 0 room)\n"
+    TELL("T60000 A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                          "deadlines order+61000\n");
 }
 
-Test(engine_route, it_starts_when_there_is_room)
+Test(engine_route, starts_when_there_is_capacity)
 {
-    TELL("A{ax}", "rooms x=0\n" ACCEPTED "StepQueued(A do 0 room)\n"
+    TELL("A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                   "wait 7000\n"
                   "start A => CommandRejected(NotYetDue)\n"
-                  "rooms x=1\n"
+                  "capacity x=1\n"
                   "start A => StepStarted(A do 1 @x)\n"
                   "said x: some are free\n"
                   "deadlines recover(A)+11000\n"
@@ -98,18 +99,18 @@ Test(engine_route, it_starts_when_there_is_room)
 
 Test(engine_route, who_starts_it_need_not_know_when_it_was_to_be_looked_at)
 {
-    TELL("A{ax}", "rooms x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
-                  "rooms x=1\n"
+    TELL("A{ax}", "capacity x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+                  "capacity x=1\n"
                   "start A stale => StepStarted(A do 1 @x)\n");
-    TELL("A{ax}", "rooms x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
-                  "rooms x=1\n"
+    TELL("A{ax}", "capacity x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+                  "capacity x=1\n"
                   "start A attempt 1 => CommandRejected(Stale)\n"
                   "start A undo => CommandRejected(Stale)\n");
 }
 
 Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
 {
-    TELL("A{ax}", "rooms x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
+    TELL("A{ax}", "capacity x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                   "deadlines start(A)+100\n"
                   "start A => CommandRejected(NotYetDue)\n"
                   "said not due for another 100 ms\n"
@@ -121,63 +122,63 @@ Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
                   "start A => StepQueued(A do 0 +500 since-1000)\n"
                   "wait 99000\n"
                   "start A => StepQueued(A do 0 +5000 since-100000)\n"
-                  "rooms x=0\n"
+                  "capacity x=0\n"
                   "start A => CommandRejected(NotYetDue)\n"
                   "wait 5000\n"
-                  "start A => StepQueued(A do 0 room since-105000)\n"
-                  "rooms x=unhealthy\n"
+                  "start A => StepQueued(A do 0 capacity since-105000)\n"
+                  "capacity x=unhealthy\n"
                   "start A => CommandRejected(NotYetDue)\n"
                   "deadlines none\n"
-                  "rooms x=1\n"
+                  "capacity x=1\n"
                   "start A => StepStarted(A do 1 @x)\n");
 }
 
 Test(engine_route, one_that_is_well_and_full_is_waited_for)
 {
-    TELL("A{ax+y}", "rooms x=unhealthy y=0\n" ACCEPTED "StepQueued(A do 0 room)\n");
+    TELL("A{ax+y}", "capacity x=unhealthy y=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n");
 }
 
 Test(engine_route, what_is_queued_starts_with_whatever_happens_to_the_order)
 {
     TELL("A{ax} B{ay}",
-         "rooms x=1 y=0\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 room)\n"
-         "rooms x=1 y=1\n"
+         "capacity x=1 y=0\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 capacity)\n"
+         "capacity x=1 y=1\n"
          "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 @y)\n");
     TELL("A{ax} B{ay}",
-         "rooms x=1 y=0\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 room)\n"
+         "capacity x=1 y=0\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 capacity)\n"
          "ok A 1 => StepSucceeded(A do 1)\n"
          "status StepChanged A=Processed(do 1)\n");
     TELL("A{ax} B{ay}",
-         "rooms x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
+         "capacity x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
          "wait 100\n"
          "ok A 1 => StepSucceeded(A do 1) StepQueued(B do 0 +100 since-100)\n");
 }
 
 Test(engine_route, without_a_table_what_was_queued_starts)
 {
-    TELL("A{ax}", "rooms x=0\n" ACCEPTED "StepQueued(A do 0 room)\n"
-                  "rooms none\n"
+    TELL("A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
+                  "capacity none\n"
                   "start A => StepStarted(A do 1 @x)\n");
 }
 
 Test(engine_route, a_retry_that_is_due_is_queued)
 {
-    TELL("A{ax,r2}", "rooms x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+    TELL("A{ax,r2}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                      "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
                      " StepRetryScheduled(A do 1 +1000)\n"
                      "start A => CommandRejected(NotYetDue)\n"
-                     "rooms x=0\n"
+                     "capacity x=0\n"
                      "wait 1000\n"
                      "start A stale => CommandRejected(Stale)\n"
-                     "start A => StepQueued(A do 1 room)\n"
+                     "start A => StepQueued(A do 1 capacity)\n"
                      "order Processing A=Pending(do 1)\n"
                      "deadlines none\n"
-                     "rooms x=1\n"
+                     "capacity x=1\n"
                      "start A => StepStarted(A do 2 @x)\n"
                      "fail A 2 Busy => StepFailed(A do 2 Busy none x2)"
                      " StepRetryScheduled(A do 2 +2000)\n");
-    TELL("A{ax,z1}", "rooms x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                     "rooms x=unhealthy\n"
+    TELL("A{ax,z1}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                     "capacity x=unhealthy\n"
                      "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
                      " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 +100)\n"
                      "status StepChanged A=Pending(do 1 Busy)\n");
@@ -187,8 +188,8 @@ Test(engine_route, a_retry_that_is_due_is_queued)
 
 Test(engine_route, what_had_no_effect_may_be_tried_elsewhere)
 {
-    TELL("A{ax+y,z2}", "rooms x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                       "rooms x=unhealthy y=1\n"
+    TELL("A{ax+y,z2}", "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                       "capacity x=unhealthy y=1\n"
                        "fail A 1 Busy none => StepFailed(A do 1 Busy none x1)"
                        " StepRetryScheduled(A do 1 +0) StepStarted(A do 2 @y)\n"
                        "requests A(do 2 o-1/A/do/0 @y)\n");
@@ -196,24 +197,24 @@ Test(engine_route, what_had_no_effect_may_be_tried_elsewhere)
 
 Test(engine_route, what_may_have_been_applied_is_tried_where_it_was)
 {
-    TELL("A{ax+y,z2}", "rooms x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                       "rooms x=0 y=9\n"
+    TELL("A{ax+y,z2}", "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                       "capacity x=0 y=9\n"
                        "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
-                       " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 room)\n"
+                       " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 capacity)\n"
                        "said x: none is free\n"
-                       "rooms x=1 y=9\n"
+                       "capacity x=1 y=9\n"
                        "start A => StepStarted(A do 2 @x)\n"
                        "said x: some are free\n");
-    TELL("A{ax+y,z2}", "rooms x=1 y=2\n" ACCEPTED "StepStarted(A do 1 @y)\n"
-                       "rooms none\n"
+    TELL("A{ax+y,z2}", "capacity x=1 y=2\n" ACCEPTED "StepStarted(A do 1 @y)\n"
+                       "capacity none\n"
                        "fail A 1 Busy applied => StepFailed(A do 1 Busy applied x1)"
                        " StepRetryScheduled(A do 1 +0) StepStarted(A do 2 @y)\n");
 }
 
 Test(engine_route, an_undo_goes_where_the_do_was)
 {
-    TELL("A{ax+y,c}", "rooms x=1 y=2\n" ACCEPTED "StepStarted(A do 1 @y)\n"
-                      "rooms x=9 y=1\n"
+    TELL("A{ax+y,c}", "capacity x=1 y=2\n" ACCEPTED "StepStarted(A do 1 @y)\n"
+                      "capacity x=9 y=1\n"
                       "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
                       " StepExhausted(A do 1) CompensationStarted(Busy) StepStarted(A undo 1 @y)\n"
                       "requests A(undo 1 o-1/A/undo/0 @y of o-1/A/do/0)\n");
@@ -221,8 +222,8 @@ Test(engine_route, an_undo_goes_where_the_do_was)
 
 Test(engine_route, a_new_key_may_go_elsewhere)
 {
-    TELL("A{ax+y,e}", "rooms x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                      "rooms x=unhealthy y=1\n"
+    TELL("A{ax+y,e}", "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                      "capacity x=unhealthy y=1\n"
                       "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
                       " StepExhausted(A do 1) OrderFailed(Busy) AlertRaised(Busy)\n"
                       "resubmit A anew => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
@@ -231,14 +232,14 @@ Test(engine_route, a_new_key_may_go_elsewhere)
 
 /* ---- undoing with queues ---- */
 
-Test(engine_route, an_undo_waits_for_room_too)
+Test(engine_route, an_undo_also_waits_for_capacity)
 {
-    TELL("A{ax,c,e}", "rooms x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+    TELL("A{ax,c,e}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                       "fail A 1 Busy applied => StepFailed(A do 1 Busy applied x1)"
                       " StepExhausted(A do 1) OrderFailed(Busy) AlertRaised(Busy)\n"
-                      "rooms x=0\n"
+                      "capacity x=0\n"
                       "compensate => CompensationStarted(Operator) AlertClosed(Operator)"
-                      " StepQueued(A undo 0 room)\n"
+                      " StepQueued(A undo 0 capacity)\n"
                       "order Compensating A=Pending\n"
                       "queued A\n"
                       "status Compensating(Operator)\n"
@@ -246,7 +247,7 @@ Test(engine_route, an_undo_waits_for_room_too)
                       "ok A 1 undo => ReportIgnored(UnknownAttempt)\n"
                       "cancel => CommandRejected(AlreadyCompensating)\n"
                       "start A => CommandRejected(NotYetDue)\n"
-                      "rooms x=1\n"
+                      "capacity x=1\n"
                       "start A => StepStarted(A undo 1 @x)\n"
                       "ok A 1 undo => StepSucceeded(A undo 1) StepCompensated(A undo 1)"
                       " OrderCompensated(Operator)\n");
@@ -255,9 +256,9 @@ Test(engine_route, an_undo_waits_for_room_too)
 Test(engine_route, the_undo_of_a_processed_step_waits_and_is_done_before_the_next)
 {
     TELL("A{ax,c} B<-A{ay,c} C<-B{ay}",
-         "rooms x=1 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+         "capacity x=1 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
          "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 @y)\n"
-         "rooms x=1 y=unhealthy\n"
+         "capacity x=1 y=unhealthy\n"
          "ok B 1 => StepSucceeded(B do 1) StepQueued(C do 0 +100)\n"
          "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled) StepSkipped(C do 0)"
          " StepQueued(B undo 0 +100)\n"
@@ -267,7 +268,7 @@ Test(engine_route, the_undo_of_a_processed_step_waits_and_is_done_before_the_nex
          "deadlines start(B)+100\n"
          "wait 100\n"
          "start B => StepQueued(B undo 0 +100 since-100)\n"
-         "rooms x=1 y=1\n"
+         "capacity x=1 y=1\n"
          "start B => StepStarted(B undo 1 @y)\n"
          "ok B 1 undo => StepSucceeded(B undo 1) StepCompensated(B undo 1)"
          " StepStarted(A undo 1 @x)\n");
@@ -275,30 +276,30 @@ Test(engine_route, the_undo_of_a_processed_step_waits_and_is_done_before_the_nex
 
 Test(engine_route, a_queued_retry_of_doubtful_effect_is_undone)
 {
-    TELL("A{ax,c,z1}", "rooms x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                       "rooms x=0\n"
+    TELL("A{ax,c,z1}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                       "capacity x=0\n"
                        "fail A 1 Busy unknown => StepFailed(A do 1 Busy unknown x1)"
-                       " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 room)\n"
+                       " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 capacity)\n"
                        "wait 50\n"
                        "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
-                       " StepQueued(A undo 0 room)\n"
-                       "rooms x=1\n"
+                       " StepQueued(A undo 0 capacity)\n"
+                       "capacity x=1\n"
                        "start A => StepStarted(A undo 1 @x)\n");
 }
 
 Test(engine_route, a_step_that_had_no_effect_and_is_queued_is_skipped)
 {
-    TELL("A{ax,c,z1}", "rooms x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
-                       "rooms x=0\n"
+    TELL("A{ax,c,z1}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                       "capacity x=0\n"
                        "fail A 1 Busy none => StepFailed(A do 1 Busy none x1)"
-                       " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 room)\n"
+                       " StepRetryScheduled(A do 1 +0) StepQueued(A do 1 capacity)\n"
                        "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)"
                        " StepSkipped(A do 1) OrderCompensated(Cancelled)\n");
 }
 
 Test(engine_route, the_order_may_time_out_while_it_waits)
 {
-    TELL("T60000 A{ax}", "rooms x=0\n" ACCEPTED "StepQueued(A do 0 room)\n"
+    TELL("T60000 A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                          "wait 61000\n"
                          "timeout => OrderTimedOut(States.Timeout)"
                          " CompensationStarted(States.Timeout) StepSkipped(A do 0)"
@@ -308,12 +309,12 @@ Test(engine_route, the_order_may_time_out_while_it_waits)
 Test(engine_route, nothing_queued_starts_while_the_order_is_in_error)
 {
     TELL("A{ax,e} B{ay}",
-         "rooms x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
+         "capacity x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
          "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1) OrderFailed(Busy)"
          " AlertRaised(Busy)\n"
          "queued \n"
          "deadlines none\n"
-         "rooms x=1 y=1\n"
+         "capacity x=1 y=1\n"
          "start B => CommandRejected(Stale)\n"
          "resubmit A => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
          " AlertClosed(Resubmitted) StepStarted(A do 2 g1 @x) StepStarted(B do 1 @y)\n");
@@ -332,9 +333,9 @@ static struct text long_why(struct arena *arena)
 /* The Decision on a submission, with the one agent x. */
 static struct decision submitted(struct test_arena *memory, bool healthy, const char *workflow)
 {
-    struct agent_capacity room = {
+    struct agent_capacity capacity = {
         .agent = TEXT("x"), .healthy = healthy, .free = 1, .why = long_why(&memory->arena)};
-    struct routing routing = {&room, 1, 1, 1};
+    struct routing routing = {&capacity, 1, 1, 1};
     struct decide_input input = {.now = 1000,
                                  .instance = TEXT("s-1"),
                                  .workflow = workflow_of(&memory->arena, workflow),
