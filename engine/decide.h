@@ -54,9 +54,17 @@ void decide_start(struct decide_ctx *ctx);      /* decide_start.c */
 void decide_time_out(struct decide_ctx *ctx);   /* decide_time_out.c */
 void decide_extend(struct decide_ctx *ctx);     /* decide_extend.c: asked by agents */
 void decide_expire(struct decide_ctx *ctx);     /* decide_expire.c: asked by the auditor */
-void decide_cancel(struct decide_ctx *ctx);     /* decide_operator.c */
-void decide_compensate(struct decide_ctx *ctx); /* decide_operator.c */
-void decide_resubmit(struct decide_ctx *ctx);   /* decide_operator.c */
+void decide_cancel(struct decide_ctx *ctx);     /* decide_cancel.c */
+void decide_compensate(struct decide_ctx *ctx); /* decide_compensate.c */
+void decide_resubmit(struct decide_ctx *ctx);   /* decide_resubmit.c */
+
+/* ---- operators (decide_operator.c) ---- */
+
+/* False after it rejected: the order can no longer be turned back. */
+bool decide_may_turn_back(struct decide_ctx *ctx);
+void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked);
+/* AlertClosed, if an alert is open. */
+void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked);
 
 /* ---- what follows ---- */
 

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CancelOrder: the customer or an operator stops the order, and it is undone. */
+#include "engine/decide.h"
+
+#include <assert.h>
+
+void decide_cancel(struct decide_ctx *ctx)
+{
+    const struct cancel_order *asked = &ctx->cmd->cancel_order;
+    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
+        return;
+    struct order_marked marked = {
+        .code = TEXT("Cancelled"), .reason = asked->reason, .by = asked->by};
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_CANCELLED, .order_marked = marked});
+    assert(ctx->order->cancelled);
+    decide_turn_back(ctx, &marked);
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CompensateOrder: an operator has the order undone. */
+#include "engine/decide.h"
+
+#include <assert.h>
+
+void decide_compensate(struct decide_ctx *ctx)
+{
+    const struct compensate_order *asked = &ctx->cmd->compensate_order;
+    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
+        return;
+    decide_turn_back(ctx, &(struct order_marked){
+                              .code = TEXT("Operator"), .reason = asked->reason, .by = asked->by});
+}
