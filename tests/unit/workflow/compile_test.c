@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What good files compile to: defaults, inheritance, the graph, the pivot. */
+/* The result of compiling valid files: defaults, inheritance, the graph, the pivot. */
 #include "tests/unit/workflow/kit.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-Test(workflow_compile, the_shortest_workflow_and_all_its_defaults)
+Test(workflow_compile, fills_in_every_default_of_the_shortest_workflow)
 {
     struct workflow *workflow = kit_workflow("Name: w\nVersion: 3\nSteps: [{Name: A, Agent: x}]\n");
     cr_assert(text_equal(workflow->name, TEXT("w")) && workflow->version == 3);
@@ -20,7 +20,7 @@ Test(workflow_compile, the_shortest_workflow_and_all_its_defaults)
     cr_assert(step->on_exhausted == OUTCOME_COMPENSATE);
 }
 
-Test(workflow_compile, agents_and_extensions)
+Test(workflow_compile, reads_agents_and_extensions)
 {
     struct workflow *workflow = kit_workflow(
         HEAD "  - {Name: A, Agents: [x, y], TimeoutSeconds: 5, MaxExtensionSeconds: 60.5,\n"
@@ -40,7 +40,7 @@ Test(workflow_compile, agents_and_extensions)
     cr_assert_eq(steps[2].compensate.max_extension_ms, 0);
 }
 
-Test(workflow_compile, a_retrier_and_its_defaults)
+Test(workflow_compile, reads_retriers_and_fills_in_their_defaults)
 {
     struct workflow *workflow = kit_workflow(HEAD "  - Name: A\n    Agent: x\n    Retry:\n"
                                                   "      - ErrorEquals: [X]\n"
@@ -64,7 +64,7 @@ Test(workflow_compile, a_retrier_and_its_defaults)
     cr_assert(retrier->jitter == JITTER_NONE);
 }
 
-Test(workflow_compile, defaults_are_inherited_unless_overridden)
+Test(workflow_compile, inherits_defaults_unless_a_step_overrides_them)
 {
     struct workflow *workflow =
         kit_workflow("Name: w\nVersion: 1\n"
@@ -90,7 +90,7 @@ Test(workflow_compile, defaults_are_inherited_unless_overridden)
     cr_assert(step->on_exhausted == OUTCOME_COMPENSATE);
 }
 
-Test(workflow_compile, an_undo_is_more_patient_than_its_step)
+Test(workflow_compile, gives_an_undo_more_retries_than_its_step)
 {
     struct workflow *workflow =
         kit_workflow(HEAD "  - Name: A\n    Agent: x\n    TimeoutSeconds: 7\n"
@@ -103,7 +103,7 @@ Test(workflow_compile, an_undo_is_more_patient_than_its_step)
     cr_assert(retrier->max_attempts == 5 && retrier->backoff_rate_milli == 2000);
 }
 
-Test(workflow_compile, an_undo_inherits_from_compensate_of_defaults)
+Test(workflow_compile, inherits_undo_settings_from_the_defaults)
 {
     struct workflow *workflow = kit_workflow(
         "Name: w\nVersion: 1\n"
@@ -121,7 +121,7 @@ Test(workflow_compile, an_undo_inherits_from_compensate_of_defaults)
     cr_assert(workflow->steps[1].compensate.retry.count == 0);
 }
 
-Test(workflow_compile, after)
+Test(workflow_compile, resolves_predecessors)
 {
     struct workflow *workflow = kit_workflow(HEAD "  - {Name: A, Agent: x}\n"
                                                   "  - {Name: B, Agent: x}\n"
@@ -134,7 +134,7 @@ Test(workflow_compile, after)
         cr_assert(workflow->steps[i].after == expected[i], "step %u", i);
 }
 
-Test(workflow_compile, from_the_pivot_on_there_is_no_way_back)
+Test(workflow_compile, never_compensates_from_the_pivot_on)
 {
     struct workflow *workflow = kit_workflow(
         "Name: w\nVersion: 1\n"
@@ -148,20 +148,20 @@ Test(workflow_compile, from_the_pivot_on_there_is_no_way_back)
     cr_assert(steps[0].on_exhausted == OUTCOME_COMPENSATE);
     cr_assert(steps[1].on_exhausted == OUTCOME_ERROR);
     cr_assert(steps[2].on_exhausted == OUTCOME_ERROR);
-    /* The pivot may end with effect none: then there is a way back. */
+    /* If the pivot ends with effect none, the order can still be compensated. */
     cr_assert(steps[0].catchers[0].next == OUTCOME_COMPENSATE);
     cr_assert(steps[1].catchers[0].next == OUTCOME_COMPENSATE);
     cr_assert(steps[2].catchers[0].next == OUTCOME_ERROR);
 }
 
-Test(workflow_compile, the_pivot_may_ask_for_compensation)
+Test(workflow_compile, lets_the_pivot_request_compensation)
 {
     struct workflow *workflow =
         kit_workflow(HEAD "  - {Name: A, Agent: x, Pivot: true, OnExhausted: compensate}\n");
     cr_assert(workflow->steps[0].on_exhausted == OUTCOME_COMPENSATE);
 }
 
-Test(workflow_compile, the_most_steps_there_can_be)
+Test(workflow_compile, accepts_64_steps_and_rejects_65)
 {
     char source[WORKFLOW_STEPS_MAX * 32 + 64];
     size_t size = (size_t)snprintf(source, sizeof(source), HEAD);
@@ -176,7 +176,7 @@ Test(workflow_compile, the_most_steps_there_can_be)
                      "4:3: error: Steps has 65 steps; it must have 1 to 64\n");
 }
 
-Test(workflow_compile, json)
+Test(workflow_compile, compiles_json)
 {
     struct parsed parsed = kit_parse(
         TEXT("{\n\t\"Name\": \"w\",\n\t\"Version\": 1,\n"
@@ -196,7 +196,7 @@ Test(workflow_compile, json)
                      "%s", parsed.problems);
 }
 
-Test(workflow_compile, yaml_is_no_json)
+Test(workflow_compile, rejects_yaml_as_json)
 {
     struct parsed parsed = kit_parse(TEXT("Name: w\n"), WORKFLOW_JSON);
     cr_assert(parsed.workflow == NULL);
@@ -205,7 +205,7 @@ Test(workflow_compile, yaml_is_no_json)
     cr_assert(strncmp(parsed.problems, "2:", 2) == 0, "%s", parsed.problems);
 }
 
-Test(workflow_compile, formats)
+Test(workflow_compile, derives_the_format_from_the_file_name)
 {
     cr_assert(workflow_format_of("a/b.json") == WORKFLOW_JSON);
     cr_assert(workflow_format_of("a.json/b.yaml") == WORKFLOW_YAML);
@@ -214,7 +214,7 @@ Test(workflow_compile, formats)
     cr_assert_str_eq(workflow_format_name(WORKFLOW_JSON), "json");
 }
 
-Test(workflow_compile, the_examples_have_no_errors)
+Test(workflow_compile, compiles_the_examples_without_errors)
 {
     const char *root = getenv("REEVE_SOURCE_DIR");
     if (root == NULL)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files that mean no good: they are refused in little time and memory. */
+/* Hostile files: the compiler rejects them within bounded time and memory. */
 #include "base/heap_arena.h"
 #include "tests/unit/workflow/kit.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-Test(workflow_hostile, bombs)
+Test(workflow_hostile, rejects_anchors_aliases_tags_and_deep_nesting)
 {
     LINT({"a: &a [x, x]\nb: &b [*a, *a]\n",
           "1:4: error: anchors (&) are not allowed: what steps share belongs in Defaults\n"},
@@ -25,7 +25,7 @@ Test(workflow_hostile, bombs)
          {"? {a: b}\n: c\n", "1:3: error: a list or a mapping cannot be the name of a field\n"});
 }
 
-Test(workflow_hostile, texts_that_are_none)
+Test(workflow_hostile, rejects_empty_files_and_invalid_text)
 {
     LINT({"", "0:0: error: the file is empty\n"},
          {"# only words\n", "0:0: error: the file is empty\n"},
@@ -46,12 +46,12 @@ Test(workflow_hostile, texts_that_are_none)
     cr_assert_str_eq(parsed.problems, "1:1: error: byte 0xff is not UTF-8\n");
 }
 
-Test(workflow_hostile, a_byte_order_mark_is_fine)
+Test(workflow_hostile, accepts_a_byte_order_mark)
 {
     (void)kit_workflow("\xef\xbb\xbfName: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n");
 }
 
-Test(workflow_hostile, broken_yaml_says_where)
+Test(workflow_hostile, locates_syntax_errors_in_yaml)
 {
     LINT({"Name: w\nVersion: [1\nSteps: 2\n",
           "3:6: error: did not find expected ',' or ']' while parsing a flow sequence that begins "
@@ -67,9 +67,9 @@ Test(workflow_hostile, broken_yaml_says_where)
                         "for the next token\n"});
 }
 
-Test(workflow_hostile, what_is_quoted_cannot_drive_a_terminal)
+Test(workflow_hostile, escapes_control_characters_in_messages)
 {
-    /* Escapes of YAML make control characters; names of any length stay short. */
+    /* YAML escapes can produce control characters; messages shorten long names. */
     LINT({"\"Na\\e[2Jme\\n\": w\n", "1:1: error: Na [2Jme  is an unknown field of the workflow\n"
                                     "1:1: error: the workflow has no Name\n"
                                     "1:1: error: the workflow has no Version\n"
@@ -87,7 +87,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* `unit` over and over, up to the largest file. Refused within a second or so, whatever it is. */
+/* Repeats `unit` up to the largest file. The compiler must reject it within seconds. */
 static void flood(const char *head, const char *unit)
 {
     static char source[WORKFLOW_BYTES_MAX + 1];
@@ -104,7 +104,7 @@ static void flood(const char *head, const char *unit)
               (long long)(now_ms() - begin_ms));
 }
 
-Test(workflow_hostile, floods)
+Test(workflow_hostile, rejects_repetitive_input_in_bounded_time)
 {
     flood("", "[");
     flood("", "{");
@@ -130,7 +130,7 @@ Test(workflow_hostile, floods)
     flood("%TAG ! ", "x");
 }
 
-Test(workflow_hostile, a_file_that_is_too_large)
+Test(workflow_hostile, rejects_a_file_that_is_too_large)
 {
     static char source[WORKFLOW_BYTES_MAX + 1];
     memset(source, ' ', sizeof(source));
@@ -142,7 +142,7 @@ Test(workflow_hostile, a_file_that_is_too_large)
                      "0:0: error: the file has 262145 bytes; the limit is 262144\n");
 }
 
-Test(workflow_hostile, more_problems_than_there_is_room_for)
+Test(workflow_hostile, counts_problems_beyond_the_reported_ones)
 {
     static char source[64 << 10];
     size_t size = (size_t)snprintf(source, sizeof(source), HEAD);
@@ -156,7 +156,7 @@ Test(workflow_hostile, more_problems_than_there_is_room_for)
     cr_assert(workflow == NULL);
 }
 
-/* ---- every small change of a good file ---- */
+/* ---- small changes to a valid file ---- */
 
 static const char good[] =
     "Name: w\nVersion: 2\nTimeoutSeconds: 600.5\n"
@@ -169,7 +169,7 @@ static const char good[] =
     "    Catch: [{ErrorEquals: ['E'], Next: $error}]\n"
     "  - {Name: C, Agent: z, After: [B, A], Pivot: true, OnExhausted: error}\n";
 
-/* Compiled or refused, the problems make sense. */
+/* The file compiles or is rejected with sensible problems. */
 static void check(struct text source)
 {
     static struct workflow_problems problems;
@@ -185,7 +185,7 @@ static void check(struct text source)
     heap_arena_deinit(&scratch);
 }
 
-Test(workflow_hostile, every_cut_and_every_changed_byte)
+Test(workflow_hostile, survives_every_truncation_and_every_changed_byte)
 {
     static const char bytes[] = "\0\t\n #&*!|>'\"%@`[]{}:,-?0~\\\x7f\x80\xc3\xff";
     char changed[sizeof(good)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the tests of workflow/. See kit.h. */
+/* See kit.h. */
 #include "tests/unit/workflow/kit.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of workflow/ share. */
+/* Helpers of the tests of workflow/. */
 #ifndef TESTS_UNIT_WORKFLOW_KIT_H
 #define TESTS_UNIT_WORKFLOW_KIT_H
 
@@ -9,13 +9,13 @@
 struct arena *kit_arena(void);
 
 struct parsed {
-    struct workflow *workflow; /* NULL: errors */
+    struct workflow *workflow; /* NULL if there are errors */
     const char *problems;      /* "3:7: error: what\n" for each */
 };
 struct parsed kit_parse(struct text source, enum workflow_format format);
 struct parsed kit_yaml(const char *source);
 
-/* Asserts that the text compiles without any problem. */
+/* Asserts that the text compiles without problems. */
 struct workflow *kit_workflow(const char *source);
 
 struct lint_case {
@@ -31,7 +31,7 @@ void kit_lint(const struct lint_case *cases, size_t count);
         kit_lint(cases_, sizeof(cases_) / sizeof(cases_[0]));   \
     } while (0)
 
-/* The beginning of most cases: three lines. */
+/* The first three lines of most cases. */
 #define HEAD "Name: w\nVersion: 1\nSteps:\n"
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in the shape of a file, its names and its graph: each is reported with its place. */
+/* Mistakes in a file's structure, its names and its graph, reported with line and column. */
 #include "tests/unit/workflow/kit.h"
 
 #include <criterion/criterion.h>
 
-Test(workflow_lint, fields_that_are_unknown_missing_empty_or_twice)
+Test(workflow_lint, reports_unknown_missing_empty_and_repeated_fields)
 {
     LINT({HEAD "  - {Name: A, Agnet: x}\n",
           "4:5: error: a step has no Agent\n"
@@ -32,7 +32,7 @@ Test(workflow_lint, fields_that_are_unknown_missing_empty_or_twice)
                           "1:1: error: the workflow has no Steps\n"});
 }
 
-Test(workflow_lint, values_of_the_wrong_type)
+Test(workflow_lint, reports_values_of_the_wrong_type)
 {
     LINT({"- a\n- b\n", "1:1: error: the workflow must be a mapping of fields, not a list\n"},
          {"hello\n", "1:1: error: the workflow must be a mapping of fields, not a text\n"},
@@ -62,7 +62,7 @@ Test(workflow_lint, values_of_the_wrong_type)
           "4:37: error: Compensate of a step must be a mapping of fields, not a text\n"});
 }
 
-Test(workflow_lint, agents)
+Test(workflow_lint, checks_agents)
 {
     LINT({HEAD "  - {Name: A, Agent: x, Agents: [y]}\n",
           "4:25: error: a step has Agent or Agents, not both: name all of them in Agents\n"},
@@ -91,7 +91,7 @@ Test(workflow_lint, agents)
           "3:12: error: Agents does not belong here; it belongs to a step\n"});
 }
 
-Test(workflow_lint, extensions)
+Test(workflow_lint, checks_extensions)
 {
     LINT({HEAD "  - {Name: A, Agent: x, MaxExtensionSeconds: -1}\n",
           "4:46: error: MaxExtensionSeconds must be a number of seconds from 0 to 31622400, not "
@@ -107,7 +107,7 @@ Test(workflow_lint, extensions)
           "the whole order (100 s)\n"});
 }
 
-Test(workflow_lint, durations)
+Test(workflow_lint, checks_durations)
 {
     LINT({HEAD "  - {Name: A, Agent: x, TimeoutSeconds: 0}\n",
           "4:41: error: TimeoutSeconds must be a number of seconds from 0.001 to 31622400, not "
@@ -131,7 +131,7 @@ Test(workflow_lint, durations)
           "4:41: error: TimeoutSeconds must be a number of seconds, not a text (0x10)\n"});
 }
 
-Test(workflow_lint, names)
+Test(workflow_lint, checks_names)
 {
     LINT({HEAD "  - {Name: Take Payment, Agent: x}\n",
           "4:12: error: Name \"Take Payment\" has a character that is not a letter, a digit or one "
@@ -149,7 +149,7 @@ Test(workflow_lint, names)
           "4:24: error: tags (!) are not allowed\n"});
 }
 
-Test(workflow_lint, predecessors)
+Test(workflow_lint, checks_predecessors)
 {
     LINT({HEAD "  - {Name: Reserve, Agent: x}\n  - {Name: Pay, Agent: x, After: Reserv}\n",
           "5:34: error: After names Reserv, which is not a step: did you mean Reserve?\n"},
@@ -164,7 +164,7 @@ Test(workflow_lint, predecessors)
           "4:38: error: After must name steps, not nothing\n"});
 }
 
-Test(workflow_lint, cycles_are_shown)
+Test(workflow_lint, shows_the_steps_of_a_cycle)
 {
     LINT({HEAD "  - {Name: A, Agent: x, After: C}\n  - {Name: B, Agent: x}\n"
                "  - {Name: C, Agent: x}\n",
@@ -174,7 +174,7 @@ Test(workflow_lint, cycles_are_shown)
           "5:12: error: these steps wait for each other in a cycle: T -> U -> T\n"});
 }
 
-Test(workflow_lint, the_pivot)
+Test(workflow_lint, checks_the_pivot)
 {
     LINT({HEAD "  - {Name: A, Agent: x, Pivot: true}\n  - {Name: B, Agent: x, Pivot: true}\n",
           "5:32: error: there can be only one pivot, and A in line 4 is one\n"},
@@ -196,7 +196,7 @@ Test(workflow_lint, the_pivot)
           "in After\n"});
 }
 
-Test(workflow_lint, timeouts_that_cannot_add_up)
+Test(workflow_lint, warns_of_steps_that_exceed_the_order_timeout)
 {
 #define TIMED "Name: w\nVersion: 1\nTimeoutSeconds: 10\nSteps:\n"
     LINT({TIMED "  - {Name: A, Agent: x, TimeoutSeconds: 10.5}\n",
@@ -215,13 +215,13 @@ Test(workflow_lint, timeouts_that_cannot_add_up)
                 "  - {Name: B, Agent: x, TimeoutSeconds: 4, After: []}\n"
                 "  - {Name: C, Agent: x, TimeoutSeconds: 4, After: [A, B]}\n",
           ""},
-         /* As long as the order may take. */
+         /* Exactly the timeout of the order. */
          {TIMED "  - {Name: A, Agent: x, TimeoutSeconds: 10}\n", ""},
-         /* The undo has its own time. */
+         /* The time of an undo does not count. */
          {TIMED "  - Name: A\n    Agent: x\n    TimeoutSeconds: 1\n"
                 "    Compensate: {Action: U, TimeoutSeconds: 1000}\n",
           ""},
-         /* The largest schedule there is does not overflow. */
+         /* The longest possible schedule does not overflow. */
          {TIMED "  - Name: A\n    Agent: x\n    TimeoutSeconds: 1\n"
                 "    Retry: [{ErrorEquals: [X], IntervalSeconds: 31622400, BackoffRate: 1000, "
                 "MaxAttempts: 1000}]\n",
@@ -229,7 +229,7 @@ Test(workflow_lint, timeouts_that_cannot_add_up)
           "whole order (10 s)\n"});
 }
 
-Test(workflow_lint, all_mistakes_at_once_in_order)
+Test(workflow_lint, reports_all_mistakes_in_file_order)
 {
     LINT({"Version: x\nTimeoutSeconds: soon\nSteps:\n"
           "  - {Name: B, Agent: a b, After: C}\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in Retry, Catch, OnExhausted and the names of errors. */
+/* Mistakes in Retry, Catch, OnExhausted and error names. */
 #include "tests/unit/workflow/kit.h"
 
 #include <criterion/criterion.h>
@@ -7,7 +7,7 @@
 #define RETRY(retriers) HEAD "  - Name: A\n    Agent: x\n    Retry: [" retriers "]\n"
 #define CATCH(catchers) HEAD "  - Name: A\n    Agent: x\n    Catch: [" catchers "]\n"
 
-Test(workflow_policy_lint, retriers)
+Test(workflow_policy_lint, checks_retriers)
 {
     LINT({RETRY("{MaxAttempts: 0, ErrorEquals: [X]}"),
           "6:27: error: MaxAttempts 0 never retries, but the next matching retrier would: remove "
@@ -46,7 +46,7 @@ Test(workflow_policy_lint, retriers)
           "6:12: error: Retry has 9 elements; the limit is 8\n"});
 }
 
-Test(workflow_policy_lint, reserved_errors)
+Test(workflow_policy_lint, checks_reserved_error_names)
 {
     LINT({RETRY("{ErrorEquals: [States.Timout]}"),
           "6:28: error: States.Timout is not one of the reserved errors: did you mean "
@@ -70,7 +70,7 @@ Test(workflow_policy_lint, reserved_errors)
          {RETRY("{ErrorEquals: [States.ALL]}, {ErrorEquals: [States.ALL]}"), ""});
 }
 
-Test(workflow_policy_lint, catchers)
+Test(workflow_policy_lint, checks_catchers)
 {
     LINT({CATCH("{ErrorEquals: [X], Next: compensate}"),
           "6:38: error: Next \"compensate\" is unknown: did you mean $compensate?\n"},
@@ -86,7 +86,7 @@ Test(workflow_policy_lint, catchers)
           ""});
 }
 
-Test(workflow_policy_lint, on_exhausted)
+Test(workflow_policy_lint, checks_on_exhausted)
 {
     LINT({HEAD "  - {Name: A, Agent: x, OnExhausted: compensated}\n",
           "4:38: error: OnExhausted \"compensated\" is unknown: did you mean compensate?\n"},
@@ -94,7 +94,7 @@ Test(workflow_policy_lint, on_exhausted)
           "4:38: error: OnExhausted must be compensate or error, not a list\n"});
 }
 
-Test(workflow_policy_lint, defaults)
+Test(workflow_policy_lint, checks_policies_in_defaults)
 {
     LINT({"Name: w\nVersion: 1\n"
           "Defaults:\n"

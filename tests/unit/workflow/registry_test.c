@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry: the first definition counts, the newest version is found. */
+/* The registry keeps the first definition of each version and finds the newest version. */
 #include "workflow/registry.h"
 
 #include "tests/unit/workflow/kit.h"
@@ -32,7 +32,7 @@ static struct text agent_of(const struct workflow_registry *registry, const char
     return workflow != NULL ? workflow->steps[0].agents[0] : (struct text){0};
 }
 
-Test(workflow_registry, the_first_definition_counts)
+Test(workflow_registry, keeps_the_first_definition_of_a_version)
 {
     struct workflow_registry *registry = workflow_registry_new();
     cr_assert(deploy(registry, "w", 1, "first", NULL) == ERROR_OK);
@@ -42,7 +42,7 @@ Test(workflow_registry, the_first_definition_counts)
     workflow_registry_free(registry);
 }
 
-Test(workflow_registry, versions_and_the_newest)
+Test(workflow_registry, finds_a_version_and_the_newest_version)
 {
     struct workflow_registry *registry = workflow_registry_new();
     static const uint32_t versions[] = {10, 2, 9, 2147483647};
@@ -63,7 +63,7 @@ Test(workflow_registry, versions_and_the_newest)
     workflow_registry_free(registry);
 }
 
-Test(workflow_registry, entries_in_order_with_their_origin)
+Test(workflow_registry, lists_entries_in_order_with_their_origin)
 {
     struct workflow_registry *registry = workflow_registry_new();
     cr_assert(deploy(registry, "b", 1, "x", NULL) == ERROR_OK);
@@ -80,7 +80,7 @@ Test(workflow_registry, entries_in_order_with_their_origin)
     workflow_registry_free(registry);
 }
 
-Test(workflow_registry, a_first_definition_that_is_bad_counts_too)
+Test(workflow_registry, reserves_the_version_of_an_invalid_first_definition)
 {
     struct workflow_registry *registry = workflow_registry_new();
     struct error error = {0};
@@ -97,7 +97,7 @@ Test(workflow_registry, a_first_definition_that_is_bad_counts_too)
     workflow_registry_free(registry);
 }
 
-Test(workflow_registry, the_record_and_its_text_must_agree)
+Test(workflow_registry, rejects_a_record_that_contradicts_its_text)
 {
     struct workflow_registry *registry = workflow_registry_new();
     struct error error = {0};
