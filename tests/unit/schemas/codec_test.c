@@ -56,7 +56,7 @@ Test(schemas_codec, reads_the_bytes_that_another_implementation_writes)
     kit_deinit(&kit);
 }
 
-Test(schemas_codec, texts_point_into_the_bytes_only_when_they_may)
+Test(schemas_codec, borrows_texts_from_the_bytes_only_on_request)
 {
     struct kit kit;
     kit_init(&kit);
@@ -72,7 +72,7 @@ Test(schemas_codec, texts_point_into_the_bytes_only_when_they_may)
     kit_deinit(&kit);
 }
 
-Test(schemas_codec, values_arrive_in_their_members)
+Test(schemas_codec, decodes_values_into_their_members)
 {
     struct kit kit;
     kit_init(&kit);
@@ -103,8 +103,8 @@ Test(schemas_codec, values_arrive_in_their_members)
     kit_deinit(&kit);
 }
 
-/* avro-c knows nothing of our plans: it reads what we wrote with the .avsc text alone. */
-Test(schemas_codec, avro_c_reads_what_we_write)
+/* avro-c reads our bytes with nothing but the .avsc text. */
+Test(schemas_codec, writes_bytes_that_avro_c_reads)
 {
     struct kit kit;
     kit_init(&kit);
@@ -123,7 +123,7 @@ Test(schemas_codec, avro_c_reads_what_we_write)
                      avro_strerror());
         char one;
         cr_assert_neq(avro_read(reader, &one, 1), 0, "%s: bytes are left", samples[i].name);
-        /* Written again by avro-c it has the same bytes. */
+        /* avro-c encodes the same value as the same bytes. */
         char *again = malloc(ours.size);
         cr_assert_not_null(again);
         avro_writer_t writer = avro_writer_memory(again, (int64_t)ours.size);
@@ -141,7 +141,7 @@ Test(schemas_codec, avro_c_reads_what_we_write)
     kit_deinit(&kit);
 }
 
-Test(schemas_codec, records_are_appended)
+Test(schemas_codec, appends_records_to_the_buffer)
 {
     struct kit kit;
     kit_init(&kit);
@@ -155,7 +155,7 @@ Test(schemas_codec, records_are_appended)
     kit_deinit(&kit);
 }
 
-Test(schemas_codec, a_row_keeps_every_bit)
+Test(schemas_codec, keeps_every_field_of_an_order_row)
 {
     struct kit kit;
     kit_init(&kit);
@@ -173,7 +173,7 @@ Test(schemas_codec, a_row_keeps_every_bit)
     kit_deinit(&kit);
 }
 
-Test(schemas_codec, events_and_commands_have_the_engines_names)
+Test(schemas_codec, names_events_and_commands_as_the_engine_does)
 {
     for (int i = 1; i < EVENT_KIND_COUNT; i++)
         cr_assert_str_eq(event_binding((enum event_kind)i)->name,
@@ -185,7 +185,7 @@ Test(schemas_codec, events_and_commands_have_the_engines_names)
     cr_assert_str_eq(record_kind_name((enum record_kind)0), "?");
 }
 
-/* ---- what must not be written ---- */
+/* ---- values that codec_encode() must not get ---- */
 
 static void encode_command(const struct command *command)
 {
@@ -198,7 +198,7 @@ static void encode_command(const struct command *command)
 
 static char long_text[INPUT_BYTES_MAX + 1];
 
-Test(schemas_codec, a_text_over_its_limit_is_not_written, .signal = SIGABRT)
+Test(schemas_codec, aborts_on_a_text_over_its_limit, .signal = SIGABRT)
 {
     memset(long_text, 'x', sizeof(long_text));
     struct command command = {
@@ -207,21 +207,21 @@ Test(schemas_codec, a_text_over_its_limit_is_not_written, .signal = SIGABRT)
     encode_command(&command);
 }
 
-Test(schemas_codec, bad_utf8_is_not_written, .signal = SIGABRT)
+Test(schemas_codec, aborts_on_invalid_utf8, .signal = SIGABRT)
 {
     struct command command = {.kind = COMMAND_CANCEL_ORDER,
                               .cancel_order = {TEXT("1"), TEXT("\xff"), TEXT(""), TEXT("")}};
     encode_command(&command);
 }
 
-Test(schemas_codec, an_enum_out_of_range_is_not_written, .signal = SIGABRT)
+Test(schemas_codec, aborts_on_an_enum_out_of_range, .signal = SIGABRT)
 {
     struct command command = {.kind = COMMAND_REPORT_STEP,
                               .report_step = {.order_id = TEXT("1"), .effect = EFFECT_COUNT}};
     encode_command(&command);
 }
 
-Test(schemas_codec, a_decimal_of_19_digits_is_not_written, .signal = SIGABRT)
+Test(schemas_codec, aborts_on_a_decimal_of_19_digits, .signal = SIGABRT)
 {
     struct order_line line = {TEXT("a"), TEXT(""), 1, {DECIMAL_UNSCALED_MAX + 1}};
     struct command command = {.kind = COMMAND_SUBMIT_ORDER,
@@ -229,7 +229,7 @@ Test(schemas_codec, a_decimal_of_19_digits_is_not_written, .signal = SIGABRT)
     encode_command(&command);
 }
 
-Test(schemas_codec, a_command_of_another_kind_is_not_written, .signal = SIGABRT)
+Test(schemas_codec, aborts_on_a_command_of_another_kind, .signal = SIGABRT)
 {
     struct codec *codec = codec_new();
     struct buffer buffer = {0};
@@ -237,7 +237,7 @@ Test(schemas_codec, a_command_of_another_kind_is_not_written, .signal = SIGABRT)
     codec_encode(codec, RECORD_SUBMIT_ORDER, &command, &buffer);
 }
 
-Test(schemas_codec, the_largest_dead_letter_fits)
+Test(schemas_codec, encodes_the_largest_dead_letter)
 {
     struct kit kit;
     kit_init(&kit);

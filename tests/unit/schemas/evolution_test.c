@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other writers' schemas: newer, older, and those that are refused. All records under systematic
- * changes, made by another implementation, are in test_schemas.py; here are the cases that need
- * bytes made by hand. */
+/* Schemas of other writers: newer ones, older ones and invalid ones. test_schemas.py changes every
+ * record systematically, with another implementation; the cases here need handmade bytes. */
 #include "schemas/avro/schema.h"
 #include "tests/unit/schemas/kit.h"
 
@@ -50,7 +49,7 @@ static void put_decision_head(struct buffer *bytes)
     put_long(bytes, -1);
 }
 
-/* A newer Decision: one more event, one more field in an event that we know. */
+/* A newer Decision: one more event, and one more field in a known event. */
 static struct text newer_decision(struct kit *kit)
 {
     return kit_schema(
@@ -58,7 +57,7 @@ static struct text newer_decision(struct kit *kit)
         "     \"items\": [{\"type\": \"record\", \"name\": \"OrderForgotten\", \"fields\": []}, ");
 }
 
-Test(schemas_evolution, an_unknown_event_is_fatal_and_its_neighbours_are_read)
+Test(schemas_evolution, fails_on_an_unknown_event_and_reads_its_neighbours)
 {
     struct kit kit;
     kit_init(&kit);
@@ -67,7 +66,7 @@ Test(schemas_evolution, an_unknown_event_is_fatal_and_its_neighbours_are_read)
     put_marker(&bytes, fingerprint);
     put_decision_head(&bytes);
     put_long(&bytes, 1);
-    put_long(&bytes, 8); /* StepExhausted is the 8th event: all moved up by one */
+    put_long(&bytes, 8); /* StepExhausted: the new event shifts all indexes by one */
     put_string(&bytes, "Pay");
     put_long(&bytes, 0);
     put_long(&bytes, 3);
@@ -88,7 +87,7 @@ Test(schemas_evolution, an_unknown_event_is_fatal_and_its_neighbours_are_read)
     kit_deinit(&kit);
 }
 
-/* tests/golden/old: a schema that reeve once had, and what it wrote with it. */
+/* tests/golden/old: an earlier schema of reeve and a record written with it. */
 static void decode_old(struct kit *kit, const char *name)
 {
     static char avsc[1 << 16];
@@ -104,7 +103,7 @@ static void decode_old(struct kit *kit, const char *name)
     cr_assert_eq(kit_decode(kit, kit_golden(kit, path)), ERROR_OK, "%s", kit->error.message);
 }
 
-Test(schemas_evolution, a_log_from_before_routing_is_read)
+Test(schemas_evolution, reads_a_log_from_before_routing)
 {
     struct kit kit;
     kit_init(&kit);
@@ -123,7 +122,7 @@ Test(schemas_evolution, a_log_from_before_routing_is_read)
     kit_deinit(&kit);
 }
 
-Test(schemas_evolution, symbols_are_matched_by_name)
+Test(schemas_evolution, matches_symbols_by_name)
 {
     struct kit kit;
     kit_init(&kit);
@@ -161,7 +160,7 @@ Test(schemas_evolution, symbols_are_matched_by_name)
     "{\"type\": \"record\", \"name\": \"Attempt\", \"namespace\": \"reeve\", \"fields\": [" fields \
     "]}"
 
-Test(schemas_evolution, elements_without_bytes_cost_nothing)
+Test(schemas_evolution, spends_no_memory_on_elements_without_bytes)
 {
     struct kit kit;
     kit_init(&kit);
@@ -188,7 +187,7 @@ Test(schemas_evolution, elements_without_bytes_cost_nothing)
     kit_deinit(&kit);
 }
 
-Test(schemas_evolution, null_for_what_is_required_is_refused)
+Test(schemas_evolution, rejects_null_for_a_required_field)
 {
     struct kit kit;
     kit_init(&kit);
@@ -211,7 +210,7 @@ Test(schemas_evolution, null_for_what_is_required_is_refused)
     kit_deinit(&kit);
 }
 
-Test(schemas_evolution, an_event_beyond_the_union_is_refused)
+Test(schemas_evolution, rejects_an_event_beyond_the_union)
 {
     struct kit kit;
     kit_init(&kit);
@@ -229,8 +228,8 @@ Test(schemas_evolution, an_event_beyond_the_union_is_refused)
     kit_deinit(&kit);
 }
 
-/* A value that fits the writer's long, but not our member. */
-Test(schemas_evolution, wider_numbers_are_held_against_the_member)
+/* A value that fits the writer's long but not our member. */
+Test(schemas_evolution, rejects_wider_numbers_that_do_not_fit_the_member)
 {
     static const int64_t attempts[] = {INT32_MAX, (int64_t)INT32_MAX + 1, -1};
     struct kit kit;
@@ -257,8 +256,8 @@ Test(schemas_evolution, wider_numbers_are_held_against_the_member)
     kit_deinit(&kit);
 }
 
-/* The specification's promotion of bytes to string, and the promise that a string is UTF-8. */
-Test(schemas_evolution, bytes_are_taken_for_texts)
+/* Avro promotes bytes to string; the decoder still guarantees UTF-8. */
+Test(schemas_evolution, promotes_bytes_to_strings)
 {
     struct kit kit;
     kit_init(&kit);
@@ -285,7 +284,7 @@ Test(schemas_evolution, bytes_are_taken_for_texts)
 }
 
 /* Numbers that index into the engine's arrays. */
-Test(schemas_evolution, a_retrier_beyond_the_policy_is_refused)
+Test(schemas_evolution, rejects_a_retrier_beyond_the_policy)
 {
     struct kit kit;
     kit_init(&kit);
@@ -311,8 +310,8 @@ Test(schemas_evolution, a_retrier_beyond_the_policy_is_refused)
     kit_deinit(&kit);
 }
 
-/* Skipping is as strict as reading. */
-Test(schemas_evolution, unknown_fields_are_skipped_within_bounds)
+/* The decoder skips a field as strictly as it reads one. */
+Test(schemas_evolution, skips_unknown_fields_within_bounds)
 {
     struct kit kit;
     kit_init(&kit);
@@ -358,9 +357,9 @@ Test(schemas_evolution, unknown_fields_are_skipped_within_bounds)
     kit_deinit(&kit);
 }
 
-/* ---- schemas that are not learned ---- */
+/* ---- rejected schemas ---- */
 
-Test(schemas_evolution, what_is_no_schema_is_not_learned)
+Test(schemas_evolution, rejects_invalid_schemas)
 {
     LEARNS_NOT("", "BadSchema");
     LEARNS_NOT("no JSON", "BadSchema");
@@ -390,7 +389,7 @@ Test(schemas_evolution, what_is_no_schema_is_not_learned)
         "BadSchema");
 }
 
-Test(schemas_evolution, recursive_and_huge_schemas_are_not_learned)
+Test(schemas_evolution, rejects_recursive_and_huge_schemas)
 {
     LEARNS_NOT(
         ATTEMPT_OF("{\"name\": \"next\", \"type\": [\"null\", \"Attempt\"]}," ATTEMPT_FIELDS),
@@ -410,7 +409,7 @@ Test(schemas_evolution, recursive_and_huge_schemas_are_not_learned)
     put_bytes(&deep, "}]}", 3);
     learns_not(text_of_buffer(&deep), "BadSchema");
 
-    /* Each record holds the one before it twice: small as a text, 2^25 when written out. */
+    /* Each record contains the previous one twice: a small text that expands to 2^25 fields. */
     deep.size = head;
     put_bytes(&deep, "\"int\"}", 6);
     for (int i = 0; i < 25; i++) {
@@ -437,7 +436,7 @@ Test(schemas_evolution, recursive_and_huge_schemas_are_not_learned)
     buffer_deinit(&deep);
 }
 
-Test(schemas_evolution, what_cannot_be_mapped_is_not_learned)
+Test(schemas_evolution, rejects_schemas_that_map_to_no_record)
 {
     LEARNS_NOT("\"string\"", "UnknownRecord");
     LEARNS_NOT("{\"type\": \"record\", \"name\": \"Foreign\", \"fields\": []}", "UnknownRecord");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Malformed and hostile bytes. Run under the sanitizers these tests also say that nothing is read
- * beyond the bytes, leaked or overflowed. */
+/* Malformed and hostile bytes. Under the sanitizers these tests also show that the decoder does not
+ * read beyond the bytes, leak or overflow. */
 #include "tests/unit/schemas/kit.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ static void assert_frugal(struct kit *kit, struct text bytes)
     heap_arena_init(&kit->memory, 16 * 1024);
 }
 
-Test(schemas_hostile, a_record_cut_anywhere_is_refused)
+Test(schemas_hostile, rejects_a_record_truncated_anywhere)
 {
     struct kit kit;
     kit_init(&kit);
@@ -41,7 +41,7 @@ Test(schemas_hostile, a_record_cut_anywhere_is_refused)
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, flipped_bits_are_refused_or_make_a_record, .timeout = 120)
+Test(schemas_hostile, rejects_flipped_bits_or_decodes_a_valid_record, .timeout = 120)
 {
     struct kit kit;
     kit_init(&kit);
@@ -58,7 +58,7 @@ Test(schemas_hostile, flipped_bits_are_refused_or_make_a_record, .timeout = 120)
                 flipped.data[10 + bit / 8] ^= (uint8_t)(1 << bit % 8);
             }
             if (kit_decode(&kit, text_of_buffer(&flipped)) == ERROR_OK) {
-                /* What was read can be written and read again. */
+                /* A decoded record can be encoded and decoded again. */
                 struct buffer again = kit_encode(&kit, &kit.record);
                 cr_assert_eq(kit_decode(&kit, text_of_buffer(&again)), ERROR_OK, "%s",
                              kit.error.message);
@@ -74,7 +74,7 @@ Test(schemas_hostile, flipped_bits_are_refused_or_make_a_record, .timeout = 120)
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, noise_is_refused_or_makes_a_record, .timeout = 120)
+Test(schemas_hostile, rejects_noise_or_decodes_a_valid_record, .timeout = 120)
 {
     struct kit kit;
     kit_init(&kit);
@@ -92,7 +92,7 @@ Test(schemas_hostile, noise_is_refused_or_makes_a_record, .timeout = 120)
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, what_is_not_framed_is_not_avro)
+Test(schemas_hostile, rejects_bytes_without_the_avro_marker)
 {
     struct kit kit;
     kit_init(&kit);
@@ -111,7 +111,7 @@ Test(schemas_hostile, what_is_not_framed_is_not_avro)
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, a_record_over_the_limit_is_not_looked_at)
+Test(schemas_hostile, rejects_a_record_over_the_limit)
 {
     struct kit kit;
     kit_init(&kit);
@@ -125,7 +125,7 @@ Test(schemas_hostile, a_record_over_the_limit_is_not_looked_at)
     kit_deinit(&kit);
 }
 
-/* A CancelOrder whose order_id is these raw bytes, and what follows. */
+/* A CancelOrder whose order_id and the rest are these raw bytes. */
 static void refuses_cancel(const char *bytes, size_t size, const char *code)
 {
     struct kit kit;
@@ -141,20 +141,20 @@ static void refuses_cancel(const char *bytes, size_t size, const char *code)
 }
 #define REFUSES_CANCEL(literal, code) refuses_cancel((literal), sizeof(literal) - 1, (code))
 
-Test(schemas_hostile, lengths_are_not_believed)
+Test(schemas_hostile, checks_lengths_against_the_bytes)
 {
-    /* 8 GiB, the largest and the smallest number, -1 */
+    /* 8 GiB, INT64_MAX, INT64_MIN, -1 */
     REFUSES_CANCEL("\x80\x80\x80\x80\x40", "Truncated");
     REFUSES_CANCEL("\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01", "Truncated");
     REFUSES_CANCEL("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "BadValue");
     REFUSES_CANCEL("\x01", "BadValue");
-    /* 65 bits, 11 bytes, no end */
+    /* 65 bits, 11 bytes, no last byte */
     REFUSES_CANCEL("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x02", "BadValue");
     REFUSES_CANCEL("\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", "BadValue");
     REFUSES_CANCEL("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "BadValue");
 }
 
-Test(schemas_hostile, texts_are_bounded_and_utf8)
+Test(schemas_hostile, limits_texts_and_requires_utf8)
 {
     char text[2 + ORDER_ID_BYTES_MAX + 1];
     memset(text, 'x', sizeof(text));
@@ -167,7 +167,7 @@ Test(schemas_hostile, texts_are_bounded_and_utf8)
     REFUSES_CANCEL("\x08\xf4\x90\x80\x80", "BadValue"); /* beyond U+10FFFF */
     REFUSES_CANCEL("\x12"
                    "12345678\xc3",
-                   "BadValue"); /* cut character after a whole word */
+                   "BadValue"); /* a truncated character after 8 valid bytes */
 }
 
 /* A SubmitOrder up to its lines, then these bytes. */
@@ -193,7 +193,7 @@ static void put_line(struct buffer *buffer)
     put_bytes(buffer, "\x05", 1);
 }
 
-Test(schemas_hostile, counts_are_not_believed)
+Test(schemas_hostile, checks_counts_against_the_bytes)
 {
     static const int64_t counts[] = {1000, INT64_MAX, INT64_MAX / 2, INT64_C(1) << 32};
     struct kit kit;
@@ -220,7 +220,7 @@ Test(schemas_hostile, counts_are_not_believed)
     for (int i = 0; i <= ORDER_LINES_MAX; i++)
         put_line(&lines);
     refuses_lines(&kit, &lines, "TooMany");
-    /* as many blocks of one */
+    /* the same number of elements in blocks of one */
     lines.size = 0;
     for (int i = 0; i <= ORDER_LINES_MAX; i++) {
         put_long(&lines, 1);
@@ -231,7 +231,7 @@ Test(schemas_hostile, counts_are_not_believed)
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, blocks_are_as_long_as_they_say)
+Test(schemas_hostile, rejects_blocks_with_a_wrong_size)
 {
     static const int64_t sizes[] = {-1, 8, 10, 1000, INT64_MAX, INT64_MIN};
     static const char *const codes[] = {"BadValue",  "Truncated", "BadValue",
@@ -259,7 +259,7 @@ static void put_order_head(const struct kit *kit, struct buffer *buffer)
     put_string(buffer, "EUR");
 }
 
-/* And behind them. */
+/* An order's bytes after its lines. */
 static void put_order_tail(struct buffer *buffer)
 {
     put_long(buffer, 0); /* attributes */
@@ -272,7 +272,7 @@ static void put_order_tail(struct buffer *buffer)
 }
 
 /* Elements may come in several blocks, with and without sizes. */
-Test(schemas_hostile, blocks_add_up)
+Test(schemas_hostile, collects_elements_from_several_blocks)
 {
     struct kit kit;
     kit_init(&kit);
@@ -325,7 +325,7 @@ static enum error_class price_of(const char *raw, size_t size, int64_t *ret_unsc
 }
 #define PRICE(raw) price_of((raw), sizeof(raw) - 1, &unscaled, &error)
 
-Test(schemas_hostile, decimals_are_read_in_any_length_and_bounded)
+Test(schemas_hostile, reads_decimals_of_any_length_within_their_bounds)
 {
     int64_t unscaled = 0;
     struct error error;
@@ -359,7 +359,7 @@ static void refuses_byte(const char *golden, uint32_t from_end, uint8_t byte, co
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, booleans_enums_and_unions_are_in_range)
+Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
 {
     /* OrderRow ends: ... alert_open, cancelled, 10 "Cancelled", 14 "ordered twice", 4 "ann" */
     refuses_byte("OrderRow", 10 + 14 + 4 + 1, 2, "BadValue");
@@ -372,7 +372,7 @@ Test(schemas_hostile, booleans_enums_and_unions_are_in_range)
     refuses_byte("SubmitOrder-least", 1, 2, "Truncated"); /* a hash, but no bytes */
 }
 
-Test(schemas_hostile, a_decision_has_events)
+Test(schemas_hostile, rejects_a_decision_without_events)
 {
     struct kit kit;
     kit_init(&kit);
@@ -383,7 +383,7 @@ Test(schemas_hostile, a_decision_has_events)
     kit_deinit(&kit);
 }
 
-Test(schemas_hostile, nothing_is_returned_on_failure)
+Test(schemas_hostile, leaves_the_record_untouched_on_failure)
 {
     struct kit kit;
     kit_init(&kit);
@@ -394,7 +394,7 @@ Test(schemas_hostile, nothing_is_returned_on_failure)
     golden.size--;
     cr_assert_eq(kit_decode(&kit, golden), ERROR_REJECT);
     cr_assert_eq(memcmp(&kit.record, &before, sizeof(before)), 0);
-    /* and without a place for the error nothing crashes */
+    /* ret_error may be NULL. */
     cr_assert_eq(codec_decode(kit.codec, golden, true, &kit.memory.arena, &kit.record, NULL),
                  ERROR_REJECT);
     kit_deinit(&kit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON by the binding tables: every record survives it, hostile input is refused by its path. */
+/* JSON by the binding tables: records round-trip; errors in hostile input name their path. */
 #include "schemas/json_codec.h"
 
 #include "tests/unit/schemas/kit.h"
@@ -42,7 +42,7 @@ static void check_round_trip(struct kit *kit, const struct sample *sample)
     free(text);
 }
 
-Test(schemas_json_codec, every_record_survives_json)
+Test(schemas_json_codec, round_trips_every_record)
 {
     struct kit kit;
     kit_init(&kit);
@@ -249,7 +249,7 @@ Test(schemas_json_codec, names_the_limit_that_is_exceeded)
     kit_deinit(&kit);
 }
 
-/* Neither deep nesting nor deep paths reach the end of the stack or of a message. */
+/* Deep nesting overflows neither the stack nor a message. */
 Test(schemas_json_codec, bounds_the_depth)
 {
     struct kit kit;
@@ -264,7 +264,7 @@ Test(schemas_json_codec, bounds_the_depth)
     kit_deinit(&kit);
 }
 
-Test(schemas_json_codec, gives_left_out_fields_their_defaults)
+Test(schemas_json_codec, gives_missing_fields_their_defaults)
 {
     struct record record = {.kind = RECORD_OPERATOR_ALERT};
     json_t *json = json_pack("{s:b, s:i, s:i}", "raised", 1, "partition", 3, "decided_at", 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of schemas/ share. A kit is freed with the test's process at the latest. */
+/* Helpers of the tests of schemas/. A kit is freed at the latest when the test's process ends. */
 #ifndef TESTS_UNIT_SCHEMAS_KIT_H
 #define TESTS_UNIT_SCHEMAS_KIT_H
 

@@ -50,7 +50,7 @@ static const struct order_details details = DETAILS("536365", 3);
 
 static const struct command submit_order = {
     .kind = COMMAND_SUBMIT_ORDER, .order_id = T("536365"), .submit_order = DETAILS("536365", 7)};
-/* What a third-party client must fill at least. */
+/* The least that a third-party client must fill in. */
 static const struct command submit_order_least = {.kind = COMMAND_SUBMIT_ORDER,
                                                   .order_id = T("536366"),
                                                   .submit_order = {.order_id = T("536366"),

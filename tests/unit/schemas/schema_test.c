@@ -33,7 +33,7 @@ static const struct form forms[] = {
      "{\"name\":\"foo\",\"type\":\"fixed\",\"size\":15}"},
     {"{\"items\":{\"values\":\"bytes\", \"type\":\"map\"}, \"type\":\"array\"}",
      "{\"type\":\"array\",\"items\":{\"type\":\"map\",\"values\":\"bytes\"}}"},
-    /* A name is written out once, and inherited namespaces are spelled out. */
+    /* A type is defined once; inherited namespaces are spelled out. */
     {"{\"type\":\"record\",\"name\":\"R\",\"namespace\":\"n\",\"fields\":[{\"name\":\"a\",\"type\":"
      "{\"type\":\"fixed\",\"name\":\"F\",\"size\":2}},{\"name\":\"b\",\"type\":\"F\"},{\"name\":"
      "\"c\","
@@ -43,7 +43,7 @@ static const struct form forms[] = {
      "[\"null\",\"n.F\"]}]}"},
 };
 
-Test(schemas_schema, canonical_forms_are_those_of_the_specification)
+Test(schemas_schema, computes_canonical_forms_as_specified)
 {
     struct kit kit;
     kit_init(&kit);
@@ -55,7 +55,7 @@ Test(schemas_schema, canonical_forms_are_those_of_the_specification)
         struct text canonical = avro_schema_canonical(type, &kit.memory.arena);
         cr_assert(text_equal(canonical, text_of(forms[i].canonical)), "%.*s instead of %s",
                   TEXT_ARG(canonical), forms[i].canonical);
-        /* The canonical form of a canonical form is itself. */
+        /* A canonical form is its own canonical form. */
         const struct avro_type *again = NULL;
         cr_assert_eq(avro_schema_parse(canonical, &kit.memory.arena, &again, &kit.error), ERROR_OK);
         cr_assert_eq(avro_schema_fingerprint(again, &kit.memory.arena),
@@ -65,7 +65,7 @@ Test(schemas_schema, canonical_forms_are_those_of_the_specification)
 }
 
 /* schema-tests.txt of Avro. */
-Test(schemas_schema, fingerprints_are_those_of_the_specification)
+Test(schemas_schema, computes_fingerprints_as_specified)
 {
     cr_assert_eq((int64_t)avro_crc64(TEXT("\"null\"")), INT64_C(7195948357588979594));
     cr_assert_eq((int64_t)avro_crc64(TEXT("\"boolean\"")), INT64_C(-6970731678124411036));
@@ -74,7 +74,7 @@ Test(schemas_schema, fingerprints_are_those_of_the_specification)
     cr_assert_eq(avro_crc64(TEXT("")), UINT64_C(0xc15d213aa4d7a795));
 }
 
-Test(schemas_schema, every_kind_has_its_schema)
+Test(schemas_schema, has_a_schema_for_every_kind)
 {
     struct kit kit;
     kit_init(&kit);
@@ -98,8 +98,8 @@ Test(schemas_schema, every_kind_has_its_schema)
     kit_deinit(&kit);
 }
 
-/* The compiled-in text is the file's, byte for byte. */
-Test(schemas_schema, texts_are_the_files)
+/* The compiled-in text equals the file byte for byte. */
+Test(schemas_schema, compiles_in_the_schema_files_byte_for_byte)
 {
     const char *root = getenv("REEVE_SOURCE_DIR");
     for (uint32_t i = 0; i < schema_text_count; i++) {
@@ -115,7 +115,7 @@ Test(schemas_schema, texts_are_the_files)
     }
 }
 
-Test(schemas_schema, events_are_in_the_order_of_their_numbers)
+Test(schemas_schema, orders_events_by_their_numbers)
 {
     struct kit kit;
     kit_init(&kit);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a submission must look like, its identity, decimals and UTF-8. */
+/* Validation and identity of orders; decimals and UTF-8. */
 #include "base/utf8.h"
 #include "tests/unit/schemas/kit.h"
 
@@ -50,7 +50,7 @@ static const char *const no_amounts[] = {
     "999999999999999999999999",
 };
 
-Test(schemas_values, decimals_are_read_and_written)
+Test(schemas_values, reads_and_writes_decimals)
 {
     for (uint32_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
         struct decimal decimal = {-1};
@@ -70,7 +70,7 @@ Test(schemas_values, decimals_are_read_and_written)
     cr_assert_not(decimal_parse(TEXT("1\0"), &decimal));
 }
 
-Test(schemas_values, decimals_survive_their_text)
+Test(schemas_values, round_trips_decimals_through_text)
 {
     for (int64_t value = 1; value < DECIMAL_UNSCALED_MAX / 7; value = value * 7 + 3) {
         for (int sign = -1; sign <= 1; sign += 2) {
@@ -86,7 +86,7 @@ Test(schemas_values, decimals_survive_their_text)
 
 /* ---- UTF-8 ---- */
 
-Test(schemas_values, utf8_is_that_of_the_rfc)
+Test(schemas_values, validates_utf8_as_in_the_rfc)
 {
     static const char *const valid[] = {
         "",
@@ -132,7 +132,7 @@ Test(schemas_values, utf8_is_that_of_the_rfc)
     cr_assert_not(utf8_printable(TEXT("\xc2\x85")));
 }
 
-Test(schemas_values, foreign_texts_are_made_fit)
+Test(schemas_values, sanitizes_foreign_texts)
 {
     struct kit kit;
     kit_init(&kit);
@@ -194,7 +194,7 @@ static void refuses(struct order_details details, const char *says)
         refuses(details, says);                         \
     } while (0)
 
-Test(schemas_values, a_good_order_passes_and_its_attributes_are_sorted)
+Test(schemas_values, accepts_a_valid_order_and_sorts_its_attributes)
 {
     struct order_details details = valid_details();
     struct error error = {0};
@@ -208,7 +208,7 @@ Test(schemas_values, a_good_order_passes_and_its_attributes_are_sorted)
     cr_assert_eq(details_validate(&details, &error), ERROR_OK, "%s", error.message);
 }
 
-Test(schemas_values, a_bad_order_is_refused_with_its_reason)
+Test(schemas_values, rejects_an_invalid_order_with_a_reason)
 {
     static char x[ATTRIBUTE_VALUE_BYTES_MAX + 1];
     memset(x, 'x', sizeof(x));
@@ -250,7 +250,7 @@ Test(schemas_values, a_bad_order_is_refused_with_its_reason)
     REFUSES("65 attributes", details.attribute_count = ORDER_ATTRIBUTES_MAX + 1);
 }
 
-Test(schemas_values, an_order_that_is_too_large_is_refused)
+Test(schemas_values, rejects_an_order_that_is_too_large)
 {
     static struct order_line many[ORDER_LINES_MAX];
     static char x[DESCRIPTION_BYTES_MAX];
@@ -279,8 +279,8 @@ static bool same_hash(struct content_hash a, struct content_hash b)
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
-/* Logs hold hashes for ever: this value never changes. */
-Test(schemas_values, the_identity_of_an_order_never_changes)
+/* Logs contain this hash permanently, so it must never change. */
+Test(schemas_values, keeps_the_identity_of_an_order_across_versions)
 {
     static const uint8_t expected[16] = {0x01, 0x6b, 0x1a, 0x4f, 0x8d, 0x18, 0x35, 0x5b,
                                          0xf2, 0x1a, 0x86, 0xa1, 0xd7, 0x40, 0x30, 0xf4};
@@ -291,12 +291,12 @@ Test(schemas_values, the_identity_of_an_order_never_changes)
     cr_assert_eq(memcmp(hash.bytes, expected, 16), 0, "%s", hex);
 }
 
-Test(schemas_values, identity_is_the_content_not_its_form)
+Test(schemas_values, derives_the_identity_from_content_and_not_from_form)
 {
     struct content_hash hash = hash_of(valid_details());
     struct order_details details = valid_details();
     cr_assert(same_hash(hash, hash_of(details)));
-    struct attribute first = attributes[0]; /* the order of a map says nothing */
+    struct attribute first = attributes[0]; /* the order of a map does not matter */
     attributes[0] = attributes[1];
     attributes[1] = first;
     cr_assert(same_hash(hash, hash_of(details)));
@@ -317,7 +317,7 @@ Test(schemas_values, identity_is_the_content_not_its_form)
         cr_assert_not(same_hash(hash, hash_of(details)), #__VA_ARGS__); \
     } while (0)
 
-Test(schemas_values, every_part_of_the_content_counts)
+Test(schemas_values, includes_every_field_in_the_identity)
 {
     DIFFERS(details.order_id = TEXT("order 2"));
     DIFFERS(details.customer = TEXT("17851"));
@@ -337,6 +337,6 @@ Test(schemas_values, every_part_of_the_content_counts)
     DIFFERS(details.attribute_count = 1);
     DIFFERS(attributes[0].name = TEXT("c"));
     DIFFERS(attributes[0].value = TEXT("3"));
-    /* Bytes that move from one field to the next. */
+    /* A byte that moves from one field to the next changes the identity. */
     DIFFERS(attributes[0] = ((struct attribute){TEXT("b2"), TEXT("\n")}));
 }
