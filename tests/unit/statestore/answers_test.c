@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers: kept for their time, bounded, there after kill -9. */
+/* Answers are kept for their time, within a size limit, and survive kill -9. */
 #include "statestore/answers.h"
 #include "statestore/store.h"
 #include "tests/unit/statestore/kit.h"
@@ -47,7 +47,7 @@ static bool has(struct answers *answers, int number, const char *value)
     return same;
 }
 
-Test(statestore_answers, are_kept_for_their_time_and_then_forgotten)
+Test(statestore_answers, keeps_answers_for_their_time_and_then_forgets_them)
 {
     const char *path = kit_path(kit_folder(), "answers");
     struct answers *answers = open_at(path, 1 << 20, START);
@@ -68,13 +68,13 @@ Test(statestore_answers, are_kept_for_their_time_and_then_forgotten)
     put(answers, 99, "newer", now);
     cr_assert(has(answers, 99, "newer"));
     answers_close(answers);
-    answers_close(open_at(path, 1 << 20, now + 10 * KEEP_MS)); /* who knows when it was written */
+    answers_close(open_at(path, 1 << 20, now + 10 * KEEP_MS)); /* the clock jumps ahead */
     answers = open_at(path, 1 << 20, now + 20 * KEEP_MS);
     cr_assert(!has(answers, 99, "newer"), "forgotten when it was opened");
     answers_close(answers);
 }
 
-Test(statestore_answers, are_bounded_in_size)
+Test(statestore_answers, limits_its_size)
 {
     const char *path = kit_path(kit_folder(), "answers");
     static char value[1000];
@@ -90,7 +90,7 @@ Test(statestore_answers, are_bounded_in_size)
     answers_close(answers);
 }
 
-Test(statestore_answers, a_clock_that_goes_back_does_no_harm)
+Test(statestore_answers, keeps_answers_when_the_clock_goes_back)
 {
     struct answers *answers = open_at(kit_path(kit_folder(), "answers"), 1 << 20, START);
     put(answers, 1, "a", START + KEEP_MS);
@@ -100,27 +100,27 @@ Test(statestore_answers, a_clock_that_goes_back_does_no_harm)
     answers_close(answers);
 }
 
-/* Writes until it is killed; tells each number once it is written. */
-static void write_for_ever(const char *path, int told)
+/* Writes until it is killed; reports each number after writing it. */
+static void write_for_ever(const char *path, int written)
 {
     struct answers *answers = open_at(path, 1 << 20, START);
     for (int i = 0;; i++) {
         put(answers, i, "value", START + i / 10);
-        cr_assert(write(told, &i, sizeof(i)) == (ssize_t)sizeof(i));
+        cr_assert(write(written, &i, sizeof(i)) == (ssize_t)sizeof(i));
     }
 }
 
-Test(statestore_answers, survive_kill_9)
+Test(statestore_answers, survives_kill_9)
 {
     const char *path = kit_path(kit_folder(), "answers");
-    int told[2];
+    int written[2];
     int last = -1;
-    cr_assert_eq(pipe(told), 0);
+    cr_assert_eq(pipe(written), 0);
     pid_t child = fork();
     if (child == 0)
-        write_for_ever(path, told[1]);
+        write_for_ever(path, written[1]);
     while (last < 500)
-        cr_assert(read(told[0], &last, sizeof(last)) == (ssize_t)sizeof(last));
+        cr_assert(read(written[0], &last, sizeof(last)) == (ssize_t)sizeof(last));
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     struct answers *answers = open_at(path, 1 << 20, START);
@@ -129,7 +129,7 @@ Test(statestore_answers, survive_kill_9)
     answers_close(answers);
 }
 
-Test(statestore_answers, damage_is_told)
+Test(statestore_answers, reports_damage)
 {
     const char *path = kit_path(kit_folder(), "answers");
     struct answers_options options = {.keep_ms = KEEP_MS, .bytes_max = 1 << 20};

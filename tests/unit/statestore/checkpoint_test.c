@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checkpoint as bytes: a layout that does not drift, and that notices every change. */
+/* The checkpoint as bytes: its layout is fixed, and it detects every change. */
 #include "statestore/checkpoint.h"
 
 #include <criterion/criterion.h>
@@ -33,7 +33,7 @@ static struct text bytes_text(const uint8_t *bytes, uint32_t size)
     return (struct text){(const char *)bytes, size};
 }
 
-Test(statestore_checkpoint, every_field_survives)
+Test(statestore_checkpoint, round_trips_every_field)
 {
     struct checkpoint before = sample();
     struct checkpoint after;
@@ -51,7 +51,7 @@ Test(statestore_checkpoint, every_field_survives)
     cr_assert(memcmp(bytes, again, sizeof(bytes)) == 0);
 }
 
-Test(statestore_checkpoint, layout_is_fixed)
+Test(statestore_checkpoint, keeps_its_layout)
 {
     struct checkpoint checkpoint = sample();
     uint8_t bytes[CHECKPOINT_BYTES];
@@ -65,7 +65,7 @@ Test(statestore_checkpoint, layout_is_fixed)
     cr_assert(CHECKPOINT_BYTES == 208);
 }
 
-Test(statestore_checkpoint, each_flipped_bit_is_noticed)
+Test(statestore_checkpoint, detects_each_flipped_bit)
 {
     struct checkpoint checkpoint = sample();
     struct checkpoint decoded;
@@ -81,7 +81,7 @@ Test(statestore_checkpoint, each_flipped_bit_is_noticed)
     }
 }
 
-Test(statestore_checkpoint, other_sizes_are_refused)
+Test(statestore_checkpoint, rejects_other_sizes)
 {
     struct checkpoint checkpoint = sample();
     struct checkpoint decoded;

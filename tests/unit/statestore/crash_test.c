@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kill -9 at any moment: what a commit has acknowledged is there, and nothing is ever half
- * there.
+/* kill -9 at any moment: every acknowledged commit is there, and no commit is there in part.
  *
- * RocksDB's threads do not survive a fork, so every store here lives in a child; the test's own
- * process never opens one. */
+ * RocksDB's threads do not survive a fork, so only child processes open stores here, never the
+ * process of the test. */
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -36,7 +35,7 @@ static void fold_for_ever(const struct plan *plan)
     }
 }
 
-/* The checkpoint acknowledged last. Killed once `commits` of them were. */
+/* Kills the child after `commits` acknowledged commits; returns the last checkpoint. */
 static int64_t fold_and_kill(struct plan plan, int commits)
 {
     int ends[2];
@@ -62,7 +61,7 @@ static int64_t fold_and_kill(struct plan plan, int commits)
     return last;
 }
 
-/* The checkpoint of the store, all rows of which were compared. */
+/* Compares all rows; returns the checkpoint of the store. */
 static int64_t verify_in_child(const char *path)
 {
     int ends[2];
@@ -87,7 +86,7 @@ static int64_t verify_in_child(const char *path)
     return records;
 }
 
-Test(statestore_crash, nothing_acknowledged_is_lost)
+Test(statestore_crash, loses_no_acknowledged_commit)
 {
     struct plan plan = {.path = kit_path(kit_folder(), "s"), .per_commit = 1, .end_bulk_at = -1};
     for (int round = 0; round < 12; round++) {
@@ -100,7 +99,7 @@ Test(statestore_crash, nothing_acknowledged_is_lost)
     }
 }
 
-Test(statestore_crash, a_bulk_fold_leaves_an_earlier_store)
+Test(statestore_crash, keeps_the_earlier_store_when_killed_during_a_bulk_fold)
 {
     const char *folder = kit_folder();
     char name[] = "s-a";
@@ -116,7 +115,7 @@ Test(statestore_crash, a_bulk_fold_leaves_an_earlier_store)
     cr_assert(most > 0, "no fold was long enough for a flush");
 }
 
-Test(statestore_crash, a_bulk_fold_that_was_ended_is_kept)
+Test(statestore_crash, keeps_a_bulk_fold_that_was_ended)
 {
     struct plan plan = {
         .path = kit_path(kit_folder(), "s"), .bulk = true, .per_commit = 100, .end_bulk_at = 5};
@@ -124,7 +123,7 @@ Test(statestore_crash, a_bulk_fold_that_was_ended_is_kept)
     cr_assert(verify_in_child(plan.path) >= 600);
 }
 
-Test(statestore_crash, logged_commits_after_a_bulk_fold_are_kept)
+Test(statestore_crash, keeps_logged_commits_after_a_bulk_fold)
 {
     struct plan plan = {
         .path = kit_path(kit_folder(), "s"), .bulk = true, .per_commit = 100, .end_bulk_at = 2};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A flipped bit in any file of a store: it is noticed, or the store is that of an earlier
- * moment. What is never served is a row that the log does not explain.
+/* A flipped bit in any file of a store is detected, or the store shows an earlier moment. It never
+ * serves a row that the log does not explain.
  *
- * REEVE_DAMAGE_CASES sets how many bits are flipped (default 400). */
+ * REEVE_DAMAGE_CASES sets how many bits are flipped (default 300). */
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -33,7 +33,7 @@ static void read_file(int folder, const char *name, struct files *files)
 {
     int fd = openat(folder, name, O_RDONLY);
     if (fd < 0)
-        return; /* removed since */
+        return; /* removed in the meantime */
     cr_assert(files->count < FILES_MAX);
     struct file *file = &files->files[files->count++];
     snprintf(file->name, sizeof(file->name), "%s", name);
@@ -97,8 +97,7 @@ static void fold_in_child(const char *path)
         kit_fold(store, n, n + 5, 5, false);
 }
 
-/* The files of the new store `path` that was killed at a moment when it had tables and `logs`
- * write-ahead logs. */
+/* The files of the new store `path`, killed while it had tables and `logs` write-ahead logs. */
 static void kill_store(const char *path, int logs, struct files *ret_files)
 {
     pid_t pid = fork();
@@ -130,7 +129,7 @@ struct outcomes {
     int unopened, noticed, earlier, whole;
 };
 
-/* Opens, compares, and if nothing was noticed folds on and compares again. */
+/* Opens and compares the store; folds on and compares again if it is an earlier one. */
 static void try_store(struct store_env *env, const char *path, int64_t records,
                       struct outcomes *outcomes)
 {
@@ -193,7 +192,7 @@ static void flip_bits(int logs)
         if (file->size == 0)
             continue;
         size_t at = (size_t)((random >> 8) % file->size);
-        /* The ends of files are where damage looks most like a crash. */
+        /* Damage at the end of a file looks most like a crash. */
         if ((random >> 60) % 2 == 0 && file->size > 300)
             at = file->size - 300 + at % 300;
         int bit = (int)((random >> 50) % 8);
@@ -209,12 +208,12 @@ static void flip_bits(int logs)
     store_env_free(env);
 }
 
-Test(statestore_damage, flipped_bits_with_one_write_ahead_log)
+Test(statestore_damage, detects_flipped_bits_with_one_write_ahead_log)
 {
     flip_bits(1);
 }
 
-Test(statestore_damage, flipped_bits_with_two_write_ahead_logs)
+Test(statestore_damage, detects_flipped_bits_with_two_write_ahead_logs)
 {
     flip_bits(2);
 }
@@ -233,7 +232,7 @@ static struct file *find_file(struct files *files, const char *part, bool newest
     return found;
 }
 
-Test(statestore_damage, the_cut_off_end_of_the_newest_log_is_refilled)
+Test(statestore_damage, refills_the_truncated_end_of_the_newest_log)
 {
     struct files files = {0};
     killed_store(1, &files);
@@ -249,11 +248,11 @@ Test(statestore_damage, the_cut_off_end_of_the_newest_log_is_refilled)
         try_store(env, path, records, &outcomes);
     }
     cr_assert(outcomes.unopened == 0 && outcomes.noticed == 0);
-    cr_assert(outcomes.earlier >= 39); /* a cut at the end of a record is just an older log */
+    cr_assert(outcomes.earlier >= 39); /* a cut between two records leaves an older log */
     store_env_free(env);
 }
 
-Test(statestore_damage, a_cut_in_the_older_of_two_logs_is_no_crash)
+Test(statestore_damage, detects_a_truncated_older_log)
 {
     struct files files = {0};
     do {
@@ -266,13 +265,13 @@ Test(statestore_damage, a_cut_in_the_older_of_two_logs_is_no_crash)
     struct outcomes outcomes = {0};
     struct file *log = find_file(&files, ".log", false);
     size_t size = log->size;
-    /* Within a record it is that record, between two the gap to the newer log. */
+    /* A cut within a record damages the record; a cut between two leaves a gap to the newer log. */
     for (log->size = size / 13; log->size < size; log->size += size / 13) {
         write_files(path, &files);
         try_store(env, path, records, &outcomes);
     }
     cr_assert(outcomes.earlier == 0 && outcomes.noticed == 0);
-    /* Whole if it was killed when the older log was not needed any more, and still there. */
+    /* The store is whole if it was killed while the older log existed but was no longer needed. */
     cr_assert(outcomes.unopened >= 12 || outcomes.whole >= 12);
     store_env_free(env);
 }
@@ -297,9 +296,9 @@ static void fold_on_in_child(const char *path)
     cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* RocksDB removes several of them from the newest to the oldest, and was killed meanwhile: those
- * between the oldest and the present one are gone. */
-Test(statestore_damage, a_log_that_is_not_needed_any_more_may_be_left_over)
+/* RocksDB removes old logs from the newest to the oldest. If it is killed meanwhile, the oldest
+ * remains although the logs between it and the current one are gone. */
+Test(statestore_damage, ignores_a_leftover_log_that_is_not_needed)
 {
     struct files before = {0}, after = {0};
     const char *path = kit_path(kit_folder(), "killed");
@@ -313,13 +312,13 @@ Test(statestore_damage, a_log_that_is_not_needed_any_more_may_be_left_over)
     int64_t records = records_of(env, path, &after);
     after.files[after.count++] = *old;
     cr_assert(records_of(env, path, &after) == records);
-    /* Nothing reads it, so its content does not matter. */
+    /* RocksDB does not read it, so its content does not matter. */
     after.files[after.count - 1].size = old->size / 2;
     cr_assert(records_of(env, path, &after) == records);
     store_env_free(env);
 }
 
-Test(statestore_damage, each_bit_of_the_manifest_is_checked)
+Test(statestore_damage, detects_each_flipped_bit_of_the_manifest)
 {
     struct files files = {0};
     killed_store(1, &files);

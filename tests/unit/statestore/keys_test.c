@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys: what goes in comes out, and the order of bytes is the order that scans need. */
+/* Keys decode to what was encoded, and sort in the order that scans need. */
 #include "statestore/keys.h"
 #include "statestore/seal.h"
 
@@ -9,7 +9,7 @@
 static const int64_t times[] = {INT64_MIN, -1, 0, 1, 255, 256, INT64_C(1700000000000), INT64_MAX};
 enum { TIME_COUNT = sizeof(times) / sizeof(times[0]) };
 
-Test(statestore_keys, deadlines_come_out_and_sort_by_time)
+Test(statestore_keys, decodes_deadlines_and_sorts_them_by_time)
 {
     struct key key = {0};
     struct key last = {0};
@@ -30,7 +30,7 @@ Test(statestore_keys, deadlines_come_out_and_sort_by_time)
     }
 }
 
-Test(statestore_keys, deadlines_that_are_none_are_refused)
+Test(statestore_keys, rejects_malformed_deadlines)
 {
     struct deadline deadline = {DEADLINE_RECOVER, 5, 1};
     struct key key;
@@ -44,7 +44,7 @@ Test(statestore_keys, deadlines_that_are_none_are_refused)
     cr_assert(!key_to_deadline(key_text(&key), &order_id, &deadline));
 }
 
-Test(statestore_keys, index_sorts_newest_first)
+Test(statestore_keys, sorts_the_index_newest_first)
 {
     struct key key = {0};
     struct key last = {0};
@@ -61,7 +61,7 @@ Test(statestore_keys, index_sorts_newest_first)
     }
 }
 
-Test(statestore_keys, history_sorts_by_offset)
+Test(statestore_keys, sorts_history_by_offset)
 {
     struct key older, newer;
     int64_t offset = -1;
@@ -72,7 +72,7 @@ Test(statestore_keys, history_sorts_by_offset)
     cr_assert(!key_to_history(key_text(&newer), 3, &offset));
 }
 
-Test(statestore_keys, the_end_of_a_prefix)
+Test(statestore_keys, finds_the_end_of_a_prefix)
 {
     struct key key = {.size = 3, .data = {1, (char)255, (char)255}};
     struct key after;
@@ -82,13 +82,13 @@ Test(statestore_keys, the_end_of_a_prefix)
     cr_assert(!key_after_prefix(&key, &after));
 }
 
-Test(statestore_keys, no_order_id_holds_a_zero, .signal = SIGABRT)
+Test(statestore_keys, aborts_on_a_zero_byte_in_an_order_id, .signal = SIGABRT)
 {
     struct key key;
     key_of_history(TEXT("o\0o"), 1, &key);
 }
 
-Test(statestore_keys, a_seal_notices_each_flipped_bit_and_another_key)
+Test(statestore_keys, detects_each_flipped_bit_and_another_key_by_the_seal)
 {
     uint8_t sealed[5 + SEAL_BYTES] = "hello";
     struct text value;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the tests of statestore/. See kit.h. */
+/* See kit.h. */
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Everything that was handed out: so no leak checker misses it. */
+/* References to all allocations, so that the leak checker does not report them. */
 static struct kit_block {
     struct kit_block *next;
     max_align_t memory[];
@@ -65,7 +65,7 @@ struct checkpoint kit_checkpoint(int64_t next_event_offset)
     };
 }
 
-/* ---- the little partition ---- */
+/* ---- the small partition ---- */
 
 struct kit_order {
     char id[32];

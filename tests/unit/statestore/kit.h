@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tests of statestore/ share: a folder, a store in it, and a little partition whose
- * rows are a function of how far it was folded, so that any store can be compared with what it
- * must hold. */
+/* Helpers of the tests of statestore/: a folder, a store in it, and a small partition whose rows
+ * follow from the number of folded records, so that a test can compare any store with its
+ * expected rows. */
 #ifndef TESTS_UNIT_STATESTORE_KIT_H
 #define TESTS_UNIT_STATESTORE_KIT_H
 
@@ -19,11 +19,11 @@ const char *kit_folder(void);
 const char *kit_path(const char *folder, const char *name);
 
 struct store_env *kit_env(void);
-/* Asserts that it opens. */
+/* Asserts that the store opens. */
 struct store *kit_open(struct store_env *env, const char *path);
 struct checkpoint kit_checkpoint(int64_t next_event_offset);
 
-/* ---- the little partition ---- Record n (from 0) rewrites order n % KIT_ORDERS and moves its
+/* ---- the small partition ---- Record n (from 0) rewrites order n % KIT_ORDERS and moves its
  * deadline; every 7th record of an order deletes it. */
 enum { KIT_ORDERS = 40, KIT_ROW_BYTES = 300 };
 
@@ -31,8 +31,8 @@ enum { KIT_ORDERS = 40, KIT_ROW_BYTES = 300 };
 void kit_put_record(struct store_batch *batch, int64_t n);
 /* Folds the records from..until-1, one commit for each `per_commit` of them. */
 void kit_fold(struct store *store, int64_t from, int64_t until, int per_commit, bool bulk);
-/* Asserts that checkpoint, orders and deadlines are those after its checkpoint's number of records.
- * Returns that number, or -1 when the store says that it is damaged. */
+/* Asserts that orders and deadlines are those after the number of records in the checkpoint.
+ * Returns that number, or -1 when the store reports damage. */
 int64_t kit_verify(struct store *store);
 
 #endif

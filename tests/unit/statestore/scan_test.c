@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scans: order, bounds, pages, and what deleted deadlines cost. */
+/* Scans: order, bounds, pages, and the cost of deleted deadlines. */
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -53,7 +53,7 @@ static void commit(struct store *store, struct store_batch *batch, int64_t n)
               error.message);
 }
 
-Test(statestore_scan, orders_in_pages)
+Test(statestore_scan, returns_orders_in_pages)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -79,7 +79,7 @@ Test(statestore_scan, orders_in_pages)
     store_env_free(env);
 }
 
-Test(statestore_scan, deadlines_between_two_times)
+Test(statestore_scan, returns_deadlines_between_two_times)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -119,7 +119,7 @@ static int64_t now_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-Test(statestore_scan, the_low_watermark_spares_the_tombstones)
+Test(statestore_scan, skips_tombstones_below_the_low_watermark)
 {
     enum { FIRED = 200000 };
     struct store_env *env = kit_env();
@@ -153,7 +153,7 @@ Test(statestore_scan, the_low_watermark_spares_the_tombstones)
     store_env_free(env);
 }
 
-Test(statestore_scan, history_of_one_order)
+Test(statestore_scan, returns_the_history_of_one_order)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -176,7 +176,7 @@ Test(statestore_scan, history_of_one_order)
     store_env_free(env);
 }
 
-Test(statestore_scan, index_pages_meet_without_gap_or_repeat)
+Test(statestore_scan, returns_index_pages_without_gaps_or_repeats)
 {
     enum { ORDERS = 100, PAGE = 7 };
     struct store_env *env = kit_env();
@@ -185,7 +185,7 @@ Test(statestore_scan, index_pages_meet_without_gap_or_repeat)
     char id[16];
     for (int i = 0; i < ORDERS; i++) {
         snprintf(id, sizeof(id), "o%02d", i);
-        /* Three orders of each time. */
+        /* Three orders share each time. */
         store_batch_put_index(batch, INDEX_STATE, TEXT("Error"), 1000 + i / 3, text_of(id));
         store_batch_put_index(batch, INDEX_STATE, TEXT("Err"), 5, text_of(id));
         store_batch_put_index(batch, INDEX_STEP, TEXT("Error"), 6, text_of(id));
@@ -216,7 +216,7 @@ Test(statestore_scan, index_pages_meet_without_gap_or_repeat)
     store_env_free(env);
 }
 
-Test(statestore_scan, ids_that_no_order_has_find_nothing)
+Test(statestore_scan, finds_nothing_for_impossible_ids)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -249,7 +249,7 @@ static bool write_meanwhile(void *ctx, struct text order_id, struct text row)
     return true;
 }
 
-Test(statestore_scan, a_visitor_may_write)
+Test(statestore_scan, lets_a_visitor_write)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A store opens, is written in one step, comes back, and goes. */
+/* Opening, writing atomically, reopening and dropping a store. */
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-Test(statestore_store, a_new_store_is_empty)
+Test(statestore_store, is_empty_when_new)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -25,7 +25,7 @@ Test(statestore_store, a_new_store_is_empty)
     store_env_free(env);
 }
 
-Test(statestore_store, what_was_committed_is_there_after_reopening)
+Test(statestore_store, keeps_commits_after_reopening)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
@@ -43,7 +43,7 @@ Test(statestore_store, what_was_committed_is_there_after_reopening)
     store_env_free(env);
 }
 
-Test(statestore_store, a_batch_that_is_cleared_leaves_nothing)
+Test(statestore_store, writes_nothing_of_a_cleared_batch)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -60,7 +60,7 @@ Test(statestore_store, a_batch_that_is_cleared_leaves_nothing)
     store_env_free(env);
 }
 
-Test(statestore_store, the_newest_write_within_a_batch_counts)
+Test(statestore_store, applies_the_newest_write_within_a_batch)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
@@ -86,7 +86,7 @@ Test(statestore_store, the_newest_write_within_a_batch_counts)
     store_env_free(env);
 }
 
-Test(statestore_store, bulk_and_logged_writes_may_follow_each_other)
+Test(statestore_store, alternates_between_bulk_and_logged_writes)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
@@ -96,7 +96,7 @@ Test(statestore_store, bulk_and_logged_writes_may_follow_each_other)
     cr_assert(store_end_bulk(store, &checkpoint, NULL) == ERROR_OK);
     kit_fold(store, 500, 600, 10, false);
     kit_fold(store, 600, 700, 10, true);
-    kit_fold(store, 700, 710, 10, false); /* ends the bulk by itself */
+    kit_fold(store, 700, 710, 10, false); /* ends the bulk fold implicitly */
     cr_assert(kit_verify(store) == 710);
     store_close(store);
     store = kit_open(env, path);
@@ -105,7 +105,7 @@ Test(statestore_store, bulk_and_logged_writes_may_follow_each_other)
     store_env_free(env);
 }
 
-Test(statestore_store, a_bulk_fold_that_is_closed_early_is_consistent)
+Test(statestore_store, stays_consistent_when_closed_during_a_bulk_fold)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
@@ -118,7 +118,7 @@ Test(statestore_store, a_bulk_fold_that_is_closed_early_is_consistent)
     store_env_free(env);
 }
 
-Test(statestore_store, a_store_in_use_is_neither_opened_nor_dropped)
+Test(statestore_store, refuses_to_open_or_drop_a_store_in_use)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
@@ -138,12 +138,12 @@ Test(statestore_store, a_store_in_use_is_neither_opened_nor_dropped)
     store_env_free(env);
 }
 
-Test(statestore_store, dropping_removes_all_of_it)
+Test(statestore_store, removes_everything_when_dropped)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct error error = {0};
-    cr_assert(store_drop(path, &error) == ERROR_OK); /* there is none */
+    cr_assert(store_drop(path, &error) == ERROR_OK); /* the store does not exist */
     store_close(kit_open(env, path));
     FILE *foreign = fopen(kit_path(path, "foreign"), "w");
     cr_assert(foreign != NULL);
@@ -156,7 +156,7 @@ Test(statestore_store, dropping_removes_all_of_it)
     store_env_free(env);
 }
 
-Test(statestore_store, what_cannot_be_opened_says_why)
+Test(statestore_store, reports_why_it_cannot_be_opened)
 {
     struct store_env *env = kit_env();
     struct store *store = NULL;
@@ -175,7 +175,7 @@ static int digest_of(struct store *store, struct content_hash *ret_digest)
     return (int)orders;
 }
 
-Test(statestore_store, digest_knows_rows_only)
+Test(statestore_store, computes_the_digest_from_rows_only)
 {
     struct store_env *env = kit_env();
     const char *folder = kit_folder();
@@ -210,7 +210,7 @@ Test(statestore_store, digest_knows_rows_only)
     store_env_free(env);
 }
 
-Test(statestore_store, a_store_is_not_closed_under_its_batch, .signal = SIGABRT)
+Test(statestore_store, aborts_when_closed_before_its_batch, .signal = SIGABRT)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
