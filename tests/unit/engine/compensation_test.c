@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Undoing an order: what is undone, in which order, and what it waits for. */
+/* Compensation: which steps are undone, in which order, and what an undo waits for. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
 
 TestSuite(engine_compensation);
 
-Test(engine_compensation, completed_steps_are_undone_in_reverse_order)
+Test(engine_compensation, undoes_completed_steps_in_reverse_order)
 {
     TELL("A{c} B<-A{c} C<-B{c} D<-C",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -27,7 +27,7 @@ Test(engine_compensation, completed_steps_are_undone_in_reverse_order)
          "reason Declined step C failed: Declined: said the service\n");
 }
 
-Test(engine_compensation, the_order_of_completion_counts_not_that_of_the_file)
+Test(engine_compensation, undoes_by_completion_and_not_by_file_order)
 {
     TELL("A{c} B{c} C{c} D<-A,B,C",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
@@ -45,9 +45,9 @@ Test(engine_compensation, the_order_of_completion_counts_not_that_of_the_file)
          " OrderCompensated(No)\n");
 }
 
-Test(engine_compensation, unknown_effects_rank_by_their_start)
+Test(engine_compensation, ranks_unknown_effects_by_their_start)
 {
-    /* A is started first and stays unknown; B completes before D starts; C is like A. */
+    /* A starts first and stays unknown; B completes before D starts; C is like A. */
     TELL("A{c} B{c} C{c} D<-B{c}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
          " StepStarted(C do 1)\n"
@@ -67,7 +67,7 @@ Test(engine_compensation, unknown_effects_rank_by_their_start)
          " OrderCompensated(Cancelled)\n");
 }
 
-Test(engine_compensation, a_step_that_failed_after_it_was_applied_is_undone)
+Test(engine_compensation, undoes_a_step_that_failed_after_it_was_applied)
 {
     TELL("A{c} B<-A{c}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -78,7 +78,7 @@ Test(engine_compensation, a_step_that_failed_after_it_was_applied_is_undone)
          " StepStarted(A undo 1)\n");
 }
 
-Test(engine_compensation, no_undo_starts_while_a_forward_attempt_may_run)
+Test(engine_compensation, starts_no_undo_while_a_forward_attempt_may_run)
 {
     TELL("A{c} B{c,r9} C{c,r9} D{r9} E{c}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
@@ -105,7 +105,7 @@ Test(engine_compensation, no_undo_starts_while_a_forward_attempt_may_run)
          " D=Skipped(do 1) E=Error(do 1)\n");
 }
 
-Test(engine_compensation, retries_that_wait_are_undone_or_skipped)
+Test(engine_compensation, undoes_or_skips_steps_that_wait_for_a_retry)
 {
     TELL("A{c,r1} B{c,r1} C{r1} D",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
@@ -127,7 +127,7 @@ Test(engine_compensation, retries_that_wait_are_undone_or_skipped)
          " D=Processed(do 1)\n");
 }
 
-Test(engine_compensation, nothing_to_undo_ends_at_once)
+Test(engine_compensation, ends_at_once_when_there_is_nothing_to_undo)
 {
     TELL("A B<-A", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                    "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1)\n"
@@ -136,7 +136,7 @@ Test(engine_compensation, nothing_to_undo_ends_at_once)
                    "order Compensated A=Processed(do 1) B=Error(do 1)\n");
 }
 
-Test(engine_compensation, an_undo_has_retries_of_its_own)
+Test(engine_compensation, retries_an_undo_by_its_own_policy)
 {
     TELL("A{z2,u1:Busy,v1} B<-A",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -173,7 +173,7 @@ Test(engine_compensation, an_undo_has_retries_of_its_own)
          " OrderCompensated(No)\n");
 }
 
-Test(engine_compensation, the_undo_s_key_changes_only_after_it_surely_did_nothing)
+Test(engine_compensation, changes_the_key_of_an_undo_only_after_it_had_no_effect)
 {
     TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                  "wait 11000\n"
@@ -198,7 +198,7 @@ Test(engine_compensation, the_undo_s_key_changes_only_after_it_surely_did_nothin
                  " OrderCompensated(States.Timeout)\n");
 }
 
-Test(engine_compensation, a_catch_is_not_for_the_undo)
+Test(engine_compensation, ignores_catchers_for_an_undo)
 {
     TELL("A{c,kStuck:c} B<-A",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -213,7 +213,7 @@ Test(engine_compensation, a_catch_is_not_for_the_undo)
 
 /* ---- the pivot ---- */
 
-Test(engine_compensation, there_is_no_way_back_from_a_pivot_that_runs)
+Test(engine_compensation, never_compensates_while_the_pivot_runs)
 {
     TELL("A{c} P<-A{p,r1} B<-P{r1}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -239,7 +239,7 @@ Test(engine_compensation, there_is_no_way_back_from_a_pivot_that_runs)
          "ok B 3 => StepSucceeded(B do 3) OrderProcessed\n");
 }
 
-Test(engine_compensation, a_pivot_that_ended_without_effect_leaves_the_way_back_open)
+Test(engine_compensation, compensates_after_a_pivot_without_effect)
 {
     TELL("A{c} P<-A{p,r1}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -261,7 +261,7 @@ Test(engine_compensation, a_pivot_that_ended_without_effect_leaves_the_way_back_
          " StepStarted(A undo 1)\n");
 }
 
-Test(engine_compensation, an_unknown_pivot_goes_to_error_whatever_its_policy)
+Test(engine_compensation, puts_the_order_in_error_when_the_pivot_is_unknown)
 {
     TELL("A{c} P<-A{p,r1,kStates.ALL:c}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/reference/state-machines.md shows the tables of engine/lifecycle.c as they are made here. */
+/* docs/reference/state-machines.md contains the tables of engine/lifecycle.c as built here. */
 #include "engine/lifecycle.h"
 #include "tests/lib/engine_print.h"
 
@@ -33,7 +33,7 @@ static void expect_table(const char *table)
     free(document);
 }
 
-Test(engine_docs, states_of_an_order)
+Test(engine_docs, documents_the_transitions_of_an_order)
 {
     struct line line = {0};
     line_add(&line, "| from |");
@@ -50,7 +50,7 @@ Test(engine_docs, states_of_an_order)
     free(line.text);
 }
 
-Test(engine_docs, states_of_a_step)
+Test(engine_docs, documents_the_transitions_of_a_step)
 {
     struct line line = {0};
     line_add(&line, "| from |");
@@ -74,7 +74,7 @@ static const char *after(enum event_kind kind, enum direction direction)
     return never ? "-" : step_state_name(step_state_after(kind, direction));
 }
 
-Test(engine_docs, the_state_that_an_event_leads_to)
+Test(engine_docs, documents_the_state_after_each_event)
 {
     struct line line = {0};
     line_add(&line, "| event | do | undo |\n|---|---|---|\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* More time for a running attempt, and orders that leave the stores. */
+/* Extensions of running attempts, and the expiry of orders. */
 #include "engine/engine.h"
 #include "tests/lib/engine_memory.h"
 #include "tests/lib/engine_story.h"
@@ -12,7 +12,7 @@ TestSuite(engine_extend);
 #define STARTED "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
 
 /* An attempt has 10000 ms, an undo 20000. */
-Test(engine_extend, an_attempt_gets_the_time_that_it_asks_for)
+Test(engine_extend, grants_the_requested_time)
 {
     TELL("A{m60000}", STARTED "wait 5000\n"
                               "extend A 1 30000 => StepExtended(A do 1 +30000)\n"
@@ -30,7 +30,7 @@ Test(engine_extend, an_attempt_gets_the_time_that_it_asks_for)
                               " OrderCompensated(States.Timeout)\n");
 }
 
-Test(engine_extend, the_workflow_bounds_what_all_extensions_add_up_to)
+Test(engine_extend, limits_the_sum_of_all_extensions)
 {
     TELL("A{m7000}", STARTED "extend A 1 12000 => StepExtended(A do 1 +12000)\n"
                              "wait 2000\n"
@@ -44,7 +44,7 @@ Test(engine_extend, the_workflow_bounds_what_all_extensions_add_up_to)
                       "requests none\n");
 }
 
-Test(engine_extend, each_attempt_has_its_own)
+Test(engine_extend, counts_extensions_per_attempt)
 {
     TELL("A{m5000,z1}", STARTED "extend A 1 99999 => StepExtended(A do 1 +15000)\n"
                                 "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
@@ -53,14 +53,14 @@ Test(engine_extend, each_attempt_has_its_own)
                                 "extend A 2 99999 => StepExtended(A do 2 +15000)\n");
 }
 
-Test(engine_extend, what_is_no_more_than_there_is_changes_nothing)
+Test(engine_extend, ignores_a_request_for_no_more_than_the_remaining_time)
 {
     TELL("A{m5000}", STARTED "extend A 1 10000 => CommandRejected(ExtensionExhausted)\n"
                              "extend A 1 9000 => CommandRejected(ExtensionExhausted)\n"
                              "extend A 1 -5 => CommandRejected(ExtensionExhausted)\n");
 }
 
-Test(engine_extend, log_order_says_whether_it_is_too_late)
+Test(engine_extend, decides_by_log_order_whether_a_request_is_late)
 {
     TELL("A{m60000}", STARTED "wait 12000\n"
                               "extend A 1 5000 => StepExtended(A do 1 +5000)\n"
@@ -73,14 +73,14 @@ Test(engine_extend, log_order_says_whether_it_is_too_late)
                               "extend A 1 5000 => CommandRejected(Stale)\n");
 }
 
-Test(engine_extend, what_saw_another_deadline_is_stale)
+Test(engine_extend, rejects_recoveries_of_an_earlier_deadline)
 {
     TELL("A{m60000}", STARTED "wait 11000\n"
                               "extend A 1 5000 => StepExtended(A do 1 +5000)\n"
                               "recover A stale => CommandRejected(Stale)\n");
 }
 
-Test(engine_extend, only_the_running_attempt_is_extended)
+Test(engine_extend, extends_only_the_running_attempt)
 {
     TELL("A{m60000,r1} B<-A",
          "extend A 1 99999 => CommandRejected(UnknownOrder)\n" STARTED
@@ -97,7 +97,7 @@ Test(engine_extend, only_the_running_attempt_is_extended)
          "extend A 1 99999 => CommandRejected(Stale)\n");
 }
 
-Test(engine_extend, an_undo_has_a_bound_of_its_own)
+Test(engine_extend, limits_the_extensions_of_an_undo_separately)
 {
     TELL("A{m60000,n3000,c} B<-A",
          STARTED "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1)\n"
@@ -108,7 +108,7 @@ Test(engine_extend, an_undo_has_a_bound_of_its_own)
                  "deadlines recover(A)+24000\n");
 }
 
-Test(engine_extend, what_runs_may_go_on_in_error_and_while_the_order_turns_back)
+Test(engine_extend, extends_attempts_while_the_order_is_in_error_or_compensating)
 {
     TELL("A{m60000,c} B{e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
@@ -125,7 +125,7 @@ Test(engine_extend, what_runs_may_go_on_in_error_and_while_the_order_turns_back)
 
 #define ENDED STARTED "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n"
 
-Test(engine_expire, an_order_that_ended_leaves)
+Test(engine_expire, expires_a_processed_order)
 {
     TELL("A", ENDED "expire => OrderExpired\n"
                     "order none\n"
@@ -139,19 +139,19 @@ Test(engine_expire, an_order_that_ended_leaves)
                     "order Processing A=Processing(do 1)\n");
 }
 
-Test(engine_expire, a_compensated_one_too)
+Test(engine_expire, expires_a_compensated_order)
 {
     TELL("A", STARTED "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepExhausted(A do 1)"
                       " CompensationStarted(Busy) OrderCompensated(Busy)\n"
                       "expire => OrderExpired\n");
 }
 
-Test(engine_expire, it_needs_no_workflow)
+Test(engine_expire, expires_an_order_without_its_workflow)
 {
     TELL("A", ENDED "blind expire => OrderExpired\n");
 }
 
-Test(engine_expire, what_has_not_ended_stays)
+Test(engine_expire, keeps_an_order_that_has_not_ended)
 {
     TELL("A{e}",
          "expire => CommandRejected(UnknownOrder)\n" STARTED "expire => CommandRejected(NotEnded)\n"
@@ -161,13 +161,13 @@ Test(engine_expire, what_has_not_ended_stays)
          "expire => CommandRejected(NotEnded)\n");
 }
 
-Test(engine_expire, who_saw_another_end_is_refused)
+Test(engine_expire, rejects_a_command_that_names_another_end)
 {
     TELL("A", ENDED "expire stale => CommandRejected(Stale)\n"
                     "status none\n");
 }
 
-Test(engine_expire, nothing_goes_before_its_retention_is_over)
+Test(engine_expire, keeps_an_order_until_its_retention_is_over)
 {
     TELL("A", ENDED "retention 60000\n"
                     "wait 59999\n"
@@ -177,8 +177,8 @@ Test(engine_expire, nothing_goes_before_its_retention_is_over)
                     "expire => OrderExpired\n");
 }
 
-/* A Decision whose effects are emitted late, when another order has its id. */
-Test(engine_expire, effects_of_one_that_is_gone_ask_nobody)
+/* The effects of a Decision are emitted late, when another order already has its id. */
+Test(engine_expire, emits_no_requests_for_an_expired_order)
 {
     struct test_arena memory;
     test_arena_init(&memory);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lifecycle tables, the whole matrix; names; and what order_apply() refuses. */
+/* The complete lifecycle matrices; names; and the events on which order_apply() aborts. */
 #include "engine/engine.h"
 #include "engine/lifecycle.h"
 #include "tests/lib/engine_memory.h"
@@ -20,7 +20,7 @@ static const char *const step_matrix[STEP_STATE_COUNT] = {
     [STEP_ERROR] = "xx....",   [STEP_COMPENSATED] = "......", [STEP_SKIPPED] = "......",
 };
 
-Test(engine_lifecycle, orders_follow_the_matrix)
+Test(engine_lifecycle, allows_exactly_the_order_transitions_of_the_matrix)
 {
     for (unsigned from = 0; from < ORDER_STATE_COUNT; from++) {
         for (unsigned to = 0; to < ORDER_STATE_COUNT; to++)
@@ -29,7 +29,7 @@ Test(engine_lifecycle, orders_follow_the_matrix)
     }
 }
 
-Test(engine_lifecycle, steps_follow_the_matrix)
+Test(engine_lifecycle, allows_exactly_the_step_transitions_of_the_matrix)
 {
     for (unsigned from = 0; from < STEP_STATE_COUNT; from++) {
         for (unsigned to = 0; to < STEP_STATE_COUNT; to++)
@@ -38,7 +38,7 @@ Test(engine_lifecycle, steps_follow_the_matrix)
     }
 }
 
-Test(engine_lifecycle, a_state_out_of_range_is_a_bug, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_on_a_state_out_of_range, .signal = SIGABRT)
 {
     order_state_may_follow(ORDER_STATE_COUNT, ORDER_PENDING);
 }
@@ -52,7 +52,7 @@ Test(engine_lifecycle, a_state_out_of_range_is_a_bug, .signal = SIGABRT)
         cr_assert_str_eq(name_of(count), "?");                     \
     } while (0)
 
-Test(engine_lifecycle, everything_has_a_name)
+Test(engine_lifecycle, names_every_state_and_kind)
 {
     EVERY_NAME(order_state_name, 0, ORDER_STATE_COUNT);
     EVERY_NAME(step_state_name, 0, STEP_STATE_COUNT);
@@ -66,14 +66,14 @@ Test(engine_lifecycle, everything_has_a_name)
     cr_assert_str_eq(event_kind_name(0), "?");
 }
 
-Test(engine_lifecycle, four_events_change_nothing)
+Test(engine_lifecycle, treats_four_events_as_changing_nothing)
 {
     for (unsigned kind = EVENT_ORDER_ACCEPTED; kind < EVENT_KIND_COUNT; kind++)
         cr_assert_eq(event_changes_order(kind),
                      kind < EVENT_COMMAND_REJECTED || kind > EVENT_COMMAND_DEAD_LETTERED);
 }
 
-/* ---- what order_apply() refuses: events in states that do not allow them ---- */
+/* ---- order_apply() aborts on events that the state does not allow ---- */
 
 struct fixture {
     struct test_arena memory;
@@ -112,7 +112,7 @@ static void apply_step_event(struct fixture *fixture, enum event_kind kind, cons
     apply_next(fixture, &event);
 }
 
-Test(engine_lifecycle, the_fixture_goes_on_legally)
+Test(engine_lifecycle, accepts_legal_events_after_the_fixture)
 {
     struct fixture *fixture = started();
     apply_step_event(fixture, EVENT_STEP_SUCCEEDED, "A", DIRECTION_DO, 1);
@@ -124,64 +124,64 @@ Test(engine_lifecycle, the_fixture_goes_on_legally)
     test_arena_deinit(&fixture->memory);
 }
 
-Test(engine_lifecycle, a_step_that_runs_is_not_started_again, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_running_step_starts_again, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_STARTED, "A", DIRECTION_DO, 2);
 }
 
-Test(engine_lifecycle, an_attempt_that_does_not_run_does_not_end, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_an_attempt_ends_that_is_not_running, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_SUCCEEDED, "B", DIRECTION_DO, 0);
 }
 
-Test(engine_lifecycle, another_attempt_s_outcome_is_refused, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_on_the_outcome_of_another_attempt, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_SUCCEEDED, "A", DIRECTION_DO, 2);
 }
 
-Test(engine_lifecycle, another_direction_s_outcome_is_refused, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_on_the_outcome_of_another_direction, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_SUCCEEDED, "A", DIRECTION_UNDO, 1);
 }
 
-Test(engine_lifecycle, a_running_step_is_not_skipped, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_running_step_is_skipped, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_SKIPPED, "A", DIRECTION_DO, 1);
 }
 
-Test(engine_lifecycle, an_unknown_step_is_refused, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_on_an_unknown_step, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_STARTED, "C", DIRECTION_DO, 1);
 }
 
-Test(engine_lifecycle, a_pending_step_is_not_resubmitted, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_pending_step_is_resubmitted, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_RESUBMITTED, "B", DIRECTION_DO, 0);
 }
 
-Test(engine_lifecycle, a_running_step_is_not_queued, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_running_step_is_queued, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_QUEUED, "A", DIRECTION_DO, 1);
 }
 
-Test(engine_lifecycle, what_does_not_run_has_no_more_time, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_step_is_extended_that_is_not_running, .signal = SIGABRT)
 {
     apply_step_event(started(), EVENT_STEP_EXTENDED, "B", DIRECTION_DO, 0);
 }
 
-Test(engine_lifecycle, an_extension_is_no_cut, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_an_extension_shortens_the_deadline, .signal = SIGABRT)
 {
     apply_next(started(), &(struct event){.kind = EVENT_STEP_EXTENDED,
                                           .step_extended = {.ref = {TEXT("A"), DIRECTION_DO, 1},
                                                             .complete_by = 99}});
 }
 
-Test(engine_lifecycle, an_order_under_way_does_not_expire, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_running_order_expires, .signal = SIGABRT)
 {
     apply_next(started(), &(struct event){.kind = EVENT_ORDER_EXPIRED});
 }
 
-Test(engine_lifecycle, queueing_leaves_marks_that_the_start_takes_away)
+Test(engine_lifecycle, clears_the_queue_marks_when_a_queued_step_starts)
 {
     struct fixture *fixture = started();
     const struct step *b = &fixture->order.steps[1];
@@ -205,7 +205,7 @@ Test(engine_lifecycle, queueing_leaves_marks_that_the_start_takes_away)
     test_arena_deinit(&fixture->memory);
 }
 
-Test(engine_lifecycle, a_processed_step_that_is_queued_is_to_be_undone)
+Test(engine_lifecycle, treats_a_queued_processed_step_as_a_pending_undo)
 {
     struct fixture *fixture = started();
     const struct step *a = &fixture->order.steps[0];
@@ -222,43 +222,43 @@ Test(engine_lifecycle, a_processed_step_that_is_queued_is_to_be_undone)
     test_arena_deinit(&fixture->memory);
 }
 
-Test(engine_lifecycle, an_order_is_not_accepted_twice, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_an_order_is_accepted_twice, .signal = SIGABRT)
 {
     struct step_plan plan = {TEXT("A"), TEXT("agent")};
     apply_next(started(), &(struct event){.kind = EVENT_ORDER_ACCEPTED,
                                           .order_accepted = {.steps = &plan, .step_count = 1}});
 }
 
-Test(engine_lifecycle, an_order_under_way_is_not_compensated_at_once, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_running_order_is_compensated_at_once, .signal = SIGABRT)
 {
     apply_next(started(), &(struct event){.kind = EVENT_ORDER_COMPENSATED});
 }
 
-Test(engine_lifecycle, an_alert_that_is_not_open_is_not_closed, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_closed_alert_is_closed, .signal = SIGABRT)
 {
     apply_next(started(), &(struct event){.kind = EVENT_ALERT_CLOSED});
 }
 
-Test(engine_lifecycle, an_alert_is_raised_once, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_an_alert_is_raised_twice, .signal = SIGABRT)
 {
     struct fixture *fixture = started();
     apply_next(fixture, &(struct event){.kind = EVENT_ALERT_RAISED});
     apply_next(fixture, &(struct event){.kind = EVENT_ALERT_RAISED});
 }
 
-Test(engine_lifecycle, a_version_is_not_left_out, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_when_a_version_is_skipped, .signal = SIGABRT)
 {
     struct fixture *fixture = started();
     order_apply(&fixture->order, &(struct event){.kind = EVENT_ORDER_CANCELLED},
                 fixture->order.version + 2, 6, &fixture->memory.arena);
 }
 
-Test(engine_lifecycle, a_kind_that_nobody_knows_is_refused, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_on_an_unknown_event_kind, .signal = SIGABRT)
 {
     apply_next(started(), &(struct event){.kind = EVENT_KIND_COUNT});
 }
 
-Test(engine_lifecycle, a_decision_on_another_version_is_refused, .signal = SIGABRT)
+Test(engine_lifecycle, aborts_on_a_decision_for_another_version, .signal = SIGABRT)
 {
     struct fixture *fixture = started();
     struct event event = {.kind = EVENT_ORDER_CANCELLED};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* People decide: cancel, compensate, resubmit. */
+/* Operator commands: cancel, compensate, resubmit. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
 
 TestSuite(engine_operator);
 
-Test(engine_operator, cancelling_undoes_what_was_done)
+Test(engine_operator, undoes_completed_steps_on_cancellation)
 {
     TELL("A{c} B<-A{c} C<-B",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -31,7 +31,7 @@ Test(engine_operator, cancelling_undoes_what_was_done)
          "reason Cancelled because\n");
 }
 
-Test(engine_operator, what_is_processed_cannot_be_cancelled)
+Test(engine_operator, rejects_the_cancellation_of_a_processed_order)
 {
     TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                  "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n"
@@ -40,7 +40,7 @@ Test(engine_operator, what_is_processed_cannot_be_cancelled)
                  "compensate => CommandRejected(AlreadyEnded)\n");
 }
 
-Test(engine_operator, whoever_names_an_unknown_order_hears_so)
+Test(engine_operator, rejects_commands_for_an_unknown_order)
 {
     TELL("A", "cancel => CommandRejected(UnknownOrder)\n"
               "status Rejected(UnknownOrder)\n"
@@ -52,7 +52,7 @@ Test(engine_operator, whoever_names_an_unknown_order_hears_so)
               "resubmit A => CommandRejected(UnknownOrder)\n");
 }
 
-Test(engine_operator, an_order_in_error_is_cancelled_and_its_alert_closed)
+Test(engine_operator, cancels_an_order_in_error_and_closes_its_alert)
 {
     TELL("A{c} B<-A{e} C<-A",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -69,7 +69,7 @@ Test(engine_operator, an_order_in_error_is_cancelled_and_its_alert_closed)
          " OrderCompensated(Cancelled)\n");
 }
 
-Test(engine_operator, an_order_in_error_is_undone_when_an_operator_says_so)
+Test(engine_operator, compensates_an_order_in_error_on_command)
 {
     TELL("A{c,e}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                    "wait 11000\n"
@@ -84,7 +84,7 @@ Test(engine_operator, an_order_in_error_is_undone_when_an_operator_says_so)
                    " OrderCompensated(Operator)\n");
 }
 
-Test(engine_operator, an_order_under_way_is_undone_when_an_operator_says_so)
+Test(engine_operator, compensates_a_running_order_on_command)
 {
     TELL("A{c} B", "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
                    "ok A 1 => StepSucceeded(A do 1)\n"
@@ -96,7 +96,7 @@ Test(engine_operator, an_order_under_way_is_undone_when_an_operator_says_so)
                    "order Compensated A=Compensated(undo 1) B=Processed(do 1)\n");
 }
 
-Test(engine_operator, resubmitting_gives_fresh_attempts_and_counts)
+Test(engine_operator, resets_attempts_and_counts_on_resubmission)
 {
     TELL("A{z1,e} B<-A",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -121,7 +121,7 @@ Test(engine_operator, resubmitting_gives_fresh_attempts_and_counts)
          "ok A 5 => StepSucceeded(A do 5) StepStarted(B do 1)\n");
 }
 
-Test(engine_operator, resubmitting_covers_all_steps_in_error)
+Test(engine_operator, resubmits_all_steps_in_error)
 {
     TELL("A{e} B{e} C{r1} D<-C E",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
@@ -143,7 +143,7 @@ Test(engine_operator, resubmitting_covers_all_steps_in_error)
 
 /* An unknown attempt, then a refusal that the service remembers under the same key: without a new
  * one it would answer for ever. */
-Test(engine_operator, who_knows_that_nothing_was_applied_may_ask_for_a_new_key)
+Test(engine_operator, issues_a_new_key_when_an_operator_confirms_no_effect)
 {
     TELL("A{p,z1} B<-A",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -161,7 +161,7 @@ Test(engine_operator, who_knows_that_nothing_was_applied_may_ask_for_a_new_key)
          " CompensationStarted(No) StepSkipped(B do 0) OrderCompensated(No)\n");
 }
 
-Test(engine_operator, one_vouches_for_the_named_step_only)
+Test(engine_operator, issues_a_new_key_for_the_named_step_only)
 {
     TELL("A{e} B{e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
@@ -181,7 +181,7 @@ Test(engine_operator, one_vouches_for_the_named_step_only)
          " StepStarted(B do 2 g1)\n");
 }
 
-Test(engine_operator, steps_that_became_ready_in_error_start_on_resuming)
+Test(engine_operator, starts_steps_that_became_ready_in_error_on_resuming)
 {
     TELL("A{e} B C<-B",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
@@ -192,7 +192,7 @@ Test(engine_operator, steps_that_became_ready_in_error_start_on_resuming)
          " AlertClosed(Resubmitted) StepStarted(A do 2 g1) StepStarted(C do 1)\n");
 }
 
-Test(engine_operator, a_second_error_raises_a_second_alert)
+Test(engine_operator, raises_an_alert_for_each_error)
 {
     TELL("A{e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order as data: keys, copies, arenas, limits; and effects beyond what the stories show. */
+/* The order as data: keys, copies, arenas, limits, and effects. */
 #include "base/utf8.h"
 #include "engine/engine.h"
 #include "engine/message.h"
@@ -18,7 +18,7 @@ static struct text spaces(struct arena *arena, uint32_t size)
     return (struct text){memset(arena_bytes(arena, size), 'x', size), size};
 }
 
-Test(engine_order, idempotency_keys)
+Test(engine_order, derives_idempotency_keys)
 {
     struct test_arena memory;
     test_arena_init(&memory);
@@ -34,7 +34,7 @@ Test(engine_order, idempotency_keys)
     test_arena_deinit(&memory);
 }
 
-Test(engine_order, the_longest_key_fits)
+Test(engine_order, fits_the_longest_idempotency_key)
 {
     struct test_arena memory;
     test_arena_init(&memory);
@@ -47,7 +47,7 @@ Test(engine_order, the_longest_key_fits)
     test_arena_deinit(&memory);
 }
 
-Test(engine_order, a_message_is_cut_between_characters)
+Test(engine_order, truncates_messages_between_characters)
 {
     struct test_arena memory;
     test_arena_init(&memory);
@@ -86,7 +86,7 @@ static struct command large_submission(struct arena *arena)
     return cmd;
 }
 
-/* As many steps as a workflow may have, all at once: the largest Decisions there are. */
+/* The maximum number of steps, all in parallel: this yields the largest Decisions. */
 static const struct workflow *wide_workflow(struct arena *arena)
 {
     char line[WORKFLOW_STEPS_MAX * 16] = "";
@@ -132,7 +132,7 @@ static struct decision decide_next(struct world *world, const struct command *cm
     return decide_at(world, 1000, cmd);
 }
 
-Test(engine_order, the_largest_order_fits)
+Test(engine_order, fits_the_largest_order)
 {
     static struct world world;
     test_arena_init(&world.memory);
@@ -176,8 +176,8 @@ Test(engine_order, the_largest_order_fits)
     world_deinit(&world);
 }
 
-/* The live order owns what it needs: the bytes of the command and the Decision may go. */
-Test(engine_order, apply_borrows_nothing)
+/* The live order owns its data; the bytes of the command and the Decision can be freed. */
+Test(engine_order, copies_everything_it_keeps_of_an_event)
 {
     static struct world world;
     test_arena_init(&world.memory);
@@ -220,8 +220,8 @@ static struct command report_of(const char *step, enum direction direction, uint
     return cmd;
 }
 
-/* Field by field through a failure, a retry, a success, a cancellation and an undo. */
-Test(engine_order, a_step_along_its_life)
+/* Checks each field through a failure, a retry, a success, a cancellation and an undo. */
+Test(engine_order, applies_the_events_of_a_step_in_turn)
 {
     static struct world world;
     world_init(&world, "T90000 A{c,z1} B<-A");
@@ -285,7 +285,7 @@ Test(engine_order, a_step_along_its_life)
 
 /* ---- effects ---- */
 
-Test(engine_order, an_attempt_that_was_superseded_asks_nobody)
+Test(engine_order, emits_no_request_for_a_superseded_attempt)
 {
     static struct world world;
     world_init(&world, "A{z1}");
@@ -301,7 +301,7 @@ Test(engine_order, an_attempt_that_was_superseded_asks_nobody)
     world_deinit(&world);
 }
 
-Test(engine_order, requests_of_an_older_decision_are_only_those_still_current)
+Test(engine_order, emits_only_current_requests_of_an_older_decision)
 {
     static struct world world;
     world_init(&world, "A B C<-A,B");
@@ -338,7 +338,7 @@ Test(engine_order, requests_of_an_older_decision_are_only_those_still_current)
     world_deinit(&world);
 }
 
-Test(engine_order, an_undo_is_told_what_its_step_put_out)
+Test(engine_order, sends_the_output_of_a_step_to_its_undo)
 {
     static struct world world;
     world_init(&world, "A{c} B<-A");
@@ -361,7 +361,7 @@ Test(engine_order, an_undo_is_told_what_its_step_put_out)
     world_deinit(&world);
 }
 
-Test(engine_order, nobody_is_told_who_did_not_ask)
+Test(engine_order, emits_no_status_without_a_reply_topic)
 {
     static struct world world;
     world_init(&world, "A");
@@ -377,7 +377,7 @@ Test(engine_order, nobody_is_told_who_did_not_ask)
 
 /* ---- arenas ---- */
 
-Test(engine_order, an_arena_hands_out_zeroed_aligned_memory)
+Test(engine_order, allocates_zeroed_aligned_memory)
 {
     uint8_t memory[64];
     memset(memory, 0xff, sizeof(memory));
@@ -391,7 +391,7 @@ Test(engine_order, an_arena_hands_out_zeroed_aligned_memory)
     cr_assert(empty.data == NULL && empty.size == 0);
 }
 
-Test(engine_order, an_arena_without_more_ends_at_its_end, .signal = SIGABRT)
+Test(engine_order, aborts_when_a_fixed_arena_is_exhausted, .signal = SIGABRT)
 {
     uint8_t memory[16];
     struct arena arena;
@@ -399,7 +399,7 @@ Test(engine_order, an_arena_without_more_ends_at_its_end, .signal = SIGABRT)
     arena_bytes(&arena, 17);
 }
 
-Test(engine_order, a_product_that_overflows_is_refused, .signal = SIGABRT)
+Test(engine_order, aborts_when_an_allocation_size_overflows, .signal = SIGABRT)
 {
     uint8_t memory[16];
     struct arena arena;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Submissions and the way forward: which step starts when. */
+/* Submissions and progress: which step starts when. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
 
 TestSuite(engine_progress);
 
-Test(engine_progress, steps_run_one_after_the_other)
+Test(engine_progress, runs_steps_one_after_the_other)
 {
     TELL("A B<-A", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                    "order Processing A=Processing(do 1) B=Pending\n"
@@ -25,7 +25,7 @@ Test(engine_progress, steps_run_one_after_the_other)
                    "reason \n");
 }
 
-Test(engine_progress, independent_steps_run_in_parallel)
+Test(engine_progress, runs_independent_steps_in_parallel)
 {
     TELL("A B C<-A,B D<-A E<-C,D",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
@@ -38,7 +38,7 @@ Test(engine_progress, independent_steps_run_in_parallel)
          "ok E 1 => StepSucceeded(E do 1) OrderProcessed\n");
 }
 
-Test(engine_progress, the_same_submission_again_is_answered_with_the_status)
+Test(engine_progress, answers_a_repeated_submission_with_the_status)
 {
     TELL("A", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
               "submit => SubmissionRepeated\n"
@@ -51,7 +51,7 @@ Test(engine_progress, the_same_submission_again_is_answered_with_the_status)
               "order Processed A=Processed(do 1)\n");
 }
 
-Test(engine_progress, the_same_id_with_other_content_is_refused_to_its_sender)
+Test(engine_progress, rejects_the_same_id_with_other_content)
 {
     TELL("A", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
               "submit other => CommandRejected(ContentDiffers)\n"
@@ -61,7 +61,7 @@ Test(engine_progress, the_same_id_with_other_content_is_refused_to_its_sender)
               "order Processing A=Processing(do 1)\n");
 }
 
-Test(engine_progress, an_unknown_workflow_is_refused)
+Test(engine_progress, rejects_an_unknown_workflow)
 {
     TELL("A", "submit elsewhere => CommandRejected(UnknownWorkflow)\n"
               "status Rejected(UnknownWorkflow)\n"
@@ -70,13 +70,13 @@ Test(engine_progress, an_unknown_workflow_is_refused)
               "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n");
 }
 
-Test(engine_progress, a_submission_under_another_key_is_refused)
+Test(engine_progress, rejects_a_submission_under_another_key)
 {
     TELL("A", "submit misplaced => CommandRejected(KeyDiffers)\n"
               "reply orders.replies.shop\n");
 }
 
-Test(engine_progress, a_caller_without_the_workflow_changes_nothing)
+Test(engine_progress, changes_nothing_without_the_workflow)
 {
     TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                  "blind ok A 1 => CommandRejected(UnknownWorkflow)\n"
@@ -90,7 +90,7 @@ Test(engine_progress, a_caller_without_the_workflow_changes_nothing)
                  "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n");
 }
 
-Test(engine_progress, bytes_that_nobody_understands_leave_the_order_alone)
+Test(engine_progress, leaves_the_order_unchanged_on_an_unreadable_command)
 {
     TELL("A", "garbage => CommandDeadLettered\n"
               "status none\n"
@@ -105,7 +105,7 @@ Test(engine_progress, bytes_that_nobody_understands_leave_the_order_alone)
               "order Processing A=Processing(do 1)\n");
 }
 
-Test(engine_progress, the_order_has_a_deadline_of_its_own)
+Test(engine_progress, gives_the_order_its_own_deadline)
 {
     TELL("T60000 A", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                      "wait 500\n"

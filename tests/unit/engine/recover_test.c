@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What supervisors ask: timeouts of attempts and orders, starts of retries. */
+/* Recovery commands of supervisors: timeouts of attempts and orders, starts of retries. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
 
 TestSuite(engine_recover);
 
-Test(engine_recover, a_timeout_is_due_at_complete_by_and_the_margin)
+Test(engine_recover, times_out_an_attempt_a_margin_after_complete_by)
 {
     TELL("A{r1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                   "wait 10999\n"
@@ -20,7 +20,7 @@ Test(engine_recover, a_timeout_is_due_at_complete_by_and_the_margin)
                   "recover A => CommandRejected(Stale)\n");
 }
 
-Test(engine_recover, the_threshold_is_reached_by_timeouts_too)
+Test(engine_recover, counts_timeouts_towards_the_threshold)
 {
     TELL("A{z1,c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                     "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +0)"
@@ -32,7 +32,7 @@ Test(engine_recover, the_threshold_is_reached_by_timeouts_too)
                     "status Compensating(States.Timeout) A=Processing(undo 1 States.Timeout)\n");
 }
 
-Test(engine_recover, a_timeout_does_not_match_task_failed)
+Test(engine_recover, never_matches_a_timeout_with_task_failed)
 {
     TELL("A{r1:States.TaskFailed,kStates.Timeout:e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -41,7 +41,7 @@ Test(engine_recover, a_timeout_does_not_match_task_failed)
          " OrderFailed(States.Timeout) AlertRaised(States.Timeout)\n");
 }
 
-Test(engine_recover, what_was_applied_stays_applied)
+Test(engine_recover, keeps_effect_applied_after_a_timeout)
 {
     TELL("A{z1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                   "fail A 1 Busy applied => StepFailed(A do 1 Busy applied x1)"
@@ -51,7 +51,7 @@ Test(engine_recover, what_was_applied_stays_applied)
                   " CompensationStarted(States.Timeout) OrderCompensated(States.Timeout)\n");
 }
 
-Test(engine_recover, stale_recoveries_are_refused)
+Test(engine_recover, rejects_stale_recoveries)
 {
     TELL("A{r2} B<-A",
          "recover A => CommandRejected(UnknownOrder)\n"
@@ -68,7 +68,7 @@ Test(engine_recover, stale_recoveries_are_refused)
          "recover A => CommandRejected(Stale)\n");
 }
 
-Test(engine_recover, a_retry_starts_when_it_is_due)
+Test(engine_recover, starts_a_retry_when_it_is_due)
 {
     TELL("A{r2} B<-A",
          "start A => CommandRejected(UnknownOrder)\n"
@@ -89,7 +89,7 @@ Test(engine_recover, a_retry_starts_when_it_is_due)
          "ok A 2 => StepSucceeded(A do 2) StepStarted(B do 1)\n");
 }
 
-Test(engine_recover, a_retry_of_an_undo_starts_when_it_is_due)
+Test(engine_recover, starts_a_retry_of_an_undo_when_it_is_due)
 {
     TELL("A{u1} B<-A",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -107,7 +107,7 @@ Test(engine_recover, a_retry_of_an_undo_starts_when_it_is_due)
          "ok A 2 undo => StepSucceeded(A undo 2) StepCompensated(A undo 2) OrderCompensated(No)\n");
 }
 
-Test(engine_recover, an_order_out_of_time_is_undone)
+Test(engine_recover, compensates_an_order_past_its_deadline)
 {
     TELL("T60000 A{c} B<-A{r9} C<-B",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -130,7 +130,7 @@ Test(engine_recover, an_order_out_of_time_is_undone)
          "order Compensated A=Compensated(undo 1) B=Skipped(do 1) C=Skipped\n");
 }
 
-Test(engine_recover, an_order_out_of_time_past_its_pivot_waits_for_an_operator)
+Test(engine_recover, puts_an_order_past_its_deadline_and_pivot_in_error)
 {
     TELL("T60000 A{c} P<-A{p}",
          "timeout => CommandRejected(UnknownOrder)\n"
@@ -152,7 +152,7 @@ Test(engine_recover, an_order_out_of_time_past_its_pivot_waits_for_an_operator)
          "reason \n");
 }
 
-Test(engine_recover, an_operator_s_order_has_no_deadline_any_more)
+Test(engine_recover, removes_the_deadline_after_an_operator_command)
 {
     TELL("T60000 A{e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"

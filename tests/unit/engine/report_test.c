@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which reports count. */
+/* Which reports the engine accepts. */
 #include "tests/lib/engine_story.h"
 
 #include <criterion/criterion.h>
 
 TestSuite(engine_report);
 
-Test(engine_report, a_report_of_a_superseded_attempt_changes_nothing)
+Test(engine_report, ignores_a_report_of_a_superseded_attempt)
 {
     TELL("A{z1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                   "wait 11000\n"
@@ -22,7 +22,7 @@ Test(engine_report, a_report_of_a_superseded_attempt_changes_nothing)
                   "ok A 1 => ReportIgnored(Superseded)\n");
 }
 
-Test(engine_report, late_counts_until_a_recovery_was_decided)
+Test(engine_report, accepts_a_late_report_until_the_attempt_times_out)
 {
     TELL("A{r1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                   "wait 99999\n"
@@ -36,7 +36,7 @@ Test(engine_report, late_counts_until_a_recovery_was_decided)
                   "order Processing A=Pending(do 1)\n");
 }
 
-Test(engine_report, a_report_counts_once)
+Test(engine_report, ignores_a_repeated_report)
 {
     TELL("A B<-A", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                    "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1)\n"
@@ -49,7 +49,7 @@ Test(engine_report, a_report_counts_once)
                    "said Busy\n");
 }
 
-Test(engine_report, reports_of_what_was_never_started_are_ignored)
+Test(engine_report, ignores_reports_of_attempts_that_never_started)
 {
     TELL("A B<-A", "ok A 1 => ReportIgnored(UnknownOrder)\n"
                    "reply \n"
@@ -64,7 +64,7 @@ Test(engine_report, reports_of_what_was_never_started_are_ignored)
                    "order Processing A=Processing(do 1) B=Pending\n");
 }
 
-Test(engine_report, a_forward_report_is_superseded_by_the_undo)
+Test(engine_report, ignores_a_forward_report_after_the_undo_started)
 {
     TELL("A{c,z1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                     "cancel => OrderCancelled(Cancelled) CompensationStarted(Cancelled)\n"
@@ -78,7 +78,7 @@ Test(engine_report, a_forward_report_is_superseded_by_the_undo)
                     "ok A 2 => ReportIgnored(Superseded)\n");
 }
 
-Test(engine_report, parallel_steps_go_on_reporting_while_the_order_is_in_error)
+Test(engine_report, accepts_reports_of_parallel_steps_while_in_error)
 {
     TELL("A{e} B{r1} C{e} D<-B E",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"
@@ -103,7 +103,7 @@ Test(engine_report, parallel_steps_go_on_reporting_while_the_order_is_in_error)
          "status Resumed(Resubmitted) A=Processing(do 2) C=Processing(do 2) B=Processing(do 2)\n");
 }
 
-Test(engine_report, no_wait_does_not_start_while_in_error)
+Test(engine_report, starts_no_immediate_retry_while_in_error)
 {
     TELL("A{e} B{z1}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
@@ -114,7 +114,7 @@ Test(engine_report, no_wait_does_not_start_while_in_error)
          "order Error A=Error(do 1) B=Pending(do 1)\n");
 }
 
-Test(engine_report, a_policy_that_says_compensate_waits_while_in_error)
+Test(engine_report, starts_no_compensation_while_in_error)
 {
     TELL("A{e} B{c} C",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)"

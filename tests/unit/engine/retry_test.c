@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What follows a failure: retriers, catchers, OnExhausted; and the arithmetic of waits. */
+/* After a failure: retriers, catchers, OnExhausted, and the arithmetic of delays. */
 #include "engine/workflow.h"
 #include "tests/lib/engine_story.h"
 
@@ -8,7 +8,7 @@
 
 TestSuite(engine_retry);
 
-Test(engine_retry, a_retrier_waits_longer_each_time)
+Test(engine_retry, waits_longer_before_each_retry)
 {
     TELL("A{r3}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -34,7 +34,7 @@ Test(engine_retry, a_retrier_waits_longer_each_time)
          "reason Busy step A failed: Busy: said the service\n");
 }
 
-Test(engine_retry, retriers_take_turns)
+Test(engine_retry, counts_the_retries_of_each_retrier_separately)
 {
     TELL("A{r1:Busy,r1:Down,r1}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -51,7 +51,7 @@ Test(engine_retry, retriers_take_turns)
          " CompensationStarted(Busy) OrderCompensated(Busy)\n");
 }
 
-Test(engine_retry, no_wait_starts_at_once)
+Test(engine_retry, starts_a_retry_without_delay_at_once)
 {
     TELL("A{z1}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                   "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +0)"
@@ -60,7 +60,7 @@ Test(engine_retry, no_wait_starts_at_once)
                   "ok A 2 => StepSucceeded(A do 2) OrderProcessed\n");
 }
 
-Test(engine_retry, an_error_that_no_retrier_names_is_not_retried)
+Test(engine_retry, never_retries_an_error_that_no_retrier_names)
 {
     TELL("A{r3:Busy}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -68,7 +68,7 @@ Test(engine_retry, an_error_that_no_retrier_names_is_not_retried)
          " CompensationStarted(Declined) OrderCompensated(Declined)\n");
 }
 
-Test(engine_retry, a_catch_goes_to_error_though_exhausted_would_compensate)
+Test(engine_retry, prefers_a_catcher_to_error_over_on_exhausted)
 {
     TELL("A{kFraud:e}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                         "fail A 1 Fraud => StepFailed(A do 1 Fraud none x1) StepExhausted(A do 1)"
@@ -78,7 +78,7 @@ Test(engine_retry, a_catch_goes_to_error_though_exhausted_would_compensate)
                         "order Error A=Error(do 1)\n");
 }
 
-Test(engine_retry, a_catch_compensates_though_exhausted_would_be_an_error)
+Test(engine_retry, prefers_a_catcher_to_compensate_over_on_exhausted)
 {
     TELL("A{e,kFraud:c,kStates.ALL:e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -87,7 +87,7 @@ Test(engine_retry, a_catch_compensates_though_exhausted_would_be_an_error)
          "said a Catch matches Fraud\n");
 }
 
-Test(engine_retry, retriers_come_before_catchers)
+Test(engine_retry, applies_retriers_before_catchers)
 {
     TELL("A{r1:Fraud,kFraud:e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -98,14 +98,14 @@ Test(engine_retry, retriers_come_before_catchers)
          " OrderFailed(Fraud) AlertRaised(Fraud)\n");
 }
 
-Test(engine_retry, a_failure_without_a_name_is_task_failed)
+Test(engine_retry, treats_a_failure_without_a_name_as_task_failed)
 {
     TELL("A{r1:States.TaskFailed}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                                     "fail A 1 - => StepFailed(A do 1 States.TaskFailed none x1)"
                                     " StepRetryScheduled(A do 1 +1000)\n");
 }
 
-Test(engine_retry, unknown_sticks_until_an_attempt_succeeds)
+Test(engine_retry, keeps_effect_unknown_until_an_attempt_succeeds)
 {
     TELL("A{c,z9}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
                     "fail A 1 Busy => StepFailed(A do 1 Busy none x1) StepRetryScheduled(A do 1 +0)"
@@ -139,7 +139,7 @@ static int64_t wait_of(int64_t interval_ms, uint32_t rate_milli, int64_t max_del
     return retry_wait_ms(&retrier, retry, 0);
 }
 
-Test(engine_retry, waits_grow_by_the_rate)
+Test(engine_retry, multiplies_delays_by_the_backoff_rate)
 {
     cr_assert_eq(wait_of(200, 2000, 0, 1), 200);
     cr_assert_eq(wait_of(200, 2000, 0, 2), 400);
@@ -149,14 +149,14 @@ Test(engine_retry, waits_grow_by_the_rate)
     cr_assert_eq(wait_of(0, 3000, 0, 9), 0);
 }
 
-Test(engine_retry, short_intervals_with_small_rates_grow_too)
+Test(engine_retry, grows_short_intervals_with_small_rates)
 {
     cr_assert_eq(wait_of(1, 1500, 0, 2), 1);
     cr_assert_eq(wait_of(1, 1500, 0, 3), 2);
     cr_assert_eq(wait_of(1, 1500, 0, 4), 3);
 }
 
-Test(engine_retry, waits_are_bounded_by_the_longest_delay)
+Test(engine_retry, limits_delays_to_the_maximum)
 {
     cr_assert_eq(wait_of(1000, 2000, 30000, 5), 16000);
     cr_assert_eq(wait_of(1000, 2000, 30000, 6), 30000);
@@ -167,7 +167,7 @@ Test(engine_retry, waits_are_bounded_by_the_longest_delay)
     cr_assert_eq(wait_of(1, 2000, 2, 2), 2);
 }
 
-Test(engine_retry, waits_saturate)
+Test(engine_retry, saturates_delays_instead_of_overflowing)
 {
     cr_assert_eq(wait_of(1000, 2000, 0, 1000), DURATION_MS_MAX);
     cr_assert_eq(wait_of(DURATION_MS_MAX, 2000, 0, 2), DURATION_MS_MAX);
@@ -176,8 +176,8 @@ Test(engine_retry, waits_saturate)
     cr_assert_eq(wait_of(1, UINT32_MAX, INT64_MAX, RETRIES_MAX), DURATION_MS_MAX);
 }
 
-/* Against long double arithmetic, within the rounding of 1/1000 ms a step. */
-Test(engine_retry, waits_are_those_of_the_formula)
+/* Compared with long double arithmetic, within a rounding error of 1/1000 ms per step. */
+Test(engine_retry, computes_delays_by_the_formula)
 {
     for (uint32_t rate = 1000; rate <= 4000; rate += 37) {
         long double exact = 250;
@@ -190,7 +190,7 @@ Test(engine_retry, waits_are_those_of_the_formula)
     }
 }
 
-Test(engine_retry, jitter_stays_within_its_bounds_and_reaches_them)
+Test(engine_retry, keeps_jitter_within_its_bounds_and_reaches_them)
 {
     struct retrier retrier = plain(10, 2000, 0);
     retrier.jitter = JITTER_FULL;
@@ -206,7 +206,7 @@ Test(engine_retry, jitter_stays_within_its_bounds_and_reaches_them)
         cr_assert(seen[i] > 100 && seen[i] < 300, "%d came %d times", i, seen[i]);
 }
 
-Test(engine_retry, the_salt_depends_on_all_its_parts)
+Test(engine_retry, derives_the_salt_from_all_its_parts)
 {
     uint64_t salt = retry_salt(TEXT("o"), TEXT("s"), 0, 1);
     cr_assert_neq(salt, retry_salt(TEXT("p"), TEXT("s"), 0, 1));
@@ -214,16 +214,16 @@ Test(engine_retry, the_salt_depends_on_all_its_parts)
     cr_assert_neq(salt, retry_salt(TEXT("o"), TEXT("s"), 1, 1));
     cr_assert_neq(salt, retry_salt(TEXT("o"), TEXT("s"), 0, 2));
     cr_assert_neq(retry_salt(TEXT("ab"), TEXT("c"), 0, 1), retry_salt(TEXT("a"), TEXT("bc"), 0, 1));
-    /* The waits of all logs depend on it: it never changes. */
+    /* The delays in existing logs depend on this value, so it must never change. */
     cr_assert_eq(salt, UINT64_C(0x82987ae707f46f56));
 }
 
-Test(engine_retry, a_retry_is_the_first_one_at_least, .signal = SIGABRT)
+Test(engine_retry, aborts_on_a_retry_number_of_zero, .signal = SIGABRT)
 {
     wait_of(1000, 2000, 0, 0);
 }
 
-Test(engine_retry, error_names_match)
+Test(engine_retry, matches_error_names)
 {
     struct error_set all = {{TEXT("States.ALL")}, 1};
     struct error_set failed = {{TEXT("States.TaskFailed")}, 1};
@@ -240,7 +240,7 @@ Test(engine_retry, error_names_match)
     cr_assert_not(error_set_matches(&none, TEXT("Busy")));
 }
 
-Test(engine_retry, the_first_retrier_with_retries_left_takes_it)
+Test(engine_retry, chooses_the_first_retrier_with_retries_left)
 {
     struct retrier retriers[] = {
         {.errors = {{TEXT("Busy")}, 1}, .max_attempts = 2},
