@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The files of compose/ without an engine: what Compose, Prometheus and Grafana would read, and
-what has to agree with the rest of the tree. tests/kafka/test_compose.py starts it all."""
+"""Checks the files of compose/ without an engine: what Compose, Prometheus and Grafana read, and
+what has to agree with the rest of the tree. tests/kafka/test_compose.py starts everything."""
 
 import json
 import os
@@ -55,24 +55,31 @@ class ComposeFilesTest(unittest.TestCase):
     def test_services_have_two_instances(self):
         self.assertEqual({name for name, s in services().items() if s.get("scale") == 2}, PAIRS)
 
-    def test_kafka_is_that_of_the_tests(self):
+    def test_kafka_has_the_version_of_the_tests(self):
         version = re.search(r"^default_version=(\S+)", text("scripts/kafka"), re.M).group(1)
         images = {s["image"] for s in services().values() if "kafka" in s["image"]}
         self.assertEqual(images, {f"apache/kafka:{version}"})
 
-    def test_prometheus_asks_for_every_service(self):
+    def test_the_image_gets_every_folder_that_the_build_needs(self):
+        folders = re.search(r"foreach\(folder (.*?)\)", text("CMakeLists.txt"), re.S).group(1)
+        copied = re.findall(r"^COPY (\w+) \1$", text("compose/Dockerfile"), re.M)
+        self.assertEqual(sorted(copied), sorted(folders.split()))
+        self.assertLessEqual({f"!{folder}" for folder in copied},
+                             set(text(".dockerignore").splitlines()))
+
+    def test_prometheus_scrapes_every_service(self):
         scrape = yaml.safe_load(text("compose/prometheus/prometheus.yml"))["scrape_configs"]
         self.assertEqual(set(scrape[0]["dns_sd_configs"][0]["names"]), PAIRS)
 
-    def test_queries_ask_for_metrics_that_exist(self):
+    def test_queries_use_existing_metrics(self):
         named = set()
         for folder in ("platform", "kafka", "replica", "leader", "services"):
             for path in (ROOT / folder).rglob("*.c"):
                 named |= set(re.findall(r'"(reeve_[a-z_]+)', path.read_text(encoding="utf-8")))
-        asked = {re.sub("_bucket$", "", metric) for expr in expressions()
+        used = {re.sub("_bucket$", "", metric) for expr in expressions()
                  for metric in re.findall(r"\breeve_[a-z_]+", expr)}
-        self.assertGreater(len(asked), 20)
-        self.assertEqual(sorted(asked - named), [])
+        self.assertGreater(len(used), 20)
+        self.assertEqual(sorted(used - named), [])
 
     def test_panels_do_not_overlap(self):
         taken = {}
