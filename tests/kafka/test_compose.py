@@ -276,7 +276,7 @@ class ComposeTest(unittest.TestCase):
                 self.assertNotRegex(" ".join(config["Env"]), "trial")
 
     def test_topics_have_three_replicas(self):
-        self.assertIn("all topics are as they should be",
+        self.assertIn("OK: all topics are as expected",
                       self.reeve("topics", "check", "--app", "web"))
 
     def test_an_order_submitted_by_http_is_processed(self):
