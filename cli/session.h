@@ -5,7 +5,6 @@
 #define CLI_SESSION_H
 
 #include "cli/cli.h"
-#include "kafka/client.h"
 #include "replica/cluster.h"
 
 struct cli_session {
@@ -23,18 +22,5 @@ void cli_session_close(struct cli_session *session);
 /* Runs the loop until done(ctx); false = timeout_ms has passed. */
 bool cli_session_wait(struct cli_session *session, bool (*done)(void *ctx), void *ctx,
                       int64_t timeout_ms);
-
-/* ---- for functions that connect by themselves (kafka/topics/topics.h) ---- */
-
-enum { CLI_KAFKA_SETTINGS_MAX = 256 };
-
-struct cli_kafka_options {
-    struct kafka_setting settings[CLI_KAFKA_SETTINGS_MAX];
-    struct kafka_client_options options; /* points into this struct: it stays put */
-};
-
-/* All borrowed from the configuration. REJECT "Config" for more settings than there is room for. */
-enum error_class cli_kafka_options(const struct config *config,
-                                   struct cli_kafka_options *ret_options, struct error *ret_error);
 
 #endif

@@ -84,7 +84,7 @@ static int apply_or_check(struct cli *cli, bool apply)
 {
     struct error error = {0};
     struct topics topics;
-    struct cli_kafka_options kafka;
+    struct cluster_kafka_options kafka;
     const char *agents[NAMES_MAX];
     const char *apps[NAMES_MAX];
     struct topics_plan plan = {
@@ -95,7 +95,7 @@ static int apply_or_check(struct cli *cli, bool apply)
     if (class == ERROR_OK)
         class = topics_init(&topics, config_string(cli->config, "topics.prefix"), &error);
     if (class == ERROR_OK)
-        class = cli_kafka_options(cli->config, &kafka, &error);
+        class = cluster_kafka_options(cli->config, 0, &kafka, &error);
     if (class != ERROR_OK)
         return cli_fail(cli, &error);
     /* Without these a check compares the topics with each other, not with the defaults. */

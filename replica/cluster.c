@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replica/cluster.h"
 
-#include "kafka/client.h"
 #include "platform/logger.h"
 #include "replica/settings.h"
 
@@ -13,7 +12,6 @@
 
 enum {
     REFRESH_MS = 5000, /* a refresh of a side topic takes no longer */
-    SETTINGS_MAX = 256,
     METADATA_MS = 3000,
     REOPEN_MS = 1000
 };
@@ -305,16 +303,16 @@ static void workflow_record(struct cluster *cluster, const struct broker_record 
 
 /* ---- open and close ---- */
 
-static enum error_class connect_broker(struct service_context *service, unsigned flags,
-                                       struct broker **ret_broker, struct error *ret_error)
+enum error_class cluster_kafka_options(const struct config *config, unsigned flags,
+                                       struct cluster_kafka_options *ret_options,
+                                       struct error *ret_error)
 {
-    const struct config *config = service->config;
-    struct kafka_setting settings[SETTINGS_MAX + 1];
+    struct kafka_setting *settings = ret_options->settings;
     size_t count = config_setting_count(config);
     size_t own = 0;
-    if (count > SETTINGS_MAX)
+    if (count > CLUSTER_KAFKA_SETTINGS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
-                         SETTINGS_MAX);
+                         CLUSTER_KAFKA_SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
     if ((flags & CLUSTER_READS_IN_BULK) != 0)
         settings[own++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
@@ -322,16 +320,27 @@ static enum error_class connect_broker(struct service_context *service, unsigned
         struct config_setting setting = config_setting_at(config, i);
         settings[own + i] = (struct kafka_setting){setting.name, setting.value};
     }
-    bool is_static = config_bool(config, "group.static");
-    struct kafka_client_options options = {
+    ret_options->options = (struct kafka_client_options){
         .settings = settings,
         .setting_count = own + count,
-        .client_id = service->instance_id,
-        .group_instance_id = is_static ? service->instance_id : NULL,
+        .client_id = config_string(config, "instance.id"),
         .session_timeout_ms = config_ms(config, "session.timeout.ms"),
         .embedded = config_bool(config, "embedded"),
     };
-    return kafka_client_new(service->loop, &options, ret_broker, ret_error);
+    return ERROR_OK;
+}
+
+static enum error_class connect_broker(struct service_context *service, unsigned flags,
+                                       struct broker **ret_broker, struct error *ret_error)
+{
+    struct cluster_kafka_options kafka;
+    enum error_class class = cluster_kafka_options(service->config, flags, &kafka, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    kafka.options.client_id = service->instance_id;
+    if (config_bool(service->config, "group.static"))
+        kafka.options.group_instance_id = service->instance_id;
+    return kafka_client_new(service->loop, &kafka.options, ret_broker, ret_error);
 }
 
 static enum error_class check_topics(struct cluster *cluster, struct error *ret_error)

@@ -10,6 +10,7 @@
 
 #include "base/heap_arena.h"
 #include "kafka/broker.h"
+#include "kafka/client.h"
 #include "kafka/topics/topics.h"
 #include "replica/service_main.h"
 #include "schemas/codec.h"
@@ -56,6 +57,19 @@ enum error_class cluster_open_on(struct service_context *service, struct broker 
                                  unsigned flags, cluster_ready on_ready, void *ctx,
                                  struct cluster **ret_cluster, struct error *ret_error);
 void cluster_close(struct cluster *cluster);
+
+enum { CLUSTER_KAFKA_SETTINGS_MAX = 256 };
+
+struct cluster_kafka_options {
+    struct kafka_setting settings[CLUSTER_KAFKA_SETTINGS_MAX + 1];
+    struct kafka_client_options options; /* points into this struct: it stays put */
+};
+
+/* For functions that connect by themselves (kafka/topics/topics.h). All borrowed from the
+ * configuration. REJECT "Config" for too many settings. */
+enum error_class cluster_kafka_options(const struct config *config, unsigned flags,
+                                       struct cluster_kafka_options *ret_options,
+                                       struct error *ret_error);
 
 /* Encodes and appends with key = order_id and the order's partition (of N) unless `partition` >= 0.
  * RETRY: queue full. */

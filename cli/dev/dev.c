@@ -167,7 +167,7 @@ static enum error_class make_topics(struct dev *dev, struct error *ret_error)
 {
     const struct config *config = dev->cli->config;
     const char *agents[AGENTS_MAX];
-    struct cli_kafka_options kafka;
+    struct cluster_kafka_options kafka;
     for (size_t i = 0; i < dev->agent_count; i++)
         agents[i] = dev->agents[i].name;
     struct topics_plan plan = {
@@ -182,7 +182,7 @@ static enum error_class make_topics(struct dev *dev, struct error *ret_error)
     };
     if (dev->embedded != NULL)
         return topics_embed(&plan, dev->embedded, ret_error);
-    enum error_class class = cli_kafka_options(config, &kafka, ret_error);
+    enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
     return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
 }
 

@@ -162,7 +162,7 @@ enum error_class workflow_deploy(struct cli_session *session, const struct workf
 static enum error_class make_topic(struct cli_session *session, const char *agent,
                                    struct error *ret_error)
 {
-    struct cli_kafka_options kafka;
+    struct cluster_kafka_options kafka;
     const struct config *config = session->context.config;
     struct topics_plan plan = {
         .kafka = &kafka.options,
@@ -172,7 +172,7 @@ static enum error_class make_topic(struct cli_session *session, const char *agen
         .agents = &agent,
         .agent_count = 1,
     };
-    enum error_class class = cli_kafka_options(config, &kafka, ret_error);
+    enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
     return class == ERROR_OK ? topics_apply(&plan, NULL, NULL, ret_error) : class;
 }
 

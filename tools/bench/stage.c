@@ -121,8 +121,8 @@ static enum error_class make_topics(struct bench_stage *stage, struct error *ret
     static const char *const agents[] = {AGENT};
     static const char *const apps[] = {BENCH_APP};
     const struct config *config = stage->cli.config;
-    struct cli_kafka_options kafka;
-    enum error_class class = cli_kafka_options(config, &kafka, ret_error);
+    struct cluster_kafka_options kafka;
+    enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
     if (class != ERROR_OK)
         return class;
     struct topics_plan plan = {
@@ -300,13 +300,13 @@ void bench_stage_stop_services(struct bench_stage *stage)
 
 void bench_stage_close(struct bench_stage *stage)
 {
-    struct cli_kafka_options kafka;
+    struct cluster_kafka_options kafka;
     bench_stage_stop_services(stage);
     if (stage->session.cluster != NULL) {
         loop_timer_cancel(stage->session.context.loop, &stage->pump);
         cli_session_close(&stage->session);
     }
-    if (stage->topics_made && cli_kafka_options(stage->cli.config, &kafka, NULL) == ERROR_OK)
+    if (stage->topics_made && cluster_kafka_options(stage->cli.config, 0, &kafka, NULL) == ERROR_OK)
         (void)topics_delete(&kafka.options, &stage->topics, NULL);
     config_free(stage->cli.config);
     loop_free(stage->loop);
