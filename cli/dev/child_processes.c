@@ -287,7 +287,7 @@ static void poll_child(struct child *child)
     snprintf(url, sizeof(url), "%s/readyz", child->url);
     struct http_request request = {.method = "GET", .url = url, .timeout_ms = POLL_TIMEOUT_MS};
     child->polling =
-        http_client_send(child->children->http, &request, on_answer, child, NULL, NULL) == ERROR_OK;
+        http_client_send(child->children->http, &request, on_answer, child, NULL) == ERROR_OK;
 }
 
 static void on_poll(struct loop *loop, struct loop_timer *timer, void *userdata)

@@ -414,7 +414,7 @@ static void set_options(struct http_call *call, const struct http_request *reque
 
 enum error_class http_client_send(struct http_client *client, const struct http_request *request,
                                   http_client_callback callback, void *userdata,
-                                  struct http_call **ret_call, struct error *ret_error)
+                                  struct error *ret_error)
 {
     assert(request->timeout_ms > 0 && callback != NULL);
     if (strncasecmp(request->url, "http://", 7) != 0 &&
@@ -430,7 +430,5 @@ enum error_class http_client_send(struct http_client *client, const struct http_
     set_options(call, request);
     CURLMcode code = curl_multi_add_handle(client->multi, call->easy);
     assert(code == CURLM_OK);
-    if (ret_call != NULL)
-        *ret_call = call;
     return ERROR_OK;
 }

@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 struct http_client;
-struct http_call;
 
 enum http_outcome {
     HTTP_ANSWERED,   /* a whole answer with a status (the body may have been cut, see body_cut) */
@@ -68,10 +67,9 @@ void http_client_free(struct http_client *client);
 size_t http_client_in_flight(const struct http_client *client);
 
 /* Copies all of `request`. The callback runs exactly once, from the loop, never from here; the
- * call is freed before it. Fails only for a malformed URL (REJECT), without a callback.
- * *ret_call (may be NULL) is borrowed until the callback. */
+ * call is freed before it. Fails only for a malformed URL (REJECT), without a callback. */
 enum error_class http_client_send(struct http_client *client, const struct http_request *request,
                                   http_client_callback callback, void *userdata,
-                                  struct http_call **ret_call, struct error *ret_error);
+                                  struct error *ret_error);
 
 #endif

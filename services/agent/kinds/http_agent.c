@@ -132,7 +132,7 @@ static void execute(void *ctx, struct agent_call *call)
         .timeout_ms = left_ms < agent->try_timeout_ms ? left_ms : agent->try_timeout_ms,
         .send_within_ms = call->time_left_ms,
     };
-    if (http_client_send(agent->client, &request, on_result, call, NULL, &error) == ERROR_OK)
+    if (http_client_send(agent->client, &request, on_result, call, &error) == ERROR_OK)
         return;
     agent_call_fail(call, &(struct agent_failure){.name = TEXT("Http.BadUrl"),
                                                   .message = text_of(error.message),
@@ -160,7 +160,7 @@ static void probe(void *ctx, struct agent_probe *probe)
     struct error error;
     struct http_request request = {
         .method = "GET", .url = agent->probe_url, .timeout_ms = agent->try_timeout_ms};
-    if (http_client_send(agent->client, &request, on_probed, probe, NULL, &error) != ERROR_OK)
+    if (http_client_send(agent->client, &request, on_probed, probe, &error) != ERROR_OK)
         agent_probe_end(probe, false, text_of(error.message));
 }
 

@@ -130,8 +130,7 @@ static int post(struct caller *caller, const char *url, const char *body)
     struct http_request request = {.url = url, .body = text_of(body), .timeout_ms = 60000};
     struct error error;
     caller->status = 0;
-    cr_assert(http_client_send(caller->client, &request, on_answer, caller, NULL, &error) ==
-              ERROR_OK);
+    cr_assert(http_client_send(caller->client, &request, on_answer, caller, &error) == ERROR_OK);
     for (int turns = 0; turns < 1000000 && caller->status == 0; turns++) {
         (void)broker_memory_settle(caller->world->kafka, 100000);
         (void)loop_once(caller->world->loop, 1);

@@ -355,8 +355,7 @@ void world_ask(struct world *world, const char *path, const char *body)
                                    .body = text_of(body),
                                    .timeout_ms = INT64_C(10) * 60 * 1000};
     world->answered = false;
-    cr_assert(http_client_send(world->client, &request, on_result, world, NULL, &error) ==
-              ERROR_OK);
+    cr_assert(http_client_send(world->client, &request, on_result, world, &error) == ERROR_OK);
 }
 
 json_t *world_answer(struct world *world, int status)

@@ -146,7 +146,7 @@ static void ask_readyz(void (*then)(void))
     free(port);
     next = then;
     struct http_request request = {.method = "GET", .url = url, .timeout_ms = 20000};
-    cr_assert(http_client_send(client, &request, on_answer, NULL, NULL, NULL) == ERROR_OK);
+    cr_assert(http_client_send(client, &request, on_answer, NULL, NULL) == ERROR_OK);
 }
 
 static void end_life(void)
