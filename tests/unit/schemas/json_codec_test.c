@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON by the binding tables: records round-trip; errors in hostile input name their path. */
+/* JSON by the binding tables: commands round-trip; errors in hostile input name their path. */
 #include "schemas/json_codec.h"
 
 #include "tests/unit/schemas/kit.h"
@@ -15,39 +15,62 @@ static size_t base_of(enum record_kind kind)
     return record_kind_is_command(kind) ? offsetof(struct command, submit_order) : 0;
 }
 
-static void check_round_trip(struct kit *kit, const struct sample *sample)
+static void check_encoding(const struct sample *sample)
 {
     const struct record_binding *binding = record_kind_info(sample->kind)->binding;
-    size_t base = base_of(sample->kind);
-    struct record back = {.kind = sample->kind};
-    struct buffer expected = {0};
-    json_t *json = json_codec_encode(binding, (const char *)sample->record + base, 0);
+    json_t *json =
+        json_codec_encode(binding, (const char *)sample->record + base_of(sample->kind), 0);
     char *text = json_dumps(json, JSON_COMPACT);
-    json_t *parsed = NULL;
-    cr_assert_eq(json_codec_parse(text_of(text), &parsed, &kit->error), ERROR_OK, "%s: %s",
-                 sample->name, kit->error.message);
-    cr_assert_eq(json_codec_decode(binding, NULL, 0, parsed, &kit->memory.arena,
-                                   (char *)&back.command + base, &kit->error),
-                 ERROR_OK, "%s: %s", sample->name, kit->error.message);
-    if (record_kind_is_command(sample->kind))
-        back.command.kind = (enum command_kind)sample->kind;
-    struct buffer bytes = kit_encode(kit, &back);
-    codec_encode(kit->codec, sample->kind, sample->record, &expected);
-    cr_assert(text_equal(text_of_buffer(&bytes), text_of_buffer(&expected)), "%s: %s", sample->name,
-              text);
-    buffer_deinit(&bytes);
-    buffer_deinit(&expected);
+    json_t *parsed = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    cr_assert_eq(json_object_size(json), binding->count, "%s: %s", sample->name, text);
+    cr_assert(json_equal(parsed, json), "%s: %s", sample->name, text);
     json_decref(parsed);
     json_decref(json);
     free(text);
 }
 
-Test(schemas_json_codec, round_trips_every_record)
+Test(schemas_json_codec, encodes_every_field_of_every_record)
+{
+    for (uint32_t i = 0; i < sample_count; i++)
+        check_encoding(&samples[i]);
+}
+
+/* The commands that the HTTP API takes. */
+static bool is_decodable(enum record_kind kind)
+{
+    return kind == RECORD_SUBMIT_ORDER || kind == RECORD_CANCEL_ORDER ||
+           kind == RECORD_COMPENSATE_ORDER || kind == RECORD_RESUBMIT_STEP;
+}
+
+static void check_round_trip(struct kit *kit, const struct sample *sample)
+{
+    const struct record_binding *binding = record_kind_info(sample->kind)->binding;
+    const struct command *cmd = sample->record;
+    struct record back = {.kind = sample->kind};
+    struct buffer expected = {0};
+    json_t *json = json_codec_encode(binding, &cmd->submit_order, 0);
+    json_object_del(json, "content_hash"); /* computed */
+    cr_assert_eq(json_codec_decode(binding, NULL, 0, json, &kit->memory.arena,
+                                   &back.command.submit_order, &kit->error),
+                 ERROR_OK, "%s: %s", sample->name, kit->error.message);
+    back.command.kind = (enum command_kind)sample->kind;
+    if (sample->kind == RECORD_SUBMIT_ORDER)
+        back.command.submit_order.content_hash = cmd->submit_order.content_hash;
+    struct buffer bytes = kit_encode(kit, &back);
+    codec_encode(kit->codec, sample->kind, sample->record, &expected);
+    cr_assert(text_equal(text_of_buffer(&bytes), text_of_buffer(&expected)), "%s", sample->name);
+    buffer_deinit(&bytes);
+    buffer_deinit(&expected);
+    json_decref(json);
+}
+
+Test(schemas_json_codec, round_trips_the_commands_of_the_http_api)
 {
     struct kit kit;
     kit_init(&kit);
     for (uint32_t i = 0; i < sample_count; i++)
-        check_round_trip(&kit, &samples[i]);
+        if (is_decodable(samples[i].kind))
+            check_round_trip(&kit, &samples[i]);
     kit_deinit(&kit);
 }
 
@@ -88,11 +111,26 @@ Test(schemas_json_codec, writes_each_form_as_documented)
     cr_assert_str_eq(text, "{\"bytes\":\"AP8i\",\"key\":\"\",\"reason\":\"why\","
                            "\"quarantined\":true}");
     free(text);
+    struct event event = {.kind = EVENT_COMMAND_DEAD_LETTERED,
+                          .command_dead_lettered = undecodable};
+    struct decision decision = {.events = &event, .event_count = 1};
+    static const char *const events[] = {"events", NULL};
+    text = encoded(&binding_decision, &decision, events, 0);
+    cr_assert_str_eq(text,
+                     "{\"events\":[{\"kind\":\"CommandDeadLettered\",\"data\":{\"bytes\":\"AP8i\","
+                     "\"key\":\"\",\"reason\":\"why\",\"quarantined\":true}}]}");
+    free(text);
     struct claim claim = {.claim_id = {{0xab, 1}}, .partition_count = -1};
     text = encoded(record_kind_info(RECORD_CLAIM)->binding, &claim, NULL, 0);
     cr_assert_str_eq(text, "{\"claim_id\":\"ab010000-0000-0000-0000-000000000000\","
                            "\"instance\":\"\",\"claimed_at\":0,\"partition_count\":-1,"
                            "\"reset\":null}");
+    free(text);
+    claim.has_reset = true;
+    claim.reset.next_command_offset = 7;
+    static const char *const reset[] = {"reset", NULL};
+    text = encoded(record_kind_info(RECORD_CLAIM)->binding, &claim, reset, 0);
+    cr_assert_str_eq(text, "{\"reset\":{\"next_command_offset\":7,\"by\":\"\",\"reason\":\"\"}}");
     free(text);
 }
 
@@ -151,8 +189,6 @@ static const struct mistake {
      "priority: expected \"high\", \"normal\" or \"low\""},
     {RECORD_SUBMIT_ORDER, "{\"attributes\": {\"a\": []}}", "BadField",
      "attributes.a: expected a text"},
-    {RECORD_SUBMIT_ORDER, "{\"content_hash\": \"AB\"}", "BadField",
-     "content_hash: expected 32 hexadecimal digits"},
     {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 2147483648}", "BadField",
      "workflow_version: expected an integer from 0 to 2147483647"},
     {RECORD_SUBMIT_ORDER, "{\"workflow_version\": -1}", "BadField",
@@ -161,27 +197,8 @@ static const struct mistake {
      "workflow_version: expected an integer from 0 to 2147483647"},
     {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 99999999999999999999}", "BadJson",
      "not JSON: too big integer"},
-    {RECORD_CLAIM, "{\"claim_id\": \"ab010000-0000-0000-0000+000000000000\"}", "BadField",
-     "claim_id: expected a UUID"},
-    {RECORD_CLAIM, "{\"claim_id\": \"\"}", "BadField", "claim_id: expected a UUID"},
-    {RECORD_DECISION,
-     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
-     "\"command_offset\": 0, \"command_time\": 0, \"order_version\": -1}",
-     "BadField", "order_version: expected an integer, 0 or more"},
-    {RECORD_DECISION,
-     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
-     "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
-     "\"events\": [{\"kind\": \"StepFlew\", \"data\": {}}]}",
-     "BadField", "events[0].kind: expected the name of an event"},
-    {RECORD_DECISION,
-     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"sequence\": 0,"
-     "\"command_offset\": 0, \"command_time\": 0, \"decided_at\": 0,"
-     "\"events\": [{\"kind\": \"CommandDeadLettered\", \"data\": {\"bytes\": \"=\"}}]}",
-     "BadField", "events[0].data.bytes: expected bytes as base64url"},
-    {RECORD_ORDER_ROW, "{\"details\": {\"currency\": 1}}", "BadField",
-     "details.currency: expected a text"},
-    {RECORD_REPORT_STEP, "{\"direction\": \"do\", \"attempt\": 1, \"succeeded\": 1}", "BadField",
-     "succeeded: expected true or false"},
+    {RECORD_RESUBMIT_STEP, "{\"new_generation\": 1}", "BadField",
+     "new_generation: expected true or false"},
     {RECORD_CANCEL_ORDER, "{\"by\": \"a\", \"by\": \"b\"}", "BadJson",
      "not JSON: duplicate object key"},
     {RECORD_CANCEL_ORDER, "{\"by\": \"\\u0000\"}", "BadJson", "not JSON: \\u0000"},
@@ -266,22 +283,15 @@ Test(schemas_json_codec, bounds_the_depth)
 
 Test(schemas_json_codec, gives_missing_fields_their_defaults)
 {
-    struct record record = {.kind = RECORD_OPERATOR_ALERT};
-    json_t *json = json_pack("{s:b, s:i, s:i}", "raised", 1, "partition", 3, "decided_at", 5);
     struct kit kit;
     kit_init(&kit);
-    cr_assert_eq(json_codec_decode(record_kind_info(RECORD_OPERATOR_ALERT)->binding, NULL, 0, json,
-                                   &kit.memory.arena, &record.operator_alert, &kit.error),
-                 ERROR_OK, "%s", kit.error.message);
-    cr_assert_eq(record.operator_alert.command_offset, -1);
-    cr_assert(text_empty(record.operator_alert.code), "a required text is empty");
-    json_decref(json);
-    json = json_object();
+    json_t *json = json_object();
     struct order_details details;
     cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, 0, json, &kit.memory.arena,
                                    &details, &kit.error),
                  ERROR_OK);
     cr_assert_eq(details.priority, PRIORITY_NORMAL);
+    cr_assert(text_empty(details.order_id), "a required text is empty");
     json_decref(json);
     kit_deinit(&kit);
 }
