@@ -166,7 +166,8 @@ static int run(struct cli *cli)
     }
     const struct cli_noun *noun = cli_find_noun(cli->nouns, cli->arguments[0]);
     if (noun == NULL)
-        return cli_usage(cli, "unknown command \"%.60s\"", cli->arguments[0]);
+        return cli_usage(cli, "unknown command \"%.60s\": `reeve help` lists all",
+                         cli->arguments[0]);
     const char *name = cli->argument_count > 1 ? cli->arguments[1] : NULL;
     const struct cli_verb *verb = cli_find_verb(noun, name);
     if (verb == NULL && name != NULL)

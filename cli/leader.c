@@ -29,7 +29,7 @@ struct reading {
 
 static const struct output_column columns[] = {
     {"role", "ROLE", false},     {"leader", "LEADER", false},    {"term", "TERM", true},
-    {"since", "SINCE", true},    {"progress", "PROGRESS", true}, {"lease_ms", "LEASE", true},
+    {"since", "SINCE", true},    {"progress", "PROGRESS", true}, {"lease", "LEASE", true},
     {"status", "STATUS", false},
 };
 
@@ -133,7 +133,10 @@ static json_t *row_of(const struct role *role, enum cli_output output, bool appe
     json_object_set_new(row, "term", log->term < 0 ? json_null() : json_integer(log->term));
     json_object_set_new(row, "since", table ? output_age(since, now) : json_incref(since));
     json_object_set_new(row, "progress", table ? output_age(progress, now) : json_incref(progress));
-    json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
+    if (table)
+        json_object_set_new(row, "lease", output_duration(log->lease_ms));
+    else
+        json_object_set_new(row, "lease_ms", json_integer(log->lease_ms));
     json_object_set_new(row, "rank", json_integer(log->rank));
     json_object_set_new(row, "leads",
                         json_boolean(log->term >= 0 && !log->released &&

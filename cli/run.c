@@ -25,7 +25,10 @@ static int run(struct cli *cli)
     }
     const char *nearest = suggest_string(cli->arguments[0], names, SERVICES);
     if (nearest == NULL)
-        return cli_usage(cli, "unknown service \"%.60s\"", cli->arguments[0]);
+        return cli_usage(cli,
+                         "unknown service \"%.60s\": expected submission, scheduler, agent, "
+                         "supervisor or console",
+                         cli->arguments[0]);
     return cli_usage(cli, "unknown service \"%.60s\": did you mean \"%s\"?", cli->arguments[0],
                      nearest);
 }

@@ -15,6 +15,14 @@ static bool is_ready(void *ctx)
     return session->ready;
 }
 
+/* Programs that read JSON from stderr get the one error. */
+static void report_no_broker(void *ctx, const char *servers)
+{
+    const struct cli *cli = ctx;
+    if (cli->output == CLI_OUTPUT_TABLE)
+        fprintf(cli->err, "no broker answers at %s yet; waiting (start.timeout.ms)\n", servers);
+}
+
 enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_session *session,
                                   struct error *ret_error)
 {
@@ -24,7 +32,9 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
                                  .instance_id = config_string(cli->config, "instance.id"),
                                  .data_dir = config_string(cli->config, "data.dir"),
                                  .clock = clock_real(),
-                                 .config = cli->config};
+                                 .config = cli->config,
+                                 .on_no_broker = report_no_broker,
+                                 .on_no_broker_ctx = cli};
     enum error_class class = loop_new(session->context.clock, &session->context.loop, ret_error);
     if (class != ERROR_OK)
         return class;

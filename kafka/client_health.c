@@ -102,7 +102,7 @@ bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size)
 void kafka_alive(struct kafka_client *kafka)
 {
     if (!kafka->health.connected)
-        log_info("kafka connected");
+        log_info("connected to Kafka");
     kafka->health.connected = true;
     kafka->health.alive_since_probe = true;
     kafka->health.down = false;

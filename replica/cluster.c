@@ -343,21 +343,34 @@ static enum error_class connect_broker(struct service_context *service, unsigned
     return kafka_client_new(service->loop, &kafka.options, ret_broker, ret_error);
 }
 
+/* The caller waits for start.timeout.ms, which is too long to be silent. */
+static void report_wait(const struct cluster *cluster, const char *servers)
+{
+    if (cluster->service->on_no_broker != NULL)
+        cluster->service->on_no_broker(cluster->service->on_no_broker_ctx, servers);
+    else
+        log_warning("no broker answers yet", LOG_STR("servers", servers));
+}
+
 static enum error_class check_topics(struct cluster *cluster, struct error *ret_error)
 {
+    const char *servers = config_string(cluster->service->config, "kafka.bootstrap.servers");
     int32_t commands = 0;
     int32_t events = 0;
     int64_t deadline = clock_mono_ms(cluster->service->clock) +
                        config_ms(cluster->service->config, "start.timeout.ms");
+    bool reported = false;
     do {
         commands = broker_partition_count(cluster->broker, cluster->topics.commands, METADATA_MS);
+        if (commands < 0 && !reported)
+            report_wait(cluster, servers);
+        reported = reported || commands < 0;
         events = broker_partition_count(cluster->broker, cluster->topics.events, METADATA_MS);
     } while ((commands < 0 || events < 0) && clock_mono_ms(cluster->service->clock) < deadline);
     if (commands < 0 || events < 0)
         return error_set(
             ret_error, ERROR_RETRY, "BrokerUnavailable",
-            "no broker answers at %s: is it running, is kafka.bootstrap.servers right?",
-            config_string(cluster->service->config, "kafka.bootstrap.servers"));
+            "no broker answers at %s: is it running, is kafka.bootstrap.servers right?", servers);
     if (commands == 0 || events == 0)
         return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
                          "topic %s does not exist, or this user may not Describe it: create the "

@@ -45,6 +45,9 @@ struct service_context {
      * open; NULL: there is none yet. */
     bool (*in_trouble)(const void *ctx, char *ret_reason, size_t reason_size);
     const void *in_trouble_ctx;
+    /* Called once if the first request for metadata gets no answer. NULL: a line in the log. */
+    void (*on_no_broker)(void *ctx, const char *servers);
+    void *on_no_broker_ctx;
 };
 
 struct service {

@@ -84,6 +84,12 @@ static enum error_class take_agents(struct dev *dev, struct error *ret_error)
             return ERROR_REJECT;
         agent->url =
             pair[size] == '=' && strcmp(pair + size + 1, "sim") != 0 ? pair + size + 1 : NULL;
+        if (agent->url != NULL && strncmp(agent->url, "http://", 7) != 0 &&
+            strncmp(agent->url, "https://", 8) != 0)
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--agent %.100s: expected NAME, or NAME=URL with a URL such as "
+                             "http://127.0.0.1:8001",
+                             pair);
     }
     return ERROR_OK;
 }
@@ -366,9 +372,10 @@ static void announce(struct dev *dev)
     fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka", dev->bootstrap,
             dev->embedded != NULL ? "  embedded: its records are lost when it stops" : "");
     for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
+        const char *note = agent_note(dev, child_name(child));
         if (*child_url(child) != '\0')
-            fprintf(out, "  %-20s %-23s pid %-7d %s\n", child_name(child), child_url(child),
-                    (int)child_pid(child), agent_note(dev, child_name(child)));
+            fprintf(out, "  %-20s %-23s pid %d%s%s\n", child_name(child), child_url(child),
+                    (int)child_pid(child), *note != '\0' ? "  " : "", note);
     }
     fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
     if (dev->cli->argument_count == 0)

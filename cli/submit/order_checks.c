@@ -27,9 +27,12 @@ static enum error_class unknown_workflow(const struct order_checks *checks,
     if (used == 0)
         return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
                          "no workflow is deployed: deploy one with `reeve workflow deploy FILE`");
+    char version[24] = "";
+    if (details->workflow_version > 0)
+        snprintf(version, sizeof(version), " version %u", details->workflow_version);
     return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
-                     "workflow \"%.*s\" version %u is not deployed; deployed workflows: %s%s",
-                     TEXT_ARG(details->workflow), details->workflow_version, names,
+                     "workflow \"%.*s\"%s is not deployed; deployed workflows: %s%s",
+                     TEXT_ARG(details->workflow), version, names,
                      used >= sizeof(names) ? "..." : "");
 }
 

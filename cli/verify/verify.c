@@ -252,10 +252,11 @@ static void print_orders(const struct verify *verify)
     uint64_t unfinished = total->by_state[ORDER_PENDING] + total->by_state[ORDER_PROCESSING] +
                           total->by_state[ORDER_COMPENSATING];
     fprintf(verify->cli->out,
-            "%" PRIu64 " orders (%" PRIu64 " processed, %" PRIu64 " compensated, %" PRIu64
-            " in Error, %" PRIu64 " unfinished) in %" PRIu64 " decisions",
-            total->orders, total->by_state[ORDER_PROCESSED], total->by_state[ORDER_COMPENSATED],
-            total->by_state[ORDER_ERROR], unfinished, total->decisions);
+            "%" PRIu64 " order%s (%" PRIu64 " processed, %" PRIu64 " compensated, %" PRIu64
+            " in Error, %" PRIu64 " unfinished) in %" PRIu64 " decision%s",
+            total->orders, total->orders == 1 ? "" : "s", total->by_state[ORDER_PROCESSED],
+            total->by_state[ORDER_COMPENSATED], total->by_state[ORDER_ERROR], unfinished,
+            total->decisions, total->decisions == 1 ? "" : "s");
 }
 
 /* One line. */

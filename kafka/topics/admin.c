@@ -46,6 +46,20 @@ rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct e
     return rk;
 }
 
+enum error_class topics_no_broker(const struct kafka_client_options *kafka,
+                                  rd_kafka_resp_err_t code, struct error *ret_error)
+{
+    const char *servers = kafka->bootstrap_servers;
+    for (size_t i = 0; i < kafka->setting_count && servers == NULL; i++) {
+        if (strcmp(kafka->settings[i].name, "bootstrap.servers") == 0)
+            servers = kafka->settings[i].value;
+    }
+    return error_set(
+        ret_error, ERROR_RETRY, "BrokerUnavailable",
+        "no broker answers at %s (%s): is it running, is kafka.bootstrap.servers right?",
+        servers != NULL ? servers : "any address", rd_kafka_err2str(code));
+}
+
 static enum error_class open_admin(struct admin *admin, struct error *ret_error)
 {
     admin->rk = topics_client_new(admin->plan->kafka, ret_error);
@@ -76,8 +90,7 @@ static enum error_class read_metadata(struct admin *admin, struct error *ret_err
         rd_kafka_metadata(admin->rk, 1, NULL, &admin->metadata, admin->timeout_ms);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
         return ERROR_OK;
-    return error_set(ret_error, ERROR_RETRY, "BrokerUnavailable", "the brokers do not answer: %s",
-                     rd_kafka_err2str(code));
+    return topics_no_broker(admin->plan->kafka, code, ret_error);
 }
 
 static const struct rd_kafka_metadata_topic *find_topic(const struct admin *admin, const char *name)
@@ -450,7 +463,8 @@ static enum error_class refuse_embedded(const struct topics_plan *plan, struct e
     if (!plan->kafka->embedded)
         return ERROR_OK;
     return error_set(ret_error, ERROR_REJECT, "Embedded",
-                     "the embedded broker makes its topics when it starts");
+                     "the embedded broker creates its topics when it starts: nothing to apply or "
+                     "check");
 }
 
 static bool all_exist(const struct admin *admin)

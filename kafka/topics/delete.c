@@ -36,8 +36,7 @@ enum error_class topics_delete(const struct kafka_client_options *kafka,
     rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &metadata, TIMEOUT_MS);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
         rd_kafka_destroy(rk);
-        return error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",
-                         "the brokers do not answer: %s", rd_kafka_err2str(code));
+        return topics_no_broker(kafka, code, ret_error);
     }
     rd_kafka_DeleteTopic_t **names =
         calloc((size_t)metadata->topic_cnt + 1, sizeof(rd_kafka_DeleteTopic_t *));

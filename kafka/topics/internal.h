@@ -30,5 +30,8 @@ void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
 
 /* admin.c: new; a client for admin requests. NULL: its settings are invalid. */
 rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error);
+/* admin.c: the error of a request for metadata that failed with `code`. */
+enum error_class topics_no_broker(const struct kafka_client_options *kafka,
+                                  rd_kafka_resp_err_t code, struct error *ret_error);
 
 #endif

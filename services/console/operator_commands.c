@@ -267,7 +267,7 @@ void operator_commands_serve(struct operator_commands *commands, enum command_ki
     heap_arena_reset(&commands->heap);
     if (json_codec_parse(http_body(exchange), &body, &error) == ERROR_OK &&
         read_command(body, kind, order_id, &commands->heap.arena, &cmd, &error) == ERROR_OK) {
-        log_info("operator's command", LOG_STR("command", command_kind_name(kind)),
+        log_info("operator command", LOG_STR("command", command_kind_name(kind)),
                  LOG_TEXT("order", cmd.order_id),
                  LOG_STR("by", json_string_value(json_object_get(body, "by"))));
         append(commands, exchange, &cmd);
