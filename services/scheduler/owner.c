@@ -252,7 +252,7 @@ static void begin_running(struct owner *owner)
              LOG_I64("claim_offset", owner->claim_offset),
              LOG_I64("next_command", checkpoint->next_command_offset),
              LOG_I64("emitted_through", checkpoint->emitted_through),
-             LOG_U64("folded", owner->folded), LOG_U64("careful", owner->careful));
+             LOG_U64("folded", owner->folded), LOG_U64("commands_to_guard", owner->careful));
     FAILPOINT("claim.running");
     owner_cycle_begin(owner);
 }
