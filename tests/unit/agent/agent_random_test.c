@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random histories of several agents on the broker in memory, from a seed: requests, answers,
- * unhealthy services, lost appends, rebalances, lost sessions, kills, restarts. Whatever happens,
+ * unhealthy services, lost appends, rebalances, lost sessions, kills, restarts. In every history,
  * each request is reported in the end, no commit runs ahead of its report, and no call starts past
  * its deadline (world.c asserts that). REEVE_SEED repeats a run. */
 #include "tests/unit/agent/world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attempts that are remembered, accepted, or given more time. */
+/* Attempts that the agent remembers, accepts or extends. */
 #include "tests/unit/agent/attempts_bench.h"
 
 #include <criterion/criterion.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agents whose remote service is unhealthy: their partitions move, work goes on, and they come
- * back. And their health records. */
+/* Agents whose remote service is unhealthy: their partitions move to another instance and return
+ * when the service recovers. Also their health records. */
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Callbacks: well-formed and authorized ones reach the log, the others are refused with a reason.
- */
+/* Well-formed, authorized callbacks reach the log; others are rejected with a reason. */
 #include "platform/http/client.h"
 #include "services/agent/core/callbacks.h"
 #include "tests/unit/agent/world.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that wait in an agent: begun by priority; none starves, none is lost. */
+/* Requests that wait in an agent start by priority; none starves and none is lost. */
 #include "tests/unit/agent/world.h"
 
 #include "replica/settings.h"

@@ -21,7 +21,7 @@ Test(names, rejects_every_other_byte)
     }
 }
 
-Test(names, limits_their_length)
+Test(names, limits_the_length_of_names)
 {
     char name[NAME_BYTES_MAX + 1];
     memset(name, 'n', sizeof(name));

@@ -39,14 +39,14 @@ Test(numbers, parses_whole_integers_within_their_bounds)
     }
 }
 
-Test(numbers, reads_no_further_than_the_text)
+Test(numbers, never_reads_past_the_text)
 {
     int64_t number = 0;
     cr_expect(number_parse((struct text){"1234", 2}, 0, 99, &number));
     cr_expect_eq(number, 12);
 }
 
-Test(numbers, takes_the_digits_at_the_front)
+Test(numbers, parses_the_leading_digits)
 {
     struct text text = TEXT("18446744073709551615.sst");
     uint64_t number = UNTOUCHED;
@@ -65,7 +65,7 @@ Test(numbers, takes_the_digits_at_the_front)
     cr_expect(text_equal(text, TEXT("G")));
 }
 
-Test(numbers, takes_plain_decimal_numbers_only)
+Test(numbers, accepts_plain_decimal_numbers_only)
 {
     static const struct {
         const char *text;

@@ -11,7 +11,7 @@ static void expect_encoded(struct text text, enum percent_keep keep, const char 
     cr_expect_str_eq(encoded, expected);
 }
 
-Test(percent, encodes_what_a_path_does_not_keep)
+Test(percent, encodes_bytes_that_a_path_does_not_preserve)
 {
     expect_encoded(TEXT("aZ09-_.~"), PERCENT_KEEP_UNRESERVED, "aZ09-_.~");
     expect_encoded(TEXT("a b/c%?\xc3\xa9"), PERCENT_KEEP_UNRESERVED, "a%20b%2Fc%25%3F%C3%A9");
@@ -26,12 +26,12 @@ Test(percent, encodes_dots_that_a_path_would_lose)
     expect_encoded(TEXT(".."), PERCENT_KEEP_VISIBLE, "..");
 }
 
-Test(percent, encodes_what_a_header_does_not_keep)
+Test(percent, encodes_bytes_that_a_header_does_not_preserve)
 {
     expect_encoded(TEXT("a/b?c\r\n %"), PERCENT_KEEP_VISIBLE, "a/b?c%0D%0A%20%25");
 }
 
-Test(percent, writes_nothing_that_does_not_fit)
+Test(percent, writes_nothing_when_the_buffer_is_too_small)
 {
     char encoded[5] = "left";
     cr_expect_eq(percent_encode(TEXT("ab "), PERCENT_KEEP_UNRESERVED, encoded, 5), 5);

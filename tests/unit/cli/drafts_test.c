@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders from the rows of a file: complete with their last row, wherever that stands. */
+/* Orders from the rows of a file: an order is complete with its last row, wherever that is. */
 #include "cli/import/order_drafts.h"
 
 #include "schemas/codec.h"

@@ -123,7 +123,7 @@ Test(cli_output, cuts_long_cells_between_characters)
     cr_assert_str_eq(row + 77 * 2, "...\n");
 }
 
-Test(cli_output, prints_an_empty_row_for_one_that_could_not_be_made)
+Test(cli_output, prints_an_empty_row_for_a_malformed_one)
 {
     struct output *output = output_new(out, CLI_OUTPUT_JSONL, columns, 3);
     output_row(output, json_pack("{s:s}", "id", "\xff"));
@@ -142,7 +142,7 @@ Test(cli_output, prints_long_answers_in_pieces)
     cr_assert(lines == 1001, "%zu", lines);
 }
 
-Test(cli_output, compact_tables_leave_out_empty_columns)
+Test(cli_output, omits_empty_columns_of_compact_tables)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     output_compact(output, 100);
@@ -153,7 +153,7 @@ Test(cli_output, compact_tables_leave_out_empty_columns)
                    "order-2\n");
 }
 
-Test(cli_output, compact_tables_fit_into_a_line)
+Test(cli_output, fits_compact_tables_into_a_line)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     output_compact(output, 24);
@@ -164,7 +164,7 @@ Test(cli_output, compact_tables_fit_into_a_line)
                    "b            8  short\n");
 }
 
-Test(cli_output, compact_tables_show_hostile_text_safely)
+Test(cli_output, shows_hostile_text_safely_in_compact_tables)
 {
     struct output *output = output_new(out, CLI_OUTPUT_TABLE, columns, 3);
     output_compact(output, 20);
@@ -191,7 +191,7 @@ Test(cli_output, closes_the_list_when_a_command_fails_after_a_row)
     cr_assert_str_eq(text, "[\n{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n]\n");
 }
 
-Test(cli_output, reports_that_not_everything_could_be_written)
+Test(cli_output, reports_incomplete_writes)
 {
     FILE *full = fopen("/dev/full", "we");
     cr_assert(full != NULL);

@@ -87,7 +87,7 @@ static void check_verb(const struct cli_noun *noun, const struct cli_verb *verb)
     }
 }
 
-Test(cli_table, rows_are_complete)
+Test(cli_table, has_complete_rows)
 {
     for (size_t n = 0; n < NOUNS; n++) {
         const struct cli_noun *noun = nouns[n];
@@ -104,7 +104,7 @@ Test(cli_table, rows_are_complete)
     }
 }
 
-Test(cli_table, help_lists_every_command)
+Test(cli_table, lists_every_command_in_the_help)
 {
     cr_assert(reeve("--help") == EXIT_CODE_OK);
     for (size_t n = 0; n < NOUNS; n++) {
@@ -119,7 +119,7 @@ Test(cli_table, help_lists_every_command)
     free(all);
 }
 
-Test(cli_table, help_of_a_command_begins_with_examples)
+Test(cli_table, begins_the_help_of_a_command_with_examples)
 {
     char line[128];
     for (size_t n = 0; n < NOUNS; n++) {
@@ -144,7 +144,7 @@ Test(cli_table, help_of_a_command_begins_with_examples)
     }
 }
 
-Test(cli_table, help_wins_over_everything_else)
+Test(cli_table, prefers_help_over_everything_else)
 {
     cr_assert(reeve("import --no-such-flag --help") == EXIT_CODE_OK);
     cr_assert(reeve("workflow deploy -h") == EXIT_CODE_OK);
@@ -153,7 +153,7 @@ Test(cli_table, help_wins_over_everything_else)
     cr_assert(reeve("workflow") == EXIT_CODE_USAGE);
 }
 
-Test(cli_table, help_fits_100_columns)
+Test(cli_table, fits_the_help_into_100_columns)
 {
     char line[128];
     for (size_t n = 0; n < NOUNS; n++) {
@@ -230,7 +230,7 @@ Test(cli_table, takes_configuration_flags_anywhere)
               out_text);
 }
 
-Test(cli_table, markdown_names_every_command)
+Test(cli_table, names_every_command_in_the_markdown)
 {
     cr_assert(reeve("help --markdown") == EXIT_CODE_OK);
     for (size_t n = 0; n < NOUNS; n++) {
@@ -240,7 +240,7 @@ Test(cli_table, markdown_names_every_command)
     }
 }
 
-Test(cli_table, help_of_a_command_lists_no_configuration)
+Test(cli_table, lists_no_configuration_in_the_help_of_a_command)
 {
     cr_assert(reeve("orders list --help") == EXIT_CODE_OK);
     cr_assert(strstr(out_text, "kafka.bootstrap") == NULL &&

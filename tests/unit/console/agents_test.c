@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the console shows of agents. */
+/* Agents as the console shows them. */
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>

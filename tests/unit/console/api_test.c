@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the API answers about orders, partitions and alerts, over a log that the test writes. */
+/* The API's answers about orders, partitions and alerts, from a log that the test writes. */
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>
@@ -115,7 +115,7 @@ Test(console_api, includes_decisions_that_changed_nothing_in_a_history)
     json_decref(history);
 }
 
-Test(console_api, counts_follow_the_log)
+Test(console_api, counts_orders_as_the_log_grows)
 {
     make_orders();
     world_open(world);
@@ -264,7 +264,7 @@ Test(console_api, treats_hostile_ids_like_any_other)
     json_decref(list);
 }
 
-Test(console_api, refuses_wrong_requests)
+Test(console_api, rejects_invalid_requests)
 {
     static const struct {
         int status;

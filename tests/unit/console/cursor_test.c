@@ -21,7 +21,7 @@ static void check_round_trip(int64_t updated_at, struct text id)
     cr_assert(text_equal(search_cursor_id(&back), id));
 }
 
-Test(console_cursor, survives_encoding)
+Test(console_cursor, round_trips_cursors)
 {
     char longest[ORDER_ID_BYTES_MAX];
     memset(longest, 'x', sizeof(longest));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every event is in words. */
+/* The text of every event. */
 #include "services/console/event_text.h"
 
 #include "base/heap_arena.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators' commands: the answer is what the log says was decided. */
+/* Operator commands are answered with the Decision in the log. */
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>

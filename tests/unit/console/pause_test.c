@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Too little room on the disk: the follower under the console folds no more, tells, and goes on. */
+/* On a full disk the console's follower stops folding, reports it, and continues later. */
 #include "tests/unit/console/world.h"
 
 #include "platform/disk_guard.h"
@@ -144,7 +144,7 @@ Test(console_pause, commits_what_was_folded_before_a_pause)
                  before);
 }
 
-Test(console_pause, sends_watchers_what_happened_during_a_pause)
+Test(console_pause, sends_watchers_the_changes_during_a_pause)
 {
     char path[256];
     world_open(world);

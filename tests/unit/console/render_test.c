@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON of orders and events, hostile ones too. */
+/* JSON of orders and events, including hostile ones. */
 #include "services/console/render.h"
 #include "tests/unit/schemas/samples.h"
 
@@ -100,7 +100,7 @@ Test(console_render, renders_kind_text_and_data_of_every_event)
     heap_arena_deinit(&heap);
 }
 
-Test(console_render, renders_hostile_texts_as_texts)
+Test(console_render, renders_hostile_texts_as_strings)
 {
     static const struct {
         struct text text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes as they happen: GET /api/watch. */
+/* GET /api/watch reports changes as they happen. */
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>
@@ -75,7 +75,7 @@ Test(console_watch, waits_for_the_next_change)
     json_decref(answer);
 }
 
-Test(console_watch, answers_without_changes_after_a_while)
+Test(console_watch, answers_without_changes_after_the_timeout)
 {
     begin("");
     world_ask(world, path, NULL);
@@ -141,7 +141,7 @@ Test(console_watch, resets_a_client_that_was_away_too_long)
     json_decref(answer);
 }
 
-Test(console_watch, resets_a_client_that_missed_more_than_is_kept)
+Test(console_watch, resets_a_client_that_missed_too_many_changes)
 {
     begin("");
     for (int i = 0; i < CHANGES_MAX + 10; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker in memory: what it promises in the face of each fault, and random histories. */
+/* The broker in memory: its guarantees under each fault and in random histories. */
 #include "tests/simulation/broker_memory.h"
 
 #include <criterion/criterion.h>
@@ -192,7 +192,7 @@ static void read_events(struct instance *instance, int64_t offset)
 
 /* ---- appending and reading ---- */
 
-Test(broker_memory, nothing_happens_before_a_step)
+Test(broker_memory, does_nothing_before_a_step)
 {
     struct lab lab;
     open_lab(&lab, 1);
@@ -211,7 +211,7 @@ Test(broker_memory, nothing_happens_before_a_step)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_record_keeps_key_value_headers_and_time)
+Test(broker_memory, keeps_key_value_headers_and_time_of_a_record)
 {
     struct lab lab;
     struct broker_record record;
@@ -238,7 +238,7 @@ Test(broker_memory, a_record_keeps_key_value_headers_and_time)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_missing_topic_rejects_appends_and_fails_readers)
+Test(broker_memory, rejects_appends_and_fails_readers_of_a_missing_topic)
 {
     struct lab lab;
     open_lab(&lab, 1);
@@ -255,7 +255,7 @@ Test(broker_memory, a_missing_topic_rejects_appends_and_fails_readers)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_paused_reader_is_silent)
+Test(broker_memory, keeps_a_paused_reader_silent)
 {
     struct lab lab;
     open_lab(&lab, 1);
@@ -271,7 +271,7 @@ Test(broker_memory, a_paused_reader_is_silent)
     close_lab(&lab);
 }
 
-Test(broker_memory, positions_outside_the_log_are_errors)
+Test(broker_memory, reports_positions_outside_the_log)
 {
     struct lab lab;
     open_lab(&lab, 1);
@@ -298,7 +298,7 @@ Test(broker_memory, positions_outside_the_log_are_errors)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_topic_made_again_is_empty)
+Test(broker_memory, empties_a_topic_that_is_created_again)
 {
     struct lab lab;
     int64_t low;
@@ -314,7 +314,7 @@ Test(broker_memory, a_topic_made_again_is_empty)
 
 /* ---- faults ---- */
 
-Test(broker_memory, a_disconnected_instance_gets_nothing_until_it_reconnects)
+Test(broker_memory, delivers_nothing_to_a_disconnected_instance)
 {
     struct lab lab;
     open_lab(&lab, 7);
@@ -337,7 +337,7 @@ Test(broker_memory, a_disconnected_instance_gets_nothing_until_it_reconnects)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_zombie_still_writes_what_was_on_the_wire)
+Test(broker_memory, writes_records_of_a_zombie_that_were_on_the_wire)
 {
     bool some = false;
     bool none = false;
@@ -363,7 +363,7 @@ Test(broker_memory, a_zombie_still_writes_what_was_on_the_wire)
     cr_assert(some && none);
 }
 
-Test(broker_memory, a_killed_instance_gets_nothing_more)
+Test(broker_memory, delivers_nothing_to_a_killed_instance)
 {
     struct lab lab;
     int64_t low;
@@ -384,7 +384,7 @@ Test(broker_memory, a_killed_instance_gets_nothing_more)
     close_lab(&lab);
 }
 
-Test(broker_memory, a_dead_producer_reports_each_append_once_and_continues)
+Test(broker_memory, reports_each_append_of_a_dead_producer_once)
 {
     struct lab lab;
     open_lab(&lab, 11);
@@ -434,7 +434,7 @@ Test(broker_memory, injects_append_faults_as_often_as_configured)
 
 /* ---- groups ---- */
 
-Test(broker_memory, members_share_partitions_and_lose_them)
+Test(broker_memory, shares_partitions_among_members_and_revokes_them)
 {
     struct lab lab;
     open_lab(&lab, 2);
@@ -571,7 +571,7 @@ static uint64_t history(uint64_t seed)
     return hash_of(hash, (uint64_t)high);
 }
 
-Test(broker_memory, random_histories_keep_their_promises_and_repeat)
+Test(broker_memory, repeats_random_histories_and_keeps_its_promises)
 {
     for (uint64_t seed = 1; seed <= 500; seed++)
         cr_assert_eq(history(seed), history(seed), "seed %" PRIu64, seed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the brokers' metadata says of replicas, in an operator's words. */
+/* The replica shortfall in the brokers' metadata, as a message for operators. */
 #include "kafka/client_internal.h"
 #include "kafka/topics/topics.h"
 
@@ -26,7 +26,7 @@ static void add(struct kafka_shortfall *shortfall, char *topic,
     kafka_shortfall_add(shortfall, &metadata);
 }
 
-Test(kafka_shortfall, one_broker_of_three_falls_short)
+Test(kafka_shortfall, reports_one_broker_instead_of_three)
 {
     char text[KAFKA_TROUBLE_SIZE] = "untouched";
     struct kafka_shortfall shortfall = {0};
@@ -63,7 +63,7 @@ Test(kafka_shortfall, reports_a_partition_without_a_leader)
                            "2 brokers are up");
 }
 
-Test(kafka_shortfall, reports_a_topic_without_the_right_to_describe_it)
+Test(kafka_shortfall, reports_a_topic_that_it_may_not_describe)
 {
     char text[KAFKA_TROUBLE_SIZE];
     struct kafka_shortfall shortfall = {0};
@@ -75,7 +75,7 @@ Test(kafka_shortfall, reports_a_topic_without_the_right_to_describe_it)
                      "this user may not Describe topic orders.workflows: grant it Read there");
 }
 
-Test(kafka_shortfall, the_longest_name_fits)
+Test(kafka_shortfall, fits_the_longest_name)
 {
     char name[TOPIC_NAME_SIZE];
     char text[KAFKA_TROUBLE_SIZE];

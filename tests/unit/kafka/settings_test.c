@@ -19,13 +19,13 @@ static void expect_error(const char *name, const char *value, const char *messag
     cr_assert_str_eq(error.message, message);
 }
 
-Test(kafka_settings, accepts_what_librdkafka_knows)
+Test(kafka_settings, accepts_settings_of_librdkafka)
 {
     cr_assert(check("compression.type", "lz4") == ERROR_OK, "%s", error.message);
     cr_assert(check("security.protocol", "SASL_SSL") == ERROR_OK, "%s", error.message);
 }
 
-Test(kafka_settings, refuses_what_would_break_a_guarantee)
+Test(kafka_settings, rejects_settings_that_break_a_guarantee)
 {
     static const char *const names[] = {"acks",
                                         "request.required.acks",

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <string.h>
 
-Test(topics, names_begin_with_the_prefix)
+Test(topics, starts_every_name_with_the_prefix)
 {
     struct topics topics;
     char name[TOPIC_NAME_SIZE];
@@ -19,7 +19,7 @@ Test(topics, names_begin_with_the_prefix)
     cr_assert_str_eq(name, "shop.eu.replies.web-1");
 }
 
-Test(topics, the_longest_prefix_and_agent_fit_kafka)
+Test(topics, fits_the_longest_names_into_kafkas_limit)
 {
     struct topics topics;
     char prefix[TOPICS_PREFIX_BYTES_MAX + 2];
@@ -37,7 +37,7 @@ Test(topics, the_longest_prefix_and_agent_fit_kafka)
     cr_assert_leq(strlen(name), (size_t)TOPIC_BYTES_MAX);
 }
 
-Test(topics, a_prefix_must_be_a_topic_name)
+Test(topics, requires_a_prefix_to_be_a_topic_name)
 {
     struct topics topics;
     cr_assert_eq(topics_init(&topics, "", NULL), ERROR_REJECT);
@@ -45,7 +45,7 @@ Test(topics, a_prefix_must_be_a_topic_name)
     cr_assert_eq(topics_init(&topics, "a/b", NULL), ERROR_REJECT);
 }
 
-Test(topics, replies_go_to_reply_topics_only)
+Test(topics, accepts_only_reply_topics_for_replies)
 {
     struct topics topics;
     cr_assert_eq(topics_init(&topics, "orders", NULL), ERROR_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which records of an election count. Each story is the log: who says what, at which offset and
- * append time, and whether it counts. */
+/* Which records of an election count. Each case is a log: the records with candidate,
+ * offset and append time, and whether each counts. */
 #include "leader/election.h"
 
 #include <criterion/criterion.h>
@@ -52,7 +52,7 @@ static struct election_log fold(const struct line *lines, size_t count, bool app
 
 #define FOLD(lines) fold(lines, sizeof(lines) / sizeof((lines)[0]), true, false)
 
-Test(election_log, the_first_claim_counts_and_the_others_of_the_race_do_not)
+Test(election_log, counts_only_the_first_claim_of_a_race)
 {
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 100, COUNTS), SAYS('b', CLAIM, -1, 1, 101, STALE),
@@ -66,7 +66,7 @@ Test(election_log, the_first_claim_counts_and_the_others_of_the_race_do_not)
     cr_assert_eq(log.since_ms, 100);
 }
 
-Test(election_log, a_claim_counts_only_behind_the_newest_record)
+Test(election_log, counts_a_claim_only_behind_the_newest_record)
 {
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 0, COUNTS),    SAYS('a', RENEW, 0, 1, 300, COUNTS),
@@ -89,7 +89,7 @@ Test(election_log, makes_no_candidate_wait_after_a_release)
     cr_assert_eq(FOLD(lines).term, 6);
 }
 
-Test(election_log, a_clock_that_went_back_does_not_lock_the_role)
+Test(election_log, frees_the_role_although_the_clock_went_back)
 {
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 900000, COUNTS),
@@ -98,7 +98,7 @@ Test(election_log, a_clock_that_went_back_does_not_lock_the_role)
     cr_assert_eq(FOLD(lines).term, 1);
 }
 
-Test(election_log, without_append_times_offsets_alone_decide)
+Test(election_log, decides_by_offsets_without_append_times)
 {
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 1234, COUNTS),
@@ -120,7 +120,7 @@ Test(election_log, keeps_a_long_term_after_its_claim_is_deleted)
     cr_assert_eq(FOLD(lines).term, 5003);
 }
 
-Test(election_log, a_claim_behind_what_is_gone_waits_for_its_renewal)
+Test(election_log, counts_a_claim_behind_deleted_records_after_its_renewal)
 {
     static const struct line lines[] = {
         SAYS('b', CLAIM, -1, 5000, 1, STALE),

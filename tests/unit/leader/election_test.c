@@ -70,7 +70,7 @@ Test(election, stays_silent_until_the_past_is_read)
     cr_assert_eq(next(100000), ELECTION_NOTHING);
 }
 
-Test(election, trust_counts_from_sending_and_ends_before_the_lease)
+Test(election, leads_from_its_claim_until_a_margin_before_the_lease_ends)
 {
     start_as(ELECTION_RACE, 0);
     election_caught_up(&election, 1000);
@@ -91,7 +91,7 @@ Test(election, trust_counts_from_sending_and_ends_before_the_lease)
                  "no candidate has to wait for the rest of the lease");
 }
 
-Test(election, a_claim_that_was_on_its_way_too_long_is_released)
+Test(election, releases_a_claim_that_arrives_too_late)
 {
     start_as(ELECTION_RACE, 0);
     election_caught_up(&election, 1000);
@@ -101,7 +101,7 @@ Test(election, a_claim_that_was_on_its_way_too_long_is_released)
     cr_assert_eq(did.record.kind, LEADERSHIP_RELEASE);
 }
 
-Test(election, renewals_extend_the_trust_one_at_a_time)
+Test(election, extends_its_lead_by_one_renewal_at_a_time)
 {
     start_as(ELECTION_RACE, 0);
     int64_t term = lead(1000);
@@ -116,7 +116,7 @@ Test(election, renewals_extend_the_trust_one_at_a_time)
     cr_assert(!election_leads(&election, 2100));
 }
 
-Test(election, a_candidate_waits_a_lease_from_when_it_read)
+Test(election, waits_a_lease_after_reading_a_record)
 {
     start_as(ELECTION_RACE, 0);
     another_says(LEADERSHIP_CLAIM, 0, -1, 500);
@@ -129,7 +129,7 @@ Test(election, a_candidate_waits_a_lease_from_when_it_read)
     cr_assert_eq(did.record.term, renewed, "it names what it follows");
 }
 
-Test(election, a_claim_that_came_too_late_is_given_up)
+Test(election, gives_up_a_claim_behind_a_renewal)
 {
     start_as(ELECTION_RACE, 0);
     int64_t first = another_says(LEADERSHIP_CLAIM, 0, -1, 500);
@@ -143,7 +143,7 @@ Test(election, a_claim_that_came_too_late_is_given_up)
     cr_assert_eq(next(3010), ELECTION_APPEND);
 }
 
-Test(election, a_task_without_progress_loses_the_lead_at_once)
+Test(election, takes_the_lead_from_a_task_without_progress)
 {
     start_as(ELECTION_RACE, 0);
     int64_t term = lead(1000);
@@ -167,7 +167,7 @@ Test(election, a_task_without_progress_loses_the_lead_at_once)
     cr_assert_eq(did.record.kind, LEADERSHIP_CLAIM);
 }
 
-Test(election, a_stop_ends_the_task_and_then_releases)
+Test(election, ends_the_task_and_then_releases_when_stopped)
 {
     start_as(ELECTION_RACE, 0);
     lead(1000);
@@ -199,7 +199,7 @@ Test(election, stops_at_once_when_superseded)
     cr_assert_eq(did.reason, ELECTION_SUPERSEDED);
 }
 
-Test(election, ranked_it_listens_first_and_lets_better_ones_lead)
+Test(election, lets_higher_ranked_candidates_lead)
 {
     start_as(ELECTION_RANKED, 5);
     election_caught_up(&election, 1000);
@@ -213,7 +213,7 @@ Test(election, ranked_it_listens_first_and_lets_better_ones_lead)
     cr_assert_eq(did.record.kind, LEADERSHIP_CLAIM);
 }
 
-Test(election, ranked_a_better_one_that_comes_takes_over)
+Test(election, hands_over_to_a_higher_ranked_candidate)
 {
     start_as(ELECTION_RANKED, 5);
     election_caught_up(&election, 1000);
@@ -229,7 +229,7 @@ Test(election, ranked_a_better_one_that_comes_takes_over)
     cr_assert(text_equal(did.record.reason, TEXT("outranked")));
 }
 
-Test(election, ranked_reports_a_clash_once)
+Test(election, reports_a_clash_of_ranks_once)
 {
     start_as(ELECTION_RANKED, 5);
     election_caught_up(&election, 1000);
@@ -241,7 +241,7 @@ Test(election, ranked_reports_a_clash_once)
     cr_assert_eq(next(1200), ELECTION_NOTHING);
 }
 
-Test(election, a_log_that_is_read_again_gives_no_old_term_back)
+Test(election, regains_no_old_term_from_a_log_that_is_read_again)
 {
     start_as(ELECTION_RACE, 0);
     lead(1000);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-Test(clock, real_time_advances)
+Test(clock, advances_with_real_time)
 {
     const struct clock *clock = clock_real();
     int64_t before_us = clock_mono_us(clock);
@@ -19,7 +19,7 @@ Test(clock, real_time_advances)
 }
 
 #ifdef REEVE_FAILPOINTS
-Test(clock, the_environment_can_move_the_wall_clock)
+Test(clock, moves_the_wall_clock_by_the_environment)
 {
     cr_assert(setenv("REEVE_CLOCK_OFFSET_MS", "-86400000", 1) == 0);
     struct timespec now;
@@ -30,7 +30,7 @@ Test(clock, the_environment_can_move_the_wall_clock)
 }
 #endif
 
-Test(clock, a_manual_clock_moves_only_when_advanced)
+Test(clock, moves_a_manual_clock_only_when_advanced)
 {
     struct clock_manual manual;
     clock_manual_init(&manual, 5000);
@@ -42,7 +42,7 @@ Test(clock, a_manual_clock_moves_only_when_advanced)
     cr_assert(clock_mono_us(&manual.clock) == (mono_ms + 250) * 1000);
 }
 
-Test(clock, text_is_rfc3339)
+Test(clock, formats_times_as_in_rfc3339)
 {
     static const struct {
         int64_t ms;
@@ -95,7 +95,7 @@ Test(heap_arena, settles_on_one_block)
     heap_arena_deinit(&heap);
 }
 
-Test(exit_code, follows_from_the_class)
+Test(exit_code, derives_the_exit_code_from_the_error_class)
 {
     struct error error = {0};
     cr_assert(exit_code_of(&error) == EXIT_CODE_OK);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values for one of several agents of a process. */
+/* Configuration of one of several agents in a process. */
 #include "platform/config/config.h"
 
 #include "tests/unit/platform/config_schema.h"
@@ -18,7 +18,7 @@ static struct config *config_of(const char *const settings[])
     return config;
 }
 
-Test(configuration_scope, each_agent_sees_its_own_values)
+Test(configuration_scope, gives_each_agent_its_own_values)
 {
     struct config *config = config_of((const char *const[]){
         "agent.names", "stock, pay.eu", "agent.http.url", "http://all", "agent.pay.eu.http.url",
@@ -48,7 +48,7 @@ Test(configuration_scope, each_agent_sees_its_own_values)
     config_free(config);
 }
 
-Test(configuration_scope, rejects_what_is_not_a_value_of_a_scope)
+Test(configuration_scope, rejects_keys_that_have_no_scope)
 {
     static const char *const bad[] = {"agent.stock.http.ur", "agent.stock.name", "agent..http.url",
                                       "agent.a b.http.url", "scheduler.x.batch.max"};

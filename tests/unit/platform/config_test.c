@@ -68,7 +68,7 @@ static void expect_error(const char *flags, char *const envp[], const char *mess
     cr_assert_str_eq(error.message, message);
 }
 
-Test(configuration, defaults_are_valid_and_complete)
+Test(configuration, has_valid_and_complete_defaults)
 {
     expect_ok("", NULL);
     cr_assert_str_eq(config_string(config, "topics.prefix"), "orders");
@@ -81,7 +81,7 @@ Test(configuration, defaults_are_valid_and_complete)
     cr_assert_str_eq(config_string(config, "instance.id"), "completed");
 }
 
-Test(configuration, flags_beat_environment_beats_file_beats_program)
+Test(configuration, prefers_flags_to_environment_to_file_to_program)
 {
     char flags[PATH_MAX + 64];
     char *environment[] = {"REEVE_HTTP_PORT=2", "REEVE_LOG_LEVEL=error", "PATH=/bin", NULL};
@@ -103,7 +103,7 @@ Test(configuration, flags_beat_environment_beats_file_beats_program)
     cr_assert(!config_is_set(config, "scheduler.batch.max"));
 }
 
-Test(configuration, accepts_flags_in_all_their_forms)
+Test(configuration, accepts_every_form_of_a_flag)
 {
     expect_ok("--data-dir /d --http.host=::1 --embedded --set log.level=debug --set "
               "kafka.linger.ms=1 --topics-prefix=a --topics-prefix=b --agent-sim-seed -5",
@@ -116,7 +116,7 @@ Test(configuration, accepts_flags_in_all_their_forms)
     cr_assert(config_int(config, "agent.sim.seed") == -5);
 }
 
-Test(configuration, leaves_the_flags_of_a_program_to_it)
+Test(configuration, leaves_unknown_flags_to_the_program)
 {
     char *argv[] = {"--limit", "5", "--data-dir", "/d", "file.csv"};
     bool taken = true;
@@ -257,7 +257,7 @@ Test(configuration, reports_what_the_library_rejects)
     expect_error("--set kafka.broken=1", NULL, "broken (--set) is broken");
 }
 
-Test(configuration, settings_of_a_library_are_not_flags_even_once_set)
+Test(configuration, rejects_library_settings_as_flags_even_once_set)
 {
     char *environment[] = {"REEVE_KAFKA_LINGER_MS=1", NULL};
     char *argv[] = {"--kafka-linger-ms"};
@@ -268,7 +268,7 @@ Test(configuration, settings_of_a_library_are_not_flags_even_once_set)
     cr_assert(!taken && index == 0);
 }
 
-Test(configuration, secrets_come_from_files_and_are_not_shown)
+Test(configuration, reads_secrets_from_files_and_hides_them)
 {
     char flags[PATH_MAX + 64];
     char *shown = NULL;
@@ -286,7 +286,7 @@ Test(configuration, secrets_come_from_files_and_are_not_shown)
     free(shown);
 }
 
-Test(configuration, any_key_may_come_from_a_file_but_not_from_two_places)
+Test(configuration, reads_any_key_from_a_file_but_not_from_two_places)
 {
     char variable[PATH_MAX + 64];
     char flags[PATH_MAX + 64];
@@ -311,7 +311,7 @@ Test(configuration, any_key_may_come_from_a_file_but_not_from_two_places)
                  "log.level.file (--set): cannot read /nowhere/x: No such file or directory");
 }
 
-Test(configuration, help_and_docs_name_every_key)
+Test(configuration, names_every_key_in_help_and_docs)
 {
     char *help = NULL, *markdown = NULL;
     size_t size = 0;

@@ -57,7 +57,7 @@ static void begin(int64_t min_bytes)
     guard = disk_guard_new(loop, metrics, &options);
 }
 
-/* Time goes on until it has looked again. */
+/* Advances the clock until the guard has checked again. */
 static bool is_low_with(int64_t bytes)
 {
     free_now = bytes;
@@ -136,7 +136,7 @@ Test(disk_guard, keeps_the_last_result_when_a_check_fails)
     cr_assert_not(is_low_with(-1));
 }
 
-Test(disk_guard, a_watermark_of_zero_or_no_guard_is_never_low)
+Test(disk_guard, is_never_low_without_a_watermark_or_a_guard)
 {
     free_now = 0;
     begin(0);

@@ -29,7 +29,7 @@ Test(failpoint, injects_an_error_at_one_pass_or_from_it_on)
     cr_assert(failpoint_passes("a") == 4);
 }
 
-Test(failpoint, malformed_specifications_change_nothing)
+Test(failpoint, ignores_malformed_specifications)
 {
     static const char *const wrong[] = {
         "a", "a=", "=kill", "a=die", "a=kill@0", "a=kill@", "a=kill@-1", "a=kill@1x", "a=kill@1++"};
@@ -79,7 +79,7 @@ static bool count_passes(const char *name, void *ctx)
     return strcmp(name, "crash") == 0;
 }
 
-Test(failpoint, the_hook_sees_every_pass)
+Test(failpoint, calls_the_hook_on_every_pass)
 {
     int passes = 0;
     failpoint_on_pass(count_passes, &passes);
@@ -92,7 +92,7 @@ Test(failpoint, the_hook_sees_every_pass)
     cr_assert(passes == 3);
 }
 
-Test(failpoint, a_failpoint_with_a_detail_applies_to_that_detail_only)
+Test(failpoint, applies_only_to_its_detail)
 {
     cr_assert(failpoint_configure("step/order-1=error@1+"));
     FAILPOINT_OF("step", TEXT("order-1"));

@@ -48,7 +48,7 @@ Test(files, makes_directories_with_their_parents)
     cr_assert(files_make_dirs("", &error) == ERROR_FATAL);
 }
 
-Test(files, writing_replaces_and_reading_gives_back)
+Test(files, replaces_files_and_reads_them_back)
 {
     struct error error = {0};
     char *content = NULL;
@@ -107,7 +107,7 @@ Test(files, reports_the_free_space)
     cr_assert(files_free_bytes(in_folder("none"), &bytes, &error) == ERROR_FATAL);
 }
 
-Test(files, one_process_holds_the_lock)
+Test(files, lets_one_process_hold_the_lock)
 {
     struct error error = {0};
     int lock = -1;
@@ -125,7 +125,7 @@ Test(files, one_process_holds_the_lock)
     files_unlock(-1);
 }
 
-Test(files, the_lock_ends_with_a_killed_process)
+Test(files, releases_the_lock_of_a_killed_process)
 {
     int ready[2];
     cr_assert(pipe(ready) == 0);

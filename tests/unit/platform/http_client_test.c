@@ -156,7 +156,7 @@ Test(http_client, posts_and_reads_the_answer)
     cr_assert_str_eq(got.body, "DELETE key=a/b/do/1 type= body=");
 }
 
-Test(http_client, error_answers_are_answers)
+Test(http_client, passes_on_error_responses)
 {
     start("POST", "/busy", "{}");
     await(1);
@@ -292,7 +292,7 @@ static void close_peer(struct peer *peer)
     }
 }
 
-Test(http_client, knows_what_was_never_sent)
+Test(http_client, reports_requests_that_were_never_sent)
 {
     struct peer peer;
     open_peer(&peer, NEVER_ACCEPTS);
@@ -326,7 +326,7 @@ Test(http_client, sends_nothing_after_its_deadline)
     close_peer(&peer);
 }
 
-Test(http_client, a_failed_tls_handshake_sends_nothing)
+Test(http_client, sends_nothing_after_a_failed_tls_handshake)
 {
     char url[128];
     snprintf(url, sizeof(url), "https://127.0.0.1:%u/x", (unsigned)http_server_port(server));
@@ -351,7 +351,7 @@ Test(http_client, reports_maybe_sent_when_the_server_may_have_seen_the_request)
     }
 }
 
-Test(http_client, a_refusal_after_a_dead_reused_connection_is_not_not_sent)
+Test(http_client, reports_maybe_sent_when_a_reused_connection_was_dead)
 {
     struct peer peer;
     open_peer(&peer, ANSWERS_THEN_RESETS);
@@ -365,7 +365,7 @@ Test(http_client, a_refusal_after_a_dead_reused_connection_is_not_not_sent)
     close_peer(&peer);
 }
 
-Test(http_client, can_be_freed_with_calls_in_flight)
+Test(http_client, frees_calls_in_flight)
 {
     start("POST", "/hold", "{}");
     while (held == NULL)
@@ -402,7 +402,7 @@ static void chain(const struct http_result *result, void *userdata)
     }
 }
 
-Test(http_client, hundreds_in_flight_reuse_their_connections)
+Test(http_client, reuses_connections_for_hundreds_of_calls)
 {
     enum { AT_ONCE = 400, TOTAL = 4000 };
     struct rlimit limit;

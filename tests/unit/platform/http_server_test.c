@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server, asked through plain sockets, so that requests can be as odd as they like. */
+/* The server, driven through plain sockets, so that requests can be malformed in any way. */
 #include "platform/http/server.h"
 
 #include <arpa/inet.h>
@@ -299,7 +299,7 @@ Test(http_server, limits_chunked_bodies)
     close(fd);
 }
 
-Test(http_server, a_connection_serves_many_requests)
+Test(http_server, serves_many_requests_on_a_connection)
 {
     int fd = dial();
     for (int i = 0; i < 50; i++) {
@@ -321,7 +321,7 @@ static bool is_gone(void *ctx)
     return http_gone(ctx);
 }
 
-Test(http_server, a_handler_may_answer_later)
+Test(http_server, lets_a_handler_answer_later)
 {
     int fd = dial();
     send_text(fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
@@ -337,7 +337,7 @@ Test(http_server, a_handler_may_answer_later)
     close(fd);
 }
 
-Test(http_server, notices_a_client_that_has_gone)
+Test(http_server, detects_a_client_that_disconnects)
 {
     int fd = dial();
     send_text(fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");
@@ -349,7 +349,7 @@ Test(http_server, notices_a_client_that_has_gone)
     cr_assert(starts(ask("GET /livez HTTP/1.1\r\n" HOST "\r\n"), "HTTP/1.1 200"));
 }
 
-Test(http_server, exchanges_outlive_the_server)
+Test(http_server, keeps_exchanges_valid_after_the_server_is_freed)
 {
     struct peer peer = {.fd = dial()};
     send_text(peer.fd, "GET /hold HTTP/1.1\r\n" HOST "\r\n");

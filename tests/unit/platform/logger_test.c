@@ -54,7 +54,7 @@ static json_t *json(void)
     return value;
 }
 
-Test(logger, logfmt_quotes_only_what_needs_it)
+Test(logger, quotes_only_necessary_values_in_logfmt)
 {
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_LOGFMT, NULL, NULL);
     log_info("started");
@@ -87,7 +87,7 @@ Test(logger, writes_one_json_object_per_line)
     json_decref(line);
 }
 
-Test(logger, auto_writes_json_without_a_terminal)
+Test(logger, chooses_json_without_a_terminal)
 {
     log_setup(LOG_LEVEL_INFO, LOG_FORMAT_AUTO, NULL, NULL);
     log_info("hello");

@@ -42,7 +42,7 @@ static void on_timer(struct loop *self, struct loop_timer *timer, void *userdata
     note(userdata);
 }
 
-Test(loop, timers_fire_in_order_of_time_then_of_arming)
+Test(loop, fires_timers_by_time_and_then_by_arming)
 {
     struct loop_timer timers[4];
     int64_t now_ms = clock_mono_ms(&manual.clock);
@@ -63,7 +63,7 @@ Test(loop, timers_fire_in_order_of_time_then_of_arming)
     cr_assert(loop_once(loop, 0) == 1);
 }
 
-Test(loop, timers_move_and_cancel)
+Test(loop, moves_and_cancels_timers)
 {
     static struct loop_timer a, b; /* may still be armed when the fixture frees the loop */
     loop_timer_init(&a, on_timer, "a");
@@ -91,7 +91,7 @@ static void check_order(struct loop *self, struct loop_timer *timer, void *userd
     (*(int *)userdata)++;
 }
 
-Test(loop, many_timers_with_random_moves_keep_their_order)
+Test(loop, keeps_the_order_of_many_timers_under_random_moves)
 {
     enum { COUNT = 2000 };
     static struct loop_timer timers[COUNT];
@@ -120,7 +120,7 @@ static void rearm(struct loop *self, struct loop_timer *timer, void *userdata)
     loop_timer_after(self, timer, 0);
 }
 
-Test(loop, a_timer_that_arms_itself_at_once_leaves_others_their_turn)
+Test(loop, serves_other_timers_when_one_rearms_itself_at_once)
 {
     static struct loop_timer timer; /* likewise */
     loop_timer_init(&timer, rearm, "t");
@@ -185,7 +185,7 @@ static void remove_other(struct loop *self, int fd, unsigned events, void *userd
     loop_fd_remove(self, fd == pipes[0][0] ? pipes[1][0] : pipes[0][0]);
 }
 
-Test(loop, a_removed_descriptor_is_not_called_in_the_same_turn)
+Test(loop, skips_a_removed_descriptor_in_the_same_turn)
 {
     open_pipes();
     for (int i = 0; i < 2; i++)
@@ -206,7 +206,7 @@ static void replace_other(struct loop *self, int fd, unsigned events, void *user
     cr_assert(loop_fd_add(self, other, LOOP_WRITE, replace_other, NULL, NULL) == ERROR_OK);
 }
 
-Test(loop, a_replaced_descriptor_gets_no_stale_event)
+Test(loop, delivers_no_stale_event_to_a_replaced_descriptor)
 {
     open_pipes();
     for (int i = 0; i < 2; i++)
@@ -222,7 +222,7 @@ static void on_events(struct loop *self, int fd, unsigned events, void *userdata
     *(unsigned *)userdata = events;
 }
 
-Test(loop, events_can_change_and_a_hangup_is_reported)
+Test(loop, changes_events_and_reports_a_hangup)
 {
     unsigned events = 0;
     open_pipes();
@@ -258,7 +258,7 @@ static void *send_wakeups(void *wakeup)
     return NULL;
 }
 
-Test(loop, other_threads_can_wake_the_loop)
+Test(loop, wakes_up_for_other_threads)
 {
     struct loop_wakeup wakeup;
     pthread_t thread;
@@ -280,7 +280,7 @@ static void on_stop_signal(struct loop *self, int signal, void *userdata)
     loop_stop(self);
 }
 
-Test(loop, signals_arrive_as_callbacks)
+Test(loop, delivers_signals_as_callbacks)
 {
     int got = 0;
     sigset_t mask;

@@ -60,7 +60,7 @@ Test(metrics, groups_counters_and_gauges_in_families)
     cr_assert(strstr(render(), "\nreeve_lag_records ") == NULL);
 }
 
-Test(metrics, histograms_are_cumulative)
+Test(metrics, accumulates_histogram_buckets)
 {
     struct metrics_histogram *histogram =
         metrics_histogram(metrics, "reeve_decide_seconds", "Time to decide.",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agents made with include/reeve/agent.h: what a call shows, how it is finished, threads, failures
- * of start(). */
+/* Agents written with include/reeve/agent.h: the fields of a call, its outcomes, threads, and
+ * failures of start(). */
 #include "replica/settings.h"
 #include "services/agent/sdk/sdk.h"
 #include "tests/unit/agent/world.h"
@@ -90,7 +90,7 @@ static void expect_text(struct reeve_text text, const char *expected)
 
 /* ---- what a call shows ---- */
 
-Test(agent_sdk, a_call_shows_what_its_request_asks_for)
+Test(agent_sdk, shows_the_request_of_a_call)
 {
     struct world *world = begin((const char *[]){"agent.memory.mb", "0", NULL});
     world_request(world, "A", DIRECTION_DO, 3, FAR);
@@ -140,7 +140,7 @@ static struct reeve_agent_call *made_by_hand(void)
     return (struct reeve_agent_call *)&call;
 }
 
-Test(agent_sdk, a_call_shows_its_order)
+Test(agent_sdk, shows_the_order_of_a_call)
 {
     const struct reeve_agent_call *call = made_by_hand();
     char price[REEVE_PRICE_SIZE];
@@ -182,7 +182,7 @@ Test(agent_sdk, formats_the_largest_price)
 
 /* ---- how it is finished ---- */
 
-Test(agent_sdk, reports_successes_failures_and_what_cannot_be_undone)
+Test(agent_sdk, reports_successes_failures_and_impossible_undos)
 {
     struct world *world = begin((const char *[]){"agent.memory.mb", "0", NULL});
     world_request(world, "A", DIRECTION_DO, 1, FAR);
@@ -219,7 +219,7 @@ Test(agent_sdk, repeats_a_retriable_failure_after_the_time_it_names)
     world_free(world);
 }
 
-Test(agent_sdk, asks_for_more_time_and_learns_of_the_grant)
+Test(agent_sdk, requests_more_time_and_receives_the_grant)
 {
     struct world *world = begin((const char *[]){"agent.memory.mb", "0", NULL});
     world_request(world, "A", DIRECTION_DO, 1, FAR);
@@ -253,7 +253,7 @@ Test(agent_sdk, opens_the_circuit_when_the_service_is_unhealthy_and_probes_it)
     world_free(world);
 }
 
-Test(agent_sdk, writes_the_callback_url_as_far_as_it_fits)
+Test(agent_sdk, truncates_the_callback_url_to_the_buffer)
 {
     struct world *world = world_new(1);
     char url[512], cut[10], none[1] = "x";
@@ -278,7 +278,7 @@ Test(agent_sdk, writes_the_callback_url_as_far_as_it_fits)
 
 /* ---- the process ---- */
 
-Test(agent_sdk, an_agent_reads_its_configuration)
+Test(agent_sdk, reads_the_configuration_of_an_agent)
 {
     struct world *world =
         begin((const char *[]){"agent.memory.mb", "0", "agent.http.url", "http://x", NULL});
@@ -290,7 +290,7 @@ Test(agent_sdk, an_agent_reads_its_configuration)
     world_free(world);
 }
 
-Test(agent_sdk, an_agent_has_keys_of_its_own)
+Test(agent_sdk, supports_configuration_keys_of_an_agent)
 {
     static const struct reeve_agent_key keys[] = {
         {.name = "tax.rates", .fallback = "/etc/rates", .doc = "A file of rates."},
@@ -333,7 +333,7 @@ static void finish(void *ctx)
     reeve_agent_call_succeed(state->call, NULL);
 }
 
-Test(agent_sdk, a_thread_wakes_the_loop_which_finishes_the_call)
+Test(agent_sdk, finishes_a_call_that_a_thread_completes)
 {
     struct world *world = begin((const char *[]){"agent.memory.mb", "0", NULL});
     pthread_t thread;
@@ -357,7 +357,7 @@ static struct error start_fails(const struct reeve_agent_ops *ops)
     return error;
 }
 
-Test(agent_sdk, a_failed_start_has_the_exit_code_that_it_names)
+Test(agent_sdk, exits_with_the_code_that_a_failed_start_names)
 {
     static const enum reeve_agent_error errors[] = {REEVE_AGENT_UNAVAILABLE, REEVE_AGENT_FATAL,
                                                     REEVE_AGENT_CONFIG};
@@ -376,7 +376,7 @@ static bool start_without_a_reason(struct reeve_agent *agent, void **ret_ctx)
     return false;
 }
 
-Test(agent_sdk, a_start_that_fails_without_a_reason_is_fatal)
+Test(agent_sdk, treats_a_failed_start_without_a_reason_as_fatal)
 {
     static const struct reeve_agent_ops ops = {.start = start_without_a_reason, .execute = execute};
     struct error error = start_fails(&ops);

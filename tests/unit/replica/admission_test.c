@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Admission as a story: records of events[p] in a compact notation, and which of them count.
+/* Admission, case by case: records of events[p] in a compact notation, and which of them count.
  *
  *     C1        Claim of claimant 1            R1@7   Claim of 1 with a reset to command 7
  *     D1.0@4    Decision of 1, sequence 0, of the command at offset 4

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of agents: entries come, change, lapse and go; what cannot be true is ignored. */
+/* The table of agents: entries appear, change, lapse and disappear; impossible ones are ignored. */
 #include "platform/logger.h"
 #include "replica/agent_table.h"
 #include "replica/settings.h"
@@ -123,7 +123,7 @@ Test(agent_table, removes_entries_by_tombstone_or_silence)
     agent_table_free(table);
 }
 
-Test(agent_table, trusts_the_append_time_not_the_clock_of_the_agent)
+Test(agent_table, trusts_the_append_time_and_not_the_clock_of_the_agent)
 {
     struct agent_table *table = agent_table_new(NULL, NULL);
     struct agent_health health = health_of("a", "i");

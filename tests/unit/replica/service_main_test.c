@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The whole life of a service, in this very process: it sends the signals to itself. */
+/* The life cycle of a service, in the process of the test, which sends the signals to itself. */
 #include "replica/service_main.h"
 
 #include "platform/files.h"
@@ -173,7 +173,7 @@ static void live(void)
     ask_readyz(get_warm);
 }
 
-Test(service_main, lives_drains_and_leaves)
+Test(service_main, runs_drains_and_stops)
 {
     char path[PATH_MAX];
     int lock = -1;
@@ -197,7 +197,7 @@ static void signal_twice(void)
     cr_assert(kill(getpid(), SIGINT) == 0);
 }
 
-Test(service_main, a_drained_service_leaves_at_once)
+Test(service_main, stops_at_once_when_drained)
 {
     script = signal_once;
     drains = true;
@@ -205,14 +205,14 @@ Test(service_main, a_drained_service_leaves_at_once)
     cr_assert_str_eq(trace, "start drain stop ");
 }
 
-Test(service_main, a_service_that_does_not_drain_is_stopped)
+Test(service_main, stops_a_service_that_does_not_drain)
 {
     script = signal_once;
     cr_assert(run("--drain-timeout-ms=20") == EXIT_CODE_OK);
     cr_assert_str_eq(trace, "start drain stop ");
 }
 
-Test(service_main, a_second_signal_ends_it)
+Test(service_main, stops_at_the_second_signal)
 {
     script = signal_twice;
     cr_assert(run("--drain-timeout-ms=1d") == EXIT_CODE_OK);
@@ -226,14 +226,14 @@ static void fail(void)
     service_fail(context, &error);
 }
 
-Test(service_main, a_failure_ends_it_with_its_code)
+Test(service_main, exits_with_the_code_of_a_failure)
 {
     script = fail;
     cr_assert(run(NULL) == EXIT_CODE_UNAVAILABLE);
     cr_assert_str_eq(trace, "start stop ");
 }
 
-Test(service_main, failed_starts_have_their_codes)
+Test(service_main, exits_with_the_code_of_a_failed_start)
 {
     static const struct {
         enum error_class class;
@@ -250,7 +250,7 @@ Test(service_main, failed_starts_have_their_codes)
     cr_assert_str_eq(trace, "start start start start ");
 }
 
-Test(service_main, wrong_command_lines_and_busy_directories_start_nothing)
+Test(service_main, starts_nothing_on_usage_errors_or_a_busy_directory)
 {
     int lock = -1;
     cr_assert(run("--data-dri=/x") == EXIT_CODE_USAGE);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-Test(settings, keys_are_unique_and_documented)
+Test(settings, has_unique_and_documented_keys)
 {
     for (size_t i = 0; i < settings_schema.key_count; i++) {
         const struct config_key *key = &settings_schema.keys[i];
@@ -18,7 +18,7 @@ Test(settings, keys_are_unique_and_documented)
     }
 }
 
-Test(settings, help_and_docs_name_every_key)
+Test(settings, names_every_key_in_help_and_docs)
 {
     char *help = NULL, *markdown = NULL;
     size_t size = 0;
@@ -36,7 +36,7 @@ Test(settings, help_and_docs_name_every_key)
     free(markdown);
 }
 
-Test(settings, instance_ids_differ_between_starts)
+Test(settings, generates_a_new_instance_id_at_each_start)
 {
     struct config *first = config_new(&settings_schema);
     struct config *second = config_new(&settings_schema);
@@ -49,7 +49,7 @@ Test(settings, instance_ids_differ_between_starts)
     config_free(second);
 }
 
-Test(settings, an_instance_id_that_is_set_is_kept)
+Test(settings, keeps_a_configured_instance_id)
 {
     struct config *config = config_new(&settings_schema);
     char *argv[] = {"--instance-id=a"};
@@ -58,7 +58,7 @@ Test(settings, an_instance_id_that_is_set_is_kept)
     config_free(config);
 }
 
-Test(settings, kafka_settings_reach_librdkafka)
+Test(settings, passes_kafka_settings_to_librdkafka)
 {
     struct config *config = config_new(&settings_schema);
     struct error error = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is served next: shares, no starvation, no saved-up credit. */
+/* Which priority is served next: shares, no starvation, no accumulated credit. */
 #include "replica/shares.h"
 
 #include "replica/settings.h"

@@ -226,7 +226,7 @@ static void expect_agreement(struct partition *partition, uint64_t orders, const
 
 /* ---- the tests ---- */
 
-Test(view_expiry, an_expired_order_leaves_the_store)
+Test(view_expiry, removes_an_expired_order_from_the_store)
 {
     struct partition partition;
     begin(&partition);
@@ -247,7 +247,7 @@ Test(view_expiry, an_expired_order_leaves_the_store)
     end(&partition);
 }
 
-Test(view_expiry, a_command_after_it_finds_no_order)
+Test(view_expiry, finds_no_order_for_a_later_command)
 {
     struct partition partition;
     begin(&partition);
@@ -263,7 +263,7 @@ Test(view_expiry, a_command_after_it_finds_no_order)
     end(&partition);
 }
 
-Test(view_expiry, the_same_id_may_be_submitted_again_in_the_same_batch)
+Test(view_expiry, accepts_the_same_id_again_in_the_same_batch)
 {
     struct partition partition;
     begin(&partition);
@@ -286,7 +286,7 @@ Test(view_expiry, the_same_id_may_be_submitted_again_in_the_same_batch)
     end(&partition);
 }
 
-Test(view_expiry, it_stays_where_decisions_are_in_flight_and_comes_back_with_a_rollback)
+Test(view_expiry, restores_an_expired_order_on_rollback)
 {
     struct partition partition;
     struct error error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The transition table of owners, all of it. */
+/* The complete transition table of owners. */
 #include "services/scheduler/owner_internal.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who stands by for which partition: each scheduler computes it by itself, all agree. */
+/* Standbys of partitions: each scheduler computes them on its own, and all agree. */
 #include "services/scheduler/standby.h"
 
 #include <criterion/criterion.h>

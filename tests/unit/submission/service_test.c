@@ -158,7 +158,7 @@ Test(submission_service, processes_floods_of_valid_and_invalid_inputs)
     cr_assert(total == 1000, "%lld", (long long)total);
 }
 
-Test(submission_service, does_not_repeat_what_is_committed)
+Test(submission_service, repeats_no_committed_inputs)
 {
     (void)stage_submit(&stage, 0, "o1", stage_order(&stage, "o1", "w", ""));
     stage_settle(&stage);
@@ -174,7 +174,7 @@ Test(submission_service, does_not_repeat_what_is_committed)
     cr_assert(stage_commands(&stage, "o2", COMMAND_SUBMIT_ORDER) == 1);
 }
 
-Test(submission_service, sends_again_what_was_not_acknowledged)
+Test(submission_service, sends_unacknowledged_commands_again)
 {
     stage_settle(&stage);
     struct broker_memory_faults faults = {.append_lost = 1000};
@@ -208,7 +208,7 @@ Test(submission_service, loses_nothing_when_the_producer_dies)
 }
 
 /* Records that retention removed are reported and passed over. */
-Test(submission_service, passes_over_a_gap_in_the_log)
+Test(submission_service, skips_a_gap_in_the_log)
 {
     stage_settle(&stage);
     stage_end(&stage, 0, false);

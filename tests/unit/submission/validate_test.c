@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Validation: given an input and what is known, the outcome. */
+/* The outcome of validation for an input and the known workflows and schemas. */
 #include "services/submission/validate.h"
 
 #include "base/heap_arena.h"

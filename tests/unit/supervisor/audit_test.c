@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an auditor thinks of an order. */
+/* The auditor's findings about an order. */
 #include "services/supervisor/audit.h"
 
 #include <criterion/criterion.h>
