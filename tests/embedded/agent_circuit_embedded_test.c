@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two instances of an HTTP agent on the embedded broker, one with a service that refuses: its
- * partitions move to the other one, work goes on, and they come back when the service is healthy.
+/* Two instances of an HTTP agent on the embedded broker, one of whose services fails: its
+ * partitions move to the other instance and return when the service is healthy again.
  * Their health records are read as a router reads them. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"

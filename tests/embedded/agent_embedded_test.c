@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Agents on the embedded broker and real sockets: an HTTP service in this process answers in all
- * the ways that services do, and the reports of the agent are read back from the commands. */
+/* Agents on the embedded broker and real sockets: an HTTP service in this process answers in every
+ * way that services do, and the reports of the agent are read back from the commands. */
 #include "kafka/embedded.h"
 #include "platform/logger.h"
 #include "replica/settings.h"

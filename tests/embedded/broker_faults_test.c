@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the broker does about errors that only librdkafka's mock cluster can be told to make. */
+/* How the broker handles errors that only librdkafka's mock cluster can produce on demand. */
 #include "kafka/client_internal.h"
 #include "tests/lib/broker_lab.h"
 
@@ -112,7 +112,7 @@ Test(broker_faults, acknowledges_duplicates_without_an_offset)
     lab_close(&lab);
 }
 
-Test(broker_faults, a_broken_sequence_kills_the_producer_or_loses_nothing_silently)
+Test(broker_faults, reports_every_loss_after_a_broken_sequence)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -135,7 +135,7 @@ Test(broker_faults, a_broken_sequence_kills_the_producer_or_loses_nothing_silent
     lab_close(&lab);
 }
 
-Test(broker_faults, a_stopped_broker_delays_records_and_loses_none)
+Test(broker_faults, loses_no_records_while_the_broker_is_stopped)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -163,7 +163,7 @@ Test(broker_faults, a_stopped_broker_delays_records_and_loses_none)
     lab_close(&lab);
 }
 
-Test(broker_faults, temporary_fetch_errors_are_not_fatal)
+Test(broker_faults, survives_temporary_fetch_errors)
 {
     struct lab lab;
     struct lab_appends appends;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: untrusted bytes into the codec. The first byte chooses
- *   0 .. kinds - 1   a body under one of our schemas: what decodes is written and read again
- *   254              a record as it is, frame and all
- *   255              the text of a schema, and after its first NUL a body under it
- * Corpus to start with: tests/golden/. */
+/* libFuzzer: feeds untrusted bytes to the codec. The first byte chooses
+ *   0 .. kinds - 1   a body of one of our schemas: a decoded record is encoded and decoded again
+ *   254              a whole record with its frame
+ *   255              the text of a schema and, after its first NUL, a body of that schema
+ * Initial corpus: tests/golden/. */
 #include "base/heap_arena.h"
 #include "schemas/avro/plan.h"
 #include "schemas/avro/schema.h"
@@ -28,7 +28,7 @@ static enum error_class decode(struct codec *codec, const struct buffer *buffer,
     struct error error;
     struct text bytes = {(const char *)buffer->data, (uint32_t)buffer->size};
     enum error_class class = codec_decode(codec, bytes, true, &memory->arena, ret_record, &error);
-    /* A short record must not cost much. */
+    /* A short record must not take much memory. */
     assert(memory->arena.used <= 256 * 1024 + 400 * buffer->size);
     return class;
 }
@@ -97,7 +97,7 @@ out:
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct codec *codec; /* never changes: what is learned is learned by others */
+    static struct codec *codec; /* never changes: other codecs learn the schemas */
     if (codec == NULL)
         codec = codec_new();
     if (size == 0 || size > 1 << 20)

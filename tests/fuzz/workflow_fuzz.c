@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An untrusted workflow file: refused with problems that make sense, or compiled. JSON when it
- * begins with a brace. */
+/* An untrusted workflow file compiles or is rejected with sensible problems. A file that begins
+ * with a brace is JSON. */
 #include "base/heap_arena.h"
 #include "workflow/workflow_file.h"
 

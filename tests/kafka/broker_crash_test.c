@@ -175,7 +175,7 @@ static bool is_alone(void *ctx)
     return !broker_connected(ctx);
 }
 
-Test(broker_crash, every_append_is_answered_and_readers_miss_nothing, .timeout = 280)
+Test(broker_crash, answers_every_append_and_delivers_every_record, .timeout = 280)
 {
     struct lab lab;
     struct traffic traffic;

@@ -76,7 +76,7 @@ static void wait_for(struct lab *lab, const struct topics_plan *plan, bool diffe
     cr_assert(lab_wait_until(lab, is_as_expected, &expectation));
 }
 
-Test(topics_kafka, are_made_checked_and_corrected)
+Test(topics_kafka, creates_checks_and_corrects_topics)
 {
     struct lab lab;
     struct error error;
@@ -121,7 +121,7 @@ Test(topics_kafka, are_made_checked_and_corrected)
     lab_close(&lab);
 }
 
-Test(topics_kafka, an_effect_to_a_missing_topic_is_rejected_until_it_is_made, .timeout = 100)
+Test(topics_kafka, rejects_effects_until_their_topic_exists, .timeout = 100)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -157,7 +157,7 @@ Test(topics_kafka, an_effect_to_a_missing_topic_is_rejected_until_it_is_made, .t
     lab_close(&lab);
 }
 
-Test(topics_kafka, a_reader_of_a_missing_topic_fails_after_a_while, .timeout = 100)
+Test(topics_kafka, fails_the_reader_of_a_missing_topic_after_a_delay, .timeout = 100)
 {
     struct lab lab;
     struct lab_reader reader = {.first_offset = -1};
@@ -176,7 +176,7 @@ static bool is_gone(void *ctx)
     return broker_partition_count(lab->broker, lab->topics.events, 5000) == 0;
 }
 
-Test(topics_kafka, a_topic_deleted_while_in_use_ends_appends_and_readers, .timeout = 200)
+Test(topics_kafka, fails_appends_and_readers_of_a_deleted_topic, .timeout = 200)
 {
     struct lab lab;
     struct lab_appends log;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A cluster for tests of the broker: the one that REEVE_BOOTSTRAP names, or an embedded one of the
- * test's own; topics with a prefix of their own; a loop; notes of all that the broker says. */
+/* A cluster for tests of the broker: the one that REEVE_BOOTSTRAP names, or an embedded one; topics
+ * with a prefix of their own; a loop; and notes of everything that the broker reports. */
 #ifndef TESTS_LIB_BROKER_LAB_H
 #define TESTS_LIB_BROKER_LAB_H
 
@@ -21,7 +21,7 @@ struct lab {
     struct broker *broker;
 };
 
-/* Makes the topics and connects. Ends the process with a message where that fails. */
+/* Creates the topics and connects. On failure the process exits with a message. */
 void lab_open(struct lab *lab);
 /* The same with settings; bootstrap_servers and embedded are filled in. */
 void lab_open_with(struct lab *lab, struct kafka_client_options options);
@@ -29,10 +29,10 @@ void lab_close(struct lab *lab);
 /* Another connection, on the same loop, to be freed by broker_free. */
 struct broker *lab_connect(struct lab *lab, struct kafka_client_options options);
 
-/* Turns the loop until *value >= wanted; false after LAB_WAIT_MS. */
+/* Runs the loop until *value >= wanted; false after LAB_WAIT_MS. */
 bool lab_wait(struct lab *lab, const uint32_t *value, uint32_t wanted);
 bool lab_wait_until(struct lab *lab, bool (*done)(void *ctx), void *ctx);
-/* Turns the loop for that long. */
+/* Runs the loop for that long. */
 void lab_run(struct lab *lab, int64_t ms);
 
 /* ---- appends ---- */
@@ -56,7 +56,7 @@ struct lab_appends {
 
 void lab_appends_init(struct lab_appends *appends, uint32_t max);
 void lab_appends_deinit(struct lab_appends *appends);
-/* Appends with the next token; turns the loop while the queue is full. */
+/* Appends with the next token; runs the loop while the queue is full. */
 void lab_append(struct lab *lab, struct lab_appends *appends, enum broker_producer producer,
                 const char *topic, int32_t partition, struct text value);
 /* The value "N" for token N, to events. */
@@ -104,7 +104,7 @@ struct lab_member {
     uint32_t left;
 };
 
-/* Joins a group that is the lab's own, for commands. */
+/* Joins the lab's own group, for commands. */
 void lab_join(struct lab *lab, struct broker *broker, struct lab_member *member);
 void lab_leave(struct lab_member *member);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kafka/broker.h promises, on whatever cluster the lab has: the embedded one in the suite
- * embedded, a real one in the suite kafka. */
+/* The guarantees of kafka/broker.h: on the embedded cluster in the suite `embedded`, on a real one
+ * in the suite `kafka`. */
 #include "kafka/client_internal.h"
 #include "tests/lib/broker_lab.h"
 
@@ -33,7 +33,7 @@ Test(broker, acknowledges_appends_in_order_at_consecutive_offsets)
     lab_close(&lab);
 }
 
-Test(broker, a_record_arrives_as_it_was_sent)
+Test(broker, delivers_records_as_they_were_sent)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -74,7 +74,7 @@ Test(broker, a_record_arrives_as_it_was_sent)
     lab_close(&lab);
 }
 
-Test(broker, the_largest_record_fits_and_a_larger_one_is_rejected)
+Test(broker, accepts_the_largest_record_and_rejects_a_larger_one)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -104,7 +104,7 @@ Test(broker, the_largest_record_fits_and_a_larger_one_is_rejected)
     lab_close(&lab);
 }
 
-Test(broker, a_partition_that_does_not_exist_rejects)
+Test(broker, rejects_appends_to_a_missing_partition)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -121,7 +121,7 @@ Test(broker, a_partition_that_does_not_exist_rejects)
     lab_close(&lab);
 }
 
-Test(broker, a_full_queue_returns_retry_and_queues_nothing)
+Test(broker, returns_retry_when_its_queue_is_full)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -147,7 +147,7 @@ Test(broker, a_full_queue_returns_retry_and_queues_nothing)
 
 /* ---- a producer that dies ---- */
 
-Test(broker, a_dead_producer_fails_its_appends_once_and_is_replaced)
+Test(broker, fails_the_appends_of_a_dead_producer_once_and_replaces_it)
 {
     struct lab lab;
     struct lab_appends appends;
@@ -193,7 +193,7 @@ static void append_again(void *ctx, uint64_t token, int64_t offset, const struct
     }
 }
 
-Test(broker, a_new_producer_exists_when_the_old_one_reports_its_appends)
+Test(broker, replaces_a_producer_before_it_reports_the_appends)
 {
     struct lab lab;
     struct again again = {.lab = &lab};
@@ -224,7 +224,7 @@ static void fill(struct lab *lab, int32_t partition, uint32_t count)
     lab_appends_deinit(&appends);
 }
 
-Test(broker, a_reader_starts_at_its_offset_and_sees_each_end)
+Test(broker, starts_a_reader_at_its_offset_and_reports_each_end)
 {
     struct lab lab;
     struct lab_reader reader;
@@ -250,7 +250,7 @@ Test(broker, a_reader_starts_at_its_offset_and_sees_each_end)
     lab_close(&lab);
 }
 
-Test(broker, a_paused_reader_is_silent_and_loses_nothing)
+Test(broker, keeps_a_paused_reader_silent_and_loses_nothing)
 {
     struct lab lab;
     struct lab_reader reader;
@@ -277,7 +277,7 @@ Test(broker, a_paused_reader_is_silent_and_loses_nothing)
     lab_close(&lab);
 }
 
-Test(broker, positions_outside_the_log_are_fatal)
+Test(broker, fails_on_positions_outside_the_log)
 {
     struct lab lab;
     struct lab_reader reader;
@@ -296,8 +296,8 @@ Test(broker, positions_outside_the_log_are_fatal)
     lab_close(&lab);
 }
 
-/* The old reader's records sit in the queue when the new one begins elsewhere. */
-Test(broker, a_reader_opened_again_gets_nothing_of_the_old_one)
+/* The old reader's records are in the queue when the new one starts elsewhere. */
+Test(broker, delivers_no_records_of_an_old_reader_to_a_new_one)
 {
     struct lab lab;
     struct lab_reader reader;
@@ -321,7 +321,7 @@ Test(broker, a_reader_opened_again_gets_nothing_of_the_old_one)
     lab_close(&lab);
 }
 
-Test(broker, a_reader_may_be_closed_within_its_callback)
+Test(broker, lets_a_reader_close_within_its_callback)
 {
     struct lab lab;
     struct lab_reader reader;
@@ -336,7 +336,7 @@ Test(broker, a_reader_may_be_closed_within_its_callback)
     lab_close(&lab);
 }
 
-Test(broker, reads_partitions_side_by_side)
+Test(broker, reads_partitions_in_parallel)
 {
     struct lab lab;
     struct lab_reader readers[LAB_PARTITIONS];
@@ -346,7 +346,7 @@ Test(broker, reads_partitions_side_by_side)
     for (int32_t i = 0; i < LAB_PARTITIONS; i++)
         lab_read(&lab, &readers[i], i, BROKER_EARLIEST);
     for (int32_t i = 0; i < LAB_PARTITIONS; i++) {
-        /* The first end may lie before the last record that was acknowledged (Kafka 4.3). */
+        /* The first end may precede the last acknowledged record (Kafka 4.3). */
         cr_assert(lab_wait(&lab, &readers[i].records, 500));
         cr_assert(lab_wait(&lab, &readers[i].ends, 1));
         cr_assert_eq(readers[i].disorder, 0);
@@ -393,7 +393,7 @@ Test(broker, reports_offsets_and_metadata)
     lab_close(&lab);
 }
 
-Test(broker, chooses_partitions_like_kafkas_partitioner)
+Test(broker, chooses_partitions_as_kafka_does)
 {
     /* From Kafka's UtilsTest.testMurmur2. */
     const struct {
@@ -414,7 +414,7 @@ Test(broker, chooses_partitions_like_kafkas_partitioner)
 
 /* ---- no broker at all ---- */
 
-Test(broker, without_a_broker_every_call_still_gets_a_result)
+Test(broker, reports_a_result_for_every_call_without_a_broker)
 {
     struct lab lab = {.bootstrap = "127.0.0.1:1"};
     struct lab_appends appends;

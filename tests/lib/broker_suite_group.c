@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Membership, on whatever cluster the lab has. */
+/* Group membership, on the cluster of the lab. */
 #include "tests/lib/broker_lab.h"
 
 #include <criterion/criterion.h>
 
-/* A short session: the mock cluster takes one for each rebalance. */
+/* A short session, since each rebalance of the mock cluster takes one. */
 enum { ALL = (1 << LAB_PARTITIONS) - 1, SESSION_MS = 3500 };
 
 static const struct kafka_client_options options = {
@@ -27,8 +27,8 @@ static bool owns_all(void *ctx)
     return ((const struct lab_member *)ctx)->mask == ALL;
 }
 
-/* The topic is empty and nothing was ever committed: the member must not mind. */
-Test(group, a_single_member_owns_everything_and_fetches_nothing, .timeout = 100)
+/* The member must cope with an empty topic without commits. */
+Test(group, gives_everything_to_a_single_member_without_fetching, .timeout = 100)
 {
     struct lab lab;
     struct lab_member member;
@@ -44,7 +44,7 @@ Test(group, a_single_member_owns_everything_and_fetches_nothing, .timeout = 100)
     lab_close(&lab);
 }
 
-Test(group, members_share_and_take_over, .timeout = 200)
+Test(group, shares_partitions_and_takes_over, .timeout = 200)
 {
     struct lab lab;
     struct lab_member one;
@@ -101,7 +101,7 @@ static void hasty_error(void *ctx, const struct error *error)
     ((struct hasty *)ctx)->calls++;
 }
 
-Test(group, a_member_may_leave_within_its_callback, .timeout = 100)
+Test(group, lets_a_member_leave_within_its_callback, .timeout = 100)
 {
     static const struct broker_group_ops ops = {hasty_assigned, hasty_revoked, hasty_error};
     struct lab lab;
@@ -152,15 +152,15 @@ Test(group, reads_commits_back, .timeout = 100)
     cr_assert_eq(member.left, 1);
 }
 
-/* A loop that stands still is found out by the group, as a stopped process would be. */
-Test(group, a_member_that_does_not_poll_loses_its_partitions, .timeout = 200)
+/* The group detects a loop that does not run, as it would a stopped process. */
+Test(group, takes_partitions_from_a_member_that_does_not_poll, .timeout = 200)
 {
     struct lab lab;
     struct lab_member member;
     lab_open_with(&lab, options);
     lab_join(&lab, lab.broker, &member);
     cr_assert(lab_wait_until(&lab, owns_all, &member));
-    /* Another loop turns meanwhile, this one does not. */
+    /* Another loop runs meanwhile, this one does not. */
     struct loop *other;
     struct error error;
     cr_assert_eq(loop_new(clock_real(), &other, &error), ERROR_OK);

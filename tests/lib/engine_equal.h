@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Deep equality of orders: two folds of one log must not differ in anything. */
+/* Deep equality of orders: two folds of one log must be identical. */
 #ifndef TESTS_LIB_ENGINE_EQUAL_H
 #define TESTS_LIB_ENGINE_EQUAL_H
 
 #include "engine/order.h"
 
-/* NULL when they are equal, else the name of the first field that differs. */
+/* NULL if the orders are equal, else the name of the first field that differs. */
 const char *order_difference(const struct order *a, const struct order *b);
 
 #endif

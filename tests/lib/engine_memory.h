@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An arena over malloc for tests of the engine, which link nothing but it. */
+/* An arena over malloc for tests of the engine, which link only the engine. */
 #ifndef TESTS_LIB_ENGINE_MEMORY_H
 #define TESTS_LIB_ENGINE_MEMORY_H
 
@@ -12,7 +12,7 @@ struct test_arena {
 
 void test_arena_init(struct test_arena *memory);
 void test_arena_deinit(struct test_arena *memory);
-/* Everything handed out is gone; one block stays. */
+/* Frees all allocations; keeps one block. */
 void test_arena_reset(struct test_arena *memory);
 
 #endif

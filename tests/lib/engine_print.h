@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decisions, orders and effects as one compact line each, for tests that narrate. */
+/* Decisions, orders and effects as one compact line each. */
 #ifndef TESTS_LIB_ENGINE_PRINT_H
 #define TESTS_LIB_ENGINE_PRINT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Never two leaders, tokens that rise, and a leader in the end: under random histories. */
+/* In random histories there are never two leaders, tokens rise, and a leader emerges in the end. */
 #include "tests/property/election_world.h"
 
 #include <criterion/criterion.h>

@@ -546,7 +546,7 @@ static void check_rare(uint64_t cases)
     }
 }
 
-Test(engine_property, random_histories_keep_the_rules)
+Test(engine_property, keeps_the_rules_in_random_histories)
 {
     uint64_t cases = number_of("REEVE_PROPERTY_CASES", CASES_BY_DEFAULT);
     uint64_t seed = number_of("REEVE_SEED", random_seed());

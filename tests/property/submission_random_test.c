@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The submission service under random inputs and faults: appends that fail or may have failed, dead
- * producers, crashes, rebalances, zombies that were paused. Whatever happens, at the end each valid
+ * producers, crashes, rebalances, zombies that were paused. At the end, each valid
  * input has its command on the right partition, each invalid one its dead letter with its own
  * bytes, and nothing that was committed is repeated.
  *

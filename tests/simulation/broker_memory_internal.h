@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind broker_memory.h share. */
+/* Shared by the files that implement broker_memory.h. */
 #ifndef TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
 #define TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
 
