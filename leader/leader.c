@@ -280,7 +280,7 @@ static void on_record(void *ctx, const struct broker_record *record)
         class = error_set(&error, ERROR_REJECT, "NotLeadership", "it is a %s",
                           record_kind_name(decoded.kind));
     if (class != ERROR_OK) {
-        log_warning_limited("a record of the election is not usable: it does not count",
+        log_warning_limited("a record of the election is not usable: ignored",
                             LOG_STR("topic", record->topic), LOG_I64("offset", record->offset),
                             LOG_ERR(&error));
         return;
@@ -320,7 +320,7 @@ static void on_read_timer(struct loop *loop, struct loop_timer *timer, void *use
 static void on_error(void *ctx, const struct error *error)
 {
     struct leader *leader = ctx;
-    log_warning_limited("reading the election",
+    log_warning_limited("cannot read the election",
                         LOG_STR("topic", leader->cluster->topics.leadership), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;

@@ -35,7 +35,7 @@ static void put(struct agent_table *table, const struct broker_record *record,
     const struct clock *clock = table->cluster->service->clock;
     if (agent_table_put(table, record->key, health, record->timestamp, clock_wall_ms(clock),
                         clock_mono_ms(clock), &error) != ERROR_OK) {
-        log_warning_limited("what an agent says of itself cannot be true: ignored",
+        log_warning_limited("an agent's health record is not plausible: ignored",
                             LOG_TEXT("key", record->key), LOG_STR("topic", record->topic),
                             LOG_I64("partition", record->partition),
                             LOG_I64("offset", record->offset), LOG_ERR(&error));
@@ -67,7 +67,7 @@ static void on_record(void *ctx, const struct broker_record *record)
         put(table, record, &decoded.agent_health);
         return;
     }
-    log_warning_limited("a record among the agents' is not usable: ignored",
+    log_warning_limited("an agent's health record is not usable: ignored",
                         LOG_TEXT("key", record->key), LOG_STR("topic", record->topic),
                         LOG_I64("partition", record->partition), LOG_I64("offset", record->offset),
                         LOG_ERR(&error));
@@ -99,7 +99,7 @@ static void on_end(void *ctx, int64_t next_offset)
 static void on_error(void *ctx, const struct error *error)
 {
     struct agent_table *table = ctx;
-    log_warning_limited("reading the agents' health", LOG_ERR(error));
+    log_warning_limited("cannot read the agents' health", LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
     broker_reader_close(table->reader);

@@ -94,7 +94,7 @@ static void side_open(struct side_topic *side);
 static void side_error(void *ctx, const struct error *error)
 {
     struct side_topic *side = ctx;
-    log_warning_limited("reading a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
+    log_warning_limited("cannot read a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
     if (error->class != ERROR_FATAL)
         return;
     broker_reader_close(side->reader);
@@ -242,7 +242,7 @@ static void on_published(void *ctx, uint64_t token, int64_t offset, const struct
     if (cluster->private->closing)
         return;
     if (error != NULL && error_is(error)) {
-        log_warning("publishing a schema", LOG_ERR(error));
+        log_warning("cannot publish a schema", LOG_ERR(error));
         publish(cluster, (enum record_kind)token);
         return;
     }
@@ -269,7 +269,7 @@ static void publish(struct cluster *cluster, enum record_kind kind)
     if (broker_append(cluster->broker, &append, &error) == ERROR_OK)
         return;
     cluster->private->publishing--;
-    log_error("publishing a schema", LOG_ERR(&error));
+    log_error("cannot publish a schema", LOG_ERR(&error));
 }
 
 static void schemas_first_end(struct cluster *cluster)

@@ -270,7 +270,7 @@ static void fold_end(void *ctx, int64_t next_offset)
 static void fold_error(void *ctx, const struct error *error)
 {
     struct follower *follower = ctx;
-    log_warning_limited("reading the log", LOG_STR("topic", follower_topic(follower)),
+    log_warning_limited("cannot read the log", LOG_STR("topic", follower_topic(follower)),
                         LOG_I64("partition", follower->partition), LOG_ERR(error));
     if (error->class == ERROR_FATAL)
         follower_restart(follower, false, FOLLOWER_RETRY_MS);

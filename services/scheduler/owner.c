@@ -158,7 +158,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     if (owner->state != OWNER_CLAIMING && owner->state != OWNER_APPENDING &&
         owner->state != OWNER_GUARDING)
         return;
-    log_warning("partition stalls: the broker does not acknowledge (does its leader run?)",
+    log_warning("partition stalls: the broker does not acknowledge (is its leader running?)",
                 LOG_I64("partition", owner->partition),
                 LOG_STR("state", owner_state_name(owner->state)),
                 LOG_U64("outstanding", owner->outstanding));

@@ -73,7 +73,8 @@ static void on_commands_end(void *ctx, int64_t next_offset)
 static void on_commands_error(void *ctx, const struct error *error)
 {
     struct owner *owner = ctx;
-    log_warning_limited("reading commands", LOG_I64("partition", owner->partition), LOG_ERR(error));
+    log_warning_limited("cannot read commands", LOG_I64("partition", owner->partition),
+                        LOG_ERR(error));
     if (error->class == ERROR_FATAL)
         owner_give_up(owner, error->code, error->message);
 }

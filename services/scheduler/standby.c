@@ -108,7 +108,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     if (membership_members(standby->membership, on_members, standby))
         loop_timer_after(loop, timer, CHECK_MS);
     else
-        log_warning("scheduler.standby is without effect: these brokers do not list the members "
+        log_warning("scheduler.standby has no effect: these brokers do not list the members "
                     "of a group");
 }
 

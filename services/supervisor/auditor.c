@@ -393,7 +393,7 @@ static void on_begin(void *ctx, int64_t token)
     if (auditor->own == NULL &&
         cluster_open(auditor->cluster->service, CLUSTER_READS_IN_BULK, on_own_ready, auditor,
                      &auditor->own, &error) != ERROR_OK) {
-        log_warning("the auditor does not reach the brokers", LOG_ERR(&error));
+        log_warning("the auditor cannot reach the brokers", LOG_ERR(&error));
         auditor->own = NULL;
         auditor->leading = false;
         leader_ended(auditor->leader);
