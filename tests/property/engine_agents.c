@@ -6,7 +6,7 @@
 static const struct text names[AGENTS_COUNT] = {
     {"a0", 2}, {"a1", 2}, {"a2", 2}, {"a3", 2}, {"a4", 2}};
 
-/* One to three of them, each once. */
+/* One to three distinct agents. */
 static void name_agents(struct dice *dice, struct arena *arena, struct workflow_step *step)
 {
     struct text *agents = ARENA_ARRAY(arena, struct text, 3);

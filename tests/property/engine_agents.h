@@ -6,24 +6,24 @@
 #include "engine/engine.h"
 #include "tests/property/engine_random.h"
 
-/* "a0" .. ; the last one is in no table as long as nothing is repaired. */
+/* "a0" ...; the last one is in no table until everything is repaired. */
 enum { AGENTS_COUNT = 5, AGENTS_KNOWN = AGENTS_COUNT - 1 };
 
 struct agents {
     struct agent_capacity known[AGENTS_COUNT];
     struct routing routing;
-    bool routed; /* else there is no table */
+    bool routed; /* false: there is no table */
 };
 
 /* The workflow with agents for its steps, and with extensions; new in the arena. */
 const struct workflow *agents_of_workflow(struct dice *dice, struct arena *arena,
                                           const struct workflow *workflow);
 void agents_init(struct agents *agents, struct dice *dice);
-/* One of them is another way from now on. */
+/* Changes the health or capacity of one agent. */
 void agents_change(struct agents *agents, struct dice *dice);
 /* All are healthy and have capacity. */
 void agents_mend(struct agents *agents);
-/* For engine_decide(); NULL where there is no table. */
+/* For engine_decide(); NULL if there is no table. */
 const struct routing *agents_routing(const struct agents *agents);
 uint32_t agents_index(struct text agent);
 

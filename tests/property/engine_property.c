@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random histories: a random workflow, services that fail, supervisors that are early, late and
- * repeat themselves, customers and operators who change their minds. After each command the
- * Decision is checked against rules that were not made from the engine, the fold against what
- * engine_decide() saw, and in the end the log against a fold from zero, the services' ledger
- * against the order's end.
+ * repeat themselves, customers and operators who change their minds. After each command the test
+ * checks the Decision against rules written independently of the engine, and the fold against
+ * the order that engine_decide() saw; in the end, the log against a fold from zero and the
+ * services' ledger against the final state of the order.
  *
- * REEVE_SEED repeats a run: case n has the seed REEVE_SEED + n. REEVE_PROPERTY_CASES is their
- * number. */
+ * REEVE_SEED repeats a run: case n has the seed REEVE_SEED + n. REEVE_PROPERTY_CASES is the
+ * number of cases. */
 #include "engine/decide.h"
 #include "tests/lib/engine_equal.h"
 #include "tests/lib/engine_memory.h"
@@ -110,7 +110,7 @@ static bool any_queued(void)
     return false;
 }
 
-/* Supervisors start what is queued until a time; only the owner starts the rest. */
+/* Supervisors start steps that are queued until a time; only the owner starts the others. */
 static void check_queue(const struct deadline *deadlines, uint32_t count)
 {
     for (uint32_t i = 0; i < history.order.step_count; i++) {
@@ -139,7 +139,7 @@ static void check_deadlines(void)
         expect(count > 0 || any_queued(), "stuck: nothing is due, ever");
 }
 
-/* Orders are kept for longer than services remember and reports may be under way. */
+/* Orders are kept longer than services remember keys and reports can be in flight. */
 static void begin_anew(void)
 {
     history.since = history.count;
@@ -165,7 +165,7 @@ static void command(const struct command *cmd)
                                  .command_time = history.now};
     history.commands[history.count] = *cmd;
     struct decision *decision = &history.log[history.count++];
-    struct order before; /* Decisions borrow from it, and they are kept */
+    struct order before; /* lasting: the kept Decisions borrow from it */
     struct order seen;
     order_copy(&history.order, &history.memory.arena, &before);
     engine_decide_and_apply(before.version > 0 ? &before : NULL, cmd, &input, &history.memory.arena,
@@ -183,7 +183,7 @@ static void command(const struct command *cmd)
         begin_anew();
 }
 
-/* ---- who commands ---- */
+/* ---- the senders of commands ---- */
 
 static struct order_details submission(void)
 {
@@ -240,7 +240,7 @@ static void operator_acts(void)
 
 static void ask(const struct deadline *deadline)
 {
-    struct order lasting; /* the command is kept, too */
+    struct order lasting; /* the kept command borrows from it */
     struct command cmd;
     order_copy(&history.order, &history.memory.arena, &lasting);
     deadline_command(&lasting, deadline, TEXT("supervisor-1"), &cmd);
@@ -258,7 +258,7 @@ static void supervisor(bool early)
         ask(deadline);
 }
 
-/* The owner serves its queue. Only it starts what is queued without a time. */
+/* The owner serves its queue. Only the owner starts steps that are queued without a time. */
 static void owner(bool all)
 {
     for (uint32_t i = 0; i < history.order.step_count && history.wrong == NULL; i++) {
@@ -275,7 +275,7 @@ static void owner(bool all)
     }
 }
 
-/* An agent asks for more time: mostly for what runs. */
+/* An agent requests more time, mostly for a running attempt. */
 static void agent_asks(void)
 {
     if (history.order.step_count == 0)
@@ -305,7 +305,7 @@ static void auditor(void)
     command(&cmd);
 }
 
-/* An old command again: a duplicate, or late by a lot. Its texts are those of the workflow. */
+/* Repeats an old command: a duplicate, or a very late one. Its texts are those of the workflow. */
 static void repeat_something(void)
 {
     uint32_t back = history.count - history.since;
@@ -314,7 +314,7 @@ static void repeat_something(void)
     back = back < OLD_COMMANDS ? back : OLD_COMMANDS;
     struct command cmd = history.commands[history.count - 1 - dice_roll(&history.dice, back)];
     if (cmd.kind == COMMAND_RESUBMIT_STEP)
-        cmd.resubmit_step.new_generation = false; /* vouching is never random */
+        cmd.resubmit_step.new_generation = false; /* nothing random confirms effect none */
     command(&cmd);
 }
 
@@ -325,7 +325,7 @@ static void garbage(void)
     command(&cmd);
 }
 
-/* The order moves to another arena: nothing of it may be left behind. */
+/* Moves the order to another arena; it must not refer to the old one. */
 static void compact(void)
 {
     int to = 1 - history.live_at;
@@ -379,9 +379,9 @@ static void something_happens(void)
         auditor();
 }
 
-/* ---- rest ---- */
+/* ---- coming to rest ---- */
 
-/* Time passes until what is due next. False when nothing is. */
+/* Advances the clock to the next deadline; false if there is none. */
 static bool next_deadline(void)
 {
     struct deadline deadlines[DEADLINES_MAX];
@@ -399,7 +399,7 @@ static bool next_deadline(void)
     return true;
 }
 
-/* Until nothing runs and nothing is due any more. */
+/* Continues until no attempt runs and no deadline is left. */
 static void come_to_rest(void)
 {
     agents_mend(&history.agents);
@@ -414,7 +414,7 @@ static void come_to_rest(void)
     expect(false, "no rest: the order goes on for ever");
 }
 
-/* What the services did is what the order says. */
+/* The order shows exactly the operations of the services. */
 static void check_ledger(void)
 {
     if (history.order.version == 0)
@@ -440,14 +440,14 @@ static void check_fold_from_zero(void)
     test_arena_deinit(&memory);
 }
 
-/* An operator with working services brings every order to its end. */
+/* With healthy services, an operator brings every order to its end. */
 static void operator_mends(void)
 {
     history.services.healthy = true;
     bool give_up = dice_percent(&history.dice, 20);
     for (int i = 0; i < 3 && history.order.state == ORDER_ERROR; i++) {
         if (give_up && i == 0)
-            compensate(); /* where there is a way back */
+            compensate(); /* if it still can be compensated */
         if (history.order.state == ORDER_ERROR)
             resubmit((struct text){0}, false);
         come_to_rest();
@@ -466,7 +466,7 @@ static void run_case(uint64_t seed)
     history.now = 1000000;
     rules_init(&history.rules, history.workflow, rare);
     if (dice_percent(&history.dice, 5))
-        operator_acts(); /* of an order that is not known yet */
+        operator_acts(); /* on an order that does not exist yet */
     struct command submit = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("order-7")};
     submit.submit_order = submission();
     command(&submit);
@@ -506,7 +506,7 @@ static void end_case(void)
     test_arena_deinit(&history.live[1]);
 }
 
-/* The whole log, as a narration. */
+/* Prints the whole log. */
 static char *tell(void)
 {
     struct line line = {0};

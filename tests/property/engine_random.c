@@ -11,7 +11,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* Mixed: the numbers of one seed would otherwise be those of the one before, shifted by one. */
+/* Mixes the seed: otherwise consecutive seeds give the same sequence, shifted by one. */
 struct dice dice_of(uint64_t seed)
 {
     return (struct dice){mix(seed + GOLDEN)};

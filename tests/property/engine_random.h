@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random numbers from a seed, and random workflows that lint would accept. */
+/* Random numbers from a seed, and random workflows that lint accepts. */
 #ifndef TESTS_PROPERTY_ENGINE_RANDOM_H
 #define TESTS_PROPERTY_ENGINE_RANDOM_H
 
@@ -16,11 +16,11 @@ uint64_t dice_next(struct dice *dice);
 uint32_t dice_roll(struct dice *dice, uint32_t n);
 bool dice_percent(struct dice *dice, uint32_t percent);
 
-/* The errors that services of these tests report. */
+/* The errors that the services of these tests report. */
 enum { RANDOM_ERRORS = 3 };
 struct text random_error(struct dice *dice);
 
-/* New in the arena. Every step comes before or after the pivot, none after it has a Compensate. */
+/* In the arena. Every step precedes or follows the pivot; none after it has Compensate. */
 const struct workflow *random_workflow(struct dice *dice, struct arena *arena);
 
 #endif

@@ -233,7 +233,7 @@ static void order_event(struct rules *rules, const struct event *event)
     }
 }
 
-/* ---- what must not be left undone at the end of a Decision: nothing is ever stuck ---- */
+/* ---- the end of a Decision: no order is ever stuck ---- */
 
 static bool predecessors_done(const struct rules *rules, uint32_t index)
 {
@@ -245,7 +245,7 @@ static bool predecessors_done(const struct rules *rules, uint32_t index)
     return true;
 }
 
-/* In the queue of its agents, without any of them to be asked. */
+/* The step is queued, and none of its agents is healthy with free capacity. */
 static bool queues(const struct rules *rules, uint32_t index, enum direction direction)
 {
     return rules->steps[index].ways[direction].queued &&
@@ -327,7 +327,7 @@ static struct text code_of(const struct event *event)
     return event->kind == EVENT_COMMAND_DEAD_LETTERED ? TEXT("dead") : TEXT("carried out");
 }
 
-/* I7 among others: what is refused is refused with one event, which changes nothing. */
+/* I7 among others: one event rejects a command, and it changes nothing. */
 static void check_refused(struct rules *rules, const char *verdict)
 {
     struct text code = code_of(&rules->decision->events[0]);
@@ -336,7 +336,7 @@ static void check_refused(struct rules *rules, const char *verdict)
     RULE(rules, rules->decision->order_version == rules->version, "refused with another version");
 }
 
-/* What is carried out begins with what was asked. */
+/* The Decision on an accepted command begins with the requested event. */
 static enum event_kind first_event(const struct rules *rules)
 {
     switch (rules->cmd->kind) {
@@ -387,14 +387,14 @@ static void follow_events(struct rules *rules)
         else
             order_event(rules, event);
     }
-    /* Who asks for more time starts nothing. */
+    /* A request for more time starts nothing. */
     if (rules->cmd->kind != COMMAND_EXTEND_STEP)
         check_rest(rules);
     RULE(rules, rules->cmd->kind != COMMAND_EXTEND_STEP || decision->event_count == 1,
          "more than an extension");
 }
 
-/* There is no such order any more; what comes next begins from nothing. */
+/* The order is gone; the next Decision starts from nothing. */
 static void expire(struct rules *rules)
 {
     struct rules fresh = {.workflow = rules->workflow,

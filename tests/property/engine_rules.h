@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What must hold of an order's log, written from the design and not from the engine: a model of its
- * own that reads commands and Decisions, knows what each command deserves, and follows every event.
+/* The rules of an order's log, written from the design and not from the engine: a separate model
+ * that reads commands and Decisions, derives the result of each command, and follows every event.
  *
  * Numbers in comments (I4, I9 ...) are those of the list of invariants: dense versions, the order
  * of steps, attempts, one outcome each, no late result applied, no early timeout, exact
@@ -13,7 +13,7 @@
 enum way_state {
     WAY_FRESH,
     WAY_RUNNING,
-    WAY_FAILED, /* for the rest of the Decision, or, once compensation began, until it is undone */
+    WAY_FAILED, /* until the Decision ends, or during compensation until it is undone */
     WAY_WAITING,
     WAY_EXHAUSTED,
     WAY_RESUBMITTED,
@@ -33,14 +33,14 @@ struct way {
     int64_t margin_ms;
     int64_t retry_at;
     int64_t started_at;
-    bool queued; /* besides its state: no agent is free, since: */
+    bool queued; /* in addition to its state: no agent is free */
     int64_t queued_at;
 };
 
 struct rules_step {
     struct way ways[DIRECTION_COUNT];
-    struct text agent; /* that was asked last */
-    bool turned;       /* its undo has begun, if only to wait */
+    struct text agent; /* of the last request */
+    bool turned;       /* its undo has begun, or waits to begin */
     bool skipped;
     uint64_t started_version;
     uint64_t applied_version;
@@ -49,7 +49,7 @@ struct rules_step {
 /* The phase stays while the order is in Error. */
 enum phase { PHASE_NONE, PHASE_FORWARD, PHASE_BACKWARD, PHASE_PROCESSED, PHASE_COMPENSATED };
 
-/* Situations that random histories must come across. */
+/* Situations that random histories must reach. */
 enum rare {
     RARE_LATE_IGNORED,
     RARE_UNDONE_BEFORE_REPORT,
@@ -101,18 +101,18 @@ struct rules {
     bool error;
     uint64_t version;
     int64_t decided_at;
-    int64_t complete_by; /* of the order; 0 = none (any more) */
+    int64_t complete_by; /* of the order; 0 = none, or no longer any */
     int64_t margin_ms;
     uint32_t alerts_open;
     int64_t ended_at;
-    bool expired; /* an order of this id, once or more */
+    bool expired; /* at least one order of this id has expired */
     struct content_hash content_hash;
     uint64_t *rare; /* RARE_COUNT counters, borrowed */
 
-    /* The Decision at hand. */
+    /* The current Decision. */
     const struct command *cmd;
     const struct decision *decision;
-    const struct routing *routing; /* what it was decided with; NULL: no table */
+    const struct routing *routing; /* the engine's input; NULL: no table */
     int64_t retention_ms;
     uint32_t at; /* its event */
     char wrong[400];
@@ -120,14 +120,14 @@ struct rules {
 
 void rules_init(struct rules *rules, const struct workflow *workflow, uint64_t *rare);
 
-/* One more Decision, on this input. NULL, or what is wrong; borrowed until the next call. */
+/* Checks the next Decision, on this input. NULL or the broken rule, until the next call. */
 const char *rules_follow(struct rules *rules, const struct command *cmd,
                          const struct decision *decision, const struct routing *routing,
                          int64_t retention_ms);
 
 /* ---- shared by the two halves ---- */
 
-/* Only the first thing that is wrong is kept. */
+/* Only the first broken rule is kept. */
 void rules_say(struct rules *rules, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define RULE(rules, condition, ...)          \
     do {                                     \
@@ -136,7 +136,7 @@ void rules_say(struct rules *rules, const char *format, ...) __attribute__((form
     } while (0)
 
 int rules_index(const struct rules *rules, struct text step);
-/* `ahead` events after the one at hand, or a zeroed one. */
+/* The event `ahead` places after the current one, or a zeroed one. */
 struct event rules_peek(const struct rules *rules, uint32_t ahead);
 bool rules_way_back(const struct rules *rules);
 bool rules_any_runs(const struct rules *rules);
@@ -146,7 +146,7 @@ bool rules_to_undo(const struct rules *rules, uint32_t index);
 int rules_open_undo(const struct rules *rules);
 /* engine_rules_step.c */
 void rules_step_event(struct rules *rules, const struct event *event);
-/* Whether a start out of its queue or its wait, or a place in the queue, is in order now. */
+/* Whether the step may now start after waiting, or enter the queue. */
 void rules_check_turn(struct rules *rules, uint32_t index, enum direction direction);
 
 /* ---- engine_rules_route.c ---- */
@@ -159,10 +159,10 @@ struct text rules_choice(const struct rules *rules, uint32_t index, enum directi
 bool rules_any_healthy(const struct rules *rules, uint32_t index, enum direction direction);
 void rules_check_choice(struct rules *rules, uint32_t index, const struct step_started *event);
 void rules_queued(struct rules *rules, uint32_t index, const struct step_queued *event);
-/* Whether the queued step may stay so at the end of the Decision. */
+/* Whether the step may remain queued at the end of the Decision. */
 bool rules_waits_rightly(const struct rules *rules, uint32_t index, enum direction direction);
 
-/* NULL when the command is to be carried out, else the code that it deserves ("repeat" for a
+/* NULL if the command must be accepted, else the expected code ("repeat" for a
  * repeated submission, "dead" for bytes); engine_rules_verdict.c */
 const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_t now);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of routing: who has to be asked, and when a step may wait in the queue. */
+/* The rules of routing: which agent to choose, and when a step may wait in the queue. */
 #include "tests/property/engine_rules.h"
 
-/* What an agent could take on, or INT64_MIN: it is unhealthy or unknown. */
+/* The free capacity of an agent, or INT64_MIN if it is unhealthy or unknown. */
 static int64_t capacity_left(const struct rules *rules, struct text agent, uint32_t through,
                              int64_t *ret_p95)
 {
@@ -23,8 +23,8 @@ static int64_t capacity_left(const struct rules *rules, struct text agent, uint3
     return INT64_MIN;
 }
 
-/* Only the service that was asked remembers the key: once anything may have been done there, no
- * other is asked. Undoing is always about what was done there. */
+/* Only the called service remembers the key: once it may have applied anything, no other agent is
+ * chosen. An undo always goes to the agent of the do. */
 static bool is_bound(const struct rules *rules, uint32_t index, enum direction direction)
 {
     return direction == DIRECTION_UNDO ||
@@ -111,7 +111,7 @@ static void count_queued(struct rules *rules, uint32_t index, const struct step_
     }
 }
 
-/* It changes nothing but that it waits: no attempt, no count, no deadline. */
+/* Queueing starts no attempt and changes no count and no deadline. */
 void rules_queued(struct rules *rules, uint32_t index, const struct step_queued *event)
 {
     enum direction direction = event->ref.direction;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of attempts: starts, outcomes, and what follows a failure. */
+/* The rules of attempts: starts, outcomes, and the events after a failure. */
 #include "tests/property/engine_rules.h"
 
 static const struct retry_policy *policy_of(const struct rules *rules, uint32_t index,
@@ -11,7 +11,7 @@ static const struct retry_policy *policy_of(const struct rules *rules, uint32_t 
 
 /* ---- starts ---- */
 
-/* I9: the later one first; unknown ones rank by their start. */
+/* I9: later completions first; steps with effect unknown rank by their start. */
 static uint64_t rank(const struct rules_step *step)
 {
     return step->ways[DIRECTION_DO].effect == EFFECT_APPLIED ? step->applied_version
@@ -105,7 +105,7 @@ static void started(struct rules *rules, uint32_t index, const struct step_start
     way->margin_ms = event->margin_ms;
 }
 
-/* What was granted, and no more: the verdict said that there is something to grant. */
+/* The extension grants exactly the permitted time, which is known to be positive. */
 static void extended(struct rules *rules, uint32_t index, const struct step_extended *event)
 {
     struct way *way = &rules->steps[index].ways[event->ref.direction];
@@ -130,7 +130,7 @@ static void extended(struct rules *rules, uint32_t index, const struct step_exte
 
 /* ---- outcomes ---- */
 
-/* I6: only a running attempt has an outcome, and then it runs no more. */
+/* I6: only a running attempt gets an outcome, which ends it. */
 static void end(struct rules *rules, uint32_t index, const struct attempt_ref *ref,
                 enum way_state state)
 {
@@ -242,7 +242,7 @@ static void check_what_follows(struct rules *rules, uint32_t index, enum directi
     check_exhausted(rules, index, direction, error);
 }
 
-/* Definite knowledge outranks doubt, doubt outranks "nothing". */
+/* Applied outranks unknown, unknown outranks none. */
 static enum effect worse(enum effect a, enum effect b)
 {
     static const int ranks[] = {[EFFECT_NONE] = 0, [EFFECT_UNKNOWN] = 1, [EFFECT_APPLIED] = 2};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command deserves, seen from the model. */
+/* The expected result of a command, according to the model. */
 #include "tests/property/engine_rules.h"
 
-/* The direction that the step is in: undo once an undo has begun, if only to wait. */
+/* The direction of the step: undo once its undo has begun or waits to begin. */
 static enum direction direction_of(const struct rules_step *step)
 {
     return step->turned ? DIRECTION_UNDO : DIRECTION_DO;
@@ -49,7 +49,7 @@ static const char *resubmit(const struct rules *rules, const struct resubmit_ste
     return in_error ? NULL : "StepNotInError";
 }
 
-/* A report counts if its attempt runs. Otherwise it comes late, or of what never was. */
+/* A report counts if its attempt runs. Otherwise it is late, or its attempt never existed. */
 static const char *report(struct rules *rules, const struct report_step *report)
 {
     if (rules->phase == PHASE_NONE)

@@ -50,7 +50,7 @@ static void answer(struct services *services, struct call *call, bool succeeded,
     call->report.effect = effect;
 }
 
-/* Done or not, and told or not. */
+/* The call is applied or not, and reported or not. */
 static void land_do(struct services *services, struct call *call)
 {
     struct ledger *ledger = &services->ledgers[call->step][call->agent];
@@ -63,7 +63,7 @@ static void land_do(struct services *services, struct call *call)
         *applied = true;
         answer(services, call, true, EFFECT_APPLIED);
     } else if (roll < 75) {
-        /* A definite refusal, unless the key was applied before: then that is the answer. */
+        /* A definite rejection, unless the key was applied before: then that answer again. */
         answer(services, call, *applied, EFFECT_NONE);
     } else if (roll < 85) {
         *applied = *applied || dice_percent(services->dice, 50);
@@ -102,7 +102,7 @@ static void land(struct services *services, struct call *call)
         land_undo(services, call);
 }
 
-/* Mostly one of the latest: old ones have little left to say. */
+/* Mostly a recent call; old calls have little left to do. */
 static struct call *pick(struct services *services)
 {
     uint32_t recent = services->call_count < 8 ? services->call_count : 8;
@@ -110,7 +110,7 @@ static struct call *pick(struct services *services)
     return &services->calls[services->call_count - 1 - dice_roll(services->dice, among)];
 }
 
-/* The first one that has anything left to do, or NULL. */
+/* The first call that has anything left to do, or NULL. */
 static struct call *busy(struct services *services)
 {
     for (uint32_t i = 0; i < services->call_count; i++) {
@@ -134,7 +134,7 @@ bool services_step(struct services *services, int64_t now, struct report_step *r
     if (call == NULL)
         return false;
     if (!call->started && !call->landed) {
-        call->started = now <= call->complete_by; /* later it never will be */
+        call->started = now <= call->complete_by; /* a call never starts later */
         call->landed = !call->started;
         return false;
     }
@@ -144,7 +144,7 @@ bool services_step(struct services *services, int64_t now, struct report_step *r
     }
     if (!call->reports)
         return false;
-    call->reports = !services->healthy && dice_percent(services->dice, 15); /* it may come again */
+    call->reports = !services->healthy && dice_percent(services->dice, 15); /* it may repeat */
     *ret_report = call->report;
     return true;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Remote services and their agents, as one order sees them: calls that land late or never, answers
- * that are lost, honest reports of what is known, and a ledger of what was really done.
+/* Remote services and their agents, as one order sees them: calls that are applied late or never,
+ * lost answers, honest reports of what is known, and a ledger of the applied operations.
  *
  * A service remembers keys: a repeated do is answered as the first one, a do after its undo is
  * refused. Each agent has a service of its own, which knows nothing of the others' keys. */
@@ -25,8 +25,8 @@ struct call {
     uint32_t do_generation;
     int64_t complete_by;
     bool started; /* the agent has called the service */
-    bool landed;  /* the service has done what it will do */
-    bool reports; /* the report is on its way */
+    bool landed;  /* the service has finished with the call */
+    bool reports; /* the report is in flight */
     struct report_step report;
 };
 
@@ -39,15 +39,15 @@ struct services {
     uint32_t call_count;
 };
 
-/* A request reaches its agent. If it knows the attempt, that has more time. */
+/* Delivers a request to its agent. A known attempt gets more time. */
 void services_request(struct services *services, uint32_t step, const struct step_request *request);
-/* Something happens to one of the calls; true with a report that is now delivered. */
+/* Advances one of the calls; true with a report that is now delivered. */
 bool services_step(struct services *services, int64_t now, struct report_step *ret_report);
 /* Whether no call has anything left to do. */
 bool services_idle(struct services *services);
-/* What is under way lands, nothing is reported. */
+/* Applies the calls in flight, without reports. */
 void services_drain(struct services *services);
-/* Whether the step left nothing behind, and nothing is under way for it any more. */
+/* Whether the step has no remaining effect and no call in flight. */
 bool services_nothing_applied(const struct services *services, uint32_t step);
 /* Keys of the step that were applied and not undone. */
 uint32_t services_net(const struct services *services, uint32_t step);
