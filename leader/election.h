@@ -165,7 +165,6 @@ struct election {
     uint32_t sent_next;
     struct election_rival rivals[ELECTION_CANDIDATES];
     bool clash_due;
-    uint32_t clash_rival;
     char clash_instance[ELECTION_TEXT_SIZE];
 };
 

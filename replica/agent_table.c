@@ -275,20 +275,15 @@ uint32_t agent_table_count(const struct agent_table *table)
     return HASH_COUNT(table->entries);
 }
 
-void agent_table_clear(struct agent_table *table)
+void agent_table_free(struct agent_table *table)
 {
     struct entry_slot *slot;
     struct entry_slot *next;
-    HASH_ITER(hh, table->entries, slot, next)
-        drop_entry(table, slot);
-    assert(table->groups == NULL);
-}
-
-void agent_table_free(struct agent_table *table)
-{
     if (table == NULL)
         return;
     agent_table_unfollow(table);
-    agent_table_clear(table);
+    HASH_ITER(hh, table->entries, slot, next)
+        drop_entry(table, slot);
+    assert(table->groups == NULL);
     free(table);
 }

@@ -34,8 +34,6 @@ struct agent_table {
 
 /* agent_table.c: NULL = none. */
 const struct agent_entry *agent_table_entry(const struct agent_table *table, struct text key);
-/* agent_table.c: forgets all entries without a callback. */
-void agent_table_clear(struct agent_table *table);
 /* agent_table_follow.c: reads no more. */
 void agent_table_unfollow(struct agent_table *table);
 

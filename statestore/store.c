@@ -310,15 +310,6 @@ enum error_class store_end_bulk(struct store *store, const struct checkpoint *ch
 
 /* ---- figures ---- */
 
-uint64_t store_size_bytes(struct store *store)
-{
-    uint64_t size = 0;
-    for (int i = 0; i < FAMILY_COUNT; i++)
-        size += property(store, (enum family)i, "rocksdb.total-sst-files-size") +
-                property(store, (enum family)i, "rocksdb.cur-size-all-mem-tables");
-    return size;
-}
-
 uint64_t store_order_count_estimate(struct store *store)
 {
     return property(store, FAMILY_ORDERS, "rocksdb.estimate-num-keys");

@@ -116,8 +116,7 @@ enum error_class store_scan_index(struct store *store, enum store_index index, s
  * *ret_orders: how many orders there are. */
 enum error_class store_digest(struct store *store, struct content_hash *ret_digest,
                               uint64_t *ret_orders, struct error *ret_error);
-/* Estimates for metrics. */
-uint64_t store_size_bytes(struct store *store);
+/* For metrics. */
 uint64_t store_order_count_estimate(struct store *store);
 
 #endif

@@ -106,8 +106,3 @@ void outstanding_postpone(struct outstanding *outstanding, struct text order_id,
     entry->next_at = at;
     entry->wait_ms = 0;
 }
-
-uint32_t outstanding_count(const struct outstanding *outstanding)
-{
-    return outstanding->count;
-}

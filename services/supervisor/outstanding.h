@@ -20,6 +20,5 @@ bool outstanding_take(struct outstanding *outstanding, struct text order_id,
 /* The scheduler rejected the request as not yet due: no other one before `at`. */
 void outstanding_postpone(struct outstanding *outstanding, struct text order_id,
                           const struct deadline *deadline, int64_t at);
-uint32_t outstanding_count(const struct outstanding *outstanding);
 
 #endif
