@@ -552,3 +552,39 @@ enum error_class topics_check(const struct topics_plan *plan, topics_report repo
     close_admin(&admin);
     return class;
 }
+
+/* ---- at the start of a service ---- */
+
+static void keep_first(void *ctx, enum topics_finding finding, const char *topic, const char *line)
+{
+    char *first = ctx;
+    (void)finding;
+    (void)topic;
+    if (first[0] == '\0')
+        snprintf(first, LINE_SIZE, "%s", line);
+}
+
+enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error)
+{
+    char first[LINE_SIZE] = "";
+    struct topics_plan loose = *plan;
+    struct admin admin = {.plan = &loose, .report = keep_first, .ctx = first};
+    loose.partitions = 0;
+    loose.replication_factor = 0;
+    enum error_class class = open_admin(&admin, ret_error);
+    if (class == ERROR_OK)
+        class = read_metadata(&admin, ret_error);
+    if (class == ERROR_OK) {
+        admin.specs = topics_essentials(plan, &admin.spec_count);
+        check_shapes(&admin);
+        if (first[0] == '\0' && !plan->kafka->embedded)
+            class = check_settings(&admin, false, &(size_t){0}, ret_error);
+    }
+    close_admin(&admin);
+    if (class != ERROR_OK || first[0] == '\0')
+        return class;
+    return error_set(
+        ret_error, ERROR_REJECT, "Topics",
+        "%.300s; `reeve topics check` lists all differences, `reeve topics apply` fixes them",
+        first);
+}

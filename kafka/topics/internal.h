@@ -27,6 +27,8 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
                                  size_t existing_count, size_t *ret_count);
 /* Adds min.insync.replicas for this number of replicas. */
 void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
+/* New array: the settings of commands and events that every service needs. */
+struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count);
 
 /* admin.c: new; a client for admin requests. NULL: its settings are invalid. */
 rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error);

@@ -167,6 +167,23 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
     return specs;
 }
 
+struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count)
+{
+    struct topics_spec *specs = calloc(2, sizeof(*specs));
+    assert(specs != NULL);
+    const char *const names[] = {plan->topics->commands, plan->topics->events};
+    for (size_t i = 0; i < 2; i++) {
+        specs[i].keyed = true;
+        snprintf(specs[i].name, sizeof(specs[i].name), "%s", names[i]);
+        set(&specs[i], "message.timestamp.type", "LogAppendTime");
+        set(&specs[i], "cleanup.policy", "delete");
+    }
+    set_number(&specs[1], "retention.ms", FOR_EVER);
+    set_number(&specs[1], "retention.bytes", -1);
+    *ret_count = 2;
+    return specs;
+}
+
 enum error_class topics_embed(const struct topics_plan *plan, struct embedded *embedded,
                               struct error *ret_error)
 {

@@ -96,6 +96,10 @@ enum error_class topics_check(const struct topics_plan *plan, topics_report repo
 /* Deletes every topic whose name begins with the prefix and a dot, for temporary installations. */
 enum error_class topics_delete(const struct kafka_client_options *kafka,
                                const struct topics *topics, struct error *ret_error);
+/* Checks what a service needs before it starts: commands and events exist, have the same number of
+ * partitions and use LogAppendTime, and events keeps its records for ever. REJECT "Topics" with the
+ * first difference. Embedded: only the first two. */
+enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error);
 /* Makes the plan's topics in the embedded broker of this process. */
 enum error_class topics_embed(const struct topics_plan *plan, struct embedded *embedded,
                               struct error *ret_error);

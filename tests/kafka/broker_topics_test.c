@@ -59,20 +59,20 @@ static void alter(struct lab *lab, const char *topic, const char *name, const ch
 
 struct expectation {
     const struct topics_plan *plan;
-    bool differs;
+    enum error_class class;
 };
 
 static bool is_as_expected(void *ctx)
 {
     const struct expectation *expectation = ctx;
-    struct notes notes = check(expectation->plan);
-    return (notes.count[TOPICS_DIFFERS] > 0) == expectation->differs;
+    struct error error;
+    return topics_check_start(expectation->plan, &error) == expectation->class;
 }
 
 /* A broker applies a changed setting a moment after it has said yes. */
-static void wait_for(struct lab *lab, const struct topics_plan *plan, bool differs)
+static void wait_for(struct lab *lab, const struct topics_plan *plan, enum error_class class)
 {
-    struct expectation expectation = {plan, differs};
+    struct expectation expectation = {plan, class};
     cr_assert(lab_wait_until(lab, is_as_expected, &expectation));
 }
 
@@ -96,21 +96,24 @@ Test(topics_kafka, creates_checks_and_corrects_topics)
 
     struct notes notes = check(&plan);
     cr_assert_eq(notes.count[TOPICS_DIFFERS], 11);
+    cr_assert_eq(topics_check_start(&plan, &error), ERROR_REJECT);
+    cr_assert_str_eq(error.code, "Topics");
     cr_assert_eq(apply(&plan).count[TOPICS_CREATED], 11);
     notes = apply(&plan);
     cr_assert_str_empty(notes.lines);
     notes = check(&plan);
     cr_assert_str_empty(notes.lines);
+    cr_assert_eq(topics_check_start(&plan, &error), ERROR_OK);
 
     alter(&lab, topics.events, "segment.ms", "123456789");
-    wait_for(&lab, &plan, true);
+    wait_for(&lab, &plan, ERROR_REJECT);
     notes = check(&plan);
     cr_assert_not_null(strstr(notes.lines, "retention.ms is 604800000; expected -1"));
     cr_assert_not_null(strstr(notes.lines, "message.timestamp.type is CreateTime"));
     notes = apply(&plan);
     cr_assert_eq(notes.count[TOPICS_CHANGED], 3, "%s", notes.lines);
     cr_assert_not_null(strstr(notes.lines, "retention.ms was 604800000, is now -1"));
-    wait_for(&lab, &plan, false);
+    wait_for(&lab, &plan, ERROR_OK);
     notes = check(&plan);
     cr_assert_str_empty(notes.lines);
 
