@@ -35,6 +35,7 @@ uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[D
 {
     if (order_ended(order))
         return 0;
+    assert(order->step_count <= WORKFLOW_STEPS_MAX);
     uint32_t count = 0;
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (step_deadline(order, i, &ret_deadlines[count]))

@@ -21,6 +21,7 @@ static struct event *next_event(struct decide_ctx *ctx)
         decision->events = events;
         ctx->capacity = capacity;
     }
+    assert(decision->event_count < ctx->capacity);
     return &decision->events[decision->event_count++];
 }
 
@@ -47,6 +48,7 @@ void decide_emit(struct decide_ctx *ctx, const struct event *event)
 
 static struct text who_asks(const struct command *cmd)
 {
+    assert((unsigned)cmd->kind < COMMAND_KIND_COUNT);
     switch (cmd->kind) {
     case COMMAND_CANCEL_ORDER:
         return cmd->cancel_order.by;
@@ -91,6 +93,7 @@ static struct attempt_ref attempt_asked_for(const struct command *cmd)
 static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text reason,
                           int64_t due_at)
 {
+    assert(ctx->decision->event_count == 0);
     assert(code[0] != '\0');
     assert(reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
     assert(due_at >= 0);
@@ -122,6 +125,7 @@ void decide_reject_early(struct decide_ctx *ctx, int64_t due_at)
 
 void decide_reject_unknown_order(struct decide_ctx *ctx)
 {
+    assert(!ctx->exists && ctx->order->version == 0);
     decide_reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
 }
 
@@ -138,6 +142,8 @@ bool decide_require_order(struct decide_ctx *ctx)
                       (unsigned)details->workflow_version, TEXT_ARG(details->workflow));
         return false;
     }
+    assert(ctx->order->version > 0);
+    assert(ctx->workflow->step_count == ctx->order->step_count);
     return true;
 }
 
@@ -152,6 +158,7 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
         decide_reject(ctx, "UnknownStep", "the order has no step %.*s", TEXT_ARG(name));
         return NULL;
     }
+    assert((uint32_t)index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     if (step->direction != direction || step->attempt != attempt) {
         decide_reject(ctx, "Stale", "the current attempt of step %.*s is %u (%s)", TEXT_ARG(name),
@@ -166,12 +173,16 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
 
 static void decide_undecodable(struct decide_ctx *ctx)
 {
+    assert(ctx->cmd->kind == COMMAND_UNDECODABLE);
+    assert(ctx->decision->event_count == 0);
     decide_emit(ctx, &(struct event){.kind = EVENT_COMMAND_DEAD_LETTERED,
                                      .command_dead_lettered = ctx->cmd->undecodable});
 }
 
 static void dispatch(struct decide_ctx *ctx)
 {
+    assert((unsigned)ctx->cmd->kind < COMMAND_KIND_COUNT);
+    assert(ctx->decision->event_count == 0);
     switch (ctx->cmd->kind) {
     case COMMAND_UNDECODABLE:
         decide_undecodable(ctx);
@@ -257,6 +268,7 @@ static void check_input(const struct decide_input *input)
 static struct text reply_to(const struct decide_ctx *ctx)
 {
     const struct command *cmd = ctx->cmd;
+    assert(ctx->decision->event_count > 0);
     if (cmd->kind == COMMAND_SUBMIT_ORDER &&
         ctx->decision->events[0].kind == EVENT_COMMAND_REJECTED)
         return cmd->submit_order.reply_to;

@@ -57,6 +57,7 @@ static uint64_t rank(const struct step *step)
 
 static bool to_be_undone(const struct decide_ctx *ctx, uint32_t index)
 {
+    assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     return step->direction == DIRECTION_DO && step->effect != EFFECT_NONE &&
            decide_plan_of(ctx, index)->has_compensate;
@@ -79,6 +80,7 @@ static int next_to_undo(const struct decide_ctx *ctx)
 /* The step that is being undone, or -1. */
 static int being_undone(const struct order *order)
 {
+    assert(order->state == ORDER_COMPENSATING);
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (order->steps[i].direction == DIRECTION_UNDO &&
             order->steps[i].state != STEP_COMPENSATED)

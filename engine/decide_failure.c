@@ -55,6 +55,8 @@ static const struct catcher *find_catcher(const struct workflow_step *plan,
 /* "Step TakePayment failed: Declined: no funds", "Undoing step ..." */
 static struct text describe_failure(struct decide_ctx *ctx, const struct step *step)
 {
+    assert(step->failure_count > 0);
+    assert(!text_empty(step->error_name));
     struct text said = utf8_cut(step->error_message, ALERT_ERROR_BYTES);
     return message_format(ctx->arena, "%s %.*s failed: %.*s%s%.*s",
                           step->direction == DIRECTION_UNDO ? "undoing step" : "step",
@@ -64,6 +66,7 @@ static struct text describe_failure(struct decide_ctx *ctx, const struct step *s
 
 static const char *advice(const struct decide_ctx *ctx)
 {
+    assert(ctx->order->state == ORDER_ERROR);
     if (ctx->order->error_from == ORDER_COMPENSATING)
         return "compensation had begun, so it cannot go forward again";
     if (order_can_be_undone(ctx->order, ctx->workflow))
@@ -92,6 +95,7 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
 {
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
+    assert(step->state == STEP_PENDING);
     const struct catcher *catcher = find_catcher(plan, step->direction, error_name);
     enum outcome outcome = catcher != NULL ? catcher->next : plan->on_exhausted;
     if (step->direction == DIRECTION_UNDO)

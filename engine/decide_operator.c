@@ -36,6 +36,8 @@ bool decide_may_turn_back(struct decide_ctx *ctx)
                       TEXT_ARG(order->steps[ctx->workflow->pivot].name));
         return false;
     }
+    assert(order->state == ORDER_PROCESSING || order->state == ORDER_ERROR);
+    assert(order->state != ORDER_ERROR || order->error_from == ORDER_PROCESSING);
     return true;
 }
 
@@ -45,4 +47,5 @@ void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
     decide_close_alert(ctx, marked);
     decide_advance(ctx);
     assert(ctx->order->state == ORDER_COMPENSATING || ctx->order->state == ORDER_COMPENSATED);
+    assert(!ctx->order->alert_open);
 }

@@ -37,6 +37,8 @@ static void advance_processing(struct decide_ctx *ctx)
 
 void decide_advance(struct decide_ctx *ctx)
 {
+    assert(ctx->decision->event_count > 0);
+    assert(ctx->order->version == ctx->next_version);
     switch (ctx->order->state) {
     case ORDER_PROCESSING:
         advance_processing(ctx);

@@ -24,6 +24,7 @@ void decide_recover(struct decide_ctx *ctx)
         decide_reject_early(ctx, step->complete_by + step->margin_ms);
         return;
     }
+    assert(step->attempt > 0 && step->complete_by > 0);
     decide_emit(
         ctx, &(struct event){.kind = EVENT_STEP_TIMED_OUT,
                              .step_timed_out = {.ref = step_attempt_ref(step),

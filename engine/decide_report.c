@@ -9,6 +9,8 @@
 static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
 {
     const struct report_step *report = &ctx->cmd->report_step;
+    assert(ctx->decision->event_count == 0);
+    assert(code[0] != '\0' && reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
     decide_emit(ctx, &(struct event){.kind = EVENT_REPORT_IGNORED,
                                      .report_ignored = {
                                          .ref = {report->step, report->direction, report->attempt},
@@ -28,6 +30,7 @@ static void ignore_superseded(struct decide_ctx *ctx, const struct step *step)
 
 static void ignore_ended(struct decide_ctx *ctx, const struct step *step)
 {
+    assert(step->state != STEP_PROCESSING);
     bool failed = step->state == STEP_PENDING || step->state == STEP_ERROR;
     ignore(ctx, "AlreadyEnded",
            message_format(
@@ -53,6 +56,7 @@ static bool is_current(struct decide_ctx *ctx, const struct step *step)
         ignore_ended(ctx, step);
         return false;
     }
+    assert(step->direction == report->direction && step->attempt == report->attempt);
     return true;
 }
 
@@ -76,6 +80,7 @@ static void succeed(struct decide_ctx *ctx, const struct step *step)
 static void fail(struct decide_ctx *ctx, uint32_t index)
 {
     const struct report_step *report = &ctx->cmd->report_step;
+    assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     assert(!report->succeeded);
     assert(step->state == STEP_PROCESSING);

@@ -8,6 +8,8 @@
  * so. */
 static bool may_resubmit(const struct order *order, const struct step *step)
 {
+    assert(order->state == ORDER_ERROR);
+    assert(order->error_from == ORDER_PROCESSING || order->error_from == ORDER_COMPENSATING);
     enum direction direction =
         order->error_from == ORDER_COMPENSATING ? DIRECTION_UNDO : DIRECTION_DO;
     return step->state == STEP_ERROR && step->direction == direction;

@@ -22,6 +22,7 @@ struct candidates {
 
 static const struct agent_capacity *find_capacity(const struct routing *routing, struct text agent)
 {
+    assert(routing->count == 0 || routing->agents != NULL);
     for (uint32_t i = 0; i < routing->count; i++) {
         if (text_equal(routing->agents[i].agent, agent))
             return &routing->agents[i];
@@ -36,6 +37,7 @@ static int64_t taken_by(const struct decision *decision, struct text agent)
         const struct event *event = &decision->events[i];
         taken += event->kind == EVENT_STEP_STARTED && text_equal(event->step_started.agent, agent);
     }
+    assert(taken >= 0 && taken <= decision->event_count);
     return taken;
 }
 
@@ -46,6 +48,7 @@ static bool is_healthy(const struct candidate *candidate)
 
 static int64_t free_capacity(const struct candidate *candidate)
 {
+    assert(candidate->taken >= 0);
     return is_healthy(candidate) ? candidate->capacity->free - candidate->taken : 0;
 }
 
@@ -61,6 +64,7 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
     const struct step *step = &ctx->order->steps[index];
     const struct workflow_step *plan = decide_plan_of(ctx, index);
     bool only_one = sticks(step, direction);
+    assert(index < ctx->order->step_count);
     assert(plan->agent_count >= 1 && plan->agent_count <= STEP_AGENTS_MAX);
     candidates->count = only_one ? 1 : plan->agent_count;
     for (uint32_t i = 0; i < candidates->count; i++) {
@@ -75,6 +79,7 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
 /* Index of the one to be asked, or -1. */
 static int choose(const struct candidates *candidates)
 {
+    assert(candidates->count >= 1 && candidates->count <= STEP_AGENTS_MAX);
     int chosen = -1;
     for (uint32_t i = 0; i < candidates->count; i++) {
         const struct candidate *candidate = &candidates->of[i];
@@ -86,6 +91,7 @@ static int choose(const struct candidates *candidates)
              candidate->capacity->latency_p95_ms < best->capacity->latency_p95_ms))
             chosen = (int)i;
     }
+    assert(chosen < 0 || free_capacity(&candidates->of[chosen]) > 0);
     return chosen;
 }
 
@@ -100,10 +106,12 @@ struct reasons {
 
 static void add_text(struct reasons *reasons, struct text text)
 {
+    assert(reasons->size <= MESSAGE_BYTES_MAX);
     struct text fits = utf8_cut(text, reasons->full ? 0 : MESSAGE_BYTES_MAX - reasons->size);
     if (fits.size > 0)
         memcpy(reasons->data + reasons->size, fits.data, fits.size);
     reasons->size += fits.size;
+    assert(reasons->size <= MESSAGE_BYTES_MAX);
     reasons->full = reasons->full || fits.size < text.size;
 }
 
@@ -125,6 +133,7 @@ static void add_reason(struct reasons *reasons, const struct candidate *candidat
 static struct text reason_of(const struct decide_ctx *ctx, const struct candidates *candidates,
                              int chosen)
 {
+    assert(chosen >= -1 && chosen < (int)candidates->count);
     struct reasons reasons = {.size = 0};
     if (chosen >= 0)
         add_reason(&reasons, &candidates->of[chosen]);
@@ -132,6 +141,7 @@ static struct text reason_of(const struct decide_ctx *ctx, const struct candidat
         if ((int)i != chosen)
             add_reason(&reasons, &candidates->of[i]);
     }
+    assert(reasons.size > 0);
     return arena_text(ctx->arena, (struct text){reasons.data, reasons.size});
 }
 
@@ -145,6 +155,7 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
     bool undo = direction == DIRECTION_UNDO;
     int64_t timeout = undo ? plan->compensate.timeout_ms : plan->timeout_ms;
     uint32_t last = step->direction == direction ? step->attempt : 0;
+    assert(step->state != STEP_PROCESSING);
     assert(timeout > 0 && timeout <= DURATION_MS_MAX);
     decide_emit(
         ctx, &(struct event){.kind = EVENT_STEP_STARTED,
@@ -156,6 +167,8 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
                                               .complete_by = ctx->input->now + timeout,
                                               .margin_ms = ctx->input->margin_ms,
                                               .routing_reason = reason}});
+    assert(step->state == STEP_PROCESSING);
+    assert(step->direction == direction && step->attempt == last + 1);
 }
 
 /* Since when the step has been waiting for an agent in this direction; now, if it has not. */
@@ -172,6 +185,7 @@ static int64_t ask_again_at(const struct decide_ctx *ctx, const struct candidate
                             int64_t since)
 {
     const struct routing *routing = ctx->input->routing;
+    assert(routing != NULL && candidates->count >= 1);
     for (uint32_t i = 0; i < candidates->count; i++) {
         if (is_healthy(&candidates->of[i]))
             return 0;
@@ -198,6 +212,8 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
                                          .queued_at = since,
                                          .retry_at = ask_again_at(ctx, candidates, since),
                                          .reason = reason_of(ctx, candidates, -1)}});
+    assert(step->state == STEP_PENDING);
+    assert(step->direction == direction && step->queued_at == since);
     return true;
 }
 

@@ -8,6 +8,8 @@
 /* Whether attempts in this direction are started in this state of the order. */
 static bool may_start(enum order_state state, enum direction direction)
 {
+    assert((unsigned)state < ORDER_STATE_COUNT);
+    assert((unsigned)direction < DIRECTION_COUNT);
     return state == (direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING);
 }
 
@@ -44,6 +46,7 @@ void decide_start(struct decide_ctx *ctx)
         decide_reject_early(ctx, step->retry_at);
         return;
     }
+    assert(step->state == STEP_PENDING && step->complete_by == 0);
     if (decide_start_or_queue(ctx, index, step->direction))
         decide_advance(ctx);
     else

@@ -6,6 +6,7 @@
 
 static void repeat(struct decide_ctx *ctx, const struct order_details *details)
 {
+    assert(ctx->exists);
     assert(text_equal(ctx->order->details.order_id, details->order_id));
     struct content_hash known = ctx->order->details.content_hash;
     if (memcmp(known.bytes, details->content_hash.bytes, sizeof(known.bytes)) == 0) {
@@ -21,6 +22,7 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
 {
     const struct workflow *workflow = ctx->workflow;
     assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
+    assert(!ctx->exists && ctx->order->version == 0);
     struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, workflow->step_count);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         plans[i] = (struct step_plan){workflow->steps[i].name, workflow->steps[i].agents[0]};

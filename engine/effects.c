@@ -50,6 +50,7 @@ static void add_request(const struct decision *decision, const struct event *eve
     if (step == NULL)
         return;
     assert(!first || step->generation[step->direction] == event->step_started.generation);
+    assert(effects->requests != NULL);
     struct step_request *request = &effects->requests[effects->request_count++];
     request->order_id = decision->order_id;
     request->ref = *ref;
@@ -139,6 +140,7 @@ static bool concerns_application(const struct event *event)
 /* Received outranks everything; else the last event about the order as a whole decides. */
 static bool outranks(enum status_kind kind, enum status_kind than)
 {
+    assert(kind != STATUS_KIND_COUNT);
     if (than == STATUS_KIND_COUNT || kind == STATUS_RECEIVED)
         return true;
     return kind != STATUS_STEP_CHANGED && than != STATUS_RECEIVED;
@@ -221,6 +223,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
             add_step_change(&status, &decision->events[i]);
     }
     assert(status.step_count <= step_events);
+    assert(status.kind < STATUS_KIND_COUNT);
     effects->has_status = true;
     effects->status = status;
 }
@@ -231,6 +234,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
 static void add_quarantine_alert(const struct decision *decision, int32_t partition,
                                  struct effects *effects)
 {
+    assert(!effects->has_alert);
     const struct event *event = &decision->events[0];
     if (event->kind != EVENT_COMMAND_DEAD_LETTERED || !event->command_dead_lettered.quarantined)
         return;
@@ -245,6 +249,7 @@ static void add_quarantine_alert(const struct decision *decision, int32_t partit
 
 static void add_alert(const struct decision *decision, int32_t partition, struct effects *effects)
 {
+    assert(!effects->has_alert);
     const struct event *last = NULL;
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const struct event *event = &decision->events[i];

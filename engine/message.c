@@ -13,6 +13,7 @@ struct text message_vformat(struct arena *arena, const char *format, va_list arg
     int size = vsnprintf(line, sizeof(line), format, arguments);
     assert(size >= 0); /* the format is ours */
     uint32_t written = (uint32_t)size < sizeof(line) ? (uint32_t)size : sizeof(line) - 1;
+    assert(written < sizeof(line));
     return arena_text(arena, utf8_cut((struct text){line, written}, MESSAGE_BYTES_MAX));
 }
 

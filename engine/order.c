@@ -31,6 +31,7 @@ static struct order_line *lines_copy(const struct order_line *lines, uint32_t co
     assert(count <= ORDER_LINES_MAX);
     if (count == 0)
         return NULL;
+    assert(lines != NULL);
     struct order_line *copies = ARENA_ARRAY(arena, struct order_line, count);
     for (uint32_t i = 0; i < count; i++) {
         copies[i] = lines[i];
@@ -46,6 +47,7 @@ static struct attribute *attributes_copy(const struct attribute *attributes, uin
     assert(count <= ORDER_ATTRIBUTES_MAX);
     if (count == 0)
         return NULL;
+    assert(attributes != NULL);
     struct attribute *copies = ARENA_ARRAY(arena, struct attribute, count);
     for (uint32_t i = 0; i < count; i++) {
         copies[i].name = arena_text(arena, attributes[i].name);
@@ -83,6 +85,7 @@ static void step_copy(const struct step *step, struct arena *arena, struct step 
 void order_copy(const struct order *order, struct arena *arena, struct order *ret_order)
 {
     assert(order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->step_count == 0 || order->steps != NULL);
     struct order copy = *order;
     order_details_copy(&order->details, arena, &copy.details);
     copy.steps = order->step_count == 0 ? NULL : ARENA_ARRAY(arena, struct step, order->step_count);
@@ -109,6 +112,7 @@ static char *put_number(char *at, uint32_t number)
         digits[count++] = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
+    assert(count <= sizeof(digits));
     while (count > 0)
         *at++ = digits[--count];
     return at;

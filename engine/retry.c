@@ -22,6 +22,7 @@ int retry_policy_match(const struct retry_policy *policy, const uint32_t used[RE
                        struct text error_name)
 {
     assert(policy->count <= RETRIERS_MAX);
+    assert(policy->count == 0 || policy->retriers != NULL);
     for (uint32_t i = 0; i < policy->count; i++) {
         const struct retrier *retrier = &policy->retriers[i];
         if (used[i] < retrier->max_attempts && error_set_matches(&retrier->errors, error_name))
@@ -37,6 +38,7 @@ static int64_t full_wait_ms(const struct retrier *retrier, uint32_t retry, int64
     int64_t rate_milli = retrier->backoff_rate_milli;
     int64_t cap = cap_ms * 1000;
     assert(cap_ms >= 0 && cap_ms <= DURATION_MS_MAX);
+    assert(retry >= 1);
     if (retrier->interval_ms >= cap_ms)
         return cap_ms;
     int64_t wait = retrier->interval_ms * 1000;

@@ -74,6 +74,8 @@ struct agent_status agent_monitor_status(const struct agent_group *group)
             status.latency_p95_ms = entry->latency_p95_ms;
     }
     status.why = status.healthy ? NULL : why_unhealthy(group);
+    assert(status.healthy == (status.why == NULL));
+    assert(status.healthy || (status.calls == 0 && status.probing == 0));
     return status;
 }
 
@@ -134,6 +136,7 @@ static void refresh_gauges(void *ctx)
     struct agent_monitor *monitor = ctx;
     struct route_agent *agent;
     for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
+        assert(agent->running >= 0 && agent->limit >= 0);
         const struct monitored_agent *monitored = find_monitored(monitor, agent);
         metrics_set(monitored->waiting, (double)route_agent_waiting(agent));
         metrics_set(monitored->running, (double)agent->running);
@@ -146,6 +149,8 @@ static void report_stuck(struct agent_monitor *monitor, struct monitored_agent *
 {
     char message[320];
     const struct route_agent *agent = monitored->agent;
+    assert(agent->stuck > 0 && agent->stuck <= route_agent_waiting(agent));
+    assert(!agent->status.healthy && agent->status.why != NULL);
     if (monitored->stuck_since_ms == 0) {
         monitored->stuck_since_ms = now_ms;
         log_warning("steps wait for an unhealthy agent", LOG_STR("agent", agent->name),
@@ -168,6 +173,7 @@ static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent
 {
     char message[320];
     struct route_agent *agent = monitored->agent;
+    assert(agent->stuck == 0);
     if (monitored->stuck_since_ms != 0) {
         int64_t waited_ms = now_ms - monitored->stuck_since_ms;
         log_info("no step waits for an unhealthy agent any more", LOG_STR("agent", agent->name),
@@ -186,6 +192,8 @@ static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent
 /* False: not yet. */
 static bool check_known(struct agent_monitor *monitor, int64_t now_ms)
 {
+    assert(!monitor->known);
+    assert(monitor->ops != NULL && monitor->table != NULL);
     bool complete = agent_table_is_complete(monitor->table);
     if (!complete && now_ms - monitor->began_ms < KNOWN_MS)
         return false;
@@ -265,6 +273,7 @@ void agent_monitor_follow(struct agent_monitor *monitor, const struct agent_moni
                           void *ctx)
 {
     assert(monitor->table == NULL);
+    assert(ops->known != NULL && ops->own_partitions != NULL);
     monitor->ops = ops;
     monitor->ctx = ctx;
     monitor->began_ms = clock_mono_ms(monitor->cluster->service->clock);
@@ -281,6 +290,7 @@ void agent_monitor_set_own_partitions(struct agent_monitor *monitor, uint32_t ow
 {
     if (monitor == NULL)
         return;
+    assert(monitor->cluster->partition_count > 0);
     uint32_t all = (uint32_t)monitor->cluster->partition_count;
     router_set_part(monitor->router, own < all ? own : all, all);
 }

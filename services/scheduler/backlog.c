@@ -45,6 +45,7 @@ static struct text queue_key_of(const struct order *order, uint32_t index,
 {
     const struct step *step = &order->steps[index];
     bool only_one = step->direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
+    assert(index < order->step_count);
     assert(order->details.workflow.size <= NAME_BYTES_MAX && step->agent.size <= NAME_BYTES_MAX);
     char *at = put_text(bytes, order->details.workflow);
     *at++ = '\0';
@@ -53,6 +54,7 @@ static struct text queue_key_of(const struct order *order, uint32_t index,
     *at++ = (char)step->direction;
     if (only_one)
         at = put_text(at, step->agent);
+    assert((size_t)(at - bytes) <= QUEUE_KEY_BYTES_MAX);
     return (struct text){bytes, (uint32_t)(at - bytes)};
 }
 
@@ -76,6 +78,7 @@ bool queue_key_parse(struct text key, struct text *ret_workflow, uint32_t *ret_v
 static uint32_t rows_of(const struct order *order,
                         struct view_index_row ret_rows[WORKFLOW_STEPS_MAX])
 {
+    assert(order->step_count <= WORKFLOW_STEPS_MAX);
     uint32_t count = 0;
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (order->steps[i].queued_at == 0 || !order_step_queued(order, &order->steps[i]))
@@ -149,6 +152,7 @@ static void count_queued(struct backlog *backlog, const struct order *order, uin
                          int sign)
 {
     char bytes[QUEUE_KEY_BYTES_MAX];
+    assert(sign == 1 || sign == -1);
     enum priority priority = order->details.priority;
     struct backlog_queue *queue = find_queue(backlog, queue_key_of(order, index, bytes));
     add_waiting(backlog, queue, priority, sign);
@@ -173,6 +177,7 @@ static void count_order(void *ctx, const struct order *order, int sign)
 
 static void append_number(struct buffer *buffer, uint64_t value, size_t size)
 {
+    assert(size >= 1 && size <= 8);
     uint8_t bytes[8];
     for (size_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(value >> (8 * i));
@@ -184,6 +189,7 @@ static bool queue_waits(const struct backlog_queue *queue)
     int64_t waiting = 0;
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
         waiting += queue->waiting[priority];
+    assert(waiting >= 0);
     return waiting > 0;
 }
 
@@ -202,6 +208,7 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
     for (agent = backlog->agents; agent != NULL; agent = agent->hh.next) {
         if (agent->running == 0)
             continue;
+        assert(agent->hh.keylen <= NAME_BYTES_MAX);
         append_number(buffer, agent->hh.keylen, 1);
         buffer_append(buffer, agent->agent->name, agent->hh.keylen);
         append_number(buffer, (uint64_t)agent->running, 8);
@@ -210,6 +217,7 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
     for (queue = backlog->queues; queue != NULL; queue = queue->hh.next) {
         if (!queue_waits(queue))
             continue;
+        assert(queue->queue->key_size <= QUEUE_KEY_BYTES_MAX);
         append_number(buffer, queue->queue->key_size, 1);
         buffer_append(buffer, queue->queue->key, queue->queue->key_size);
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
@@ -221,6 +229,7 @@ static void encode_tally(const void *ctx, struct buffer *buffer)
 static bool take_number(struct text *rest, int size, uint64_t *ret_value)
 {
     uint64_t value = 0;
+    assert(size >= 1 && size <= 8);
     if (rest->size < (uint32_t)size)
         return false;
     for (int i = size - 1; i >= 0; i--)
@@ -305,6 +314,7 @@ struct backlog *backlog_new(struct router *router, bool active)
 {
     struct backlog *backlog = calloc(1, sizeof(*backlog));
     assert(backlog != NULL);
+    assert(router != NULL);
     backlog->router = router;
     backlog->active = active;
     return backlog;
@@ -330,6 +340,7 @@ static void free_queue(struct backlog *backlog, struct backlog_queue *queue)
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         assert(queue->starting[priority] == 0);
         add_waiting(backlog, queue, (enum priority)priority, -queue->waiting[priority]);
+        assert(queue->waiting[priority] == 0);
     }
     backlog_queue_forget(queue);
     free(queue);
@@ -343,10 +354,12 @@ static void clear(void *ctx)
     HASH_ITER(hh, backlog->agents, agent, next_agent) {
         HASH_DEL(backlog->agents, agent);
         add_running(backlog, agent, -agent->running);
+        assert(agent->running == 0);
         free(agent);
     }
     HASH_ITER(hh, backlog->queues, queue, next_queue)
         free_queue(backlog, queue);
+    assert(backlog->agents == NULL && backlog->queues == NULL);
 }
 
 void backlog_free(struct backlog *backlog)

@@ -60,6 +60,8 @@ static void close_reader(struct emitter *emitter)
 /* Back to emitted_through; what is outstanding no longer counts. */
 static void go_back(struct emitter *emitter)
 {
+    assert(!emitter->freed);
+    assert(emitter->mode != MODE_STOPPED);
     close_reader(emitter);
     emitter->generation++;
     emitter->head = emitter->tail = 0;
@@ -81,6 +83,8 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 
 static void advance(struct emitter *emitter)
 {
+    assert(!emitter->freed);
+    assert(emitter->head <= emitter->tail && emitter->tail - emitter->head <= SLOTS);
     while (emitter->head != emitter->tail && emitter->slots[emitter->head % SLOTS].remaining == 0) {
         emitter->through = emitter->slots[emitter->head % SLOTS].offset;
         emitter->head++;
@@ -166,6 +170,7 @@ static bool produce(struct emitter *emitter, const char *topic, struct text key,
     struct buffer *value = &emitter->value;
     value->size = 0;
     codec_encode(emitter->cluster->codec, kind, record, value);
+    assert(value->size > 0);
     size_t topic_size = strlen(topic) + 1;
     struct undelivered *effect = malloc(sizeof(*effect) + topic_size + key.size + value->size);
     assert(effect != NULL);
@@ -258,6 +263,8 @@ static bool emit(struct emitter *emitter, const struct decision *decision, int64
 {
     struct effects effects = {0};
     const struct order *order = NULL;
+    assert(emitter->mode == MODE_LIVE || emitter->mode == MODE_READING);
+    assert(emitter->head <= emitter->tail);
     if (emitter->tail - emitter->head >= SLOTS)
         return false;
     heap_arena_reset(&emitter->scratch);
@@ -280,6 +287,7 @@ static bool emit(struct emitter *emitter, const struct decision *decision, int64
 /* Over the bound: what was not taken is read again once the ring has drained. */
 static void wait_for_drain(struct emitter *emitter)
 {
+    assert(emitter->mode != MODE_STOPPED);
     if (emitter->mode == MODE_WAITING)
         return; /* went back already */
     if (emitter->head == emitter->tail) {
@@ -301,6 +309,7 @@ static void reached_live(struct emitter *emitter)
 /* The first record read is the Decision of emitted_through itself: it tells claim and sequence. */
 static bool begin_admission(struct emitter *emitter, const struct record *record, int64_t offset)
 {
+    assert(!emitter->admission_begun);
     emitter->admission_begun = true;
     if (emitter->taken < 0 || offset != emitter->taken || record->kind != RECORD_DECISION)
         return false;
@@ -318,6 +327,7 @@ static void read_record(void *ctx, const struct broker_record *broker_record)
 {
     struct emitter *emitter = ctx;
     struct record record;
+    assert(emitter->mode == MODE_READING && emitter->reader != NULL);
     if (broker_record->offset > emitter->acknowledged) {
         reached_live(emitter);
         return;
@@ -364,6 +374,8 @@ static const struct broker_reader_ops read_ops = {read_record, read_end, read_er
 
 static void begin_reading(struct emitter *emitter)
 {
+    assert(emitter->mode != MODE_LIVE);
+    assert(emitter->reader == NULL);
     if (emitter->taken >= emitter->acknowledged) {
         reached_live(emitter);
         return;
@@ -381,6 +393,7 @@ static void begin_reading(struct emitter *emitter)
 void emitter_start(struct emitter *emitter, int64_t emitted_through, int64_t acknowledged)
 {
     emitter_stop(emitter);
+    assert(emitter->head == emitter->tail);
     emitter->through = emitter->taken = emitted_through;
     emitter->acknowledged = acknowledged;
     begin_reading(emitter);
@@ -409,6 +422,7 @@ struct emitter *emitter_new(struct cluster *cluster, int32_t partition, struct v
 {
     struct emitter *emitter = calloc(1, sizeof(*emitter));
     assert(emitter != NULL);
+    assert(partition >= 0 && view != NULL);
     emitter->cluster = cluster;
     emitter->partition = partition;
     emitter->view = view;
@@ -425,6 +439,7 @@ void emitter_free(struct emitter *emitter)
     if (emitter == NULL)
         return;
     emitter_stop(emitter);
+    assert(!emitter->freed);
     heap_arena_deinit(&emitter->scratch);
     heap_arena_deinit(&emitter->bytes);
     buffer_deinit(&emitter->value);
@@ -442,6 +457,7 @@ int64_t emitter_through(const struct emitter *emitter)
 
 int64_t emitter_backlog(const struct emitter *emitter)
 {
+    assert(emitter->head <= emitter->tail && emitter->tail - emitter->head <= SLOTS);
     int64_t unread = emitter->mode == MODE_LIVE ? 0 : emitter->acknowledged - emitter->taken;
     return (int64_t)(emitter->tail - emitter->head) + (unread > 0 ? unread : 0);
 }

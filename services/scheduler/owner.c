@@ -121,6 +121,7 @@ void owner_give_up(struct owner *owner, const char *code, const char *why)
  * again. */
 void owner_failed_store(struct owner *owner, const struct error *error)
 {
+    assert(error_is(error));
     owner_give_up(owner, error->code, error->message);
     if (owner->state == OWNER_CHECKING)
         follower_restart(owner->follower, true, 0);
@@ -129,10 +130,12 @@ void owner_failed_store(struct owner *owner, const struct error *error)
 /* Follows the log meanwhile: the Claim of an operator's reset starts another check. */
 void owner_stop(struct owner *owner, const struct error *error)
 {
+    assert(error_is(error));
     owner_set_state(owner, OWNER_STOPPED);
     owner_cycle_end(owner);
     emitter_stop(owner->emitter);
     owner->claim_number++;
+    assert(owner->item_count == 0 && owner->commands == NULL);
     if (strcmp(owner->trouble.message, error->message) != 0) {
         log_error("partition stopped", LOG_I64("partition", owner->partition), LOG_ERR(error));
         cluster_alert(owner->cluster, owner->partition, error->code, error->message);
@@ -194,6 +197,7 @@ static void claim_partition(struct owner *owner)
 {
     struct error error;
     assert(!owner->released);
+    assert(!owner->suspended && owner->commands == NULL);
     assert(owner->head == NULL && owner->item_count == 0);
     struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
                           .claimed_at = clock_wall_ms(owner->cluster->service->clock),
@@ -261,6 +265,7 @@ static void inspected_record(void *ctx, const struct broker_record *record)
 {
     struct owner *owner = ctx;
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
     bool same = record->offset != checkpoint->last_command_offset ||
                 record->timestamp == checkpoint->last_command_time;
     struct error error;
@@ -281,6 +286,7 @@ static void inspected_record(void *ctx, const struct broker_record *record)
 static void inspected_end(void *ctx, int64_t next_offset)
 {
     struct owner *owner = ctx;
+    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
     (void)next_offset;
     broker_reader_close(owner->commands);
     owner->commands = NULL;
@@ -300,6 +306,7 @@ static const struct broker_reader_ops inspect_ops = {inspected_record, inspected
 static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
     int64_t next = checkpoint->next_command_offset;
     struct error error;
     if (next < low || next > high) {
@@ -397,6 +404,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
 {
     struct owner *owner = calloc(1, sizeof(*owner));
     assert(owner != NULL && options->batch_max > 0);
+    assert(partition >= 0 && partition < cluster->partition_count);
     owner->cluster = cluster;
     owner->partition = partition;
     owner->options = *options;
@@ -429,6 +437,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
 void owner_promote(struct owner *owner)
 {
     assert(owner->state == OWNER_STANDBY);
+    assert(!owner->released && !owner->suspended);
     log_info("standby takes over", LOG_I64("partition", owner->partition),
              LOG_STR("follower", follower_is_folding(owner->follower) ? "folding" : "checking"),
              LOG_I64("lag", owner_lag(owner)));
@@ -463,6 +472,7 @@ void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx)
 
 void owner_suspend(struct owner *owner, bool suspended)
 {
+    assert(!owner->released);
     owner->suspended = suspended;
     owner_route_suspend(owner);
     if (suspended)

@@ -25,6 +25,8 @@ static struct view *view_of(const struct owner *owner)
 
 static void bound_queue(struct owner *owner)
 {
+    assert((owner->pending_count == 0) == (owner->head == NULL));
+    assert(owner->pending_count > 0 || owner->pending_bytes == 0);
     bool full = owner->pending_count > 4 * owner->options.batch_max ||
                 owner->pending_bytes > PENDING_BYTES_MAX;
     bool low = owner->pending_count < 2 * owner->options.batch_max &&
@@ -48,6 +50,7 @@ static void on_command(void *ctx, const struct broker_record *record)
         memcpy(pending->bytes + record->key.size, record->value.data, record->value.size);
     pending->key = (struct text){pending->bytes, record->key.size};
     pending->value = (struct text){pending->bytes + record->key.size, record->value.size};
+    assert(owner->head == NULL || owner->tail != NULL);
     if (owner->head == NULL)
         owner->head = pending;
     else
@@ -85,6 +88,7 @@ const struct broker_reader_ops owner_command_ops = {on_command, on_commands_end,
 static void pop(struct owner *owner)
 {
     struct pending_command *pending = owner->head;
+    assert(pending != NULL);
     assert(owner->pending_count > 0);
     assert(owner->pending_bytes >= pending->key.size + pending->value.size);
     owner->head = pending->next;
@@ -157,6 +161,7 @@ static void store_and_emit(struct owner *owner)
  * writes here, or that it is unknown what was written. */
 static bool as_expected(struct owner *owner, int64_t offset, const struct error *error)
 {
+    assert(owner->claim_offset >= 0 && owner->expected_offset > owner->claim_offset);
     if (error != NULL && error_is(error))
         owner_give_up(owner, error->code, error->message);
     else if (offset < 0)
@@ -176,6 +181,7 @@ static void on_decision_appended(void *ctx, uint64_t token, int64_t offset,
     struct owner *owner = ctx;
     if (!owner_answered(owner, token) || owner->state != OWNER_APPENDING)
         return;
+    assert(owner->acknowledged < owner->item_count);
     if (as_expected(owner, offset, error) && ++owner->acknowledged == owner->item_count)
         store_and_emit(owner);
 }
@@ -188,6 +194,8 @@ static void on_guard_appended(void *ctx, uint64_t token, int64_t offset, const s
         return;
     loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
     FAILPOINT("attempt.acknowledged");
+    assert(owner->item_count == 0 && !owner->guarded);
+    assert(owner->metrics->guarding == owner);
     owner->guarded = true;
     owner_set_state(owner, OWNER_RUNNING);
     owner_step_soon(owner);
@@ -225,6 +233,7 @@ static struct text reason_text(struct owner *owner, const char *format, const ch
 {
     char text[MESSAGE_BYTES_MAX];
     int size = snprintf(text, sizeof(text), format, detail);
+    assert(size >= 0);
     if (size >= (int)sizeof(text))
         size = (int)sizeof(text) - 1;
     return arena_text(&owner->batch.arena, (struct text){text, (uint32_t)size});
@@ -338,6 +347,8 @@ static enum decide_result decide_head(struct owner *owner)
                                  .instance = text_of(owner->cluster->service->instance_id),
                                  .command_offset = pending->offset,
                                  .command_time = pending->timestamp};
+    assert(pending != NULL && !owner->refreshing);
+    assert(owner->item_count < owner->options.batch_max);
     item->begun_us = clock_mono_us(owner->cluster->service->clock);
     if (input.now < checkpoint->newest_decided_at)
         input.now = checkpoint->newest_decided_at;
@@ -375,6 +386,8 @@ static enum decide_result decide_head(struct owner *owner)
  * trace. */
 static void append_guard(struct owner *owner)
 {
+    assert(owner->state == OWNER_RUNNING && owner->head != NULL);
+    assert(owner->careful > 0 && !owner->guarded);
     if (owner->metrics->guarding != NULL && owner->metrics->guarding != owner) {
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUEUE_FULL_MS);
         return;
@@ -448,6 +461,7 @@ static void decide_batch(struct owner *owner)
         if (owner->careful > 0)
             owner->careful--;
     }
+    assert(owner->item_count <= bound);
     bound_queue(owner);
     if (owner->item_count > 0) {
         owner_set_state(owner, OWNER_APPENDING);
@@ -491,6 +505,7 @@ void owner_cycle_begin(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING);
     assert(owner->head == NULL && owner->decided == NULL);
+    assert(owner->commands == NULL && owner->pending_count == 0);
     loop_deferred_init(&owner->stepping, step, owner);
     owner->paused = owner->commands_at_end = owner->guarded = owner->refreshing = false;
     owner->commands = broker_read(
@@ -508,6 +523,7 @@ void owner_cycle_end(struct owner *owner)
     end_guard(owner);
     while (owner->head != NULL)
         pop(owner);
+    assert(owner->pending_count == 0 && owner->pending_bytes == 0);
     free_decided(owner);
     owner->tail = NULL;
     owner->item_count = owner->acknowledged = 0;

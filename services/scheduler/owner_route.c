@@ -32,6 +32,7 @@ const struct routing *owner_route_routing(struct owner *owner, const struct comm
     if (router_of(owner) == NULL)
         return NULL;
     int step = own_start_step(owner, cmd, order);
+    assert(step < 0 || (uint32_t)step < order->step_count);
     const struct route_agent *reserved =
         step < 0 ? NULL : router_reserved(&owner->routed, cmd->order_id, (uint32_t)step);
     return router_routing(router_of(owner), workflow, reserved);
@@ -42,6 +43,7 @@ void owner_route_decided(struct owner *owner, const struct command *cmd, const s
     int step = router_of(owner) == NULL ? -1 : own_start_step(owner, cmd, order);
     if (step < 0)
         return;
+    assert(order != NULL && (uint32_t)step < order->step_count);
     bool waits = order_step_queued(order, &order->steps[step]);
     router_start_decided(router_of(owner), &owner->routed, cmd->order_id, (uint32_t)step, waits);
 }
@@ -60,6 +62,7 @@ static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const s
     (void)offset;
     if (!owner_answered(owner, (uint32_t)token) || error == NULL || !error_is(error))
         return;
+    assert(router_of(owner) != NULL);
     log_warning_limited("a StartStep of a queued step was not delivered",
                         LOG_I64("partition", owner->partition), LOG_ERR(error));
     router_start_failed(router_of(owner), &owner->routed, (uint32_t)(token >> 32));
@@ -71,6 +74,8 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
     struct owner *owner = ctx;
     const struct order *order = NULL;
     struct error error;
+    assert(owner_is_running(owner));
+    assert(pick->order_id.size <= ORDER_ID_BYTES_MAX);
     if (view_order(follower_view(owner->follower), pick->order_id, &order, &error) != ERROR_OK)
         return ROUTE_LATER;
     if (order == NULL || pick->step >= order->step_count)
@@ -102,6 +107,8 @@ void owner_route_begin(struct owner *owner)
 {
     if (router_of(owner) == NULL)
         return;
+    assert(owner->state == OWNER_RUNNING);
+    assert(owner->backlog != NULL && owner->routed.starts == NULL);
     owner->routed = (struct route_partition){.start = start_step,
                                              .ctx = owner,
                                              .view = follower_view(owner->follower),
@@ -114,6 +121,7 @@ void owner_route_end(struct owner *owner)
 {
     if (router_of(owner) != NULL && owner->routed.ctx != NULL)
         router_leave(router_of(owner), &owner->routed);
+    assert(owner->routed.starts == NULL);
     owner->routed = (struct route_partition){0};
 }
 

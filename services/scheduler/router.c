@@ -32,11 +32,14 @@ int64_t route_agent_waiting(const struct route_agent *agent)
     int64_t waiting = 0;
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
         waiting += agent->waiting[priority];
+    assert(waiting >= 0);
     return waiting;
 }
 
 int64_t route_agent_free(const struct route_agent *agent)
 {
+    assert(agent->limit >= 0);
+    assert(agent->running >= 0 && agent->starting >= 0);
     return agent->limit - agent->running - agent->starting;
 }
 
@@ -45,11 +48,13 @@ static void set_limit(const struct router *router, struct route_agent *agent)
     agent->limit = 0;
     if (!agent->status.healthy)
         return;
+    assert(agent->status.calls >= 0 && agent->status.probing >= 0);
     double capacity =
         (double)agent->status.calls * router->options.factor + (double)agent->status.probing;
     if (router->all > 0)
         capacity = capacity * router->own / router->all;
     agent->limit = capacity > 1 ? (int64_t)ceil(capacity) : 1;
+    assert(agent->limit >= 1);
 }
 
 void router_set_part(struct router *router, uint32_t own, uint32_t all)
@@ -86,6 +91,7 @@ struct route_agent *router_agents(struct router *router)
         bool any_healthy = false;
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             waiting += queue->waiting[priority];
+        assert(waiting >= 0 && queue->agent_count <= STEP_AGENTS_MAX);
         for (uint32_t i = 0; i < queue->agent_count; i++)
             any_healthy = any_healthy || queue->agents[i]->status.healthy;
         for (uint32_t i = 0; i < queue->agent_count && !any_healthy; i++)
@@ -107,6 +113,7 @@ static void add_to_agents(struct route_queue *queue, enum priority priority, int
 void router_add_waiting(struct router *router, struct route_queue *queue, enum priority priority,
                         int64_t more)
 {
+    assert((unsigned)priority < PRIORITY_COUNT);
     queue->waiting[priority] += more;
     router->waiting += more;
     assert(queue->waiting[priority] >= 0 && router->waiting >= 0);
@@ -145,6 +152,7 @@ bool router_resolve(struct router *router, struct route_queue *queue)
         for (uint32_t i = 0; i < found->steps[step].agent_count; i++)
             add_queue_agent(router, queue, found->steps[step].agents[i]);
     }
+    assert(queue->agent_count > 0 && queue->agent_count <= STEP_AGENTS_MAX);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++)
         add_to_agents(queue, (enum priority)priority, queue->waiting[priority]);
     return true;
@@ -155,6 +163,7 @@ struct route_queue *router_queue(struct router *router, struct text key)
     struct route_queue *queue = NULL;
     struct text workflow, agent;
     uint32_t version = 0;
+    assert(key.size > 0 && key.size <= QUEUE_KEY_BYTES_MAX);
     HASH_FIND(hh, router->queues, key.data, key.size, queue);
     if (queue != NULL)
         return queue;
@@ -202,6 +211,7 @@ static struct route_plan *new_plan(struct router *router, const struct workflow 
             plan->agents[plan->routing.count++] = agent;
         }
     }
+    assert(plan->routing.count >= 1 && plan->routing.count <= most);
     HASH_ADD_PTR(router->plans, workflow, plan);
     return plan;
 }
@@ -215,6 +225,7 @@ static char *put_number(char *at, int64_t number)
         digits[count++] = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest > 0);
+    assert(count >= 1 && count <= 20);
     while (count > 0)
         *at++ = digits[--count];
     return at;
@@ -239,6 +250,7 @@ static struct text capacity_reason(struct route_agent *agent, int64_t free)
         at = put_number(at, agent->status.latency_p95_ms);
         at = put_text(at, " ms");
         *at = '\0';
+        assert((size_t)(at - agent->why) < sizeof(agent->why));
         agent->why_free = free;
         agent->why_limit = agent->limit;
         agent->why_p95 = agent->status.latency_p95_ms;
@@ -250,6 +262,7 @@ _Static_assert(sizeof(((struct route_agent *)0)->why) >= 3 * 20 + sizeof(" of  f
 
 static void fill_capacity(struct route_agent *agent, bool reserved, struct agent_capacity *capacity)
 {
+    assert(!reserved || agent->starting > 0);
     capacity->healthy = agent->status.healthy;
     capacity->latency_p95_ms = agent->status.latency_p95_ms;
     capacity->free = 0;
@@ -276,6 +289,8 @@ const struct routing *router_routing(struct router *router, const struct workflo
     HASH_FIND_PTR(router->plans, &workflow, plan);
     if (plan == NULL)
         plan = new_plan(router, workflow);
+    assert(plan->workflow == workflow);
+    assert(plan->routing.count >= 1);
     for (uint32_t i = 0; i < plan->routing.count; i++)
         fill_capacity(plan->agents[i], plan->agents[i] == reserved, &plan->capacities[i]);
     return &plan->routing;
@@ -313,6 +328,7 @@ void router_free(struct router *router)
     if (router->options.loop != NULL)
         loop_defer_cancel(router->options.loop, &router->picking);
     HASH_ITER(hh, router->agents, agent, next_agent) {
+        assert(agent->running == 0 && agent->starting == 0);
         HASH_DEL(router->agents, agent);
         free(agent);
     }
@@ -331,6 +347,7 @@ void router_free(struct router *router)
 
 void router_pick_soon(struct router *router)
 {
+    assert(router->waiting >= 0);
     if (router->waiting > 0 && router->options.loop != NULL)
         loop_defer(router->options.loop, &router->picking);
 }

@@ -83,6 +83,7 @@ void router_leave(struct router *router, struct route_partition *partition)
         drop_start(partition, start);
     for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next)
         backlog_queue_forget(queue);
+    assert(partition->starts == NULL);
     DL_DELETE(router->partitions, partition);
 }
 
@@ -90,6 +91,7 @@ const struct route_agent *router_reserved(const struct route_partition *partitio
                                           struct text order_id, uint32_t step)
 {
     const struct route_start *start = find_start(partition, order_id, step);
+    assert(start == NULL || start->agent->starting > 0);
     return start != NULL ? start->agent : NULL;
 }
 
@@ -148,6 +150,7 @@ static bool visit_row(void *ctx, const struct waiting_row *row)
         refill->first = row->queued_at;
     if (find_start(refill->partition, row->order_id, refill->queue->queue->step) != NULL)
         return true;
+    assert(heads->count < HEADS_MAX);
     struct queue_head *head = &heads->of[heads->count++];
     assert(row->order_id.size <= sizeof(head->id)); /* the store's keys are bounded */
     head->queued_at = row->queued_at;
@@ -173,6 +176,7 @@ static void refill_queue(const struct route_partition *partition, struct backlog
         heads->count = 0;
     else if (refill.first != INT64_MAX)
         queue->low[priority] = refill.first;
+    assert(heads->count <= HEADS_MAX && heads->next == 0);
     queue->dry[priority] = heads->count == 0;
 }
 
@@ -180,6 +184,7 @@ static void refill_queue(const struct route_partition *partition, struct backlog
 static const struct queue_head *first_of(const struct route_partition *partition,
                                          struct backlog_queue *queue, enum priority priority)
 {
+    assert(queue->waiting[priority] >= 0 && queue->starting[priority] >= 0);
     if (queue->waiting[priority] <= queue->starting[priority])
         return NULL;
     struct queue_heads *heads = queue->heads[priority];
@@ -189,6 +194,7 @@ static const struct queue_head *first_of(const struct route_partition *partition
         refill_queue(partition, queue, priority);
         heads = queue->heads[priority];
     }
+    assert(heads->next <= heads->count);
     return heads->next < heads->count ? &heads->of[heads->next] : NULL;
 }
 
@@ -255,6 +261,7 @@ static bool pick_one(struct router *router, struct route_agent *agent)
 {
     struct route_choice choices[PRIORITY_COUNT] = {{NULL, NULL, NULL}};
     bool waiting[PRIORITY_COUNT];
+    assert(!agent->paused && route_agent_free(agent) > 0);
     find_choices(router, agent, choices);
     for (int i = 0; i < PRIORITY_COUNT; i++)
         waiting[i] = choices[i].head != NULL;
@@ -262,6 +269,8 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     if (priority < 0)
         return false;
     const struct route_choice *choice = &choices[priority];
+    assert(priority < PRIORITY_COUNT && choice->head != NULL);
+    assert(choice->queue->heads[priority] != NULL);
     const struct route_pick pick = {.order_id = {choice->head->id, choice->head->id_size},
                                     .step = choice->queue->queue->step,
                                     .direction = choice->queue->queue->direction,

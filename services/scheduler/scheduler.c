@@ -43,6 +43,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
     const struct config *config = scheduler->service->config;
     struct owner *owner = NULL;
     char path[PATH_MAX];
+    assert(partition >= 0 && parts > 0);
     snprintf(path, sizeof(path), "%s/partition-%d", scheduler->service->data_dir, partition);
     int64_t cache = config_int(config, "scheduler.cache.orders") / parts;
     struct owner_options options = {
@@ -120,6 +121,7 @@ static void join(void *ctx)
     struct scheduler *scheduler = ctx;
     if (scheduler->leaving)
         return;
+    assert(scheduler->membership == NULL);
     scheduler->membership = membership_join(scheduler->cluster, scheduler->cluster->topics.commands,
                                             &membership_ops, scheduler);
     standby_begin(scheduler->standby, scheduler->membership);
@@ -157,6 +159,7 @@ static void refresh_gauges(void *ctx)
         return;
     scheduler->counting = 0;
     membership_each(scheduler->membership, count_running, scheduler);
+    assert(scheduler->counting <= (uint32_t)scheduler->cluster->partition_count);
     metrics_set(scheduler->owned, membership_count(scheduler->membership));
     metrics_set(scheduler->running, scheduler->counting);
 }
@@ -187,6 +190,7 @@ static void on_left(void *ctx)
 static void leave(struct scheduler *scheduler)
 {
     struct membership *membership = scheduler->membership;
+    assert(membership != NULL);
     standby_end(scheduler->standby);
     scheduler->membership = NULL;
     membership_leave(membership, on_left, scheduler);
@@ -257,6 +261,7 @@ static void count_busy(void *ctx, struct membership_partition *partition)
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct scheduler *scheduler = userdata;
+    assert(scheduler->leaving && scheduler->membership != NULL);
     scheduler->counting = 0;
     membership_each(scheduler->membership, count_busy, scheduler);
     if (scheduler->counting > 0 && scheduler->drain_ticks++ < DRAIN_TICKS_MAX) {

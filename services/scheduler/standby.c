@@ -63,6 +63,8 @@ static const struct broker_member *owner_of(const struct broker_member *members,
 static void open_one(struct standby *standby, int32_t partition)
 {
     struct error error;
+    assert(partition >= 0 && partition < standby->cluster->partition_count);
+    assert(standby->owners[partition] == NULL);
     standby->owners[partition] = standby->open_owner(standby->ctx, partition, &error);
     if (standby->owners[partition] == NULL)
         log_warning_limited("cannot open a standby, trying again later",
@@ -73,6 +75,8 @@ static void open_one(struct standby *standby, int32_t partition)
 
 static void close_one(struct standby *standby, int32_t partition)
 {
+    assert(partition >= 0 && partition < standby->cluster->partition_count);
+    assert(standby->owners[partition] != NULL);
     log_info("no longer stands by", LOG_I64("partition", partition));
     owner_release(standby->owners[partition], NULL, NULL);
     standby->owners[partition] = NULL;
@@ -105,6 +109,7 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
 static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct standby *standby = userdata;
+    assert(standby->membership != NULL);
     if (membership_members(standby->membership, on_members, standby))
         loop_timer_after(loop, timer, CHECK_MS);
     else
@@ -116,6 +121,7 @@ struct owner *standby_take(struct standby *standby, int32_t partition)
 {
     if (standby == NULL)
         return NULL;
+    assert(partition >= 0 && partition < standby->cluster->partition_count);
     struct owner *owner = standby->owners[partition];
     standby->owners[partition] = NULL;
     return owner;
@@ -158,6 +164,7 @@ struct standby *standby_new(struct cluster *cluster, standby_open open, void *ct
         return NULL;
     struct standby *standby = calloc(1, sizeof(*standby));
     assert(standby != NULL);
+    assert(open != NULL && cluster->partition_count > 0);
     standby->cluster = cluster;
     standby->open_owner = open;
     standby->ctx = ctx;
@@ -181,6 +188,7 @@ void standby_begin(struct standby *standby, struct membership *membership)
 {
     if (standby == NULL)
         return;
+    assert(standby->membership == NULL && membership != NULL);
     standby->membership = membership;
     loop_timer_after(standby->cluster->service->loop, &standby->timer, CHECK_MS);
 }
@@ -200,6 +208,7 @@ void standby_free(struct standby *standby)
 {
     if (standby == NULL)
         return;
+    assert(standby->membership == NULL);
     free(standby->owners);
     free(standby);
 }
