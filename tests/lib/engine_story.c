@@ -267,15 +267,22 @@ static void check_folds(struct story *story, const struct order *seen)
         fail(story, "a copy differs", "no difference", difference);
 }
 
-static void command(struct story *story, const struct words *words, bool blind)
+/* The workflow that the caller has for the next command. */
+enum known_workflow { KNOWN, KNOWN_TO_DIFFER, UNKNOWN };
+
+static void command(struct story *story, const struct words *words, enum known_workflow known)
 {
     struct command cmd = command_of(story, words);
-    bool known = !blind && !has(words, "elsewhere");
+    struct workflow other = *story->workflow;
+    other.step_count--;
+    const struct workflow *workflow = known == KNOWN_TO_DIFFER ? &other : story->workflow;
+    if (known == UNKNOWN || has(words, "elsewhere"))
+        workflow = NULL;
     struct routing routing = {story->agents, story->agent_count, RETRY_MS_MIN, RETRY_MS_MAX};
     struct decide_input input = {.now = story->now,
                                  .margin_ms = 1000,
                                  .instance = TEXT("scheduler-1"),
-                                 .workflow = known ? story->workflow : NULL,
+                                 .workflow = workflow,
                                  .routing = story->routed ? &routing : NULL,
                                  .retention_ms = story->retention_ms,
                                  .command_offset = story->decisions,
@@ -410,10 +417,12 @@ static void tell_line(struct story *story, const char *line)
     const char *arrow = strstr(line, "=>");
     line_add(&story->told, "%s\n", line);
     if (arrow != NULL) {
-        bool blind = strncmp(line, "blind ", 6) == 0;
-        const char *begin = blind ? line + 6 : line;
+        enum known_workflow known = strncmp(line, "blind ", 6) == 0      ? UNKNOWN
+                                    : strncmp(line, "replaced ", 9) == 0 ? KNOWN_TO_DIFFER
+                                                                         : KNOWN;
+        const char *begin = known == KNOWN ? line : line + strcspn(line, " ") + 1;
         split(begin, (size_t)(arrow - begin), &words);
-        command(story, &words, blind);
+        command(story, &words, known);
         line_add_decision(&actual, &story->log[story->decisions - 1]);
         if (!same_words(arrow + 2, actual.text))
             fail(story, "other events followed", arrow + 2, actual.text);

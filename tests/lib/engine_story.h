@@ -17,8 +17,8 @@
  *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
  *     cancel | compensate | resubmit [STEP] [anew] | garbage | quarantine
  *     extend STEP ATTEMPT MS [undo] (from now) | expire [stale]
- * with "blind " in front: the caller has lost the workflow. Checks, of the order or of the last
- * command:
+ * with "blind " in front: the caller has lost the workflow; "replaced ": it has another one under
+ * the same name and version. Checks, of the order or of the last command:
  *     order ... | deadlines ... | requests ... | status ... | alert ... (see engine_print.h)
  *     reply TOPIC | reason CODE TEXT | queued STEP... | message TEXT (of the status)
  *     said TEXT (part of what the events of the last command say) | said nothing
