@@ -92,11 +92,11 @@ Test(engine_progress, changes_nothing_without_the_workflow)
 
 Test(engine_progress, changes_nothing_with_another_workflow_of_the_same_version)
 {
-    TELL("A{c}", "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
-                 "replaced ok A 1 => CommandRejected(UnknownWorkflow)\n"
-                 "replaced cancel => CommandRejected(UnknownWorkflow)\n"
-                 "replaced recover A => CommandRejected(UnknownWorkflow)\n"
-                 "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n");
+    TELL("A{c} B", "submit => OrderAccepted OrderStarted StepStarted(A do 1) StepStarted(B do 1)\n"
+                   "replaced ok A 1 => CommandRejected(UnknownWorkflow)\n"
+                   "replaced cancel => CommandRejected(UnknownWorkflow)\n"
+                   "replaced recover A => CommandRejected(UnknownWorkflow)\n"
+                   "ok A 1 => StepSucceeded(A do 1)\n");
 }
 
 Test(engine_progress, leaves_the_order_unchanged_on_an_unreadable_command)
