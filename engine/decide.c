@@ -286,8 +286,6 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
     struct order scratch = {0};
     if (order != NULL) {
         assert(order->version > 0 && order->state != ORDER_PENDING);
-        assert(input->workflow == NULL || cmd->kind == COMMAND_SUBMIT_ORDER ||
-               input->workflow->step_count == order->step_count);
         check_order(order);
         scratch = scratch_copy(order, arena);
     }
