@@ -29,7 +29,7 @@ class BenchTest(unittest.TestCase):
 
     def test_measures_all_parts_and_cleans_up(self):
         done = self.bench("--orders", "300", "--in-flight", "50", "--alone", "5", "--warm-up", "20",
-                          "--fold", "--open", "200", "--broker-pid", str(os.getpid()), "--json")
+                          "--fold", "--open", "200", "--kafka-dir", self.broker.folder, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual(found["load"]["orders"], 300)

@@ -53,17 +53,17 @@ static enum error_class add_broker(struct bench *bench, const char *text, struct
     return ERROR_OK;
 }
 
-/* scripts/kafka writes DIR/cluster-1.pid and so on. */
+/* scripts/kafka writes DIR/node-1.pid and so on. */
 static enum error_class add_broker_directory(struct bench *bench, const char *directory,
                                              struct error *ret_error)
 {
     char pattern[PATH_MAX];
     glob_t found = {0};
     enum error_class class = ERROR_OK;
-    snprintf(pattern, sizeof(pattern), "%s/cluster-*.pid", directory);
+    snprintf(pattern, sizeof(pattern), "%s/node-*.pid", directory);
     if (glob(pattern, 0, NULL, &found) != 0)
         class = error_set(ret_error, ERROR_REJECT, "Usage",
-                          "--kafka-dir %.200s: the directory has no cluster-N.pid", directory);
+                          "--kafka-dir %.200s: the directory has no node-N.pid", directory);
     for (size_t i = 0; i < found.gl_pathc && class == ERROR_OK; i++) {
         char *content = NULL;
         size_t size = 0;
