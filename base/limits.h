@@ -4,10 +4,16 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
+#include <stdint.h>
+
 enum {
     NAME_BYTES_MAX = 64,                /* workflow, step, agent, action, application */
     TOPIC_BYTES_MAX = 249,              /* Kafka's own limit for a topic's name */
     RECORD_BYTES_MAX = 4 * 1024 * 1024, /* the value of any record that reeve writes */
+    META_BYTES_MAX = 64 * 1024,         /* key and headers of a record that reeve accepts */
 };
+
+/* How long <p>.submissions and <p>.commands keep their records. */
+#define SUBMISSIONS_KEPT_MS (INT64_C(7) * 86400000)
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Watches the free space on the disk of the data directory, so that a process pauses before its
- * disk is full (RocksDB ends the process then). There is one guard per process: it checks the disk
- * periodically, logs when space runs low and when there is enough again, and sets the metrics
- * reeve_disk_free_bytes and reeve_disk_low. Whatever writes to the disk checks disk_guard_is_low()
- * before it takes on more, and resumes by itself. */
+ * disk is full: a store that cannot be written has to be folded again. There is one guard per
+ * process: it checks the disk periodically, logs when space runs low and when there is enough
+ * again, and sets the metrics reeve_disk_free_bytes and reeve_disk_low. Whatever writes to the disk
+ * checks disk_guard_is_low() before it takes on more, and resumes by itself. */
 #ifndef PLATFORM_DISK_GUARD_H
 #define PLATFORM_DISK_GUARD_H
 

@@ -150,16 +150,15 @@ bool failpoint_pass(const char *name)
     return (due && act(point)) || planted;
 }
 
-void failpoint_pass_of(const char *name, const char *detail, size_t size)
+bool failpoint_pass_of(const char *name, const char *detail, size_t size)
 {
     char full[NAME_SIZE];
     if (!environment_read)
         read_environment();
     if (board.count == 0 || strlen(name) + 1 + size >= sizeof(full))
-        return;
+        return false;
     snprintf(full, sizeof(full), "%s/%.*s", name, (int)size, detail);
-    if (find_point(full) != NULL)
-        failpoint_pass(full);
+    return find_point(full) != NULL && failpoint_pass(full);
 }
 
 uint64_t failpoint_passes(const char *name)

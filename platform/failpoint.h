@@ -22,12 +22,13 @@
 
 #define FAILPOINT(name) ((void)failpoint_pass(name))
 #define FAILPOINT_ERROR(name) failpoint_pass(name)
-#define FAILPOINT_OF(name, text) failpoint_pass_of(name, (text).data, (text).size)
+#define FAILPOINT_OF(name, text) ((void)failpoint_pass_of(name, (text).data, (text).size))
+#define FAILPOINT_ERROR_OF(name, text) failpoint_pass_of(name, (text).data, (text).size)
 
 /* Counts the pass and takes the action that is configured. True: inject an error. */
 bool failpoint_pass(const char *name);
-/* Passes the failpoint "name/detail". */
-void failpoint_pass_of(const char *name, const char *detail, size_t size);
+/* Passes the failpoint "name/detail", if it is configured. */
+bool failpoint_pass_of(const char *name, const char *detail, size_t size);
 /* Replaces the configured failpoints and resets the counts; NULL or "" = none. False: malformed,
  * nothing changed. */
 bool failpoint_configure(const char *specification);
@@ -42,6 +43,7 @@ void failpoint_on_pass(bool (*hook)(const char *name, void *ctx), void *ctx);
 #define FAILPOINT(name) ((void)0)
 #define FAILPOINT_ERROR(name) false
 #define FAILPOINT_OF(name, text) ((void)0)
+#define FAILPOINT_ERROR_OF(name, text) false
 
 #endif
 

@@ -420,7 +420,8 @@ enum error_class loop_on_signals(struct loop *loop,
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGINT);
-    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+    /* A parent may have left SIGCHLD ignored: then the exit codes of children are lost. */
+    if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR)
         return system_error(ret_error, "signal");
     if (sigprocmask(SIG_BLOCK, &mask, &loop->signal_mask_before) != 0)
         return system_error(ret_error, "sigprocmask");

@@ -77,6 +77,7 @@ void config_free(struct config *config)
         deinit_entry(&config->entries[i]);
     free(config->entries);
     free(config->path);
+    free(config->hint);
     free(config);
 }
 
@@ -122,6 +123,72 @@ struct config_entry *config_add(struct config *config, const char *name)
     return entry;
 }
 
+/* `name` without the suffix of a value's file; false: it has none. */
+static bool name_without_file(const char *name, char ret_base[CONFIG_NAME_SIZE])
+{
+    size_t size = strlen(name);
+    size_t suffix = strlen(CONFIG_FILE_SUFFIX);
+    if (size <= suffix || size - suffix >= CONFIG_NAME_SIZE ||
+        strcmp(name + size - suffix, CONFIG_FILE_SUFFIX) != 0)
+        return false;
+    memcpy(ret_base, name, size - suffix);
+    ret_base[size - suffix] = '\0';
+    return true;
+}
+
+static bool knows_exactly(const struct config *config, const char *name, char **ret_nearest)
+{
+    const struct config_schema *schema = config->schema;
+    if (config_find(config, name) != NULL || config_scope_key(schema, name) != NULL)
+        return true;
+    if (config_is_passthrough(config, name))
+        return schema->passthrough->knows(name + strlen(schema->passthrough->prefix), ret_nearest);
+    return false;
+}
+
+/* Of the table. */
+static char *nearest_key(const struct config_schema *schema, const char *name)
+{
+    struct text *names = calloc(schema->key_count, sizeof(*names));
+    assert(names != NULL);
+    for (size_t i = 0; i < schema->key_count; i++)
+        names[i] = text_of(schema->keys[i].name);
+    const struct text *nearest = suggest_within(text_of(name), names, schema->key_count, 1);
+    char *copy = nearest != NULL ? config_copy(nearest->data) : NULL;
+    free(names);
+    return copy;
+}
+
+bool config_knows(const struct config *config, const char *name, char **ret_nearest)
+{
+    char base[CONFIG_NAME_SIZE];
+    char *nearest = NULL;
+    bool known = knows_exactly(config, name, &nearest);
+    if (!known && name_without_file(name, base)) {
+        free(nearest);
+        nearest = NULL;
+        known = knows_exactly(config, base, &nearest);
+    }
+    if (known) {
+        free(nearest);
+        return true;
+    }
+    if (nearest != NULL) { /* of the library */
+        char *whole = NULL;
+        int size = asprintf(&whole, "%s%s", config->schema->passthrough->prefix, nearest);
+        assert(size > 0);
+        free(nearest);
+        nearest = whole;
+    }
+    *ret_nearest = nearest != NULL ? nearest : nearest_key(config->schema, name);
+    return false;
+}
+
+const char *config_hint(const struct config *config)
+{
+    return config->hint;
+}
+
 /* Suggests only keys of the table: the check of the pass-through settings suggests its own. */
 enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
                                      const char *source, struct error *ret_error)
@@ -132,6 +199,12 @@ enum error_class config_fail_unknown(const struct config_schema *schema, const c
         names[i] = schema->keys[i].name;
     const char *nearest = suggest_string(name, names, schema->key_count);
     free(names);
+    const struct config_passthrough *passthrough = schema->passthrough;
+    if (nearest == NULL && passthrough != NULL && starts_with(name, passthrough->prefix))
+        return config_fail(ret_error,
+                           "%.100s is not a flag: settings below %s need --set %.100s=VALUE, or a "
+                           "line in the properties file",
+                           source, passthrough->prefix, name);
     return config_fail(ret_error, "unknown key %.100s (%s)%s%s%s", name, source,
                        nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
                        nearest != NULL ? "?" : "");
@@ -170,14 +243,7 @@ static enum error_class assign_text(struct config_entry *entry, const char *text
 static struct config_entry *find_for_file(struct config *config, const char *name)
 {
     char base[CONFIG_NAME_SIZE];
-    size_t size = strlen(name);
-    size_t suffix = strlen(CONFIG_FILE_SUFFIX);
-    if (size <= suffix || size >= sizeof(base) ||
-        strcmp(name + size - suffix, CONFIG_FILE_SUFFIX) != 0)
-        return NULL;
-    memcpy(base, name, size - suffix);
-    base[size - suffix] = '\0';
-    return config_add(config, base);
+    return name_without_file(name, base) ? config_add(config, base) : NULL;
 }
 
 enum error_class config_assign(struct config *config, const char *name, const char *text,

@@ -72,6 +72,9 @@ struct config_passthrough {
     /* ERROR_OK, or class REJECT, code Config, with a message that names the key and its source. */
     enum error_class (*check)(const struct config_setting settings[], size_t count,
                               struct error *ret_error);
+    /* Whether the library has a setting of that name. If not, *ret_nearest is the one that differs
+     * by one letter, new, or NULL. */
+    bool (*knows)(const char *name, char **ret_nearest);
 };
 
 /* PREFIX.NAME.REST is a value of the key PREFIX.REST for the part NAME of the process alone. */
@@ -89,9 +92,6 @@ struct config_schema {
     const struct config_passthrough *passthrough; /* NULL = none */
     struct config_scope scope;
     const char *environment_prefix; /* "REEVE_" */
-    /* Variables with that prefix that are not keys. A name that ends in '_' stands for all that
-     * begin with it. NULL-terminated. */
-    const char *const *environment_ignored;
     /* Called by config_finish after all sources: sets, by config_set_default, what only the running
      * process knows. May be NULL. */
     void (*complete)(struct config *config);
@@ -113,8 +113,12 @@ enum error_class config_load(struct config *config, int argc, char *const argv[]
  * with its value and moves *index past it. *ret_taken: whether it was one. */
 enum error_class config_take_flag(struct config *config, int argc, char *const argv[], int *index,
                                   bool *ret_taken, struct error *ret_error);
+/* Variables that do not name a key belong to someone else: they are ignored. */
 enum error_class config_load_environment(struct config *config, char *const envp[],
                                          struct error *ret_error);
+/* Names the first ignored variable that differs from a key by one letter; NULL: there is none.
+ * Borrowed. */
+const char *config_hint(const struct config *config);
 enum error_class config_load_file(struct config *config, const char *path, struct error *ret_error);
 /* Sets one key as --set does. */
 enum error_class config_set(struct config *config, const char *name, const char *value,
@@ -161,7 +165,12 @@ enum error_class config_check_scopes(const struct config *config, const char *co
 /* The keys that one of `readers` reads, with defaults, as help text or as a Markdown table. */
 void config_help(const struct config_schema *schema, FILE *out, unsigned readers);
 void config_markdown(const struct config_schema *schema, FILE *out, unsigned readers);
-/* Effective values and their sources; secrets are hidden. */
+/* Calls `visit` with each effective value as it may be shown: secrets are hidden. All borrowed
+ * during the call. */
+void config_each(const struct config *config, unsigned readers,
+                 void (*visit)(void *ctx, const char *name, const char *value, const char *source),
+                 void *ctx);
+/* The same as text. */
 void config_show(const struct config *config, FILE *out, unsigned readers);
 
 #endif

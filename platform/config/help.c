@@ -3,6 +3,7 @@
 #include "platform/config/internal.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HELP_WIDTH = 78, HELP_INDENT = 6 };
@@ -103,7 +104,25 @@ void config_markdown(const struct config_schema *schema, FILE *out, unsigned rea
     }
 }
 
-void config_show(const struct config *config, FILE *out, unsigned readers)
+/* The user info of a URL may hold a password: http://(hidden)@host. New. */
+static char *shown_value(const char *text)
+{
+    char *shown = NULL;
+    const char *host = strstr(text, "://");
+    const char *at = NULL;
+    if (host != NULL) {
+        host += 3;
+        at = memrchr(host, '@', strcspn(host, "/?#"));
+    }
+    int size = at == NULL ? asprintf(&shown, "%s", text)
+                          : asprintf(&shown, "%.*s(hidden)%s", (int)(host - text), text, at);
+    assert(size >= 0);
+    return shown;
+}
+
+void config_each(const struct config *config, unsigned readers,
+                 void (*visit)(void *ctx, const char *name, const char *value, const char *source),
+                 void *ctx)
 {
     for (size_t i = 0; i < config->count; i++) {
         const struct config_entry *entry = &config->entries[i];
@@ -112,7 +131,18 @@ void config_show(const struct config *config, FILE *out, unsigned readers)
         if (entry->key == NULL && entry->rank == CONFIG_RANK_DEFAULT)
             continue;
         bool hidden = config_is_secret(config, entry) && entry->text[0] != '\0';
-        fprintf(out, "%s = %s   # %s\n", entry->name, hidden ? "(hidden)" : entry->text,
-                entry->source);
+        char *shown = shown_value(hidden ? "(hidden)" : entry->text);
+        visit(ctx, entry->name, shown, entry->source);
+        free(shown);
     }
+}
+
+static void show_entry(void *ctx, const char *name, const char *value, const char *source)
+{
+    fprintf(ctx, "%s = %s   # %s\n", name, value, source);
+}
+
+void config_show(const struct config *config, FILE *out, unsigned readers)
+{
+    config_each(config, readers, show_entry, out);
 }

@@ -40,6 +40,7 @@ struct config {
     size_t count;
     char *path; /* of the properties file, NULL = none */
     enum config_rank path_rank;
+    char *hint; /* see config_hint() */
     bool finished;
 };
 
@@ -54,6 +55,9 @@ enum error_class config_assign(struct config *config, const char *name, const ch
                                enum config_rank rank, const char *source, struct error *ret_error);
 /* The entry of that name, added if it is a pass-through setting or has a scope. NULL = unknown. */
 struct config_entry *config_add(struct config *config, const char *name);
+/* Whether config_assign would find the name. If not, *ret_nearest is the known name that differs by
+ * one letter, new, or NULL. */
+bool config_knows(const struct config *config, const char *name, char **ret_nearest);
 enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
                                      const char *source, struct error *ret_error);
 bool config_is_passthrough(const struct config *config, const char *name);

@@ -118,13 +118,22 @@ static bool is_service_link(const char *name, const char *value)
             (starts_with(value, "tcp://") || starts_with(value, "udp://")));
 }
 
-static bool is_ignored(const struct config_schema *schema, const char *name, const char *value)
+/* Not a setting: perhaps of another program, perhaps misspelt. */
+static bool is_foreign(struct config *config, const char *name, const char *key)
 {
-    for (const char *const *at = schema->environment_ignored; *at != NULL; at++) {
-        if (strcmp(name, *at) == 0 || (ends_with(*at, "_") && starts_with(name, *at)))
-            return true;
-    }
-    return *value == '\0' || is_service_link(name, value);
+    const char *prefix = config->schema->environment_prefix;
+    char *nearest = NULL;
+    if (config_knows(config, key, &nearest))
+        return false;
+    for (char *at = nearest; at != NULL && *at != '\0'; at++)
+        *at = *at == '.' ? '_' : (char)toupper((unsigned char)*at);
+    if (nearest != NULL && config->hint == NULL &&
+        asprintf(&config->hint,
+                 "the variable %s is ignored: it is not a setting. Did you mean %s%s?", name,
+                 prefix, nearest) < 0)
+        config->hint = NULL;
+    free(nearest);
+    return true;
 }
 
 static enum error_class take_variable(struct config *config, const char *variable,
@@ -139,11 +148,11 @@ static enum error_class take_variable(struct config *config, const char *variabl
     if (!starts_with(variable, schema->environment_prefix) || equals == NULL)
         return ERROR_OK;
     size_t size = (size_t)(equals - variable);
-    if (size >= sizeof(name))
-        return config_fail(ret_error, "unknown key %.100s... (environment)", variable);
+    if (size >= sizeof(name) || equals[1] == '\0')
+        return ERROR_OK;
     memcpy(name, variable, size);
     name[size] = '\0';
-    if (is_ignored(schema, name, equals + 1))
+    if (is_service_link(name, equals + 1))
         return ERROR_OK;
     if (strcmp(name + prefix, "CONFIG") == 0) {
         set_path(config, equals + 1, CONFIG_RANK_ENVIRONMENT);
@@ -151,6 +160,8 @@ static enum error_class take_variable(struct config *config, const char *variabl
     }
     for (size_t i = prefix; i <= size; i++)
         key[i - prefix] = name[i] == '_' ? '.' : (char)tolower((unsigned char)name[i]);
+    if (is_foreign(config, name, key))
+        return ERROR_OK;
     snprintf(source, sizeof(source), "environment %s", name);
     return config_assign(config, key, equals + 1, CONFIG_RANK_ENVIRONMENT, source, ret_error);
 }
@@ -184,8 +195,8 @@ static enum error_class take_line(struct config *config, char *line, const char 
     if (*line == '\0' || *line == '#')
         return ERROR_OK;
     char *equals = strchr(line, '=');
-    if (equals == NULL)
-        return config_fail(ret_error, "%s: expected KEY = VALUE, found \"%.60s\"", source, line);
+    if (equals == NULL) /* the line may hold a password: it is not shown */
+        return config_fail(ret_error, "%s: expected KEY = VALUE, but the line has no '='", source);
     *equals = '\0';
     return config_assign(config, trim(line), trim(equals + 1), CONFIG_RANK_FILE, source, ret_error);
 }

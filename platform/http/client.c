@@ -48,6 +48,8 @@ struct http_client {
     int64_t connect_timeout_ms;
     size_t response_max;
     char *ca_file;
+    char *cert_file;
+    char *key_file;
     bool close_idle;
 };
 
@@ -281,6 +283,11 @@ static void init_curl(void)
     assert(code == CURLE_OK);
 }
 
+static char *copy_of(const char *text)
+{
+    return text != NULL ? strdup(text) : NULL;
+}
+
 enum error_class http_client_new(struct loop *loop, const struct http_client_options *options,
                                  struct http_client **ret_client, struct error *ret_error)
 {
@@ -295,7 +302,9 @@ enum error_class http_client_new(struct loop *loop, const struct http_client_opt
         options->connect_timeout_ms > 0 ? options->connect_timeout_ms : CONNECT_TIMEOUT_DEFAULT_MS;
     client->response_max = options->response_max > 0 ? options->response_max : RESPONSE_DEFAULT;
     client->close_idle = options->close_idle;
-    client->ca_file = options->ca_file != NULL ? strdup(options->ca_file) : NULL;
+    client->ca_file = copy_of(options->ca_file);
+    client->cert_file = copy_of(options->cert_file);
+    client->key_file = copy_of(options->key_file);
     loop_timer_init(&client->timer, on_loop_timer, client);
     loop_deferred_init(&client->deferred, on_deferred, client);
     client->multi = curl_multi_init();
@@ -331,6 +340,8 @@ void http_client_free(struct http_client *client)
     loop_timer_cancel(client->loop, &client->timer);
     loop_defer_cancel(client->loop, &client->deferred);
     free(client->ca_file);
+    free(client->cert_file);
+    free(client->key_file);
     free(client);
 }
 
@@ -404,6 +415,10 @@ static void set_options(struct http_call *call, const struct http_request *reque
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)client->connect_timeout_ms);
     if (client->ca_file != NULL)
         curl_easy_setopt(easy, CURLOPT_CAINFO, client->ca_file);
+    if (client->cert_file != NULL) {
+        curl_easy_setopt(easy, CURLOPT_SSLCERT, client->cert_file);
+        curl_easy_setopt(easy, CURLOPT_SSLKEY, client->key_file);
+    }
     if (client->close_idle) {
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
         curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);

@@ -45,6 +45,8 @@ struct http_client_options {
     int64_t connect_timeout_ms; /* 0 = 3000 */
     size_t response_max;        /* bytes of body kept; 0 = 256 KiB */
     const char *ca_file;        /* PEM; NULL = the system's */
+    const char *cert_file;      /* PEM; NULL = no client certificate */
+    const char *key_file;       /* PEM, of that certificate */
     bool close_idle;            /* never reuse a connection */
 };
 

@@ -72,10 +72,21 @@ static void unlink_exchange(struct http_exchange *exchange)
         exchange->next;
 }
 
+static void drop_body(struct http_exchange *exchange)
+{
+    if (exchange->server != NULL)
+        exchange->server->body_bytes -= exchange->body_capacity;
+    free(exchange->body);
+    exchange->body = NULL;
+    exchange->body_size = 0;
+    exchange->body_capacity = 0;
+}
+
 void http_exchange_release(struct http_exchange *exchange)
 {
     if (exchange->connection != NULL || exchange->handlers)
         return;
+    drop_body(exchange);
     unlink_exchange(exchange);
     for (size_t i = 0; i < exchange->pair_count; i++) {
         free(exchange->pairs[i].name);
@@ -89,25 +100,26 @@ void http_exchange_release(struct http_exchange *exchange)
     }
     if (exchange->response != NULL)
         MHD_destroy_response(exchange->response);
+    http_stream_free(exchange->stream);
     free(exchange->pairs);
     free(exchange->method);
     free(exchange->path);
     free(exchange->raw_path);
-    free(exchange->body);
     free(exchange);
+}
+
+static void refuse_body(struct http_exchange *exchange, int status, const char *code,
+                        const char *message)
+{
+    exchange->refusal = (struct http_refusal){status, code, message};
+    drop_body(exchange);
 }
 
 bool http_exchange_take_body(struct http_exchange *exchange, const char *data, size_t size)
 {
     exchange->received += size;
-    if (exchange->refusal.status == 0 && exchange->received > exchange->route->body_max) {
-        exchange->refusal =
-            (struct http_refusal){413, "TooLarge", "the body is larger than this path accepts"};
-        free(exchange->body);
-        exchange->body = NULL;
-        exchange->body_size = 0;
-        exchange->body_capacity = 0;
-    }
+    if (exchange->refusal.status == 0 && exchange->received > exchange->route->body_max)
+        refuse_body(exchange, 413, "TooLarge", "the body is larger than this path accepts");
     if (exchange->refusal.status != 0)
         return exchange->received <= HTTP_DISCARD_MAX;
     if (exchange->body_size + size + 1 > exchange->body_capacity) {
@@ -117,6 +129,12 @@ bool http_exchange_take_body(struct http_exchange *exchange, const char *data, s
                                                       : BODY_FIRST;
         while (capacity < exchange->body_size + size + 1)
             capacity *= 2;
+        struct http_server *server = exchange->server;
+        if (server->body_bytes + capacity - exchange->body_capacity > HTTP_BODIES_MAX) {
+            refuse_body(exchange, 503, "Busy", "too many large requests at once; try again");
+            return true;
+        }
+        server->body_bytes += capacity - exchange->body_capacity;
         exchange->body = realloc(exchange->body, capacity);
         assert(exchange->body != NULL);
         exchange->body_capacity = capacity;
@@ -169,6 +187,26 @@ const char *http_query(const struct http_exchange *exchange, const char *name)
     return find_pair(exchange, MHD_GET_ARGUMENT_KIND, name);
 }
 
+const char *http_query_next(const struct http_exchange *exchange, const char *name, size_t *index)
+{
+    while (*index < exchange->pair_count) {
+        const struct http_pair *pair = &exchange->pairs[(*index)++];
+        if (pair->kind == MHD_GET_ARGUMENT_KIND && strcmp(pair->name, name) == 0)
+            return pair->value;
+    }
+    return NULL;
+}
+
+const char *http_query_name(const struct http_exchange *exchange, size_t *index)
+{
+    while (*index < exchange->pair_count) {
+        const struct http_pair *pair = &exchange->pairs[(*index)++];
+        if (pair->kind == MHD_GET_ARGUMENT_KIND)
+            return pair->name;
+    }
+    return NULL;
+}
+
 const char *http_header(const struct http_exchange *exchange, const char *name)
 {
     return find_pair(exchange, MHD_HEADER_KIND, name);
@@ -196,12 +234,10 @@ bool http_gone(const struct http_exchange *exchange)
 
 /* ---- the answer ---- */
 
-void http_exchange_make_response(struct http_exchange *exchange, int status,
-                                 const char *content_type, struct text body)
+void http_exchange_finish_response(struct http_exchange *exchange, struct MHD_Response *response,
+                                   int status, const char *content_type)
 {
     assert(exchange->response == NULL && status >= 100 && status < 600);
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
     assert(response != NULL);
     bool cache_control = false;
     if (content_type != NULL)
@@ -213,10 +249,18 @@ void http_exchange_make_response(struct http_exchange *exchange, int status,
     }
     if (!cache_control)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (exchange->server->draining)
+    if (exchange->server->draining || exchange->stream != NULL)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     exchange->response = response;
     exchange->status = (unsigned)status;
+}
+
+void http_exchange_make_response(struct http_exchange *exchange, int status,
+                                 const char *content_type, struct text body)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        body.size, (void *)(uintptr_t)body.data, MHD_RESPMEM_MUST_COPY);
+    http_exchange_finish_response(exchange, response, status, content_type);
 }
 
 /* New, malloc'ed. */

@@ -4,6 +4,7 @@
 #include "base/percent.h"
 #include "platform/http/internal.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -27,22 +28,37 @@ static struct text host_part(const char *authority)
     return (struct text){authority, (uint32_t)(colon != NULL ? (size_t)(colon - authority) : size)};
 }
 
-/* A hostile page can make the browser resolve the page's host name to 127.0.0.1; the browser then
- * sends that name. */
+static bool same_host(struct text host, const char *name)
+{
+    return host.size == strlen(name) && strncasecmp(host.data, name, host.size) == 0;
+}
+
+static bool is_address(struct text host)
+{
+    char text[INET6_ADDRSTRLEN];
+    uint8_t address[16];
+    if (host.size >= sizeof(text))
+        return false;
+    snprintf(text, sizeof(text), "%.*s", TEXT_ARG(host));
+    return inet_pton(AF_INET, text, address) == 1 || inet_pton(AF_INET6, text, address) == 1;
+}
+
+/* A hostile page can make the browser resolve the page's host name to this server's address; the
+ * browser then sends that name. */
 static bool is_foreign_host(const struct http_exchange *exchange)
 {
+    const struct http_server *server = exchange->server;
     static const char *const names[] = {"localhost", "127.0.0.1", "::1"};
     const char *authority = http_header(exchange, "Host");
-    if (!exchange->server->loopback || authority == NULL)
+    if (authority == NULL)
         return false;
     struct text host = host_part(authority);
-    if (text_equal(host, text_of(exchange->server->host)))
-        return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (host.size == strlen(names[i]) && strncasecmp(host.data, names[i], host.size) == 0)
-            return false;
-    }
-    return true;
+    bool own = same_host(host, server->host) || (!server->loopback && is_address(host));
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !own; i++)
+        own = same_host(host, names[i]);
+    for (size_t i = 0; i < server->host_count && !own; i++)
+        own = same_host(host, server->hosts[i]);
+    return !own;
 }
 
 static bool only_reads(const struct http_exchange *exchange)
@@ -52,11 +68,14 @@ static bool only_reads(const struct http_exchange *exchange)
 
 static bool is_cross_origin(const struct http_exchange *exchange)
 {
+    return !only_reads(exchange) && http_cross_site(exchange);
+}
+
+bool http_cross_site(const struct http_exchange *exchange)
+{
+    const char *site = http_header(exchange, "Sec-Fetch-Site");
     const char *origin = http_header(exchange, "Origin");
     const char *host = http_header(exchange, "Host");
-    const char *site = http_header(exchange, "Sec-Fetch-Site");
-    if (only_reads(exchange))
-        return false;
     if (site != NULL && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
         return true;
     if (origin == NULL)
@@ -67,7 +86,8 @@ static bool is_cross_origin(const struct http_exchange *exchange)
 
 /* ---- route ---- */
 
-/* One segment of the path against one of the pattern; a {name} is kept as a param. */
+/* One segment of the path against one of the pattern; a {name} is kept as a param. Any other
+ * segment matches only as it is: percent-encoded, it is the value of a {name}. */
 static bool match_segment(struct http_exchange *exchange, struct text pattern, struct text segment)
 {
     char *value = strndup(segment.data, segment.size);
@@ -77,7 +97,7 @@ static bool match_segment(struct http_exchange *exchange, struct text pattern, s
         return false;
     }
     bool is_name = pattern.size > 2 && pattern.data[0] == '{';
-    bool matches = is_name ? value[0] != '\0' : text_equal(pattern, text_of(value));
+    bool matches = is_name ? value[0] != '\0' : text_equal(pattern, segment);
     if (!is_name || !matches) {
         free(value);
         return matches;
@@ -136,6 +156,11 @@ static void find_route(struct http_exchange *exchange)
         size_t size = strlen(allow);
         snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "", route->method);
     }
+    if (allow[0] == '\0' && server->missing.handler != NULL &&
+        has_method(exchange, &server->missing)) {
+        exchange->route = &server->missing;
+        return;
+    }
     exchange->refusal = (struct http_refusal){404, "NotFound", "no such path"};
     if (allow[0] != '\0') {
         http_set_header(exchange, "Allow", allow);
@@ -157,16 +182,25 @@ size_t http_content_length(const struct http_exchange *exchange)
     return (size_t)length;
 }
 
+static bool has_body(const struct http_exchange *exchange)
+{
+    return http_content_length(exchange) > 0 || http_header(exchange, "Transfer-Encoding") != NULL;
+}
+
 void http_guard(struct http_exchange *exchange)
 {
     if (exchange->refusal.status != 0)
         return;
     if (is_foreign_host(exchange))
         exchange->refusal = (struct http_refusal){
-            403, "ForeignHost", "the Host header does not name this server's address"};
+            403, "ForeignHost",
+            "the Host header does not name this server; http.allowed.hosts lists further names"};
     else if (is_cross_origin(exchange))
         exchange->refusal =
             (struct http_refusal){403, "CrossOrigin", "requests from other sites are not accepted"};
+    else if (only_reads(exchange) && has_body(exchange))
+        exchange->refusal = (struct http_refusal){400, "UnexpectedBody",
+                                                  "a request with this method takes no body"};
     else
         find_route(exchange);
     if (exchange->refusal.status == 0 && http_content_length(exchange) > exchange->route->body_max)

@@ -9,7 +9,10 @@
 #include <microhttpd.h>
 
 enum {
-    HTTP_HEADERS_MAX = 8,          /* of an answer */
+    HTTP_HEADERS_MAX = 8,           /* of an answer */
+    HTTP_CONNECTIONS_SLACK = 256,   /* that were cut and are not closed yet */
+    HTTP_BODIES_MAX = 64 * 1 << 20, /* bytes of all bodies that are held at a time */
+    HTTP_HOSTS_MAX = 64,
     HTTP_DISCARD_MAX = 8 * 1 << 20 /* bytes of a refused body read before the connection is cut */
 };
 
@@ -21,6 +24,25 @@ struct http_route {
     void *userdata;
 };
 
+/* What a connection is doing. */
+enum http_phase {
+    HTTP_PHASE_FIRST,     /* sends the head of its first request */
+    HTTP_PHASE_IDLE,      /* was answered, and may send another request */
+    HTTP_PHASE_BODY,      /* sends the body of a request */
+    HTTP_PHASE_ANSWERING, /* waits for a handler */
+    HTTP_PHASE_SENDING    /* takes its answer */
+};
+
+struct http_connection {
+    struct http_connection *prev, *next; /* of server->connections, the newest first */
+    struct http_server *server;
+    int fd;
+    uint8_t address[16];
+    enum http_phase phase;
+    int64_t since_ms; /* monotonic: the phase, or the phase before */
+    bool cut;         /* until libmicrohttpd has closed it */
+};
+
 struct http_server {
     struct loop *loop;
     struct MHD_Daemon *daemon;
@@ -30,15 +52,30 @@ struct http_server {
     struct metrics *metrics;
     struct metrics_counter *answers[6]; /* by hundreds of the status */
     bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);
+    bool (*degraded)(void *ctx, char *ret_reason, size_t reason_size);
     void *ctx;
     bool draining;
+    bool closing; /* handlers may be gone: none is called any more */
     bool loopback;
     char host[64];
     char url[128];
     uint16_t port;
     struct http_route routes[HTTP_ROUTES_MAX];
     size_t route_count;
+    struct http_route missing; /* handler NULL: there is none */
     struct http_exchange *exchanges;
+    struct http_connection *connections;
+    struct loop_timer tick; /* looks for deadlines while there are connections */
+    int64_t tick_ms;
+    int64_t request_ms;
+    int64_t answer_ms;
+    struct metrics_counter *cut_deadline; /* NULL: without metrics */
+    struct metrics_counter *cut_limit;
+    size_t body_bytes; /* of all exchanges */
+    uint32_t streams;  /* that are not freed */
+    char
+        *hosts[HTTP_HOSTS_MAX]; /* names that requests may give as this server's, besides its own */
+    size_t host_count;
 };
 
 /* A header or a query argument; a copy, since it outlives the connection. */
@@ -81,13 +118,14 @@ struct http_exchange {
 
     char *body;
     size_t body_size;
-    size_t body_capacity;
-    size_t received; /* discarded bytes included */
+    size_t body_capacity; /* counts in server->body_bytes */
+    size_t received;      /* discarded bytes included */
 
     struct http_pair headers[HTTP_HEADERS_MAX]; /* of the answer */
     size_t header_count;
     struct MHD_Response *response;
     unsigned status;
+    struct http_stream *stream; /* the answer is one; its life is the exchange's */
 };
 
 /* exchange.c */
@@ -101,6 +139,23 @@ bool http_exchange_take_body(struct http_exchange *exchange, const char *data, s
 void http_exchange_make_response(struct http_exchange *exchange, int status,
                                  const char *content_type, struct text body);
 void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal);
+
+/* Adds the headers of every answer and those of the handler. */
+void http_exchange_finish_response(struct http_exchange *exchange, struct MHD_Response *response,
+                                   int status, const char *content_type);
+
+/* stream.c; NULL is allowed. */
+void http_stream_close(struct http_stream *stream); /* the client has gone */
+void http_stream_cut(struct http_stream *stream);   /* the server ends */
+void http_stream_free(struct http_stream *stream);
+
+/* connections.c */
+void http_connections_init(struct http_server *server, const struct http_server_options *options);
+/* For libmicrohttpd. */
+enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, socklen_t peer_size);
+void http_connection_notify(void *cls, struct MHD_Connection *mhd, void **socket_context,
+                            enum MHD_ConnectionNotificationCode code);
+void http_connection_enters(struct MHD_Connection *mhd, enum http_phase phase);
 
 /* guard.c: sets the route and its params, or the refusal. */
 void http_guard(struct http_exchange *exchange);

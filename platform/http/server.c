@@ -16,7 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { BACKLOG = 128, REASON_SIZE = ERROR_MESSAGE_SIZE + 64, LAST_TURNS_MAX = 100 };
+enum { REASON_SIZE = ERROR_MESSAGE_SIZE + 64, LAST_TURNS_MAX = 100 };
 
 /* ---- what libmicrohttpd calls ---- */
 
@@ -33,6 +33,7 @@ static enum MHD_Result queue_response(struct http_exchange *exchange)
     count_answer(exchange->server, exchange->status);
     enum MHD_Result result = MHD_queue_response(exchange->connection, exchange->status, response);
     MHD_destroy_response(response);
+    http_connection_enters(exchange->connection, HTTP_PHASE_SENDING);
     return result;
 }
 
@@ -51,12 +52,17 @@ static enum MHD_Result begin(struct http_exchange *exchange)
 
 static void handle(struct http_exchange *exchange)
 {
+    static const struct http_refusal closing = {503, "ShuttingDown",
+                                                "this instance is shutting down"};
     exchange->handled = true;
+    if (exchange->server->closing)
+        exchange->refusal = closing;
     if (exchange->refusal.status != 0) {
         http_exchange_make_error(exchange, &exchange->refusal);
         return;
     }
     exchange->handlers = true;
+    http_connection_enters(exchange->connection, HTTP_PHASE_ANSWERING);
     exchange->route->handler(exchange, exchange->route->userdata);
 }
 
@@ -69,6 +75,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     if (exchange == NULL) {
         exchange = http_exchange_new(cls, connection, method, url);
         *connection_cls = exchange;
+        http_connection_enters(connection, HTTP_PHASE_BODY);
         return begin(exchange);
     }
     if (*upload_data_size > 0) {
@@ -90,12 +97,13 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
 {
     struct http_exchange *exchange = *connection_cls;
     (void)cls;
-    (void)connection;
     (void)code;
+    http_connection_enters(connection, HTTP_PHASE_IDLE);
     *connection_cls = NULL;
     if (exchange == NULL)
         return;
     exchange->connection = NULL;
+    http_stream_close(exchange->stream);
     http_exchange_release(exchange);
 }
 
@@ -162,15 +170,18 @@ static void serve_readyz(struct http_exchange *exchange, void *userdata)
 {
     const struct http_server *server = userdata;
     char reason[REASON_SIZE] = "not ready";
-    char line[REASON_SIZE + 1];
+    char line[REASON_SIZE + sizeof("degraded: \n")];
+    bool ready = !server->draining &&
+                 (server->ready == NULL || server->ready(server->ctx, reason, sizeof(reason)));
     if (server->draining)
-        snprintf(reason, sizeof(reason), "draining");
-    else if (server->ready == NULL || server->ready(server->ctx, reason, sizeof(reason))) {
-        http_respond(exchange, 200, "text/plain", TEXT("ok\n"));
-        return;
-    }
-    snprintf(line, sizeof(line), "%s\n", reason);
-    http_respond(exchange, 503, "text/plain", text_of(line));
+        snprintf(line, sizeof(line), "draining\n");
+    else if (!ready)
+        snprintf(line, sizeof(line), "%s\n", reason);
+    else if (server->degraded != NULL && server->degraded(server->ctx, reason, sizeof(reason)))
+        snprintf(line, sizeof(line), "degraded: %s\n", reason);
+    else
+        snprintf(line, sizeof(line), "ok\n");
+    http_respond(exchange, ready ? 200 : 503, "text/plain", text_of(line));
 }
 
 static void serve_metrics(struct http_exchange *exchange, void *userdata)
@@ -236,7 +247,7 @@ static int open_socket(struct http_server *server, const struct addrinfo *info)
     if (fd < 0)
         return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) == 0 &&
-        bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0 &&
+        bind(fd, info->ai_addr, info->ai_addrlen) == 0 && listen(fd, SOMAXCONN) == 0 &&
         getsockname(fd, (struct sockaddr *)&address, &size) == 0) {
         note_address(server, &address);
         return fd;
@@ -271,10 +282,11 @@ static enum error_class open_listener(struct http_server *server, int *ret_fd,
 static enum error_class start_daemon(struct http_server *server, int fd, struct error *ret_error)
 {
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, server,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, http_connection_accept, server, on_request,
+        server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)HTTP_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
+        (unsigned)(HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_SLACK), MHD_OPTION_NOTIFY_CONNECTION,
+        http_connection_notify, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (server->daemon == NULL) {
         close(fd);
@@ -300,10 +312,12 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     server->port = options->port;
     server->metrics = options->metrics;
     server->ready = options->ready;
+    server->degraded = options->degraded;
     server->ctx = options->ctx;
     snprintf(server->host, sizeof(server->host), "%s", host);
     loop_timer_init(&server->timer, on_timer, server);
     loop_deferred_init(&server->deferred, on_deferred, server);
+    http_connections_init(server, options);
     enum error_class class = open_listener(server, &fd, ret_error);
     if (class == ERROR_OK)
         class = start_daemon(server, fd, ret_error);
@@ -321,8 +335,10 @@ static void answer_the_rest(struct http_server *server)
 {
     const struct http_refusal refusal = {503, "ShuttingDown", "this instance is shutting down"};
     server->draining = true;
+    server->closing = true;
     for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
          exchange = exchange->next) {
+        http_stream_cut(exchange->stream);
         if (!exchange->suspended)
             continue;
         http_exchange_make_error(exchange, &refusal);
@@ -346,12 +362,16 @@ void http_server_free(struct http_server *server)
         MHD_stop_daemon(server->daemon);
     }
     loop_timer_cancel(server->loop, &server->timer);
+    loop_timer_cancel(server->loop, &server->tick);
     loop_defer_cancel(server->loop, &server->deferred);
+    assert(server->connections == NULL);
     for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
          exchange = exchange->next) {
         assert(exchange->handlers && exchange->connection == NULL);
         exchange->server = NULL;
     }
+    for (size_t i = 0; i < server->host_count; i++)
+        free(server->hosts[i]);
     free(server);
 }
 
@@ -364,6 +384,21 @@ void http_server_route(struct http_server *server, const char *method, const cha
         method, pattern, body_max > 0 ? body_max : HTTP_BODY_MAX, handler, userdata};
 }
 
+void http_server_missing(struct http_server *server, http_handler handler, void *userdata)
+{
+    assert(handler != NULL);
+    server->missing = (struct http_route){"GET", "/", HTTP_BODY_MAX, handler, userdata};
+}
+
+void http_server_allow_host(struct http_server *server, struct text host)
+{
+    if (server->host_count == HTTP_HOSTS_MAX || text_empty(host))
+        return;
+    char *copy = strndup(host.data, host.size);
+    assert(copy != NULL);
+    server->hosts[server->host_count++] = copy;
+}
+
 void http_server_drain(struct http_server *server)
 {
     server->draining = true;
@@ -372,6 +407,11 @@ void http_server_drain(struct http_server *server)
 uint16_t http_server_port(const struct http_server *server)
 {
     return server->port;
+}
+
+uint32_t http_server_streams(const struct http_server *server)
+{
+    return server->streams;
 }
 
 const char *http_server_url(const struct http_server *server)

@@ -4,8 +4,12 @@
  * A handler gets an exchange and answers it exactly once, at once or any time later. The exchange
  * stays valid until http_respond, even if the client has gone (the answer is then dropped). Built
  * in: /livez, /readyz, /metrics, JSON errors for unknown paths (404) and methods (405), and 413 for
- * bodies over the route's limit. On a loopback address the server refuses foreign Host headers (DNS
- * rebinding); it always refuses cross-origin requests with methods other than GET and HEAD. */
+ * bodies over the route's limit.
+ *
+ * Pages of other sites reach nothing: the server refuses Host headers with a name that is not its
+ * own (DNS rebinding), and cross-origin requests with methods other than GET and HEAD. If it
+ * listens on an address that is not loopback, every IP address counts as its own: no page can give
+ * itself such a name. */
 #ifndef PLATFORM_HTTP_SERVER_H
 #define PLATFORM_HTTP_SERVER_H
 
@@ -24,9 +28,15 @@ struct http_exchange;
 enum {
     HTTP_BODY_MAX = 1 << 20, /* default limit of a route */
     HTTP_CONNECTIONS_MAX = 512,
-    HTTP_IDLE_SECONDS = 60, /* a silent connection is closed */
-    HTTP_PARAMS_MAX = 4,    /* {names} in one path pattern */
-    HTTP_ROUTES_MAX = 64
+    HTTP_CONNECTIONS_PER_ADDRESS_MAX = 480, /* the rest is for others */
+    HTTP_REQUEST_SECONDS = 20,              /* to send a request, head and body: 408 */
+    HTTP_ANSWER_SECONDS = 60,               /* to take an answer */
+    HTTP_IDLE_SECONDS = 60,                 /* until the next request of a connection */
+    HTTP_PARAMS_MAX = 4,                    /* {names} in one path pattern */
+    HTTP_STREAMS_MAX = 100,                 /* streamed answers at a time; of the connections */
+    HTTP_STREAM_BUFFER_MAX = 256 * 1024,    /* bytes that a client has not taken */
+    HTTP_STREAM_LAST_MAX = 1024,            /* bytes of a last text, which may exceed that */
+    HTTP_ROUTES_MAX = 96
 };
 
 typedef void (*http_handler)(struct http_exchange *exchange, void *userdata);
@@ -37,7 +47,12 @@ struct http_server_options {
     struct metrics *metrics; /* borrowed; shown at /metrics; may be NULL */
     /* Answers /readyz: true, or false with a reason for operators. NULL = always ready. */
     bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);
+    /* Ready, but with something for operators to see, in one line: /readyz answers 200 with it.
+     * NULL = never. */
+    bool (*degraded)(void *ctx, char *ret_reason, size_t reason_size);
     void *ctx;
+    int64_t request_ms; /* 0 = HTTP_REQUEST_SECONDS */
+    int64_t answer_ms;  /* 0 = HTTP_ANSWER_SECONDS */
 };
 
 /* Listens when it returns; serves once the loop runs. */
@@ -52,9 +67,13 @@ const char *http_server_url(const struct http_server *server);
 
 /* `pattern`: "/api/orders/{id}/history": a {name} matches one segment. The strings are
  * borrowed until http_server_free. `body_max` 0 = HTTP_BODY_MAX. The first route that matches wins.
- * A GET route also answers HEAD. */
+ * A GET route also answers HEAD, and takes no body. */
 void http_server_route(struct http_server *server, const char *method, const char *pattern,
                        size_t body_max, http_handler handler, void *userdata);
+/* GET and HEAD of a path that no route has; the handler answers 404. Without one they get JSON. */
+void http_server_missing(struct http_server *server, http_handler handler, void *userdata);
+/* Requests may name this host as the server's. Copied; more than 64 are ignored. */
+void http_server_allow_host(struct http_server *server, struct text host);
 /* From now on /readyz answers 503 and connections close after their answer. */
 void http_server_drain(struct http_server *server);
 
@@ -66,9 +85,15 @@ const char *http_path(const struct http_exchange *exchange);
 const char *http_param(const struct http_exchange *exchange, const char *name);
 /* NULL = not given; "" = given without a value. */
 const char *http_query(const struct http_exchange *exchange, const char *name);
+/* All values of an argument that may be repeated: begin with *index = 0; NULL = no more. */
+const char *http_query_next(const struct http_exchange *exchange, const char *name, size_t *index);
+/* The names of all arguments, a repeated one each time: as http_query_next(). */
+const char *http_query_name(const struct http_exchange *exchange, size_t *index);
 /* Ignores case. NULL = not sent. */
 const char *http_header(const struct http_exchange *exchange, const char *name);
 struct text http_body(const struct http_exchange *exchange);
+/* Whether a page of another site made the browser send it. */
+bool http_cross_site(const struct http_exchange *exchange);
 /* True once the server knows that the client has gone. */
 bool http_gone(const struct http_exchange *exchange);
 
@@ -84,5 +109,30 @@ void http_respond_error(struct http_exchange *exchange, int status, const char *
 void http_respond_failure(struct http_exchange *exchange, const struct error *error);
 /* Adds a header to the answer; at most 8; copied. */
 void http_set_header(struct http_exchange *exchange, const char *name, const char *value);
+
+/* ---- an answer in pieces, over any time ---- */
+
+struct http_stream;
+
+/* The client has gone, or took nothing for the time of an answer. The stream and the request are
+ * gone after the call; it is not made once http_stream_end() was called. */
+typedef void (*http_stream_closed)(void *ctx);
+
+/* Begins an answer without a length; the connection closes after it. The request stays valid as
+ * long as the stream. NULL: the client has gone, or was answered 503 because there are
+ * HTTP_STREAMS_MAX. Streams end before http_server_free(), which cuts the rest without a word. */
+struct http_stream *http_respond_stream(struct http_exchange *exchange, const char *content_type,
+                                        http_stream_closed closed, void *ctx);
+/* Copies the text. False: HTTP_STREAM_BUFFER_MAX would be exceeded, and nothing of it was taken. */
+bool http_stream_write(struct http_stream *stream, struct text text);
+/* Bytes that wait for the client. */
+size_t http_stream_pending(const struct http_stream *stream);
+/* True once the client has closed its connection. */
+bool http_stream_gone(const struct http_stream *stream);
+/* The stream ends once the client has taken what waits and `last`, or after the time of an answer.
+ * Steals the stream. */
+void http_stream_end(struct http_stream *stream, struct text last);
+/* Streams of the server that have not ended. */
+uint32_t http_server_streams(const struct http_server *server);
 
 #endif

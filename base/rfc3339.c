@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/rfc3339.h"
+
+/* Exactly `size` digits at the front of *text. */
+static bool take(struct text *text, uint32_t size, int64_t *ret_number)
+{
+    int64_t number = 0;
+    if (text->size < size)
+        return false;
+    for (uint32_t i = 0; i < size; i++) {
+        if (text->data[i] < '0' || text->data[i] > '9')
+            return false;
+        number = 10 * number + (text->data[i] - '0');
+    }
+    *text = text_from(*text, size);
+    *ret_number = number;
+    return true;
+}
+
+static bool skip(struct text *text, const char *any_of)
+{
+    if (text->size == 0 || text->data[0] == '\0' || strchr(any_of, text->data[0]) == NULL)
+        return false;
+    *text = text_from(*text, 1);
+    return true;
+}
+
+static int64_t days_in(int64_t year, int64_t month)
+{
+    static const int64_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return month == 2 && leap ? 29 : days[month - 1];
+}
+
+/* Days since the epoch; March begins the year, so that a leap day ends it. */
+static int64_t day_number(int64_t year, int64_t month, int64_t day)
+{
+    int64_t from_march = (month + 9) % 12;
+    int64_t y = year - (month <= 2) + 400; /* positive, and shifted by whole periods */
+    return 365 * y + y / 4 - y / 100 + y / 400 + (153 * from_march + 2) / 5 + day - 1 -
+           (719468 + 146097);
+}
+
+static bool take_date(struct text *text, int64_t *ret_days)
+{
+    int64_t year, month, day;
+    if (!take(text, 4, &year) || !skip(text, "-") || !take(text, 2, &month) || !skip(text, "-") ||
+        !take(text, 2, &day) || month < 1 || month > 12 || day < 1 || day > days_in(year, month))
+        return false;
+    *ret_days = day_number(year, month, day);
+    return true;
+}
+
+/* Digits beyond milliseconds are cut off. */
+static bool take_fraction(struct text *text, int64_t *ret_ms)
+{
+    int64_t digit;
+    int64_t unit = 100;
+    *ret_ms = 0;
+    if (!skip(text, "."))
+        return true;
+    if (!take(text, 1, &digit))
+        return false;
+    do {
+        *ret_ms += digit * unit;
+        unit /= 10;
+    } while (take(text, 1, &digit));
+    return true;
+}
+
+static bool take_time(struct text *text, int64_t *ret_ms)
+{
+    int64_t hour, minute, second, fraction;
+    if (!take(text, 2, &hour) || !skip(text, ":") || !take(text, 2, &minute) || !skip(text, ":") ||
+        !take(text, 2, &second) || !take_fraction(text, &fraction) || hour > 23 || minute > 59 ||
+        second > 60)
+        return false;
+    *ret_ms = ((hour * 60 + minute) * 60 + second) * 1000 + fraction;
+    return true;
+}
+
+static bool take_offset(struct text *text, int64_t *ret_ms)
+{
+    int64_t hour, minute;
+    if (skip(text, "Zz")) {
+        *ret_ms = 0;
+        return true;
+    }
+    bool west = text->size > 0 && text->data[0] == '-';
+    if (!skip(text, "+-") || !take(text, 2, &hour) || !skip(text, ":") || !take(text, 2, &minute) ||
+        hour > 23 || minute > 59)
+        return false;
+    *ret_ms = (hour * 60 + minute) * 60000 * (west ? -1 : 1);
+    return true;
+}
+
+bool rfc3339_parse(struct text text, int64_t *ret_ms)
+{
+    int64_t days;
+    int64_t time = 0;
+    int64_t offset = 0;
+    if (!take_date(&text, &days))
+        return false;
+    if (text.size > 0 &&
+        (!skip(&text, "Tt ") || !take_time(&text, &time) || !take_offset(&text, &offset)))
+        return false;
+    if (text.size > 0)
+        return false;
+    *ret_ms = days * 86400000 + time - offset;
+    return true;
+}

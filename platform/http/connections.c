@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The connections of a server: how many there may be, in all and from one address, and how long
+ * each part of a request may take.
+ *
+ * A new connection always gets in while another one, of the same address or of all, only waits for
+ * the rest of a request: the oldest such connection is cut. So clients that open connections and
+ * send nothing, or slowly, do not keep others out. */
+#include "platform/http/internal.h"
+
+#include <assert.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { TICK_MS_MAX = 1000 };
+
+static int64_t now_ms(const struct http_server *server)
+{
+    return clock_mono_ms(loop_clock(server->loop));
+}
+
+static struct http_connection *of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info != NULL ? info->socket_context : NULL;
+}
+
+void http_connection_enters(struct MHD_Connection *mhd, enum http_phase phase)
+{
+    struct http_connection *connection = of(mhd);
+    if (connection == NULL)
+        return;
+    /* Head and body of a first request share one deadline. */
+    if (phase != HTTP_PHASE_BODY || connection->phase != HTTP_PHASE_FIRST)
+        connection->since_ms = now_ms(connection->server);
+    connection->phase = phase;
+}
+
+/* ---- cutting ---- */
+
+#define TIMEOUT_BODY "{\"error\":\"Timeout\",\"message\":\"the request did not end in time\"}"
+_Static_assert(sizeof(TIMEOUT_BODY) - 1 == 63, "the Content-Length below");
+
+/* libmicrohttpd sees the end of the stream, and closes. */
+static void cut(struct http_connection *connection, struct metrics_counter *counter, bool answer)
+{
+    static const char text[] = "HTTP/1.1 408 Request Timeout\r\n"
+                               "Connection: close\r\n"
+                               "Content-Type: application/json\r\n"
+                               "Content-Length: 63\r\n\r\n" TIMEOUT_BODY;
+    connection->cut = true;
+    if (counter != NULL)
+        metrics_add(counter, 1);
+    if (answer)
+        send(connection->fd, text, sizeof(text) - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    shutdown(connection->fd, SHUT_RDWR);
+}
+
+static bool waits_for_request(const struct http_connection *connection)
+{
+    return !connection->cut &&
+           (connection->phase == HTTP_PHASE_IDLE || connection->phase == HTTP_PHASE_FIRST ||
+            connection->phase == HTTP_PHASE_BODY);
+}
+
+static int64_t limit_of(const struct http_connection *connection)
+{
+    const struct http_server *server = connection->server;
+    switch (connection->phase) {
+    case HTTP_PHASE_FIRST:
+    case HTTP_PHASE_BODY:
+        return server->request_ms;
+    case HTTP_PHASE_IDLE:
+        return HTTP_IDLE_SECONDS * 1000;
+    case HTTP_PHASE_SENDING:
+        return server->answer_ms;
+    case HTTP_PHASE_ANSWERING: /* the handler has a deadline of its own */
+        break;
+    }
+    return INT64_MAX;
+}
+
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct http_server *server = userdata;
+    int64_t now = now_ms(server);
+    for (struct http_connection *at = server->connections; at != NULL; at = at->next) {
+        bool asked = at->phase == HTTP_PHASE_FIRST || at->phase == HTTP_PHASE_BODY;
+        if (!at->cut && now - at->since_ms >= limit_of(at))
+            cut(at, server->cut_deadline, asked);
+    }
+    if (server->connections != NULL)
+        loop_timer_after(loop, timer, server->tick_ms);
+}
+
+/* ---- accepting ---- */
+
+/* IPv4 as the mapped IPv6 address. */
+static void read_address(const struct sockaddr *address, uint8_t ret_address[16])
+{
+    memset(ret_address, 0, 16);
+    if (address != NULL && address->sa_family == AF_INET6) {
+        memcpy(ret_address, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+    } else if (address != NULL && address->sa_family == AF_INET) {
+        ret_address[10] = 0xff;
+        ret_address[11] = 0xff;
+        memcpy(ret_address + 12, &((const struct sockaddr_in *)address)->sin_addr, 4);
+    }
+}
+
+enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, socklen_t peer_size)
+{
+    struct http_server *server = cls;
+    uint8_t address[16];
+    uint32_t all = 0;
+    uint32_t same = 0;
+    struct http_connection *oldest = NULL;
+    struct http_connection *oldest_same = NULL;
+    (void)peer_size;
+    read_address(peer, address);
+    /* The list has the newest first. */
+    for (struct http_connection *at = server->connections; at != NULL; at = at->next) {
+        bool is_same = memcmp(at->address, address, sizeof(address)) == 0;
+        all += !at->cut;
+        same += !at->cut && is_same;
+        if (!waits_for_request(at))
+            continue;
+        if (oldest == NULL || at->since_ms <= oldest->since_ms)
+            oldest = at;
+        if (is_same && (oldest_same == NULL || at->since_ms <= oldest_same->since_ms))
+            oldest_same = at;
+    }
+    struct http_connection *victim = NULL;
+    bool full = false;
+    if (same >= HTTP_CONNECTIONS_PER_ADDRESS_MAX) {
+        full = true;
+        victim = oldest_same;
+    } else if (all >= HTTP_CONNECTIONS_MAX) {
+        full = true;
+        victim = oldest;
+    }
+    if (full && victim == NULL) {
+        if (server->cut_limit != NULL)
+            metrics_add(server->cut_limit, 1);
+        return MHD_NO;
+    }
+    if (victim != NULL)
+        cut(victim, server->cut_limit, false);
+    return MHD_YES;
+}
+
+static void begin(struct http_server *server, struct MHD_Connection *mhd, void **socket_context)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *peer =
+        MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct http_connection *connection = calloc(1, sizeof(*connection));
+    assert(connection != NULL && info != NULL);
+    *connection = (struct http_connection){.server = server,
+                                           .fd = info->connect_fd,
+                                           .phase = HTTP_PHASE_FIRST,
+                                           .since_ms = now_ms(server),
+                                           .next = server->connections};
+    read_address(peer != NULL ? peer->client_addr : NULL, connection->address);
+    if (connection->next != NULL)
+        connection->next->prev = connection;
+    server->connections = connection;
+    *socket_context = connection;
+    if (!loop_timer_armed(&server->tick))
+        loop_timer_after(server->loop, &server->tick, server->tick_ms);
+}
+
+static void end(struct http_server *server, void **socket_context)
+{
+    struct http_connection *connection = *socket_context;
+    if (connection == NULL)
+        return;
+    *socket_context = NULL;
+    if (connection->next != NULL)
+        connection->next->prev = connection->prev;
+    *(connection->prev != NULL ? &connection->prev->next : &server->connections) = connection->next;
+    free(connection);
+}
+
+void http_connection_notify(void *cls, struct MHD_Connection *mhd, void **socket_context,
+                            enum MHD_ConnectionNotificationCode code)
+{
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        begin(cls, mhd, socket_context);
+    else
+        end(cls, socket_context);
+}
+
+void http_connections_init(struct http_server *server, const struct http_server_options *options)
+{
+    server->request_ms =
+        options->request_ms > 0 ? options->request_ms : HTTP_REQUEST_SECONDS * 1000;
+    server->answer_ms = options->answer_ms > 0 ? options->answer_ms : HTTP_ANSWER_SECONDS * 1000;
+    server->tick_ms = server->request_ms < TICK_MS_MAX ? server->request_ms : TICK_MS_MAX;
+    if (server->answer_ms < server->tick_ms)
+        server->tick_ms = server->answer_ms;
+    loop_timer_init(&server->tick, on_tick, server);
+    if (server->metrics == NULL)
+        return;
+    static const char name[] = "reeve_http_connections_cut_total";
+    static const char help[] = "HTTP connections that were cut: the request or the answer took too "
+                               "long, or there were too many connections.";
+    server->cut_deadline =
+        metrics_counter(server->metrics, name, help, METRICS_LABEL("reason", "deadline"));
+    server->cut_limit =
+        metrics_counter(server->metrics, name, help, METRICS_LABEL("reason", "limit"));
+}
