@@ -49,7 +49,6 @@ struct field_binding {
 };
 
 struct record_binding {
-    const char *name;
     uint32_t size; /* of the struct */
     uint32_t count;
     const struct field_binding *fields;
@@ -119,15 +118,13 @@ struct record_binding {
         FIELD_AS(#member, FIELD_ARRAY, need, type, member), .count = offsetof(type, count_member), \
                                                             .limit = (max), .sub = &(binding)      \
     }
-#define BINDING(avro_name, type, table)                               \
-    {                                                                 \
-        .name = (avro_name), .size = sizeof(type), .fields = (table), \
-        .count = sizeof(table) / sizeof((table)[0])                   \
+#define BINDING(type, table)                                                                 \
+    {                                                                                        \
+        .size = sizeof(type), .fields = (table), .count = sizeof(table) / sizeof((table)[0]) \
     }
 
 /* binding_order.c */
 extern const struct record_binding binding_order_details;
-extern const struct record_binding binding_submit_order; /* the same fields, another name */
 extern const struct record_binding binding_order_row;
 extern const struct record_binding binding_step_row;
 
@@ -140,7 +137,7 @@ enum event_kind event_kind_of(const char *name);
 
 /* binding_records.c: everything about a kind of record. */
 struct record_kind_info {
-    const char *name;
+    const char *name; /* NULL: a command, named by command_kind_name() */
     const struct record_binding *binding;
     uint32_t order_id; /* commands: offset of the order id in their struct */
 };

@@ -14,8 +14,7 @@ static const struct field_binding plan_fields[] = {
     F_TEXT(REQUIRED, struct step_plan, name, NAME_BYTES_MAX),
     F_TEXT(REQUIRED, struct step_plan, agent, NAME_BYTES_MAX),
 };
-static const struct record_binding binding_plan =
-    BINDING("StepPlan", struct step_plan, plan_fields);
+static const struct record_binding binding_plan = BINDING(struct step_plan, plan_fields);
 
 static const struct field_binding accepted_fields[] = {
     F_SUB(FIELD_RECORD, struct order_accepted, details, binding_order_details),
@@ -32,6 +31,7 @@ static const struct field_binding started_fields[] = {
     F_TIME(REQUIRED, struct step_started, complete_by),
     F_I64(OPTIONAL, struct step_started, margin_ms),
     F_TEXT(OPTIONAL, struct step_started, routing_reason, MESSAGE_BYTES_MAX),
+    F_I64_OR(struct step_started, inputs, STEP_INPUTS_ALL),
 };
 static const struct field_binding succeeded_fields[] = {
     REF_FIELDS(REQUIRED, struct step_succeeded),
@@ -90,12 +90,24 @@ static const struct field_binding ignored_fields[] = {
     REASON_FIELD(struct report_ignored),
     BY_FIELD(struct report_ignored),
 };
-/* Bytes and key together are no more than two inputs: the record fits, see engine/limits.h. */
+/* Cut to what a dead letter keeps (replica/dead_letter.h). In older logs, the key may be as large
+ * as the value. */
+static const struct field_binding header_fields[] = {
+    F_BYTES(REQUIRED, struct command_header, name, META_BYTES_MAX),
+    F_BYTES(REQUIRED, struct command_header, value, META_BYTES_MAX),
+};
+static const struct record_binding binding_header = BINDING(struct command_header, header_fields);
 static const struct field_binding undecodable_fields[] = {
     F_BYTES(REQUIRED, struct undecodable, bytes, INPUT_BYTES_MAX),
     F_BYTES(REQUIRED, struct undecodable, key, INPUT_BYTES_MAX),
     REASON_FIELD(struct undecodable),
     F_BOOL(OPTIONAL, struct undecodable, quarantined),
+    F_TEXT(OPTIONAL, struct undecodable, code, ERROR_NAME_BYTES_MAX),
+    F_U32(OPTIONAL, struct undecodable, value_bytes),
+    F_TEXT(OPTIONAL, struct undecodable, value_xxh128, ERROR_NAME_BYTES_MAX),
+    F_U32(OPTIONAL, struct undecodable, meta_bytes),
+    F_ARRAY(OPTIONAL, struct undecodable, headers, header_count, COMMAND_HEADERS_MAX,
+            binding_header),
 };
 
 static const struct field_binding queued_fields[] = {
@@ -110,47 +122,83 @@ static const struct field_binding extended_fields[] = {
     F_TIME(REQUIRED, struct step_extended, complete_by),
     F_TEXT(OPTIONAL, struct step_extended, progress, MESSAGE_BYTES_MAX),
     BY_FIELD(struct step_extended),
+    F_I64_OR(struct step_extended, inputs, STEP_INPUTS_ALL),
+};
+
+static const struct field_binding completed_by_hand_fields[] = {
+    REF_FIELDS(REQUIRED, struct step_completed_by_hand),
+    F_TEXT(OPTIONAL, struct step_completed_by_hand, output, STEP_OUTPUT_BYTES_MAX),
+    BY_FIELD(struct step_completed_by_hand),
+    REASON_FIELD(struct step_completed_by_hand),
+};
+static const struct field_binding skipped_by_hand_fields[] = {
+    REF_FIELDS(REQUIRED, struct step_skipped_by_hand),
+    BY_FIELD(struct step_skipped_by_hand),
+    REASON_FIELD(struct step_skipped_by_hand),
+};
+static const struct field_binding failed_by_hand_fields[] = {
+    REF_FIELDS(REQUIRED, struct step_failed_by_hand),
+    F_TEXT(REQUIRED, struct step_failed_by_hand, error_name, ERROR_NAME_BYTES_MAX),
+    F_U32(REQUIRED, struct step_failed_by_hand, failure_count),
+    BY_FIELD(struct step_failed_by_hand),
+    REASON_FIELD(struct step_failed_by_hand),
+};
+static const struct field_binding deadline_set_fields[] = {
+    F_TIME(REQUIRED, struct order_deadline_set, complete_by),
+    F_I64(OPTIONAL, struct order_deadline_set, margin_ms),
+    BY_FIELD(struct order_deadline_set),
+    REASON_FIELD(struct order_deadline_set),
+};
+
+static const struct field_binding migrated_fields[] = {
+    F_U32(REQUIRED, struct order_migrated, from_version),
+    F_U32(REQUIRED, struct order_migrated, workflow_version),
+    F_ARRAY(REQUIRED, struct order_migrated, steps, step_count, WORKFLOW_STEPS_MAX, binding_plan),
+    BY_FIELD(struct order_migrated),
+    REASON_FIELD(struct order_migrated),
 };
 
 static const struct record_binding event_bindings[EVENT_KIND_COUNT] = {
-    [EVENT_ORDER_ACCEPTED] = BINDING("OrderAccepted", struct order_accepted, accepted_fields),
-    [EVENT_ORDER_STARTED] = BINDING("OrderStarted", struct order_marked, order_marked_fields),
-    [EVENT_STEP_STARTED] = BINDING("StepStarted", struct step_started, started_fields),
-    [EVENT_STEP_SUCCEEDED] = BINDING("StepSucceeded", struct step_succeeded, succeeded_fields),
-    [EVENT_STEP_FAILED] = BINDING("StepFailed", struct step_failed, failed_fields),
-    [EVENT_STEP_TIMED_OUT] = BINDING("StepTimedOut", struct step_timed_out, timed_out_fields),
-    [EVENT_STEP_RETRY_SCHEDULED] =
-        BINDING("StepRetryScheduled", struct step_retry_scheduled, retry_fields),
-    [EVENT_STEP_EXHAUSTED] = BINDING("StepExhausted", struct step_marked, step_marked_fields),
-    [EVENT_STEP_SKIPPED] = BINDING("StepSkipped", struct step_marked, step_marked_fields),
-    [EVENT_STEP_COMPENSATED] = BINDING("StepCompensated", struct step_marked, step_marked_fields),
-    [EVENT_STEP_RESUBMITTED] =
-        BINDING("StepResubmitted", struct step_resubmitted, resubmitted_fields),
-    [EVENT_ORDER_CANCELLED] = BINDING("OrderCancelled", struct order_marked, order_marked_fields),
-    [EVENT_ORDER_TIMED_OUT] = BINDING("OrderTimedOut", struct order_marked, order_marked_fields),
-    [EVENT_COMPENSATION_STARTED] =
-        BINDING("CompensationStarted", struct order_marked, order_marked_fields),
-    [EVENT_ORDER_PROCESSED] = BINDING("OrderProcessed", struct order_marked, order_marked_fields),
-    [EVENT_ORDER_COMPENSATED] =
-        BINDING("OrderCompensated", struct order_marked, order_marked_fields),
-    [EVENT_ORDER_FAILED] = BINDING("OrderFailed", struct order_marked, order_marked_fields),
-    [EVENT_ORDER_RESUMED] = BINDING("OrderResumed", struct order_marked, order_marked_fields),
-    [EVENT_ALERT_RAISED] = BINDING("AlertRaised", struct order_marked, order_marked_fields),
-    [EVENT_ALERT_CLOSED] = BINDING("AlertClosed", struct order_marked, order_marked_fields),
-    [EVENT_COMMAND_REJECTED] = BINDING("CommandRejected", struct command_rejected, rejected_fields),
-    [EVENT_REPORT_IGNORED] = BINDING("ReportIgnored", struct report_ignored, ignored_fields),
-    [EVENT_SUBMISSION_REPEATED] =
-        BINDING("SubmissionRepeated", struct order_marked, order_marked_fields),
-    [EVENT_COMMAND_DEAD_LETTERED] =
-        BINDING("CommandDeadLettered", struct undecodable, undecodable_fields),
-    [EVENT_STEP_QUEUED] = BINDING("StepQueued", struct step_queued, queued_fields),
-    [EVENT_STEP_EXTENDED] = BINDING("StepExtended", struct step_extended, extended_fields),
-    [EVENT_ORDER_EXPIRED] = BINDING("OrderExpired", struct order_marked, order_marked_fields),
+    [EVENT_ORDER_ACCEPTED] = BINDING(struct order_accepted, accepted_fields),
+    [EVENT_ORDER_STARTED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_STEP_STARTED] = BINDING(struct step_started, started_fields),
+    [EVENT_STEP_SUCCEEDED] = BINDING(struct step_succeeded, succeeded_fields),
+    [EVENT_STEP_FAILED] = BINDING(struct step_failed, failed_fields),
+    [EVENT_STEP_TIMED_OUT] = BINDING(struct step_timed_out, timed_out_fields),
+    [EVENT_STEP_RETRY_SCHEDULED] = BINDING(struct step_retry_scheduled, retry_fields),
+    [EVENT_STEP_EXHAUSTED] = BINDING(struct step_marked, step_marked_fields),
+    [EVENT_STEP_SKIPPED] = BINDING(struct step_marked, step_marked_fields),
+    [EVENT_STEP_COMPENSATED] = BINDING(struct step_marked, step_marked_fields),
+    [EVENT_STEP_RESUBMITTED] = BINDING(struct step_resubmitted, resubmitted_fields),
+    [EVENT_ORDER_CANCELLED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_TIMED_OUT] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_COMPENSATION_STARTED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_PROCESSED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_COMPENSATED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_FAILED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_RESUMED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ALERT_RAISED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ALERT_CLOSED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_COMMAND_REJECTED] = BINDING(struct command_rejected, rejected_fields),
+    [EVENT_REPORT_IGNORED] = BINDING(struct report_ignored, ignored_fields),
+    [EVENT_SUBMISSION_REPEATED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_COMMAND_DEAD_LETTERED] = BINDING(struct undecodable, undecodable_fields),
+    [EVENT_STEP_QUEUED] = BINDING(struct step_queued, queued_fields),
+    [EVENT_STEP_EXTENDED] = BINDING(struct step_extended, extended_fields),
+    [EVENT_ORDER_EXPIRED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_STEP_COMPLETED_BY_HAND] =
+        BINDING(struct step_completed_by_hand, completed_by_hand_fields),
+    [EVENT_STEP_SKIPPED_BY_HAND] = BINDING(struct step_skipped_by_hand, skipped_by_hand_fields),
+    [EVENT_STEP_FAILED_BY_HAND] = BINDING(struct step_failed_by_hand, failed_by_hand_fields),
+    [EVENT_ORDER_DEADLINE_SET] = BINDING(struct order_deadline_set, deadline_set_fields),
+    [EVENT_ORDER_PAUSED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_PAUSE_ENDED] = BINDING(struct order_marked, order_marked_fields),
+    [EVENT_ORDER_MIGRATED] = BINDING(struct order_migrated, migrated_fields),
 };
 
 const struct record_binding *event_binding(enum event_kind kind)
 {
-    return (unsigned)kind < EVENT_KIND_COUNT && event_bindings[kind].name != NULL
+    return (unsigned)kind < EVENT_KIND_COUNT && event_bindings[kind].size > 0
                ? &event_bindings[kind]
                : NULL;
 }
@@ -158,7 +206,7 @@ const struct record_binding *event_binding(enum event_kind kind)
 enum event_kind event_kind_of(const char *name)
 {
     uint32_t kind = 0;
-    (void)enum_names_find(&event_kind_names, text_of(name), &kind);
+    enum_names_find(&event_kind_names, text_of(name), &kind);
     return (enum event_kind)kind;
 }
 
@@ -176,5 +224,4 @@ static const struct field_binding decision_fields[] = {
     {FIELD_AS("events", FIELD_EVENTS, REQUIRED, struct decision, events),
      .count = offsetof(struct decision, event_count), .limit = DECISION_EVENTS_MAX},
 };
-const struct record_binding binding_decision =
-    BINDING("Decision", struct decision, decision_fields);
+const struct record_binding binding_decision = BINDING(struct decision, decision_fields);

@@ -8,8 +8,7 @@ static const struct field_binding line_fields[] = {
     F_I64(REQUIRED, struct order_line, quantity),
     {FIELD_AS("unit_price", FIELD_DECIMAL, REQUIRED, struct order_line, unit_price)},
 };
-static const struct record_binding binding_line =
-    BINDING("OrderLine", struct order_line, line_fields);
+static const struct record_binding binding_line = BINDING(struct order_line, line_fields);
 
 static const struct field_binding details_fields[] = {
     F_TEXT(REQUIRED, struct order_details, order_id, ORDER_ID_BYTES_MAX),
@@ -24,11 +23,9 @@ static const struct field_binding details_fields[] = {
     F_U32(OPTIONAL, struct order_details, workflow_version),
     F_TEXT(OPTIONAL, struct order_details, traceparent, TRACEPARENT_BYTES_MAX),
     {FIELD_AS("content_hash", FIELD_HASH, OPTIONAL, struct order_details, content_hash)},
+    F_TIME(OPTIONAL, struct order_details, submitted_at),
 };
-const struct record_binding binding_order_details =
-    BINDING("OrderDetails", struct order_details, details_fields);
-const struct record_binding binding_submit_order =
-    BINDING("SubmitOrder", struct order_details, details_fields);
+const struct record_binding binding_order_details = BINDING(struct order_details, details_fields);
 
 static const struct field_binding step_fields[] = {
     F_TEXT(REQUIRED, struct step, name, NAME_BYTES_MAX),
@@ -51,12 +48,14 @@ static const struct field_binding step_fields[] = {
     F_U64(OPTIONAL, struct step, started_version),
     F_U64(OPTIONAL, struct step, completed_version),
     F_TIME(OPTIONAL, struct step, started_at),
+    F_I64(OPTIONAL, struct step, inputs),
+    F_U32(OPTIONAL, struct step, workflow_version),
     F_TIME(OPTIONAL, struct step, ended_at),
     F_TEXT(OPTIONAL, struct step, output, STEP_OUTPUT_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step, error_name, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step, error_message, MESSAGE_BYTES_MAX),
 };
-const struct record_binding binding_step_row = BINDING("StepRow", struct step, step_fields);
+const struct record_binding binding_step_row = BINDING(struct step, step_fields);
 
 static const struct field_binding row_fields[] = {
     F_SUB(FIELD_RECORD, struct order, details, binding_order_details),
@@ -64,6 +63,7 @@ static const struct field_binding row_fields[] = {
     F_ENUM(REQUIRED, struct order, state, order_state_names, 0),
     F_ENUM(OPTIONAL, struct order, error_from, order_state_names, 0),
     F_TIME(REQUIRED, struct order, accepted_at),
+    F_I64(REQUIRED, struct order, accepted_offset),
     F_TIME(REQUIRED, struct order, updated_at),
     F_TIME(OPTIONAL, struct order, complete_by),
     F_I64(OPTIONAL, struct order, margin_ms),
@@ -74,5 +74,8 @@ static const struct field_binding row_fields[] = {
     F_TEXT(OPTIONAL, struct order, reason_code, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct order, reason, MESSAGE_BYTES_MAX),
     F_TEXT(OPTIONAL, struct order, reason_by, WHO_BYTES_MAX),
+    F_TIME(OPTIONAL, struct order, paused_at),
+    F_TEXT(OPTIONAL, struct order, paused_by, WHO_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct order, pause_reason, MESSAGE_BYTES_MAX),
 };
-const struct record_binding binding_order_row = BINDING("OrderRow", struct order, row_fields);
+const struct record_binding binding_order_row = BINDING(struct order, row_fields);

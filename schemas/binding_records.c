@@ -59,6 +59,7 @@ static const struct field_binding resubmit_fields[] = {
     BY_FIELD(struct resubmit_step),
     REASON_FIELD(struct resubmit_step),
     F_BOOL(OPTIONAL, struct resubmit_step, new_generation),
+    F_I64(OPTIONAL, struct resubmit_step, timeout_ms),
 };
 static const struct field_binding expire_fields[] = {
     ORDER_ID_FIELD(struct expire_order),
@@ -73,35 +74,71 @@ static const struct field_binding extend_fields[] = {
     F_TEXT(OPTIONAL, struct extend_step, agent, NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct extend_step, instance, WHO_BYTES_MAX),
 };
-static const struct record_binding cancel_order =
-    BINDING("CancelOrder", struct cancel_order, cancel_fields);
-static const struct record_binding report_step =
-    BINDING("ReportStep", struct report_step, report_fields);
-static const struct record_binding recover_step =
-    BINDING("RecoverStep", struct recover_step, recover_fields);
-static const struct record_binding start_step =
-    BINDING("StartStep", struct start_step, start_fields);
-static const struct record_binding time_out_order =
-    BINDING("TimeOutOrder", struct time_out_order, time_out_fields);
+static const struct field_binding complete_fields[] = {
+    ORDER_ID_FIELD(struct complete_step),
+    F_TEXT(REQUIRED, struct complete_step, step, NAME_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct complete_step, output, STEP_OUTPUT_BYTES_MAX),
+    BY_FIELD(struct complete_step),
+    REASON_FIELD(struct complete_step),
+};
+static const struct field_binding skip_step_fields[] = {
+    ORDER_ID_FIELD(struct skip_step),
+    F_TEXT(REQUIRED, struct skip_step, step, NAME_BYTES_MAX),
+    F_BOOL(OPTIONAL, struct skip_step, nothing_applied),
+    BY_FIELD(struct skip_step),
+    REASON_FIELD(struct skip_step),
+};
+static const struct field_binding fail_fields[] = {
+    ORDER_ID_FIELD(struct fail_step),
+    F_TEXT(REQUIRED, struct fail_step, step, NAME_BYTES_MAX),
+    F_TEXT(REQUIRED, struct fail_step, error_name, ERROR_NAME_BYTES_MAX),
+    BY_FIELD(struct fail_step),
+    REASON_FIELD(struct fail_step),
+};
+static const struct field_binding pause_fields[] = {
+    ORDER_ID_FIELD(struct pause_order),
+    BY_FIELD(struct pause_order),
+    REASON_FIELD(struct pause_order),
+};
+static const struct field_binding resume_fields[] = {
+    ORDER_ID_FIELD(struct resume_order),
+    BY_FIELD(struct resume_order),
+    REASON_FIELD(struct resume_order),
+};
+static const struct field_binding migrate_fields[] = {
+    ORDER_ID_FIELD(struct migrate_order),
+    F_TEXT(OPTIONAL, struct migrate_order, workflow, NAME_BYTES_MAX),
+    F_U32(OPTIONAL, struct migrate_order, from_version),
+    F_U32(REQUIRED, struct migrate_order, version),
+    BY_FIELD(struct migrate_order),
+    REASON_FIELD(struct migrate_order),
+};
+static const struct record_binding cancel_order = BINDING(struct cancel_order, cancel_fields);
+static const struct record_binding report_step = BINDING(struct report_step, report_fields);
+static const struct record_binding recover_step = BINDING(struct recover_step, recover_fields);
+static const struct record_binding start_step = BINDING(struct start_step, start_fields);
+static const struct record_binding time_out_order = BINDING(struct time_out_order, time_out_fields);
 static const struct record_binding compensate_order =
-    BINDING("CompensateOrder", struct compensate_order, compensate_fields);
-static const struct record_binding resubmit_step =
-    BINDING("ResubmitStep", struct resubmit_step, resubmit_fields);
-static const struct record_binding expire_order =
-    BINDING("ExpireOrder", struct expire_order, expire_fields);
-static const struct record_binding extend_step =
-    BINDING("ExtendStep", struct extend_step, extend_fields);
+    BINDING(struct compensate_order, compensate_fields);
+static const struct record_binding resubmit_step = BINDING(struct resubmit_step, resubmit_fields);
+static const struct record_binding expire_order = BINDING(struct expire_order, expire_fields);
+static const struct record_binding extend_step = BINDING(struct extend_step, extend_fields);
+static const struct record_binding complete_step = BINDING(struct complete_step, complete_fields);
+static const struct record_binding skip_step = BINDING(struct skip_step, skip_step_fields);
+static const struct record_binding fail_step = BINDING(struct fail_step, fail_fields);
+static const struct record_binding pause_order = BINDING(struct pause_order, pause_fields);
+static const struct record_binding resume_order = BINDING(struct resume_order, resume_fields);
+static const struct record_binding migrate_order = BINDING(struct migrate_order, migrate_fields);
 
 /* ---- the log, but for the Decision ---- */
 
 /* The struct within struct claim has no name: its fields are bound from the claim's start. */
-static const struct field_binding reset_fields[] = {
+static const struct field_binding claim_reset_fields[] = {
     {FIELD_AS("next_command_offset", FIELD_I64, REQUIRED, struct claim, reset.next_command_offset)},
     F_TEXT_AS("by", OPTIONAL, struct claim, reset.by, WHO_BYTES_MAX),
     F_TEXT_AS("reason", OPTIONAL, struct claim, reset.reason, MESSAGE_BYTES_MAX),
 };
-static const struct record_binding partition_reset =
-    BINDING("PartitionReset", struct claim, reset_fields);
+static const struct record_binding claim_reset = BINDING(struct claim, claim_reset_fields);
 
 static const struct field_binding claim_fields[] = {
     F_UUID(struct claim, claim_id),
@@ -113,16 +150,56 @@ static const struct field_binding claim_fields[] = {
      .offset = 0,
      .size = sizeof(struct claim),
      .count = offsetof(struct claim, has_reset),
-     .sub = &partition_reset},
+     .sub = &claim_reset},
 };
-static const struct record_binding claim = BINDING("Claim", struct claim, claim_fields);
+static const struct record_binding claim = BINDING(struct claim, claim_fields);
 
 static const struct field_binding command_guard_fields[] = {
     F_UUID(struct command_guard, claim_id),
     F_I64(REQUIRED, struct command_guard, command_offset),
 };
 static const struct record_binding command_guard =
-    BINDING("Attempt", struct command_guard, command_guard_fields);
+    BINDING(struct command_guard, command_guard_fields);
+
+static const struct field_binding continuation_fields[] = {
+    F_UUID(struct continuation, claim_id),
+    F_I64(REQUIRED, struct continuation, sequence),
+    F_UUID(struct continuation, first_claim_id),
+    F_I32(REQUIRED, struct continuation, partition_count),
+    F_I64(REQUIRED, struct continuation, next_command_offset),
+    F_I64(REQUIRED, struct continuation, last_command_offset),
+    F_I64(REQUIRED, struct continuation, last_command_time),
+    F_TIME(REQUIRED, struct continuation, newest_decided_at),
+    F_I64(REQUIRED, struct continuation, emitted_through),
+    F_I64(REQUIRED, struct continuation, claim_decisions),
+    F_I64(REQUIRED, struct continuation, previous_claim_decisions),
+    F_I64(REQUIRED, struct continuation, guarded_offset),
+    F_I64(REQUIRED, struct continuation, guards),
+    F_TIME(REQUIRED, struct continuation, written_at),
+};
+static const struct record_binding continuation = BINDING(struct continuation, continuation_fields);
+
+/* Like a claim's reset: bound from the start of the reset that holds it. */
+static const struct field_binding skip_fields[] = {
+    {FIELD_AS("from", FIELD_I64, REQUIRED, struct partition_reset, skip.from)},
+    {FIELD_AS("to", FIELD_I64, REQUIRED, struct partition_reset, skip.to)},
+};
+static const struct record_binding skip_range = BINDING(struct partition_reset, skip_fields);
+static const struct field_binding reset_fields[] = {
+    F_I64(REQUIRED, struct partition_reset, expected_offset),
+    F_I64_OR(struct partition_reset, next_command_offset, -1),
+    F_TIME(OPTIONAL, struct partition_reset, newest_decided_at),
+    {.name = "skip",
+     .kind = FIELD_OPTIONAL,
+     .offset = 0,
+     .size = sizeof(struct partition_reset),
+     .count = offsetof(struct partition_reset, has_skip),
+     .sub = &skip_range},
+    F_TEXT(REQUIRED, struct partition_reset, by, WHO_BYTES_MAX),
+    F_TEXT(REQUIRED, struct partition_reset, reason, MESSAGE_BYTES_MAX),
+    F_TIME(REQUIRED, struct partition_reset, reset_at),
+};
+static const struct record_binding partition_reset = BINDING(struct partition_reset, reset_fields);
 
 /* ---- effects ---- */
 
@@ -130,8 +207,7 @@ static const struct field_binding output_fields[] = {
     F_TEXT(REQUIRED, struct step_output, step, NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct step_output, output, STEP_OUTPUT_BYTES_MAX),
 };
-static const struct record_binding step_output =
-    BINDING("StepOutput", struct step_output, output_fields);
+static const struct record_binding step_output = BINDING(struct step_output, output_fields);
 
 static const struct field_binding request_fields[] = {
     ORDER_ID_FIELD(struct step_request),
@@ -151,16 +227,14 @@ static const struct field_binding request_fields[] = {
     F_I64(REQUIRED, struct step_request, decision_offset),
     F_U64(REQUIRED, struct step_request, order_version),
 };
-static const struct record_binding step_request =
-    BINDING("StepRequest", struct step_request, request_fields);
+static const struct record_binding step_request = BINDING(struct step_request, request_fields);
 
 static const struct field_binding change_fields[] = {
     ATTEMPT_FIELDS(struct step_change),
     F_ENUM(REQUIRED, struct step_change, state, step_state_names, 0),
     F_TEXT(OPTIONAL, struct step_change, error_name, ERROR_NAME_BYTES_MAX),
 };
-static const struct record_binding step_change =
-    BINDING("StepChange", struct step_change, change_fields);
+static const struct record_binding step_change = BINDING(struct step_change, change_fields);
 
 static const struct field_binding status_fields[] = {
     ORDER_ID_FIELD(struct status_update),
@@ -170,12 +244,12 @@ static const struct field_binding status_fields[] = {
     F_TIME(REQUIRED, struct status_update, decided_at),
     F_I32(REQUIRED, struct status_update, command_partition),
     F_I64(REQUIRED, struct status_update, command_offset),
+    F_I64_OR(struct status_update, decision_offset, -1),
     F_TEXT(OPTIONAL, struct status_update, code, ERROR_NAME_BYTES_MAX),
     F_TEXT(OPTIONAL, struct status_update, message, MESSAGE_BYTES_MAX),
     F_ARRAY(OPTIONAL, struct status_update, steps, step_count, WORKFLOW_STEPS_MAX, step_change),
 };
-static const struct record_binding status_update =
-    BINDING("StatusUpdate", struct status_update, status_fields);
+static const struct record_binding status_update = BINDING(struct status_update, status_fields);
 
 static const struct field_binding alert_fields[] = {
     F_TEXT(OPTIONAL, struct operator_alert, order_id, ORDER_ID_BYTES_MAX),
@@ -187,23 +261,33 @@ static const struct field_binding alert_fields[] = {
     F_U64(OPTIONAL, struct operator_alert, order_version),
     F_I32(REQUIRED, struct operator_alert, partition),
     F_I64_OR(struct operator_alert, command_offset, -1),
+    F_I64_OR(struct operator_alert, decision_offset, -1),
     F_TIME(REQUIRED, struct operator_alert, decided_at),
 };
-static const struct record_binding operator_alert =
-    BINDING("OperatorAlert", struct operator_alert, alert_fields);
+static const struct record_binding operator_alert = BINDING(struct operator_alert, alert_fields);
 
 /* ---- side topics ---- */
 
 static const struct field_binding workflow_fields[] = {
     F_TEXT(REQUIRED, struct workflow_definition, name, NAME_BYTES_MAX),
     F_U32(REQUIRED, struct workflow_definition, version),
-    F_TEXT(REQUIRED, struct workflow_definition, source, WORKFLOW_BYTES_MAX),
+    F_TEXT_AS("source", REQUIRED, struct workflow_definition, text, WORKFLOW_BYTES_MAX),
     F_TEXT(REQUIRED, struct workflow_definition, format, SHORT_BYTES_MAX),
     F_TEXT(OPTIONAL, struct workflow_definition, deployed_by, WHO_BYTES_MAX),
     F_TIME(OPTIONAL, struct workflow_definition, deployed_at),
 };
+static const struct field_binding activation_fields[] = {
+    F_TEXT(REQUIRED, struct workflow_activation, name, NAME_BYTES_MAX),
+    F_U32(REQUIRED, struct workflow_activation, version),
+    F_BOOL(REQUIRED, struct workflow_activation, active),
+    BY_FIELD(struct workflow_activation),
+    REASON_FIELD(struct workflow_activation),
+    F_TIME(OPTIONAL, struct workflow_activation, at),
+};
+static const struct record_binding workflow_activation =
+    BINDING(struct workflow_activation, activation_fields);
 static const struct record_binding workflow_definition =
-    BINDING("WorkflowDefinition", struct workflow_definition, workflow_fields);
+    BINDING(struct workflow_definition, workflow_fields);
 
 static const struct field_binding health_fields[] = {
     F_TEXT(REQUIRED, struct agent_health, agent, NAME_BYTES_MAX),
@@ -221,8 +305,16 @@ static const struct field_binding health_fields[] = {
     F_I64(OPTIONAL, struct agent_health, heartbeat_ms),
     F_TIME(REQUIRED, struct agent_health, reported_at),
 };
-static const struct record_binding agent_health =
-    BINDING("AgentHealth", struct agent_health, health_fields);
+static const struct record_binding agent_health = BINDING(struct agent_health, health_fields);
+
+static const struct field_binding agent_pause_fields[] = {
+    F_TEXT(REQUIRED, struct agent_pause, agent, NAME_BYTES_MAX),
+    F_BOOL(REQUIRED, struct agent_pause, paused),
+    BY_FIELD(struct agent_pause),
+    REASON_FIELD(struct agent_pause),
+    F_TIME(OPTIONAL, struct agent_pause, at),
+};
+static const struct record_binding agent_pause = BINDING(struct agent_pause, agent_pause_fields);
 
 static const char *const leadership_kinds[] = {"candidate", "claim", "renew", "release"};
 _Static_assert(sizeof(leadership_kinds) / sizeof(char *) == LEADERSHIP_KIND_COUNT,
@@ -240,53 +332,82 @@ static const struct field_binding leadership_fields[] = {
     F_TIME(REQUIRED, struct leadership, said_at),
     REASON_FIELD(struct leadership),
 };
-static const struct record_binding leadership =
-    BINDING("Leadership", struct leadership, leadership_fields);
+static const struct record_binding leadership = BINDING(struct leadership, leadership_fields);
+
+static const char *const resolution_kinds[] = {"replayed", "discarded"};
+_Static_assert(sizeof(resolution_kinds) / sizeof(char *) == DEAD_LETTER_RESOLUTION_KIND_COUNT,
+               "all have a symbol");
+static const struct enum_names resolution_kind_names = ENUM_NAMES(resolution_kinds);
+static const struct field_binding resolution_fields[] = {
+    F_I32(REQUIRED, struct dead_letter_resolution, partition),
+    F_I64(REQUIRED, struct dead_letter_resolution, offset),
+    F_ENUM(REQUIRED, struct dead_letter_resolution, kind, resolution_kind_names, 0),
+    F_TEXT(OPTIONAL, struct dead_letter_resolution, topic, TOPIC_BYTES_MAX),
+    F_I64_OR(struct dead_letter_resolution, replayed_partition, -1),
+    F_I64_OR(struct dead_letter_resolution, replayed_offset, -1),
+    F_BOOL(OPTIONAL, struct dead_letter_resolution, corrected),
+    BY_FIELD(struct dead_letter_resolution),
+    REASON_FIELD(struct dead_letter_resolution),
+    F_TIME(REQUIRED, struct dead_letter_resolution, resolved_at),
+};
+static const struct record_binding dead_letter_resolution =
+    BINDING(struct dead_letter_resolution, resolution_fields);
 
 /* ---- all of them ---- */
 
 static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
-    [RECORD_SUBMIT_ORDER] = {"SubmitOrder", &binding_submit_order,
+    [RECORD_SUBMIT_ORDER] = {NULL, &binding_order_details,
                              offsetof(struct order_details, order_id)},
-    [RECORD_CANCEL_ORDER] = {"CancelOrder", &cancel_order, offsetof(struct cancel_order, order_id)},
-    [RECORD_REPORT_STEP] = {"ReportStep", &report_step, offsetof(struct report_step, order_id)},
-    [RECORD_RECOVER_STEP] = {"RecoverStep", &recover_step, offsetof(struct recover_step, order_id)},
-    [RECORD_START_STEP] = {"StartStep", &start_step, offsetof(struct start_step, order_id)},
-    [RECORD_TIME_OUT_ORDER] = {"TimeOutOrder", &time_out_order,
-                               offsetof(struct time_out_order, order_id)},
-    [RECORD_COMPENSATE_ORDER] = {"CompensateOrder", &compensate_order,
+    [RECORD_CANCEL_ORDER] = {NULL, &cancel_order, offsetof(struct cancel_order, order_id)},
+    [RECORD_REPORT_STEP] = {NULL, &report_step, offsetof(struct report_step, order_id)},
+    [RECORD_RECOVER_STEP] = {NULL, &recover_step, offsetof(struct recover_step, order_id)},
+    [RECORD_START_STEP] = {NULL, &start_step, offsetof(struct start_step, order_id)},
+    [RECORD_TIME_OUT_ORDER] = {NULL, &time_out_order, offsetof(struct time_out_order, order_id)},
+    [RECORD_COMPENSATE_ORDER] = {NULL, &compensate_order,
                                  offsetof(struct compensate_order, order_id)},
-    [RECORD_RESUBMIT_STEP] = {"ResubmitStep", &resubmit_step,
-                              offsetof(struct resubmit_step, order_id)},
-    [RECORD_EXPIRE_ORDER] = {"ExpireOrder", &expire_order, offsetof(struct expire_order, order_id)},
-    [RECORD_EXTEND_STEP] = {"ExtendStep", &extend_step, offsetof(struct extend_step, order_id)},
+    [RECORD_RESUBMIT_STEP] = {NULL, &resubmit_step, offsetof(struct resubmit_step, order_id)},
+    [RECORD_EXPIRE_ORDER] = {NULL, &expire_order, offsetof(struct expire_order, order_id)},
+    [RECORD_EXTEND_STEP] = {NULL, &extend_step, offsetof(struct extend_step, order_id)},
+    [RECORD_COMPLETE_STEP] = {NULL, &complete_step, offsetof(struct complete_step, order_id)},
+    [RECORD_SKIP_STEP] = {NULL, &skip_step, offsetof(struct skip_step, order_id)},
+    [RECORD_FAIL_STEP] = {NULL, &fail_step, offsetof(struct fail_step, order_id)},
+    [RECORD_PAUSE_ORDER] = {NULL, &pause_order, offsetof(struct pause_order, order_id)},
+    [RECORD_RESUME_ORDER] = {NULL, &resume_order, offsetof(struct resume_order, order_id)},
+    [RECORD_MIGRATE_ORDER] = {NULL, &migrate_order, offsetof(struct migrate_order, order_id)},
     [RECORD_CLAIM] = {"Claim", &claim, 0},
     [RECORD_COMMAND_GUARD] = {"Attempt", &command_guard, 0},
     [RECORD_DECISION] = {"Decision", &binding_decision, 0},
+    [RECORD_CONTINUATION] = {"Continuation", &continuation, 0},
+    [RECORD_RESET] = {"Reset", &partition_reset, 0},
     [RECORD_STEP_REQUEST] = {"StepRequest", &step_request, 0},
     [RECORD_STATUS_UPDATE] = {"StatusUpdate", &status_update, 0},
     [RECORD_OPERATOR_ALERT] = {"OperatorAlert", &operator_alert, 0},
     [RECORD_WORKFLOW_DEFINITION] = {"WorkflowDefinition", &workflow_definition, 0},
+    [RECORD_WORKFLOW_ACTIVATION] = {"WorkflowActivation", &workflow_activation, 0},
     [RECORD_AGENT_HEALTH] = {"AgentHealth", &agent_health, 0},
+    [RECORD_AGENT_PAUSE] = {"AgentPause", &agent_pause, 0},
     [RECORD_LEADERSHIP] = {"Leadership", &leadership, 0},
+    [RECORD_DEAD_LETTER_RESOLUTION] = {"DeadLetterResolution", &dead_letter_resolution, 0},
     [RECORD_ORDER_ROW] = {"OrderRow", &binding_order_row, 0},
 };
 
 const struct record_kind_info *record_kind_info(enum record_kind kind)
 {
-    return (unsigned)kind < RECORD_KIND_COUNT && infos[kind].name != NULL ? &infos[kind] : NULL;
-}
-
-enum record_kind record_kind_of(const char *name)
-{
-    for (int kind = RECORD_SUBMIT_ORDER; kind < RECORD_KIND_COUNT; kind++)
-        if (strcmp(infos[kind].name, name) == 0)
-            return (enum record_kind)kind;
-    return (enum record_kind)0;
+    return (unsigned)kind < RECORD_KIND_COUNT && infos[kind].binding != NULL ? &infos[kind] : NULL;
 }
 
 const char *record_kind_name(enum record_kind kind)
 {
     const struct record_kind_info *info = record_kind_info(kind);
-    return info != NULL ? info->name : "?";
+    if (info == NULL)
+        return "?";
+    return info->name != NULL ? info->name : command_kind_name((enum command_kind)kind);
+}
+
+enum record_kind record_kind_of(const char *name)
+{
+    for (int kind = RECORD_SUBMIT_ORDER; kind < RECORD_KIND_COUNT; kind++)
+        if (strcmp(record_kind_name((enum record_kind)kind), name) == 0)
+            return (enum record_kind)kind;
+    return (enum record_kind)0;
 }

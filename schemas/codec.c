@@ -32,8 +32,21 @@ struct known {
     uint64_t fingerprint;
     enum record_kind kind;
     const struct plan *plan;
-    struct heap_arena memory; /* the plan's */
+    const struct plan *sender; /* reads a struct submission_sender; NULL: it is not a submission */
+    struct heap_arena memory;  /* the plans' */
 };
+
+/* What identifies a submission and its sender. */
+struct submission_sender {
+    struct text order_id;
+    struct text reply_to;
+};
+static const struct field_binding sender_fields[] = {
+    F_TEXT(OPTIONAL, struct submission_sender, order_id, ORDER_ID_BYTES_MAX),
+    F_TEXT(OPTIONAL, struct submission_sender, reply_to, TOPIC_BYTES_MAX),
+};
+static const struct record_binding sender_binding =
+    BINDING(struct submission_sender, sender_fields);
 
 struct codec {
     struct known *slots[SLOTS]; /* open addressing by fingerprint, never removed from */
@@ -81,8 +94,12 @@ static struct known *known_new(struct text avsc, bool own, struct error *ret_err
     }
     known->fingerprint = avro_schema_fingerprint(type, &known->memory.arena);
     if (avro_plan_compile(type, record_kind_info(known->kind)->binding, base_of(known->kind),
-                          &known->memory.arena, &known->plan, ret_error) == ERROR_OK)
-        return known;
+                          &known->memory.arena, &known->plan, ret_error) != ERROR_OK)
+        goto refuse;
+    struct error error;
+    if (known->kind == RECORD_SUBMIT_ORDER || known->kind == RECORD_CANCEL_ORDER)
+        avro_plan_compile(type, &sender_binding, 0, &known->memory.arena, &known->sender, &error);
+    return known;
 refuse:
     known_free(known);
     return NULL;
@@ -170,10 +187,9 @@ uint64_t codec_fingerprint(const struct codec *codec, enum record_kind kind)
 
 struct text codec_schema(enum record_kind kind)
 {
-    const struct record_kind_info *info = record_kind_info(kind);
-    assert(info != NULL);
+    assert(record_kind_info(kind) != NULL);
     for (uint32_t i = 0; i < schema_text_count; i++)
-        if (strcmp(schema_texts[i].name, info->name) == 0)
+        if (strcmp(schema_texts[i].name, record_kind_name(kind)) == 0)
             return schema_texts[i].text;
     assert(0 && "a record without a schema");
     return (struct text){0};
@@ -245,4 +261,21 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
         return ERROR_REJECT;
     *ret_record = record;
     return ERROR_OK;
+}
+
+void codec_read_sender(const struct codec *codec, struct text bytes, struct arena *arena,
+                       struct text *ret_order_id, struct text *ret_reply_to)
+{
+    uint64_t fingerprint;
+    struct submission_sender sender = {0};
+    struct error error;
+    const struct known *known =
+        codec_peek(bytes, &fingerprint) ? *slot_of(codec, fingerprint) : NULL;
+    if (known != NULL && known->sender != NULL) {
+        const uint8_t *at = (const uint8_t *)bytes.data;
+        struct reader reader = {at + FRAME_BYTES, at + bytes.size, arena, &error};
+        avro_plan_decode(known->sender, &reader, (uint8_t *)&sender);
+    }
+    *ret_order_id = sender.order_id;
+    *ret_reply_to = sender.reply_to;
 }

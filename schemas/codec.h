@@ -42,6 +42,12 @@ enum error_class codec_decode(struct codec *codec, struct text bytes, bool borro
                               struct arena *arena, struct record *ret_record,
                               struct error *ret_error);
 
+/* The order_id and reply_to of a SubmitOrder or CancelOrder that codec_decode() refused, as far as
+ * they can be read; empty if not. They point into `bytes`, which may be of any size, and are not
+ * validated. */
+void codec_read_sender(const struct codec *codec, struct text bytes, struct arena *arena,
+                       struct text *ret_order_id, struct text *ret_reply_to);
+
 /* Learns a writer's schema from its .avsc text (from the schemas topic). REJECT when it is no
  * schema, is not one of our record names, or cannot be mapped (a field of another type, a recursive
  * schema, over-deep). Idempotent. */

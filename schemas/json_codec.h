@@ -43,8 +43,7 @@ enum error_class json_codec_parse(struct text json, json_t **ret_object, struct 
  * record's values reports them. REJECT "UnknownField" (with the nearest name) or "BadField" (with
  * the field's path, and what is expected or the limit).
  *
- * For the commands of the HTTP API: the selected fields are texts, booleans, numbers (U32, I64),
- * decimals, enums, attributes and arrays of records; asserts that no other form comes up. */
+ * Everything but events can be read; asserts that no list of them is selected. */
 enum error_class json_codec_decode(const struct record_binding *binding, const char *const only[],
                                    unsigned flags, const json_t *json, struct arena *arena,
                                    void *ret_record, struct error *ret_error);

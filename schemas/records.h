@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The records of the topics that are not the engine's own: as C structs, one for one with the .avsc
- * files. SubmitOrder .. ExtendStep are `struct command`, Decision is `struct decision`,
+ * files. SubmitOrder .. MigrateOrder are `struct command`, Decision is `struct decision`,
  * StepRequest, StatusUpdate and OperatorAlert are in engine/engine.h, the row of a store is `struct
  * order`. */
 #ifndef SCHEMAS_RECORDS_H
@@ -20,30 +20,41 @@ enum record_kind {
     RECORD_RESUBMIT_STEP,
     RECORD_EXPIRE_ORDER,
     RECORD_EXTEND_STEP,
+    RECORD_COMPLETE_STEP,
+    RECORD_SKIP_STEP,
+    RECORD_FAIL_STEP,
+    RECORD_PAUSE_ORDER,
+    RECORD_RESUME_ORDER,
+    RECORD_MIGRATE_ORDER,
     /* events */
     RECORD_CLAIM,
     RECORD_COMMAND_GUARD,
     RECORD_DECISION,
+    RECORD_CONTINUATION,
+    RECORD_RESET,
     /* effects */
     RECORD_STEP_REQUEST,
     RECORD_STATUS_UPDATE,
     RECORD_OPERATOR_ALERT,
     /* side topics */
     RECORD_WORKFLOW_DEFINITION,
+    RECORD_WORKFLOW_ACTIVATION,
     RECORD_AGENT_HEALTH,
+    RECORD_AGENT_PAUSE,
     RECORD_LEADERSHIP,
+    RECORD_DEAD_LETTER_RESOLUTION,
     /* stores */
     RECORD_ORDER_ROW,
     RECORD_KIND_COUNT
 };
 _Static_assert((int)RECORD_SUBMIT_ORDER == (int)COMMAND_SUBMIT_ORDER &&
-                   (int)RECORD_EXTEND_STEP == (int)COMMAND_EXTEND_STEP &&
-                   (int)RECORD_EXTEND_STEP + 1 == (int)COMMAND_KIND_COUNT,
+                   (int)RECORD_MIGRATE_ORDER == (int)COMMAND_MIGRATE_ORDER &&
+                   (int)RECORD_MIGRATE_ORDER + 1 == (int)COMMAND_KIND_COUNT,
                "the same numbers");
 
 static inline bool record_kind_is_command(enum record_kind kind)
 {
-    return kind >= RECORD_SUBMIT_ORDER && kind <= RECORD_EXTEND_STEP;
+    return kind >= RECORD_SUBMIT_ORDER && kind <= RECORD_MIGRATE_ORDER;
 }
 
 /* Who owns a partition from here on (design: the last claim in the log owns it). */
@@ -52,7 +63,7 @@ struct claim {
     struct text instance;
     int64_t claimed_at;
     int32_t partition_count;
-    bool has_reset; /* an operator's way out: go on at this command */
+    bool has_reset; /* in old logs: what struct partition_reset does now */
     struct {
         int64_t next_command_offset;
         struct text by;
@@ -64,6 +75,40 @@ struct claim {
 struct command_guard {
     struct uuid claim_id;
     int64_t command_offset;
+};
+
+/* The owner restates the bookkeeping of its partition: a sequence number of its claim, no command.
+ * The fields are those of struct checkpoint, which explains them. */
+struct continuation {
+    struct uuid claim_id;
+    int64_t sequence;
+    struct uuid first_claim_id;
+    int32_t partition_count;
+    int64_t next_command_offset;
+    int64_t last_command_offset;
+    int64_t last_command_time;
+    int64_t newest_decided_at;
+    int64_t emitted_through;
+    int64_t claim_decisions;
+    int64_t previous_claim_decisions;
+    int64_t guarded_offset;
+    int64_t guards;
+    int64_t written_at; /* by the owner's clock */
+};
+
+/* An operator's way out for a stopped partition; void anywhere but at expected_offset. */
+struct partition_reset {
+    int64_t expected_offset;
+    int64_t next_command_offset; /* -1: as it was */
+    int64_t newest_decided_at;   /* lowers it; 0: as it was */
+    bool has_skip;               /* nothing in [from, to) counts, for any reader */
+    struct {
+        int64_t from;
+        int64_t to;
+    } skip;
+    struct text by;
+    struct text reason;
+    int64_t reset_at;
 };
 
 struct agent_health {
@@ -81,6 +126,15 @@ struct agent_health {
     struct text last_error;
     int64_t heartbeat_ms; /* said at least so often; gone after three times as long */
     int64_t reported_at;
+};
+
+/* On the topic of agents, key "pause:" and the agent. */
+struct agent_pause {
+    struct text agent;
+    bool paused; /* false: an operator has resumed it */
+    struct text by;
+    struct text reason;
+    int64_t at;
 };
 
 enum leadership_kind {
@@ -107,20 +161,46 @@ struct leadership {
     struct text reason;
 };
 
+enum dead_letter_resolution_kind {
+    DEAD_LETTER_REPLAYED,
+    DEAD_LETTER_DISCARDED,
+    DEAD_LETTER_RESOLUTION_KIND_COUNT
+};
+
+/* An operator dealt with the dead letter at partition and offset; in the same partition of
+ * <p>.dead-letters. The first one about a dead letter counts. */
+struct dead_letter_resolution {
+    int32_t partition;
+    int64_t offset;
+    enum dead_letter_resolution_kind kind;
+    struct text topic;          /* of a replay: where the record went */
+    int64_t replayed_partition; /* -1: unknown */
+    int64_t replayed_offset;    /* -1: unknown */
+    bool corrected;
+    struct text by;
+    struct text reason;
+    int64_t resolved_at;
+};
+
 struct record {
     enum record_kind kind;
     union {
         struct command
-            command; /* RECORD_SUBMIT_ORDER .. RECORD_EXTEND_STEP; order_id is filled in */
+            command; /* RECORD_SUBMIT_ORDER .. RECORD_MIGRATE_ORDER; order_id is filled in */
         struct claim claim;
         struct command_guard command_guard;
         struct decision decision;
+        struct continuation continuation;
+        struct partition_reset reset;
         struct step_request step_request; /* .order points to details in the arena */
         struct status_update status_update;
         struct operator_alert operator_alert;
         struct workflow_definition workflow_definition;
+        struct workflow_activation workflow_activation;
         struct agent_health agent_health;
+        struct agent_pause agent_pause;
         struct leadership leadership;
+        struct dead_letter_resolution dead_letter_resolution;
         struct order order_row;
     };
 };

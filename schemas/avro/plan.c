@@ -149,7 +149,7 @@ static bool compile_union(struct compiler *compiler, const struct avro_type *typ
             if (!compile_field(compiler, type->members[i], field, base, &branch))
                 return false;
         } else if (field->required) {
-            (void)add(compiler, &branch, OP_REFUSE, field->name);
+            add(compiler, &branch, OP_REFUSE, field->name);
         } else {
             compile_default(compiler, field, base, &branch);
         }
@@ -358,7 +358,7 @@ static bool compile_record(struct compiler *compiler, const struct avro_type *wr
             continue;
         if (field->required) {
             error_set(compiler->error, ERROR_REJECT, "Unmappable", "%s: the writer has no field %s",
-                      binding->name, field->name);
+                      avro_short_name(writer->name), field->name);
             return false;
         }
         compile_default(compiler, field, base, list);
@@ -371,7 +371,7 @@ enum error_class avro_plan_compile(const struct avro_type *writer,
                                    struct arena *arena, const struct plan **ret_plan,
                                    struct error *ret_error)
 {
-    struct compiler compiler = {arena, ret_error, binding->name};
+    struct compiler compiler = {arena, ret_error, avro_short_name(writer->name)};
     struct op_list list = {0};
     assert(writer->kind == AVRO_KIND_RECORD);
     if (!compile_record(&compiler, writer, binding, base, &list))

@@ -133,7 +133,7 @@ static bool weigh(struct parser *parser, struct avro_type *type, const struct av
                   bool required)
 {
     if (type->nodes + member->nodes > AVRO_NODES_MAX || member->depth >= AVRO_DEPTH_MAX) {
-        (void)bad(parser, "too large or too deep", type->name != NULL ? type->name : "");
+        bad(parser, "too large or too deep", type->name != NULL ? type->name : "");
         return false;
     }
     type->nodes += member->nodes;

@@ -5,6 +5,7 @@
  * Everything that comes from the input is checked before it is stored. */
 #include "schemas/json_codec.h"
 
+#include "base/base64.h"
 #include "base/numbers.h"
 #include "base/suggest.h"
 #include "schemas/codec.h"
@@ -115,7 +116,7 @@ static bool decode_integer(const struct json_place *at, int64_t min, int64_t max
         return true;
     }
     snprintf(what, sizeof(what), "an integer from %lld to %lld", (long long)min, (long long)max);
-    return expected(at, max < INT64_MAX ? what : "an integer");
+    return expected(at, max < INT64_MAX ? what : min == 0 ? "an integer from 0" : "an integer");
 }
 
 static bool decode_u32(const struct json_place *at, uint32_t limit, uint32_t *ret_number)
@@ -160,6 +161,43 @@ static bool decode_decimal(const struct json_place *at, struct decimal *ret_deci
     if (decimal_parse(json_is_string(at->value) ? string_of(at) : text, ret_decimal))
         return true;
     return expected(at, "a decimal number of at most 4 decimals and 18 digits, as \"2.55\"");
+}
+
+static bool decode_bytes(const struct json_place *at, uint32_t limit, struct text *ret_bytes)
+{
+    uint32_t size = 0;
+    struct text text = string_of(at);
+    if (!json_is_string(at->value))
+        return expected(at, "bytes as base64url without padding");
+    if (text.size > BASE64_SIZE((size_t)limit))
+        return over_limit(at, "is", text.size / 4 * 3, "bytes", limit);
+    char *bytes = arena_bytes(at->arena, text.size + 1ull);
+    if (!base64_decode(text, bytes, text.size, &size))
+        return expected(at, "bytes as base64url without padding");
+    *ret_bytes = (struct text){bytes, size};
+    return true;
+}
+
+/* Two digits a byte. `dashed`: as a UUID is written. */
+static bool decode_hex(const struct json_place *at, bool dashed, uint8_t ret_bytes[16])
+{
+    uint8_t bytes[16];
+    struct text text = string_of(at);
+    bool right = text.size == (dashed ? 36 : 32);
+    for (uint32_t i = 0, byte = 0; right && byte < 16; byte++) {
+        if (dashed && (byte == 4 || byte == 6 || byte == 8 || byte == 10))
+            right = text.data[i++] == '-';
+        int high = number_hex_digit(text.data[i]);
+        int low = number_hex_digit(text.data[i + 1]);
+        right = right && high >= 0 && low >= 0;
+        bytes[byte] = (uint8_t)(right ? 16 * high + low : 0);
+        i += 2;
+    }
+    if (!right)
+        return expected(at, dashed ? "a UUID of 32 hexadecimal digits with dashes"
+                                   : "32 hexadecimal digits");
+    memcpy(ret_bytes, bytes, sizeof(bytes));
+    return true;
 }
 
 /* ---- lists ---- */
@@ -223,7 +261,47 @@ static bool decode_attributes(const struct json_place *at, uint32_t limit,
     return true;
 }
 
+static bool decode_counters(const struct json_place *at, uint32_t limit, uint32_t *ret_counters)
+{
+    size_t count = json_array_size(at->value);
+    if (!json_is_array(at->value))
+        return expected(at, "a list: [...]");
+    if (count > limit)
+        return over_limit(at, "has", count, "elements", limit);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_place element = element_of(at, i);
+        if (!decode_u32(&element, INT32_MAX, &ret_counters[i]))
+            return false;
+    }
+    return true;
+}
+
 /* ---- records ---- */
+
+/* A struct of its own in the arena. */
+static bool decode_pointer(const struct json_place *at, const struct record_binding *binding,
+                           void *ret_pointer)
+{
+    void *pointed = arena_calloc(at->arena, 1, binding->size);
+    memcpy(ret_pointer, &pointed, sizeof(pointed));
+    return decode_fields(at, binding, NULL, pointed);
+}
+
+static bool decode_optional(const struct json_place *at, const struct record_binding *binding,
+                            void *ret_record, bool *ret_given)
+{
+    *ret_given = !json_is_null(at->value);
+    return !*ret_given || decode_fields(at, binding, NULL, ret_record);
+}
+
+static bool decode_i32(const struct json_place *at, int32_t *ret_number)
+{
+    int64_t number;
+    if (!decode_integer(at, INT32_MIN, INT32_MAX, &number))
+        return false;
+    *ret_number = (int32_t)number;
+    return true;
+}
 
 static bool decode_field(const struct json_place *at, const struct field_binding *field,
                          uint8_t *record)
@@ -248,17 +326,26 @@ static bool decode_field(const struct json_place *at, const struct field_binding
     case FIELD_ATTRIBUTES:
         return decode_attributes(at, field->limit, member, count);
     case FIELD_BYTES:
+        return decode_bytes(at, field->limit, member);
     case FIELD_I32:
-    case FIELD_U64:
+        return decode_i32(at, member);
+    case FIELD_U64: /* a long of Avro */
+        return decode_integer(at, 0, INT64_MAX, member);
     case FIELD_UUID:
+        return decode_hex(at, true, member);
     case FIELD_HASH:
+        return decode_hex(at, false, member);
     case FIELD_RECORD:
+        return decode_fields(at, field->sub, NULL, member);
     case FIELD_POINTER:
+        return decode_pointer(at, field->sub, member);
     case FIELD_OPTIONAL:
+        return decode_optional(at, field->sub, member, count);
     case FIELD_COUNTERS:
-    case FIELD_EVENTS:
+        return decode_counters(at, field->limit, member);
+    case FIELD_EVENTS: /* only owners write them */
     case FIELD_KIND_COUNT:
-        break; /* in no record of the HTTP API */
+        break;
     }
     assert(false);
     return false;

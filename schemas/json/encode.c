@@ -98,7 +98,7 @@ static json_t *encode_events(const struct event *events, uint32_t count, unsigne
         const struct record_binding *binding = event_binding(events[i].kind);
         assert(binding != NULL);
         json_t *object = json_object();
-        set(object, "kind", json_string(binding->name));
+        set(object, "kind", json_string(event_kind_name(events[i].kind)));
         set(object, "data", json_codec_encode(binding, &events[i].order_accepted, flags));
         json_array_append_new(array, object);
     }
