@@ -19,7 +19,6 @@ enum {
     BACKGROUND_JOBS = 2,
     OPEN_FILES = 64,
     NAME_SIZE = 32,
-    WARN_LEVEL = 2,
     FOUND_MAX = 64 /* families of a store that is still ours */
 };
 #define CACHE_BYTES ((size_t)8 << 20)
@@ -91,9 +90,7 @@ static void make_options(struct answers *answers, bool torn)
     rocksdb_options_set_max_background_jobs(rocks, BACKGROUND_JOBS);
     rocksdb_options_set_max_open_files(rocks, OPEN_FILES);
     rocksdb_options_set_skip_stats_update_on_db_open(rocks, 1);
-    rocksdb_options_set_info_log_level(rocks, WARN_LEVEL);
-    rocksdb_options_set_keep_log_file_num(rocks, 2);
-    rocksdb_options_set_max_log_file_size(rocks, (size_t)1 << 20);
+    store_options_silence(rocks);
     rocksdb_options_set_stats_dump_period_sec(rocks, 0);
     rocksdb_options_set_stats_persist_period_sec(rocks, 0);
     set_table_options(answers);
@@ -169,8 +166,8 @@ static void take_family(struct answers *answers, const char *name,
     struct slice slice = {.family = family};
     number_parse(text_of(name + 1), INT64_MIN, INT64_MAX, &slice.begin);
     uint64_t tables = 0, memory = 0;
-    (void)rocksdb_property_int_cf(answers->db, family, "rocksdb.total-sst-files-size", &tables);
-    (void)rocksdb_property_int_cf(answers->db, family, "rocksdb.cur-size-all-mem-tables", &memory);
+    rocksdb_property_int_cf(answers->db, family, "rocksdb.total-sst-files-size", &tables);
+    rocksdb_property_int_cf(answers->db, family, "rocksdb.cur-size-all-mem-tables", &memory);
     slice.bytes = tables + memory;
     uint32_t at = answers->count++;
     while (at > 0 && answers->slices[at - 1].begin > slice.begin) {

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <xxhash.h>
 
-enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, NUMBER_COUNT = 12 };
+enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, NUMBER_COUNT = 15 };
 
 static uint8_t *put_little_endian(uint8_t *at, uint64_t value, int size)
 {
@@ -38,6 +38,9 @@ static void numbers_of(const struct checkpoint *checkpoint, uint64_t ret_numbers
         (uint64_t)checkpoint->guarded_offset,
         (uint64_t)checkpoint->guards,
         (uint64_t)checkpoint->skipped,
+        (uint64_t)checkpoint->claim_decisions,
+        (uint64_t)checkpoint->partition_count,
+        (uint64_t)checkpoint->skip_count,
     };
     memcpy(ret_numbers, numbers, sizeof(numbers));
 }
@@ -56,6 +59,9 @@ static void set_numbers(struct checkpoint *checkpoint, const uint64_t numbers[NU
     checkpoint->guarded_offset = (int64_t)numbers[9];
     checkpoint->guards = (int64_t)numbers[10];
     checkpoint->skipped = (int64_t)numbers[11];
+    checkpoint->claim_decisions = (int64_t)numbers[12];
+    checkpoint->partition_count = (int64_t)numbers[13];
+    checkpoint->skip_count = (int64_t)numbers[14];
 }
 
 void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CHECKPOINT_BYTES])
@@ -78,6 +84,11 @@ void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CH
     at += sizeof(checkpoint->claim_id.bytes);
     for (int i = 0; i < NUMBER_COUNT; i++)
         at = put_little_endian(at, numbers[i], 8);
+    for (int i = 0; i < CHECKPOINT_SKIPS_MAX; i++) {
+        at = put_little_endian(at, (uint64_t)checkpoint->skips[i].from, 8);
+        at = put_little_endian(at, (uint64_t)checkpoint->skips[i].to, 8);
+        at = put_little_endian(at, (uint64_t)checkpoint->skips[i].at, 8);
+    }
     at = put_little_endian(at, XXH3_64bits(ret_bytes, (size_t)(at - ret_bytes)), 8);
     assert(at == ret_bytes + CHECKPOINT_BYTES);
 }
@@ -120,6 +131,13 @@ enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_che
     for (int i = 0; i < NUMBER_COUNT; i++)
         numbers[i] = get_little_endian(&at, 8);
     set_numbers(&checkpoint, numbers);
+    for (int i = 0; i < CHECKPOINT_SKIPS_MAX; i++) {
+        checkpoint.skips[i].from = (int64_t)get_little_endian(&at, 8);
+        checkpoint.skips[i].to = (int64_t)get_little_endian(&at, 8);
+        checkpoint.skips[i].at = (int64_t)get_little_endian(&at, 8);
+    }
+    if (checkpoint.skip_count < 0 || checkpoint.skip_count > CHECKPOINT_SKIPS_MAX)
+        return corrupt("has too many skipped ranges", ret_error);
     *ret_checkpoint = checkpoint;
     return ERROR_OK;
 }

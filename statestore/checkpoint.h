@@ -7,7 +7,17 @@
 #include "base/error.h"
 #include "engine/event.h"
 
-enum { CLUSTER_ID_BYTES_MAX = 64 };
+enum {
+    CLUSTER_ID_BYTES_MAX = 64,
+    CHECKPOINT_SKIPS_MAX = 8 /* resets of one partition that skip a part of its log */
+};
+
+/* Nothing in [from, to) of the log counts: by the reset at offset `at`. */
+struct skip_range {
+    int64_t from;
+    int64_t to;
+    int64_t at;
+};
 
 struct checkpoint {
     char cluster_id[CLUSTER_ID_BYTES_MAX]; /* NUL-terminated; "" = nothing folded yet */
@@ -27,19 +37,25 @@ struct checkpoint {
     int64_t guarded_offset;           /* command that the latest Attempts name; -1: none */
     int64_t guards;                   /* Attempts in a row for it without a Decision */
     int64_t skipped;                  /* records not admitted so far */
+    int64_t claim_decisions;          /* Decisions that followed the claim `claim_id` */
+    int64_t partition_count;          /* of the log, as the latest Claim states it; 0: no Claim */
+    int64_t skip_count;
+    struct skip_range skips[CHECKPOINT_SKIPS_MAX]; /* of resets folded, or known to lie ahead */
 };
 
 /* Its bytes in the store: fixed size, little-endian.
  *
  *     format u32 | flags u32 (1 = has_first_claim, 2 = has_claim) | cluster_id 64
  *     | first_claim_id 16 | claim_id 16
- *     | the int64 and uint64 fields in the order of the struct, 12 x 8 | XXH3-64 u64
+ *     | the int64 and uint64 fields in the order of the struct, 15 x 8
+ *     | the skips: from, to, at, 8 x 3 x 8 | XXH3-64 u64
  *
  * CHECKPOINT_FORMAT stands for the layout of the whole store: it rises with any change of a key
  * or a value. A store of another format is StoreCorrupt, thus folded again. */
 enum {
-    CHECKPOINT_FORMAT = 1,
-    CHECKPOINT_BYTES = 4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 12 * 8 + 8
+    CHECKPOINT_FORMAT = 4,
+    CHECKPOINT_BYTES =
+        4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 15 * 8 + CHECKPOINT_SKIPS_MAX * 3 * 8 + 8
 };
 
 void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CHECKPOINT_BYTES]);

@@ -3,6 +3,7 @@
 #include "statestore/keys.h"
 
 #include <assert.h>
+#include <xxhash.h>
 
 _Static_assert(KEY_BYTES_MAX >= 3 + INDEX_VALUE_BYTES_MAX + 8 + ORDER_ID_BYTES_MAX,
                "the largest index key fits");
@@ -38,8 +39,7 @@ static uint64_t get_big_endian(const char *data, int size)
 
 bool key_may_hold(struct text order_id)
 {
-    return order_id.size <= ORDER_ID_BYTES_MAX &&
-           (order_id.size == 0 || memchr(order_id.data, 0, order_id.size) == NULL);
+    return order_id.size <= ORDER_ID_BYTES_MAX;
 }
 
 static void add_order_id(struct key *key, struct text order_id)
@@ -56,10 +56,15 @@ void key_of_due_time(int64_t due_at, struct key *ret_key)
     add_big_endian(ret_key, (uint64_t)due_at ^ SIGN_BIT, 8);
 }
 
+void key_of_due_order(int64_t due_at, struct text order_id, struct key *ret_key)
+{
+    key_of_due_time(due_at, ret_key);
+    add_order_id(ret_key, order_id);
+}
+
 void key_of_deadline(struct text order_id, const struct deadline *deadline, struct key *ret_key)
 {
-    key_of_due_time(deadline->due_at, ret_key);
-    add_order_id(ret_key, order_id);
+    key_of_due_order(deadline->due_at, order_id, ret_key);
     add_big_endian(ret_key, 0, 1);
     add_big_endian(ret_key, (uint64_t)deadline->kind, 1);
     add_big_endian(ret_key, deadline->step, 4);
@@ -101,6 +106,44 @@ bool key_to_history(struct text key, uint32_t order_id_size, int64_t *ret_offset
 
 /* ---- index ---- */
 
+enum { HASH_BYTES = 16, HASHED_PREFIX_BYTES = INDEX_VALUE_BYTES_MAX - HASH_BYTES };
+
+static void hash_parts(const struct text parts[], uint32_t count, char ret_hash[HASH_BYTES])
+{
+    XXH3_state_t *state = XXH3_createState();
+    assert(state != NULL);
+    (void)XXH3_128bits_reset(state);
+    for (uint32_t i = 0; i < count; i++)
+        if (parts[i].size > 0)
+            (void)XXH3_128bits_update(state, parts[i].data, parts[i].size);
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
+    _Static_assert(sizeof(canonical.digest) == HASH_BYTES, "128 bits");
+    memcpy(ret_hash, canonical.digest, HASH_BYTES);
+    (void)XXH3_freeState(state);
+}
+
+void index_value_of(const struct text parts[], uint32_t count, struct index_value *ret_value)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < count; i++)
+        size += parts[i].size;
+    uint32_t room = size < INDEX_VALUE_BYTES_MAX ? INDEX_VALUE_BYTES_MAX : HASHED_PREFIX_BYTES;
+    ret_value->size = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t left = room - ret_value->size;
+        uint32_t taken = parts[i].size < left ? parts[i].size : left;
+        if (taken > 0)
+            memcpy(ret_value->data + ret_value->size, parts[i].data, taken);
+        ret_value->size += taken;
+    }
+    if (size < INDEX_VALUE_BYTES_MAX)
+        return;
+    assert(ret_value->size == HASHED_PREFIX_BYTES);
+    hash_parts(parts, count, ret_value->data + HASHED_PREFIX_BYTES);
+    ret_value->size = INDEX_VALUE_BYTES_MAX;
+}
+
 void key_of_index_prefix(enum store_index index, struct text value, struct key *ret_key)
 {
     assert((unsigned)index < STORE_INDEX_COUNT);
@@ -111,20 +154,19 @@ void key_of_index_prefix(enum store_index index, struct text value, struct key *
     add_bytes(ret_key, value.data, value.size);
 }
 
-void key_of_index(enum store_index index, struct text value, int64_t updated_at,
-                  struct text order_id, struct key *ret_key)
+void key_of_index(enum store_index index, struct text value, int64_t at, struct text order_id,
+                  struct key *ret_key)
 {
     key_of_index_prefix(index, value, ret_key);
-    add_big_endian(ret_key, ~((uint64_t)updated_at ^ SIGN_BIT), 8);
+    add_big_endian(ret_key, ~((uint64_t)at ^ SIGN_BIT), 8);
     add_order_id(ret_key, order_id);
 }
 
-bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_updated_at,
-                  struct text *ret_order_id)
+bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_at, struct text *ret_order_id)
 {
-    if (key.size < prefix_size + 8)
+    if (key.size <= prefix_size + 8 || key.size > prefix_size + 8 + ORDER_ID_BYTES_MAX)
         return false;
-    *ret_updated_at = (int64_t)(~get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
+    *ret_at = (int64_t)(~get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
     *ret_order_id = (struct text){key.data + prefix_size + 8, key.size - prefix_size - 8};
     return true;
 }
@@ -155,7 +197,7 @@ void key_of_waiting(const struct waiting_row *row, struct key *ret_key)
 bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_at,
                     struct text *ret_order_id)
 {
-    if (key.size < prefix_size + 8)
+    if (key.size <= prefix_size + 8 || key.size > prefix_size + 8 + ORDER_ID_BYTES_MAX)
         return false;
     *ret_queued_at = (int64_t)(get_big_endian(key.data + prefix_size, 8) ^ SIGN_BIT);
     *ret_order_id = (struct text){key.data + prefix_size + 8, key.size - prefix_size - 8};

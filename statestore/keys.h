@@ -5,19 +5,21 @@
  *     orders     order id                                                       -> row, sealed
  *     deadlines  due_at BE8 | order id | 0 | kind | step BE4                    -> nothing
  *     history    order id | 0 | event offset BE8                                -> Decision, sealed
- *     index      index | size of value BE2 | value | ~updated_at BE8 | order id -> nothing
+ *     index      index | size of value BE2 | value | ~time BE8 | order id       -> nothing
  *                128 | size of queue BE2 | queue | priority | queued_at BE8 | order id -> nothing
  *     meta       "checkpoint"                                                   -> see checkpoint.h
  *                "tally"                                                        -> see waiting.h
  *
- * An order id has no byte 0 (engine/limits.h); an indexed value may have any, hence its size. */
+ * The time of an index row is that of the order's last change; for submitted, customer and
+ * attribute that of its acceptance. An indexed value is as index_value_of() makes it. An order id
+ * has no byte 0 (engine/limits.h); an indexed value may have any, hence its size. */
 #ifndef STATESTORE_KEYS_H
 #define STATESTORE_KEYS_H
 
 #include "statestore/store.h"
 #include "statestore/waiting.h"
 
-enum { INDEX_VALUE_BYTES_MAX = 256, KEY_BYTES_MAX = 512 };
+enum { KEY_BYTES_MAX = 512 };
 
 struct key {
     uint32_t size;
@@ -34,18 +36,19 @@ static inline struct text key_text(const struct key *key)
 bool key_may_hold(struct text order_id);
 
 void key_of_deadline(struct text order_id, const struct deadline *deadline, struct key *ret_key);
-/* Where the deadlines due at `due_at` begin. */
+/* Where the deadlines due at `due_at` begin, and those of an order at that time. */
 void key_of_due_time(int64_t due_at, struct key *ret_key);
+void key_of_due_order(int64_t due_at, struct text order_id, struct key *ret_key);
 bool key_to_deadline(struct text key, struct text *ret_order_id, struct deadline *ret_deadline);
 
 void key_of_history(struct text order_id, int64_t offset, struct key *ret_key);
 bool key_to_history(struct text key, uint32_t order_id_size, int64_t *ret_offset);
 
-void key_of_index(enum store_index index, struct text value, int64_t updated_at,
-                  struct text order_id, struct key *ret_key);
+void key_of_index(enum store_index index, struct text value, int64_t at, struct text order_id,
+                  struct key *ret_key);
 /* What all keys of this index and value begin with. */
 void key_of_index_prefix(enum store_index index, struct text value, struct key *ret_key);
-bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_updated_at,
+bool key_to_index(struct text key, uint32_t prefix_size, int64_t *ret_at,
                   struct text *ret_order_id);
 
 void key_of_waiting(const struct waiting_row *row, struct key *ret_key);

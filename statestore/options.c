@@ -12,19 +12,20 @@
 enum {
     BLOOM_BITS_PER_KEY = 10,
     TABLE_FORMAT = 5,
-    CHECKSUM_XXH3 = 4, /* rocksdb::kXXH3 */
-    LOG_LEVEL_WARN = 2,
+    CHECKSUM_XXH3 = 4,    /* rocksdb::kXXH3 */
+    LOG_LEVEL_HEADER = 5, /* above all others */
     OPEN_FILES_MAX = 64,
     BACKGROUND_THREADS = 2,
     OPENING_THREADS = 1, /* by default 15 are started for each family, even for one table */
     CACHE_SHARD_BITS = 1,
     STORES_EXPECTED = 4, /* the first ones get shares as if there were this many */
     ARENA_BLOCK_BYTES = 64 * 1024,
+    TABLES_SLOW = 60, /* a fold may make tables faster than the one thread merges them */
+    TABLES_STOP = 80,
     TOMBSTONE_WINDOW = 16 * 1024, /* of this many keys in a row, half deleted: compact */
 };
 #define MEMTABLE_BLOOM_SHARE 0.02
 #define STORE_BUFFER_BYTES_MIN (UINT64_C(2) << 20)
-#define INFO_LOG_BYTES_MAX ((size_t)1 << 20)
 #define TABLE_BYTES (UINT64_C(32) << 20)
 #define MANIFEST_STEP_BYTES ((size_t)64 << 10) /* by default 4 MiB are set aside at each opening */
 
@@ -95,6 +96,18 @@ static void set_table_options(rocksdb_options_t *options, struct store_env *env,
     rocksdb_block_based_options_destroy(table);
 }
 
+/* The writer of the information log (the file LOG) asserts that none of its earlier writes failed.
+ * So after a disk has refused one, the next line aborts the process: when a failed store is closed,
+ * at the latest (RocksDB 7.8; 8.3 removed the assertion). The C API cannot replace or omit that
+ * log, but at this level the file stays empty: its header is written at level INFO. That takes a
+ * log that is not rolled, as a rolled one writes its header whatever the level: no maximum size. */
+void store_options_silence(rocksdb_options_t *options)
+{
+    rocksdb_options_set_info_log_level(options, LOG_LEVEL_HEADER);
+    rocksdb_options_set_max_log_file_size(options, 0);
+    rocksdb_options_set_keep_log_file_num(options, 1);
+}
+
 rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, bool torn)
 {
     rocksdb_options_t *options = rocksdb_options_create();
@@ -114,9 +127,7 @@ rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, boo
     rocksdb_options_set_max_file_opening_threads(options, OPENING_THREADS);
     rocksdb_options_set_manifest_preallocation_size(options, MANIFEST_STEP_BYTES);
     rocksdb_options_set_skip_stats_update_on_db_open(options, 1);
-    rocksdb_options_set_info_log_level(options, LOG_LEVEL_WARN);
-    rocksdb_options_set_keep_log_file_num(options, 2);
-    rocksdb_options_set_max_log_file_size(options, INFO_LOG_BYTES_MAX);
+    store_options_silence(options);
     rocksdb_options_set_stats_dump_period_sec(options, 0);
     rocksdb_options_set_stats_persist_period_sec(options, 0);
     return options;
@@ -130,6 +141,8 @@ rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t s
     rocksdb_options_set_arena_block_size(options, ARENA_BLOCK_BYTES);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);
     rocksdb_options_set_target_file_size_base(options, TABLE_BYTES);
+    rocksdb_options_set_level0_slowdown_writes_trigger(options, TABLES_SLOW);
+    rocksdb_options_set_level0_stop_writes_trigger(options, TABLES_STOP);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
     if (family == FAMILY_DEADLINES || family == FAMILY_INDEX)
         rocksdb_options_add_compact_on_deletion_collector_factory(options, TOMBSTONE_WINDOW,

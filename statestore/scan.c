@@ -35,6 +35,9 @@ static void scan_begin(struct scan *scan, struct store *store, enum family famil
         rocksdb_readoptions_set_fill_cache(scan->options, 0);
         rocksdb_readoptions_set_readahead_size(scan->options, SCAN_READAHEAD_BYTES);
     }
+    scan->iterator = NULL;
+    if (store == NULL)
+        return;
     scan->iterator = rocksdb_create_iterator_cf(store->db, scan->options, store->families[family]);
     rocksdb_iter_seek(scan->iterator, from.data != NULL ? from.data : "", from.size);
 }
@@ -42,7 +45,7 @@ static void scan_begin(struct scan *scan, struct store *store, enum family famil
 /* The next row, borrowed until the next call. */
 static bool scan_row(struct scan *scan, struct text *ret_key, struct text *ret_value)
 {
-    if (!rocksdb_iter_valid(scan->iterator))
+    if (scan->iterator == NULL || !rocksdb_iter_valid(scan->iterator))
         return false;
     size_t key_size = 0;
     size_t value_size = 0;
@@ -67,47 +70,83 @@ static void scan_damaged(struct scan *scan, const char *what, struct error *ret_
 
 static enum error_class scan_end(struct scan *scan, struct error *ret_error)
 {
+    if (scan->iterator == NULL)
+        scan->class = store_closed(ret_error);
     if (scan->class == ERROR_OK) {
         char *message = NULL;
         rocksdb_iter_get_error(scan->iterator, &message);
         scan->class = store_fail(scan->store->path, "scan", message, ret_error);
     }
-    rocksdb_iter_destroy(scan->iterator);
+    if (scan->iterator != NULL)
+        rocksdb_iter_destroy(scan->iterator);
     rocksdb_readoptions_destroy(scan->options);
     return scan->class;
 }
 
 /* ---- the scans ---- */
 
-enum error_class store_scan_orders(struct store *store, struct text after_order_id,
-                                   bool (*visit)(void *ctx, struct text order_id, struct text row),
-                                   void *ctx, struct error *ret_error)
+/* Visits the rows of `scan`, which it ends. */
+static enum error_class visit_orders(struct scan *scan, struct text after_order_id,
+                                     bool (*visit)(void *ctx, struct text order_id,
+                                                   struct text row),
+                                     void *ctx, struct error *ret_error)
 {
-    struct scan scan;
     struct text key, sealed, row;
-    scan_begin(&scan, store, FAMILY_ORDERS, after_order_id, NULL, true);
-    for (; scan_row(&scan, &key, &sealed); scan_next(&scan)) {
+    for (; scan_row(scan, &key, &sealed); scan_next(scan)) {
         if (!text_empty(after_order_id) && text_equal(key, after_order_id))
             continue;
-        if (!seal_open(FAMILY_ORDERS, key, sealed, &row)) {
-            scan_damaged(&scan, "an order whose row does not match its hash", ret_error);
+        if (key.size > ORDER_ID_BYTES_MAX || !seal_open(FAMILY_ORDERS, key, sealed, &row)) {
+            scan_damaged(scan, "an order whose row does not match its hash", ret_error);
             break;
         }
         if (!visit(ctx, key, row))
             break;
     }
-    return scan_end(&scan, ret_error);
+    return scan_end(scan, ret_error);
 }
 
-enum error_class store_scan_deadlines(struct store *store, int64_t from, int64_t until,
+enum error_class store_scan_orders(struct store *store, struct text after_order_id,
+                                   bool (*visit)(void *ctx, struct text order_id, struct text row),
+                                   void *ctx, struct error *ret_error)
+{
+    struct scan scan;
+    scan_begin(&scan, store, FAMILY_ORDERS, after_order_id, NULL, true);
+    return visit_orders(&scan, after_order_id, visit, ctx, ret_error);
+}
+
+enum error_class store_scan_orders_of(struct store *store, struct text prefix,
+                                      struct text after_order_id,
+                                      bool (*visit)(void *ctx, struct text order_id,
+                                                    struct text row),
+                                      void *ctx, struct error *ret_error)
+{
+    struct scan scan;
+    struct key first = {0};
+    struct key end;
+    if (!key_may_hold(prefix) || !key_may_hold(after_order_id))
+        return ERROR_OK;
+    if (prefix.size > 0)
+        memcpy(first.data, prefix.data, prefix.size);
+    first.size = prefix.size;
+    bool bounded = key_after_prefix(&first, &end);
+    bool later = text_compare(after_order_id, prefix) > 0;
+    if (later && bounded && text_compare(after_order_id, key_text(&end)) >= 0)
+        return ERROR_OK;
+    scan_begin(&scan, store, FAMILY_ORDERS, later ? after_order_id : prefix, bounded ? &end : NULL,
+               false);
+    return visit_orders(&scan, after_order_id, visit, ctx, ret_error);
+}
+
+enum error_class store_scan_deadlines(struct store *store, int64_t from, struct text from_order_id,
+                                      int64_t until,
                                       bool (*visit)(void *ctx, struct text order_id,
                                                     const struct deadline *deadline),
                                       void *ctx, struct error *ret_error)
 {
-    if (from > until)
+    if (from > until || !key_may_hold(from_order_id))
         return ERROR_OK;
     struct key first, end;
-    key_of_due_time(from, &first);
+    key_of_due_order(from, from_order_id, &first);
     if (until < INT64_MAX)
         key_of_due_time(until + 1, &end);
     struct scan scan;
@@ -143,6 +182,8 @@ enum error_class store_scan_history(struct store *store, struct text order_id, i
     int64_t offset = 0;
     scan_begin(&scan, store, FAMILY_HISTORY, key_text(&first), &end, false);
     for (; scan_row(&scan, &key, &sealed); scan_next(&scan)) {
+        if (key.size != first.size)
+            continue; /* of a longer id, which has a zero byte behind this one */
         if (!key_to_history(key, order_id.size, &offset) ||
             !seal_open(FAMILY_HISTORY, key, sealed, &decision)) {
             scan_damaged(&scan, "a history that does not match its hash", ret_error);
@@ -155,30 +196,29 @@ enum error_class store_scan_history(struct store *store, struct text order_id, i
 }
 
 enum error_class store_scan_index(struct store *store, enum store_index index, struct text value,
-                                  int64_t before_updated_at, struct text after_order_id,
-                                  bool (*visit)(void *ctx, int64_t updated_at,
-                                                struct text order_id),
+                                  int64_t before, struct text after_order_id,
+                                  bool (*visit)(void *ctx, int64_t at, struct text order_id),
                                   void *ctx, struct error *ret_error)
 {
     struct key prefix, first, end;
     if (value.size > INDEX_VALUE_BYTES_MAX || !key_may_hold(after_order_id))
         return ERROR_OK;
     key_of_index_prefix(index, value, &prefix);
-    key_of_index(index, value, before_updated_at, after_order_id, &first);
+    key_of_index(index, value, before, after_order_id, &first);
     bool bounded = key_after_prefix(&prefix, &end);
     assert(bounded); /* it begins with the index, less than 255 */
     struct scan scan;
     struct text key, nothing, order_id;
-    int64_t updated_at = 0;
+    int64_t at = 0;
     scan_begin(&scan, store, FAMILY_INDEX, key_text(&first), &end, false);
     for (; scan_row(&scan, &key, &nothing); scan_next(&scan)) {
         if (!text_empty(after_order_id) && text_equal(key, key_text(&first)))
             continue;
-        if (!key_to_index(key, prefix.size, &updated_at, &order_id)) {
+        if (!key_to_index(key, prefix.size, &at, &order_id)) {
             scan_damaged(&scan, "an index entry that is none", ret_error);
             break;
         }
-        if (!visit(ctx, updated_at, order_id))
+        if (!visit(ctx, at, order_id))
             break;
     }
     return scan_end(&scan, ret_error);

@@ -50,6 +50,12 @@ enum error_class store_corrupt(const struct store *store, const char *what, stru
                      what);
 }
 
+enum error_class store_closed(struct error *ret_error)
+{
+    return error_set(ret_error, ERROR_FATAL, "StoreIo",
+                     "the store was dropped and could not be opened again yet");
+}
+
 /* ---- opening and closing ---- */
 
 /* RocksDB's message, NULL when it opened. */
@@ -186,6 +192,7 @@ enum error_class store_drop(const char *path, struct error *ret_error)
     /* RocksDB's own way first: it takes the lock, so a store in use stays. */
     char *message = NULL;
     rocksdb_options_t *options = rocksdb_options_create();
+    store_options_silence(options);
     rocksdb_destroy_db(options, path, &message);
     rocksdb_options_destroy(options);
     if (message != NULL && strcmp(code_of(message), "StoreInUse") == 0)
@@ -224,6 +231,8 @@ enum error_class store_get_order(struct store *store, struct text order_id, stru
 {
     char *message = NULL;
     size_t size = 0;
+    if (store == NULL)
+        return store_closed(ret_error);
     char *sealed = rocksdb_get_cf(store->db, store->read, store->families[FAMILY_ORDERS],
                                   order_id.data, order_id.size, &size, &message);
     if (message != NULL)
@@ -250,31 +259,52 @@ void store_row_free(struct text row)
 
 /* ---- writing ---- */
 
+/* Each compaction of the newest level rewrites most of the next one while that is small, so a bulk
+ * fold lets more tables pile up first. A failure costs time alone. */
+static void set_tables_before_compaction(struct store *store, const char *tables)
+{
+    const char *const names[] = {"level0_file_num_compaction_trigger"};
+    for (int i = FAMILY_ORDERS; i < FAMILY_META; i++) {
+        char *message = NULL;
+        rocksdb_set_options_cf(store->db, store->families[i], 1, names, &tables, &message);
+        rocksdb_free(message);
+    }
+}
+
+static void begin_bulk(struct store *store)
+{
+    set_tables_before_compaction(store, TABLES_BEFORE_COMPACTION_BULK);
+    store->bulk_unflushed = true;
+}
+
 enum error_class store_commit(struct store *store, struct store_batch *batch,
                               const struct checkpoint *checkpoint, bool bulk,
                               struct error *ret_error)
 {
     assert(checkpoint->cluster_id[0] != '\0'); /* that would be a new store */
+    if (store == NULL)
+        return store_closed(ret_error);
     /* Logged batches must not build on rows that only memtables have. */
     if (!bulk && store->bulk_unflushed) {
         enum error_class class = store_end_bulk(store, NULL, ret_error);
         if (class != ERROR_OK)
             return class;
     }
+    if (bulk && !store->bulk_unflushed)
+        begin_bulk(store);
+    store_batch_put_queued(batch);
     store_batch_put_checkpoint(batch, checkpoint);
     char *message = NULL;
     rocksdb_write(store->db, bulk ? store->write_bulk : store->write_logged,
                   store_batch_rocks(batch), &message);
     store_batch_clear(batch);
-    if (message == NULL && bulk)
-        store->bulk_unflushed = true;
     return store_fail(store->path, "write", message, ret_error);
 }
 
 static uint64_t property(struct store *store, enum family family, const char *name)
 {
     uint64_t value = 0;
-    (void)rocksdb_property_int_cf(store->db, store->families[family], name, &value);
+    rocksdb_property_int_cf(store->db, store->families[family], name, &value);
     return value;
 }
 
@@ -304,6 +334,8 @@ enum error_class store_end_bulk(struct store *store, const struct checkpoint *ch
     if (unflushed_rows(store) > 0)
         return error_set(ret_error, ERROR_FATAL, "StoreIo",
                          "cannot flush the store %s: rows stayed in memory", store->path);
+    if (store->bulk_unflushed)
+        set_tables_before_compaction(store, TABLES_BEFORE_COMPACTION);
     store->bulk_unflushed = false;
     return ERROR_OK;
 }
@@ -312,5 +344,5 @@ enum error_class store_end_bulk(struct store *store, const struct checkpoint *ch
 
 uint64_t store_order_count_estimate(struct store *store)
 {
-    return property(store, FAMILY_ORDERS, "rocksdb.estimate-num-keys");
+    return store == NULL ? 0 : property(store, FAMILY_ORDERS, "rocksdb.estimate-num-keys");
 }

@@ -64,8 +64,9 @@ void store_batch_put_history(struct store_batch *batch, struct text order_id, in
                              struct text decision);
 /* All history of the order up to and with this offset, what the batch holds of it included. */
 void store_batch_delete_history(struct store_batch *batch, struct text order_id, int64_t through);
-/* Secondary indexes of the console, newest first; `value` has at most 256 bytes. Numbers are in
- * keys: they never change. */
+/* Secondary indexes of the console, newest first. Numbers are in keys: they never change. The
+ * first ones hold the time of an order's last change, and are written anew with each; the last
+ * three hold the time when it was accepted, and are written once. */
 enum store_index {
     INDEX_STATE = 0,
     INDEX_STEP = 1,
@@ -73,12 +74,35 @@ enum store_index {
     INDEX_TIME = 3,
     INDEX_WORKFLOW = 4,
     INDEX_ALERT = 5,
+    INDEX_PAUSED = 6,
+    INDEX_SUBMITTED = 7, /* all orders */
+    INDEX_CUSTOMER = 8,
+    INDEX_ATTRIBUTE = 9, /* "name=value", one row for each attribute */
     STORE_INDEX_COUNT
 };
+/* A value as the index holds it: a text of up to 255 bytes as it is; of a longer one the first 240
+ * bytes and a hash, so that its rows may be those of other texts as well. */
+enum { INDEX_VALUE_BYTES_MAX = 256 };
+struct index_value {
+    uint32_t size;
+    char data[INDEX_VALUE_BYTES_MAX];
+};
+/* The value of the parts, put one behind the other. */
+void index_value_of(const struct text parts[], uint32_t count, struct index_value *ret_value);
+static inline struct text index_value_text(const struct index_value *value)
+{
+    return (struct text){value->data, value->size};
+}
+/* Whether only orders with this very text have its rows. */
+static inline bool index_value_is_exact(const struct index_value *value)
+{
+    return value->size < INDEX_VALUE_BYTES_MAX;
+}
+/* `value` has at most INDEX_VALUE_BYTES_MAX bytes. */
 void store_batch_put_index(struct store_batch *batch, enum store_index index, struct text value,
-                           int64_t updated_at, struct text order_id);
+                           int64_t at, struct text order_id);
 void store_batch_delete_index(struct store_batch *batch, enum store_index index, struct text value,
-                              int64_t updated_at, struct text order_id);
+                              int64_t at, struct text order_id);
 /* Writes all that was put plus the checkpoint, atomically, and clears the batch. `bulk`: folding
  * from zero, write-ahead log off; end a bulk fold with store_end_bulk(). A crash before that
  * leaves the store of an earlier moment, rows and checkpoint alike, or an empty one. */
@@ -95,21 +119,28 @@ enum error_class store_end_bulk(struct store *store, const struct checkpoint *ch
 enum error_class store_scan_orders(struct store *store, struct text after_order_id,
                                    bool (*visit)(void *ctx, struct text order_id, struct text row),
                                    void *ctx, struct error *ret_error);
-/* Deadlines with from <= due_at <= until in order of due_at. Give the last low watermark as
- * `from`: it spares walking over tombstones. */
-enum error_class store_scan_deadlines(struct store *store, int64_t from, int64_t until,
+/* Those whose ids begin with `prefix`, in the order of ids. */
+enum error_class store_scan_orders_of(struct store *store, struct text prefix,
+                                      struct text after_order_id,
+                                      bool (*visit)(void *ctx, struct text order_id,
+                                                    struct text row),
+                                      void *ctx, struct error *ret_error);
+/* Deadlines with from <= due_at <= until in order of due_at, then of order ids; of those due at
+ * `from`, the ones of `from_order_id` and later. Give the place where the last scan ended: it
+ * spares walking over tombstones. */
+enum error_class store_scan_deadlines(struct store *store, int64_t from, struct text from_order_id,
+                                      int64_t until,
                                       bool (*visit)(void *ctx, struct text order_id,
                                                     const struct deadline *deadline),
                                       void *ctx, struct error *ret_error);
 enum error_class store_scan_history(struct store *store, struct text order_id, int64_t from_offset,
                                     bool (*visit)(void *ctx, int64_t offset, struct text decision),
                                     void *ctx, struct error *ret_error);
-/* Newest first, starting after (updated_at, order_id) of the previous page; INT64_MAX and "" =
- * the first page. */
+/* Newest first, starting after (at, order_id) of the previous page; INT64_MAX and "" = the first
+ * page; an empty id = with the orders of that time. */
 enum error_class store_scan_index(struct store *store, enum store_index index, struct text value,
-                                  int64_t before_updated_at, struct text after_order_id,
-                                  bool (*visit)(void *ctx, int64_t updated_at,
-                                                struct text order_id),
+                                  int64_t before, struct text after_order_id,
+                                  bool (*visit)(void *ctx, int64_t at, struct text order_id),
                                   void *ctx, struct error *ret_error);
 
 /* XXH3-128 over orders and deadlines in key order (not the bookkeeping): equal logs, equal digests.

@@ -49,17 +49,27 @@ rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, boo
 /* New: options of one of its families. */
 rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
                                                enum family family);
+/* Keeps RocksDB from writing an information log: all handles of RocksDB need that. */
+void store_options_silence(rocksdb_options_t *options);
 
 /* Turns RocksDB's message (stolen, may be NULL = no error) into an error. */
 enum error_class store_fail(const char *path, const char *doing, char *rocks_message,
                             struct error *ret_error);
+/* FATAL "StoreIo": it was dropped and could not be opened again yet. */
+enum error_class store_closed(struct error *ret_error);
 /* FATAL "StoreCorrupt". */
 enum error_class store_corrupt(const struct store *store, const char *what,
                                struct error *ret_error);
 
 /* The RocksDB batch inside. */
 rocksdb_writebatch_t *store_batch_rocks(struct store_batch *batch);
+/* Puts what waits for the commit. */
+void store_batch_put_queued(struct store_batch *batch);
 void store_batch_put_checkpoint(struct store_batch *batch, const struct checkpoint *checkpoint);
 #define CHECKPOINT_KEY "checkpoint"
+/* Tables of the newest level that begin a compaction, in general and in a bulk fold; from
+ * TABLES_SLOW on, writing waits for it (options.c). */
+#define TABLES_BEFORE_COMPACTION "4"
+#define TABLES_BEFORE_COMPACTION_BULK "40"
 
 #endif

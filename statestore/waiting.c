@@ -37,6 +37,8 @@ enum error_class store_scan_waiting(struct store *store, struct text queue, enum
     struct key first;
     struct key prefix;
     struct key end;
+    if (store == NULL)
+        return store_closed(ret_error);
     key_of_waiting(&row, &first);
     key_of_waiting_prefix(queue, priority, &prefix);
     bool bounded = key_after_prefix(&prefix, &end);
