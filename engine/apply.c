@@ -50,11 +50,20 @@ void order_apply_decision(struct order *order, const struct decision *decision, 
         return;
     }
     assert(order->version + 1 == decision->order_version);
-    for (uint32_t i = 0; i < decision->event_count; i++)
-        order_apply(order, &decision->events[i], decision->order_version, decision->decided_at,
-                    arena);
-    if (decision->events[0].kind == EVENT_ORDER_EXPIRED)
+    struct apply_ctx ctx = {.order = order,
+                            .version = decision->order_version,
+                            .offset = decision->offset,
+                            .decided_at = decision->decided_at,
+                            .arena = arena};
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        if (event_changes_order(decision->events[i].kind))
+            apply_event(&ctx, &decision->events[i]);
+    }
+    if (decision->events[0].kind == EVENT_ORDER_EXPIRED) {
+        assert(decision->event_count == 1);
+        assert(order->version == 0);
         return;
+    }
     assert(order->version == decision->order_version);
     assert(order->state == decision->order_state);
 }

@@ -11,6 +11,7 @@
 struct apply_ctx {
     struct order *order;
     uint64_t version;
+    int64_t offset; /* of the Decision in events[p]; unknown while it is decided */
     int64_t decided_at;
     struct arena *arena;
     bool borrow; /* texts and lines are borrowed from the event: engine_decide()'s scratch copy */

@@ -9,21 +9,19 @@
 
 static const struct text no_text = {0};
 
-/* The one setter of a step's state. Some events leave it as it is: the wait for a retry follows the
- * failure, a successful undo is yet to be closed, what is queued is Pending already unless it is to
- * be undone, what has more time goes on. */
+/* The one setter of a step's state. */
 static void set_state(struct step *step, enum event_kind kind)
 {
-    enum step_state state = step_state_after(kind, step->direction);
-    bool keeps = kind == EVENT_STEP_RETRY_SCHEDULED || kind == EVENT_STEP_SUCCEEDED ||
-                 kind == EVENT_STEP_QUEUED || kind == EVENT_STEP_EXTENDED;
-    assert(step_state_may_follow(step->state, state) || (keeps && step->state == state));
-    step->state = state;
+    assert(step_event_may_apply(kind, step->direction, step->state));
+    step->state = step_state_after(kind, step->direction);
+    assert(step->complete_by == 0 || step->state == STEP_PROCESSING);
+    assert(step->queued_at == 0 || step->state == STEP_PENDING);
 }
 
 /* The attempt no longer runs. */
 static void end_attempt(const struct apply_ctx *ctx, struct step *step)
 {
+    assert(step->state == STEP_PROCESSING);
     assert(step->complete_by != 0);
     step->locked_by = no_text;
     step->complete_by = 0;
@@ -35,6 +33,7 @@ static void turn(struct step *step, enum direction direction)
 {
     assert((unsigned)direction < DIRECTION_COUNT);
     assert(step->direction != direction);
+    assert(step->state != STEP_PROCESSING);
     step->direction = direction;
     step->failure_count = 0;
     memset(step->retries_used, 0, sizeof(step->retries_used));
@@ -45,6 +44,9 @@ static void turn(struct step *step, enum direction direction)
 static void step_started(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     const struct step_started *started = &event->step_started;
+    uint32_t last = step->direction == started->ref.direction ? step->attempt : 0;
+    assert(started->ref.attempt == last + 1);
+    assert(step->complete_by == 0);
     if (step->direction != started->ref.direction)
         turn(step, started->ref.direction);
     step->attempt = started->ref.attempt;
@@ -56,6 +58,8 @@ static void step_started(const struct apply_ctx *ctx, struct step *step, const s
     step->retry_at = 0;
     step->queued_at = 0;
     step->started_at = ctx->decided_at;
+    step->inputs = started->inputs;
+    step->workflow_version = ctx->order->details.workflow_version;
     if (step->direction == DIRECTION_DO)
         step->started_version = ctx->version;
 }
@@ -74,6 +78,8 @@ static void step_succeeded(const struct apply_ctx *ctx, struct step *step,
 /* `effect` is that of the attempt's direction from now on. */
 static void set_effect(const struct apply_ctx *ctx, struct step *step, enum effect effect)
 {
+    assert((unsigned)effect < EFFECT_COUNT);
+    assert(step->complete_by == 0); /* the attempt has ended */
     if (step->direction == DIRECTION_UNDO) {
         step->undo_effect = effect;
         return;
@@ -111,6 +117,7 @@ static void step_retry_scheduled(const struct apply_ctx *ctx, struct step *step,
     const struct step_retry_scheduled *scheduled = &event->step_retry_scheduled;
     assert(scheduled->retrier < RETRIERS_MAX);
     assert(scheduled->retry_at > 0);
+    assert(step->complete_by == 0);
     step->retry_at = scheduled->retry_at;
     step->retries_used[scheduled->retrier] = scheduled->retry;
 }
@@ -118,6 +125,7 @@ static void step_retry_scheduled(const struct apply_ctx *ctx, struct step *step,
 static void step_resubmitted(const struct apply_ctx *ctx, struct step *step,
                              const struct event *event)
 {
+    assert(step->complete_by == 0);
     /* A new key: nothing was applied under it. */
     if (step->generation[step->direction] != event->step_resubmitted.generation)
         set_effect(ctx, step, EFFECT_NONE);
@@ -131,6 +139,7 @@ static void step_marked(const struct apply_ctx *ctx, struct step *step, const st
 {
     (void)ctx;
     (void)event;
+    assert(step->complete_by == 0);
     step->retry_at = 0;
     step->queued_at = 0;
 }
@@ -139,7 +148,10 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
 {
     (void)ctx;
     const struct step_queued *queued = &event->step_queued;
-    if (step->direction != queued->ref.direction)
+    bool turns = step->direction != queued->ref.direction;
+    assert(queued->ref.attempt == (turns ? 0 : step->attempt));
+    assert(step->complete_by == 0);
+    if (turns)
         turn(step, queued->ref.direction);
     step->attempt = queued->ref.attempt;
     step->queued_at = queued->queued_at;
@@ -149,8 +161,48 @@ static void step_queued(const struct apply_ctx *ctx, struct step *step, const st
 static void step_extended(const struct apply_ctx *ctx, struct step *step, const struct event *event)
 {
     (void)ctx;
+    assert(step->state == STEP_PROCESSING && step->complete_by != 0);
     assert(event->step_extended.complete_by > step->complete_by);
     step->complete_by = event->step_extended.complete_by;
+}
+
+/* Not waiting any more: for its next attempt, nor for an agent. */
+static void end_wait(struct step *step)
+{
+    assert(step->complete_by == 0);
+    step->retry_at = 0;
+    step->queued_at = 0;
+}
+
+static void step_completed_by_hand(const struct apply_ctx *ctx, struct step *step,
+                                   const struct event *event)
+{
+    end_wait(step);
+    step->ended_at = ctx->decided_at;
+    if (step->direction != DIRECTION_DO)
+        return;
+    step->effect = EFFECT_APPLIED;
+    step->completed_version = ctx->version;
+    step->output = apply_text(ctx, step->output, event->step_completed_by_hand.output);
+}
+
+static void step_skipped_by_hand(const struct apply_ctx *ctx, struct step *step,
+                                 const struct event *event)
+{
+    (void)event;
+    end_wait(step);
+    step->ended_at = ctx->decided_at;
+    step->effect = EFFECT_NONE;
+}
+
+static void step_failed_by_hand(const struct apply_ctx *ctx, struct step *step,
+                                const struct event *event)
+{
+    const struct step_failed_by_hand *failed = &event->step_failed_by_hand;
+    end_wait(step);
+    step->failure_count = failed->failure_count;
+    step->error_name = apply_text(ctx, step->error_name, failed->error_name);
+    step->error_message = apply_text(ctx, step->error_message, failed->reason);
 }
 
 typedef void (*applier)(const struct apply_ctx *ctx, struct step *step, const struct event *event);
@@ -167,6 +219,9 @@ static const applier appliers[EVENT_KIND_COUNT] = {
     [EVENT_STEP_RESUBMITTED] = step_resubmitted,
     [EVENT_STEP_QUEUED] = step_queued,
     [EVENT_STEP_EXTENDED] = step_extended,
+    [EVENT_STEP_COMPLETED_BY_HAND] = step_completed_by_hand,
+    [EVENT_STEP_SKIPPED_BY_HAND] = step_skipped_by_hand,
+    [EVENT_STEP_FAILED_BY_HAND] = step_failed_by_hand,
 };
 
 /* Every payload of an event of a step begins with the attempt that it speaks of. */
@@ -175,7 +230,10 @@ _Static_assert(
         offsetof(struct step_failed, ref) == 0 && offsetof(struct step_timed_out, ref) == 0 &&
         offsetof(struct step_retry_scheduled, ref) == 0 && offsetof(struct step_marked, ref) == 0 &&
         offsetof(struct step_resubmitted, ref) == 0 && offsetof(struct step_queued, ref) == 0 &&
-        offsetof(struct step_extended, ref) == 0,
+        offsetof(struct step_extended, ref) == 0 &&
+        offsetof(struct step_completed_by_hand, ref) == 0 &&
+        offsetof(struct step_skipped_by_hand, ref) == 0 &&
+        offsetof(struct step_failed_by_hand, ref) == 0,
     "the attempt comes first");
 
 void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
@@ -186,11 +244,9 @@ void apply_step_event(const struct apply_ctx *ctx, const struct event *event)
     assert(appliers[event->kind] != NULL);
     struct step *step = &ctx->order->steps[index];
     bool may_turn = event->kind == EVENT_STEP_STARTED || event->kind == EVENT_STEP_QUEUED;
-    if (may_turn) {
-        assert(step->state != STEP_PROCESSING);
-    } else {
-        assert(step->direction == ref->direction && step->attempt == ref->attempt);
-    }
+    assert(!may_turn || step->state != STEP_PROCESSING);
+    assert(may_turn || step->direction == ref->direction);
+    assert(may_turn || step->attempt == ref->attempt);
     appliers[event->kind](ctx, step, event);
     set_state(step, event->kind);
     assert(step->direction == ref->direction);

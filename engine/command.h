@@ -7,7 +7,7 @@
 #include "engine/order.h"
 
 enum command_kind {
-    COMMAND_UNDECODABLE = 0, /* bytes on the commands topic that no reader understands */
+    COMMAND_UNDECODABLE = 0, /* a record on the commands topic that is not a valid command */
     COMMAND_SUBMIT_ORDER = 1,
     COMMAND_CANCEL_ORDER = 2,
     COMMAND_REPORT_STEP = 3,
@@ -18,6 +18,12 @@ enum command_kind {
     COMMAND_RESUBMIT_STEP = 8,
     COMMAND_EXPIRE_ORDER = 9,
     COMMAND_EXTEND_STEP = 10,
+    COMMAND_COMPLETE_STEP = 11,
+    COMMAND_SKIP_STEP = 12,
+    COMMAND_FAIL_STEP = 13,
+    COMMAND_PAUSE_ORDER = 14,
+    COMMAND_RESUME_ORDER = 15,
+    COMMAND_MIGRATE_ORDER = 16,
     COMMAND_KIND_COUNT
 };
 
@@ -80,6 +86,7 @@ struct resubmit_step {
     struct text by;
     struct text reason;
     bool new_generation; /* the operator knows that nothing was applied: a new key, effect none */
+    int64_t timeout_ms;  /* of the order, from now on; 0: the workflow's */
 };
 
 /* What the auditor asks when an order's retention is over: it leaves the stores. */
@@ -101,11 +108,72 @@ struct extend_step {
     struct text instance; /* the agent's */
 };
 
+/* An operator has dealt with the step outside: done it, or undone it. */
+struct complete_step {
+    struct text order_id;
+    struct text step;
+    struct text output; /* JSON, as an agent's; of a step that is done */
+    struct text by;
+    struct text reason;
+};
+
+/* An operator has the order go on without the step. */
+struct skip_step {
+    struct text order_id;
+    struct text step;
+    bool nothing_applied; /* the operator knows it, whatever was reported */
+    struct text by;
+    struct text reason;
+};
+
+/* An operator has the step fail, as if an agent had reported it. */
+struct fail_step {
+    struct text order_id;
+    struct text step;
+    struct text error_name;
+    struct text by;
+    struct text reason; /* the error's message */
+};
+
+struct pause_order {
+    struct text order_id;
+    struct text by;
+    struct text reason;
+};
+
+struct resume_order {
+    struct text order_id;
+    struct text by;
+    struct text reason;
+};
+
+/* An operator moves the order to another version of its workflow. */
+struct migrate_order {
+    struct text order_id;
+    struct text workflow;  /* that the order has, so that no other one is moved; empty: any */
+    uint32_t from_version; /* likewise; 0: any */
+    uint32_t version;      /* the one that it gets */
+    struct text by;
+    struct text reason;
+};
+
+struct command_header {
+    struct text name;
+    struct text value;
+};
+
+/* A record that is not a command, or not a valid one, cut to what a dead letter keeps of it. */
 struct undecodable {
-    struct text bytes;  /* the record's value */
-    struct text key;    /* its key */
-    struct text reason; /* why, for operators */
-    bool quarantined;   /* decodable, but it killed its owner COMMAND_TRIES_MAX times */
+    struct text bytes;        /* the record's value */
+    struct text key;          /* its key */
+    struct text reason;       /* why, for operators */
+    struct text code;         /* empty in old logs */
+    bool quarantined;         /* decodable, but it killed its owner COMMAND_TRIES_MAX times */
+    uint32_t value_bytes;     /* of the whole value, if `bytes` is only its beginning; else 0 */
+    struct text value_xxh128; /* likewise; hex */
+    uint32_t meta_bytes;      /* of key and headers, if they are cut; else 0 */
+    struct command_header *headers;
+    uint32_t header_count;
 };
 
 struct command {
@@ -123,6 +191,12 @@ struct command {
         struct resubmit_step resubmit_step;
         struct expire_order expire_order;
         struct extend_step extend_step;
+        struct complete_step complete_step;
+        struct skip_step skip_step;
+        struct fail_step fail_step;
+        struct pause_order pause_order;
+        struct resume_order resume_order;
+        struct migrate_order migrate_order;
     };
 };
 

@@ -17,13 +17,15 @@ static bool step_deadline(const struct order *order, uint32_t index, struct dead
 {
     assert(index < order->step_count);
     const struct step *step = &order->steps[index];
+    assert(step->retry_at == 0 || step->state == STEP_PENDING);
     if (step->state == STEP_PROCESSING) {
         assert(step->complete_by > 0);
+        assert(step->margin_ms >= 0 && step->margin_ms <= DURATION_MS_MAX);
         *ret_deadline =
             (struct deadline){DEADLINE_RECOVER, step->complete_by + step->margin_ms, index};
         return true;
     }
-    if (step->state == STEP_PENDING && step->retry_at != 0 &&
+    if (step->state == STEP_PENDING && step->retry_at != 0 && order->paused_at == 0 &&
         step->direction == startable[order->state]) {
         *ret_deadline = (struct deadline){DEADLINE_START, step->retry_at, index};
         return true;
@@ -36,6 +38,7 @@ uint32_t deadlines_of(const struct order *order, struct deadline ret_deadlines[D
     if (order_ended(order))
         return 0;
     assert(order->step_count <= WORKFLOW_STEPS_MAX);
+    assert(order->complete_by >= 0 && order->margin_ms >= 0);
     uint32_t count = 0;
     for (uint32_t i = 0; i < order->step_count; i++) {
         if (step_deadline(order, i, &ret_deadlines[count]))

@@ -68,6 +68,18 @@ static struct text who_asks(const struct command *cmd)
         return cmd->expire_order.by;
     case COMMAND_EXTEND_STEP:
         return cmd->extend_step.instance;
+    case COMMAND_COMPLETE_STEP:
+        return cmd->complete_step.by;
+    case COMMAND_SKIP_STEP:
+        return cmd->skip_step.by;
+    case COMMAND_FAIL_STEP:
+        return cmd->fail_step.by;
+    case COMMAND_PAUSE_ORDER:
+        return cmd->pause_order.by;
+    case COMMAND_RESUME_ORDER:
+        return cmd->resume_order.by;
+    case COMMAND_MIGRATE_ORDER:
+        return cmd->migrate_order.by;
     case COMMAND_SUBMIT_ORDER: /* the topic does not record its writers */
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
@@ -104,6 +116,7 @@ static void emit_rejected(struct decide_ctx *ctx, const char *code, struct text 
                                                           .by = who_asks(ctx->cmd),
                                                           .ref = attempt_asked_for(ctx->cmd),
                                                           .due_at = due_at}});
+    assert(ctx->decision->event_count == 1);
 }
 
 void decide_reject(struct decide_ctx *ctx, const char *code, const char *format, ...)
@@ -129,22 +142,35 @@ void decide_reject_unknown_order(struct decide_ctx *ctx)
     decide_reject(ctx, "UnknownOrder", "there is no order %.*s", TEXT_ARG(ctx->cmd->order_id));
 }
 
+/* Another definition under the pinned name and version, as in a recreated topic, is not the order's
+ * workflow. */
+static bool is_orders_workflow(const struct workflow *workflow, const struct order *order)
+{
+    assert(order->version > 0 && order->step_count >= 1);
+    if (workflow == NULL || workflow->step_count != order->step_count)
+        return false;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        if (!text_equal(workflow->steps[i].name, order->steps[i].name))
+            return false;
+    }
+    return true;
+}
+
 bool decide_require_order(struct decide_ctx *ctx)
 {
     if (!ctx->exists) {
         decide_reject_unknown_order(ctx);
         return false;
     }
-    /* Another definition under the pinned name and version, as in a recreated topic, is not the
-     * order's workflow either. */
-    if (ctx->workflow == NULL || ctx->workflow->step_count != ctx->order->step_count) {
+    if (!is_orders_workflow(ctx->workflow, ctx->order)) {
         const struct order_details *details = &ctx->order->details;
         decide_reject(ctx, "UnknownWorkflow",
                       "version %u of the order's workflow %.*s is not available",
                       (unsigned)details->workflow_version, TEXT_ARG(details->workflow));
         return false;
     }
-    assert(ctx->order->version > 0);
+    assert(ctx->order->version > 0 && ctx->order->version + 1 == ctx->next_version);
+    assert(ctx->workflow->step_count == ctx->order->step_count); /* one index for both */
     return true;
 }
 
@@ -218,6 +244,24 @@ static void dispatch(struct decide_ctx *ctx)
     case COMMAND_EXTEND_STEP:
         decide_extend(ctx);
         return;
+    case COMMAND_COMPLETE_STEP:
+        decide_complete_step(ctx);
+        return;
+    case COMMAND_SKIP_STEP:
+        decide_skip_step(ctx);
+        return;
+    case COMMAND_FAIL_STEP:
+        decide_fail_step(ctx);
+        return;
+    case COMMAND_PAUSE_ORDER:
+        decide_pause(ctx);
+        return;
+    case COMMAND_RESUME_ORDER:
+        decide_resume(ctx);
+        return;
+    case COMMAND_MIGRATE_ORDER:
+        decide_migrate(ctx);
+        return;
     case COMMAND_KIND_COUNT:
         break;
     }
@@ -235,19 +279,12 @@ static struct order scratch_copy(const struct order *order, struct arena *arena)
     return scratch;
 }
 
-/* What holds between any two Decisions. */
-static void check_order(const struct order *order)
+static void check_workflow(const struct workflow *workflow)
 {
-    assert(order->state != ORDER_PENDING);
-    assert(order->alert_open == (order->state == ORDER_ERROR));
-    for (uint32_t i = 0; i < order->step_count; i++) {
-        const struct step *step = &order->steps[i];
-        assert((step->state == STEP_PROCESSING) == (step->complete_by != 0));
-        assert(step->retry_at == 0 || step->state == STEP_PENDING);
-        assert(step->queued_at == 0 || step->state == STEP_PENDING);
-        if (order_ended(order))
-            assert(step->state != STEP_PROCESSING && step->state != STEP_PENDING);
-    }
+    if (workflow == NULL)
+        return;
+    assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
+    assert(workflow->pivot >= -1 && workflow->pivot < (int)workflow->step_count);
 }
 
 static void check_input(const struct decide_input *input)
@@ -255,15 +292,13 @@ static void check_input(const struct decide_input *input)
     const struct workflow *workflow = input->workflow;
     assert(input->now > 0);
     assert(input->margin_ms >= 0);
-    assert(input->retention_ms >= 0);
+    assert(input->retention_ms >= 0 && input->submission_age_ms_max >= 0);
     if (input->routing != NULL) {
         assert(input->routing->retry_ms_min > 0);
         assert(input->routing->retry_ms_max >= input->routing->retry_ms_min);
     }
-    if (workflow != NULL) {
-        assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
-        assert(workflow->pivot < (int)workflow->step_count);
-    }
+    check_workflow(workflow);
+    check_workflow(input->target);
 }
 
 static struct text reply_to(const struct decide_ctx *ctx)
@@ -285,8 +320,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
     check_input(input);
     struct order scratch = {0};
     if (order != NULL) {
-        assert(order->version > 0 && order->state != ORDER_PENDING);
-        check_order(order);
+        assert(order_problem(order) == NULL);
         scratch = scratch_copy(order, arena);
     }
     *ret_decision = (struct decision){.command_offset = input->command_offset,
@@ -316,7 +350,7 @@ void engine_decide_and_apply(const struct order *order, const struct command *cm
         ret_decision->order_state = scratch.state;
     }
     if (scratch.version > 0)
-        check_order(&scratch);
+        assert(order_problem(&scratch) == NULL);
     ret_decision->reply_to = reply_to(&ctx);
     *ret_seen = scratch;
 }

@@ -9,6 +9,8 @@
 
 #include "engine/engine.h"
 
+#include <assert.h>
+
 struct decide_ctx {
     struct order *order; /* zeroed until OrderAccepted when there is none */
     bool exists;         /* there was an order before this command */
@@ -47,16 +49,22 @@ const struct step *decide_require_attempt(struct decide_ctx *ctx, struct text na
 
 /* ---- the commands ---- */
 
-void decide_submit(struct decide_ctx *ctx);     /* decide_submit.c */
-void decide_report(struct decide_ctx *ctx);     /* decide_report.c */
-void decide_recover(struct decide_ctx *ctx);    /* decide_recover.c: asked by supervisors */
-void decide_start(struct decide_ctx *ctx);      /* decide_start.c */
-void decide_time_out(struct decide_ctx *ctx);   /* decide_time_out.c */
-void decide_extend(struct decide_ctx *ctx);     /* decide_extend.c: asked by agents */
-void decide_expire(struct decide_ctx *ctx);     /* decide_expire.c: asked by the auditor */
-void decide_cancel(struct decide_ctx *ctx);     /* decide_cancel.c */
-void decide_compensate(struct decide_ctx *ctx); /* decide_compensate.c */
-void decide_resubmit(struct decide_ctx *ctx);   /* decide_resubmit.c */
+void decide_submit(struct decide_ctx *ctx);        /* decide_submit.c */
+void decide_report(struct decide_ctx *ctx);        /* decide_report.c */
+void decide_recover(struct decide_ctx *ctx);       /* decide_recover.c: from supervisors */
+void decide_start(struct decide_ctx *ctx);         /* decide_start.c */
+void decide_time_out(struct decide_ctx *ctx);      /* decide_time_out.c */
+void decide_extend(struct decide_ctx *ctx);        /* decide_extend.c: from agents */
+void decide_expire(struct decide_ctx *ctx);        /* decide_expire.c: from the auditor */
+void decide_cancel(struct decide_ctx *ctx);        /* decide_cancel.c */
+void decide_compensate(struct decide_ctx *ctx);    /* decide_compensate.c */
+void decide_resubmit(struct decide_ctx *ctx);      /* decide_resubmit.c */
+void decide_complete_step(struct decide_ctx *ctx); /* decide_by_hand.c */
+void decide_skip_step(struct decide_ctx *ctx);
+void decide_fail_step(struct decide_ctx *ctx);
+void decide_pause(struct decide_ctx *ctx); /* decide_pause.c */
+void decide_resume(struct decide_ctx *ctx);
+void decide_migrate(struct decide_ctx *ctx); /* decide_migrate.c */
 
 /* ---- operators (decide_operator.c) ---- */
 
@@ -65,11 +73,17 @@ bool decide_may_turn_back(struct decide_ctx *ctx);
 void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked);
 /* AlertClosed, if an alert is open. */
 void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked);
+/* The order in Error goes on: OrderResumed, a new deadline (`timeout_ms` from now; 0: the
+ * workflow's), AlertClosed. What may start now is yet to be started. */
+void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marked,
+                        int64_t timeout_ms);
 
 /* ---- what follows ---- */
 
 /* decide_progress.c: starts whatever may start now, ends the order when nothing is left. */
 void decide_advance(struct decide_ctx *ctx);
+/* The steps after which others may start: Processed, or Skipped by an operator. */
+uint64_t decide_finished_steps(const struct order *order);
 
 /* decide_route.c: starts the next attempt of the step at the healthy agent with the most free
  * capacity, or queues the step if there is none. False when it is queued already and stays so. */
@@ -91,7 +105,7 @@ void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index);
 /* Whether the order can still be undone: its pivot has not started, or ended without effect. */
 bool order_can_be_undone(const struct order *order, const struct workflow *workflow);
 
-/* ---- small words ---- */
+/* ---- small questions ---- */
 
 static inline struct attempt_ref step_attempt_ref(const struct step *step)
 {
@@ -101,12 +115,17 @@ static inline struct attempt_ref step_attempt_ref(const struct step *step)
 /* Whether a Pending step is to be looked at now: it does not wait for its next attempt. */
 static inline bool decide_may_start(const struct decide_ctx *ctx, const struct step *step)
 {
+    assert(step->state == STEP_PENDING);
     return step->queued_at != 0 || step->retry_at <= ctx->input->now;
 }
+
+/* decide_route.c: of StepStarted and StepExtended. */
+int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction);
 
 static inline const struct workflow_step *decide_plan_of(const struct decide_ctx *ctx,
                                                          uint32_t index)
 {
+    assert(index < ctx->workflow->step_count);
     return &ctx->workflow->steps[index];
 }
 

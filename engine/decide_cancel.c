@@ -6,12 +6,12 @@
 
 void decide_cancel(struct decide_ctx *ctx)
 {
-    const struct cancel_order *asked = &ctx->cmd->cancel_order;
-    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    const struct cancel_order *cmd = &ctx->cmd->cancel_order;
+    assert(cmd->reason.size <= MESSAGE_BYTES_MAX);
+    assert(cmd->by.size <= WHO_BYTES_MAX);
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
-    struct order_marked marked = {
-        .code = TEXT("Cancelled"), .reason = asked->reason, .by = asked->by};
+    struct order_marked marked = {.code = TEXT("Cancelled"), .reason = cmd->reason, .by = cmd->by};
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_CANCELLED, .order_marked = marked});
     assert(ctx->order->cancelled);
     decide_turn_back(ctx, &marked);

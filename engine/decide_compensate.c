@@ -6,10 +6,11 @@
 
 void decide_compensate(struct decide_ctx *ctx)
 {
-    const struct compensate_order *asked = &ctx->cmd->compensate_order;
-    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    const struct compensate_order *cmd = &ctx->cmd->compensate_order;
+    assert(cmd->reason.size <= MESSAGE_BYTES_MAX);
+    assert(cmd->by.size <= WHO_BYTES_MAX);
     if (!decide_require_order(ctx) || !decide_may_turn_back(ctx))
         return;
     decide_turn_back(ctx, &(struct order_marked){
-                              .code = TEXT("Operator"), .reason = asked->reason, .by = asked->by});
+                              .code = TEXT("Operator"), .reason = cmd->reason, .by = cmd->by});
 }

@@ -11,6 +11,7 @@ bool order_can_be_undone(const struct order *order, const struct workflow *workf
     if (workflow->pivot < 0)
         return true;
     assert((uint32_t)workflow->pivot < order->step_count);
+    assert(workflow->steps[workflow->pivot].pivot);
     const struct step *pivot = &order->steps[workflow->pivot];
     return pivot->state != STEP_PROCESSING && pivot->effect == EFFECT_NONE;
 }
@@ -36,16 +37,23 @@ void decide_skip_if_no_effect(struct decide_ctx *ctx, uint32_t index)
     assert(step->state == STEP_SKIPPED);
 }
 
-void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
+static void skip_pending(struct decide_ctx *ctx)
 {
-    assert(order_can_be_undone(ctx->order, ctx->workflow));
-    decide_emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
     assert(ctx->order->state == ORDER_COMPENSATING);
-    assert(ctx->order->complete_by == 0);
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         if (ctx->order->steps[i].state == STEP_PENDING)
             decide_skip_if_no_effect(ctx, i);
     }
+}
+
+void decide_begin_compensation(struct decide_ctx *ctx, const struct order_marked *marked)
+{
+    assert(order_can_be_undone(ctx->order, ctx->workflow));
+    assert(!text_empty(marked->code));
+    decide_emit(ctx, &(struct event){.kind = EVENT_COMPENSATION_STARTED, .order_marked = *marked});
+    assert(ctx->order->state == ORDER_COMPENSATING);
+    assert(ctx->order->complete_by == 0);
+    skip_pending(ctx);
 }
 
 /* Order of undoing: the later version first. */
@@ -60,21 +68,7 @@ static bool to_be_undone(const struct decide_ctx *ctx, uint32_t index)
     assert(index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     return step->direction == DIRECTION_DO && step->effect != EFFECT_NONE &&
-           decide_plan_of(ctx, index)->has_compensate;
-}
-
-/* The step whose turn it is, or -1. Of those that one Decision started the last one named is
- * first. */
-static int next_to_undo(const struct decide_ctx *ctx)
-{
-    int next = -1;
-    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
-        if (to_be_undone(ctx, i) &&
-            (next < 0 || rank(&ctx->order->steps[i]) >= rank(&ctx->order->steps[next])))
-            next = (int)i;
-    }
-    assert(next < 0 || to_be_undone(ctx, (uint32_t)next));
-    return next;
+           step->state != STEP_SKIPPED && decide_plan_of(ctx, index)->has_compensate;
 }
 
 /* The step that is being undone, or -1. */
@@ -98,6 +92,22 @@ static bool any_runs(const struct order *order)
     return false;
 }
 
+/* The step whose turn it is, or -1. Of those that one Decision started the last one named is
+ * first. */
+static int next_to_undo(const struct decide_ctx *ctx)
+{
+    int next = -1;
+    assert(ctx->order->state == ORDER_COMPENSATING);
+    assert(!any_runs(ctx->order) && being_undone(ctx->order) < 0);
+    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+        if (to_be_undone(ctx, i) &&
+            (next < 0 || rank(&ctx->order->steps[i]) >= rank(&ctx->order->steps[next])))
+            next = (int)i;
+    }
+    assert(next < 0 || to_be_undone(ctx, (uint32_t)next));
+    return next;
+}
+
 void decide_advance_compensation(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
@@ -107,15 +117,19 @@ void decide_advance_compensation(struct decide_ctx *ctx)
     int current = being_undone(order);
     if (current >= 0) {
         assert(order->steps[current].state == STEP_PENDING);
-        if (decide_may_start(ctx, &order->steps[current]))
-            (void)decide_start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
+        if (order->paused_at == 0 && decide_may_start(ctx, &order->steps[current]))
+            decide_start_or_queue(ctx, (uint32_t)current, DIRECTION_UNDO);
         return;
     }
     int next = next_to_undo(ctx);
     if (next >= 0) {
-        (void)decide_start_or_queue(ctx, (uint32_t)next, DIRECTION_UNDO);
+        if (order->paused_at != 0)
+            return;
+        decide_start_or_queue(ctx, (uint32_t)next, DIRECTION_UNDO);
+        assert(being_undone(order) == next);
         return;
     }
+    skip_pending(ctx); /* none, unless the log holds what the engine would not have decided */
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_COMPENSATED,
                                      .order_marked = {.code = order->reason_code,
                                                       .reason = order->reason,

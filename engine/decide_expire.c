@@ -7,9 +7,9 @@
 
 void decide_expire(struct decide_ctx *ctx)
 {
-    const struct expire_order *asked = &ctx->cmd->expire_order;
+    const struct expire_order *cmd = &ctx->cmd->expire_order;
     const struct order *order = ctx->order;
-    assert(asked->by.size <= WHO_BYTES_MAX);
+    assert(cmd->by.size <= WHO_BYTES_MAX);
     if (!ctx->exists) {
         decide_reject_unknown_order(ctx);
         return;
@@ -19,9 +19,9 @@ void decide_expire(struct decide_ctx *ctx)
                       order_state_name(order->state));
         return;
     }
-    if (order->ended_at != asked->ended_at) {
+    if (order->ended_at != cmd->ended_at) {
         decide_reject(ctx, "Stale", "the order ended at %lld, not at %lld",
-                      (long long)order->ended_at, (long long)asked->ended_at);
+                      (long long)order->ended_at, (long long)cmd->ended_at);
         return;
     }
     if (ctx->input->retention_ms > 0 &&
@@ -29,8 +29,7 @@ void decide_expire(struct decide_ctx *ctx)
         decide_reject_early(ctx, order->ended_at + ctx->input->retention_ms);
         return;
     }
-    decide_emit(ctx,
-                &(struct event){.kind = EVENT_ORDER_EXPIRED, .order_marked = {.by = asked->by}});
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_EXPIRED, .order_marked = {.by = cmd->by}});
     assert(order->version == 0);
     assert(order->step_count == 0);
 }

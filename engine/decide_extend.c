@@ -20,12 +20,12 @@ static int64_t latest_end(const struct decide_ctx *ctx, uint32_t index)
 
 void decide_extend(struct decide_ctx *ctx)
 {
-    const struct extend_step *asked = &ctx->cmd->extend_step;
+    const struct extend_step *cmd = &ctx->cmd->extend_step;
     uint32_t index = 0;
-    assert(asked->progress.size <= MESSAGE_BYTES_MAX);
-    assert(asked->instance.size <= WHO_BYTES_MAX);
+    assert(cmd->progress.size <= MESSAGE_BYTES_MAX);
+    assert(cmd->instance.size <= WHO_BYTES_MAX);
     const struct step *step =
-        decide_require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
+        decide_require_attempt(ctx, cmd->step, cmd->direction, cmd->attempt, &index);
     if (step == NULL)
         return;
     if (step->state != STEP_PROCESSING) {
@@ -34,7 +34,7 @@ void decide_extend(struct decide_ctx *ctx)
         return;
     }
     int64_t latest = latest_end(ctx, index);
-    int64_t until = asked->complete_by < latest ? asked->complete_by : latest;
+    int64_t until = cmd->complete_by < latest ? cmd->complete_by : latest;
     if (until <= step->complete_by || until <= ctx->input->now) {
         decide_reject(ctx, "ExtensionExhausted",
                       "attempt %u of step %.*s runs until %lld, and at most until %lld",
@@ -50,8 +50,9 @@ void decide_extend(struct decide_ctx *ctx)
                                       .action = undo ? decide_plan_of(ctx, index)->compensate.action
                                                      : decide_plan_of(ctx, index)->name,
                                       .complete_by = until,
-                                      .progress = asked->progress,
-                                      .by = asked->instance}});
+                                      .progress = cmd->progress,
+                                      .by = cmd->instance,
+                                      .inputs = decide_inputs(ctx, index, step->direction)}});
     assert(step->state == STEP_PROCESSING);
     assert(step->complete_by == until && until <= latest);
 }

@@ -14,6 +14,7 @@ enum effect step_effect_after(const struct step *step, enum effect reported)
 {
     assert((unsigned)reported < EFFECT_COUNT);
     enum effect known = step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
+    assert((unsigned)known < EFFECT_COUNT);
     if (known == EFFECT_APPLIED || reported == EFFECT_APPLIED)
         return EFFECT_APPLIED;
     return known == EFFECT_UNKNOWN ? EFFECT_UNKNOWN : reported;
@@ -37,6 +38,7 @@ static void schedule_retry(struct decide_ctx *ctx, uint32_t index, uint32_t numb
                                  .retry = retry}});
     assert(step->state == STEP_PENDING);
     assert(step->retry_at >= ctx->input->now);
+    assert(step->retries_used[number] == retry);
 }
 
 /* The catcher that takes the error, or NULL. An undo has none. */
@@ -44,6 +46,7 @@ static const struct catcher *find_catcher(const struct workflow_step *plan,
                                           enum direction direction, struct text error_name)
 {
     assert(plan->catcher_count <= CATCHERS_MAX);
+    assert(plan->catcher_count == 0 || plan->catchers != NULL);
     uint32_t count = direction == DIRECTION_DO ? plan->catcher_count : 0;
     for (uint32_t i = 0; i < count; i++) {
         if (error_set_matches(&plan->catchers[i].errors, error_name))
@@ -66,12 +69,13 @@ static struct text describe_failure(struct decide_ctx *ctx, const struct step *s
 
 static const char *advice(const struct decide_ctx *ctx)
 {
-    assert(ctx->order->state == ORDER_ERROR);
+    assert(ctx->order->state == ORDER_ERROR && !ctx->order->alert_open);
     if (ctx->order->error_from == ORDER_COMPENSATING)
-        return "compensation had begun, so it cannot go forward again";
+        return "compensation had begun, so it cannot go forward again; `reeve step complete` ends "
+               "an undo that was done outside";
     if (order_can_be_undone(ctx->order, ctx->workflow))
         return "`reeve compensate` undoes its steps";
-    return "it is past its pivot and cannot be undone";
+    return "it is past its pivot and cannot be undone; `reeve step` ends a step by hand";
 }
 
 void decide_fail_order(struct decide_ctx *ctx, struct text code, struct text step,
@@ -115,6 +119,8 @@ static void exhaust(struct decide_ctx *ctx, uint32_t index, struct text error_na
             ctx, &(struct order_marked){.code = error_name, .reason = reason, .step = step->name});
     else
         decide_fail_order(ctx, error_name, step->name, reason);
+    assert(ctx->order->state == ORDER_COMPENSATING || ctx->order->state == ORDER_ERROR);
+    assert(step->direction == DIRECTION_DO || ctx->order->alert_open); /* never in silence */
 }
 
 void decide_follow_failure(struct decide_ctx *ctx, uint32_t index, struct text error_name)

@@ -1,15 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What CancelOrder, CompensateOrder and ResubmitStep share. Each of their events records who
- * decided and why, and closes the open alert. */
+/* What the commands of operators share. Each of their events records who decided and why; what gets
+ * an order out of Error closes its alert. */
 #include "engine/decide.h"
 
 #include <assert.h>
 
 void decide_close_alert(struct decide_ctx *ctx, const struct order_marked *marked)
 {
+    assert(ctx->order->state != ORDER_ERROR);
     if (ctx->order->alert_open)
         decide_emit(ctx, &(struct event){.kind = EVENT_ALERT_CLOSED, .order_marked = *marked});
     assert(!ctx->order->alert_open);
+}
+
+/* A deadline is for going forward: nothing bounds how long an order may be undone. */
+static void set_deadline(struct decide_ctx *ctx, const struct order_marked *marked,
+                         int64_t timeout_ms)
+{
+    int64_t timeout = timeout_ms != 0 ? timeout_ms : ctx->workflow->timeout_ms;
+    assert(timeout >= 0 && timeout <= DURATION_MS_MAX);
+    if (timeout == 0 || ctx->order->state != ORDER_PROCESSING)
+        return;
+    decide_emit(ctx,
+                &(struct event){.kind = EVENT_ORDER_DEADLINE_SET,
+                                .order_deadline_set = {.complete_by = ctx->input->now + timeout,
+                                                       .margin_ms = ctx->input->margin_ms,
+                                                       .by = marked->by,
+                                                       .reason = marked->reason}});
+    assert(ctx->order->complete_by > ctx->input->now);
+}
+
+void decide_leave_error(struct decide_ctx *ctx, const struct order_marked *marked,
+                        int64_t timeout_ms)
+{
+    assert(ctx->order->state == ORDER_ERROR);
+    assert(ctx->order->complete_by == 0);
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = *marked});
+    set_deadline(ctx, marked, timeout_ms);
+    decide_close_alert(ctx, marked);
+    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_COMPENSATING);
 }
 
 bool decide_may_turn_back(struct decide_ctx *ctx)
@@ -43,6 +72,7 @@ bool decide_may_turn_back(struct decide_ctx *ctx)
 
 void decide_turn_back(struct decide_ctx *ctx, const struct order_marked *marked)
 {
+    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR);
     decide_begin_compensation(ctx, marked);
     decide_close_alert(ctx, marked);
     decide_advance(ctx);

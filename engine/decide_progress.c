@@ -5,33 +5,38 @@
 
 #include <assert.h>
 
-static uint64_t processed_steps(const struct order *order)
+uint64_t decide_finished_steps(const struct order *order)
 {
-    uint64_t processed = 0;
-    for (uint32_t i = 0; i < order->step_count; i++)
-        processed |= (uint64_t)(order->steps[i].state == STEP_PROCESSED) << i;
-    return processed;
+    uint64_t finished = 0;
+    assert(order->step_count <= 64); /* a bit for each */
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        enum step_state state = order->steps[i].state;
+        finished |= (uint64_t)(state == STEP_PROCESSED || state == STEP_SKIPPED) << i;
+    }
+    return finished;
 }
 
 static void advance_processing(struct decide_ctx *ctx)
 {
     const struct order *order = ctx->order;
     assert(order->step_count >= 1 && order->step_count <= WORKFLOW_STEPS_MAX);
-    uint64_t processed = processed_steps(order);
+    uint64_t finished = decide_finished_steps(order);
     uint64_t all = UINT64_MAX >> (64 - order->step_count);
-    assert((processed & ~all) == 0);
-    if (processed == all) {
+    assert((finished & ~all) == 0);
+    if (finished == all) {
         decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_PROCESSED});
         assert(order->state == ORDER_PROCESSED);
         assert(order->ended_at == ctx->input->now);
         return;
     }
+    if (order->paused_at != 0)
+        return;
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
         assert((decide_plan_of(ctx, i)->after & ~all) == 0);
         if (step->state == STEP_PENDING && decide_may_start(ctx, step) &&
-            (decide_plan_of(ctx, i)->after & ~processed) == 0)
-            (void)decide_start_or_queue(ctx, i, DIRECTION_DO);
+            (decide_plan_of(ctx, i)->after & ~finished) == 0)
+            decide_start_or_queue(ctx, i, DIRECTION_DO);
     }
 }
 

@@ -8,32 +8,33 @@
 
 void decide_recover(struct decide_ctx *ctx)
 {
-    const struct recover_step *asked = &ctx->cmd->recover_step;
+    const struct recover_step *cmd = &ctx->cmd->recover_step;
     uint32_t index = 0;
     const struct step *step =
-        decide_require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
+        decide_require_attempt(ctx, cmd->step, cmd->direction, cmd->attempt, &index);
     if (step == NULL)
         return;
-    if (step->state != STEP_PROCESSING || step->complete_by != asked->complete_by) {
+    if (step->state != STEP_PROCESSING || step->complete_by != cmd->complete_by) {
         decide_reject(ctx, "Stale", "step %.*s is %s, with another deadline than %lld",
                       TEXT_ARG(step->name), step_state_name(step->state),
-                      (long long)asked->complete_by);
+                      (long long)cmd->complete_by);
         return;
     }
     if (ctx->input->now < step->complete_by + step->margin_ms) {
         decide_reject_early(ctx, step->complete_by + step->margin_ms);
         return;
     }
-    assert(step->attempt > 0 && step->complete_by > 0);
+    assert(step->complete_by > 0 && step->margin_ms >= 0);
     decide_emit(
         ctx, &(struct event){.kind = EVENT_STEP_TIMED_OUT,
                              .step_timed_out = {.ref = step_attempt_ref(step),
                                                 .effect = step_effect_after(step, EFFECT_UNKNOWN),
                                                 .failure_count = step->failure_count + 1,
                                                 .complete_by = step->complete_by,
-                                                .by = asked->by}});
+                                                .by = cmd->by}});
     assert(step->state == STEP_PENDING);
     assert(step->complete_by == 0);
+    assert(step_effect_after(step, EFFECT_NONE) != EFFECT_NONE); /* it may have done something */
     decide_follow_failure(ctx, index, TEXT(ERROR_TIMEOUT));
     decide_advance(ctx);
 }

@@ -10,7 +10,8 @@ static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
 {
     const struct report_step *report = &ctx->cmd->report_step;
     assert(ctx->decision->event_count == 0);
-    assert(code[0] != '\0' && reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
+    assert(code[0] != '\0');
+    assert(reason.size > 0 && reason.size <= MESSAGE_BYTES_MAX);
     decide_emit(ctx, &(struct event){.kind = EVENT_REPORT_IGNORED,
                                      .report_ignored = {
                                          .ref = {report->step, report->direction, report->attempt},
@@ -22,6 +23,8 @@ static void ignore(struct decide_ctx *ctx, const char *code, struct text reason)
 
 static void ignore_superseded(struct decide_ctx *ctx, const struct step *step)
 {
+    const struct report_step *report = &ctx->cmd->report_step;
+    assert(report->direction < step->direction || report->attempt < step->attempt);
     ignore(ctx, "Superseded",
            message_format(ctx->arena,
                           "attempt %u (%s) of the step began before this report was read",
@@ -115,6 +118,7 @@ void decide_report(struct decide_ctx *ctx)
         ignore(ctx, "UnknownStep", TEXT("the order has no such step"));
         return;
     }
+    assert((uint32_t)index < ctx->order->step_count);
     const struct step *step = &ctx->order->steps[index];
     if (!is_current(ctx, step))
         return;
@@ -122,5 +126,7 @@ void decide_report(struct decide_ctx *ctx)
         succeed(ctx, step);
     else
         fail(ctx, (uint32_t)index);
+    assert(step->attempt == report->attempt && step->direction == report->direction);
+    assert(step->state != STEP_PROCESSING);
     decide_advance(ctx);
 }

@@ -32,6 +32,7 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
                       direction_name(step->direction));
         return false;
     }
+    assert(step->state == STEP_ERROR);
     return true;
 }
 
@@ -40,42 +41,53 @@ static bool may_name(struct decide_ctx *ctx, struct text name)
  * must not be done twice. */
 static void resubmit(struct decide_ctx *ctx, const struct step *step)
 {
-    const struct resubmit_step *asked = &ctx->cmd->resubmit_step;
+    const struct resubmit_step *cmd = &ctx->cmd->resubmit_step;
     assert(step->state == STEP_ERROR);
     enum effect effect = step->direction == DIRECTION_DO ? step->effect : step->undo_effect;
     bool vouched =
-        asked->new_generation && (text_empty(asked->step) || text_equal(asked->step, step->name));
+        cmd->new_generation && (text_empty(cmd->step) || text_equal(cmd->step, step->name));
     uint32_t rise = effect == EFFECT_NONE || vouched ? 1 : 0;
+    uint32_t generation = step->generation[step->direction] + rise;
     decide_emit(ctx, &(struct event){.kind = EVENT_STEP_RESUBMITTED,
-                                     .step_resubmitted = {
-                                         .ref = step_attempt_ref(step),
-                                         .generation = step->generation[step->direction] + rise,
-                                         .by = asked->by,
-                                         .reason = asked->reason}});
+                                     .step_resubmitted = {.ref = step_attempt_ref(step),
+                                                          .generation = generation,
+                                                          .by = cmd->by,
+                                                          .reason = cmd->reason}});
     assert(step->state == STEP_PENDING);
     assert(step->failure_count == 0);
+    assert(step->generation[step->direction] == generation);
 }
 
 void decide_resubmit(struct decide_ctx *ctx)
 {
-    const struct resubmit_step *asked = &ctx->cmd->resubmit_step;
-    assert(asked->reason.size <= MESSAGE_BYTES_MAX && asked->by.size <= WHO_BYTES_MAX);
+    const struct resubmit_step *cmd = &ctx->cmd->resubmit_step;
+    assert(cmd->reason.size <= MESSAGE_BYTES_MAX);
+    assert(cmd->by.size <= WHO_BYTES_MAX);
     if (!decide_require_order(ctx))
         return;
     if (ctx->order->state != ORDER_ERROR) {
         decide_reject(ctx, "NotInError", "the order is %s", order_state_name(ctx->order->state));
         return;
     }
-    if (!may_name(ctx, asked->step))
+    if (!may_name(ctx, cmd->step))
         return;
+    if (cmd->timeout_ms < 0 || cmd->timeout_ms > DURATION_MS_MAX) {
+        decide_reject(ctx, "InvalidTimeout", "timeout_ms is %lld; it must be 0 to %lld",
+                      (long long)cmd->timeout_ms, (long long)DURATION_MS_MAX);
+        return;
+    }
+    if (cmd->timeout_ms != 0 && ctx->order->error_from == ORDER_COMPENSATING) {
+        decide_reject(ctx, "NoDeadline", "the order is being undone, which has no deadline");
+        return;
+    }
     for (uint32_t i = 0; i < ctx->order->step_count; i++) {
         if (may_resubmit(ctx->order, &ctx->order->steps[i]))
             resubmit(ctx, &ctx->order->steps[i]);
     }
     struct order_marked marked = {
-        .code = TEXT("Resubmitted"), .reason = asked->reason, .by = asked->by, .step = asked->step};
-    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_RESUMED, .order_marked = marked});
-    decide_close_alert(ctx, &marked);
+        .code = TEXT("Resubmitted"), .reason = cmd->reason, .by = cmd->by, .step = cmd->step};
+    decide_leave_error(ctx, &marked, cmd->timeout_ms);
     decide_advance(ctx);
     assert(ctx->order->state != ORDER_ERROR);
+    assert(!ctx->order->alert_open);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which agent gets a step: the healthy one with the most free capacity. If there is none, the step
  * is queued: it stays Pending, without an attempt and without a deadline of its own, so that an
- * agent that is away does not time out and undo its whole backlog. */
+ * agent that is away or paused does not time out and undo its whole backlog. */
 #include "base/utf8.h"
 #include "engine/decide.h"
 #include "engine/message.h"
@@ -52,7 +52,7 @@ static int64_t free_capacity(const struct candidate *candidate)
     return is_healthy(candidate) ? candidate->capacity->free - candidate->taken : 0;
 }
 
-/* What the step may have done is remembered by the service that was asked, by no other. */
+/* Only the service that was called remembers what the step may have done. */
 static bool sticks(const struct step *step, enum direction direction)
 {
     return direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
@@ -66,7 +66,7 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
     bool only_one = sticks(step, direction);
     assert(index < ctx->order->step_count);
     assert(plan->agent_count >= 1 && plan->agent_count <= STEP_AGENTS_MAX);
-    candidates->count = only_one ? 1 : plan->agent_count;
+    candidates->count = only_one || ctx->input->routing->first_only ? 1 : plan->agent_count;
     for (uint32_t i = 0; i < candidates->count; i++) {
         struct text agent = only_one ? step->agent : plan->agents[i];
         candidates->of[i] =
@@ -76,7 +76,7 @@ static void list_candidates(const struct decide_ctx *ctx, uint32_t index, enum d
     }
 }
 
-/* Index of the one to be asked, or -1. */
+/* Index of the candidate that gets the step, or -1. */
 static int choose(const struct candidates *candidates)
 {
     assert(candidates->count >= 1 && candidates->count <= STEP_AGENTS_MAX);
@@ -91,6 +91,7 @@ static int choose(const struct candidates *candidates)
              candidate->capacity->latency_p95_ms < best->capacity->latency_p95_ms))
             chosen = (int)i;
     }
+    assert(chosen < (int)candidates->count);
     assert(chosen < 0 || free_capacity(&candidates->of[chosen]) > 0);
     return chosen;
 }
@@ -147,6 +148,28 @@ static struct text reason_of(const struct decide_ctx *ctx, const struct candidat
 
 /* ---- starting and queueing ---- */
 
+int64_t decide_inputs(const struct decide_ctx *ctx, uint32_t index, enum direction direction)
+{
+    uint64_t inputs = 0;
+    uint64_t next = decide_plan_of(ctx, index)->after;
+    uint64_t all = UINT64_MAX >> (64 - ctx->order->step_count);
+    assert(index < ctx->order->step_count);
+    while (next != 0) { /* each step once */
+        inputs |= next;
+        uint64_t found = 0;
+        for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+            if ((next >> i & 1) != 0)
+                found |= decide_plan_of(ctx, i)->after;
+        }
+        next = found & ~inputs;
+    }
+    assert((inputs >> index & 1) == 0); /* the graph has no cycle */
+    assert((inputs & ~all) == 0);
+    if (direction == DIRECTION_UNDO)
+        inputs |= UINT64_C(1) << index;
+    return (int64_t)inputs;
+}
+
 static void start(struct decide_ctx *ctx, uint32_t index, enum direction direction,
                   struct text agent, struct text reason)
 {
@@ -166,9 +189,11 @@ static void start(struct decide_ctx *ctx, uint32_t index, enum direction directi
                                               .locked_by = ctx->input->instance,
                                               .complete_by = ctx->input->now + timeout,
                                               .margin_ms = ctx->input->margin_ms,
-                                              .routing_reason = reason}});
+                                              .routing_reason = reason,
+                                              .inputs = decide_inputs(ctx, index, direction)}});
     assert(step->state == STEP_PROCESSING);
     assert(step->direction == direction && step->attempt == last + 1);
+    assert(step->complete_by > ctx->input->now);
 }
 
 /* Since when the step has been waiting for an agent in this direction; now, if it has not. */
@@ -179,8 +204,8 @@ static int64_t waiting_since(const struct decide_ctx *ctx, const struct step *st
     return waits ? step->queued_at : ctx->input->now;
 }
 
-/* When to ask again: 0 if a healthy agent only lacks capacity. Otherwise, the longer the step has
- * waited, the later. */
+/* When to ask again: 0 if a healthy agent only lacks capacity, or is paused. Otherwise, the longer
+ * the step has waited, the later. */
 static int64_t ask_again_at(const struct decide_ctx *ctx, const struct candidates *candidates,
                             int64_t since)
 {
@@ -193,7 +218,10 @@ static int64_t ask_again_at(const struct decide_ctx *ctx, const struct candidate
     int64_t wait = (ctx->input->now - since) / 2;
     if (wait > routing->retry_ms_max)
         wait = routing->retry_ms_max;
-    return ctx->input->now + (wait < routing->retry_ms_min ? routing->retry_ms_min : wait);
+    if (wait < routing->retry_ms_min)
+        wait = routing->retry_ms_min;
+    assert(wait > 0 && wait <= routing->retry_ms_max);
+    return ctx->input->now + wait;
 }
 
 /* False, and nothing else, where the step is queued as it is. */
@@ -201,6 +229,7 @@ static bool queue(struct decide_ctx *ctx, uint32_t index, enum direction directi
                   const struct candidates *candidates)
 {
     const struct step *step = &ctx->order->steps[index];
+    assert(step->state != STEP_PROCESSING);
     bool same = step->direction == direction;
     bool over = step->retry_at != 0 && step->retry_at <= ctx->input->now;
     if (same && step->queued_at != 0 && !over)
@@ -224,10 +253,13 @@ bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum directio
     const struct routing *routing = ctx->input->routing;
     struct text no_reason = {0};
     assert(text_equal(step->name, plan->name));
+    assert(ctx->order->state ==
+           (direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING));
+    assert(step->direction <= direction); /* an undo is never turned back */
     assert(direction == DIRECTION_DO || plan->has_compensate);
-    if (routing == NULL) {
-        start(ctx, index, direction, sticks(step, direction) ? step->agent : plan->agents[0],
-              no_reason);
+    struct text first = sticks(step, direction) ? step->agent : plan->agents[0];
+    if (routing == NULL || (routing->first_only && find_capacity(routing, first) == NULL)) {
+        start(ctx, index, direction, first, no_reason);
         return true;
     }
     assert(routing->retry_ms_min > 0 && routing->retry_ms_max >= routing->retry_ms_min);
@@ -236,8 +268,9 @@ bool decide_start_or_queue(struct decide_ctx *ctx, uint32_t index, enum directio
     int chosen = choose(&candidates);
     if (chosen < 0)
         return queue(ctx, index, direction, &candidates);
-    bool told = plan->agent_count > 1 || (step->direction == direction && step->queued_at != 0);
+    bool explained = (plan->agent_count > 1 && !routing->first_only) ||
+                     (step->direction == direction && step->queued_at != 0);
     start(ctx, index, direction, candidates.of[chosen].agent,
-          told ? reason_of(ctx, &candidates, chosen) : no_reason);
+          explained ? reason_of(ctx, &candidates, chosen) : no_reason);
     return true;
 }

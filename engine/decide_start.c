@@ -13,7 +13,8 @@ static bool may_start(enum order_state state, enum direction direction)
     return state == (direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING);
 }
 
-/* The step stays queued. While only capacity is missing, nothing tells when there will be some. */
+/* The step stays queued. While only capacity is missing, or the agent is paused, nothing tells when
+ * there will be some. */
 static void reject_no_capacity(struct decide_ctx *ctx, const struct step *step)
 {
     assert(step->state == STEP_PENDING);
@@ -24,10 +25,10 @@ static void reject_no_capacity(struct decide_ctx *ctx, const struct step *step)
 
 void decide_start(struct decide_ctx *ctx)
 {
-    const struct start_step *asked = &ctx->cmd->start_step;
+    const struct start_step *cmd = &ctx->cmd->start_step;
     uint32_t index = 0;
     const struct step *step =
-        decide_require_attempt(ctx, asked->step, asked->direction, asked->attempt, &index);
+        decide_require_attempt(ctx, cmd->step, cmd->direction, cmd->attempt, &index);
     if (step == NULL)
         return;
     enum order_state state = ctx->order->state;
@@ -35,11 +36,14 @@ void decide_start(struct decide_ctx *ctx)
         decide_reject(ctx, "Stale", "the order is %s", order_state_name(state));
         return;
     }
-    bool waits = step->retry_at != 0 && step->retry_at == asked->retry_at;
+    if (ctx->order->paused_at != 0) {
+        decide_reject(ctx, "Paused", "the order is paused");
+        return;
+    }
+    bool waits = step->retry_at != 0 && step->retry_at == cmd->retry_at;
     if (step->state != STEP_PENDING || (step->queued_at == 0 && !waits)) {
         decide_reject(ctx, "Stale", "step %.*s is %s, with another retry time than %lld",
-                      TEXT_ARG(step->name), step_state_name(step->state),
-                      (long long)asked->retry_at);
+                      TEXT_ARG(step->name), step_state_name(step->state), (long long)cmd->retry_at);
         return;
     }
     if (!decide_may_start(ctx, step)) {
@@ -47,6 +51,7 @@ void decide_start(struct decide_ctx *ctx)
         return;
     }
     assert(step->state == STEP_PENDING && step->complete_by == 0);
+    assert(step->queued_at != 0 || step->retry_at <= ctx->input->now);
     if (decide_start_or_queue(ctx, index, step->direction))
         decide_advance(ctx);
     else

@@ -29,6 +29,7 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
     struct event accepted = {.kind = EVENT_ORDER_ACCEPTED};
     accepted.order_accepted.details = *details;
     accepted.order_accepted.details.workflow_version = workflow->version;
+    accepted.order_accepted.details.submitted_at = 0;
     accepted.order_accepted.steps = plans;
     accepted.order_accepted.step_count = workflow->step_count;
     if (workflow->timeout_ms > 0) {
@@ -36,10 +37,19 @@ static void accept(struct decide_ctx *ctx, const struct order_details *details)
         accepted.order_accepted.margin_ms = ctx->input->margin_ms;
     }
     decide_emit(ctx, &accepted);
+    assert(ctx->order->version == 1 && ctx->next_version == 1);
     assert(ctx->order->state == ORDER_PENDING);
     assert(ctx->order->step_count == workflow->step_count);
     decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_STARTED});
     decide_advance(ctx);
+}
+
+/* An order of this id may have ended and expired since: read again, it would run again. */
+static bool too_old(const struct decide_ctx *ctx, const struct order_details *details)
+{
+    int64_t age_ms_max = ctx->input->submission_age_ms_max;
+    return age_ms_max > 0 && details->submitted_at > 0 &&
+           ctx->input->now - age_ms_max > details->submitted_at;
 }
 
 void decide_submit(struct decide_ctx *ctx)
@@ -51,6 +61,12 @@ void decide_submit(struct decide_ctx *ctx)
         decide_reject(ctx, "KeyDiffers", "the record's key is not the order's id");
     } else if (ctx->exists) {
         repeat(ctx, details);
+    } else if (too_old(ctx, details)) {
+        decide_reject(ctx, "TooOld",
+                      "the submission is %lld hours old, and its order may have ended and expired "
+                      "meanwhile; the limit is %lld hours. Submit it again if it is new",
+                      (long long)((ctx->input->now - details->submitted_at) / 3600000),
+                      (long long)(ctx->input->submission_age_ms_max / 3600000));
     } else if (ctx->workflow == NULL) {
         decide_reject(ctx, "UnknownWorkflow", "workflow %.*s version %u is not deployed",
                       TEXT_ARG(details->workflow), (unsigned)details->workflow_version);

@@ -8,16 +8,27 @@
 
 /* ---- requests ---- */
 
-/* Outputs of the steps that succeeded, also of those that are being undone: an undo needs its
- * own. */
-static void outputs_of(const struct order *order, struct arena *arena, struct step_request *request)
+/* By name: the places of steps are those of a version of the workflow. */
+static void add_output(struct step_request *request, struct step_output output)
 {
+    uint32_t at = request->output_count++;
+    for (; at > 0 && text_compare(request->outputs[at - 1].step, output.step) > 0; at--)
+        request->outputs[at] = request->outputs[at - 1];
+    request->outputs[at] = output;
+}
+
+/* What the steps put out is settled, but the order also holds what was decided later: nothing else
+ * of it may enter the request. */
+static void outputs_of(const struct order *order, int64_t inputs, struct arena *arena,
+                       struct step_request *request)
+{
+    if (inputs == 0)
+        return;
     request->outputs = ARENA_ARRAY(arena, struct step_output, order->step_count);
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
-        if (!text_empty(step->output))
-            request->outputs[request->output_count++] =
-                (struct step_output){step->name, step->output};
+        if (((uint64_t)inputs >> i & 1) != 0 && !text_empty(step->output))
+            add_output(request, (struct step_output){step->name, step->output});
     }
     assert(request->output_count <= order->step_count);
 }
@@ -40,7 +51,20 @@ static const struct step *running(const struct order *order, const struct attemp
     return current ? step : NULL;
 }
 
-/* An extension is the same request again, with more time. */
+/* The order may have another version by now; a request stays as it was. */
+static const struct order_details *details_at_start(const struct order *order,
+                                                    const struct step *step, struct arena *arena)
+{
+    if (step->workflow_version == order->details.workflow_version)
+        return &order->details;
+    struct order_details *details = ARENA_ARRAY(arena, struct order_details, 1);
+    *details = order->details;
+    details->workflow_version = step->workflow_version;
+    return details;
+}
+
+/* An extension is the same request again, with more time. What it holds is kept in the step: an
+ * event's inputs are a set of the steps that the order had then. */
 static void add_request(const struct decision *decision, const struct event *event,
                         const struct order *order, struct arena *arena, struct effects *effects)
 {
@@ -49,6 +73,7 @@ static void add_request(const struct decision *decision, const struct event *eve
     const struct step *step = running(order, ref);
     if (step == NULL)
         return;
+    assert(makes_request(event));
     assert(!first || step->generation[step->direction] == event->step_started.generation);
     assert(effects->requests != NULL);
     struct step_request *request = &effects->requests[effects->request_count++];
@@ -64,33 +89,28 @@ static void add_request(const struct decision *decision, const struct event *eve
     request->complete_by =
         first ? event->step_started.complete_by : event->step_extended.complete_by;
     request->extension = !first;
-    request->order = &order->details;
+    request->order = details_at_start(order, step, arena);
     request->claim_id = decision->claim_id;
+    request->decision_offset = decision->offset;
     request->order_version = decision->order_version;
-    if (effects->request_count == 1) {
-        outputs_of(order, arena, request);
-    } else {
-        request->outputs = effects->requests[0].outputs;
-        request->output_count = effects->requests[0].output_count;
-    }
+    outputs_of(order, step->inputs, arena, request);
 }
 
-static void add_requests(const struct decision *decision, int64_t decision_offset,
-                         const struct order *order, struct arena *arena, struct effects *effects)
+static void add_requests(const struct decision *decision, const struct order *order,
+                         struct arena *arena, struct effects *effects)
 {
-    uint32_t asked = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < decision->event_count; i++)
-        asked += makes_request(&decision->events[i]);
-    if (asked == 0 || order == NULL)
+        count += makes_request(&decision->events[i]);
+    assert(count <= decision->event_count);
+    if (count == 0 || order == NULL)
         return;
-    effects->requests = ARENA_ARRAY(arena, struct step_request, asked);
+    effects->requests = ARENA_ARRAY(arena, struct step_request, count);
     for (uint32_t i = 0; i < decision->event_count; i++) {
         if (makes_request(&decision->events[i]))
             add_request(decision, &decision->events[i], order, arena, effects);
     }
-    assert(effects->request_count <= asked);
-    for (uint32_t i = 0; i < effects->request_count; i++)
-        effects->requests[i].decision_offset = decision_offset;
+    assert(effects->request_count <= count);
 }
 
 /* ---- status ---- */
@@ -125,6 +145,13 @@ static const enum status_kind status_of_event[] = {
     [EVENT_STEP_QUEUED] = STATUS_KIND_COUNT,
     [EVENT_STEP_EXTENDED] = STATUS_STEP_CHANGED,
     [EVENT_ORDER_EXPIRED] = STATUS_KIND_COUNT,
+    [EVENT_STEP_COMPLETED_BY_HAND] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_SKIPPED_BY_HAND] = STATUS_STEP_CHANGED,
+    [EVENT_STEP_FAILED_BY_HAND] = STATUS_STEP_CHANGED,
+    [EVENT_ORDER_DEADLINE_SET] = STATUS_KIND_COUNT,
+    [EVENT_ORDER_PAUSED] = STATUS_KIND_COUNT,
+    [EVENT_ORDER_PAUSE_ENDED] = STATUS_KIND_COUNT,
+    [EVENT_ORDER_MIGRATED] = STATUS_KIND_COUNT,
 };
 _Static_assert(sizeof(status_of_event) / sizeof(status_of_event[0]) == EVENT_KIND_COUNT,
                "one row per event");
@@ -148,6 +175,7 @@ static bool outranks(enum status_kind kind, enum status_kind than)
 
 static void set_status_kind(struct status_update *status, const struct event *event)
 {
+    assert(event->kind > 0 && event->kind < EVENT_KIND_COUNT);
     enum status_kind kind = status_of_event[event->kind];
     if (kind == STATUS_KIND_COUNT || !concerns_application(event) || !outranks(kind, status->kind))
         return;
@@ -181,8 +209,22 @@ static bool is_step_change(const struct event *event)
     return event_is_of_step(event->kind) && event->kind != EVENT_STEP_QUEUED;
 }
 
+/* A step that changes anyway and is queued in the same Decision, as a rule to be undone: what is
+ * reported is where it stands in the end. */
+static bool turns_step(const struct status_update *status, const struct event *event)
+{
+    if (event->kind != EVENT_STEP_QUEUED)
+        return false;
+    for (uint32_t i = 0; i < status->step_count; i++) {
+        if (text_equal(status->steps[i].step, event->step_queued.ref.step))
+            return true;
+    }
+    return false;
+}
+
 static void add_step_change(struct status_update *status, const struct event *event)
 {
+    assert(event_is_of_step(event->kind));
     const struct attempt_ref *ref = &event->step_marked.ref;
     struct step_change *change = change_of(status, ref->step);
     change->direction = ref->direction;
@@ -190,6 +232,8 @@ static void add_step_change(struct status_update *status, const struct event *ev
     change->state = step_state_after(event->kind, ref->direction);
     if (event->kind == EVENT_STEP_FAILED)
         change->error_name = event->step_failed.error_name;
+    else if (event->kind == EVENT_STEP_FAILED_BY_HAND)
+        change->error_name = event->step_failed_by_hand.error_name;
     else if (event->kind == EVENT_STEP_TIMED_OUT)
         change->error_name = TEXT(ERROR_TIMEOUT);
 }
@@ -206,6 +250,7 @@ static void add_status(const struct decision *decision, int32_t partition, struc
                                    .decided_at = decision->decided_at,
                                    .command_partition = partition,
                                    .command_offset = decision->command_offset,
+                                   .decision_offset = decision->offset,
                                    .reply_to = decision->reply_to};
     uint32_t step_events = 0;
     for (uint32_t i = 0; i < decision->event_count; i++) {
@@ -219,11 +264,12 @@ static void add_status(const struct decision *decision, int32_t partition, struc
     if (step_events > 0)
         status.steps = ARENA_ARRAY(arena, struct step_change, step_events);
     for (uint32_t i = 0; i < decision->event_count; i++) {
-        if (is_step_change(&decision->events[i]))
+        if (is_step_change(&decision->events[i]) || turns_step(&status, &decision->events[i]))
             add_step_change(&status, &decision->events[i]);
     }
     assert(status.step_count <= step_events);
     assert(status.kind < STATUS_KIND_COUNT);
+    assert(!effects->has_status);
     effects->has_status = true;
     effects->status = status;
 }
@@ -244,6 +290,7 @@ static void add_quarantine_alert(const struct decision *decision, int32_t partit
                                              .message = event->command_dead_lettered.reason,
                                              .partition = partition,
                                              .command_offset = decision->command_offset,
+                                             .decision_offset = decision->offset,
                                              .decided_at = decision->decided_at};
 }
 
@@ -271,19 +318,19 @@ static void add_alert(const struct decision *decision, int32_t partition, struct
                                              .order_version = decision->order_version,
                                              .partition = partition,
                                              .command_offset = decision->command_offset,
+                                             .decision_offset = decision->offset,
                                              .decided_at = decision->decided_at};
 }
 
-void effects_of(const struct decision *decision, int32_t partition, int64_t decision_offset,
-                const struct order *order, struct arena *arena, struct effects *ret_effects)
+void effects_of(const struct decision *decision, int32_t partition, const struct order *order,
+                struct arena *arena, struct effects *ret_effects)
 {
     assert(decision->event_count >= 1);
-    /* Expired since, and perhaps submitted again. */
-    if (order != NULL &&
-        (order->version < decision->order_version || order->accepted_at > decision->decided_at))
+    /* Another order of this id, accepted after this one expired. */
+    if (order != NULL && order->accepted_offset > decision->offset)
         order = NULL;
     *ret_effects = (struct effects){0};
-    add_requests(decision, decision_offset, order, arena, ret_effects);
+    add_requests(decision, order, arena, ret_effects);
     add_status(decision, partition, arena, ret_effects);
     add_alert(decision, partition, ret_effects);
     ret_effects->has_dead_letter = decision->events[0].kind == EVENT_COMMAND_DEAD_LETTERED;

@@ -16,10 +16,10 @@
 /* What is known of an agent's live instances together. */
 struct agent_capacity {
     struct text agent;
-    bool healthy;
+    bool healthy; /* likewise while an operator has paused it: then `free` is 0 */
     int64_t free; /* how many more attempts may be started; may be negative */
     int64_t latency_p95_ms;
-    struct text why; /* "4 of 16 free, p95 80 ms", "circuit open", "no live instance" */
+    struct text why; /* "4 of 16 free, p95 80 ms", "circuit open", "paused by ann: bank is down" */
 };
 
 /* An input like `now`: what was chosen by it, and why, is in the event. */
@@ -28,6 +28,9 @@ struct routing {
     uint32_t count;
     int64_t retry_ms_min; /* of a step without a healthy agent; at least 1 */
     int64_t retry_ms_max;
+    /* Routing is switched off: a step goes to the first agent that it names, and is queued only
+     * where that one is listed and has nothing free. */
+    bool first_only;
 };
 
 /* Everything that engine_decide() may know besides the order and the command. */
@@ -37,10 +40,17 @@ struct decide_input {
     struct text instance;
     /* The order's pinned one, or the one that SubmitOrder names; NULL: no such. */
     const struct workflow *workflow;
+    /* The version that MigrateOrder names, of the order's workflow; NULL: no such, or another
+     * command. */
+    const struct workflow *target;
+    bool target_retired;
     /* NULL: every agent is healthy and has free capacity, so the first one is chosen. Each attempt
      * that starts uses one of `free`; engine_decide() counts that only within its Decision. */
     const struct routing *routing;
     int64_t retention_ms; /* of ended orders: ExpireOrder is early before; 0 = not checked */
+    /* An order that is submitted later than this after its append is refused: it may have been
+     * known, and expired. 0 = not checked */
+    int64_t submission_age_ms_max;
     int64_t command_offset;
     int64_t command_time;
 };
@@ -57,10 +67,19 @@ void engine_decide(const struct order *order, const struct command *cmd,
  * is legal. `version` and `decided_at` are the Decision's. */
 void order_apply(struct order *order, const struct event *event, uint64_t version,
                  int64_t decided_at, struct arena *arena);
-/* All events of an admitted Decision. One that changes nothing leaves the order untouched; one that
- * holds OrderExpired zeroes it. */
+/* All events of an admitted Decision, whose offset is known. One that changes nothing leaves the
+ * order untouched; one that holds OrderExpired zeroes it. */
 void order_apply_decision(struct order *order, const struct decision *decision,
                           struct arena *arena);
+
+/* What is wrong with an order that was read from a store, in words; NULL: nothing. The engine's
+ * other functions assert what this checks: what holds between any two Decisions. */
+const char *order_problem(const struct order *order);
+/* What keeps a Decision that was read from a log from being applied to `order` (NULL: there is
+ * none), in words; NULL: nothing, and order_problem() finds nothing afterwards. The Decision's own
+ * owner need not ask. `arena` is scratch. */
+const char *order_apply_problem(const struct order *order, const struct decision *decision,
+                                struct arena *arena);
 
 /* ---- effects: what leaves the partition once the Decision is acknowledged ---- */
 
@@ -80,7 +99,7 @@ struct step_request {
     int64_t complete_by;
     bool extension; /* more time for what was asked before: begins no call */
     const struct order_details *order;
-    struct step_output *outputs; /* of all Processed steps */
+    struct step_output *outputs; /* of the steps that precede it; of an undo also its own */
     uint32_t output_count;
     struct uuid claim_id; /* where it comes from: any reader can prove it against the log */
     int64_t decision_offset;
@@ -114,8 +133,9 @@ struct status_update {
     enum order_state order_state;
     uint64_t order_version;
     int64_t decided_at;
-    int32_t command_partition; /* with the offset: the position that receivers deduplicate by */
+    int32_t command_partition; /* with decision_offset, receivers deduplicate by it */
     int64_t command_offset;
+    int64_t decision_offset; /* -1: no Decision, as of a refused submission */
     struct text code;
     struct text message;
     struct step_change *steps; /* that changed */
@@ -131,8 +151,9 @@ struct operator_alert {
     struct text step;
     struct text by; /* who closed it; the instance of a partition's alert */
     uint64_t order_version;
-    int32_t partition;
+    int32_t partition; /* with decision_offset, receivers deduplicate by it */
     int64_t command_offset;
+    int64_t decision_offset; /* -1: no Decision, as of an alert about an instance */
     int64_t decided_at;
 };
 
@@ -149,8 +170,8 @@ struct effects {
 /* `order` is the current state (NULL: none), which may be newer than the decision, even another
  * order of the same id: requests are only made for attempts that are still current; status and
  * alert come from the decision alone. */
-void effects_of(const struct decision *decision, int32_t partition, int64_t decision_offset,
-                const struct order *order, struct arena *arena, struct effects *ret_effects);
+void effects_of(const struct decision *decision, int32_t partition, const struct order *order,
+                struct arena *arena, struct effects *ret_effects);
 
 /* ---- deadlines ---- */
 

@@ -36,6 +36,14 @@ enum event_kind {
     EVENT_STEP_QUEUED = 25,   /* could start, but none of its agents is healthy and has capacity */
     EVENT_STEP_EXTENDED = 26, /* the running attempt has more time */
     EVENT_ORDER_EXPIRED = 27, /* ended long ago: from here on there is no such order */
+    /* What operators have done by hand. */
+    EVENT_STEP_COMPLETED_BY_HAND = 28, /* -> Processed, an undo -> Compensated */
+    EVENT_STEP_SKIPPED_BY_HAND = 29,   /* -> Skipped; the steps after it go on */
+    EVENT_STEP_FAILED_BY_HAND = 30,    /* what follows is as after StepFailed */
+    EVENT_ORDER_DEADLINE_SET = 31,     /* of an order that goes on after an Error */
+    EVENT_ORDER_PAUSED = 32,           /* no attempt starts from here on */
+    EVENT_ORDER_PAUSE_ENDED = 33,
+    EVENT_ORDER_MIGRATED = 34, /* has the steps of another version of its workflow */
     EVENT_KIND_COUNT
 };
 
@@ -69,7 +77,14 @@ struct step_started {
     int64_t complete_by;
     int64_t margin_ms;
     struct text routing_reason; /* why this agent; empty where there was nothing to choose */
+    int64_t inputs;             /* see below */
 };
+
+/* A set of steps: bit i is the order's i-th. `inputs` are those whose outputs the request carries:
+ * they precede the step, directly or not, and for an undo it is among them. All are settled when
+ * the attempt starts, so the request is the same from any owner, at any time. In old logs: every
+ * step that has an output by then. */
+#define STEP_INPUTS_ALL INT64_C(-1)
 
 struct step_succeeded {
     struct attempt_ref ref;
@@ -128,10 +143,52 @@ struct step_extended {
     int64_t complete_by; /* the new one */
     struct text progress;
     struct text by; /* agent instance */
+    int64_t inputs; /* as in StepStarted */
+};
+
+struct step_completed_by_hand {
+    struct attempt_ref ref; /* the latest attempt, 0 = never started */
+    struct text output;     /* JSON */
+    struct text by;
+    struct text reason;
+};
+
+struct step_skipped_by_hand {
+    struct attempt_ref ref;
+    struct text by;
+    struct text reason;
+};
+
+/* No attempt ended, so what is known of their effect stays. */
+struct step_failed_by_hand {
+    struct attempt_ref ref;
+    struct text error_name;
+    uint32_t failure_count;
+    struct text by;
+    struct text reason; /* the error's message */
+};
+
+struct order_deadline_set {
+    int64_t complete_by;
+    int64_t margin_ms;
+    struct text by;
+    struct text reason;
+};
+
+/* Steps that the order has keep their rows, under their names; what waits for its next attempt, or
+ * in a queue, is to be started anew. No step that was ever started is missing. */
+struct order_migrated {
+    uint32_t from_version;
+    uint32_t workflow_version; /* from now on */
+    struct step_plan *steps;   /* of that version, in its order */
+    uint32_t step_count;
+    struct text by;
+    struct text reason;
 };
 
 /* OrderCancelled, OrderTimedOut, CompensationStarted, OrderCompensated, OrderFailed, OrderResumed,
- * OrderStarted, OrderProcessed, AlertRaised, AlertClosed, OrderExpired. Unused texts are empty. */
+ * OrderStarted, OrderProcessed, AlertRaised, AlertClosed, OrderExpired, OrderPaused,
+ * OrderPauseEnded. Unused texts are empty. */
 struct order_marked {
     struct text code; /* "Cancelled", "PaymentDeclined", "States.Timeout", "Operator" ... */
     struct text reason;
@@ -173,6 +230,11 @@ struct event {
         struct undecodable command_dead_lettered;
         struct step_queued step_queued;
         struct step_extended step_extended;
+        struct step_completed_by_hand step_completed_by_hand;
+        struct step_skipped_by_hand step_skipped_by_hand;
+        struct step_failed_by_hand step_failed_by_hand;
+        struct order_deadline_set order_deadline_set;
+        struct order_migrated order_migrated;
     };
 };
 
@@ -180,9 +242,10 @@ struct uuid {
     uint8_t bytes[16];
 };
 
-/* The one record that answers one command. engine_decide() fills all but claim_id, sequence,
- * emitted_through, which are the owner's. */
+/* The one record that answers one command. engine_decide() fills all but offset, claim_id,
+ * sequence, emitted_through, which are the owner's. */
 struct decision {
+    int64_t offset; /* where it is in events[p]: its reader's knowledge, not part of the record */
     struct uuid claim_id;
     int64_t sequence;       /* 0, 1, 2 ... after the Claim */
     int64_t command_offset; /* in commands[p] */

@@ -11,6 +11,9 @@
  * more. */
 enum step_state step_state_after(enum event_kind kind, enum direction direction);
 
+/* Whether a step in that direction and state can take an event of this kind. */
+bool step_event_may_apply(enum event_kind kind, enum direction direction, enum step_state state);
+
 /* Whether the event speaks of a step's attempt: then its payload begins with an attempt_ref. */
 bool event_is_of_step(enum event_kind kind);
 

@@ -33,7 +33,8 @@ enum {
     RETRIES_MAX = 1000,   /* MaxAttempts of one retrier */
     DECISION_EVENTS_MAX = 4 * WORKFLOW_STEPS_MAX + 16,
     DEADLINES_MAX = WORKFLOW_STEPS_MAX + 1,
-    COMMAND_TRIES_MAX = 5, /* Attempts before a command is quarantined */
+    COMMAND_HEADERS_MAX = 12, /* kept of a command that is not one */
+    COMMAND_TRIES_MAX = 5,    /* Attempts before a command is quarantined */
 
     /* sizes of whole things, in bytes */
     ORDER_DETAILS_BYTES_MAX = 640 * 1024, /* an order as submitted, encoded */
@@ -54,7 +55,7 @@ _Static_assert(ORDER_DETAILS_BYTES_MAX + DECISION_EVENTS_MAX * (MESSAGE_BYTES_MA
 _Static_assert(ORDER_DETAILS_BYTES_MAX + WORKFLOW_STEPS_MAX * (STEP_OUTPUT_BYTES_MAX + 256) <
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
-_Static_assert(INPUT_BYTES_MAX + 64 * 1024 < RECORD_BYTES_MAX, "the largest dead letter fits");
+_Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 
 #endif

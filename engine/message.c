@@ -23,5 +23,6 @@ struct text message_format(struct arena *arena, const char *format, ...)
     va_start(arguments, format);
     struct text text = message_vformat(arena, format, arguments);
     va_end(arguments);
+    assert(text.size <= MESSAGE_BYTES_MAX);
     return text;
 }

@@ -22,7 +22,8 @@ bool order_step_queued(const struct order *order, const struct step *step)
     enum order_state state =
         step->direction == DIRECTION_DO ? ORDER_PROCESSING : ORDER_COMPENSATING;
     assert(step->queued_at == 0 || step->state == STEP_PENDING);
-    return step->queued_at != 0 && order->state == state;
+    assert(step >= order->steps && step < order->steps + order->step_count);
+    return step->queued_at != 0 && order->state == state && order->paused_at == 0;
 }
 
 static struct order_line *lines_copy(const struct order_line *lines, uint32_t count,
@@ -94,6 +95,8 @@ void order_copy(const struct order *order, struct arena *arena, struct order *re
     copy.reason_code = arena_text(arena, order->reason_code);
     copy.reason = arena_text(arena, order->reason);
     copy.reason_by = arena_text(arena, order->reason_by);
+    copy.paused_by = arena_text(arena, order->paused_by);
+    copy.pause_reason = arena_text(arena, order->pause_reason);
     *ret_order = copy;
 }
 

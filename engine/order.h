@@ -71,6 +71,7 @@ struct order_details {
     uint32_t workflow_version; /* 0 in a submission: the newest */
     struct text traceparent;
     struct content_hash content_hash; /* identity: of the content as submitted */
+    int64_t submitted_at;             /* in a submission: its append time, 0 = unknown; not kept */
 };
 
 struct step {
@@ -92,9 +93,11 @@ struct step {
     uint64_t started_version;             /* order version of the latest forward start */
     uint64_t completed_version;           /* order version at which it was known to be applied */
     int64_t started_at;                   /* of the latest attempt */
-    int64_t ended_at;                     /* of the latest ended attempt */
-    struct text output;                   /* JSON, of the successful forward attempt */
-    struct text error_name;               /* latest failure in `direction` */
+    int64_t inputs;            /* of the latest attempt: the steps as StepStarted has it */
+    uint32_t workflow_version; /* of the latest attempt: the order's when it started */
+    int64_t ended_at;          /* of the latest ended attempt */
+    struct text output;        /* JSON, of the successful forward attempt */
+    struct text error_name;    /* latest failure in `direction` */
     struct text error_message;
 };
 
@@ -104,6 +107,7 @@ struct order {
     enum order_state state;
     enum order_state error_from; /* PROCESSING or COMPENSATING: what ERROR interrupted */
     int64_t accepted_at;
+    int64_t accepted_offset; /* of that Decision in events[p]: tells orders of one id apart */
     int64_t updated_at;
     int64_t complete_by; /* of the whole order; 0 = none (any more) */
     int64_t margin_ms;
@@ -115,6 +119,9 @@ struct order {
     struct text reason_code; /* why it is cancelled, compensated or in error */
     struct text reason;
     struct text reason_by; /* who asked; empty if nothing was asked */
+    int64_t paused_at;     /* not 0: no attempt starts until an operator resumes the order */
+    struct text paused_by;
+    struct text pause_reason;
 };
 
 extern const struct enum_names order_state_names;

@@ -2,7 +2,20 @@
 /* Retry policies: which retrier takes a failure, and how long it waits. */
 #include "engine/workflow.h"
 
+#include "base/names.h"
+
 #include <assert.h>
+
+_Static_assert(ERROR_NAME_BYTES_MAX == 64, "ERROR_NAME_EXPECTED states the limit");
+
+bool error_name_valid(struct text name)
+{
+    static const char reserved[] = "States.";
+    size_t size = sizeof(reserved) - 1;
+    if (name.size == 0 || name.size > ERROR_NAME_BYTES_MAX || !name_characters_valid(name))
+        return false;
+    return name.size < size || memcmp(name.data, reserved, size) != 0;
+}
 
 bool error_set_matches(const struct error_set *errors, struct text error_name)
 {
@@ -39,6 +52,7 @@ static int64_t full_wait_ms(const struct retrier *retrier, uint32_t retry, int64
     int64_t cap = cap_ms * 1000;
     assert(cap_ms >= 0 && cap_ms <= DURATION_MS_MAX);
     assert(retry >= 1);
+    assert(rate_milli >= 1000); /* a wait never shrinks */
     if (retrier->interval_ms >= cap_ms)
         return cap_ms;
     int64_t wait = retrier->interval_ms * 1000;

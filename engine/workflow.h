@@ -73,6 +73,13 @@ struct workflow {
     int pivot; /* index, or -1 */
 };
 
+/* For messages: "ERROR must be " ERROR_NAME_EXPECTED. */
+#define ERROR_NAME_EXPECTED \
+    "1 to 64 letters, digits, '.', '_' or '-', without \"States.\" at its beginning"
+/* The name of a step's failure, as agents and operators may report it: the characters of names, and
+ * none of the reserved ones: only the scheduler says that a step timed out. */
+bool error_name_valid(struct text name);
+
 bool error_set_matches(const struct error_set *errors, struct text error_name);
 
 /* The first matching retrier with retries left, or -1; used[i] = retries taken of retrier i. */
@@ -88,10 +95,20 @@ uint64_t retry_salt(struct text order_id, struct text step, int direction, uint3
 struct workflow_definition {
     struct text name;
     uint32_t version;
-    struct text source; /* the file's text, as deployed */
+    struct text text;   /* the file's, as deployed */
     struct text format; /* "yaml" or "json" */
     struct text deployed_by;
     int64_t deployed_at;
+};
+
+/* Whether new orders take the version; another record of <p>.workflows. */
+struct workflow_activation {
+    struct text name;
+    uint32_t version;
+    bool active; /* false: retired */
+    struct text by;
+    struct text reason;
+    int64_t at;
 };
 
 #endif

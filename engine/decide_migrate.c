@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MigrateOrder: the order goes on with the steps of another version of its workflow. What it has
+ * done, and what may still be done by an attempt that runs, must mean the same in both. */
+#include "engine/decide.h"
+
+#include <assert.h>
+
+#define BIT(index) (UINT64_C(1) << (index))
+
+static int find_step(const struct workflow *workflow, struct text name)
+{
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        if (text_equal(workflow->steps[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* False after it rejected: whatever the steps are. */
+static bool may_migrate(struct decide_ctx *ctx)
+{
+    const struct migrate_order *cmd = &ctx->cmd->migrate_order;
+    const struct order *order = ctx->order;
+    const struct order_details *details = &order->details;
+    enum order_state phase = order->state == ORDER_ERROR ? order->error_from : order->state;
+    if (!text_empty(cmd->workflow) && !text_equal(cmd->workflow, details->workflow)) {
+        decide_reject(ctx, "OtherWorkflow", "the order has the workflow %.*s, not %.*s",
+                      TEXT_ARG(details->workflow), TEXT_ARG(cmd->workflow));
+        return false;
+    }
+    if (cmd->from_version != 0 && cmd->from_version != details->workflow_version) {
+        decide_reject(ctx, "OtherVersion", "the order has version %u of %.*s, not %u",
+                      (unsigned)details->workflow_version, TEXT_ARG(details->workflow),
+                      (unsigned)cmd->from_version);
+        return false;
+    }
+    if (order_ended(order)) {
+        decide_reject(ctx, "AlreadyEnded", "the order is %s", order_state_name(order->state));
+        return false;
+    }
+    if (cmd->version == details->workflow_version) {
+        decide_reject(ctx, "SameVersion", "the order has version %u already",
+                      (unsigned)cmd->version);
+        return false;
+    }
+    if (phase == ORDER_COMPENSATING) {
+        decide_reject(ctx, "AlreadyCompensating",
+                      "the order is being undone: it takes no more steps of any version");
+        return false;
+    }
+    return true;
+}
+
+/* False after it rejected: there is no such version, or it takes no orders. */
+static bool may_take(struct decide_ctx *ctx)
+{
+    const struct migrate_order *cmd = &ctx->cmd->migrate_order;
+    const struct order_details *details = &ctx->order->details;
+    const struct workflow *target = ctx->input->target;
+    if (target == NULL || target->version != cmd->version ||
+        !text_equal(target->name, details->workflow)) {
+        decide_reject(ctx, "UnknownWorkflow", "version %u of %.*s is not deployed",
+                      (unsigned)cmd->version, TEXT_ARG(details->workflow));
+        return false;
+    }
+    if (ctx->input->target_retired) {
+        decide_reject(ctx, "WorkflowRetired",
+                      "version %u of %.*s is retired: `reeve workflow activate` has it take orders "
+                      "again",
+                      (unsigned)cmd->version, TEXT_ARG(details->workflow));
+        return false;
+    }
+    return true;
+}
+
+/* ---- the steps ---- */
+
+/* It has ended, an attempt of it runs, or one may have had an effect. */
+static bool counts(const struct step *step)
+{
+    return step->state == STEP_PROCESSING || step->state == STEP_PROCESSED ||
+           step->state == STEP_SKIPPED || step->effect != EFFECT_NONE;
+}
+
+/* By names: the indexes are those of two workflows. */
+static bool same_predecessors(const struct workflow *a, uint64_t after_a, const struct workflow *b,
+                              uint64_t after_b)
+{
+    uint64_t moved = 0;
+    for (uint32_t i = 0; i < a->step_count; i++) {
+        if ((after_a & BIT(i)) == 0)
+            continue;
+        int index = find_step(b, a->steps[i].name);
+        if (index < 0)
+            return false;
+        moved |= BIT(index);
+    }
+    return moved == after_b;
+}
+
+static bool has_agent(const struct workflow_step *plan, struct text agent)
+{
+    for (uint32_t i = 0; i < plan->agent_count; i++) {
+        if (text_equal(plan->agents[i], agent))
+            return true;
+    }
+    return false;
+}
+
+/* What undoes it is the same. */
+static bool same_undo(const struct workflow_step *a, const struct workflow_step *b)
+{
+    if (a->has_compensate != b->has_compensate)
+        return false;
+    return !a->has_compensate || text_equal(a->compensate.action, b->compensate.action);
+}
+
+/* What keeps a step that counts from being that of the target, or NULL. */
+static const char *step_difference(const struct decide_ctx *ctx, uint32_t index, uint32_t to)
+{
+    const struct step *step = &ctx->order->steps[index];
+    const struct workflow_step *plan = decide_plan_of(ctx, index);
+    const struct workflow_step *target = &ctx->input->target->steps[to];
+    bool acts = step->state == STEP_PROCESSING || step->effect != EFFECT_NONE;
+    assert(counts(step));
+    if (!same_predecessors(ctx->workflow, plan->after, ctx->input->target, target->after))
+        return "comes after other steps";
+    if (plan->pivot != target->pivot)
+        return target->pivot ? "is the pivot" : "is not the pivot";
+    if (acts && !has_agent(target, step->agent))
+        return "has other agents than the one that it was given to";
+    if (acts && !same_undo(plan, target))
+        return "is undone in another way";
+    return NULL;
+}
+
+/* "Processed", or what is known of it where that says more. */
+static const char *standing(const struct step *step)
+{
+    bool unknown = step->state != STEP_PROCESSING && step->effect == EFFECT_UNKNOWN;
+    return unknown ? "of unknown effect" : step_state_name(step->state);
+}
+
+/* False after it rejected. */
+static bool same_steps(struct decide_ctx *ctx)
+{
+    const struct workflow *target = ctx->input->target;
+    unsigned version = (unsigned)target->version;
+    assert(ctx->workflow->step_count == ctx->order->step_count);
+    for (uint32_t i = 0; i < ctx->order->step_count; i++) {
+        const struct step *step = &ctx->order->steps[i];
+        int to = find_step(target, step->name);
+        bool started = counts(step) || step->attempt > 0 || step->state == STEP_ERROR;
+        if (to < 0 && started) {
+            decide_reject(ctx, "StepsDiffer", "version %u has no step %.*s, which is %s", version,
+                          TEXT_ARG(step->name), standing(step));
+            return false;
+        }
+        const char *difference =
+            to < 0 || !counts(step) ? NULL : step_difference(ctx, i, (uint32_t)to);
+        if (difference != NULL) {
+            decide_reject(ctx, "StepsDiffer", "step %.*s is %s, and in version %u it %s",
+                          TEXT_ARG(step->name), standing(step), version, difference);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What an operator completed has no attempt, and is undone by the agent that it had. */
+static struct text agent_of(const struct decide_ctx *ctx, const struct workflow_step *plan)
+{
+    int index = order_find_step(ctx->order, plan->name);
+    bool keeps = index >= 0 && ctx->order->steps[index].effect != EFFECT_NONE;
+    assert(!keeps || has_agent(plan, ctx->order->steps[index].agent));
+    return keeps ? ctx->order->steps[index].agent : plan->agents[0];
+}
+
+void decide_migrate(struct decide_ctx *ctx)
+{
+    const struct migrate_order *cmd = &ctx->cmd->migrate_order;
+    const struct workflow *target = ctx->input->target;
+    assert(cmd->reason.size <= MESSAGE_BYTES_MAX && cmd->by.size <= WHO_BYTES_MAX);
+    if (!ctx->exists) {
+        decide_reject_unknown_order(ctx);
+        return;
+    }
+    if (!may_migrate(ctx) || !may_take(ctx) || !decide_require_order(ctx) || !same_steps(ctx))
+        return;
+    struct step_plan *plans = ARENA_ARRAY(ctx->arena, struct step_plan, target->step_count);
+    for (uint32_t i = 0; i < target->step_count; i++)
+        plans[i] = (struct step_plan){target->steps[i].name, agent_of(ctx, &target->steps[i])};
+    decide_emit(ctx, &(struct event){.kind = EVENT_ORDER_MIGRATED,
+                                     .order_migrated = {
+                                         .from_version = ctx->order->details.workflow_version,
+                                         .workflow_version = target->version,
+                                         .steps = plans,
+                                         .step_count = target->step_count,
+                                         .by = cmd->by,
+                                         .reason = cmd->reason,
+                                     }});
+    ctx->workflow = target;
+    assert(ctx->order->details.workflow_version == target->version);
+    assert(ctx->order->step_count == target->step_count);
+    decide_advance(ctx);
+}
