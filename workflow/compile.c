@@ -15,12 +15,12 @@ static void read_default_compensate(struct workflow_compiler *compiler,
     if (!workflow_fields_take(node, PLACE_DEFAULTS_COMPENSATE, compiler->values.problems, &fields))
         return;
     if (fields.of[FIELD_COMMENT] != NULL)
-        (void)value_text(&compiler->values, fields.of[FIELD_COMMENT], "Comment");
+        value_text(&compiler->values, fields.of[FIELD_COMMENT], "Comment");
     if (fields.of[FIELD_TIMEOUT_SECONDS] != NULL)
-        (void)value_duration(&compiler->values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
-                             &defaults->compensate_timeout_ms);
+        value_duration(&compiler->values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
+                       &defaults->compensate_timeout_ms);
     if (fields.of[FIELD_RETRY] != NULL)
-        (void)compile_retry(&compiler->values, fields.of[FIELD_RETRY], &defaults->compensate_retry);
+        compile_retry(&compiler->values, fields.of[FIELD_RETRY], &defaults->compensate_retry);
 }
 
 static void read_defaults(struct workflow_compiler *compiler, const struct yaml_node *node)
@@ -36,17 +36,17 @@ static void read_defaults(struct workflow_compiler *compiler, const struct yaml_
     if (node == NULL || !workflow_fields_take(node, PLACE_DEFAULTS, values->problems, &fields))
         return;
     if (fields.of[FIELD_COMMENT] != NULL)
-        (void)value_text(values, fields.of[FIELD_COMMENT], "Comment");
+        value_text(values, fields.of[FIELD_COMMENT], "Comment");
     if (fields.of[FIELD_TIMEOUT_SECONDS] != NULL)
-        (void)value_duration(values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
-                             &defaults->timeout_ms);
+        value_duration(values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
+                       &defaults->timeout_ms);
     if (fields.of[FIELD_RETRY] != NULL)
-        (void)compile_retry(values, fields.of[FIELD_RETRY], &defaults->retry);
+        compile_retry(values, fields.of[FIELD_RETRY], &defaults->retry);
     if (fields.of[FIELD_CATCH] != NULL)
-        (void)compile_catch(values, fields.of[FIELD_CATCH], &defaults->catchers,
-                            &defaults->catcher_count);
+        compile_catch(values, fields.of[FIELD_CATCH], &defaults->catchers,
+                      &defaults->catcher_count);
     if (fields.of[FIELD_ON_EXHAUSTED] != NULL)
-        (void)compile_on_exhausted(values, fields.of[FIELD_ON_EXHAUSTED], &defaults->on_exhausted);
+        compile_on_exhausted(values, fields.of[FIELD_ON_EXHAUSTED], &defaults->on_exhausted);
     if (fields.of[FIELD_COMPENSATE] != NULL)
         read_default_compensate(compiler, fields.of[FIELD_COMPENSATE]);
 }
@@ -58,9 +58,9 @@ static void read_head(struct workflow_compiler *compiler, const struct workflow_
 {
     const struct values *values = &compiler->values;
     if (fields->of[FIELD_COMMENT] != NULL)
-        (void)value_text(values, fields->of[FIELD_COMMENT], "Comment");
+        value_text(values, fields->of[FIELD_COMMENT], "Comment");
     if (fields->of[FIELD_NAME] != NULL)
-        (void)value_name(values, fields->of[FIELD_NAME], "Name", &workflow->name);
+        value_name(values, fields->of[FIELD_NAME], "Name", &workflow->name);
     int64_t version = 0;
     if (fields->of[FIELD_VERSION] != NULL &&
         value_whole(values, fields->of[FIELD_VERSION], "Version", 1, INT32_MAX, &version))
@@ -95,7 +95,7 @@ static void compile(struct workflow_compiler *compiler, const struct yaml_node *
     workflow->pivot = compiler->pivot;
 }
 
-bool workflow_parse(struct text source, enum workflow_format format, struct arena *arena,
+bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
                     struct workflow_problems *ret_problems, struct workflow **ret_workflow)
 {
     ret_problems->count = 0;
@@ -104,9 +104,9 @@ bool workflow_parse(struct text source, enum workflow_format format, struct aren
     heap_arena_init(&scratch, 32 * 1024);
     struct workflow *workflow = ARENA_NEW(arena, struct workflow);
     const struct yaml_node *root = NULL;
-    if (format != WORKFLOW_JSON || source.size > WORKFLOW_BYTES_MAX ||
-        workflow_check_json(source, ret_problems))
-        root = yaml_tree_parse(source, &scratch.arena, ret_problems);
+    if (format != WORKFLOW_JSON || text.size > WORKFLOW_BYTES_MAX ||
+        workflow_check_json(text, ret_problems))
+        root = yaml_tree_parse(text, &scratch.arena, ret_problems);
     if (root != NULL) {
         struct workflow_compiler compiler = {.values = {arena, ret_problems}, .pivot = -1};
         compile(&compiler, root, &scratch.arena, workflow);

@@ -58,7 +58,7 @@ struct retry_policy compile_default_undo_policy(struct arena *arena);
 void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *node,
                    struct arena *scratch);
 
-/* ---- graph.c ---- */
+/* ---- check_graph.c ---- */
 /* After is known for all drafts: cycles; what comes before and after the pivot. */
 void workflow_check_graph(struct workflow_compiler *compiler);
 
@@ -68,6 +68,6 @@ void workflow_check_schedule(struct workflow_compiler *compiler);
 
 /* ---- json_file.c ---- */
 /* Whether the text is JSON at all; false: a problem tells where it is not. */
-bool workflow_check_json(struct text source, struct workflow_problems *problems);
+bool workflow_check_json(struct text text, struct workflow_problems *problems);
 
 #endif

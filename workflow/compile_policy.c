@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Retry, Catch and OnExhausted. */
 #include "base/suggest.h"
+#include "base/utf8.h"
 #include "workflow/compile.h"
 
 static const struct text reserved[] = {TEXT_CONST(ERROR_ALL), TEXT_CONST(ERROR_TIMEOUT),
@@ -76,6 +77,9 @@ static void add_error(const struct values *values, const struct yaml_node *node,
         problems_add_error(values->problems, node->mark,
                            "an error name has %u bytes; it must have 1 to %d", node->text.size,
                            ERROR_NAME_BYTES_MAX);
+    else if (!utf8_printable(node->text))
+        problems_add_error(values->problems, node->mark,
+                           "an error name must be printable: no agent can report this one");
     else if (set_has(set, node->text))
         problems_add_warning(values->problems, node->mark, "%.*s is named twice",
                              QUOTE_ARG(node->text));
@@ -124,11 +128,11 @@ static void read_retrier(const struct values *values, const struct yaml_node *no
         return;
     read_errors(values, fields.of[FIELD_ERROR_EQUALS], &retrier->errors);
     if (fields.of[FIELD_INTERVAL_SECONDS] != NULL)
-        (void)value_duration(values, fields.of[FIELD_INTERVAL_SECONDS], "IntervalSeconds",
-                             &retrier->interval_ms);
+        value_duration(values, fields.of[FIELD_INTERVAL_SECONDS], "IntervalSeconds",
+                       &retrier->interval_ms);
     if (fields.of[FIELD_BACKOFF_RATE] != NULL)
-        (void)value_rate(values, fields.of[FIELD_BACKOFF_RATE], "BackoffRate",
-                         &retrier->backoff_rate_milli);
+        value_rate(values, fields.of[FIELD_BACKOFF_RATE], "BackoffRate",
+                   &retrier->backoff_rate_milli);
     const struct yaml_node *max_attempts = fields.of[FIELD_MAX_ATTEMPTS];
     int64_t attempts = DEFAULT_MAX_ATTEMPTS;
     if (max_attempts != NULL &&

@@ -76,7 +76,7 @@ static void read_after(struct workflow_compiler *compiler, uint32_t index)
     struct draft *draft = &compiler->drafts[index];
     const struct yaml_node *node = draft->fields.of[FIELD_AFTER];
     if (node == NULL) {
-        /* Null was told to have no value; absent means the step before. */
+        /* Null was reported as having no value; absent means the step before. */
         draft->step.after = index > 0 ? UINT64_C(1) << (index - 1) : 0;
         return;
     }
@@ -173,13 +173,13 @@ static void read_compensate(struct workflow_compiler *compiler, struct draft *dr
         defaults->compensate_timeout_ms > 0 ? defaults->compensate_timeout_ms : step->timeout_ms;
     step->compensate.retry = defaults->compensate_retry;
     if (fields.of[FIELD_TIMEOUT_SECONDS] != NULL)
-        (void)value_duration(values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
-                             &step->compensate.timeout_ms);
+        value_duration(values, fields.of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
+                       &step->compensate.timeout_ms);
     if (fields.of[FIELD_MAX_EXTENSION_SECONDS] != NULL)
-        (void)value_duration_or_0(values, fields.of[FIELD_MAX_EXTENSION_SECONDS],
-                                  "MaxExtensionSeconds", &step->compensate.max_extension_ms);
+        value_duration_or_0(values, fields.of[FIELD_MAX_EXTENSION_SECONDS], "MaxExtensionSeconds",
+                            &step->compensate.max_extension_ms);
     if (fields.of[FIELD_RETRY] != NULL)
-        (void)compile_retry(values, fields.of[FIELD_RETRY], &step->compensate.retry);
+        compile_retry(values, fields.of[FIELD_RETRY], &step->compensate.retry);
 }
 
 /* ---- the rest of a step ---- */
@@ -192,30 +192,29 @@ static void read_step(struct workflow_compiler *compiler, uint32_t index)
     const struct yaml_node *const *of = draft->fields.of;
     struct workflow_step *step = &draft->step;
     if (of[FIELD_COMMENT] != NULL)
-        (void)value_text(values, of[FIELD_COMMENT], "Comment");
+        value_text(values, of[FIELD_COMMENT], "Comment");
     read_agents(values, draft);
     read_after(compiler, index);
     step->timeout_ms = defaults->timeout_ms;
     if (of[FIELD_TIMEOUT_SECONDS] != NULL)
-        (void)value_duration(values, of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds",
-                             &step->timeout_ms);
+        value_duration(values, of[FIELD_TIMEOUT_SECONDS], "TimeoutSeconds", &step->timeout_ms);
     if (of[FIELD_MAX_EXTENSION_SECONDS] != NULL)
-        (void)value_duration_or_0(values, of[FIELD_MAX_EXTENSION_SECONDS], "MaxExtensionSeconds",
-                                  &step->max_extension_ms);
+        value_duration_or_0(values, of[FIELD_MAX_EXTENSION_SECONDS], "MaxExtensionSeconds",
+                            &step->max_extension_ms);
     step->retry = defaults->retry;
     if (of[FIELD_RETRY] != NULL)
-        (void)compile_retry(values, of[FIELD_RETRY], &step->retry);
+        compile_retry(values, of[FIELD_RETRY], &step->retry);
     step->catchers = defaults->catchers;
     step->catcher_count = defaults->catcher_count;
     draft->own_catch = of[FIELD_CATCH] != NULL;
     if (draft->own_catch)
-        (void)compile_catch(values, of[FIELD_CATCH], &step->catchers, &step->catcher_count);
+        compile_catch(values, of[FIELD_CATCH], &step->catchers, &step->catcher_count);
     if (of[FIELD_PIVOT] != NULL)
-        (void)value_boolean(values, of[FIELD_PIVOT], "Pivot", &step->pivot);
+        value_boolean(values, of[FIELD_PIVOT], "Pivot", &step->pivot);
     step->on_exhausted = defaults->on_exhausted;
     draft->own_on_exhausted = of[FIELD_ON_EXHAUSTED] != NULL;
     if (draft->own_on_exhausted)
-        (void)compile_on_exhausted(values, of[FIELD_ON_EXHAUSTED], &step->on_exhausted);
+        compile_on_exhausted(values, of[FIELD_ON_EXHAUSTED], &step->on_exhausted);
     read_compensate(compiler, draft);
 }
 
@@ -237,7 +236,7 @@ void compile_steps(struct workflow_compiler *compiler, const struct yaml_node *n
     for (const struct yaml_node *child = node->first; child != NULL; child = child->next) {
         struct draft *draft = &compiler->drafts[compiler->draft_count];
         draft->mark = child->mark;
-        (void)workflow_fields_take(child, PLACE_STEP, problems, &draft->fields);
+        workflow_fields_take(child, PLACE_STEP, problems, &draft->fields);
         read_name(compiler, draft);
         compiler->draft_count++;
     }

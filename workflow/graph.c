@@ -1,166 +1,273 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph of the steps: no cycles; one pivot at most, every step before or after it, and
- * behind it no way back. */
-#include "workflow/compile.h"
+#include "workflow/graph.h"
+
+#include "base/utf8.h"
+#include "workflow/picture.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #define BIT(index) (UINT64_C(1) << (index))
 
-/* ---- cycles ---- */
+static const char *const format_names[] = {"text", "dot", "svg"};
+const struct enum_names workflow_graph_format_names = {format_names, GRAPH_FORMAT_COUNT};
 
-/* "A -> B -> A", each waiting for the next one's end, in the order in which they would run. */
-static void report_cycle(struct workflow_compiler *compiler, const uint32_t *path, uint32_t length)
+/* ---- writing ---- */
+
+void picture_put(struct picture *picture, struct text text)
 {
-    char names[WORKFLOW_PROBLEM_TEXT_SIZE] = "";
-    size_t size = 0;
-    for (uint32_t i = 0; i <= length && size < sizeof(names); i++) {
-        struct text name = compiler->drafts[path[(2 * length - i) % length]].step.name;
-        size += (size_t)snprintf(names + size, sizeof(names) - size, "%s%.*s", i > 0 ? " -> " : "",
-                                 TEXT_ARG(name));
+    for (uint32_t i = 0; i < text.size; i++, picture->size++) {
+        if (picture->size < picture->capacity)
+            picture->data[picture->size] = text.data[i];
     }
-    problems_add_error(compiler->values.problems, compiler->drafts[path[0]].mark,
-                       "these steps wait for each other in a cycle: %s", names);
 }
 
-/* Of the steps that still wait for each other, follow predecessors until one comes again. */
-static void find_cycle(struct workflow_compiler *compiler, uint64_t waiting)
+void picture_format(struct picture *picture, const char *format, ...)
 {
-    uint32_t path[WORKFLOW_STEPS_MAX + 1];
-    uint32_t length = 0;
-    uint64_t seen = 0;
-    uint32_t at = (uint32_t)__builtin_ctzll(waiting);
-    while ((seen & BIT(at)) == 0) {
-        seen |= BIT(at);
-        path[length++] = at;
-        uint64_t before = compiler->drafts[at].step.after & waiting;
-        assert(before != 0);
-        at = (uint32_t)__builtin_ctzll(before);
-    }
-    uint32_t first = 0;
-    while (path[first] != at)
-        first++;
-    /* It begins with the step that stands first in the file. */
-    uint32_t cycle[WORKFLOW_STEPS_MAX];
-    uint32_t size = length - first;
-    uint32_t least = first;
-    for (uint32_t i = first; i < length; i++) {
-        if (path[i] < path[least])
-            least = i;
-    }
-    for (uint32_t i = 0; i < size; i++)
-        cycle[i] = path[first + (least - first + i) % size];
-    report_cycle(compiler, cycle, size);
+    char line[256];
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(line, sizeof(line), format, arguments);
+    va_end(arguments);
+    assert(size >= 0 && (size_t)size < sizeof(line)); /* only numbers and short words */
+    picture_put(picture, (struct text){line, (uint32_t)size});
 }
 
-/* ret_before[i]: all steps that come before i, near and far. False: there is a cycle. */
-static bool find_ancestors(struct workflow_compiler *compiler,
-                           uint64_t ret_before[WORKFLOW_STEPS_MAX])
+/* The next character; a '?' instead of one that is malformed or a control character. */
+static struct text next_character(struct text text, uint32_t *at)
 {
-    uint64_t done = 0;
-    uint64_t all = 0;
-    for (uint32_t i = 0; i < compiler->draft_count; i++)
-        all |= BIT(i);
-    for (bool progress = true; progress && done != all;) {
-        progress = false;
-        for (uint32_t i = 0; i < compiler->draft_count; i++) {
-            uint64_t after = compiler->drafts[i].step.after;
-            if ((done & BIT(i)) != 0 || (after & ~done) != 0)
-                continue;
-            ret_before[i] = after;
-            for (uint32_t j = 0; j < compiler->draft_count; j++)
-                ret_before[i] |= (after & BIT(j)) != 0 ? ret_before[j] : 0;
-            done |= BIT(i);
-            progress = true;
+    struct text rest = text_from(text, *at);
+    uint32_t size = utf8_character_size((const uint8_t *)rest.data, rest.size);
+    struct text character = {rest.data, size};
+    *at += size == 0 ? 1 : size;
+    return size == 0 || !utf8_printable(character) ? TEXT("?") : character;
+}
+
+void picture_put_xml(struct picture *picture, struct text text)
+{
+    for (uint32_t at = 0; at < text.size;) {
+        struct text character = next_character(text, &at);
+        switch (character.data[0]) {
+        case '<':
+            picture_put(picture, TEXT("&lt;"));
+            break;
+        case '>':
+            picture_put(picture, TEXT("&gt;"));
+            break;
+        case '&':
+            picture_put(picture, TEXT("&amp;"));
+            break;
+        case '"':
+            picture_put(picture, TEXT("&quot;"));
+            break;
+        case '\'':
+            picture_put(picture, TEXT("&#39;"));
+            break;
+        default:
+            picture_put(picture, character);
         }
     }
-    if (done != all)
-        find_cycle(compiler, all & ~done);
-    return done == all;
 }
 
-/* ---- the pivot ---- */
-
-static void find_pivot(struct workflow_compiler *compiler)
+void picture_put_quoted(struct picture *picture, struct text text)
 {
-    struct workflow_problems *problems = compiler->values.problems;
-    compiler->pivot = -1;
-    for (uint32_t i = 0; i < compiler->draft_count; i++) {
-        const struct draft *draft = &compiler->drafts[i];
-        if (!draft->step.pivot)
+    for (uint32_t at = 0; at < text.size;) {
+        struct text character = next_character(text, &at);
+        if (character.data[0] == '"' || character.data[0] == '\\')
+            picture_put(picture, TEXT("\\"));
+        picture_put(picture, character);
+    }
+}
+
+static void put_plain(struct picture *picture, struct text text)
+{
+    for (uint32_t at = 0; at < text.size;)
+        picture_put(picture, next_character(text, &at));
+}
+
+/* ---- the steps ---- */
+
+uint32_t workflow_levels(const struct workflow *workflow, uint32_t ret_levels[WORKFLOW_STEPS_MAX])
+{
+    uint32_t count = 0;
+    assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
+    memset(ret_levels, 0, sizeof(ret_levels[0]) * WORKFLOW_STEPS_MAX);
+    /* Each round settles one more level: the graph has no cycle. */
+    for (uint32_t round = 0; round < workflow->step_count; round++) {
+        for (uint32_t i = 0; i < workflow->step_count; i++) {
+            for (uint32_t j = 0; j < workflow->step_count; j++) {
+                bool waits = (workflow->steps[i].after & BIT(j)) != 0;
+                if (waits && ret_levels[i] <= ret_levels[j])
+                    ret_levels[i] = ret_levels[j] + 1;
+            }
+        }
+    }
+    for (uint32_t i = 0; i < workflow->step_count; i++)
+        count = ret_levels[i] >= count ? ret_levels[i] + 1 : count;
+    assert(count <= workflow->step_count);
+    return count;
+}
+
+/* ---- text ---- */
+
+/* One width for a column of all steps. */
+struct widths {
+    uint32_t name;
+    uint32_t agents;
+};
+
+static uint32_t agents_width(const struct workflow_step *step)
+{
+    uint32_t width = 0;
+    for (uint32_t i = 0; i < step->agent_count; i++)
+        width += step->agents[i].size + (i > 0);
+    return width;
+}
+
+static struct widths widths_of(const struct workflow *workflow)
+{
+    struct widths widths = {0};
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        const struct workflow_step *step = &workflow->steps[i];
+        uint32_t agents = agents_width(step);
+        widths.name = step->name.size > widths.name ? step->name.size : widths.name;
+        widths.agents = agents > widths.agents ? agents : widths.agents;
+    }
+    return widths;
+}
+
+static void put_spaces(struct picture *picture, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        picture_put(picture, TEXT(" "));
+}
+
+static void put_agents(struct picture *picture, const struct workflow_step *step)
+{
+    for (uint32_t i = 0; i < step->agent_count; i++) {
+        picture_put(picture, i > 0 ? TEXT("|") : (struct text){0});
+        put_plain(picture, step->agents[i]);
+    }
+}
+
+static void put_predecessors(struct picture *picture, const struct workflow *workflow,
+                             const struct workflow_step *step)
+{
+    const char *before = "  <- ";
+    for (uint32_t j = 0; j < workflow->step_count; j++) {
+        if ((step->after & BIT(j)) == 0)
             continue;
-        if (compiler->pivot >= 0)
-            problems_add_error(problems, draft->fields.of[FIELD_PIVOT]->mark,
-                               "there can be only one pivot, and %.*s in line %u is one",
-                               TEXT_ARG(compiler->drafts[compiler->pivot].step.name),
-                               compiler->drafts[compiler->pivot].mark.line);
-        else
-            compiler->pivot = (int)i;
-        if (draft->step.has_compensate)
-            problems_add_error(problems, draft->fields.of[FIELD_COMPENSATE]->mark,
-                               "the pivot %.*s is never undone: Compensate has no meaning here",
-                               TEXT_ARG(draft->step.name));
-        if (!draft->own_on_exhausted)
-            compiler->drafts[i].step.on_exhausted = OUTCOME_ERROR;
+        picture_put(picture, text_of(before));
+        put_plain(picture, workflow->steps[j].name);
+        before = ", ";
     }
 }
 
-/* Catchers that say $compensate: told when they are the step's own, else changed. */
-static void close_way_back(struct workflow_compiler *compiler, struct draft *draft)
+static void put_step_line(struct picture *picture, const struct workflow *workflow, uint32_t index,
+                          const struct widths *widths)
 {
-    struct catcher *catchers =
-        ARENA_ARRAY(compiler->values.arena, struct catcher, draft->step.catcher_count);
-    for (uint32_t i = 0; i < draft->step.catcher_count; i++) {
-        catchers[i] = draft->step.catchers[i];
-        if (catchers[i].next == OUTCOME_COMPENSATE && draft->own_catch)
-            problems_add_error(
-                compiler->values.problems, draft->fields.of[FIELD_CATCH]->mark,
-                "step %.*s comes after the pivot, where there is no way back: $compensate "
-                "is not possible",
-                TEXT_ARG(draft->step.name));
-        catchers[i].next = OUTCOME_ERROR;
+    const struct workflow_step *step = &workflow->steps[index];
+    put_plain(picture, step->name);
+    put_spaces(picture, widths->name - step->name.size + 2);
+    picture_put(picture, TEXT("["));
+    put_agents(picture, step);
+    picture_put(picture, TEXT("]"));
+    if (step->after != 0 || step->has_compensate || step->pivot)
+        put_spaces(picture, widths->agents - agents_width(step));
+    put_predecessors(picture, workflow, step);
+    if (step->pivot)
+        picture_put(picture, TEXT("  (pivot)"));
+    if (step->has_compensate) {
+        picture_put(picture, TEXT("  (undo: "));
+        put_plain(picture, step->compensate.action);
+        picture_put(picture, TEXT(")"));
     }
-    draft->step.catchers = catchers;
+    picture_put(picture, TEXT("\n"));
 }
 
-static void check_after_pivot(struct workflow_compiler *compiler, struct draft *draft)
+/* Steps of one level may run at the same time; the level's number stands before its first one. */
+static void picture_text(struct picture *picture, const struct workflow *workflow)
 {
-    struct workflow_problems *problems = compiler->values.problems;
-    if (draft->step.has_compensate)
-        problems_add_error(
-            problems, draft->fields.of[FIELD_COMPENSATE]->mark,
-            "step %.*s comes after the pivot, where there is no way back: it is never "
-            "undone",
-            TEXT_ARG(draft->step.name));
-    if (draft->own_on_exhausted && draft->step.on_exhausted == OUTCOME_COMPENSATE)
-        problems_add_error(
-            problems, draft->fields.of[FIELD_ON_EXHAUSTED]->mark,
-            "step %.*s comes after the pivot, where there is no way back: OnExhausted "
-            "must be error",
-            TEXT_ARG(draft->step.name));
-    draft->step.on_exhausted = OUTCOME_ERROR;
-    if (draft->step.catcher_count > 0)
-        close_way_back(compiler, draft);
+    uint32_t levels[WORKFLOW_STEPS_MAX];
+    uint32_t count = workflow_levels(workflow, levels);
+    struct widths widths = widths_of(workflow);
+    put_plain(picture, workflow->name);
+    picture_format(picture, ":%u\n", workflow->version);
+    for (uint32_t level = 0; level < count; level++) {
+        bool first = true;
+        for (uint32_t i = 0; i < workflow->step_count; i++) {
+            if (levels[i] != level)
+                continue;
+            if (first)
+                picture_format(picture, "%3u  ", level + 1);
+            else
+                put_spaces(picture, 5);
+            put_step_line(picture, workflow, i, &widths);
+            first = false;
+        }
+    }
 }
 
-void workflow_check_graph(struct workflow_compiler *compiler)
+/* ---- DOT ---- */
+
+static void put_dot_step(struct picture *picture, const struct workflow_step *step)
 {
-    uint64_t before[WORKFLOW_STEPS_MAX] = {0};
-    find_pivot(compiler);
-    if (!find_ancestors(compiler, before))
-        return;
-    workflow_check_schedule(compiler);
-    for (uint32_t i = 0; i < compiler->draft_count && compiler->pivot >= 0; i++) {
-        uint32_t pivot = (uint32_t)compiler->pivot;
-        struct draft *draft = &compiler->drafts[i];
-        if ((before[i] & BIT(pivot)) != 0)
-            check_after_pivot(compiler, draft);
-        else if (i != pivot && (before[pivot] & BIT(i)) == 0)
-            problems_add_error(
-                compiler->values.problems, draft->mark,
-                "step %.*s comes neither before nor after the pivot %.*s: let one name "
-                "the other in After",
-                TEXT_ARG(draft->step.name), TEXT_ARG(compiler->drafts[pivot].step.name));
+    picture_put(picture, TEXT("  \""));
+    picture_put_quoted(picture, step->name);
+    picture_put(picture, TEXT("\" [label=\""));
+    picture_put_quoted(picture, step->name);
+    picture_put(picture, TEXT("\\n"));
+    for (uint32_t i = 0; i < step->agent_count; i++) {
+        picture_put(picture, i > 0 ? TEXT(", ") : (struct text){0});
+        picture_put_quoted(picture, step->agents[i]);
     }
+    if (step->has_compensate) {
+        picture_put(picture, TEXT("\\nundo: "));
+        picture_put_quoted(picture, step->compensate.action);
+    }
+    picture_put(picture, step->pivot ? TEXT("\\npivot\", penwidth=2];\n") : TEXT("\"];\n"));
+}
+
+static void picture_dot(struct picture *picture, const struct workflow *workflow)
+{
+    picture_put(picture, TEXT("digraph \""));
+    picture_put_quoted(picture, workflow->name);
+    picture_format(picture, ":%u\" {\n  rankdir=LR;\n", workflow->version);
+    picture_put(picture, TEXT("  node [shape=box, style=rounded];\n"));
+    for (uint32_t i = 0; i < workflow->step_count; i++)
+        put_dot_step(picture, &workflow->steps[i]);
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        for (uint32_t j = 0; j < workflow->step_count; j++) {
+            if ((workflow->steps[i].after & BIT(j)) == 0)
+                continue;
+            picture_put(picture, TEXT("  \""));
+            picture_put_quoted(picture, workflow->steps[j].name);
+            picture_put(picture, TEXT("\" -> \""));
+            picture_put_quoted(picture, workflow->steps[i].name);
+            picture_put(picture, TEXT("\";\n"));
+        }
+    }
+    picture_put(picture, TEXT("}\n"));
+}
+
+size_t workflow_graph(const struct workflow *workflow, enum workflow_graph_format format,
+                      char *buffer, size_t capacity)
+{
+    struct picture picture = {.data = buffer, .capacity = capacity};
+    assert(buffer != NULL || capacity == 0);
+    switch (format) {
+    case GRAPH_TEXT:
+        picture_text(&picture, workflow);
+        break;
+    case GRAPH_DOT:
+        picture_dot(&picture, workflow);
+        break;
+    case GRAPH_SVG:
+        picture_svg(&picture, workflow);
+        break;
+    case GRAPH_FORMAT_COUNT:
+        assert(false && "a format");
+    }
+    return picture.size;
 }

@@ -4,11 +4,11 @@
 
 #include <jansson.h>
 
-bool workflow_check_json(struct text source, struct workflow_problems *problems)
+bool workflow_check_json(struct text text, struct workflow_problems *problems)
 {
     json_error_t error;
-    json_t *json = json_loadb(source.data != NULL ? source.data : "", source.size,
-                              JSON_REJECT_DUPLICATES, &error);
+    json_t *json =
+        json_loadb(text.data != NULL ? text.data : "", text.size, JSON_REJECT_DUPLICATES, &error);
     if (json == NULL) {
         struct mark mark = {error.line > 0 ? (uint32_t)error.line : 1,
                             error.column > 0 ? (uint32_t)error.column : 1};

@@ -18,8 +18,9 @@ struct table {
 struct workflow_registry {
     struct heap_arena memory;
     struct table deployed;
-    struct table refused;              /* first definitions that do not compile: they count, too */
+    struct table refused;              /* first definitions that do not compile: they also count */
     struct workflow_problems problems; /* of the definition being compiled: too big for the stack */
+    uint64_t activations;
 };
 
 struct workflow_registry *workflow_registry_new(void)
@@ -65,8 +66,7 @@ static uint32_t lower_bound(const struct table *table, struct text name, uint32_
     return low;
 }
 
-static const struct workflow_entry *find(const struct table *table, struct text name,
-                                         uint32_t version)
+static struct workflow_entry *find(const struct table *table, struct text name, uint32_t version)
 {
     uint32_t at = lower_bound(table, name, version);
     bool found = at < table->count && compare(table->entries[at], name, version) == 0;
@@ -89,13 +89,27 @@ static void insert(struct table *table, struct workflow_entry *entry)
 
 /* ---- adding ---- */
 
+/* What the compiler has just found; a text that compiles has no errors. */
+static void keep_warnings(struct workflow_registry *registry, struct workflow_entry *entry)
+{
+    const struct workflow_problems *problems = &registry->problems;
+    assert(problems->errors == 0 && problems->count <= WORKFLOW_PROBLEMS_MAX);
+    if (problems->count == 0)
+        return;
+    struct workflow_problem *warnings =
+        ARENA_ARRAY(&registry->memory.arena, struct workflow_problem, problems->count);
+    memcpy(warnings, problems->items, problems->count * sizeof(warnings[0]));
+    entry->warnings = warnings;
+    entry->warning_count = problems->count;
+}
+
 static enum error_class compile(struct workflow_registry *registry,
                                 const struct workflow_definition *definition,
                                 struct workflow **ret_workflow, struct error *ret_error)
 {
     struct workflow *workflow = NULL;
     bool json = text_equal(definition->format, TEXT("json"));
-    if (!workflow_parse(definition->source, json ? WORKFLOW_JSON : WORKFLOW_YAML,
+    if (!workflow_parse(definition->text, json ? WORKFLOW_JSON : WORKFLOW_YAML,
                         &registry->memory.arena, &registry->problems, &workflow)) {
         const struct workflow_problem *problem = problems_first_error(&registry->problems);
         return error_set(ret_error, ERROR_REJECT, "BadWorkflow",
@@ -133,30 +147,90 @@ enum error_class workflow_registry_add(struct workflow_registry *registry,
         insert(&registry->refused, entry);
         return class;
     }
-    entry->definition.source = arena_text(arena, definition->source);
+    entry->definition.text = arena_text(arena, definition->text);
     entry->definition.format = arena_text(arena, definition->format);
     entry->definition.deployed_by = arena_text(arena, definition->deployed_by);
     entry->definition.deployed_at = definition->deployed_at;
     entry->workflow = workflow;
+    keep_warnings(registry, entry);
+    /* Until a version is chosen, the newest one is active. */
+    const struct workflow_entry *active = workflow_registry_entry(registry, definition->name, 0);
+    if (!workflow_registry_is_chosen(registry, definition->name) &&
+        (active == NULL || active->definition.version < definition->version))
+        entry->activated = ++registry->activations;
     insert(&registry->deployed, entry);
+    return ERROR_OK;
+}
+
+enum error_class workflow_registry_activate(struct workflow_registry *registry,
+                                            const struct workflow_activation *activation,
+                                            struct error *ret_error)
+{
+    struct arena *arena = &registry->memory.arena;
+    struct workflow_entry *entry = find(&registry->deployed, activation->name, activation->version);
+    if (entry == NULL)
+        return error_set(ret_error, ERROR_REJECT, "UnknownWorkflow",
+                         "%.*s:%u is activated or retired, but not deployed",
+                         TEXT_ARG(activation->name), activation->version);
+    entry->latest = *activation;
+    entry->latest.name = entry->definition.name;
+    entry->latest.by = arena_text(arena, activation->by);
+    entry->latest.reason = arena_text(arena, activation->reason);
+    entry->retired = !activation->active;
+    if (activation->active) {
+        entry->chosen = true;
+        entry->activated = ++registry->activations;
+    }
     return ERROR_OK;
 }
 
 /* ---- reading ---- */
 
+/* The entry of the name that became active last, but for `but`; NULL: none. */
+static const struct workflow_entry *last_active(const struct workflow_registry *registry,
+                                                struct text name, const struct workflow_entry *but)
+{
+    const struct table *table = &registry->deployed;
+    const struct workflow_entry *last = NULL;
+    for (uint32_t i = lower_bound(table, name, 0);
+         i < table->count && text_equal(table->entries[i]->definition.name, name); i++) {
+        const struct workflow_entry *entry = table->entries[i];
+        bool counts = but == NULL || (entry != but && !entry->retired);
+        if (counts && entry->activated > (last != NULL ? last->activated : 0))
+            last = entry;
+    }
+    return last;
+}
+
 const struct workflow_entry *workflow_registry_entry(const struct workflow_registry *registry,
                                                      struct text name, uint32_t version)
 {
+    return version != 0 ? find(&registry->deployed, name, version)
+                        : last_active(registry, name, NULL);
+}
+
+const struct workflow_entry *workflow_registry_previous(const struct workflow_registry *registry,
+                                                        struct text name)
+{
+    const struct workflow_entry *active = last_active(registry, name, NULL);
+    return active != NULL ? last_active(registry, name, active) : NULL;
+}
+
+bool workflow_registry_is_chosen(const struct workflow_registry *registry, struct text name)
+{
     const struct table *table = &registry->deployed;
-    if (version != 0)
-        return find(table, name, version);
-    /* The newest stands before the first one of the next name. */
-    const struct workflow_entry *largest = find(table, name, UINT32_MAX);
-    uint32_t end = lower_bound(table, name, UINT32_MAX);
-    if (largest != NULL || end == 0)
-        return largest;
-    const struct workflow_entry *last = table->entries[end - 1];
-    return text_equal(last->definition.name, name) ? last : NULL;
+    for (uint32_t i = lower_bound(table, name, 0);
+         i < table->count && text_equal(table->entries[i]->definition.name, name); i++) {
+        if (table->entries[i]->chosen)
+            return true;
+    }
+    return false;
+}
+
+bool workflow_registry_refuses(const struct workflow_registry *registry, struct text name,
+                               uint32_t version)
+{
+    return find(&registry->refused, name, version) != NULL;
 }
 
 const struct workflow *workflow_registry_find(const struct workflow_registry *registry,

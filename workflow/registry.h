@@ -1,18 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The deployed workflows of a process, as <p>.workflows tells them: the FIRST definition of a
- * name:version counts. Owns its memory; a workflow found stays valid until the registry is freed.
- * Loop thread only. */
+ * name:version counts, and the LATEST activation. Owns its memory; a workflow found stays valid
+ * until the registry is freed. Loop thread only.
+ *
+ * One version of a name is active: the one that was activated last, or, if none ever was, the
+ * newest. The active version may also be retired: then new orders have to name another one. */
 #ifndef WORKFLOW_REGISTRY_H
 #define WORKFLOW_REGISTRY_H
 
 #include "base/error.h"
-#include "engine/workflow.h"
+#include "workflow/workflow_file.h"
 
 struct workflow_registry;
 
 struct workflow_entry {
-    struct workflow_definition definition; /* as deployed */
-    const struct workflow *workflow;       /* compiled */
+    struct workflow_definition definition;   /* as deployed */
+    const struct workflow *workflow;         /* compiled */
+    const struct workflow_problem *warnings; /* of the text, as `reeve workflow lint` has them */
+    uint32_t warning_count;
+    uint64_t activated; /* the larger, the later it became the active one; 0: never */
+    bool chosen;        /* by an activation, at least once */
+    bool retired;       /* takes no new orders */
+    struct workflow_activation latest; /* version 0: there was none */
 };
 
 struct workflow_registry *workflow_registry_new(void);
@@ -24,7 +33,19 @@ void workflow_registry_free(struct workflow_registry *registry);
 enum error_class workflow_registry_add(struct workflow_registry *registry,
                                        const struct workflow_definition *definition,
                                        struct error *ret_error);
-/* NULL: there is none. `version` 0: the newest. */
+/* The latest one about the version counts. REJECT "UnknownWorkflow" when it is not deployed. */
+enum error_class workflow_registry_activate(struct workflow_registry *registry,
+                                            const struct workflow_activation *activation,
+                                            struct error *ret_error);
+/* Whether an activation says which version of the name is active. */
+bool workflow_registry_is_chosen(const struct workflow_registry *registry, struct text name);
+/* The version that was active before the active one and is not retired; NULL: none. */
+const struct workflow_entry *workflow_registry_previous(const struct workflow_registry *registry,
+                                                        struct text name);
+/* Its first definition does not compile: no later one of that version counts. */
+bool workflow_registry_refuses(const struct workflow_registry *registry, struct text name,
+                               uint32_t version);
+/* NULL: there is none. `version` 0: the active one. */
 const struct workflow *workflow_registry_find(const struct workflow_registry *registry,
                                               struct text name, uint32_t version);
 const struct workflow_entry *workflow_registry_entry(const struct workflow_registry *registry,

@@ -77,13 +77,13 @@ static int64_t longest_path_ms(const struct workflow_compiler *compiler,
     return longest;
 }
 
-/* True: something was told. */
+/* True: something was reported. */
 static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[WORKFLOW_STEPS_MAX])
 {
     char own[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
     struct workflow_problems *problems = compiler->values.problems;
-    bool told = false;
-    (void)duration_text(compiler->timeout_ms, whole);
+    bool reported = false;
+    duration_text(compiler->timeout_ms, whole);
     for (uint32_t i = 0; i < compiler->draft_count; i++) {
         const struct draft *draft = &compiler->drafts[i];
         ret_longest[i] = longest_ms(&draft->step);
@@ -92,7 +92,7 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
                 problems, draft->mark,
                 "one attempt of step %.*s may take %s, longer than the whole order (%s)",
                 TEXT_ARG(draft->step.name), duration_text(draft->step.timeout_ms, own), whole);
-            told = true;
+            reported = true;
         } else if (ret_longest[i] > compiler->timeout_ms) {
             problems_add_warning(
                 problems, draft->mark,
@@ -101,10 +101,10 @@ static bool check_steps(struct workflow_compiler *compiler, int64_t ret_longest[
                 TEXT_ARG(draft->step.name),
                 draft->step.max_extension_ms > 0 ? " and extensions" : "",
                 duration_text(ret_longest[i], own), whole);
-            told = true;
+            reported = true;
         }
     }
-    return told;
+    return reported;
 }
 
 void workflow_check_schedule(struct workflow_compiler *compiler)
@@ -113,7 +113,7 @@ void workflow_check_schedule(struct workflow_compiler *compiler)
     char path[DURATION_TEXT_SIZE], whole[DURATION_TEXT_SIZE];
     if (compiler->timeout_ms == 0 || check_steps(compiler, durations))
         return;
-    (void)duration_text(compiler->timeout_ms, whole);
+    duration_text(compiler->timeout_ms, whole);
     int64_t longest = longest_path_ms(compiler, durations);
     if (longest > compiler->timeout_ms)
         problems_add_warning(

@@ -45,12 +45,12 @@ static uint32_t character_size(const unsigned char *at, size_t left)
     return overlong || surrogate || too_large || control ? 0 : size;
 }
 
-static bool check_text(struct text source, struct workflow_problems *problems)
+static bool check_text(struct text text, struct workflow_problems *problems)
 {
     struct mark mark = {1, 1};
-    const unsigned char *bytes = (const unsigned char *)source.data;
-    for (uint32_t at = 0; at < source.size;) {
-        uint32_t size = character_size(bytes + at, source.size - at);
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    for (uint32_t at = 0; at < text.size;) {
+        uint32_t size = character_size(bytes + at, text.size - at);
         if (size == 0) {
             problems_add_error(problems, mark, "byte 0x%02x is %s", bytes[at],
                                bytes[at] < 0x80 ? "a control character" : "not UTF-8");
@@ -162,7 +162,7 @@ static bool check_properties(struct builder *builder, const yaml_event_t *event,
     return true;
 }
 
-/* False: stop, a problem was told. */
+/* False: stop, a problem was reported. */
 static bool take_event(struct builder *builder, const yaml_event_t *event)
 {
     switch (event->type) {
@@ -230,23 +230,25 @@ static bool build(struct builder *builder, yaml_parser_t *parser)
     return true;
 }
 
-const struct yaml_node *yaml_tree_parse(struct text source, struct arena *arena,
+const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
                                         struct workflow_problems *problems)
 {
-    if (source.size > WORKFLOW_BYTES_MAX) {
+    if (text.size > WORKFLOW_BYTES_MAX) {
         problems_add_error(problems, (struct mark){0}, "the file has %u bytes; the limit is %d",
-                           source.size, WORKFLOW_BYTES_MAX);
+                           text.size, WORKFLOW_BYTES_MAX);
         return NULL;
     }
-    if (!check_text(source, problems))
+    if (!check_text(text, problems))
         return NULL;
-    if (source.size >= 3 && memcmp(source.data, "\xef\xbb\xbf", 3) == 0)
-        source = (struct text){source.data + 3, source.size - 3}; /* a byte order mark */
+    if (text.size >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0)
+        text = (struct text){text.data + 3, text.size - 3}; /* a byte order mark */
+    if (text_empty(text)) /* libyaml asserts that there are bytes */
+        text = TEXT("\n");
     yaml_parser_t parser;
     int initialized = yaml_parser_initialize(&parser);
     assert(initialized == 1);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)source.data, source.size);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.size);
     struct builder builder = {.arena = arena, .problems = problems};
     bool built = build(&builder, &parser);
     yaml_parser_delete(&parser);

@@ -27,7 +27,7 @@ struct yaml_node {
 };
 
 /* NULL: the problems tell why. The tree lives in `arena`, its texts too. */
-const struct yaml_node *yaml_tree_parse(struct text source, struct arena *arena,
+const struct yaml_node *yaml_tree_parse(struct text text, struct arena *arena,
                                         struct workflow_problems *problems);
 
 /* A plain scalar that says nothing: `Field:`, `~` or `null`. */

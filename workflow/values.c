@@ -48,11 +48,11 @@ bool value_looks_like_number(struct text text)
 
 bool value_looks_like_boolean(struct text text)
 {
-    static const char *const words[] = {"true", "True", "TRUE", "false", "False", "FALSE",
-                                        "yes",  "Yes",  "YES",  "no",    "No",    "NO",
-                                        "on",   "On",   "ON",   "off",   "Off",   "OFF"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (text_equal(text, text_of(words[i])))
+    static const char *const booleans[] = {"true", "True", "TRUE", "false", "False", "FALSE",
+                                           "yes",  "Yes",  "YES",  "no",    "No",    "NO",
+                                           "on",   "On",   "ON",   "off",   "Off",   "OFF"};
+    for (size_t i = 0; i < sizeof(booleans) / sizeof(booleans[0]); i++) {
+        if (text_equal(text, text_of(booleans[i])))
             return true;
     }
     return false;
@@ -223,9 +223,9 @@ bool value_rate(const struct values *values, const struct yaml_node *node, const
     return true;
 }
 
-/* ---- words ---- */
+/* ---- choices ---- */
 
-/* Of the words of value_looks_like_boolean(). */
+/* Of the texts that value_looks_like_boolean() knows. */
 static bool means_true(struct text word)
 {
     return strchr("tTyY", word.data[0]) != NULL || (word.size == 2 && (word.data[1] | 0x20) == 'n');
@@ -247,17 +247,17 @@ bool value_boolean(const struct values *values, const struct yaml_node *node, co
 }
 
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
-                const struct text *words, uint32_t count, uint32_t *ret_index)
+                const struct text *choices, uint32_t count, uint32_t *ret_index)
 {
     assert(count == 2); /* the messages say "a or b" */
     if (node->kind == NODE_SCALAR) {
         for (uint32_t i = 0; i < count; i++) {
-            if (text_equal(node->text, words[i])) {
+            if (text_equal(node->text, choices[i])) {
                 *ret_index = i;
                 return true;
             }
         }
-        const struct text *near = suggest_text(node->text, words, count);
+        const struct text *near = suggest_text(node->text, choices, count);
         if (near != NULL) {
             problems_add_error(values->problems, node->mark,
                                "%s \"%.*s\" is unknown: did you mean %.*s?", what,
@@ -266,6 +266,6 @@ bool value_word(const struct values *values, const struct yaml_node *node, const
         }
     }
     char wanted[2 * NAME_BYTES_MAX];
-    snprintf(wanted, sizeof(wanted), "%.*s or %.*s", TEXT_ARG(words[0]), TEXT_ARG(words[1]));
+    snprintf(wanted, sizeof(wanted), "%.*s or %.*s", TEXT_ARG(choices[0]), TEXT_ARG(choices[1]));
     return wrong_type(values, node, what, wanted);
 }

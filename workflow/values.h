@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of fields: names, numbers, durations, words. Each reader leaves *ret_value as it is
+/* The values of fields: names, numbers, durations, choices. Each reader leaves *ret_value as it is
  * and tells a problem when the node holds something else; `what` names the field in it. */
 #ifndef WORKFLOW_VALUES_H
 #define WORKFLOW_VALUES_H
@@ -8,7 +8,7 @@
 
 /* The forms of plain scalars. */
 bool value_looks_like_number(struct text text);
-bool value_looks_like_boolean(struct text text); /* YAML 1.1 has yes, no, on, off, too */
+bool value_looks_like_boolean(struct text text); /* YAML 1.1 also has yes, no, on, off */
 
 struct values {
     struct arena *arena; /* where texts are copied to */
@@ -35,8 +35,8 @@ bool value_rate(const struct values *values, const struct yaml_node *node, const
                 uint32_t *ret_milli);
 bool value_boolean(const struct values *values, const struct yaml_node *node, const char *what,
                    bool *ret_value);
-/* One of `count` words; its index. */
+/* One of `count` choices; its index. */
 bool value_word(const struct values *values, const struct yaml_node *node, const char *what,
-                const struct text *words, uint32_t count, uint32_t *ret_index);
+                const struct text *choices, uint32_t count, uint32_t *ret_index);
 
 #endif

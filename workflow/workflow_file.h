@@ -27,7 +27,7 @@ struct workflow_problems {
 
 /* Compiles the text into *ret_workflow, wholly in `arena`. False when there are errors (then
  * nothing is returned); warnings may be there either way. Never reads files. */
-bool workflow_parse(struct text source, enum workflow_format format, struct arena *arena,
+bool workflow_parse(struct text text, enum workflow_format format, struct arena *arena,
                     struct workflow_problems *ret_problems, struct workflow **ret_workflow);
 
 const char *workflow_format_name(enum workflow_format format); /* "yaml", "json" */

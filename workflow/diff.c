@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "workflow/diff.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BIT(index) (UINT64_C(1) << (index))
+
+/* ---- values as text ---- */
+
+enum { VALUE_SIZE = 16 * 1024 };
+
+/* One value; what does not fit is cut, which the limits of workflows do not reach. */
+struct value {
+    char data[VALUE_SIZE];
+    size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct value *value, const char *format, ...)
+{
+    size_t room = sizeof(value->data) - value->size;
+    va_list arguments;
+    va_start(arguments, format);
+    int size = vsnprintf(value->data + value->size, room, format, arguments);
+    va_end(arguments);
+    assert(size >= 0);
+    value->size += (size_t)size < room ? (size_t)size : room - 1;
+}
+
+/* "0.2 s" */
+static void add_seconds(struct value *value, int64_t ms)
+{
+    add(value, "%lld", (long long)(ms / 1000));
+    if (ms % 1000 != 0) {
+        int digits = 3;
+        long long fraction = ms % 1000;
+        for (; fraction % 10 == 0; digits--)
+            fraction /= 10;
+        add(value, ".%0*lld", digits, fraction);
+    }
+    add(value, " s");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return text_compare(*(const struct text *)a, *(const struct text *)b);
+}
+
+/* Sorted: as sets, in whichever order the file has them. */
+static void add_set(struct value *value, struct text *names, uint32_t count)
+{
+    if (count > 1)
+        qsort(names, count, sizeof(names[0]), compare_names);
+    for (uint32_t i = 0; i < count; i++)
+        add(value, "%s%.*s", i > 0 ? ", " : "", TEXT_ARG(names[i]));
+}
+
+static void add_agents(struct value *value, const struct workflow_step *step)
+{
+    struct text names[STEP_AGENTS_MAX];
+    assert(step->agent_count <= STEP_AGENTS_MAX);
+    memcpy(names, step->agents, sizeof(names[0]) * step->agent_count);
+    add_set(value, names, step->agent_count);
+}
+
+static void add_after(struct value *value, const struct workflow *workflow, uint64_t after)
+{
+    struct text names[WORKFLOW_STEPS_MAX];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        if ((after & BIT(i)) != 0)
+            names[count++] = workflow->steps[i].name;
+    }
+    add_set(value, names, count);
+    if (count == 0)
+        add(value, "none");
+}
+
+/* In their order: it decides in which one an error that two match is counted. */
+static void add_errors(struct value *value, const struct error_set *errors)
+{
+    for (uint32_t i = 0; i < errors->count; i++)
+        add(value, "%s%.*s", i > 0 ? ", " : "", TEXT_ARG(errors->names[i]));
+}
+
+static void add_retry(struct value *value, const struct retry_policy *policy)
+{
+    for (uint32_t i = 0; i < policy->count; i++) {
+        const struct retrier *retrier = &policy->retriers[i];
+        add(value, "%s", i > 0 ? "; " : "");
+        add_errors(value, &retrier->errors);
+        add(value, ": %u after ", retrier->max_attempts);
+        add_seconds(value, retrier->interval_ms);
+        add(value, " x %u.%03u", retrier->backoff_rate_milli / 1000,
+            retrier->backoff_rate_milli % 1000);
+        if (retrier->max_delay_ms != 0) {
+            add(value, ", at most ");
+            add_seconds(value, retrier->max_delay_ms);
+        }
+        if (retrier->jitter == JITTER_NONE)
+            add(value, ", no jitter");
+    }
+    if (policy->count == 0)
+        add(value, "none");
+}
+
+static const char *outcome_word(enum outcome outcome)
+{
+    return outcome == OUTCOME_COMPENSATE ? "compensate" : "error";
+}
+
+static void add_catch(struct value *value, const struct workflow_step *step)
+{
+    for (uint32_t i = 0; i < step->catcher_count; i++) {
+        add(value, "%s", i > 0 ? "; " : "");
+        add_errors(value, &step->catchers[i].errors);
+        add(value, " -> %s", outcome_word(step->catchers[i].next));
+    }
+    if (step->catcher_count == 0)
+        add(value, "none");
+}
+
+/* ---- fields ---- */
+
+enum diff_field {
+    AGENT,
+    AFTER,
+    TIMEOUT,
+    MAX_EXTENSION,
+    RETRY,
+    CATCH,
+    ON_EXHAUSTED,
+    PIVOT,
+    UNDO_ACTION,
+    UNDO_TIMEOUT,
+    UNDO_MAX_EXTENSION,
+    UNDO_RETRY,
+    FIELDS
+};
+
+static const char *const step_fields[FIELDS] = {
+    [AGENT] = "Agent",
+    [AFTER] = "After",
+    [TIMEOUT] = "TimeoutSeconds",
+    [MAX_EXTENSION] = "MaxExtensionSeconds",
+    [RETRY] = "Retry",
+    [CATCH] = "Catch",
+    [ON_EXHAUSTED] = "OnExhausted",
+    [PIVOT] = "Pivot",
+    [UNDO_ACTION] = "Compensate.Action",
+    [UNDO_TIMEOUT] = "Compensate.TimeoutSeconds",
+    [UNDO_MAX_EXTENSION] = "Compensate.MaxExtensionSeconds",
+    [UNDO_RETRY] = "Compensate.Retry",
+};
+
+/* A step that nothing undoes has no such fields. */
+static void add_field(struct value *value, const struct workflow *workflow, uint32_t index,
+                      enum diff_field field)
+{
+    const struct workflow_step *step = &workflow->steps[index];
+    if (field >= UNDO_ACTION && !step->has_compensate)
+        return;
+    switch (field) {
+    case AGENT:
+        add_agents(value, step);
+        return;
+    case AFTER:
+        add_after(value, workflow, step->after);
+        return;
+    case TIMEOUT:
+        add_seconds(value, step->timeout_ms);
+        return;
+    case MAX_EXTENSION:
+        add_seconds(value, step->max_extension_ms);
+        return;
+    case RETRY:
+        add_retry(value, &step->retry);
+        return;
+    case CATCH:
+        add_catch(value, step);
+        return;
+    case ON_EXHAUSTED:
+        add(value, "%s", outcome_word(step->on_exhausted));
+        return;
+    case PIVOT:
+        add(value, "%s", step->pivot ? "yes" : "no");
+        return;
+    case UNDO_ACTION:
+        add(value, "%.*s", TEXT_ARG(step->compensate.action));
+        return;
+    case UNDO_TIMEOUT:
+        add_seconds(value, step->compensate.timeout_ms);
+        return;
+    case UNDO_MAX_EXTENSION:
+        add_seconds(value, step->compensate.max_extension_ms);
+        return;
+    case UNDO_RETRY:
+        add_retry(value, &step->compensate.retry);
+        return;
+    case FIELDS:
+        break;
+    }
+    assert(false && "a field of a step");
+}
+
+static struct text field_of(const struct workflow *workflow, uint32_t index, enum diff_field field,
+                            struct arena *arena)
+{
+    struct value value;
+    value.size = 0;
+    add_field(&value, workflow, index, field);
+    return arena_text(arena, (struct text){value.data, (uint32_t)value.size});
+}
+
+/* ---- comparing ---- */
+
+struct differences {
+    struct workflow_difference *items;
+    uint32_t count;
+    struct arena *arena;
+};
+
+static void differ(struct differences *differences, struct text step, const char *field,
+                   struct text left, struct text right)
+{
+    differences->items[differences->count++] =
+        (struct workflow_difference){step, field, left, right};
+}
+
+static int find_step(const struct workflow *workflow, struct text name)
+{
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        if (text_equal(workflow->steps[i].name, name))
+            return (int)i;
+    }
+    return -1;
+}
+
+static void compare_timeouts(struct differences *differences, const struct workflow *left,
+                             const struct workflow *right)
+{
+    struct value values[2] = {0};
+    struct text none = {0};
+    if (left->timeout_ms == right->timeout_ms)
+        return;
+    add_seconds(&values[0], left->timeout_ms);
+    add_seconds(&values[1], right->timeout_ms);
+    struct text texts[2];
+    for (int i = 0; i < 2; i++)
+        texts[i] =
+            arena_text(differences->arena, (struct text){values[i].data, (uint32_t)values[i].size});
+    differ(differences, none, "TimeoutSeconds", left->timeout_ms == 0 ? none : texts[0],
+           right->timeout_ms == 0 ? none : texts[1]);
+}
+
+static void compare_steps(struct differences *differences, const struct workflow *left, uint32_t i,
+                          const struct workflow *right, uint32_t j)
+{
+    for (uint32_t field = 0; field < FIELDS; field++) {
+        struct text a = field_of(left, i, (enum diff_field)field, differences->arena);
+        struct text b = field_of(right, j, (enum diff_field)field, differences->arena);
+        if (!text_equal(a, b))
+            differ(differences, left->steps[i].name, step_fields[field], a, b);
+    }
+}
+
+uint32_t workflow_diff(const struct workflow *left, const struct workflow *right,
+                       struct arena *arena, const struct workflow_difference **ret_differences)
+{
+    uint32_t most = 1 + left->step_count * FIELDS + right->step_count;
+    struct differences differences = {ARENA_ARRAY(arena, struct workflow_difference, most), 0,
+                                      arena};
+    struct text none = {0};
+    compare_timeouts(&differences, left, right);
+    for (uint32_t i = 0; i < left->step_count; i++) {
+        int j = find_step(right, left->steps[i].name);
+        if (j < 0)
+            differ(&differences, left->steps[i].name, "Step", TEXT("present"), none);
+        else
+            compare_steps(&differences, left, i, right, (uint32_t)j);
+    }
+    for (uint32_t j = 0; j < right->step_count; j++) {
+        if (find_step(left, right->steps[j].name) < 0)
+            differ(&differences, right->steps[j].name, "Step", none, TEXT("present"));
+    }
+    assert(differences.count <= most);
+    *ret_differences = differences.items;
+    return differences.count;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What differs between two workflows, by step and field, in the words of workflow files. Comments,
+ * the order of the steps in the file and values that only repeat a default make no difference, nor
+ * does Version. */
+#ifndef WORKFLOW_DIFF_H
+#define WORKFLOW_DIFF_H
+
+#include "base/arena.h"
+#include "engine/workflow.h"
+
+struct workflow_difference {
+    struct text step;  /* empty: of the workflow as a whole */
+    const char *field; /* "TimeoutSeconds", "Compensate.Action" ...; "Step": the whole step */
+    struct text left;  /* empty: it is not there */
+    struct text right;
+};
+
+/* Returns their number; *ret_differences is new in the arena. Steps of `left` come first, in its
+ * order, then those that only `right` has. */
+uint32_t workflow_diff(const struct workflow *left, const struct workflow *right,
+                       struct arena *arena, const struct workflow_difference **ret_differences);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A workflow's steps as a picture: text for a terminal, DOT for Graphviz, SVG for a page. Pure
+ * functions of the workflow: equal workflows give equal bytes. */
+#ifndef WORKFLOW_GRAPH_H
+#define WORKFLOW_GRAPH_H
+
+#include "base/enum_names.h"
+#include "engine/workflow.h"
+
+#include <stddef.h>
+
+enum workflow_graph_format { GRAPH_TEXT, GRAPH_DOT, GRAPH_SVG, GRAPH_FORMAT_COUNT };
+
+extern const struct enum_names workflow_graph_format_names; /* "text", "dot", "svg" */
+
+/* Writes at most `capacity` bytes, without a final NUL, and returns how many the whole picture has:
+ * call it with (NULL, 0) first. Names are escaped as the format asks, invalid UTF-8 and control
+ * characters become '?'. In SVG each step is a group of the class "step" with its name in
+ * data-step, so that a page can show the step's state; there is no style element or attribute. */
+size_t workflow_graph(const struct workflow *workflow, enum workflow_graph_format format,
+                      char *buffer, size_t capacity);
+
+/* ret_levels[i]: 0 for a step that waits for none, else one more than the last of those that it
+ * waits for. Returns the number of levels. */
+uint32_t workflow_levels(const struct workflow *workflow, uint32_t ret_levels[WORKFLOW_STEPS_MAX]);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life cycle of a workflow's versions, as `reeve workflow` and the console's API change it:
+ * what the next record of a change is, and why a change is refused. Pure functions of the registry;
+ * the caller appends the record and reads <p>.workflows back before it asks again. */
+#ifndef WORKFLOW_LIFECYCLE_H
+#define WORKFLOW_LIFECYCLE_H
+
+#include "workflow/registry.h"
+
+enum workflow_change { WORKFLOW_ACTIVATE, WORKFLOW_ROLLBACK, WORKFLOW_RETIRE };
+
+/* Which version `change` is about; of a rollback it is found, and `version` is ignored. REJECT
+ * "UnknownWorkflow", "NoPreviousVersion", "AlreadyActive", "AlreadyRetired". *ret_entry is borrowed
+ * from the registry. */
+enum error_class workflow_lifecycle_check(const struct workflow_registry *registry,
+                                          enum workflow_change change, struct text name,
+                                          uint32_t version, const struct workflow_entry **ret_entry,
+                                          struct error *ret_error);
+
+/* The version is the active one of its name: to retire it leaves new orders without a version. */
+bool workflow_lifecycle_is_active(const struct workflow_registry *registry,
+                                  const struct workflow_entry *entry);
+/* What to warn of once an active version is retired; ends with NUL. */
+void workflow_lifecycle_retired_active(const struct workflow_entry *entry, char *buffer,
+                                       size_t size);
+
+/* ---- deploying ---- */
+
+struct workflow_deployment {
+    const struct workflow *workflow; /* compiled from `text` */
+    struct text text;
+    bool activate;
+    bool is_new; /* its definition was appended: by workflow_deployment_next()'s caller */
+};
+
+enum workflow_deployment_step {
+    DEPLOYMENT_KEEP_ACTIVE, /* activate `version`: it is to stay active */
+    DEPLOYMENT_DEFINE,      /* append the definition; then `is_new` is true */
+    DEPLOYMENT_ACTIVATE,    /* activate `version` */
+    DEPLOYMENT_RETIRE,      /* retire `version`, the first one, until it is activated */
+    DEPLOYMENT_DONE
+};
+
+/* The next record; DEPLOYMENT_DONE at once for a version that is deployed with the same text.
+ * REJECT "OtherContent", or "BadWorkflow" if the first definition in the topic does not compile. */
+enum error_class workflow_deployment_next(const struct workflow_registry *registry,
+                                          const struct workflow_deployment *deployment,
+                                          enum workflow_deployment_step *ret_step,
+                                          uint32_t *ret_version, struct error *ret_error);
+/* The reason that the topic keeps with the activation or retirement of a step. */
+struct text workflow_deployment_reason(enum workflow_deployment_step step);
+/* "deployed, active", "already deployed, not active" ... */
+const char *workflow_deployment_result(const struct workflow_registry *registry,
+                                       const struct workflow_deployment *deployment);
+
+/* The workflow's agents, each once; *ret_names (at least WORKFLOW_AGENTS_MAX) borrow. */
+size_t workflow_agents(const struct workflow *workflow, struct text ret_names[]);
+
+enum { WORKFLOW_KEY_SIZE = NAME_BYTES_MAX + 16 };
+
+/* The key "name:version" of a record about a version; borrows `buffer`. */
+struct text workflow_key(struct text name, uint32_t version, char buffer[WORKFLOW_KEY_SIZE]);
+
+#endif
