@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <librdkafka/rdkafka.h>
+#include <string.h>
 
 enum error_class broker_append(struct broker *broker, const struct broker_append *append,
                                struct error *ret_error)
@@ -26,8 +27,14 @@ struct broker_reader *broker_read(struct broker *broker, const char *topic, int3
                                   int64_t offset, const struct broker_reader_ops *ops, void *ctx)
 {
     assert(partition >= 0 && (offset >= 0 || offset == BROKER_EARLIEST));
-    assert(ops->record != NULL && ops->end != NULL && ops->error != NULL);
+    assert(ops->record != NULL && ops->error != NULL);
     return broker->ops->read(broker, topic, partition, offset, ops, ctx);
+}
+
+void broker_reader_skip_unreadable(struct broker_reader *reader, broker_unreadable unreadable)
+{
+    assert(reader->unreadable == NULL && unreadable != NULL);
+    reader->unreadable = unreadable;
 }
 
 void broker_reader_pause(struct broker_reader *reader, bool paused)
@@ -56,14 +63,15 @@ struct broker_group *broker_join(struct broker *broker, const char *group, const
 }
 
 void broker_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
-                         broker_committed_done done, void *ctx)
+                         const char *note, broker_committed_done done, void *ctx)
 {
     assert(partition >= 0 && offset >= 0);
-    group->broker->ops->group_commit(group, partition, offset, done, ctx);
+    assert(note == NULL || strlen(note) <= BROKER_NOTE_BYTES_MAX);
+    group->broker->ops->group_commit(group, partition, offset, note, done, ctx);
 }
 
 void broker_group_committed(struct broker_group *group, int32_t partition,
-                            broker_committed_done done, void *ctx)
+                            broker_position_done done, void *ctx)
 {
     assert(partition >= 0 && done != NULL);
     group->broker->ops->group_committed(group, partition, done, ctx);
@@ -85,9 +93,28 @@ int32_t broker_partition_count(struct broker *broker, const char *topic, int tim
     return broker->ops->partition_count(broker, topic, timeout_ms);
 }
 
+int32_t broker_partition_count_known(struct broker *broker, const char *topic)
+{
+    assert(topic != NULL);
+    return broker->ops->partition_count_known(broker, topic);
+}
+
+void broker_watch(struct broker *broker, const char *topic, int32_t count,
+                  broker_partitions_changed changed, void *ctx)
+{
+    assert(topic != NULL && count > 0 && changed != NULL);
+    broker->ops->watch(broker, topic, count, changed, ctx);
+}
+
 const char *broker_cluster_id(struct broker *broker, int timeout_ms)
 {
     return broker->ops->cluster_id(broker, timeout_ms);
+}
+
+int64_t broker_appended_at(const struct broker *broker)
+{
+    assert(broker->appended_at == 0 || broker_has_append_time(broker));
+    return broker->appended_at;
 }
 
 bool broker_has_append_time(const struct broker *broker)

@@ -18,7 +18,9 @@
 
 struct broker;
 
-enum { BROKER_HEADERS_MAX = 12 };
+enum {
+    BROKER_HEADERS_MAX = 21 /* that an append takes and a reader passes on; it drops the rest */
+};
 
 struct broker_header {
     struct text name;
@@ -34,6 +36,7 @@ struct broker_record {
     struct text value; /* .data NULL: a tombstone */
     struct broker_header headers[BROKER_HEADERS_MAX];
     uint32_t header_count;
+    uint32_t meta_bytes; /* of the key and all headers, also those that are dropped */
 };
 
 /* ---- appending ---- */
@@ -49,6 +52,9 @@ enum broker_producer { BROKER_PRODUCER_LOG, BROKER_PRODUCER_EFFECTS, BROKER_PROD
  * producer by itself, and callers give up their claims. */
 typedef void (*broker_appended)(void *ctx, uint64_t token, int64_t offset,
                                 const struct error *error);
+/* Inside a `done` only: when that record was appended (ms), by the clock of the partition's leader.
+ * 0: unknown, because the append failed, the topic has CreateTime, or the broker is embedded. */
+int64_t broker_appended_at(const struct broker *broker);
 
 /* By murmur2 of the key over the topic's partitions, like Java clients. */
 enum { BROKER_BY_KEY = -1 };
@@ -79,7 +85,7 @@ enum { BROKER_EARLIEST = -2 };
 struct broker_reader_ops {
     void (*record)(void *ctx, const struct broker_record *record);
     /* The reader is at the end of the partition: it has passed on every record below `next_offset`.
-     * Called each time. */
+     * Called each time. May be NULL. */
     void (*end)(void *ctx, int64_t next_offset);
     /* FATAL "OffsetOutOfRange": the log starts after, or ends before, the wanted offset. FATAL
      * "UnknownTopic". RETRY: for logs and metrics only; the reader continues by itself. No callback
@@ -92,6 +98,12 @@ struct broker_reader;
  * reader per topic and partition. */
 struct broker_reader *broker_read(struct broker *broker, const char *topic, int32_t partition,
                                   int64_t offset, const struct broker_reader_ops *ops, void *ctx);
+/* The records from `offset` to before `next_offset` are in the log, but nothing can read them:
+ * their compressed batch is broken, or too large when decompressed. */
+typedef void (*broker_unreadable)(void *ctx, int64_t offset, int64_t next_offset);
+/* To be called right after broker_read(): the reader reports such records to `unreadable` and goes
+ * on behind them. Without it, it stops there, FATAL "Unreadable". */
+void broker_reader_skip_unreadable(struct broker_reader *reader, broker_unreadable unreadable);
 /* Backpressure. A paused reader makes no callbacks and keeps the fetched records in order. */
 void broker_reader_pause(struct broker_reader *reader, bool paused);
 /* No callback comes after this returns; callbacks of the reader may call it. NULL does nothing. */
@@ -121,14 +133,19 @@ struct broker_group;
 /* New. Joins `group` by subscribing to `topic`. It fetches nothing: use broker_read(). */
 struct broker_group *broker_join(struct broker *broker, const char *group, const char *topic,
                                  const struct broker_group_ops *ops, void *ctx);
-/* Commits the next offset to read. `done` may be NULL. */
+/* Commits the next offset to read. `note`: kept with it for the member that reads from there, up to
+ * BROKER_NOTE_BYTES_MAX (Kafka's commit metadata); NULL = none. `done` may be NULL. */
+enum { BROKER_NOTE_BYTES_MAX = 2000 };
 typedef void (*broker_committed_done)(void *ctx, int32_t partition, int64_t offset,
                                       const struct error *error);
 void broker_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
-                         broker_committed_done done, void *ctx);
-/* The committed offset, or -1 when there is none. */
+                         const char *note, broker_committed_done done, void *ctx);
+/* The committed offset, or -1 when there is none, and its note ("" = none; borrowed for the call).
+ * Any client may have made both. */
+typedef void (*broker_position_done)(void *ctx, int32_t partition, int64_t offset, const char *note,
+                                     const struct error *error);
 void broker_group_committed(struct broker_group *group, int32_t partition,
-                            broker_committed_done done, void *ctx);
+                            broker_position_done done, void *ctx);
 /* The members of the group and their partitions of its topic, according to the coordinator. RETRY:
  * unknown now, as during a rebalance. Texts and arrays are borrowed for the call; no call after
  * broker_leave. */
@@ -139,7 +156,7 @@ struct broker_member {
 };
 typedef void (*broker_members_done)(void *ctx, const struct broker_member *members, uint32_t count,
                                     const struct error *error);
-/* One query at a time. False: this broker cannot list members (embedded, in memory); `done` is not
+/* One query at a time. False: this broker cannot list members (embedded); `done` is not
  * called. */
 bool broker_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 /* Leaves the group and frees it; calls `left` once the broker has confirmed, or after 2 s. No other
@@ -151,6 +168,16 @@ void broker_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx
 /* The number of partitions; 0 = no such topic, -1 = the broker does not answer within timeout_ms.
  * Blocks: only at the start, or for rare checks such as a reply topic that is not in the cache. */
 int32_t broker_partition_count(struct broker *broker, const char *topic, int timeout_ms);
+/* The same as of the last look, without waiting; it looks again where that helps. 0: not known yet,
+ * -1: no such topic. */
+int32_t broker_partition_count_known(struct broker *broker, const char *topic);
+/* Calls `changed` when the brokers report another number of partitions than `count`, once for each
+ * number; some seconds later, and only for topics that this instance reads. At most
+ * BROKER_WATCHES_MAX; the name and `ctx` are borrowed until broker_free. */
+enum { BROKER_WATCHES_MAX = 4 };
+typedef void (*broker_partitions_changed)(void *ctx, const char *topic, int32_t count);
+void broker_watch(struct broker *broker, const char *topic, int32_t count,
+                  broker_partitions_changed changed, void *ctx);
 /* Borrowed until broker_free; NULL while unknown. Blocks like the above. */
 const char *broker_cluster_id(struct broker *broker, int timeout_ms);
 /* False: append times are not real (embedded), so that clocks cannot be checked. */

@@ -24,14 +24,17 @@ struct broker_ops {
     struct broker_group *(*join)(struct broker *broker, const char *group, const char *topic,
                                  const struct broker_group_ops *ops, void *ctx);
     void (*group_commit)(struct broker_group *group, int32_t partition, int64_t offset,
-                         broker_committed_done done, void *ctx);
+                         const char *note, broker_committed_done done, void *ctx);
     void (*group_committed)(struct broker_group *group, int32_t partition,
-                            broker_committed_done done, void *ctx);
+                            broker_position_done done, void *ctx);
     /* NULL: not supported. */
     bool (*group_members)(struct broker_group *group, broker_members_done done, void *ctx);
     void (*leave)(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 
     int32_t (*partition_count)(struct broker *broker, const char *topic, int timeout_ms);
+    int32_t (*partition_count_known)(struct broker *broker, const char *topic);
+    void (*watch)(struct broker *broker, const char *topic, int32_t count,
+                  broker_partitions_changed changed, void *ctx);
     const char *(*cluster_id)(struct broker *broker, int timeout_ms);
     bool (*has_append_time)(const struct broker *broker);
     bool (*connected)(const struct broker *broker);
@@ -42,10 +45,12 @@ struct broker_ops {
 
 struct broker {
     const struct broker_ops *ops;
+    int64_t appended_at; /* set before each `done` of an append; see broker_appended_at() */
 };
 
 struct broker_reader {
     struct broker *broker;
+    broker_unreadable unreadable; /* NULL: fatal */
 };
 
 struct broker_group {

@@ -11,6 +11,9 @@
 
 enum {
     METADATA_FRESH_MS = 200,
+    METADATA_KEPT_MS = 5 * 60 * 1000, /* counts of partitions */
+    METADATA_MISSING_MS = 5000,       /* that a topic was missing */
+    METADATA_WAIT_MS = 5000,
     CLOSE_WAIT_MS = 5000,
     DESTROY_WAIT_MS = 3000,
     REASON_SIZE = 256,
@@ -195,6 +198,15 @@ static int32_t count_in(const struct rd_kafka_metadata *metadata, const char *to
     return 0;
 }
 
+static void keep_metadata(struct kafka_client *kafka, const struct rd_kafka_metadata *metadata)
+{
+    kafka_alive(kafka);
+    if (kafka->metadata != NULL)
+        rd_kafka_metadata_destroy(kafka->metadata);
+    kafka->metadata = metadata;
+    kafka->metadata_until_ms = clock_mono_ms(loop_clock(kafka->loop)) + METADATA_FRESH_MS;
+}
+
 /* Reads the metadata of all topics, at most once in METADATA_FRESH_MS. A query by name is not an
  * option: librdkafka remembers every name, names may come from third-party clients, and the mock
  * cluster would even make the topics. */
@@ -207,11 +219,7 @@ static bool refresh_metadata(struct kafka_client *kafka, int timeout_ms)
     if (rd_kafka_metadata(kafka->reader_handle.rk, 1, NULL, &metadata, timeout_ms) !=
         RD_KAFKA_RESP_ERR_NO_ERROR)
         return false;
-    kafka_alive(kafka);
-    if (kafka->metadata != NULL)
-        rd_kafka_metadata_destroy(kafka->metadata);
-    kafka->metadata = metadata;
-    kafka->metadata_until_ms = clock_mono_ms(loop_clock(kafka->loop)) + METADATA_FRESH_MS;
+    keep_metadata(kafka, metadata);
     return true;
 }
 
@@ -224,6 +232,56 @@ static int32_t kafka_partition_count(struct broker *broker, const char *topic, i
     if (count > 0)
         kafka_producer_warm(&kafka->producers[BROKER_PRODUCER_LOG], topic);
     return count;
+}
+
+/* ---- metadata, without waiting ---- */
+
+struct metadata_job {
+    struct kafka_job job;
+    struct kafka_client *kafka;
+    rd_kafka_t *rk;
+    const struct rd_kafka_metadata *metadata; /* NULL: the brokers do not answer */
+};
+
+static void metadata_run(struct kafka_job *job)
+{
+    struct metadata_job *look = (struct metadata_job *)job;
+    rd_kafka_metadata(look->rk, 1, NULL, &look->metadata, METADATA_WAIT_MS);
+}
+
+static void metadata_done(struct kafka_job *job)
+{
+    struct metadata_job *look = (struct metadata_job *)job;
+    look->kafka->metadata_asked = false;
+    if (look->metadata != NULL)
+        keep_metadata(look->kafka, look->metadata);
+    free(look);
+}
+
+static void ask_for_metadata(struct kafka_client *kafka)
+{
+    if (kafka->metadata_asked || kafka->closing || kafka->reader_handle.rk == NULL)
+        return;
+    struct metadata_job *look = calloc(1, sizeof(*look));
+    assert(look != NULL);
+    *look = (struct metadata_job){
+        .job = {metadata_run, metadata_done, NULL}, .kafka = kafka, .rk = kafka->reader_handle.rk};
+    kafka->metadata_asked = true;
+    kafka_jobs_submit(&kafka->jobs, &look->job);
+}
+
+static int32_t kafka_partition_count_known(struct broker *broker, const char *topic)
+{
+    struct kafka_client *kafka = kafka_of(broker);
+    int64_t now_ms = clock_mono_ms(loop_clock(kafka->loop));
+    int32_t count = kafka->metadata != NULL ? count_in(kafka->metadata, topic) : 0;
+    bool fresh = kafka->metadata != NULL && now_ms < kafka->metadata_until_ms + METADATA_MISSING_MS;
+    bool old = kafka->metadata == NULL || now_ms >= kafka->metadata_until_ms + METADATA_KEPT_MS;
+    if (old || (count <= 0 && !fresh))
+        ask_for_metadata(kafka);
+    if (count > 0)
+        return count;
+    return fresh && count == 0 ? -1 : 0;
 }
 
 static const char *kafka_cluster_id(struct broker *broker, int timeout_ms)
@@ -286,6 +344,8 @@ static const struct broker_ops kafka_ops = {
     .group_members = kafka_group_members,
     .leave = kafka_leave,
     .partition_count = kafka_partition_count,
+    .partition_count_known = kafka_partition_count_known,
+    .watch = kafka_watch,
     .cluster_id = kafka_cluster_id,
     .has_append_time = kafka_has_append_time,
     .connected = kafka_connected,

@@ -13,13 +13,21 @@
 #include <string.h>
 #include <utlist.h>
 
-enum { POLL_MS = 1000, LEAVE_POLL_MS = 5, LEAVE_MS = 2000, COMMITTED_MS = 2000 };
+enum {
+    POLL_MS = 1000,
+    LEAVE_POLL_MS = 5,
+    LEAVE_MS = 2000,
+    COMMITTED_MS = 2000,
+    REJOIN_MS = 500, /* a fenced member joins again after */
+    REJOIN_POLL_MS = 20
+};
 
 /* A commit or a query for a committed offset without a result yet. */
 struct offset_call {
     struct offset_call *prev;
     struct offset_call *next;
-    broker_committed_done done; /* may be NULL */
+    broker_committed_done done;    /* of a commit; may be NULL */
+    broker_position_done position; /* of a query */
     void *ctx;
     int32_t partition;
     int64_t offset;
@@ -41,12 +49,21 @@ struct kafka_group {
     bool querying;                 /* a job queries committed offsets with this client */
     bool ended;                    /* the job in progress owns the client and this struct */
     bool owning;                   /* assigned() was called, revoked() not yet */
+    /* A static member that is fenced may have been fenced by its own earlier membership: a commit
+     * of that one, late, after its session had ended and it had joined again. So it joins anew,
+     * with a new client, which sends nothing of the old one. If that is fenced as well, although
+     * its session did not end, then by another process. */
+    bool rejoined;      /* this client is not the first */
+    bool joined;        /* this client got an assignment */
+    bool session_ended; /* and lost it */
+    bool fenced;        /* this client is dead; `rejoin_timer` replaces it */
     bool leaving;
     struct error *open_error; /* the client failed to open; `begin` reports it */
     struct loop_deferred begin;
     struct loop_deferred query;
     struct loop_deferred leave;
     struct loop_timer poll_timer;
+    struct loop_timer rejoin_timer;
     int64_t leave_deadline_ms;
     void (*left)(void *ctx);
     void *left_ctx;
@@ -71,7 +88,7 @@ static void report_assigned(struct kafka_group *group, const rd_kafka_topic_part
             partitions[count++] = list->elems[i].partition;
     }
     qsort(partitions, count, sizeof(*partitions), by_number);
-    group->owning = true;
+    group->owning = group->joined = true;
     group->ops->assigned(group->ctx, partitions, count);
     free(partitions);
 }
@@ -96,6 +113,8 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
     /* Before the answer: until then no other member owns the partitions, so that last commits
      * count. */
     bool lost = rd_kafka_assignment_lost(rk) != 0;
+    if (lost && rd_kafka_fatal_error(rk, NULL, 0) == RD_KAFKA_RESP_ERR_NO_ERROR)
+        group->session_ended = true;
     if (group->owning && !group->leaving) {
         group->owning = false;
         group->ops->revoked(group->ctx, lost);
@@ -106,11 +125,10 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
 /* ---- commits ---- */
 
 static struct offset_call *add_call(struct kafka_group *group, int32_t partition, int64_t offset,
-                                    broker_committed_done done, void *ctx)
+                                    void *ctx)
 {
     struct offset_call *call = calloc(1, sizeof(*call));
     assert(call != NULL);
-    call->done = done;
     call->ctx = ctx;
     call->partition = partition;
     call->offset = offset;
@@ -119,14 +137,17 @@ static struct offset_call *add_call(struct kafka_group *group, int32_t partition
 }
 
 static void answer(struct kafka_group *group, struct offset_call *call, int64_t offset,
-                   rd_kafka_resp_err_t code, const char *what)
+                   const char *note, rd_kafka_resp_err_t code)
 {
     struct error error = {.class = ERROR_OK};
     DL_DELETE(group->calls, call);
     if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        kafka_error_set(&error, code, what, group->topic, call->partition);
+        kafka_error_set(&error, code, call->state == COMMIT ? "commit" : "committed offset of",
+                        group->topic, call->partition);
     if (call->done != NULL && !group->leaving)
         call->done(call->ctx, call->partition, offset, &error);
+    if (call->position != NULL && !group->leaving)
+        call->position(call->ctx, call->partition, offset, note, &error);
     free(call);
 }
 
@@ -137,7 +158,7 @@ static void on_commit(struct kafka_group *group, rd_kafka_event_t *event)
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && list != NULL && list->cnt == 1)
         code = list->elems[0].err;
-    answer(group, call, call->offset, code, "commit");
+    answer(group, call, call->offset, "", code);
 }
 
 static rd_kafka_topic_partition_list_t *one_partition(const struct kafka_group *group,
@@ -149,14 +170,20 @@ static rd_kafka_topic_partition_list_t *one_partition(const struct kafka_group *
 }
 
 void kafka_group_commit(struct broker_group *base, int32_t partition, int64_t offset,
-                        broker_committed_done done, void *ctx)
+                        const char *note, broker_committed_done done, void *ctx)
 {
     struct kafka_group *group = (struct kafka_group *)base;
     assert(!group->leaving);
     if (group->handle.rk == NULL)
         return;
-    struct offset_call *call = add_call(group, partition, offset, done, ctx);
+    struct offset_call *call = add_call(group, partition, offset, ctx);
+    call->done = done;
     rd_kafka_topic_partition_list_t *list = one_partition(group, partition, offset);
+    if (note != NULL && note[0] != '\0') { /* freed with the list */
+        list->elems[0].metadata = strdup(note);
+        list->elems[0].metadata_size = strlen(note);
+        assert(list->elems[0].metadata != NULL);
+    }
     rd_kafka_resp_err_t code =
         rd_kafka_commit_queue(group->handle.rk, list, group->handle.queue, NULL, call);
     assert(code == RD_KAFKA_RESP_ERR_NO_ERROR); /* it is only queued */
@@ -196,6 +223,7 @@ static void answer_committed(struct kafka_group *group, struct offset_call *call
 {
     rd_kafka_resp_err_t code = query->code;
     int64_t offset = -1;
+    char note[BROKER_NOTE_BYTES_MAX + 1] = "";
     const rd_kafka_topic_partition_t *found =
         rd_kafka_topic_partition_list_find(query->list, group->topic, call->partition);
     assert(found != NULL);
@@ -203,7 +231,10 @@ static void answer_committed(struct kafka_group *group, struct offset_call *call
         code = found->err;
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR && found->offset >= 0)
         offset = found->offset;
-    answer(group, call, offset, code, "committed offset of");
+    /* Another client may have made it: as long as it likes. */
+    if (offset >= 0 && found->metadata != NULL && found->metadata_size < sizeof(note))
+        memcpy(note, found->metadata, found->metadata_size);
+    answer(group, call, offset, note, code);
 }
 
 static void committed_done(struct kafka_job *job)
@@ -256,14 +287,16 @@ static void on_query(struct loop *loop, struct loop_deferred *deferred, void *us
     kafka_jobs_submit(&group->kafka->jobs, &query->job);
 }
 
-void kafka_group_committed(struct broker_group *base, int32_t partition, broker_committed_done done,
+void kafka_group_committed(struct broker_group *base, int32_t partition, broker_position_done done,
                            void *ctx)
 {
     struct kafka_group *group = (struct kafka_group *)base;
     assert(!group->leaving);
     if (group->handle.rk == NULL)
         return;
-    add_call(group, partition, -1, done, ctx)->state = QUERY;
+    struct offset_call *call = add_call(group, partition, -1, ctx);
+    call->position = done;
+    call->state = QUERY;
     loop_defer(group->kafka->loop, &group->query);
 }
 
@@ -280,12 +313,32 @@ bool kafka_group_members(struct broker_group *base, broker_members_done done, vo
 
 /* ---- events ---- */
 
+/* True: this client is dead, but the member joins again with another. */
+static bool joins_again(struct kafka_group *group)
+{
+    if (group->rejoined && group->joined && !group->session_ended)
+        return false;
+    log_warning("fenced as a static member, joining again: its session had ended, or another "
+                "process has the same instance.id",
+                LOG_STR("group", group->name),
+                LOG_STR("instance", group->kafka->group_instance_id));
+    group->fenced = group->handle.stopped = true;
+    loop_timer_after(group->kafka->loop, &group->rejoin_timer, REJOIN_MS);
+    if (group->owning) {
+        group->owning = false;
+        group->ops->revoked(group->ctx, true);
+    }
+    return true;
+}
+
 static void on_error(struct kafka_group *group, rd_kafka_event_t *event)
 {
     char reason[ERROR_MESSAGE_SIZE / 2] = "";
     struct error error;
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
     rd_kafka_resp_err_t fatal = rd_kafka_fatal_error(group->handle.rk, reason, sizeof(reason));
+    if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID && !group->leaving && joins_again(group))
+        return;
     if (fatal == RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID)
         error_set(&error, ERROR_REJECT, "Config",
                   "group %s: another process with instance.id %s has taken this one's place: "
@@ -366,6 +419,35 @@ static enum error_class subscribe(struct kafka_group *group, struct error *ret_e
     return ERROR_OK;
 }
 
+/* What waited for the dead client gets no result from it any more. */
+static void fail_commits(struct kafka_group *group)
+{
+    struct offset_call *call;
+    struct offset_call *next;
+    DL_FOREACH_SAFE(group->calls, call, next)
+        if (call->state == COMMIT)
+            answer(group, call, call->offset, "", RD_KAFKA_RESP_ERR__WAIT_COORD);
+}
+
+static void on_rejoin_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct kafka_group *group = userdata;
+    struct error error;
+    assert(group->fenced && !group->leaving);
+    if (group->querying) { /* a job uses the client */
+        loop_timer_after(loop, timer, REJOIN_POLL_MS);
+        return;
+    }
+    kafka_handle_close(&group->handle);
+    fail_commits(group);
+    group->fenced = group->joined = group->session_ended = false;
+    group->rejoined = true;
+    if (subscribe(group, &error) == ERROR_OK)
+        return;
+    error.class = ERROR_FATAL;
+    group->ops->error(group->ctx, &error);
+}
+
 static void on_begin(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct kafka_group *group = userdata;
@@ -397,6 +479,7 @@ struct broker_group *kafka_join(struct broker *broker, const char *name, const c
     loop_deferred_init(&group->query, on_query, group);
     loop_deferred_init(&group->leave, on_leave, group);
     loop_timer_init(&group->poll_timer, on_poll_timer, group);
+    loop_timer_init(&group->rejoin_timer, on_rejoin_timer, group);
     DL_APPEND(kafka->groups, group);
     struct error error;
     if (subscribe(group, &error) != ERROR_OK) {
@@ -467,6 +550,8 @@ static void on_leave(struct loop *loop, struct loop_deferred *deferred, void *us
 {
     struct kafka_group *group = userdata;
     (void)deferred;
+    if (group->fenced) /* nothing to wait for */
+        group->leave_deadline_ms = 0;
     begin_close(group);
     loop_timer_init(&group->poll_timer, on_leave_timer, group);
     loop_timer_after(loop, &group->poll_timer, 0);
@@ -483,6 +568,7 @@ void kafka_leave(struct broker_group *base, void (*left)(void *ctx), void *ctx)
     group->left_ctx = ctx;
     group->leave_deadline_ms = clock_mono_ms(loop_clock(loop)) + LEAVE_MS;
     loop_timer_cancel(loop, &group->poll_timer);
+    loop_timer_cancel(loop, &group->rejoin_timer);
     loop_defer(loop, &group->leave); /* this may be a callback of the handle */
 }
 

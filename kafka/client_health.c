@@ -148,7 +148,16 @@ struct probe_job {
     bool answered;
     char *cluster_id;
     char shortfall[KAFKA_TROUBLE_SIZE];
+    const char *watched[BROKER_WATCHES_MAX]; /* topics; NULL: none */
+    int32_t counts[BROKER_WATCHES_MAX];      /* of their partitions; 0: unknown */
 };
+
+static void count_watched(struct probe_job *probe, const struct rd_kafka_metadata_topic *topic)
+{
+    for (int i = 0; i < BROKER_WATCHES_MAX; i++)
+        if (probe->watched[i] != NULL && strcmp(probe->watched[i], topic->topic) == 0)
+            probe->counts[i] = topic->partition_cnt;
+}
 
 static void probe_run(struct kafka_job *job)
 {
@@ -159,12 +168,33 @@ static void probe_run(struct kafka_job *job)
         RD_KAFKA_RESP_ERR_NO_ERROR)
         return;
     probe->answered = true;
-    for (int i = 0; i < metadata->topic_cnt; i++)
+    for (int i = 0; i < metadata->topic_cnt; i++) {
         kafka_shortfall_add(&shortfall, &metadata->topics[i]);
-    (void)kafka_shortfall_text(&shortfall, metadata->broker_cnt, probe->shortfall,
-                               sizeof(probe->shortfall));
+        count_watched(probe, &metadata->topics[i]);
+    }
+    kafka_shortfall_text(&shortfall, metadata->broker_cnt, probe->shortfall,
+                         sizeof(probe->shortfall));
     rd_kafka_metadata_destroy(metadata);
     probe->cluster_id = rd_kafka_clusterid(probe->rk, 0);
+}
+
+void kafka_watch(struct broker *broker, const char *topic, int32_t count,
+                 broker_partitions_changed changed, void *ctx)
+{
+    struct kafka_health *health = &kafka_of(broker)->health;
+    assert(health->watch_count < BROKER_WATCHES_MAX);
+    health->watches[health->watch_count++] = (struct kafka_watch){topic, count, changed, ctx};
+}
+
+static void report_changes(struct kafka_client *kafka, const struct probe_job *probe)
+{
+    for (uint32_t i = 0; i < kafka->health.watch_count && !kafka->closing; i++) {
+        struct kafka_watch *watch = &kafka->health.watches[i];
+        if (probe->counts[i] <= 0 || probe->counts[i] == watch->count)
+            continue;
+        watch->count = probe->counts[i];
+        watch->changed(watch->ctx, watch->topic, watch->count);
+    }
 }
 
 static void note_silence(struct kafka_client *kafka)
@@ -199,6 +229,7 @@ static void probe_done(struct kafka_job *job)
         health->unanswered = 0;
         kafka_alive(kafka);
         memcpy(health->shortfall, probe->shortfall, sizeof(health->shortfall));
+        report_changes(kafka, probe);
     } else {
         note_silence(kafka);
     }
@@ -221,6 +252,8 @@ void kafka_probe(struct kafka_client *kafka)
                                 .kafka = kafka,
                                 .rk = kafka->reader_handle.rk,
                                 .timeout_ms = health->down ? ANSWER_DOWN_MS : ANSWER_MS};
+    for (uint32_t i = 0; i < health->watch_count; i++)
+        probe->watched[i] = health->watches[i].topic;
     health->probing = true;
     health->alive_since_probe = false;
     loop_timer_cancel(kafka->loop, &health->timer);

@@ -76,6 +76,14 @@ bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event);
 
 enum { KAFKA_TROUBLE_SIZE = 320 };
 
+/* A topic whose number of partitions must not change. */
+struct kafka_watch {
+    const char *topic;
+    int32_t count;
+    broker_partitions_changed changed;
+    void *ctx;
+};
+
 /* Known about the cluster; part of struct kafka_client. */
 struct kafka_health {
     bool connected;
@@ -89,6 +97,8 @@ struct kafka_health {
     int64_t stalled_since_ms;
     char shortfall[KAFKA_TROUBLE_SIZE]; /* of replicas in sync, or of rights; "" = none */
     char logged[KAFKA_TROUBLE_SIZE];    /* the trouble that was logged last; "" = none */
+    struct kafka_watch watches[BROKER_WATCHES_MAX];
+    uint32_t watch_count;
 };
 
 /* Does not probe yet. */
@@ -101,6 +111,8 @@ void kafka_all_down(struct kafka_client *kafka);
 /* A broker answered. */
 void kafka_alive(struct kafka_client *kafka);
 bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size);
+void kafka_watch(struct broker *broker, const char *topic, int32_t count,
+                 broker_partitions_changed changed, void *ctx);
 /* `cluster_id` (may be NULL) is librdkafka's: freed. */
 void kafka_keep_cluster_id(struct kafka_client *kafka, rd_kafka_t *rk, char *cluster_id);
 
@@ -216,6 +228,15 @@ void kafka_producer_warm(struct kafka_producer *producer, const char *topic);
 
 /* ---- readers (client_reader.c) ---- */
 
+/* The search for the end of a batch that cannot be read (client_unreadable.c). */
+struct kafka_bad_batch {
+    int64_t from;  /* the first offset that cannot be read; -1: none */
+    int64_t base;  /* what librdkafka calls the batch: its first offset */
+    int64_t low;   /* the last offset that is known to be in it */
+    int64_t high;  /* the first one that is known to be behind it; -1: none */
+    int64_t probe; /* reading begins here */
+};
+
 struct kafka_reader {
     struct broker_reader base;
     struct kafka_client *kafka;
@@ -231,8 +252,11 @@ struct kafka_reader {
     struct loop_wakeup wakeup;
     struct loop_deferred more;
     struct loop_timer unknown_timer; /* armed while the topic is missing */
+    struct loop_timer release_timer; /* armed when paused: gives up what was fetched ahead */
+    bool released;                   /* it did; reading begins again when the pause ends */
     rd_kafka_resp_err_t open_error;  /* reported in the next turn */
-    bool draining;                   /* in a callback: closing only marks the reader */
+    struct kafka_bad_batch bad;
+    bool draining; /* in a callback: closing only marks the reader */
     bool paused;
     bool closed;
     uint64_t bytes_since_wake; /* passed on since the last wake_fetcher() */
@@ -251,14 +275,25 @@ rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct erro
 /* The settings that all consumers need. */
 void kafka_conf_consumer(rd_kafka_conf_t *conf);
 
+/* Stops reading and begins again at the offset. */
+void kafka_reader_restart(struct kafka_reader *reader, int64_t offset);
+
+/* ---- batches that cannot be read (client_unreadable.c) ---- */
+
+/* A batch cannot be read. */
+void kafka_unreadable_batch(struct kafka_reader *reader, rd_kafka_event_t *event);
+/* Something else than a batch that cannot be read: a record, the end, or an offset behind the end.
+ * True: the search is over, the records that cannot be read are reported, and the event counts. */
+bool kafka_unreadable_passed(struct kafka_reader *reader);
+
 /* ---- groups (client_group.c) ---- */
 
 struct broker_group *kafka_join(struct broker *broker, const char *group, const char *topic,
                                 const struct broker_group_ops *ops, void *ctx);
 void kafka_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
-                        broker_committed_done done, void *ctx);
-void kafka_group_committed(struct broker_group *group, int32_t partition,
-                           broker_committed_done done, void *ctx);
+                        const char *note, broker_committed_done done, void *ctx);
+void kafka_group_committed(struct broker_group *group, int32_t partition, broker_position_done done,
+                           void *ctx);
 bool kafka_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 void kafka_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 /* Finishes the groups that are leaving. Blocks until they have left, at most 2 s. */
@@ -295,6 +330,7 @@ struct kafka_client {
     struct kafka_health health;
     const struct rd_kafka_metadata *metadata; /* of all topics; NULL: not read yet */
     int64_t metadata_until_ms;                /* then it is read again */
+    bool metadata_asked;                      /* a job reads it */
     struct kafka_jobs jobs;
     struct kafka_ends ends;
     struct kafka_producer producers[BROKER_PRODUCER_COUNT];

@@ -154,8 +154,7 @@ void kafka_destroy_later(struct kafka_ends *ends, rd_kafka_t *rk)
 void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
 {
     /* The clock of pthread_clockjoin_np, not the loop's: threads are not simulated. */
-    int64_t until_ms = clock_mono_ms(clock_real()) + timeout_ms;
-    const struct timespec until = {.tv_sec = until_ms / 1000, .tv_nsec = until_ms % 1000 * 1000000};
+    const struct timespec until = clock_monotonic_after(timeout_ms);
     for (uint32_t i = 0; i < ends->count; i++) {
         if (pthread_clockjoin_np(ends->threads[i], NULL, CLOCK_MONOTONIC, &until) == 0)
             continue;

@@ -63,7 +63,7 @@ static bool take_topic(struct bytes *bytes, const char *topic, struct broker_mem
     int32_t *partitions = calloc((size_t)count + 1, sizeof(*partitions));
     assert(partitions != NULL);
     for (int32_t i = 0; i < count; i++)
-        (void)take_int(bytes, 4, &partitions[i]);
+        take_int(bytes, 4, &partitions[i]);
     if (!is_wanted || member->partitions != NULL) {
         free(partitions);
         return true;

@@ -52,7 +52,8 @@ static struct kafka_append *take_append(struct kafka_producer *producer)
 
 /* Removes the append from its list first: `done` may append and reuse it. */
 static void answer(struct kafka_producer *producer, struct kafka_append_list *list,
-                   struct kafka_append *append, int64_t offset, const struct error *error)
+                   struct kafka_append *append, int64_t offset, int64_t appended_at,
+                   const struct error *error)
 {
     broker_appended done = append->done;
     void *ctx = append->ctx;
@@ -64,6 +65,7 @@ static void answer(struct kafka_producer *producer, struct kafka_append_list *li
     assert(producer->outstanding > 0);
     producer->outstanding--;
     producer->answered++;
+    producer->kafka->base.appended_at = appended_at;
     done(ctx, token, offset, own != NULL ? own : error);
     free(own);
 }
@@ -75,7 +77,7 @@ static void answer_all(struct kafka_producer *producer, struct kafka_append_list
     struct kafka_append_list now = *list;
     *list = (struct kafka_append_list){NULL, NULL};
     while (now.first != NULL)
-        answer(producer, &now, now.first, -1, error);
+        answer(producer, &now, now.first, -1, 0, error);
 }
 
 /* ---- topics ---- */
@@ -116,7 +118,7 @@ static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, const cha
 void kafka_producer_warm(struct kafka_producer *producer, const char *topic)
 {
     if (producer->handle.rk != NULL && !producer->failed)
-        (void)topic_handle(producer, topic);
+        topic_handle(producer, topic);
 }
 
 /* ---- delivery reports ---- */
@@ -128,6 +130,15 @@ static void fail(struct kafka_producer *producer)
     loop_defer(producer->kafka->loop, &producer->renew);
 }
 
+/* The mock cluster of the embedded broker acknowledges with an invented append time. */
+static int64_t append_time_of(const struct kafka_client *kafka, const rd_kafka_message_t *message)
+{
+    rd_kafka_timestamp_type_t type = RD_KAFKA_TIMESTAMP_NOT_AVAILABLE;
+    int64_t time_ms = rd_kafka_message_timestamp(message, &type);
+    return type == RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME && time_ms > 0 && !kafka->embedded ? time_ms
+                                                                                         : 0;
+}
+
 static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_t *message,
                         int64_t offset)
 {
@@ -135,7 +146,8 @@ static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_
     struct kafka_append *append = message->_private;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         kafka_alive(producer->kafka);
-        answer(producer, &producer->sent, append, offset, &ok);
+        answer(producer, &producer->sent, append, offset, append_time_of(producer->kafka, message),
+               &ok);
         return;
     }
     if (message->err == RD_KAFKA_RESP_ERR__FATAL ||
@@ -146,7 +158,7 @@ static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_
     struct error error;
     const char *topic = rd_kafka_topic_name(message->rkt);
     kafka_error_set(&error, message->err, "append to", topic, message->partition);
-    answer(producer, &producer->sent, append, -1, &error);
+    answer(producer, &producer->sent, append, -1, 0, &error);
 }
 
 static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)

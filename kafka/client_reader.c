@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading: one consumer for all readers, which assigns partitions and joins no group. Each
  * partition keeps a queue of its own (nothing is forwarded to the consumer's), which its reader
- * drains. A paused reader just does not drain: fetched records stay in order, and librdkafka stops
- * fetching at the queue's limit. librdkafka's own pause, which drops records and fetches them
- * again, is not needed.
+ * drains. A reader that is paused for a moment just does not drain: fetched records stay in order.
+ * librdkafka stops fetching at the queue's limit, which counts values only; so a reader that stays
+ * paused gives up what was fetched and begins again later, whatever the keys and headers take.
  *
  * Records of an earlier reader of the same partition never arrive: librdkafka drops what is older
  * than the last assignment of the partition, and `next_offset` guards the rest. */
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFFSETS_MS = 2000 };
+enum { OFFSETS_MS = 2000, RELEASE_MS = 200 };
 
 rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct error *ret_error)
 {
@@ -48,11 +48,13 @@ static void take_headers(const rd_kafka_message_t *message, struct broker_record
     size_t size;
     if (rd_kafka_message_headers(message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR)
         return;
-    for (size_t i = 0; i < BROKER_HEADERS_MAX; i++) {
-        if (rd_kafka_header_get_all(headers, i, &name, &value, &size) != RD_KAFKA_RESP_ERR_NO_ERROR)
-            break;
-        record->headers[record->header_count++] =
-            (struct broker_header){text_of(name), {value, (uint32_t)size}};
+    for (size_t i = 0;
+         rd_kafka_header_get_all(headers, i, &name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR;
+         i++) {
+        struct broker_header header = {text_of(name), {value, (uint32_t)size}};
+        record->meta_bytes += header.name.size + header.value.size;
+        if (i < BROKER_HEADERS_MAX)
+            record->headers[record->header_count++] = header;
     }
 }
 
@@ -63,7 +65,6 @@ static void pass_on(struct kafka_reader *reader, const rd_kafka_message_t *messa
         return;
     reader->next_offset = message->offset + 1;
     reader->last_offset = message->offset;
-    reader->bytes_since_wake += message->len + message->key_len;
     record.topic = reader->topic;
     record.partition = reader->partition;
     record.offset = message->offset;
@@ -71,7 +72,9 @@ static void pass_on(struct kafka_reader *reader, const rd_kafka_message_t *messa
     record.key = (struct text){message->key, (uint32_t)message->key_len};
     record.value = (struct text){message->payload, (uint32_t)message->len};
     record.header_count = 0;
+    record.meta_bytes = record.key.size;
     take_headers(message, &record);
+    reader->bytes_since_wake += record.value.size + record.meta_bytes;
     reader->ops->record(reader->ctx, &record);
 }
 
@@ -81,6 +84,7 @@ static void stop_reading(struct kafka_reader *reader)
 {
     struct kafka_client *kafka = reader->kafka;
     loop_timer_cancel(kafka->loop, &reader->unknown_timer);
+    loop_timer_cancel(kafka->loop, &reader->release_timer);
     loop_defer_cancel(kafka->loop, &reader->more);
     if (reader->queue == NULL)
         return;
@@ -144,7 +148,21 @@ static void on_unknown_timer(struct loop *loop, struct loop_timer *timer, void *
     }
     reader->draining = true;
     report_fatal(reader, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC);
-    (void)leave_callback(reader);
+    leave_callback(reader);
+}
+
+static void on_release_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct kafka_reader *reader = userdata;
+    (void)loop;
+    (void)timer;
+    assert(reader->paused);
+    /* A missing topic and the search for the end of a batch have a state of their own. */
+    if (reader->queue == NULL || reader->bad.from >= 0 ||
+        loop_timer_armed(&reader->unknown_timer) || reader->open_error != 0)
+        return;
+    stop_reading(reader);
+    reader->released = true;
 }
 
 /* ---- watermarks ---- */
@@ -258,7 +276,8 @@ static void take_end(struct kafka_reader *reader, rd_kafka_event_t *event)
         return;
     reader->end_seen = true;
     reader->bytes_since_wake = 0;
-    reader->ops->end(reader->ctx, offset);
+    if (reader->ops->end != NULL)
+        reader->ops->end(reader->ctx, offset);
 }
 
 /* librdkafka reports the end after an empty fetch, which the broker delays. The first end is
@@ -275,10 +294,23 @@ static void report_first_end(struct kafka_reader *reader)
         return;
     reader->end_seen = true;
     reader->end_reported = high;
-    reader->ops->end(reader->ctx, high);
+    if (reader->ops->end != NULL)
+        reader->ops->end(reader->ctx, high);
 }
 
 static rd_kafka_resp_err_t start_reading(struct kafka_reader *reader, int64_t offset);
+
+void kafka_reader_restart(struct kafka_reader *reader, int64_t offset)
+{
+    stop_reading(reader);
+    reader->open_error = start_reading(reader, offset);
+}
+
+static bool ends_probe(bool record, rd_kafka_resp_err_t code)
+{
+    return record || code == RD_KAFKA_RESP_ERR__PARTITION_EOF ||
+           code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET;
+}
 
 /* rd_kafka_consume_queue would only log that a topic is missing. */
 static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
@@ -287,10 +319,15 @@ static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
     rd_kafka_resp_err_t code = rd_kafka_event_error(event);
     if (code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && reader->tries_zero) {
         reader->tries_zero = false;
-        stop_reading(reader);
-        reader->open_error = start_reading(reader, RD_KAFKA_OFFSET_BEGINNING);
+        kafka_reader_restart(reader, RD_KAFKA_OFFSET_BEGINNING);
         return;
     }
+    if (code == RD_KAFKA_RESP_ERR__BAD_COMPRESSION && reader->base.unreadable != NULL) {
+        kafka_unreadable_batch(reader, event);
+        return;
+    }
+    if (reader->bad.from >= 0 && ends_probe(record, code) && !kafka_unreadable_passed(reader))
+        return;
     if (!record && code != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
             report(reader, code);
@@ -298,6 +335,7 @@ static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
     }
     loop_timer_cancel(reader->kafka->loop, &reader->unknown_timer);
     kafka_alive(reader->kafka);
+    reader->tries_zero = false; /* what is out of range from now on was lost */
     if (!record) {
         take_end(reader, event);
         return;
@@ -319,7 +357,8 @@ static void drain_reader(struct kafka_reader *reader)
     while (left > 0 && reader->queue != NULL && !reader->paused) {
         rd_kafka_event_t *event = rd_kafka_queue_poll(reader->queue, 0);
         if (event == NULL) {
-            report_first_end(reader);
+            if (reader->bad.from < 0)
+                report_first_end(reader);
             break;
         }
         left--;
@@ -368,6 +407,7 @@ static struct kafka_reader *new_reader(struct kafka_client *kafka, const char *t
     HASH_ADD_KEYPTR(hh, kafka->readers, reader->topic, reader->key_size, reader);
     loop_deferred_init(&reader->more, on_reader_more, reader);
     loop_timer_init(&reader->unknown_timer, on_unknown_timer, reader);
+    loop_timer_init(&reader->release_timer, on_release_timer, reader);
     return reader;
 }
 
@@ -408,6 +448,7 @@ struct broker_reader *kafka_read(struct broker *broker, const char *topic, int32
     reader->next_offset = reader->tries_zero ? 0 : offset;
     reader->last_offset = -1;
     reader->end_reported = -1;
+    reader->bad.from = -1;
     reader->open_error = start_reading(reader, reader->next_offset);
     loop_defer(kafka->loop, &reader->more);
     return &reader->base;
@@ -417,9 +458,19 @@ void kafka_reader_pause(struct broker_reader *base, bool paused)
 {
     struct kafka_reader *reader = (struct kafka_reader *)base;
     assert(!reader->closed);
-    if (reader->paused && !paused)
-        loop_defer(reader->kafka->loop, &reader->more);
+    struct loop *loop = reader->kafka->loop;
+    if (paused == reader->paused)
+        return;
     reader->paused = paused;
+    if (paused) {
+        loop_timer_after(loop, &reader->release_timer, RELEASE_MS);
+        return;
+    }
+    loop_timer_cancel(loop, &reader->release_timer);
+    if (reader->released)
+        reader->open_error = start_reading(reader, reader->next_offset);
+    reader->released = false;
+    loop_defer(loop, &reader->more);
 }
 
 void kafka_reader_close(struct broker_reader *base)

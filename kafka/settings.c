@@ -105,16 +105,43 @@ static enum error_class fail(struct error *ret_error, const struct config_settin
                      setting->source, message);
 }
 
-/* An error that suggests the nearest name that librdkafka knows, if one is near. */
-static enum error_class fail_unknown(const struct config_setting *setting, struct error *ret_error)
+/* librdkafka's table, new. */
+static char *make_table(void)
 {
     char *table = NULL;
     size_t size = 0;
-    const char *names[NAMES_MAX];
     FILE *out = open_memstream(&table, &size);
     assert(out != NULL);
     rd_kafka_conf_properties_show(out);
     fclose(out);
+    return table;
+}
+
+static bool knows(const char *name, char **ret_nearest)
+{
+    rd_kafka_conf_t *conf = rd_kafka_conf_new();
+    bool known = reason_to_refuse(name) != NULL ||
+                 rd_kafka_conf_set(conf, name, NULL, NULL, 0) != RD_KAFKA_CONF_UNKNOWN;
+    rd_kafka_conf_destroy(conf);
+    if (known)
+        return true;
+    char *table = make_table();
+    const char *names[NAMES_MAX];
+    struct text texts[NAMES_MAX];
+    size_t count = collect_names(table, names);
+    for (size_t i = 0; i < count; i++)
+        texts[i] = text_of(names[i]);
+    const struct text *nearest = suggest_within(text_of(name), texts, count, 1);
+    *ret_nearest = nearest != NULL ? strdup(nearest->data) : NULL;
+    free(table);
+    return false;
+}
+
+/* An error that suggests the nearest name that librdkafka knows, if one is near. */
+static enum error_class fail_unknown(const struct config_setting *setting, struct error *ret_error)
+{
+    char *table = make_table();
+    const char *names[NAMES_MAX];
     const char *nearest = suggest_string(setting->name, names, collect_names(table, names));
     enum error_class class =
         nearest != NULL ? fail(ret_error, setting,
@@ -156,4 +183,4 @@ static enum error_class check(const struct config_setting settings[], size_t cou
 }
 
 const struct config_passthrough kafka_settings = {
-    .prefix = "kafka.", .is_secret = is_secret, .check = check};
+    .prefix = "kafka.", .is_secret = is_secret, .check = check, .knows = knows};

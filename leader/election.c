@@ -377,7 +377,7 @@ static enum election_act say(struct election *election, int64_t now, int64_t wal
     if (election->state == ELECTION_READING)
         return ELECTION_NOTHING;
     if (election->release_due && release_counts(election)) {
-        (void)append(election, LEADERSHIP_RELEASE, election->release_term, now, wall, ret_step);
+        append(election, LEADERSHIP_RELEASE, election->release_term, now, wall, ret_step);
         ret_step->record.reason = text_of(election_reason_name(election->reason));
         return ELECTION_APPEND;
     }

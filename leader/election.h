@@ -11,12 +11,14 @@
  * - Where the broker has append times, a claim within the lease of what it follows is refused too.
  *   This second guard alone would depend on the brokers' clocks; the first depends on none.
  * - A renewal or a release counts if it is of the latest term and that is not released.
- * - Retention takes the log's old records, even a reigning leader's claim. A reader whose log does
- *   not begin at offset 0 believes a renewal or a release of a later term than it knows (a claim
- *   that did not count is not renewed), and until it has read one, no claim of the past; it listens
- *   for a lease before it claims. And every reader forgets what is older than ELECTION_FORGET_MS
- *   when a claim comes (such a claim names -1), so that readers that still know it and readers that
- *   cannot know it agree; the topic's retention is far longer.
+ * - A renewal or a release of a later term than the reader knows counts as well, with its term: a
+ *   candidate renews only a claim that it has read as counting. Retention takes the log's old
+ *   records, even a reigning leader's claim, so a reader that came later may know less, and claim
+ *   what earlier ones refuse. This rule makes both follow the later term with its first renewal.
+ * - A reader whose log does not begin at offset 0 believes, until it has read such a renewal, no
+ *   claim of the past; it listens for a lease before it claims. And every reader forgets what is
+ *   older than ELECTION_FORGET_MS when a claim comes (such a claim names -1), so that readers that
+ *   still know it and readers that cannot know it agree; the topic's retention is far longer.
  * The offset of a claim that counts is the term, and the fencing token of its leader: it rises for
  * ever, because offsets do.
  *
@@ -49,7 +51,7 @@ enum {
 
 /* Zeroed by election_log_init. */
 struct election_log {
-    int64_t first_offset; /* of the first record read, -1: none yet; records before it are gone */
+    int64_t first_offset; /* where the topic begins, -1: unknown; what was before is gone */
     int64_t term;         /* -1: never led */
     int64_t last;         /* offset of the newest record that counted, -1: none */
     int64_t last_ms;      /* its append time */
@@ -73,6 +75,9 @@ enum election_outcome {
 };
 
 void election_log_init(struct election_log *log);
+/* The topic's first record that is left, of whatever role, whether or not it is readable. Only the
+ * first call counts. Without one, the role's own first record counts: it may be far behind. */
+void election_log_begins(struct election_log *log, int64_t offset);
 /* One record of the role, in the order of offsets. `append_times`: the broker's are real. */
 enum election_outcome election_log_fold(struct election_log *log, const struct leadership *record,
                                         int64_t offset, int64_t append_ms, bool append_times);

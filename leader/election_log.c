@@ -25,6 +25,12 @@ void election_log_init(struct election_log *log)
     *log = (struct election_log){.first_offset = -1, .term = -1, .last = -1};
 }
 
+void election_log_begins(struct election_log *log, int64_t offset)
+{
+    if (log->first_offset < 0)
+        log->first_offset = offset;
+}
+
 static void keep_text(struct text text, char ret_text[ELECTION_TEXT_SIZE])
 {
     size_t length = text.size < ELECTION_TEXT_SIZE - 1 ? text.size : ELECTION_TEXT_SIZE - 1;
@@ -63,12 +69,13 @@ static enum election_outcome check_claim(const struct election_log *log,
     return ELECTION_COUNTS;
 }
 
-/* The claim of a long reign, or what it followed, is no longer in the log (retention). A candidate
- * that renews knows that its claim counted. */
-static bool from_before(const struct election_log *log, const struct leadership *record,
-                        int64_t offset)
+/* Retention deletes even a reigning leader's claim, or what it followed: this reader, or the
+ * candidate when it claimed, may not have seen it. A candidate that renews has read its claim as
+ * counting. */
+static bool is_later_term(const struct election_log *log, const struct leadership *record,
+                          int64_t offset)
 {
-    return log->first_offset > 0 && record->term > log->term && record->term < offset;
+    return record->term > log->term && record->term < offset;
 }
 
 static enum election_outcome check_term(const struct election_log *log,
@@ -84,8 +91,7 @@ enum election_outcome election_log_fold(struct election_log *log, const struct l
                                         int64_t offset, int64_t append_ms, bool append_times)
 {
     enum election_outcome outcome = ELECTION_STALE;
-    if (log->first_offset < 0)
-        log->first_offset = offset;
+    election_log_begins(log, offset);
     switch (record->kind) {
     case LEADERSHIP_CANDIDATE:
         return ELECTION_ANNOUNCES;
@@ -96,7 +102,7 @@ enum election_outcome election_log_fold(struct election_log *log, const struct l
         break;
     case LEADERSHIP_RENEW:
     case LEADERSHIP_RELEASE:
-        if (from_before(log, record, offset))
+        if (is_later_term(log, record, offset))
             enter(log, record, record->term, append_ms);
         outcome = check_term(log, record);
         break;

@@ -120,8 +120,11 @@ static void begin(struct leader *leader, int64_t token)
 static void cancel(struct leader *leader, const struct election_step *what)
 {
     atomic_store(&leader->trusted_until, 0);
-    log_warning("giving up the lead", LOG_TEXT("role", leader->election.options.role),
-                LOG_I64("term", what->term), LOG_STR("reason", election_reason_name(what->reason)));
+    const struct log_field fields[] = {
+        LOG_TEXT("role", leader->election.options.role), LOG_I64("term", what->term),
+        LOG_STR("reason", election_reason_name(what->reason)), LOG_END};
+    bool is_usual = what->reason == ELECTION_STOP || what->reason == ELECTION_OUTRANKED;
+    log_write(is_usual ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "giving up the lead", fields);
     metrics_set(leader->leads, 0);
     leader->ops->cancel(leader->ctx, what->reason);
 }
@@ -237,14 +240,11 @@ static void close_reader(struct leader *leader)
 static void on_schemas(void *ctx, bool fresh)
 {
     struct leader *leader = ctx;
-    (void)fresh;
+    assert(leader->refreshing && !leader->freed);
     leader->refreshing = false;
+    if (!fresh) /* no answer: that proves nothing about the schema */
+        leader->refreshed = -1;
     leader->outstanding--;
-    if (leader->freed) {
-        if (leader->outstanding == 0)
-            free(leader);
-        return;
-    }
     open_reader(leader);
 }
 
@@ -263,6 +263,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct leader *leader = ctx;
     struct error error;
     struct record decoded;
+    election_log_begins(&leader->election.log, record->offset);
     if (!text_equal(record->key, leader->election.options.role)) {
         leader->position = record->offset + 1;
         return;
@@ -432,6 +433,7 @@ void leader_free(struct leader *leader)
     loop_timer_cancel(leader->cluster->service->loop, &leader->read_timer);
     loop_timer_cancel(leader->cluster->service->loop, &leader->stop_timer);
     heap_arena_deinit(&leader->scratch);
+    leader->outstanding -= cluster_refresh_cancel(leader->cluster, leader);
     leader->freed = true;
     if (leader->outstanding == 0)
         free(leader);

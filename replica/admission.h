@@ -3,9 +3,10 @@
  * offset order.
  *
  * A Decision counts if and only if its claim is the latest before it, its sequence is that claim's
- * next one, and its command is beyond the last consumed one. A repeat of the latest Claim changes
- * nothing. Everything else is skipped and counted. The last claim in the log owns the partition;
- * there is no coordinator. */
+ * next one, and its command is beyond the last consumed one. A Continuation takes a sequence number
+ * like a Decision, and states what was folded. A repeat of the latest Claim changes nothing. A
+ * Reset counts only at the offset that it names, and ends the claim. Everything else is skipped and
+ * counted. The last claim in the log owns the partition; there is no coordinator. */
 #ifndef REPLICA_ADMISSION_H
 #define REPLICA_ADMISSION_H
 
@@ -18,14 +19,56 @@ enum admission {
     SKIPPED_SEQUENCE,    /* a duplicate, or what follows a hole */
     SKIPPED_COMMAND,     /* that command was consumed before */
     SKIPPED_REPEAT,      /* of the latest Claim */
+    SKIPPED_VOID,        /* a Reset that is not where it expects to be, or that makes no sense */
+    SKIPPED_RANGE,       /* a Reset said that nothing here counts */
+    SKIPPED_FOREIGN,     /* it cannot be a record of the log */
+    /* With the last two, the reader cannot go on with its state. */
+    ADMISSION_DIFFERS, /* the next Continuation states something else than was folded: stop */
+    ADMISSION_REFOLD,  /* the ranges known are not those of the log: fold again, with the others */
     ADMISSION_COUNT
 };
 
-/* Each takes the record into the checkpoint's bookkeeping if it is admitted. The event offset and
- * hash are the caller's. */
+/* What a reader has folded before the first record. */
+struct checkpoint admission_begin(void);
+
+/* Takes the record at `offset` into the checkpoint's bookkeeping if it is admitted; leaves the
+ * checkpoint alone if not. The event offset and hash are the caller's. Decides all kinds of record;
+ * asks first whether the offset is skipped. */
+enum admission admission_record(struct checkpoint *checkpoint, const struct record *record,
+                                int64_t offset);
+
+/* The same for one kind. */
 enum admission admission_claim(struct checkpoint *checkpoint, const struct claim *claim);
 enum admission admission_guard(struct checkpoint *checkpoint, const struct command_guard *guard);
 enum admission admission_decision(struct checkpoint *checkpoint, const struct decision *decision);
+enum admission admission_continuation(struct checkpoint *checkpoint,
+                                      const struct continuation *continuation);
+enum admission admission_reset(struct checkpoint *checkpoint, const struct partition_reset *reset,
+                               int64_t offset);
+
+/* What the owner of `claim_id` states next. `written_at` is left 0. */
+void admission_state(const struct checkpoint *checkpoint, struct continuation *ret_continuation);
+/* For a reader that begins at an admitted Decision and so cannot compare: takes the Continuation's
+ * sequence number, if it is the next. */
+enum admission admission_sequence(struct checkpoint *checkpoint,
+                                  const struct continuation *continuation);
+
+/* The range that the reset at `offset` skips; false: it is void, or skips nothing. */
+bool admission_skip_of(const struct partition_reset *reset, int64_t offset,
+                       struct skip_range *ret_range);
+/* From here on the checkpoint knows the range. A later reset wins: those within the range are void
+ * now. False: it knows too many, and the record is void. */
+bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range *range);
+void admission_copy_skips(struct checkpoint *checkpoint, const struct checkpoint *from);
+/* After ADMISSION_REFOLD: the ranges with which to fold again. `record` NULL: it is unreadable. */
+void admission_correct_skips(struct checkpoint *checkpoint, const struct record *record,
+                             int64_t offset);
+/* Nothing at this offset counts, whatever it is. */
+bool admission_skips(const struct checkpoint *checkpoint, int64_t offset);
+/* The first offset from `offset` on at which something may count. */
+int64_t admission_past_skips(const struct checkpoint *checkpoint, int64_t offset);
+/* A range is known whose Reset must be the record at this offset. */
+bool admission_expects_reset(const struct checkpoint *checkpoint, int64_t offset);
 
 const char *admission_name(enum admission admission);
 

@@ -35,6 +35,7 @@ struct agent_table *agent_table_new(const struct agent_table_ops *ops, void *ctx
     table->ops = ops != NULL ? *ops : (struct agent_table_ops){.changed = NULL};
     table->ctx = ctx;
     table->complete = true;
+    table->offset = -1;
     return table;
 }
 
@@ -122,12 +123,57 @@ static void drop_entry(struct agent_table *table, struct entry_slot *slot)
     free(slot);
 }
 
+/* ---- records of instances that vanished before they were read ---- */
+
+static void add_outdated(struct agent_table *table, struct text key)
+{
+    struct outdated_slot *slot = NULL;
+    if (table->ops.outdated == NULL || HASH_COUNT(table->outdated) >= AGENT_TABLE_MAX)
+        return;
+    HASH_FIND(hh, table->outdated, key.data, key.size, slot);
+    if (slot != NULL)
+        return;
+    slot = calloc(1, sizeof(*slot));
+    assert(slot != NULL && key.size < sizeof(slot->key));
+    memcpy(slot->key, key.data, key.size);
+    HASH_ADD_KEYPTR(hh, table->outdated, slot->key, key.size, slot);
+}
+
+static void drop_outdated(struct agent_table *table, struct outdated_slot *slot)
+{
+    HASH_DELETE(hh, table->outdated, slot);
+    free(slot);
+}
+
+/* A later record under the same key. */
+static void not_outdated(struct agent_table *table, struct text key)
+{
+    struct outdated_slot *slot = NULL;
+    if (!text_empty(key))
+        HASH_FIND(hh, table->outdated, key.data, key.size, slot);
+    if (slot != NULL)
+        drop_outdated(table, slot);
+}
+
+static void report_outdated(struct agent_table *table)
+{
+    struct outdated_slot *slot;
+    struct outdated_slot *next;
+    if (!table->complete)
+        return;
+    HASH_ITER(hh, table->outdated, slot, next) {
+        table->ops.outdated(table->ctx, text_of(slot->key));
+        drop_outdated(table, slot);
+    }
+}
+
 static void entry_gone(struct agent_table *table, struct entry_slot *slot, bool lapsed)
 {
     struct agent_entry copy = slot->entry;
     drop_entry(table, slot);
     copy.prev = copy.next = NULL;
-    if (table->ops.gone != NULL)
+    /* Before that, the owner of the table has not heard of it. */
+    if (table->complete && table->ops.gone != NULL)
         table->ops.gone(table->ctx, &copy, lapsed);
 }
 
@@ -185,7 +231,7 @@ static void keep(char *ret_text, size_t size, struct text text)
 static bool update(struct agent_entry *entry, const struct agent_health *health)
 {
     enum agent_circuit circuit = AGENT_CIRCUIT_NONE;
-    (void)circuit_of(health->circuit, &circuit);
+    circuit_of(health->circuit, &circuit);
     bool same = entry->capacity == health->capacity && entry->in_flight == health->in_flight &&
                 entry->queued == health->queued && entry->partitions == health->partitions &&
                 entry->latency_p95_ms == health->latency_p95_ms &&
@@ -214,16 +260,22 @@ enum error_class agent_table_put(struct agent_table *table, struct text key,
         return class;
     struct entry_slot *slot = find_entry(table, key);
     bool fresh = slot == NULL;
+    /* A time in the future is the fault of one of the two clocks: it counts as now. */
+    int64_t since = appended_at > 0 ? appended_at : 0;
+    int64_t age = wall_ms > since ? wall_ms - since : 0;
+    if (fresh && age >= AGENT_TABLE_BEATS * beat_of(health)) {
+        add_outdated(table, key);
+        return ERROR_OK;
+    }
+    not_outdated(table, key);
     if (fresh && HASH_COUNT(table->entries) >= AGENT_TABLE_MAX)
-        (void)agent_table_sweep(table, mono_ms);
+        agent_table_sweep(table, mono_ms);
     if (fresh && HASH_COUNT(table->entries) >= AGENT_TABLE_MAX)
         return refuse(ret_error, "there are too many agents already");
     if (fresh)
         slot = add_entry(table, key, health);
     struct agent_entry *entry = &slot->entry;
     bool changed = update(entry, health);
-    /* A time in the future is the fault of one of the two clocks: it counts as now. */
-    int64_t age = wall_ms > appended_at ? wall_ms - appended_at : 0;
     entry->appended_at = appended_at;
     entry->lapses_ms = mono_ms + AGENT_TABLE_BEATS * entry->heartbeat_ms - age;
     if ((fresh || changed) && table->complete && table->ops.changed != NULL)
@@ -231,11 +283,23 @@ enum error_class agent_table_put(struct agent_table *table, struct text key,
     return ERROR_OK;
 }
 
+bool agent_table_clock_is_ahead(const struct agent_health *health, int64_t appended_at,
+                                int64_t margin_ms)
+{
+    int64_t off;
+    return __builtin_sub_overflow(health->reported_at, appended_at, &off)
+               ? health->reported_at > appended_at
+               : off > margin_ms;
+}
+
 void agent_table_remove(struct agent_table *table, struct text key)
 {
     struct entry_slot *slot = find_entry(table, key);
+    not_outdated(table, key);
     if (slot != NULL)
         entry_gone(table, slot, false);
+    else
+        agent_table_remove_pause(table, key);
 }
 
 int64_t agent_table_sweep(struct agent_table *table, int64_t mono_ms)
@@ -249,6 +313,7 @@ int64_t agent_table_sweep(struct agent_table *table, int64_t mono_ms)
         else if (slot->entry.lapses_ms < next_ms)
             next_ms = slot->entry.lapses_ms;
     }
+    report_outdated(table);
     return next_ms;
 }
 
@@ -270,6 +335,11 @@ const struct agent_group *agent_table_groups(const struct agent_table *table)
     return table->groups;
 }
 
+int64_t agent_table_offset(const struct agent_table *table)
+{
+    return table->offset;
+}
+
 uint32_t agent_table_count(const struct agent_table *table)
 {
     return HASH_COUNT(table->entries);
@@ -279,11 +349,16 @@ void agent_table_free(struct agent_table *table)
 {
     struct entry_slot *slot;
     struct entry_slot *next;
+    struct outdated_slot *outdated;
+    struct outdated_slot *next_outdated;
     if (table == NULL)
         return;
     agent_table_unfollow(table);
     HASH_ITER(hh, table->entries, slot, next)
         drop_entry(table, slot);
+    HASH_ITER(hh, table->outdated, outdated, next_outdated)
+        drop_outdated(table, outdated);
     assert(table->groups == NULL);
+    agent_table_free_pauses(table);
     free(table);
 }

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which agents there are and how they are doing: AgentHealth records of <p>.agents, folded.
+/* Which agents there are, how they are doing, and which of them operators have paused: the
+ * AgentHealth and AgentPause records of <p>.agents, folded.
  *
  * An entry is one agent in one process ("instance/agent", the record's key). It stays until its
  * tombstone, or until it was not heard of for AGENT_TABLE_BEATS of its heartbeats: then it is gone,
  * whatever the topic still holds. Heard of means the broker's append time, not what the agent's
  * clock says. Records that cannot be true are ignored with a line in the log, and what was known
- * stays until it lapses. Everything belongs to the loop's thread; entries are borrowed until the
+ * stays until it lapses.
+ *
+ * A pause ("pause:agent") holds until a record resumes the agent, or a tombstone; it needs no
+ * instance. No key of an entry can be that of a pause, because agents' names hold no '/'.
+ *
+ * Everything belongs to the loop's thread; entries are borrowed until the
  * next turn of the loop. */
 #ifndef REPLICA_AGENT_TABLE_H
 #define REPLICA_AGENT_TABLE_H
@@ -13,7 +19,8 @@
 #include "replica/cluster.h"
 
 enum {
-    AGENT_TABLE_MAX = 4096, /* entries; more are ignored, and logged */
+    AGENT_TABLE_MAX = 4096,  /* entries; more are ignored, and logged */
+    AGENT_PAUSES_MAX = 1024, /* likewise */
     AGENT_TABLE_BEATS = 3,
     AGENT_TABLE_BEAT_MS = 10000,       /* of records without it */
     AGENT_TABLE_BEAT_MS_MIN = 100,     /* a shorter one counts as this ... */
@@ -58,6 +65,20 @@ struct agent_group {
     struct agent_group *prev, *next; /* by name */
 };
 
+/* An operator has paused the agent. Texts are printable; "?" stands for one that is not. */
+struct agent_pause_entry {
+    char agent[NAME_BYTES_MAX + 1];
+    char by[WHO_BYTES_MAX + 1];
+    char reason[MESSAGE_BYTES_MAX + 1];
+    int64_t at;                            /* by the console's clock: for people only */
+    struct agent_pause_entry *prev, *next; /* by agent */
+};
+
+/* "pause:" and the agent */
+enum { AGENT_PAUSE_KEY_SIZE = 6 + NAME_BYTES_MAX + 1 };
+/* Writes the key of an agent's pause, whose name is valid; returns it. */
+struct text agent_pause_key(struct text agent, char key[AGENT_PAUSE_KEY_SIZE]);
+
 struct agent_table;
 
 /* Any may be NULL. They are not called from inside your own agent_table_* calls, and must not free
@@ -68,6 +89,12 @@ struct agent_table_ops {
     void (*changed)(void *ctx, const struct agent_entry *entry);
     /* The entry goes: `lapsed`, or by its tombstone. */
     void (*gone)(void *ctx, const struct agent_entry *entry, bool lapsed);
+    /* A record about this pause was folded; `pause` NULL: the agent is not paused. When the table
+     * becomes complete, first of all once for each pause. */
+    void (*paused)(void *ctx, struct text agent, const struct agent_pause_entry *pause);
+    /* The topic still holds a record, under this key, of an instance that had vanished before its
+     * record was read; at the next sweep of a complete table, because a later record may follow. */
+    void (*outdated)(void *ctx, struct text key);
 };
 
 /* New. Reads <p>.agents from its start and follows it. `cluster` is borrowed and must be ready (the
@@ -85,6 +112,14 @@ bool agent_table_is_complete(const struct agent_table *table);
 const struct agent_group *agent_table_find(const struct agent_table *table, struct text agent);
 /* All agents, by name, linked by next. */
 const struct agent_group *agent_table_groups(const struct agent_table *table);
+/* NULL = the agent is not paused, as far as the table was read. */
+const struct agent_pause_entry *agent_table_pause(const struct agent_table *table,
+                                                  struct text agent);
+/* All pauses, by agent, linked by next. */
+const struct agent_pause_entry *agent_table_pauses(const struct agent_table *table);
+uint32_t agent_table_pause_count(const struct agent_table *table);
+/* Offset of the record that was read last; -1: none. */
+int64_t agent_table_offset(const struct agent_table *table);
 uint32_t agent_table_count(const struct agent_table *table);
 /* "closed", "open", "half-open", "" */
 const char *agent_circuit_name(enum agent_circuit circuit);
@@ -98,6 +133,14 @@ struct agent_table *agent_table_new(const struct agent_table_ops *ops, void *ctx
 enum error_class agent_table_put(struct agent_table *table, struct text key,
                                  const struct agent_health *health, int64_t appended_at,
                                  int64_t wall_ms, int64_t mono_ms, struct error *ret_error);
+/* Whether the record proves that the instance's clock is wrong: it cannot be appended before it was
+ * made. A time in the past proves nothing, because the record may have waited for its broker; an
+ * agent whose clock is behind finds that out by itself, and leaves its group. */
+bool agent_table_clock_is_ahead(const struct agent_health *health, int64_t appended_at,
+                                int64_t margin_ms);
+/* What a record with this key says. REJECT "BadPause" with the reason: ignored. */
+enum error_class agent_table_put_pause(struct agent_table *table, struct text key,
+                                       const struct agent_pause *pause, struct error *ret_error);
 /* A tombstone. */
 void agent_table_remove(struct agent_table *table, struct text key);
 /* Removes what has lapsed. Returns the monotonic time of the next look; INT64_MAX = nothing is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Follows <p>.agents into a table of agents; a timer removes what lapses. */
+/* Follows <p>.agents into a table of agents and pauses; a timer removes what lapses. */
 #include "platform/logger.h"
 #include "replica/agent_table_internal.h"
 
@@ -15,17 +15,16 @@ static void look_again_at(struct agent_table *table, int64_t due_ms)
         loop_timer_set(cluster_loop(table->cluster), &table->timer, due_ms);
 }
 
-/* It may have been on its way for long: a time in the past says less than one to come. */
 static void check_clock(struct agent_table *table, const struct broker_record *record,
-                        const struct agent_health *health, const struct agent_entry *entry)
+                        const struct agent_health *health)
 {
-    int64_t off = health->reported_at - record->timestamp;
-    int64_t most = config_ms(table->cluster->service->config, "clock.skew.max.ms");
+    int64_t margin = config_ms(table->cluster->service->config, "clock.skew.max.ms");
     if (broker_has_append_time(table->cluster->broker) &&
-        (off > most || off < -most - AGENT_TABLE_BEATS * entry->heartbeat_ms))
-        log_warning_limited("an agent's clock is far off the broker's append time, which counts",
-                            LOG_TEXT("agent", health->agent),
-                            LOG_TEXT("instance", health->instance), LOG_I64("off_ms", off));
+        agent_table_clock_is_ahead(health, record->timestamp, margin))
+        log_warning_limited(
+            "an agent's clock is ahead of the broker's append time, which counts",
+            LOG_TEXT("agent", health->agent), LOG_TEXT("instance", health->instance),
+            LOG_I64("reported_at", health->reported_at), LOG_I64("appended_at", record->timestamp));
 }
 
 static void put(struct agent_table *table, const struct broker_record *record,
@@ -44,8 +43,21 @@ static void put(struct agent_table *table, const struct broker_record *record,
     if (!table->complete)
         return;
     const struct agent_entry *entry = agent_table_entry(table, record->key);
-    check_clock(table, record, health, entry);
-    look_again_at(table, entry->lapses_ms);
+    check_clock(table, record, health);
+    look_again_at(table, entry != NULL ? entry->lapses_ms : clock_mono_ms(clock));
+}
+
+static enum error_class put_decoded(struct agent_table *table, const struct broker_record *record,
+                                    const struct record *decoded, struct error *ret_error)
+{
+    if (decoded->kind == RECORD_AGENT_PAUSE)
+        return agent_table_put_pause(table, record->key, &decoded->agent_pause, ret_error);
+    if (decoded->kind != RECORD_AGENT_HEALTH)
+        return error_set(ret_error, ERROR_REJECT, "UnexpectedRecord",
+                         "%s is neither AgentHealth nor AgentPause",
+                         record_kind_name(decoded->kind));
+    put(table, record, &decoded->agent_health);
+    return ERROR_OK;
 }
 
 static void on_record(void *ctx, const struct broker_record *record)
@@ -53,6 +65,7 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct agent_table *table = ctx;
     struct record decoded;
     struct error error = {.class = ERROR_OK};
+    table->offset = record->offset;
     if (record->value.data == NULL) {
         agent_table_remove(table, record->key);
         return;
@@ -60,14 +73,11 @@ static void on_record(void *ctx, const struct broker_record *record)
     heap_arena_reset(&table->heap);
     enum error_class class = codec_decode(table->cluster->codec, record->value, true,
                                           &table->heap.arena, &decoded, &error);
-    if (class == ERROR_OK && decoded.kind != RECORD_AGENT_HEALTH)
-        class = error_set(&error, ERROR_REJECT, "UnexpectedRecord", "%s is no AgentHealth",
-                          record_kind_name(decoded.kind));
-    if (class == ERROR_OK) {
-        put(table, record, &decoded.agent_health);
+    if (class == ERROR_OK)
+        class = put_decoded(table, record, &decoded, &error);
+    if (class == ERROR_OK)
         return;
-    }
-    log_warning_limited("an agent's health record is not usable: ignored",
+    log_warning_limited("a record about an agent is not usable: ignored",
                         LOG_TEXT("key", record->key), LOG_STR("topic", record->topic),
                         LOG_I64("partition", record->partition), LOG_I64("offset", record->offset),
                         LOG_ERR(&error));
@@ -80,7 +90,8 @@ static void sweep(struct agent_table *table)
         look_again_at(table, next_ms);
 }
 
-/* Instances that vanished before we started are removed unseen; the others are reported. */
+/* Instances that vanished before we started are outdated, or gone if that was while the topic was
+ * being read; the others are reported. */
 static void on_end(void *ctx, int64_t next_offset)
 {
     struct agent_table *table = ctx;
@@ -89,8 +100,9 @@ static void on_end(void *ctx, int64_t next_offset)
     (void)next_offset;
     if (table->complete)
         return;
-    sweep(table);
     table->complete = true;
+    sweep(table);
+    agent_table_report_pauses(table); /* before the capacities with which steps start */
     for (group = table->groups; group != NULL && table->ops.changed != NULL; group = group->next)
         for (entry = group->entries; entry != NULL; entry = entry->next)
             table->ops.changed(table->ctx, entry);

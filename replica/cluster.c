@@ -2,7 +2,9 @@
 #include "replica/cluster.h"
 
 #include "platform/logger.h"
+#include "replica/cluster_check.h"
 #include "replica/settings.h"
+#include "replica/side_topic.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -10,198 +12,41 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum {
-    REFRESH_MS = 5000, /* a refresh of a side topic takes no longer */
-    METADATA_MS = 3000,
-    REOPEN_MS = 1000
-};
-
-/* A caller that waits until a side topic is read to the end that it had at the call. */
-struct refresh_waiter {
-    struct refresh_waiter *next;
-    struct refresh_waiter *prev;
-    void (*done)(void *ctx, bool fresh);
-    void *ctx;
-    int64_t high;   /* -1: not known yet */
-    uint64_t query; /* the first query that began after the call */
-    int64_t deadline_ms;
-};
-
-/* <p>.schemas or <p>.workflows, followed. One partition. */
-struct side_topic {
-    struct cluster *cluster;
-    const char *topic;
-    void (*record)(struct cluster *cluster, const struct broker_record *record);
-    void (*first_end)(struct cluster *cluster);
-    struct broker_reader *reader;
-    int64_t position;
-    bool ended; /* the end was reached at least once */
-    struct refresh_waiter *waiters;
-    bool asking;    /* a query for the end of the topic is on its way */
-    uint64_t query; /* its number: one at a time */
-    struct loop_timer timer;
-};
+enum { PUBLISH_AGAIN_MS = 1000 };
 
 struct cluster_private {
+    struct cluster_check check;
     struct side_topic schemas;
     struct side_topic workflows;
     bool follows_workflows;
     bool schema_seen[RECORD_KIND_COUNT];
-    uint32_t publishing;
+    bool schema_sent[RECORD_KIND_COUNT]; /* its append has no result yet */
     bool published;
+    struct loop_timer publish_timer;
+    struct error publish_error; /* the latest; class OK = none */
     struct buffer value;
     bool closing;
 };
 
 /* ---- side topics ---- */
 
-static void answer_waiters(struct side_topic *side)
-{
-    struct refresh_waiter *waiter;
-    struct refresh_waiter *next;
-    int64_t now = loop_now_ms(cluster_loop(side->cluster));
-    DL_FOREACH_SAFE(side->waiters, waiter, next) {
-        bool fresh = waiter->high >= 0 && side->position >= waiter->high;
-        if (!fresh && now < waiter->deadline_ms)
-            continue;
-        DL_DELETE(side->waiters, waiter);
-        waiter->done(waiter->ctx, fresh);
-        free(waiter);
-    }
-}
-
-static void side_record(void *ctx, const struct broker_record *record)
-{
-    struct side_topic *side = ctx;
-    side->record(side->cluster, record);
-    side->position = record->offset + 1;
-    answer_waiters(side);
-}
-
-static void side_end(void *ctx, int64_t next_offset)
-{
-    struct side_topic *side = ctx;
-    bool first = !side->ended;
-    side->position = next_offset;
-    side->ended = true;
-    if (first)
-        side->first_end(side->cluster);
-    answer_waiters(side);
-}
-
-static void side_open(struct side_topic *side);
-
-static void side_error(void *ctx, const struct error *error)
-{
-    struct side_topic *side = ctx;
-    log_warning_limited("cannot read a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
-    if (error->class != ERROR_FATAL)
-        return;
-    broker_reader_close(side->reader);
-    side->reader = NULL;
-    loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
-}
-
-static const struct broker_reader_ops side_ops = {side_record, side_end, side_error};
-
-static void side_open(struct side_topic *side)
-{
-    side->position = 0;
-    side->reader =
-        broker_read(side->cluster->broker, side->topic, 0, BROKER_EARLIEST, &side_ops, side);
-}
-
-static void side_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
-{
-    struct side_topic *side = userdata;
-    if (side->reader == NULL)
-        side_open(side);
-    answer_waiters(side);
-    if (side->waiters != NULL)
-        loop_timer_after(loop, timer, REOPEN_MS);
-}
-
-static void side_init(struct side_topic *side, struct cluster *cluster, const char *topic,
-                      void (*record)(struct cluster *, const struct broker_record *),
-                      void (*first_end)(struct cluster *))
-{
-    *side = (struct side_topic){
-        .cluster = cluster, .topic = topic, .record = record, .first_end = first_end};
-    loop_timer_init(&side->timer, side_timer, side);
-    side_open(side);
-}
-
-static void side_close(struct side_topic *side)
-{
-    struct refresh_waiter *waiter;
-    struct refresh_waiter *next;
-    if (side->cluster == NULL)
-        return;
-    broker_reader_close(side->reader);
-    side->reader = NULL;
-    loop_timer_cancel(cluster_loop(side->cluster), &side->timer);
-    DL_FOREACH_SAFE(side->waiters, waiter, next)
-        free(waiter);
-    side->waiters = NULL;
-}
-
-static void ask_for_end(struct side_topic *side);
-
-static void on_high(void *ctx, int64_t low, int64_t high, const struct error *error)
-{
-    struct side_topic *side = ctx;
-    struct refresh_waiter *waiter;
-    bool more = false;
-    (void)low;
-    side->asking = false;
-    if (side->cluster->private->closing)
-        return;
-    DL_FOREACH(side->waiters, waiter) {
-        /* An end from before the call would not do. */
-        more = more || waiter->query > side->query;
-        if (waiter->query <= side->query && waiter->high < 0 && (error == NULL || !error_is(error)))
-            waiter->high = high;
-    }
-    if (more)
-        ask_for_end(side);
-    answer_waiters(side);
-}
-
-static void ask_for_end(struct side_topic *side)
-{
-    side->asking = true;
-    side->query++;
-    broker_offsets(side->cluster->broker, side->topic, 0, on_high, side);
-}
-
-static void side_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx)
-{
-    struct refresh_waiter *waiter = calloc(1, sizeof(*waiter));
-    assert(waiter != NULL);
-    *waiter = (struct refresh_waiter){.done = done,
-                                      .ctx = ctx,
-                                      .high = -1,
-                                      .query = side->query + 1,
-                                      .deadline_ms =
-                                          loop_now_ms(cluster_loop(side->cluster)) + REFRESH_MS};
-    DL_APPEND(side->waiters, waiter);
-    if (!side->asking)
-        ask_for_end(side);
-    if (!loop_timer_armed(&side->timer))
-        loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
-}
-
 void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
                              void *ctx)
 {
-    side_refresh(&cluster->private->schemas, done, ctx);
+    side_topic_refresh(&cluster->private->schemas, done, ctx);
 }
 
 void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
                                void *ctx)
 {
     assert(cluster->workflows != NULL);
-    side_refresh(&cluster->private->workflows, done, ctx);
+    side_topic_refresh(&cluster->private->workflows, done, ctx);
+}
+
+uint32_t cluster_refresh_cancel(struct cluster *cluster, const void *ctx)
+{
+    return side_topic_refresh_cancel(&cluster->private->schemas, ctx) +
+           side_topic_refresh_cancel(&cluster->private->workflows, ctx);
 }
 
 /* ---- schemas: learned from all, ours published before anything is written with them ---- */
@@ -209,7 +54,7 @@ void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, 
 static void ready_when_all_is_read(struct cluster *cluster)
 {
     struct cluster_private *private = cluster->private;
-    if (cluster->ready || !private->published ||
+    if (cluster->ready || !private->published || !private->check.passed ||
         (private->follows_workflows && !private->workflows.ended))
         return;
     cluster->ready = true;
@@ -231,25 +76,51 @@ static void schema_record(struct cluster *cluster, const struct broker_record *r
             cluster->private->schema_seen[kind] = true;
 }
 
-static void publish(struct cluster *cluster, enum record_kind kind);
+static bool is_published(const struct cluster_private *private, int kind)
+{
+    return kind == RECORD_ORDER_ROW || private->schema_seen[kind]; /* rows stay in the store */
+}
+
+/* Logged when it begins or its reason changes, not each time. */
+static void publish_failed(struct cluster *cluster, const struct error *error)
+{
+    struct cluster_private *private = cluster->private;
+    bool denied = strcmp(error->code, "NotAuthorized") == 0;
+    if (strcmp(private->publish_error.code, error->code) != 0)
+        log_warning(denied ? "this user may not Write the schemas' topic: grant the right"
+                           : "cannot publish a schema: trying again until it succeeds",
+                    LOG_STR("topic", cluster->topics.schemas), LOG_ERR(error));
+    private->publish_error = *error;
+    if (!loop_timer_armed(&private->publish_timer))
+        loop_timer_after(cluster_loop(cluster), &private->publish_timer, PUBLISH_AGAIN_MS);
+}
+
+static void begin_when_published(struct cluster *cluster)
+{
+    struct cluster_private *private = cluster->private;
+    for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
+        if (!is_published(private, kind))
+            return;
+    private->publish_error = (struct error){.class = ERROR_OK};
+    private->published = true;
+    ready_when_all_is_read(cluster);
+}
 
 static void on_published(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct cluster *cluster = ctx;
+    struct cluster_private *private = cluster->private;
     (void)offset;
-    assert(cluster->private->publishing > 0);
-    cluster->private->publishing--;
-    if (cluster->private->closing)
+    assert(token < RECORD_KIND_COUNT && private->schema_sent[token]);
+    private->schema_sent[token] = false;
+    if (private->closing)
         return;
     if (error != NULL && error_is(error)) {
-        log_warning("cannot publish a schema", LOG_ERR(error));
-        publish(cluster, (enum record_kind)token);
+        publish_failed(cluster, error);
         return;
     }
-    if (cluster->private->publishing > 0)
-        return;
-    cluster->private->published = true;
-    ready_when_all_is_read(cluster);
+    private->schema_seen[token] = true;
+    begin_when_published(cluster);
 }
 
 static void publish(struct cluster *cluster, enum record_kind kind)
@@ -265,22 +136,27 @@ static void publish(struct cluster *cluster, enum record_kind kind)
                                    .done = on_published,
                                    .ctx = cluster,
                                    .token = kind};
-    cluster->private->publishing++;
     if (broker_append(cluster->broker, &append, &error) == ERROR_OK)
-        return;
-    cluster->private->publishing--;
-    log_error("cannot publish a schema", LOG_ERR(&error));
+        cluster->private->schema_sent[kind] = true;
+    else
+        publish_failed(cluster, &error);
 }
 
-static void schemas_first_end(struct cluster *cluster)
+/* The schemas that the topic lacks. */
+static void publish_missing(struct cluster *cluster)
 {
+    const struct cluster_private *private = cluster->private;
     for (int kind = 1; kind < RECORD_KIND_COUNT; kind++)
-        if (kind != RECORD_ORDER_ROW && !cluster->private->schema_seen[kind])
+        if (!is_published(private, kind) && !private->schema_sent[kind])
             publish(cluster, (enum record_kind)kind);
-    if (cluster->private->publishing == 0) {
-        cluster->private->published = true;
-        ready_when_all_is_read(cluster);
-    }
+    begin_when_published(cluster);
+}
+
+static void on_publish_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    (void)loop;
+    (void)timer;
+    publish_missing(userdata);
 }
 
 /* ---- workflows ---- */
@@ -296,8 +172,11 @@ static void workflow_record(struct cluster *cluster, const struct broker_record 
                                           &cluster->scratch.arena, &decoded, &error);
     if (class == ERROR_OK && decoded.kind == RECORD_WORKFLOW_DEFINITION)
         class = workflow_registry_add(cluster->workflows, &decoded.workflow_definition, &error);
+    else if (class == ERROR_OK && decoded.kind == RECORD_WORKFLOW_ACTIVATION)
+        class =
+            workflow_registry_activate(cluster->workflows, &decoded.workflow_activation, &error);
     if (class != ERROR_OK)
-        log_warning("a workflow definition is not usable", LOG_TEXT("key", record->key),
+        log_warning("a record about workflows is not usable", LOG_TEXT("key", record->key),
                     LOG_I64("offset", record->offset), LOG_ERR(&error));
 }
 
@@ -343,48 +222,6 @@ static enum error_class connect_broker(struct service_context *service, unsigned
     return kafka_client_new(service->loop, &kafka.options, ret_broker, ret_error);
 }
 
-/* The caller waits for start.timeout.ms, which is too long to be silent. */
-static void report_wait(const struct cluster *cluster, const char *servers)
-{
-    if (cluster->service->on_no_broker != NULL)
-        cluster->service->on_no_broker(cluster->service->on_no_broker_ctx, servers);
-    else
-        log_warning("no broker answers yet", LOG_STR("servers", servers));
-}
-
-static enum error_class check_topics(struct cluster *cluster, struct error *ret_error)
-{
-    const char *servers = config_string(cluster->service->config, "kafka.bootstrap.servers");
-    int32_t commands = 0;
-    int32_t events = 0;
-    int64_t deadline = clock_mono_ms(cluster->service->clock) +
-                       config_ms(cluster->service->config, "start.timeout.ms");
-    bool reported = false;
-    do {
-        commands = broker_partition_count(cluster->broker, cluster->topics.commands, METADATA_MS);
-        if (commands < 0 && !reported)
-            report_wait(cluster, servers);
-        reported = reported || commands < 0;
-        events = broker_partition_count(cluster->broker, cluster->topics.events, METADATA_MS);
-    } while ((commands < 0 || events < 0) && clock_mono_ms(cluster->service->clock) < deadline);
-    if (commands < 0 || events < 0)
-        return error_set(
-            ret_error, ERROR_RETRY, "BrokerUnavailable",
-            "no broker answers at %s: is it running, is kafka.bootstrap.servers right?", servers);
-    if (commands == 0 || events == 0)
-        return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
-                         "topic %s does not exist, or this user may not Describe it: create the "
-                         "topics with `reeve topics apply`, or grant the right",
-                         commands == 0 ? cluster->topics.commands : cluster->topics.events);
-    if (commands != events)
-        return error_set(ret_error, ERROR_REJECT, "PartitionsDiffer",
-                         "%s has %d partitions but %s has %d: the number was fixed when they were "
-                         "created and must be equal",
-                         cluster->topics.commands, commands, cluster->topics.events, events);
-    cluster->partition_count = commands;
-    return ERROR_OK;
-}
-
 enum error_class cluster_open(struct service_context *service, unsigned flags,
                               cluster_ready on_ready, void *ctx, struct cluster **ret_cluster,
                               struct error *ret_error)
@@ -396,9 +233,16 @@ enum error_class cluster_open(struct service_context *service, unsigned flags,
                : cluster_open_on(service, broker, flags, on_ready, ctx, ret_cluster, ret_error);
 }
 
-static bool broker_in_trouble(const void *ctx, char *ret_reason, size_t reason_size)
+static bool is_in_trouble(const void *ctx, char *ret_reason, size_t reason_size)
 {
-    return broker_trouble(ctx, ret_reason, reason_size);
+    const struct cluster *cluster = ctx;
+    const struct error *error = &cluster->private->publish_error;
+    if (broker_trouble(cluster->broker, ret_reason, reason_size))
+        return true;
+    if (error->class == ERROR_OK)
+        return false;
+    snprintf(ret_reason, reason_size, "cannot publish schemas: %s", error->message);
+    return true;
 }
 
 enum error_class cluster_open_on(struct service_context *service, struct broker *broker,
@@ -411,29 +255,33 @@ enum error_class cluster_open_on(struct service_context *service, struct broker 
     assert(cluster->private != NULL);
     cluster->service = service;
     cluster->broker = broker;
-    if (service->in_trouble == NULL) { /* the auditor opens a second cluster */
-        service->in_trouble = broker_in_trouble;
-        service->in_trouble_ctx = broker;
+    bool first = service->in_trouble == NULL; /* the auditor opens a second cluster */
+    if (first) {
+        service->in_trouble = is_in_trouble;
+        service->in_trouble_ctx = cluster;
     }
     cluster->on_ready = on_ready;
     cluster->ctx = ctx;
     cluster->codec = codec_new();
     heap_arena_init(&cluster->scratch, 64 * 1024);
+    loop_timer_init(&cluster->private->publish_timer, on_publish_timer, cluster);
     enum error_class class =
         topics_init(&cluster->topics, config_string(service->config, "topics.prefix"), ret_error);
     if (class == ERROR_OK)
-        class = check_topics(cluster, ret_error);
+        class = cluster_check_topics(cluster, first && service->process != NULL, ret_error);
     if (class != ERROR_OK) {
         cluster_close(cluster);
         return class;
     }
-    side_init(&cluster->private->schemas, cluster, cluster->topics.schemas, schema_record,
-              schemas_first_end);
+    cluster_check_begin(&cluster->private->check, cluster, (flags & CLUSTER_CHECKS_LOG) != 0,
+                        ready_when_all_is_read);
+    side_topic_init(&cluster->private->schemas, cluster, cluster->topics.schemas, schema_record,
+                    publish_missing);
     if ((flags & CLUSTER_FOLLOWS_WORKFLOWS) != 0) {
         cluster->private->follows_workflows = true;
         cluster->workflows = workflow_registry_new();
-        side_init(&cluster->private->workflows, cluster, cluster->topics.workflows, workflow_record,
-                  ready_when_all_is_read);
+        side_topic_init(&cluster->private->workflows, cluster, cluster->topics.workflows,
+                        workflow_record, ready_when_all_is_read);
     }
     *ret_cluster = cluster;
     return ERROR_OK;
@@ -444,9 +292,12 @@ void cluster_close(struct cluster *cluster)
     if (cluster == NULL)
         return;
     cluster->private->closing = true;
-    side_close(&cluster->private->schemas);
-    side_close(&cluster->private->workflows);
-    if (cluster->service->in_trouble_ctx == cluster->broker) {
+    if (cluster->private->check.cluster != NULL)
+        cluster_check_end(&cluster->private->check);
+    side_topic_close(&cluster->private->schemas);
+    side_topic_close(&cluster->private->workflows);
+    loop_timer_cancel(cluster_loop(cluster), &cluster->private->publish_timer);
+    if (cluster->service->in_trouble_ctx == cluster) {
         cluster->service->in_trouble = NULL;
         cluster->service->in_trouble_ctx = NULL;
     }
@@ -457,6 +308,11 @@ void cluster_close(struct cluster *cluster)
     buffer_deinit(&cluster->private->value);
     free(cluster->private);
     free(cluster);
+}
+
+void cluster_partitions_changed(struct cluster *cluster, const char *topic, int32_t count)
+{
+    cluster_check_changed(&cluster->private->check, topic, count);
 }
 
 /* ---- appending ---- */
@@ -490,36 +346,24 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
     return broker_append(cluster->broker, &append, ret_error);
 }
 
-static struct broker_header header(const char *name, const char *value)
-{
-    return (struct broker_header){text_of(name), text_of(value)};
-}
-
 enum error_class cluster_dead_letter(struct cluster *cluster, const struct broker_record *record,
-                                     const char *code, const char *message, broker_appended done,
-                                     void *ctx, uint64_t token, struct error *ret_error)
+                                     const struct dead_letter_cut *cut, const char *code,
+                                     const char *message, broker_appended done, void *ctx,
+                                     uint64_t token, struct error *ret_error)
 {
-    char partition[16];
-    char offset[24];
-    struct broker_header headers[BROKER_HEADERS_MAX];
-    uint32_t count = 0;
-    snprintf(partition, sizeof(partition), "%d", record->partition);
-    snprintf(offset, sizeof(offset), "%" PRId64, record->offset);
-    headers[count++] = header("__streams.errors.exception", code);
-    headers[count++] = header("__streams.errors.message", message);
-    headers[count++] = header("__streams.errors.topic", record->topic);
-    headers[count++] = header("__streams.errors.partition", partition);
-    headers[count++] = header("__streams.errors.offset", offset);
-    for (uint32_t i = 0; i < record->header_count && count < BROKER_HEADERS_MAX; i++)
-        headers[count++] = record->headers[i];
+    struct dead_letter letter;
+    dead_letter_build(record, cut, code, message, &letter);
+    /* Where its record was, whatever the key: a dead partition delays only one. */
+    int32_t partition = record->partition < cluster->partition_count
+                            ? record->partition
+                            : broker_partition_of(letter.key, cluster->partition_count);
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
                                    .topic = cluster->topics.dead_letters,
-                                   .partition =
-                                       broker_partition_of(record->key, cluster->partition_count),
-                                   .key = record->key,
-                                   .value = record->value,
-                                   .headers = headers,
-                                   .header_count = count,
+                                   .partition = partition,
+                                   .key = letter.key,
+                                   .value = letter.value,
+                                   .headers = letter.headers,
+                                   .header_count = letter.header_count,
                                    .done = done,
                                    .ctx = ctx,
                                    .token = token};
@@ -544,19 +388,32 @@ static void append_alert(struct cluster *cluster, const struct operator_alert *a
         log_error_limited("an alert was not delivered", LOG_ERR(&error));
 }
 
-void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
-                   const char *message)
+void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
+                             const char *code, const char *message)
 {
-    struct operator_alert alert = {.raised = true,
+    if (cluster->silent)
+        return;
+    struct operator_alert alert = {.raised = raised,
                                    .code = text_of(code),
                                    .message = text_of(message),
                                    .by = text_of(cluster->service->instance_id),
                                    .partition = partition,
                                    .command_offset = -1,
+                                   .decision_offset = -1,
                                    .decided_at = clock_wall_ms(cluster->service->clock)};
-    log_warning("alert", LOG_I64("partition", partition), LOG_STR("code", code),
-                LOG_STR("message", message));
+    if (raised)
+        log_warning("alert", LOG_I64("partition", partition), LOG_STR("code", code),
+                    LOG_STR("message", message));
+    else
+        log_info("alert closed", LOG_I64("partition", partition), LOG_STR("code", code),
+                 LOG_STR("message", message));
     append_alert(cluster, &alert);
+}
+
+void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
+                   const char *message)
+{
+    cluster_partition_alert(cluster, partition, true, code, message);
 }
 
 void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
@@ -568,6 +425,7 @@ void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent
                                    .by = text_of(agent),
                                    .partition = -1,
                                    .command_offset = -1,
+                                   .decision_offset = -1,
                                    .decided_at = clock_wall_ms(cluster->service->clock)};
     if (raised)
         log_warning("alert", LOG_STR("agent", agent), LOG_STR("code", code),

@@ -12,6 +12,7 @@
 #include "kafka/broker.h"
 #include "kafka/client.h"
 #include "kafka/topics/topics.h"
+#include "replica/dead_letter.h"
 #include "replica/service_main.h"
 #include "schemas/codec.h"
 #include "workflow/registry.h"
@@ -20,7 +21,9 @@ enum {
     CLUSTER_FOLLOWS_WORKFLOWS = 1,
     /* Nothing waits for what it reads: records come in larger pieces, up to 50 ms later, which
      * spares the brokers (and this process) most of its fetches. */
-    CLUSTER_READS_IN_BULK = 2
+    CLUSTER_READS_IN_BULK = 2,
+    /* It folds the log: that began with as many partitions as there are now. */
+    CLUSTER_CHECKS_LOG = 4
 };
 
 /* Called once: schemas are published and read to their end, and so are workflows if they are
@@ -35,6 +38,8 @@ struct cluster {
     struct workflow_registry *workflows; /* NULL unless CLUSTER_FOLLOWS_WORKFLOWS */
     int32_t partition_count;             /* N of commands and events */
     bool ready;
+    bool silent;               /* a command that only looks: it raises no alerts about partitions */
+    size_t effect_bytes;       /* of all emitters, with the effects producer */
     struct heap_arena scratch; /* each callback resets it at its start */
     cluster_ready on_ready;
     void *ctx;
@@ -47,7 +52,7 @@ static inline struct loop *cluster_loop(const struct cluster *cluster)
 }
 
 /* New. RETRY "BrokerUnavailable" when nothing answers in start.timeout.ms, REJECT "TopicsMissing"
- * with what to do. */
+ * with what to do, REJECT "PartitionsDiffer" or "Topics". */
 enum error_class cluster_open(struct service_context *service, unsigned flags,
                               cluster_ready on_ready, void *ctx, struct cluster **ret_cluster,
                               struct error *ret_error);
@@ -57,6 +62,10 @@ enum error_class cluster_open_on(struct service_context *service, struct broker 
                                  unsigned flags, cluster_ready on_ready, void *ctx,
                                  struct cluster **ret_cluster, struct error *ret_error);
 void cluster_close(struct cluster *cluster);
+
+/* A topic of the log has another number of partitions than when the cluster opened: ends the
+ * service. */
+void cluster_partitions_changed(struct cluster *cluster, const char *topic, int32_t count);
 
 enum { CLUSTER_KAFKA_SETTINGS_MAX = 256 };
 
@@ -85,17 +94,24 @@ void cluster_refresh_schemas(struct cluster *cluster, void (*done)(void *ctx, bo
                              void *ctx);
 void cluster_refresh_workflows(struct cluster *cluster, void (*done)(void *ctx, bool fresh),
                                void *ctx);
+/* What is freed while it waits cancels: `done` is not called any more. Returns how many refreshes
+ * with this ctx there were. */
+uint32_t cluster_refresh_cancel(struct cluster *cluster, const void *ctx);
 
-/* A dead letter: the original key, bytes and headers with __streams.errors.* headers that say where
- * it came from and why. Effects producer. */
+/* A dead letter of the record, see dead_letter.h. `cut`: what it was before its reader cut it;
+ * NULL: it was not cut. Effects producer. */
 enum error_class cluster_dead_letter(struct cluster *cluster, const struct broker_record *record,
-                                     const char *code, const char *message, broker_appended done,
-                                     void *ctx, uint64_t token, struct error *ret_error);
+                                     const struct dead_letter_cut *cut, const char *code,
+                                     const char *message, broker_appended done, void *ctx,
+                                     uint64_t token, struct error *ret_error);
 
 /* An OperatorAlert about a partition or an instance rather than an order (effects producer, fire
  * and forget; also logged). */
 void cluster_alert(struct cluster *cluster, int32_t partition, const char *code,
                    const char *message);
+/* Likewise, raised or closed: for what ends by itself. */
+void cluster_partition_alert(struct cluster *cluster, int32_t partition, bool raised,
+                             const char *code, const char *message);
 /* Likewise about an agent, raised or closed; any instance may close what another one raised. */
 void cluster_agent_alert(struct cluster *cluster, bool raised, const char *agent, const char *code,
                          const char *message);

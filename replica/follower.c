@@ -3,18 +3,18 @@
  * checked in follower_check.c. */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
+#include "replica/cluster_check.h"
 #include "replica/follower_internal.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
     COMMIT_RECORDS = 20000, /* folded records or touched orders per batch */
     COMMIT_DELAY_MS = 50,   /* at the latest after the first uncommitted record */
     BULK_RECORDS = 50000,   /* behind by more than this and from zero: write-ahead log off */
-    RECHECK_MS = 3000,      /* first wait after a stop; doubles up to */
-    RECHECK_MS_MAX = 30000,
-    DISK_MS = 500 /* paused: check the disk again after */
+    DISK_MS = 500           /* paused: check the disk again after */
 };
 
 static void check_disk(struct follower *follower);
@@ -32,6 +32,8 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     (void)timer;
     if (follower->phase == PHASE_PAUSED)
         check_disk(follower);
+    else if (follower->phase == PHASE_STOPPED)
+        follower_stopped_timer(follower);
     else
         follower_check(follower);
 }
@@ -41,26 +43,6 @@ void follower_check_later(struct follower *follower, int64_t delay_ms)
     follower_close_reader(follower);
     follower->phase = PHASE_WAITING;
     loop_timer_after(cluster_loop(follower->cluster), &follower->timer, delay_ms);
-}
-
-void follower_stop(struct follower *follower, const struct error *error)
-{
-    follower_close_reader(follower);
-    loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
-    bool news = strcmp(follower->stop.message, error->message) != 0;
-    follower->stop = *error;
-    follower->phase = PHASE_STOPPED;
-    follower->recheck_ms = follower->recheck_ms == 0 ? RECHECK_MS : follower->recheck_ms * 2;
-    if (follower->recheck_ms > RECHECK_MS_MAX)
-        follower->recheck_ms = RECHECK_MS_MAX;
-    loop_timer_after(cluster_loop(follower->cluster), &follower->timer, follower->recheck_ms);
-    if (news) {
-        log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
-                  LOG_I64("partition", follower->partition), LOG_ERR(error));
-        cluster_alert(follower->cluster, follower->partition, error->code, error->message);
-    }
-    if (follower->ops->stopped != NULL)
-        follower->ops->stopped(follower->ctx, error);
 }
 
 bool follower_drop_store(struct follower *follower, const char *code, const char *why)
@@ -75,6 +57,7 @@ bool follower_drop_store(struct follower *follower, const char *code, const char
         follower_stop(follower, &error);
         return false;
     }
+    follower->suspects = false;
     if (follower->ops->dropped != NULL)
         follower->ops->dropped(follower->ctx);
     return true;
@@ -156,39 +139,51 @@ static bool claim_is_news(struct follower *follower, const struct uuid *claim_id
 static void on_schemas(void *ctx, bool fresh)
 {
     struct follower *follower = ctx;
-    (void)fresh;
+    assert(follower->query_outstanding && !follower->freed);
     follower->query_outstanding = false;
-    if (follower->freed) {
-        free(follower);
-        return;
-    }
-    if (follower->phase == PHASE_SCHEMAS)
+    if (follower->phase == PHASE_SCHEMAS) {
+        if (fresh) /* else they are read again: a side topic delays a record, and decides nothing */
+            follower->schemas_for = follower->schemas_wanted;
         follower_run(follower, follower->until);
-    else if (follower->phase ==
-             PHASE_OFFSETS) /* restarted meanwhile: this answers an earlier query */
-        follower_ask_offsets(follower);
+    } else if (follower->phase == PHASE_STOPPED && follower->bad_at >= 0) {
+        follower_stopped_schemas(follower);
+    } else if (follower->phase == PHASE_OFFSETS) {
+        follower_ask_offsets(follower); /* restarted meanwhile: this answers an earlier query */
+    }
 }
 
-static void fold_failed(struct follower *follower, const struct error *error)
+void follower_ask_schemas(struct follower *follower)
 {
-    if (error->class != ERROR_RETRY) {
+    assert(!follower->query_outstanding);
+    follower->query_outstanding = true;
+    cluster_refresh_schemas(follower->cluster, on_schemas, follower);
+}
+
+/* A schema that is unknown after <p>.schemas was read to its end stops the partition. */
+static void fold_failed(struct follower *follower, const struct error *error, int64_t offset)
+{
+    struct error fatal = *error;
+    if (strncmp(error->code, "Store", 5) == 0) {
         fail(follower, error);
         return;
     }
-    struct error fatal = *error;
-    follower_close_reader(follower);
-    if (follower->phase != PHASE_FOLDING || follower->query_outstanding)
-        return;
-    /* Once per stop: if the schema is still unknown afterwards, the partition stops below. */
-    if (strcmp(follower->stop.code, error->code) == 0) {
+    if (error->class != ERROR_RETRY || follower->schemas_for == offset) {
         fatal.class = ERROR_FATAL;
-        follower_stop(follower, &fatal);
+        follower_stop_at(follower, &fatal, offset);
         return;
     }
-    follower->stop = *error;
+    follower_commit(follower);
+    if (follower->phase != PHASE_FOLDING)
+        return; /* the commit failed, and that comes first */
+    follower_close_reader(follower);
+    follower->retry = *error;
+    if (follower->query_outstanding) {
+        follower_check_later(follower, FOLLOWER_RETRY_MS);
+        return;
+    }
+    follower->schemas_wanted = offset;
     follower->phase = PHASE_SCHEMAS;
-    follower->query_outstanding = true;
-    cluster_refresh_schemas(follower->cluster, on_schemas, follower);
+    follower_ask_schemas(follower);
 }
 
 /* This record has to wait; reading begins with it again. */
@@ -216,6 +211,55 @@ static void check_disk(struct follower *follower)
     loop_timer_after(cluster_loop(follower->cluster), &follower->timer, DISK_MS);
 }
 
+void follower_refold(struct follower *follower, const struct checkpoint *skips)
+{
+    struct checkpoint kept = *skips;
+    if (!follower_drop_store(follower, "PartitionReset",
+                             "an operator's reset skips a part of the log that this store had "
+                             "folded: it is folded again"))
+        return;
+    view_set_skips(follower->view, &kept);
+    follower_check_later(follower, 0);
+}
+
+/* A reset skips a part of the log that is folded already, or one that was honoured is gone. */
+static void refold(struct follower *follower, const struct view_folded *folded, int64_t offset)
+{
+    struct checkpoint skips = *view_checkpoint(follower->view);
+    admission_correct_skips(&skips, folded->record, offset);
+    follower_refold(follower, &skips);
+}
+
+/* The claim that the record names; NULL: it names none, or was not decoded. */
+static const struct uuid *claim_of(const struct view_folded *folded)
+{
+    if (folded->kind == RECORD_DECISION)
+        return &folded->record->decision.claim_id;
+    if (folded->kind == RECORD_CLAIM)
+        return &folded->record->claim.claim_id;
+    if (folded->kind == RECORD_COMMAND_GUARD)
+        return &folded->record->command_guard.claim_id;
+    if (folded->kind == RECORD_CONTINUATION)
+        return &folded->record->continuation.claim_id;
+    return NULL;
+}
+
+/* What is folded but not committed goes, so that the Claim is met again. */
+static bool claim_differs(struct follower *follower, const struct view_folded *folded,
+                          int64_t offset)
+{
+    struct error error;
+    struct error lost;
+    if (folded->kind != RECORD_CLAIM || folded->admission != ADMITTED ||
+        cluster_check_claim(follower->cluster, follower->partition, &folded->record->claim, &error))
+        return false;
+    if (view_rollback(follower->view, &lost) != ERROR_OK)
+        fail(follower, &lost);
+    else
+        follower_stop_at(follower, &error, offset);
+    return true;
+}
+
 static void fold_record(void *ctx, const struct broker_record *record)
 {
     struct follower *follower = ctx;
@@ -226,21 +270,35 @@ static void fold_record(void *ctx, const struct broker_record *record)
         return;
     }
     follower->at_end = false;
+    follower->retry.class = ERROR_OK;
+    if (follower_checks_gap(follower, record->offset))
+        return;
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    follower->before_next = checkpoint->next_event_offset;
+    follower->before_hash = checkpoint->last_record_hash;
     FAILPOINT("follower.fold");
     if (view_fold(follower->view, record, &folded, &error) != ERROR_OK) {
-        fold_failed(follower, &error);
+        (void)codec_peek(record->value, &follower->unknown_schema);
+        fold_failed(follower, &error, record->offset);
         return;
     }
+    if (folded.admission == ADMISSION_REFOLD) {
+        refold(follower, &folded, record->offset);
+        return;
+    }
+    if (claim_differs(follower, &folded, record->offset))
+        return;
+    if (error_is(&follower->stop) && record->offset >= follower->stopped_at) {
+        follower->stop = (struct error){0};
+        follower->recheck_ms = 0;
+    }
     bool suspicious = false;
-    if (folded.kind == RECORD_CLAIM)
-        (void)claim_is_news(follower, &folded.record->claim.claim_id);
-    else if (folded.admission == SKIPPED_OTHER_CLAIM)
-        suspicious = claim_is_news(follower, folded.kind == RECORD_DECISION
-                                                 ? &folded.record->decision.claim_id
-                                                 : &folded.record->command_guard.claim_id);
+    if (folded.kind == RECORD_CLAIM || folded.admission == SKIPPED_OTHER_CLAIM)
+        suspicious = claim_is_news(follower, claim_of(&folded)) && folded.kind != RECORD_CLAIM;
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
     if (suspicious) {
+        follower->suspects = follower->before_next > 0;
         if (view_dirty(follower->view) == 0 || commit(follower))
             follower_restart(follower, false, 0);
         return;
@@ -255,6 +313,11 @@ static void fold_record(void *ctx, const struct broker_record *record)
     }
     if (!loop_timer_armed(&follower->commit_timer))
         loop_timer_after(cluster_loop(follower->cluster), &follower->commit_timer, COMMIT_DELAY_MS);
+}
+
+static void fold_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    follower_unreadable(ctx, offset, next_offset);
 }
 
 static void fold_end(void *ctx, int64_t next_offset)
@@ -272,6 +335,7 @@ static void fold_error(void *ctx, const struct error *error)
     struct follower *follower = ctx;
     log_warning_limited("cannot read the log", LOG_STR("topic", follower_topic(follower)),
                         LOG_I64("partition", follower->partition), LOG_ERR(error));
+    follower->retry = *error;
     if (error->class == ERROR_FATAL)
         follower_restart(follower, false, FOLLOWER_RETRY_MS);
 }
@@ -287,6 +351,7 @@ void follower_run(struct follower *follower, int64_t until)
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     follower->until = until;
     follower->live = follower->at_end = false;
+    follower->retry = (struct error){0};
     follower->phase = PHASE_FOLDING;
     if (next > until) {
         caught_up(follower);
@@ -297,6 +362,7 @@ void follower_run(struct follower *follower, int64_t until)
     follower->bulk = next == 0 && follower->high - next > BULK_RECORDS;
     follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, next, &fold_ops, follower);
+    broker_reader_skip_unreadable(follower->reader, fold_unreadable);
 }
 
 void follower_bound(struct follower *follower, int64_t until)
@@ -359,6 +425,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     follower->view = view;
     follower->ops = ops;
     follower->ctx = ctx;
+    follower->bad_at = follower->schemas_for = follower->gap_at = -1;
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);
     if (dropped)
@@ -379,6 +446,8 @@ void follower_free(struct follower *follower)
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     view_close(follower->view);
     follower->view = NULL;
+    if (cluster_refresh_cancel(follower->cluster, follower) > 0)
+        follower->query_outstanding = false;
     follower->freed = true;
     if (!follower->query_outstanding)
         free(follower);
@@ -401,6 +470,36 @@ bool follower_is_stopped(const struct follower *follower, const struct error **r
     if (ret_error != NULL)
         *ret_error = &follower->stop;
     return true;
+}
+
+bool follower_is_stuck(const struct follower *follower, const struct error **ret_error,
+                       int64_t *ret_offset)
+{
+    if (!follower_is_stopped(follower, ret_error) || (follower->bad_at >= 0 && !follower->looked))
+        return false;
+    if (ret_offset != NULL)
+        *ret_offset = follower->bad_at;
+    return true;
+}
+
+void follower_waits_for(const struct follower *follower, char *ret_text, size_t size)
+{
+    static const char *const reads[] = {
+        [PHASE_WAITING] = "the next look at",
+        [PHASE_OFFSETS] = "the first and the next offset of",
+        [PHASE_FIRST] = "the first claim in",
+        [PHASE_LAST] = "the record before the checkpoint in",
+        [PHASE_CHECKED] = "the owner of",
+        [PHASE_FOLDING] = "the records of",
+        [PHASE_SCHEMAS] = "the schema of a record of",
+        [PHASE_PAUSED] = "disk space to fold",
+        [PHASE_STOPPED] = "an operator who repairs",
+    };
+    const char *why =
+        follower->phase == PHASE_STOPPED ? follower->stop.message : follower->retry.message;
+    bool known = follower->phase == PHASE_STOPPED || error_is(&follower->retry);
+    snprintf(ret_text, size, "%s %s[%d]%s%s", reads[follower->phase], follower_topic(follower),
+             follower->partition, known ? ": " : "", known ? why : "");
 }
 
 bool follower_is_paused(const struct follower *follower)

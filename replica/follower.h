@@ -63,8 +63,19 @@ void follower_restart(struct follower *follower, bool drop, int64_t delay_ms);
 void follower_commit(struct follower *follower);
 
 bool follower_is_stopped(const struct follower *follower, const struct error **ret_error);
+/* Stopped, and nothing in the log ends that: it was read to its end for a Reset that skips the
+ * record. For a reader that does not wait for an operator. `ret_offset` may be NULL: the record
+ * that it is stopped at; -1: at none. */
+bool follower_is_stuck(const struct follower *follower, const struct error **ret_error,
+                       int64_t *ret_offset);
+/* What it waits for or reads now, in one line, for a watchdog. */
+void follower_waits_for(const struct follower *follower, char *ret_text, size_t size);
 /* Records wait to be folded until the disk has space. */
 bool follower_is_paused(const struct follower *follower);
+/* Asks for the end of the log again, for follower_lag(), if it is folding. */
+void follower_refresh_lag(struct follower *follower);
+/* The last such query has not failed, and none is without an answer since the one before. */
+bool follower_end_is_known(const struct follower *follower);
 /* Records still to be folded, as of the last query for the end of the log. */
 int64_t follower_lag(const struct follower *follower);
 

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is this the log that the store was made from? Before folding, the checkpoint is compared with the
- * log: the cluster, the first claim, the record before the checkpoint
+ * log: the cluster, the first claim, the record before the checkpoint; and again where a running
+ * reader meets a gap
  * (docs/design/decisions/0003-disposable-stores.md). */
+#include "platform/logger.h"
 #include "replica/follower_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
-enum {
-    RESET_WITHIN = 10000, /* records from the beginning of the log */
-    METADATA_MS = 5000
-};
+enum { RESET_WITHIN = 10000 /* records from the beginning of the log */ };
+
+static void cluster_id_unknown(struct follower *follower)
+{
+    error_set(&follower->retry, ERROR_RETRY, "ClusterUnknown",
+              "no broker has named the cluster's id yet");
+    follower_check_later(follower, FOLLOWER_RETRY_MS);
+}
 
 static void checked(struct follower *follower)
 {
     struct checkpoint const *checkpoint = view_checkpoint(follower->view);
     follower_close_reader(follower);
     if (checkpoint->cluster_id[0] == '\0') {
-        const char *cluster_id = broker_cluster_id(follower->cluster->broker, METADATA_MS);
+        const char *cluster_id = broker_cluster_id(follower->cluster->broker, 0);
         if (cluster_id == NULL) {
-            follower_check_later(follower, FOLLOWER_RETRY_MS);
+            cluster_id_unknown(follower);
             return;
         }
         view_set_cluster_id(follower->view, cluster_id);
     }
-    follower->recheck_ms = 0;
-    follower->stop = (struct error){0};
+    follower->suspects = false;
     follower->phase = PHASE_CHECKED;
     follower->ops->checked(follower->ctx);
 }
@@ -59,6 +64,15 @@ static void tail_lost(struct follower *follower)
 
 static void read_one(struct follower *follower, enum follower_phase phase, int64_t offset);
 
+/* Of the record whose hash is remembered. A suspicion compares the one before the record that
+ * raised it, which is folded already. */
+static int64_t last_offset(const struct follower *follower)
+{
+    int64_t next = follower->suspects ? follower->before_next
+                                      : view_checkpoint(follower->view)->next_event_offset;
+    return next - 1;
+}
+
 /* The first Claim tells the log. A former owner may have written before it, without a claim of this
  * log; such records never count. If it is another log, an operator's reset near its beginning, made
  * after all that the store has seen, accepts it. */
@@ -70,7 +84,8 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
     heap_arena_reset(&follower->cluster->scratch);
     enum error_class class = codec_decode(follower->cluster->codec, record->value, true,
                                           &follower->cluster->scratch.arena, &decoded, &error);
-    bool is_claim = class == ERROR_OK && decoded.kind == RECORD_CLAIM;
+    bool counts = class == ERROR_OK && !admission_skips(checkpoint, record->offset);
+    bool is_claim = counts && decoded.kind == RECORD_CLAIM;
     bool same = checkpoint->has_first_claim
                     ? is_claim && !follower->claim_seen &&
                           uuid_equal(&decoded.claim.claim_id, &checkpoint->first_claim_id)
@@ -80,16 +95,39 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
         return;
     }
     if (same) {
-        read_one(follower, PHASE_LAST, checkpoint->next_event_offset - 1);
+        follower->reset_seen = false; /* an operator's, before the first Claim of this very log */
+        read_one(follower, PHASE_LAST, last_offset(follower));
         return;
     }
-    if (is_claim && decoded.claim.has_reset &&
-        (!follower->claim_seen || decoded.claim.claimed_at > checkpoint->newest_decided_at))
+    int64_t reset_at = 0; /* 0: it is not a reset */
+    if (is_claim && decoded.claim.has_reset)
+        reset_at = decoded.claim.claimed_at;
+    else if (counts && decoded.kind == RECORD_RESET &&
+             decoded.reset.expected_offset == record->offset)
+        reset_at = decoded.reset.reset_at;
+    if (reset_at > 0 && (!follower->claim_seen || reset_at > checkpoint->newest_decided_at))
         follower->reset_seen = true;
     follower->claim_seen |= is_claim;
-    if (follower->reset_seen || record->offset + 1 >= follower->high ||
-        record->offset >= RESET_WITHIN)
+    bool accepted = follower->reset_seen && follower->claim_seen;
+    if (accepted || record->offset + 1 >= follower->high || record->offset >= RESET_WITHIN)
         different_log(follower, "its first claim is another one");
+}
+
+/* A log that was trimmed begins with a Continuation, which repeats the first claim. */
+static void check_continuation(struct follower *follower, const struct broker_record *record)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    struct record decoded;
+    heap_arena_reset(&follower->cluster->scratch);
+    bool tells = codec_decode(follower->cluster->codec, record->value, true,
+                              &follower->cluster->scratch.arena, &decoded, NULL) == ERROR_OK &&
+                 decoded.kind == RECORD_CONTINUATION && checkpoint->has_first_claim;
+    follower->claim_seen =
+        tells && uuid_equal(&decoded.continuation.first_claim_id, &checkpoint->first_claim_id);
+    if (tells && !follower->claim_seen)
+        different_log(follower, "it continues one with another first claim");
+    else
+        read_one(follower, PHASE_LAST, last_offset(follower));
 }
 
 static void check_record(void *ctx, const struct broker_record *record)
@@ -97,16 +135,36 @@ static void check_record(void *ctx, const struct broker_record *record)
     struct follower *follower = ctx;
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
     if (follower->phase == PHASE_LAST) {
-        bool same =
-            record->offset == checkpoint->next_event_offset - 1 &&
-            XXH3_64bits(record->value.data, record->value.size) == checkpoint->last_record_hash;
+        uint64_t hash = follower->suspects ? follower->before_hash : checkpoint->last_record_hash;
+        bool same = record->offset == last_offset(follower) &&
+                    XXH3_64bits(record->value.data, record->value.size) == hash;
         if (same)
             checked(follower);
+        else if (follower->low > 0 && !follower->claim_seen) /* nothing tells whose log it is */
+            different_log(follower, "another record is where its checkpoint is");
         else
             tail_lost(follower);
         return;
     }
-    check_first_claim(follower, record);
+    if (follower->low > 0)
+        check_continuation(follower, record);
+    else
+        check_first_claim(follower, record);
+}
+
+/* It does not count as a Claim. What is folded was readable once: another fold stops there. */
+static void check_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    struct follower *follower = ctx;
+    (void)offset;
+    if (follower->phase == PHASE_FIRST && next_offset < follower->high)
+        return;
+    if (follower->phase == PHASE_FIRST)
+        different_log(follower, "its beginning cannot be read");
+    else if (follower_drop_store(follower, "UnreadableEvent",
+                                 "the last record that this store had folded can no longer be "
+                                 "read: the log is folded again"))
+        follower_check_later(follower, 0);
 }
 
 static void check_end(void *ctx, int64_t next_offset)
@@ -120,6 +178,7 @@ static void check_end(void *ctx, int64_t next_offset)
 static void check_error(void *ctx, const struct error *error)
 {
     struct follower *follower = ctx;
+    follower->retry = *error;
     if (error->class == ERROR_FATAL)
         follower_check_later(follower, FOLLOWER_RETRY_MS);
 }
@@ -132,39 +191,43 @@ static void read_one(struct follower *follower, enum follower_phase phase, int64
     follower->phase = phase;
     follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, offset, &check_ops, follower);
+    broker_reader_skip_unreadable(follower->reader, check_unreadable);
+}
+
+/* The first claim is gone, and with it what tells whether this is the log of the store. */
+static void beginning_lost(struct follower *follower)
+{
+    struct error error;
+    error_set(&error, ERROR_FATAL, "LogTruncated",
+              "%s[%d] begins at offset %" PRId64 " and ends at %" PRId64 "; %" PRId64
+              " records of it are folded here: its beginning was deleted. The topic needs "
+              "retention -1. Restore the topic; the directory is kept meanwhile",
+              follower_topic(follower), follower->partition, follower->low, follower->high,
+              view_checkpoint(follower->view)->next_event_offset);
+    follower_stop(follower, &error);
 }
 
 static void check_with_offsets(struct follower *follower)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
-    struct error error;
-    if (follower->low > checkpoint->next_event_offset) {
-        error_set(&error, ERROR_FATAL, "LogTruncated",
-                  "%s[%d] starts at offset %" PRId64 ", after the %" PRId64
-                  " that is folded here: its beginning was deleted. The topic needs retention "
-                  "-1. Restore the topic; the directory is kept meanwhile",
-                  follower_topic(follower), follower->partition, follower->low,
-                  checkpoint->next_event_offset);
-        follower_stop(follower, &error);
-        return;
-    }
-    if (checkpoint->next_event_offset == 0) {
+    int64_t next = checkpoint->next_event_offset;
+    if (next == 0 && follower->low == 0) {
         checked(follower);
         return;
     }
-    const char *cluster_id = broker_cluster_id(follower->cluster->broker, METADATA_MS);
+    const char *cluster_id = broker_cluster_id(follower->cluster->broker, 0);
     if (cluster_id == NULL)
-        follower_check_later(follower, FOLLOWER_RETRY_MS);
-    else if (strcmp(cluster_id, checkpoint->cluster_id) != 0)
+        cluster_id_unknown(follower);
+    else if (next > 0 && strcmp(cluster_id, checkpoint->cluster_id) != 0)
         different_log(follower, "another cluster");
     else if (follower->high == 0)
         different_log(follower, "it is empty");
     else if (follower->low == 0)
         read_one(follower, PHASE_FIRST, 0);
-    else if (follower->high < checkpoint->next_event_offset)
-        tail_lost(follower);
+    else if (follower->low > last_offset(follower) || follower->high < next)
+        beginning_lost(follower);
     else
-        read_one(follower, PHASE_LAST, checkpoint->next_event_offset - 1);
+        read_one(follower, PHASE_FIRST, follower->low);
 }
 
 static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
@@ -175,11 +238,16 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
         free(follower);
         return;
     }
-    if (follower->phase == PHASE_PAUSED && high > follower->high)
+    follower->end_unknown = error != NULL && error_is(error);
+    if (follower->phase == PHASE_FOLDING && follower->end_unknown)
+        follower->retry = *error;
+    if ((follower->phase == PHASE_PAUSED || follower->phase == PHASE_FOLDING) &&
+        high > follower->high)
         follower->high = high;
     if (follower->phase != PHASE_OFFSETS)
         return;
     if (error != NULL && error_is(error)) {
+        follower->retry = *error;
         follower_check_later(follower, FOLLOWER_RETRY_MS);
         return;
     }
@@ -197,9 +265,44 @@ void follower_ask_offsets(struct follower *follower)
                    on_offsets, follower);
 }
 
+void follower_refresh_lag(struct follower *follower)
+{
+    if (follower->phase != PHASE_FOLDING)
+        return;
+    follower->end_unknown |= follower->query_outstanding;
+    follower_ask_offsets(follower);
+}
+
+bool follower_end_is_known(const struct follower *follower)
+{
+    return !follower->end_unknown;
+}
+
 void follower_check(struct follower *follower)
 {
+    struct error error;
+    if (view_store(follower->view) == NULL && view_drop(follower->view, &error) != ERROR_OK) {
+        follower_stop(follower, &error);
+        return;
+    }
     follower->claim_seen = follower->reset_seen = false;
     follower->phase = PHASE_OFFSETS;
     follower_ask_offsets(follower);
+}
+
+bool follower_checks_gap(struct follower *follower, int64_t offset)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    if (admission_past_skips(checkpoint, checkpoint->next_event_offset) >= offset ||
+        follower->gap_at == offset)
+        return false;
+    follower->gap_at =
+        offset; /* the check found nothing wrong: the log never held what is missing */
+    log_warning("the log has a gap: checking it", LOG_STR("topic", follower_topic(follower)),
+                LOG_I64("partition", follower->partition),
+                LOG_I64("from", checkpoint->next_event_offset), LOG_I64("to", offset));
+    follower_commit(follower);
+    if (follower->phase == PHASE_FOLDING)
+        follower_restart(follower, false, 0);
+    return true;
 }

@@ -37,14 +37,27 @@ struct follower {
     bool bulk;
     bool live;       /* the end was reached since follower_run(..., INT64_MAX) */
     bool at_end;     /* and nothing was read since */
-    bool claim_seen; /* of the log that is being checked */
+    bool claim_seen; /* of the log that is being checked; if it was trimmed: it is the store's */
     bool reset_seen; /* an operator's reset accepts this log */
     bool freed;
+    bool end_unknown;       /* see follower_end_is_known() */
     bool query_outstanding; /* its answer still names this struct */
     struct loop_timer timer;
     struct loop_timer commit_timer;
     int64_t recheck_ms;
     struct error stop;
+    int64_t bad_at;          /* the record that it is stopped at; -1: at none */
+    bool looked;             /* the log holds no Reset that skips it */
+    uint64_t unknown_schema; /* of that record */
+    int64_t stopped_at;      /* the next offset then: past it, the stop is over */
+    int64_t gap_at;          /* the record after a gap for which the log was checked; -1: none */
+    int64_t schemas_wanted;  /* the record that waits for a schema */
+    int64_t schemas_for;     /* the offset for whose record the schemas are fresh; -1: none */
+    /* The checkpoint before the last folded record: what a suspicion compares. */
+    bool suspects;
+    int64_t before_next;
+    uint64_t before_hash;
+    struct error retry;                     /* why it looks or reads again; for watchdogs */
     struct uuid seen[FOLLOWER_CLAIMS_SEEN]; /* ring */
     uint32_t seen_count;
 };
@@ -57,15 +70,30 @@ static inline const char *follower_topic(const struct follower *follower)
 /* follower.c */
 void follower_close_reader(struct follower *follower);
 void follower_check_later(struct follower *follower, int64_t delay_ms);
-/* An operator has to act; it is checked again after a growing while. */
-void follower_stop(struct follower *follower, const struct error *error);
+void follower_ask_schemas(struct follower *follower);
+/* Drops the store and folds again, skipping those ranges. */
+void follower_refold(struct follower *follower, const struct checkpoint *skips);
 /* The store is at fault or describes a log that is gone: begin with an empty one. False: it could
  * not be had, and the follower is stopped. */
 bool follower_drop_store(struct follower *follower, const char *code, const char *why);
 
+/* follower_stopped.c */
+/* An operator has to act; it is checked again after a growing while. */
+void follower_stop(struct follower *follower, const struct error *error);
+/* The records of a batch, from `offset` on, are in the log and cannot be read. */
+void follower_unreadable(struct follower *follower, int64_t offset, int64_t next_offset);
+/* The record at the offset cannot be folded: an operator has to skip it, or the schema comes. */
+void follower_stop_at(struct follower *follower, const struct error *error, int64_t offset);
+void follower_stopped_timer(struct follower *follower);
+/* <p>.schemas was read again. */
+void follower_stopped_schemas(struct follower *follower);
+
 /* follower_check.c */
 /* Begins the check; it ends in ops->checked, a drop (and another check), a stop or a retry. */
 void follower_check(struct follower *follower);
+/* The record does not follow what is folded: records before it were deleted under the reader, or
+ * the log has a gap there. True: the log is checked first, as after a restart. */
+bool follower_checks_gap(struct follower *follower, int64_t offset);
 /* Asks where the log begins and ends, for the check, or for the lag while it is paused. */
 void follower_ask_offsets(struct follower *follower);
 

@@ -18,6 +18,7 @@ struct membership_place {
 struct membership {
     struct cluster *cluster;
     struct broker_group *group;
+    const char *topic;
     const struct membership_ops *ops;
     void *ctx;
     struct membership_place *places; /* cluster->partition_count of them */
@@ -48,10 +49,13 @@ static void on_assigned(void *ctx, const int32_t *partitions, uint32_t count)
     struct membership *membership = ctx;
     for (int32_t p = 0; p < membership->cluster->partition_count; p++)
         membership->places[p].wanted = false;
-    for (uint32_t i = 0; i < count; i++)
-        if (partitions[i] < membership->cluster->partition_count)
-            membership->places[partitions[i]].wanted = true;
-    assert(count <= (uint32_t)membership->cluster->partition_count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (partitions[i] >= membership->cluster->partition_count) {
+            cluster_partitions_changed(membership->cluster, membership->topic, partitions[i] + 1);
+            return;
+        }
+        membership->places[partitions[i]].wanted = true;
+    }
     membership->assigned = true;
     membership->count = count;
     log_info("partitions assigned", LOG_U64("count", count));
@@ -99,7 +103,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
             continue;
         int64_t offset = membership->ops->committable(place->partition);
         if (offset > place->committed) {
-            broker_group_commit(membership->group, p, offset, NULL, NULL);
+            broker_group_commit(membership->group, p, offset, NULL, NULL, NULL);
             place->committed = offset;
         }
     }
@@ -114,6 +118,7 @@ struct membership *membership_join(struct cluster *cluster, const char *topic,
     assert(membership != NULL && cluster->partition_count > 0);
     assert(ops->open != NULL && ops->close != NULL && ops->works != NULL);
     membership->cluster = cluster;
+    membership->topic = topic;
     membership->ops = ops;
     membership->ctx = ctx;
     membership->places = calloc((size_t)cluster->partition_count, sizeof(struct membership_place));

@@ -30,7 +30,7 @@ struct membership_ops {
     const char *until_then; /* what happens to it before it works: "folded" */
 };
 
-/* New; joins the service's group, "<p>.<service>", on `topic`. */
+/* New; joins the service's group, "<p>.<service>", on `topic`, one of the log's (borrowed). */
 struct membership *membership_join(struct cluster *cluster, const char *topic,
                                    const struct membership_ops *ops, void *ctx);
 /* Closes all partitions, leaves the group, then calls `left` and frees itself. */

@@ -4,6 +4,7 @@
 
 #include "platform/files.h"
 #include "platform/logger.h"
+#include "replica/service_about.h"
 #include "replica/settings.h"
 
 #include <assert.h>
@@ -21,6 +22,7 @@ struct service_process {
     void *state;
     bool started;
     bool draining;
+    int64_t started_ms;   /* wall clock */
     struct error failure; /* class OK = none */
     struct loop_timer deadline;
     int lock;
@@ -44,6 +46,30 @@ static bool is_ready(void *ctx, char *ret_reason, size_t reason_size)
         return false;
     return process->service->ready == NULL ||
            process->service->ready(process->state, ret_reason, reason_size);
+}
+
+static bool is_degraded(void *ctx, char *ret_reason, size_t reason_size)
+{
+    struct service_process *process = ctx;
+    return process->started && process->service->degraded != NULL &&
+           process->service->degraded(process->state, ret_reason, reason_size);
+}
+
+static void serve_about(struct http_exchange *exchange, void *userdata)
+{
+    struct service_process *process = userdata;
+    char reason[ERROR_MESSAGE_SIZE] = "";
+    bool ready = !process->draining && is_ready(process, reason, sizeof(reason));
+    if (process->draining)
+        snprintf(reason, sizeof(reason), "draining");
+    else if (ready && !is_degraded(process, reason, sizeof(reason)))
+        reason[0] = '\0'; /* the handlers may have written to it */
+    const struct service_about about = {.context = &process->context,
+                                        .readers = process->service->bit,
+                                        .started_ms = process->started_ms,
+                                        .ready = ready,
+                                        .reason = reason};
+    service_about_respond(exchange, &about);
 }
 
 static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -81,11 +107,20 @@ void service_drained(struct service_context *context)
     loop_stop(process->context.loop);
 }
 
+bool service_can_fail(const struct service_context *context)
+{
+    return context->process != NULL || context->on_failure != NULL;
+}
+
 void service_fail(struct service_context *context, const struct error *error)
 {
     struct service_process *process = context->process;
     assert(error->class != ERROR_OK);
     log_error("cannot go on", LOG_ERR(error));
+    if (context->on_failure != NULL)
+        context->on_failure(context->on_failure_ctx, error);
+    if (process == NULL)
+        return;
     if (process->failure.class == ERROR_OK)
         process->failure = *error;
     loop_stop(process->context.loop);
@@ -148,6 +183,14 @@ static enum error_class open_data_dir(struct service_process *process, struct er
     return class == ERROR_OK ? files_lock(process->data_dir, &process->lock, ret_error) : class;
 }
 
+static void allow_hosts(const struct service_process *process)
+{
+    const char *const *hosts = NULL;
+    size_t count = config_list(process->context.config, "http.allowed.hosts", &hosts);
+    for (size_t i = 0; i < count; i++)
+        http_server_allow_host(process->context.http, text_of(hosts[i]));
+}
+
 static enum error_class open_http(struct service_process *process, struct error *ret_error)
 {
     char port[16];
@@ -156,6 +199,7 @@ static enum error_class open_http(struct service_process *process, struct error 
         .port = (uint16_t)config_int(process->context.config, "http.port"),
         .metrics = process->context.metrics,
         .ready = is_ready,
+        .degraded = is_degraded,
         .ctx = process,
     };
     unlink(process->port_file); /* of an earlier process: clients must not use it */
@@ -163,6 +207,8 @@ static enum error_class open_http(struct service_process *process, struct error 
         http_server_new(process->context.loop, &options, &process->context.http, ret_error);
     if (class != ERROR_OK)
         return class;
+    allow_hosts(process);
+    http_server_route(process->context.http, "GET", "/about", 0, serve_about, process);
     snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(process->context.http));
     return files_write_atomic(process->port_file, text_of(port), ret_error);
 }
@@ -210,6 +256,7 @@ static enum error_class run_service(struct service_process *process, struct erro
     enum error_class class = build(process, ret_error);
     if (class != ERROR_OK)
         return class;
+    process->started_ms = clock_wall_ms(process->context.clock);
     log_info("starting", LOG_STR("data_dir", process->data_dir),
              LOG_STR("http", http_server_url(process->context.http)), LOG_I64("pid", getpid()));
     class = process->service->start(&process->context, &process->state, ret_error);
@@ -290,6 +337,9 @@ int service_main(const struct service *service, int argc, char *const argv[])
     }
     process.context.instance_id = config_string(process.context.config, "instance.id");
     open_log(&process);
+    if (config_hint(process.context.config) != NULL)
+        log_warning("a variable is not a setting",
+                    LOG_STR("hint", config_hint(process.context.config)));
     raise_descriptor_limit();
     if (run_service(&process, &error) != ERROR_OK)
         log_error("cannot start", LOG_ERR(&error));

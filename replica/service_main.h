@@ -5,7 +5,7 @@
  *     int scheduler_main(int argc, char **argv) { return service_main(&service, argc, argv); }
  *
  * service_main reads the configuration, opens the log, locks the data directory, starts the loop
- * and the HTTP server (livez, readyz, metrics; its port is written to <data.dir>/http.port),
+ * and the HTTP server (livez, readyz, metrics, about; its port is written to <data.dir>/http.port),
  * calls start, and runs the loop. SIGTERM or SIGINT: readyz says no, drain is called, and the
  * service calls service_drained when nothing of its own is outstanding; after drain.timeout.ms
  * it is stopped anyway. A second signal stops it at once. Then stop is called and the process
@@ -48,6 +48,9 @@ struct service_context {
     /* Called once if the first request for metadata gets no answer. NULL: a line in the log. */
     void (*on_no_broker)(void *ctx, const char *servers);
     void *on_no_broker_ctx;
+    /* Called by service_fail(). NULL in a process of service_main(), which ends. */
+    void (*on_failure)(void *ctx, const struct error *error);
+    void *on_failure_ctx;
 };
 
 struct service {
@@ -62,6 +65,8 @@ struct service {
                               struct error *ret_error);
     /* Ready to take work? Else a reason in one line. May be NULL. */
     bool (*ready)(void *state, char *ret_reason, size_t reason_size);
+    /* It takes work, but something for operators to see is wrong, in one line. May be NULL. */
+    bool (*degraded)(void *state, char *ret_reason, size_t reason_size);
     /* Begin to finish; call service_drained when done (from here or later). NULL = nothing to
      * finish. */
     void (*drain)(void *state);
@@ -77,5 +82,7 @@ void service_drained(struct service_context *context);
 /* The service cannot go on: logs the error and ends the loop, the exit code follows from the
  * class. */
 void service_fail(struct service_context *context, const struct error *error);
+/* False: a command, which goes on as well as it can after service_fail(). */
+bool service_can_fail(const struct service_context *context);
 
 #endif

@@ -50,6 +50,11 @@ static const struct config_key keys[] = {
      SETTINGS_SERVICES,
      "Address of the HTTP server. There is no authentication: use an address other than "
      "loopback only in a network that you trust."},
+    {"http.allowed.hosts", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "Host names by which clients reach the HTTP server, such as that of a proxy, separated by "
+     "commas. localhost, http.host and, if that is not a loopback address, every IP address "
+     "count as well. The server refuses requests to other names (403), so that web pages cannot "
+     "reach it under a name of their own."},
     {"http.port", CONFIG_INT, "0", 0, 65535, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
      "Port of /livez, /readyz, /metrics and the service's API. 0: the system chooses a port. "
      "The service writes its port to <data.dir>/http.port."},
@@ -156,12 +161,14 @@ static const struct config_key keys[] = {
      "How long steps wait for a healthy agent before the alert AgentUnavailable is raised, one "
      "per agent. It closes when an instance is healthy again."},
 
-    /* ---- supervisor: one of the supervisors is the auditor ---- */
     {"orders.retention.ms", CONFIG_DURATION_MS, "8d", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_SUPERVISOR,
-     "How long a finished order stays in the stores; its history stays in the log. Keep it "
-     "longer than the 7 days that submissions and commands are kept, or an order submitted "
-     "again after it expired counts as new. 0: for ever."},
+     SETTINGS_SCHEDULER | SETTINGS_SUPERVISOR,
+     "How long a finished order stays in the stores; its history stays in the log. The auditor "
+     "asks for its expiry, and the scheduler refuses that before the time: give both the same "
+     "value. Keep it longer than the 7 days that submissions and commands are kept, or an order "
+     "submitted again after it expired counts as new. 0: for ever."},
+
+    /* ---- supervisor: one of the supervisors is the auditor ---- */
     {"auditor.interval.ms", CONFIG_DURATION_MS, "60000", 100, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR, "Shortest time between two audits of all orders."},
     {"auditor.grace.ms", CONFIG_DURATION_MS, "120000", 0, DAY_MS, "ms", NO_CHOICES,
@@ -207,15 +214,15 @@ static const struct config_key keys[] = {
     {"agent.heartbeat.ms", CONFIG_DURATION_MS, "2000", 100, 60000, "ms", NO_CHOICES, SETTINGS_AGENT,
      "Longest time between two health reports of an agent instance; an instance that is silent "
      "for three times as long counts as gone."},
-    {"agent.circuit.errors.min", CONFIG_INT, "20", 0, 1e9, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Calls that must end within the window before the circuit to the remote service may open. "
-     "0: no circuit breaker."},
+    {"agent.circuit.errors.min", CONFIG_INT, "10", 0, 1e9, NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
+     "Orders that must be called within the window before the circuit to the remote service may "
+     "open. 0: no circuit breaker."},
     {"agent.circuit.errors.percent", CONFIG_INT, "50", 1, 100, "%", NO_CHOICES, SETTINGS_AGENT,
-     "Share of failed calls in the window at which the circuit opens. Calls fail when they are "
-     "refused, reset, not answered in time, or answered with 5xx; business errors do not "
-     "count."},
+     "Share of failed orders in the window at which the circuit opens. An order fails, once, when "
+     "its calls are refused, reset, not answered in time, or answered with 5xx, and none succeeds; "
+     "business errors do not count."},
     {"agent.circuit.window.ms", CONFIG_DURATION_MS, "10000", 10, DAY_MS, "ms", NO_CHOICES,
-     SETTINGS_AGENT, "Length of the window in which calls count."},
+     SETTINGS_AGENT, "Length of the window in which orders count."},
     {"agent.circuit.open.ms", CONFIG_DURATION_MS, "5000", 1, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_AGENT,
      "How long the circuit stays open before the agent probes the remote service; doubles with "
@@ -229,7 +236,20 @@ static const struct config_key keys[] = {
      "URL that the agent probes with GET while the circuit is open; any answer but 5xx counts "
      "as healthy. Empty: agent.http.url."},
     {"agent.http.url", CONFIG_STRING, "", TEXT_UP_TO(2048), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
-     "Base URL of the remote service."},
+     "Base URL of the remote service. Credentials belong into agent.http.headers."},
+    {"agent.http.headers", CONFIG_SECRET, "", TEXT_UP_TO(16384), NO_UNIT, NO_CHOICES,
+     SETTINGS_AGENT,
+     "Headers of each call and probe, one NAME: VALUE per line, such as Authorization: Bearer "
+     "TOKEN. Set them with agent.http.headers.file."},
+    {"agent.http.tls.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
+     "Path of a PEM file with the certificate authorities that may sign the certificate of the "
+     "remote service. Empty: those of the system."},
+    {"agent.http.tls.cert", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_AGENT,
+     "Path of a PEM file with the client certificate that the agent shows the remote service, and "
+     "its chain. It is read again for each connection."},
+    {"agent.http.tls.key", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,
+     "Path of a PEM file with the unencrypted private key of agent.http.tls.cert."},
     {"agent.http.connect.timeout.ms", CONFIG_DURATION_MS, "2000", 1, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_AGENT, "Time limit for connecting; without a connection nothing is sent."},
     {"agent.http.try.timeout.ms", CONFIG_DURATION_MS, "10000", 1, DAY_MS, "ms", NO_CHOICES,
@@ -261,6 +281,10 @@ static const struct config_key keys[] = {
     /* ---- console ---- */
     {"console.history.max", CONFIG_INT, "10000", 1, 1e7, NO_UNIT, NO_CHOICES, SETTINGS_CONSOLE,
      "Most entries of an order's history in one answer; the rest follows on further pages."},
+    {"console.services", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_CONSOLE,
+     "The services that the console shows on its page Health and in `reeve services`, separated by "
+     "commas: HOST:PORT or the base URL of each, or the absolute path of its data.dir on this "
+     "machine. The console asks each at GET /about."},
     {"console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
      "Base URL at which the CLI calls the console. Empty: the port that a console wrote below "
      "data.dir (or reeve-data), else http://127.0.0.1:8080."},
@@ -275,25 +299,6 @@ static const struct config_reader readers[] = {
     {"supervisor", SETTINGS_SUPERVISOR},
     {"console", SETTINGS_CONSOLE},
     {"CLI", SETTINGS_CLI},
-};
-
-/* Variables of the scripts and the tests. */
-static const char *const environment_ignored[] = {
-    "REEVE_BOOTSTRAP",
-    "REEVE_BUILD_DIR",
-    "REEVE_CACHE",
-    "REEVE_CLOCK_OFFSET_MS",
-    "REEVE_FAILPOINT",
-    "REEVE_KAFKA_DIR",
-    "REEVE_KAFKA_JVM_OPTS",
-    "REEVE_PROPERTY_CASES",
-    "REEVE_PYTHON",
-    "REEVE_ROOT",
-    "REEVE_SEED",
-    "REEVE_SOURCE_DIR",
-    "REEVE_TAKEOVER_",
-    "REEVE_TEST_",
-    NULL,
 };
 
 /* instance.id, unless it is set: host-pid-random is readable, and new at each start. */
@@ -323,6 +328,5 @@ const struct config_schema settings_schema = {
     .passthrough = &kafka_settings,
     .scope = {.prefix = "agent.", .name_key = "agent.name", .names_key = "agent.names"},
     .environment_prefix = "REEVE_",
-    .environment_ignored = environment_ignored,
     .complete = complete,
 };

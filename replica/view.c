@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hot orders above the store, folding, committing. What a commit writes of an order: view_rows.c */
+/* Hot orders above the store, and committing them. Folding: view_fold.c; what a commit writes of an
+ * order: view_rows.c */
+#include "platform/failpoint.h"
 #include "replica/view_internal.h"
+#include "statestore/keys.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -22,7 +25,7 @@ static void entry_free(struct view_entry *entry)
     free(entry);
 }
 
-static struct view_entry *entry_new(struct view *view, struct text order_id)
+struct view_entry *view_entry_new(struct view *view, struct text order_id)
 {
     struct view_entry *entry = calloc(1, sizeof(*entry) + order_id.size);
     assert(entry != NULL);
@@ -74,18 +77,46 @@ static void entry_compact(struct view *view, struct view_entry *entry)
     entry->heap_fresh = entry->heap.arena.used;
 }
 
-static struct view_entry *entry_find(struct view *view, struct text order_id)
+struct view_entry *view_entry_find(struct view *view, struct text order_id)
 {
     struct view_entry *entry = NULL;
     HASH_FIND(hh, view->entries, order_id.data, order_id.size, entry);
     return entry;
 }
 
-/* NULL in *ret_entry: neither in memory nor in the store. What is there may have expired. */
-static enum error_class entry_load(struct view *view, struct text order_id,
-                                   struct view_entry **ret_entry, struct error *ret_error)
+/* A failpoint of all stores, or "NAME/DIRECTORY" of one. */
+static bool is_to_fail(const struct view *view, const char *failpoint)
 {
-    struct view_entry *entry = entry_find(view, order_id);
+    const char *slash = strrchr(view->path, '/');
+    struct text directory = text_of(slash != NULL ? slash + 1 : view->path);
+    (void)failpoint;
+    (void)directory;
+    return FAILPOINT_ERROR(failpoint) || FAILPOINT_ERROR_OF(failpoint, directory);
+}
+
+enum error_class view_decode_row(struct view *view, struct text order_id, struct text row,
+                                 struct arena *arena, struct order *ret_order,
+                                 struct error *ret_error)
+{
+    struct record record;
+    enum error_class class =
+        codec_decode(view->options.codec, row, false, arena, &record, ret_error);
+    const char *problem = class != ERROR_OK || record.kind != RECORD_ORDER_ROW
+                              ? "it cannot be decoded"
+                              : order_problem(&record.order_row);
+    if (problem != NULL)
+        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+                         "the row of order %.*s is damaged (%s): the store is dropped and folded "
+                         "again",
+                         TEXT_ARG(order_id), problem);
+    *ret_order = record.order_row;
+    return ERROR_OK;
+}
+
+enum error_class view_entry_load(struct view *view, struct text order_id,
+                                 struct view_entry **ret_entry, struct error *ret_error)
+{
+    struct view_entry *entry = view_entry_find(view, order_id);
     if (entry != NULL) {
         if (!entry->dirty) {
             DL_DELETE(view->clean, entry);
@@ -95,31 +126,28 @@ static enum error_class entry_load(struct view *view, struct text order_id,
         return ERROR_OK;
     }
     struct text row = {0};
+    if (is_to_fail(view, "view.read"))
+        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_get_order(view->store, order_id, &row, ret_error);
     if (class != ERROR_OK)
         return class;
     *ret_entry = NULL;
     if (row.data == NULL)
         return ERROR_OK;
-    entry = entry_new(view, order_id);
-    struct record record;
-    class = codec_decode(view->options.codec, row, false, &entry->heap.arena, &record, ret_error);
+    entry = view_entry_new(view, order_id);
+    class = view_decode_row(view, order_id, row, &entry->heap.arena, &entry->order, ret_error);
     store_row_free(row);
-    if (class != ERROR_OK || record.kind != RECORD_ORDER_ROW) {
+    if (class != ERROR_OK) {
         entry_forget(view, entry);
-        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
-                         "the row of order %.*s cannot be decoded: the store is dropped and "
-                         "folded again",
-                         TEXT_ARG(order_id));
+        return class;
     }
-    entry->order = record.order_row;
     view_rows_remember(view, entry);
     entry->heap_fresh = entry->heap.arena.used;
     *ret_entry = entry;
     return ERROR_OK;
 }
 
-static void entry_mark_dirty(struct view *view, struct view_entry *entry)
+void view_entry_mark_dirty(struct view *view, struct view_entry *entry)
 {
     if (entry->dirty)
         return;
@@ -160,16 +188,15 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
 {
     enum error_class class = store_checkpoint(view->store, &view->committed, ret_error);
     if (class == ERROR_OK && view->committed.cluster_id[0] == '\0')
-        view->committed = (struct checkpoint){.last_command_offset = -1,
-                                              .emitted_through = -1,
-                                              .guarded_offset = -1,
-                                              .previous_claim_decisions = -1};
+        view->committed = admission_begin();
     view->checkpoint = view->committed;
     return class == ERROR_OK ? load_index(view, ret_error) : class;
 }
 
 static enum error_class open_store(struct view *view, struct error *ret_error)
 {
+    if (is_to_fail(view, "view.open"))
+        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_open(view->options.env, view->path, &view->store, ret_error);
     if (class != ERROR_OK)
         return class;
@@ -239,6 +266,9 @@ enum error_class view_drop(struct view *view, struct error *ret_error)
 {
     if (view->store != NULL)
         close_store(view);
+    view->checkpoint = view->committed = admission_begin();
+    if (is_to_fail(view, "view.drop"))
+        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_drop(view->path, ret_error);
     return class != ERROR_OK ? class : open_store(view, ret_error);
 }
@@ -275,138 +305,33 @@ enum error_class view_order(struct view *view, struct text order_id, const struc
                             struct error *ret_error)
 {
     struct view_entry *entry = NULL;
-    enum error_class class = entry_load(view, order_id, &entry, ret_error);
+    enum error_class class = view_entry_load(view, order_id, &entry, ret_error);
     if (class == ERROR_OK)
         *ret_order = entry != NULL && !view_entry_is_expired(entry) ? &entry->order : NULL;
     return class;
 }
 
-/* ---- folding ---- */
-
-static void advance(struct view *view, struct text value, int64_t offset)
+enum error_class view_read_order(struct view *view, struct text order_id, struct arena *arena,
+                                 const struct order **ret_order, struct error *ret_error)
 {
-    assert(offset >= view->checkpoint.next_event_offset);
-    view->checkpoint.next_event_offset = offset + 1;
-    view->checkpoint.last_record_hash = XXH3_64bits(value.data, value.size);
-    view->folded++;
-}
-
-/* Versions are dense: an order that begins here cannot be in the store. */
-static bool begins_order(const struct decision *decision)
-{
-    return decision_changes_order(decision) && decision->order_version == 1;
-}
-
-static enum error_class apply_admitted(struct view *view, const struct decision *decision,
-                                       struct text value, int64_t offset,
-                                       struct view_folded *folded, struct error *ret_error)
-{
-    struct view_entry *entry = NULL;
-    if (begins_order(decision)) {
-        entry = entry_find(view, decision->order_id);
-    } else if (!text_empty(decision->order_id)) {
-        enum error_class class = entry_load(view, decision->order_id, &entry, ret_error);
-        if (class != ERROR_OK)
-            return class;
-    }
-    folded->existed = entry != NULL && !view_entry_is_expired(entry);
-    if (folded->existed) {
-        folded->state_before = entry->order.state;
-        folded->workflow_before = entry->order.details.workflow;
-    }
-    if (decision_changes_order(decision)) {
-        if (entry == NULL)
-            entry = entry_new(view, decision->order_id);
-        const struct view_index *index = view->options.index;
-        if (index != NULL && folded->existed)
-            index->count(view->options.index_ctx, &entry->order, -1);
-        order_apply_decision(&entry->order, decision, &entry->heap.arena);
-        if (index != NULL && !view_entry_is_expired(entry))
-            index->count(view->options.index_ctx, &entry->order, 1);
-        entry_mark_dirty(view, entry);
-    }
-    bool exists = entry != NULL && !view_entry_is_expired(entry);
-    if (view->options.history && folded->existed && !exists)
-        store_batch_delete_history(view->batch, decision->order_id, offset);
-    else if (view->options.history)
-        store_batch_put_history(view->batch, decision->order_id, offset, value);
-    folded->order = exists ? &entry->order : NULL;
-    return ERROR_OK;
-}
-
-static enum error_class fold_decoded(struct view *view, const struct broker_record *record,
-                                     struct view_folded *folded, struct error *ret_error)
-{
-    struct checkpoint *checkpoint = &view->checkpoint;
-    folded->kind = view->record.kind;
-    folded->record = &view->record;
-    if (view->record.kind == RECORD_CLAIM) {
-        folded->admission = admission_claim(checkpoint, &view->record.claim);
-        if (view->options.history && folded->admission == ADMITTED)
-            store_batch_put_history(view->batch, TEXT(""), record->offset, record->value);
+    struct text row = {0};
+    const struct view_entry *entry = view_entry_find(view, order_id);
+    if (entry != NULL) {
+        *ret_order = view_entry_is_expired(entry) ? NULL : &entry->order;
         return ERROR_OK;
     }
-    if (view->record.kind == RECORD_COMMAND_GUARD) {
-        folded->admission = admission_guard(checkpoint, &view->record.command_guard);
-        return ERROR_OK;
-    }
-    if (view->record.kind != RECORD_DECISION)
-        return error_set(ret_error, ERROR_FATAL, "UndecodableEvent",
-                         "%s[%d]@%lld holds a %s: only reeve may write to this topic; stop the "
-                         "third-party client, then `reeve partition reset`",
-                         record->topic, record->partition, (long long)record->offset,
-                         record_kind_name(view->record.kind));
-    folded->admission = admission_decision(checkpoint, &view->record.decision);
-    if (folded->admission != ADMITTED)
-        return ERROR_OK;
-    return apply_admitted(view, &view->record.decision, record->value, record->offset, folded,
-                          ret_error);
-}
-
-enum error_class view_fold(struct view *view, const struct broker_record *record,
-                           struct view_folded *ret_folded, struct error *ret_error)
-{
-    struct error error = {0};
-    struct view_folded folded = {0};
-    heap_arena_reset(&view->scratch);
-    enum error_class class = codec_decode(view->options.codec, record->value, true,
-                                          &view->scratch.arena, &view->record, &error);
-    if (class != ERROR_OK) {
-        bool unknown_schema = strcmp(error.code, "UnknownSchema") == 0;
-        return error_set(ret_error, unknown_schema ? ERROR_RETRY : ERROR_FATAL,
-                         unknown_schema ? "UnknownSchema" : "UndecodableEvent", "%s[%d]@%lld: %s",
-                         record->topic, record->partition, (long long)record->offset,
-                         error.message);
-    }
-    class = fold_decoded(view, record, &folded, ret_error);
-    if (class != ERROR_OK)
+    if (is_to_fail(view, "view.read"))
+        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+    enum error_class class = store_get_order(view->store, order_id, &row, ret_error);
+    if (class != ERROR_OK || row.data == NULL) {
+        *ret_order = NULL;
         return class;
-    if (folded.admission != ADMITTED)
-        view->checkpoint.skipped++;
-    advance(view, record->value, record->offset);
-    if (ret_folded != NULL)
-        *ret_folded = folded;
-    return ERROR_OK;
-}
-
-enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,
-                              int64_t offset, struct error *ret_error)
-{
-    struct view_folded folded;
-    enum admission admission = admission_decision(&view->checkpoint, decision);
-    assert(admission == ADMITTED); /* the only legitimate writer's own next record */
-    enum error_class class = apply_admitted(view, decision, value, offset, &folded, ret_error);
-    if (class == ERROR_OK)
-        advance(view, value, offset);
+    }
+    struct order *order = ARENA_NEW(arena, struct order);
+    class = view_decode_row(view, order_id, row, arena, order, ret_error);
+    store_row_free(row);
+    *ret_order = order;
     return class;
-}
-
-void view_guarded(struct view *view, const struct command_guard *guard, struct text value,
-                  int64_t offset)
-{
-    enum admission admission = admission_guard(&view->checkpoint, guard);
-    assert(admission == ADMITTED);
-    advance(view, value, offset);
 }
 
 /* ---- committing ---- */
@@ -426,13 +351,29 @@ static void put_tally(struct view *view)
                           (struct text){(const char *)view->row.data, (uint32_t)view->row.size});
 }
 
+/* Neighbours in a memtable are written one after the other where that is easy: new orders often
+ * have ascending ids, and the indexes have the latest change first. */
+static void put_dirty(struct view *view)
+{
+    struct view_entry *entry;
+    DL_FOREACH(view->dirty, entry)
+        view_rows_put_order(view, entry);
+    /* DL lists: the head's prev is the tail. */
+    entry = view->dirty != NULL ? view->dirty->prev : NULL;
+    while (entry != NULL) {
+        view_rows_put_indexes(view, entry);
+        entry = entry == view->dirty ? NULL : entry->prev;
+    }
+}
+
 enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error)
 {
     struct view_entry *entry;
     struct view_entry *next;
     assert(view->checkpoint.cluster_id[0] != '\0');
-    DL_FOREACH(view->dirty, entry)
-        view_rows_put(view, entry);
+    if (is_to_fail(view, "view.write"))
+        return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
+    put_dirty(view);
     put_tally(view);
     enum error_class class =
         store_commit(view->store, view->batch, &view->checkpoint, bulk, ret_error);
@@ -484,8 +425,9 @@ enum error_class view_end_bulk(struct view *view, struct error *ret_error)
 
 enum error_class view_rollback(struct view *view, struct error *ret_error)
 {
-    assert(view->store != NULL && view->batch != NULL);
     forget_all(view);
+    if (view->store == NULL) /* nothing is folded */
+        return ERROR_OK;
     store_batch_clear(view->batch);
     return load_checkpoint(view, ret_error);
 }

@@ -62,13 +62,15 @@ enum error_class view_open(const struct view_options *options, struct view **ret
                            bool *ret_dropped, struct error *ret_error);
 /* Forgets what was not committed. NULL does nothing. */
 void view_close(struct view *view);
-/* Closes, removes the directory and begins with an empty store. */
+/* Closes, removes the directory and begins with an empty store. On failure the view has no store:
+ * what reads it fails with "StoreIo", and the caller tries view_drop() again later. */
 enum error_class view_drop(struct view *view, struct error *ret_error);
 
 /* Read-only. What is folded so far, committed or not. */
 const struct checkpoint *view_checkpoint(const struct view *view);
 /* What the store holds: as of the last commit. */
 const struct checkpoint *view_committed(const struct view *view);
+/* NULL after a failed view_drop(); store_*() that read then fail. */
 struct store *view_store(struct view *view);
 /* Remembered with the first commit; checked by log_check. */
 void view_set_cluster_id(struct view *view, const char *cluster_id);
@@ -78,30 +80,47 @@ void view_set_emitted_through(struct view *view, int64_t offset);
 enum error_class view_order(struct view *view, struct text order_id, const struct order **ret_order,
                             struct error *ret_error);
 
+/* For scans over many orders, when all is committed: the same without keeping the order in memory.
+ * It lives in `arena`, or is borrowed as above. */
+enum error_class view_read_order(struct view *view, struct text order_id, struct arena *arena,
+                                 const struct order **ret_order, struct error *ret_error);
+/* The order of a row that a scan visits, in `arena`. FATAL "StoreCorrupt". */
+enum error_class view_decode_row(struct view *view, struct text order_id, struct text row,
+                                 struct arena *arena, struct order *ret_order,
+                                 struct error *ret_error);
+
 /* What a folded record was. */
 struct view_folded {
-    enum record_kind kind;
+    enum record_kind kind; /* 0: it was not decoded (SKIPPED_RANGE, SKIPPED_FOREIGN) */
     enum admission admission;
-    struct record *record;     /* in the view's scratch arena, until the next fold */
+    struct record *record;     /* in the view's scratch arena, until the next fold; or NULL */
     const struct order *order; /* after an admitted Decision; NULL when there is none (any more) */
     bool existed;              /* the order, before it; then in this state and of this workflow: */
     enum order_state state_before;
     struct text workflow_before; /* borrowed like `order` */
+    uint32_t version_before;     /* of the workflow */
 };
 
-/* Folds the record at offset checkpoint.next_event_offset or beyond (asserted). FATAL:
- * "UnknownEvent", "UndecodableEvent" (what to do is in the message) or the store's errors.
- * *ret_folded may be NULL. */
+/* Folds the record at offset checkpoint.next_event_offset or beyond (asserted). What cannot be a
+ * record of the log is skipped and counted. With ADMISSION_REFOLD nothing was folded: drop the
+ * store, and set the skips that admission_correct_skips() gives. RETRY: "UnknownSchema". FATAL:
+ * "UnknownEvent", "UndecodableEvent", "ContinuationDiffers" (what to do is in the message) or the
+ * store's errors. *ret_folded may be NULL. */
 enum error_class view_fold(struct view *view, const struct broker_record *record,
                            struct view_folded *ret_folded, struct error *ret_error);
 
-/* The owner's own Decision, before it is acknowledged: `value` are the bytes appended, `offset`
- * where they must land. Asserts that it is admitted. */
+/* The owner's own Decision, before it is acknowledged at its offset: `value` are the bytes
+ * appended. Asserts that it is admitted. */
 enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,
-                              int64_t offset, struct error *ret_error);
+                              struct error *ret_error);
 /* The owner's own command guard, likewise. */
 void view_guarded(struct view *view, const struct command_guard *guard, struct text value,
                   int64_t offset);
+/* The owner's own Continuation, made by admission_state(), likewise. */
+void view_continued(struct view *view, const struct continuation *continuation, struct text value,
+                    int64_t offset);
+/* The ranges that this fold is to skip; before anything of the new ones is folded. */
+void view_set_skips(struct view *view, const struct checkpoint *skips);
 
 /* Records folded and orders touched since the last commit: the caller commits when they are many,
  * at the end, or after a while. */

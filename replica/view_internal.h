@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a view, for view.c (hot orders, folding, committing) and view_rows.c (the rows that
- * a commit writes of an order). */
+/* The inside of a view, for view.c (hot orders, committing), view_fold.c (records of the log) and
+ * view_rows.c (the rows that a commit writes of an order). */
 #ifndef REPLICA_VIEW_INTERNAL_H
 #define REPLICA_VIEW_INTERNAL_H
 
@@ -14,8 +14,19 @@ struct index_row {
     int64_t updated_at;
 };
 
+/* What the indexes hold of an order that never changes after it was accepted. */
+struct accepted_rows {
+    bool any; /* there is an order */
+    int64_t accepted_at;
+    int64_t accepted_offset; /* tells orders of one id apart */
+    struct text customer;
+    struct attribute *attributes;
+    uint32_t attribute_count;
+};
+
 /* What the store's indexes hold of an order, in the arena of its entry. */
 struct view_rows {
+    struct accepted_rows accepted;
     struct deadline *deadlines;
     uint32_t deadline_count;
     struct index_row *indexed;
@@ -64,10 +75,21 @@ struct view {
     struct buffer row;
 };
 
+/* view.c */
+struct view_entry *view_entry_new(struct view *view, struct text order_id);
+/* Of those in memory; NULL: none. */
+struct view_entry *view_entry_find(struct view *view, struct text order_id);
+/* NULL in *ret_entry: neither in memory nor in the store. What is there may have expired. */
+enum error_class view_entry_load(struct view *view, struct text order_id,
+                                 struct view_entry **ret_entry, struct error *ret_error);
+/* The next commit writes it. */
+void view_entry_mark_dirty(struct view *view, struct view_entry *entry);
+
 /* view_rows.c */
 /* The entry's order is as the store has it, or moved to a fresh arena: remembers its rows. */
 void view_rows_remember(const struct view *view, struct view_entry *entry);
-/* Puts the order and what changed of its rows into the view's batch. */
-void view_rows_put(struct view *view, struct view_entry *entry);
+/* Puts the order into the view's batch; what changed of its rows in the indexes. */
+void view_rows_put_order(struct view *view, const struct view_entry *entry);
+void view_rows_put_indexes(struct view *view, struct view_entry *entry);
 
 #endif

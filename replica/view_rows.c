@@ -19,6 +19,8 @@ static uint32_t index_rows_of(const struct order *order, struct index_row rows[I
         rows[count++] = (struct index_row){INDEX_ERROR, order->reason_code, at};
     if (order->alert_open)
         rows[count++] = (struct index_row){INDEX_ALERT, TEXT("open"), at};
+    if (order->paused_at != 0)
+        rows[count++] = (struct index_row){INDEX_PAUSED, {0}, at};
     for (uint32_t i = 0; i < order->step_count && !order_ended(order); i++) {
         const struct step *step = &order->steps[i];
         if (step->state == STEP_PROCESSING || step->state == STEP_ERROR || step->retry_at != 0 ||
@@ -51,6 +53,20 @@ static void remember_indexed(struct view_entry *entry)
     }
 }
 
+/* Borrows: nothing in the entry's arena is overwritten. */
+static void remember_accepted(struct view_entry *entry)
+{
+    const struct order *order = &entry->order;
+    entry->rows.accepted = (struct accepted_rows){
+        .any = true,
+        .accepted_at = order->accepted_at,
+        .accepted_offset = order->accepted_offset,
+        .customer = order->details.customer,
+        .attributes = order->details.attributes,
+        .attribute_count = order->details.attribute_count,
+    };
+}
+
 static void remember_waiting(const struct view_index *index, struct view_entry *entry)
 {
     struct view_index_row waiting[WORKFLOW_STEPS_MAX];
@@ -73,8 +89,10 @@ void view_rows_remember(const struct view *view, struct view_entry *entry)
         return;
     if (view->options.deadlines)
         remember_deadlines(entry);
-    if (view->options.history)
+    if (view->options.history) {
         remember_indexed(entry);
+        remember_accepted(entry);
+    }
     if (view->options.index != NULL)
         remember_waiting(view->options.index, entry);
 }
@@ -130,6 +148,39 @@ static void put_waiting(struct view *view, struct text order_id, enum priority p
     }
 }
 
+typedef void (*write_index)(struct store_batch *batch, enum store_index index, struct text value,
+                            int64_t at, struct text order_id);
+
+static void write_accepted(struct view *view, struct text order_id,
+                           const struct accepted_rows *rows, write_index write)
+{
+    struct index_value value;
+    int64_t at = rows->accepted_at;
+    if (!rows->any)
+        return;
+    write(view->batch, INDEX_SUBMITTED, (struct text){0}, at, order_id);
+    if (!text_empty(rows->customer)) {
+        index_value_of(&rows->customer, 1, &value);
+        write(view->batch, INDEX_CUSTOMER, index_value_text(&value), at, order_id);
+    }
+    for (uint32_t i = 0; i < rows->attribute_count; i++) {
+        const struct attribute *attribute = &rows->attributes[i];
+        struct text parts[] = {attribute->name, TEXT("="), attribute->value};
+        index_value_of(parts, 3, &value);
+        write(view->batch, INDEX_ATTRIBUTE, index_value_text(&value), at, order_id);
+    }
+}
+
+/* Once for each order, however often it changes. */
+static void put_accepted(struct view *view, struct text order_id,
+                         const struct accepted_rows *before, const struct accepted_rows *now)
+{
+    if (before->any && now->any && before->accepted_offset == now->accepted_offset)
+        return;
+    write_accepted(view, order_id, before, store_batch_delete_index);
+    write_accepted(view, order_id, now, store_batch_put_index);
+}
+
 /* All of them change with every version: each row holds the time of the order's last change. */
 static void put_indexed(struct view *view, struct text order_id, const struct view_rows *before,
                         const struct view_rows *now)
@@ -142,25 +193,26 @@ static void put_indexed(struct view *view, struct text order_id, const struct vi
                               now->indexed[i].updated_at, order_id);
 }
 
-static void put_order(struct view *view, struct text order_id, const struct view_entry *entry)
+void view_rows_put_order(struct view *view, const struct view_entry *entry)
 {
+    struct text id = {entry->id, entry->id_size};
     if (view_entry_is_expired(entry)) {
-        store_batch_delete_order(view->batch, order_id);
+        store_batch_delete_order(view->batch, id);
         return;
     }
     view->row.size = 0;
     codec_encode(view->options.codec, RECORD_ORDER_ROW, &entry->order, &view->row);
-    store_batch_put_order(view->batch, order_id,
+    store_batch_put_order(view->batch, id,
                           (struct text){(const char *)view->row.data, (uint32_t)view->row.size});
 }
 
-void view_rows_put(struct view *view, struct view_entry *entry)
+void view_rows_put_indexes(struct view *view, struct view_entry *entry)
 {
     struct text id = {entry->id, entry->id_size};
     struct view_rows before = entry->rows; /* in the entry's arena, which only grows */
-    put_order(view, id, entry);
     view_rows_remember(view, entry);
     put_indexed(view, id, &before, &entry->rows);
+    put_accepted(view, id, &before.accepted, &entry->rows.accepted);
     put_deadlines(view, id, &before, &entry->rows);
     put_waiting(view, id, entry->order.details.priority, &before, &entry->rows);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Creates, corrects and checks topics with librdkafka's admin API. Blocks; has a client of its own.
- */
+ * Their settings: admin_settings.c. */
+#include "kafka/topics/admin.h"
+
 #include "kafka/client_internal.h"
-#include "kafka/topics/internal.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -12,18 +13,6 @@
 #include <string.h>
 
 enum { TIMEOUT_MS = 15000, SETTLE_MS = 100, SETTLE_TRIES = 50, REASON_SIZE = 256, LINE_SIZE = 512 };
-
-struct admin {
-    const struct topics_plan *plan;
-    topics_report report;
-    void *ctx;
-    rd_kafka_t *rk;
-    rd_kafka_queue_t *queue;
-    int timeout_ms;
-    const struct rd_kafka_metadata *metadata; /* of all topics */
-    struct topics_spec *specs;
-    size_t spec_count;
-};
 
 /* ---- the client ---- */
 
@@ -60,7 +49,7 @@ enum error_class topics_no_broker(const struct kafka_client_options *kafka,
         servers != NULL ? servers : "any address", rd_kafka_err2str(code));
 }
 
-static enum error_class open_admin(struct admin *admin, struct error *ret_error)
+static enum error_class open_admin(struct topics_admin *admin, struct error *ret_error)
 {
     admin->rk = topics_client_new(admin->plan->kafka, ret_error);
     if (admin->rk == NULL)
@@ -70,7 +59,7 @@ static enum error_class open_admin(struct admin *admin, struct error *ret_error)
     return ERROR_OK;
 }
 
-static void close_admin(struct admin *admin)
+static void close_admin(struct topics_admin *admin)
 {
     free(admin->specs);
     if (admin->metadata != NULL)
@@ -81,7 +70,7 @@ static void close_admin(struct admin *admin)
         rd_kafka_destroy(admin->rk);
 }
 
-static enum error_class read_metadata(struct admin *admin, struct error *ret_error)
+static enum error_class read_metadata(struct topics_admin *admin, struct error *ret_error)
 {
     if (admin->metadata != NULL)
         rd_kafka_metadata_destroy(admin->metadata);
@@ -93,7 +82,8 @@ static enum error_class read_metadata(struct admin *admin, struct error *ret_err
     return topics_no_broker(admin->plan->kafka, code, ret_error);
 }
 
-static const struct rd_kafka_metadata_topic *find_topic(const struct admin *admin, const char *name)
+const struct rd_kafka_metadata_topic *topics_admin_find(const struct topics_admin *admin,
+                                                        const char *name)
 {
     for (int i = 0; i < admin->metadata->topic_cnt; i++) {
         const struct rd_kafka_metadata_topic *topic = &admin->metadata->topics[i];
@@ -103,7 +93,7 @@ static const struct rd_kafka_metadata_topic *find_topic(const struct admin *admi
     return NULL;
 }
 
-static void read_specs(struct admin *admin)
+static void read_specs(struct topics_admin *admin)
 {
     size_t count = (size_t)admin->metadata->topic_cnt;
     const char **names = calloc(count + 1, sizeof(*names));
@@ -115,14 +105,15 @@ static void read_specs(struct admin *admin)
     free(names);
     /* Without a planned number of replicas, min.insync.replicas follows from the actual one. */
     for (size_t i = 0; i < admin->spec_count && admin->plan->replication_factor == 0; i++) {
-        const struct rd_kafka_metadata_topic *topic = find_topic(admin, admin->specs[i].name);
+        const struct rd_kafka_metadata_topic *topic =
+            topics_admin_find(admin, admin->specs[i].name);
         if (topic != NULL)
             topics_spec_set_replicas(&admin->specs[i], topic->partitions[0].replica_cnt);
     }
 }
 
-/* The result event of an admin call; NULL with an error. */
-static rd_kafka_event_t *await(struct admin *admin, const char *what, struct error *ret_error)
+rd_kafka_event_t *topics_admin_await(struct topics_admin *admin, const char *what,
+                                     struct error *ret_error)
 {
     rd_kafka_event_t *event = rd_kafka_queue_poll(admin->queue, admin->timeout_ms + 1000);
     if (event != NULL && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR)
@@ -135,7 +126,7 @@ static rd_kafka_event_t *await(struct admin *admin, const char *what, struct err
     return NULL;
 }
 
-static rd_kafka_AdminOptions_t *options_for(struct admin *admin, rd_kafka_admin_op_t op)
+rd_kafka_AdminOptions_t *topics_admin_options(struct topics_admin *admin, rd_kafka_admin_op_t op)
 {
     char reason[REASON_SIZE];
     rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(admin->rk, op);
@@ -149,11 +140,8 @@ static rd_kafka_AdminOptions_t *options_for(struct admin *admin, rd_kafka_admin_
     return options;
 }
 
-static void report(struct admin *admin, enum topics_finding finding, const char *topic,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
-
-static void report(struct admin *admin, enum topics_finding finding, const char *topic,
-                   const char *format, ...)
+void topics_admin_report(struct topics_admin *admin, enum topics_finding finding, const char *topic,
+                         const char *format, ...)
 {
     char rest[LINE_SIZE];
     char line[LINE_SIZE + TOPIC_NAME_SIZE];
@@ -167,17 +155,17 @@ static void report(struct admin *admin, enum topics_finding finding, const char 
 }
 
 /* N: that of commands, once it exists. 0 = unknown. */
-static int32_t keyed_count(const struct admin *admin)
+static int32_t keyed_count(const struct topics_admin *admin)
 {
     const struct rd_kafka_metadata_topic *commands =
-        find_topic(admin, admin->plan->topics->commands);
+        topics_admin_find(admin, admin->plan->topics->commands);
     return commands != NULL ? commands->partition_cnt : admin->plan->partitions;
 }
 
 /* ---- creating ---- */
 
 /* Names the fix; the broker would only report "invalid replication factor". */
-static enum error_class check_brokers(const struct admin *admin, struct error *ret_error)
+static enum error_class check_brokers(const struct topics_admin *admin, struct error *ret_error)
 {
     int brokers = admin->metadata->broker_cnt;
     if (brokers >= admin->plan->replication_factor)
@@ -188,7 +176,8 @@ static enum error_class check_brokers(const struct admin *admin, struct error *r
                      admin->plan->replication_factor, brokers, brokers == 1 ? " is" : "s are");
 }
 
-static rd_kafka_NewTopic_t *new_topic(const struct admin *admin, const struct topics_spec *spec)
+static rd_kafka_NewTopic_t *new_topic(const struct topics_admin *admin,
+                                      const struct topics_spec *spec)
 {
     char reason[REASON_SIZE];
     rd_kafka_NewTopic_t *topic =
@@ -203,7 +192,7 @@ static rd_kafka_NewTopic_t *new_topic(const struct admin *admin, const struct to
     return topic;
 }
 
-static enum error_class report_created(struct admin *admin, rd_kafka_event_t *event,
+static enum error_class report_created(struct topics_admin *admin, rd_kafka_event_t *event,
                                        struct error *ret_error)
 {
     size_t count;
@@ -213,7 +202,7 @@ static enum error_class report_created(struct admin *admin, rd_kafka_event_t *ev
         rd_kafka_resp_err_t code = rd_kafka_topic_result_error(results[i]);
         const char *name = rd_kafka_topic_result_name(results[i]);
         if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-            report(admin, TOPICS_CREATED, name, "created");
+            topics_admin_report(admin, TOPICS_CREATED, name, "created");
         else if (code != RD_KAFKA_RESP_ERR_TOPIC_ALREADY_EXISTS) /* another process made it */
             return error_set(ret_error, kafka_error_class(code), "Topics", "cannot create %s: %s",
                              name, rd_kafka_topic_result_error_string(results[i]));
@@ -221,23 +210,24 @@ static enum error_class report_created(struct admin *admin, rd_kafka_event_t *ev
     return ERROR_OK;
 }
 
-static enum error_class create_missing(struct admin *admin, struct error *ret_error)
+static enum error_class create_missing(struct topics_admin *admin, struct error *ret_error)
 {
     rd_kafka_NewTopic_t **topics = calloc(admin->spec_count, sizeof(rd_kafka_NewTopic_t *));
     size_t count = 0;
     enum error_class class = ERROR_OK;
     assert(topics != NULL);
     for (size_t i = 0; i < admin->spec_count; i++) {
-        if (find_topic(admin, admin->specs[i].name) == NULL)
+        if (topics_admin_find(admin, admin->specs[i].name) == NULL)
             topics[count++] = new_topic(admin, &admin->specs[i]);
     }
     if (count > 0)
         class = check_brokers(admin, ret_error);
     if (count > 0 && class == ERROR_OK) {
-        rd_kafka_AdminOptions_t *options = options_for(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS);
+        rd_kafka_AdminOptions_t *options =
+            topics_admin_options(admin, RD_KAFKA_ADMIN_OP_CREATETOPICS);
         rd_kafka_CreateTopics(admin->rk, topics, count, options, admin->queue);
         rd_kafka_AdminOptions_destroy(options);
-        rd_kafka_event_t *event = await(admin, "create topics", ret_error);
+        rd_kafka_event_t *event = topics_admin_await(admin, "create topics", ret_error);
         class = event != NULL ? report_created(admin, event, ret_error) : ERROR_RETRY;
         rd_kafka_event_destroy(event);
     }
@@ -246,175 +236,13 @@ static enum error_class create_missing(struct admin *admin, struct error *ret_er
     return class;
 }
 
-/* ---- settings ---- */
-
-static const struct topics_spec *spec_of(const struct admin *admin, const char *name)
-{
-    for (size_t i = 0; i < admin->spec_count; i++) {
-        if (strcmp(admin->specs[i].name, name) == 0)
-            return &admin->specs[i];
-    }
-    return NULL;
-}
-
-/* New: the settings of all specified topics that exist; NULL and no error if none does. */
-static rd_kafka_event_t *describe(struct admin *admin, struct error *ret_error)
-{
-    rd_kafka_ConfigResource_t **resources =
-        calloc(admin->spec_count + 1, sizeof(rd_kafka_ConfigResource_t *));
-    size_t count = 0;
-    rd_kafka_event_t *event = NULL;
-    assert(resources != NULL);
-    ret_error->class = ERROR_OK;
-    for (size_t i = 0; i < admin->spec_count; i++) {
-        if (find_topic(admin, admin->specs[i].name) != NULL)
-            resources[count++] =
-                rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, admin->specs[i].name);
-    }
-    if (count > 0) {
-        rd_kafka_AdminOptions_t *options = options_for(admin, RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
-        rd_kafka_DescribeConfigs(admin->rk, resources, count, options, admin->queue);
-        rd_kafka_AdminOptions_destroy(options);
-        event = await(admin, "describe topics", ret_error);
-    }
-    rd_kafka_ConfigResource_destroy_array(resources, count);
-    free(resources);
-    return event;
-}
-
-static const char *value_of(const rd_kafka_ConfigResource_t *resource, const char *name)
-{
-    size_t count;
-    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(resource, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(rd_kafka_ConfigEntry_name(entries[i]), name) == 0)
-            return rd_kafka_ConfigEntry_value(entries[i]);
-    }
-    return NULL;
-}
-
-/* Reports the settings that differ; returns their number. */
-static size_t compare(struct admin *admin, const struct topics_spec *spec,
-                      const rd_kafka_ConfigResource_t *resource, enum topics_finding finding)
-{
-    size_t differences = 0;
-    for (size_t i = 0; i < spec->setting_count; i++) {
-        const struct topics_setting *setting = &spec->settings[i];
-        const char *value = value_of(resource, setting->name);
-        if (value != NULL && strcmp(value, setting->value) == 0)
-            continue;
-        differences++;
-        report(admin, finding, spec->name,
-               finding == TOPICS_CHANGED ? "%s was %s, is now %s" : "%s is %s; expected %s",
-               setting->name, value != NULL ? value : "not set", setting->value);
-    }
-    return differences;
-}
-
-static bool has_setting(const struct topics_spec *spec, const char *setting)
-{
-    for (size_t i = 0; i < spec->setting_count; i++) {
-        if (strcmp(spec->settings[i].name, setting) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* New: the topic's own settings and the specified ones, since altering replaces all. No name twice:
- * librdkafka would send both, and brokers reject that. */
-static rd_kafka_ConfigResource_t *merged(const struct topics_spec *spec,
-                                         const rd_kafka_ConfigResource_t *resource)
-{
-    size_t count;
-    const rd_kafka_ConfigEntry_t **entries = rd_kafka_ConfigResource_configs(resource, &count);
-    rd_kafka_ConfigResource_t *merge =
-        rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, spec->name);
-    for (size_t i = 0; i < count; i++) {
-        const char *name = rd_kafka_ConfigEntry_name(entries[i]);
-        bool set =
-            rd_kafka_ConfigEntry_source(entries[i]) == RD_KAFKA_CONFIG_SOURCE_DYNAMIC_TOPIC_CONFIG;
-        if (set && !has_setting(spec, name))
-            rd_kafka_ConfigResource_set_config(merge, name, rd_kafka_ConfigEntry_value(entries[i]));
-    }
-    for (size_t i = 0; i < spec->setting_count; i++)
-        rd_kafka_ConfigResource_set_config(merge, spec->settings[i].name, spec->settings[i].value);
-    return merge;
-}
-
-static enum error_class check_altered(rd_kafka_event_t *event, struct error *ret_error)
-{
-    size_t count;
-    const rd_kafka_ConfigResource_t **resources =
-        rd_kafka_AlterConfigs_result_resources(rd_kafka_event_AlterConfigs_result(event), &count);
-    for (size_t i = 0; i < count; i++) {
-        rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[i]);
-        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            return error_set(ret_error, kafka_error_class(code), "Topics", "cannot change %s: %s",
-                             rd_kafka_ConfigResource_name(resources[i]),
-                             rd_kafka_ConfigResource_error_string(resources[i]));
-    }
-    return ERROR_OK;
-}
-
-static enum error_class alter(struct admin *admin, rd_kafka_ConfigResource_t **changes,
-                              size_t count, struct error *ret_error)
-{
-    if (count == 0)
-        return ERROR_OK;
-    rd_kafka_AdminOptions_t *options = options_for(admin, RD_KAFKA_ADMIN_OP_ALTERCONFIGS);
-    rd_kafka_AlterConfigs(admin->rk, changes, count, options, admin->queue);
-    rd_kafka_AdminOptions_destroy(options);
-    rd_kafka_event_t *event = await(admin, "change topics", ret_error);
-    enum error_class class = event != NULL ? check_altered(event, ret_error) : ERROR_RETRY;
-    rd_kafka_event_destroy(event);
-    return class;
-}
-
-/* Compares all settings, and corrects them if `correct`. *ret_count: the topics that differed. */
-static enum error_class check_settings(struct admin *admin, bool correct, size_t *ret_count,
-                                       struct error *ret_error)
-{
-    struct error error;
-    *ret_count = 0;
-    rd_kafka_event_t *event = describe(admin, &error);
-    if (event == NULL && error.class != ERROR_OK)
-        *ret_error = error;
-    if (event == NULL)
-        return error.class;
-    size_t count;
-    size_t change_count = 0;
-    enum error_class class = ERROR_OK;
-    const rd_kafka_ConfigResource_t **resources = rd_kafka_DescribeConfigs_result_resources(
-        rd_kafka_event_DescribeConfigs_result(event), &count);
-    rd_kafka_ConfigResource_t **changes = calloc(count + 1, sizeof(rd_kafka_ConfigResource_t *));
-    assert(changes != NULL);
-    for (size_t i = 0; i < count && class == ERROR_OK; i++) {
-        const char *name = rd_kafka_ConfigResource_name(resources[i]);
-        const struct topics_spec *spec = spec_of(admin, name);
-        rd_kafka_resp_err_t code = rd_kafka_ConfigResource_error(resources[i]);
-        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            class = error_set(ret_error, kafka_error_class(code), "Topics", "describe %s: %s", name,
-                              rd_kafka_ConfigResource_error_string(resources[i]));
-        else if (spec != NULL &&
-                 compare(admin, spec, resources[i], correct ? TOPICS_CHANGED : TOPICS_DIFFERS) > 0)
-            changes[change_count++] = merged(spec, resources[i]);
-    }
-    if (class == ERROR_OK && correct)
-        class = alter(admin, changes, change_count, ret_error);
-    *ret_count = change_count;
-    rd_kafka_ConfigResource_destroy_array(changes, change_count);
-    free(changes);
-    rd_kafka_event_destroy(event);
-    return class;
-}
-
 /* ---- numbers of partitions and replicas ---- */
 
-static void check_shape(struct admin *admin, const struct topics_spec *spec)
+static void check_shape(struct topics_admin *admin, const struct topics_spec *spec)
 {
-    const struct rd_kafka_metadata_topic *topic = find_topic(admin, spec->name);
+    const struct rd_kafka_metadata_topic *topic = topics_admin_find(admin, spec->name);
     if (topic == NULL) {
-        report(admin, TOPICS_DIFFERS, spec->name, "does not exist");
+        topics_admin_report(admin, TOPICS_DIFFERS, spec->name, "does not exist");
         return;
     }
     bool is_commands = strcmp(spec->name, admin->plan->topics->commands) == 0;
@@ -423,37 +251,38 @@ static void check_shape(struct admin *admin, const struct topics_spec *spec)
     if (wanted == 0 || topics_is_reply(admin->plan->topics, text_of(spec->name)))
         wanted = topic->partition_cnt;
     if (topic->partition_cnt != wanted)
-        report(admin, TOPICS_DIFFERS, spec->name,
-               "has %d partitions; expected %" PRId32
-               " (reeve never changes it: it decides an order's partition)",
-               topic->partition_cnt, wanted);
+        topics_admin_report(admin, TOPICS_DIFFERS, spec->name,
+                            "has %d partitions; expected %" PRId32
+                            " (reeve never changes it: it decides an order's partition)",
+                            topic->partition_cnt, wanted);
     for (int i = 0; i < topic->partition_cnt && admin->plan->replication_factor > 0; i++) {
         if (topic->partitions[i].replica_cnt == admin->plan->replication_factor)
             continue;
-        report(admin, TOPICS_DIFFERS, spec->name, "has %d replicas; expected %" PRId32,
-               topic->partitions[i].replica_cnt, admin->plan->replication_factor);
+        topics_admin_report(admin, TOPICS_DIFFERS, spec->name, "has %d replicas; expected %" PRId32,
+                            topic->partitions[i].replica_cnt, admin->plan->replication_factor);
         break;
     }
 }
 
-static void check_shapes(struct admin *admin)
+static void check_shapes(struct topics_admin *admin)
 {
     for (size_t i = 0; i < admin->spec_count; i++)
         check_shape(admin, &admin->specs[i]);
 }
 
 /* One line for all topics: brokers are missing; the topics themselves are correct. */
-static void check_insync(struct admin *admin)
+static void check_insync(struct topics_admin *admin)
 {
     char text[KAFKA_TROUBLE_SIZE];
     struct kafka_shortfall shortfall = {0};
     for (size_t i = 0; i < admin->spec_count; i++) {
-        const struct rd_kafka_metadata_topic *topic = find_topic(admin, admin->specs[i].name);
+        const struct rd_kafka_metadata_topic *topic =
+            topics_admin_find(admin, admin->specs[i].name);
         if (topic != NULL)
             kafka_shortfall_add(&shortfall, topic);
     }
     if (kafka_shortfall_text(&shortfall, admin->metadata->broker_cnt, text, sizeof(text)))
-        report(admin, TOPICS_DIFFERS, TOPICS_BROKERS, "%s", text);
+        topics_admin_report(admin, TOPICS_DIFFERS, TOPICS_BROKERS, "%s", text);
 }
 
 /* ---- apply and check ---- */
@@ -467,33 +296,35 @@ static enum error_class refuse_embedded(const struct topics_plan *plan, struct e
                      "check");
 }
 
-static bool all_exist(const struct admin *admin)
+static bool all_exist(const struct topics_admin *admin)
 {
     for (size_t i = 0; i < admin->spec_count; i++) {
-        if (find_topic(admin, admin->specs[i].name) == NULL)
+        if (topics_admin_find(admin, admin->specs[i].name) == NULL)
             return false;
     }
     return true;
 }
 
 /* Brokers learn of a new topic or setting some time after the controller has confirmed it. */
-static enum error_class check_effect(struct admin *admin, bool changed, bool *ret_there,
+static enum error_class check_effect(struct topics_admin *admin, bool changed, bool *ret_there,
                                      struct error *ret_error)
 {
     size_t differing = 0;
     enum error_class class = read_metadata(admin, ret_error);
-    *ret_there = class == ERROR_OK && all_exist(admin);
+    *ret_there = class == ERROR_OK && all_exist(admin) &&
+                 topics_known_everywhere(admin->plan->kafka, admin->metadata, admin->specs,
+                                         admin->spec_count);
     if (!*ret_there || !changed)
         return class;
     topics_report report_before = admin->report;
     admin->report = NULL;
-    class = check_settings(admin, false, &differing, ret_error);
+    class = topics_admin_check_settings(admin, false, &differing, ret_error);
     admin->report = report_before;
     *ret_there = differing == 0;
     return class;
 }
 
-static enum error_class apply(struct admin *admin, struct error *ret_error)
+static enum error_class apply(struct topics_admin *admin, struct error *ret_error)
 {
     size_t changed;
     bool there = false;
@@ -501,7 +332,7 @@ static enum error_class apply(struct admin *admin, struct error *ret_error)
     if (class != ERROR_OK)
         return class;
     read_specs(admin);
-    class = check_settings(admin, true, &changed, ret_error);
+    class = topics_admin_check_settings(admin, true, &changed, ret_error);
     if (class == ERROR_OK)
         class = create_missing(admin, ret_error);
     for (int tries = 0; class == ERROR_OK && tries < SETTLE_TRIES; tries++) {
@@ -518,7 +349,7 @@ static enum error_class apply(struct admin *admin, struct error *ret_error)
 enum error_class topics_apply(const struct topics_plan *plan, topics_report report_line, void *ctx,
                               struct error *ret_error)
 {
-    struct admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
+    struct topics_admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
     assert(plan->partitions > 0 && plan->replication_factor > 0);
     enum error_class class = refuse_embedded(plan, ret_error);
     if (class == ERROR_OK)
@@ -529,7 +360,7 @@ enum error_class topics_apply(const struct topics_plan *plan, topics_report repo
     return class;
 }
 
-static enum error_class check(struct admin *admin, struct error *ret_error)
+static enum error_class check(struct topics_admin *admin, struct error *ret_error)
 {
     enum error_class class = read_metadata(admin, ret_error);
     if (class != ERROR_OK)
@@ -537,13 +368,13 @@ static enum error_class check(struct admin *admin, struct error *ret_error)
     read_specs(admin);
     check_insync(admin);
     check_shapes(admin);
-    return check_settings(admin, false, &(size_t){0}, ret_error);
+    return topics_admin_check_settings(admin, false, &(size_t){0}, ret_error);
 }
 
 enum error_class topics_check(const struct topics_plan *plan, topics_report report_line, void *ctx,
                               struct error *ret_error)
 {
-    struct admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
+    struct topics_admin admin = {.plan = plan, .report = report_line, .ctx = ctx};
     enum error_class class = refuse_embedded(plan, ret_error);
     if (class == ERROR_OK)
         class = open_admin(&admin, ret_error);
@@ -564,21 +395,37 @@ static void keep_first(void *ctx, enum topics_finding finding, const char *topic
         snprintf(first, LINE_SIZE, "%s", line);
 }
 
+/* Services that do not need submissions may have no right to see it. */
+static void list_essentials(struct topics_admin *admin)
+{
+    const char *submissions = admin->plan->topics->submissions;
+    admin->specs = topics_essentials(admin->plan, topics_admin_find(admin, submissions) != NULL,
+                                     &admin->spec_count);
+    for (size_t i = 0; i < admin->spec_count; i++) {
+        struct topics_spec *spec = &admin->specs[i];
+        const struct rd_kafka_metadata_topic *topic = topics_admin_find(admin, spec->name);
+        if (topic == NULL)
+            continue;
+        topics_spec_set_replicas(spec, topic->partitions[0].replica_cnt);
+        spec->settings[spec->setting_count - 1].at_least = true;
+    }
+}
+
 enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error)
 {
     char first[LINE_SIZE] = "";
     struct topics_plan loose = *plan;
-    struct admin admin = {.plan = &loose, .report = keep_first, .ctx = first};
+    struct topics_admin admin = {.plan = &loose, .report = keep_first, .ctx = first};
     loose.partitions = 0;
     loose.replication_factor = 0;
     enum error_class class = open_admin(&admin, ret_error);
     if (class == ERROR_OK)
         class = read_metadata(&admin, ret_error);
     if (class == ERROR_OK) {
-        admin.specs = topics_essentials(plan, &admin.spec_count);
+        list_essentials(&admin);
         check_shapes(&admin);
         if (first[0] == '\0' && !plan->kafka->embedded)
-            class = check_settings(&admin, false, &(size_t){0}, ret_error);
+            class = topics_admin_check_settings(&admin, false, &(size_t){0}, ret_error);
     }
     close_admin(&admin);
     if (class != ERROR_OK || first[0] == '\0')

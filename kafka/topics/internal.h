@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by topics.c (names and specifications), admin.c (checks and changes) and delete.c. */
+/* Shared by topics.c (names and specifications), admin.c and admin_settings.c (checks and changes),
+ * brokers.c (who knows of them) and delete.c. */
 #ifndef KAFKA_TOPICS_INTERNAL_H
 #define KAFKA_TOPICS_INTERNAL_H
 
@@ -7,11 +8,12 @@
 
 #include <librdkafka/rdkafka.h>
 
-enum { TOPICS_SETTINGS = 7, TOPICS_VALUE_SIZE = 24 };
+enum { TOPICS_SETTINGS = 8, TOPICS_VALUE_SIZE = 24 };
 
 struct topics_setting {
     const char *name;
     char value[TOPICS_VALUE_SIZE];
+    bool at_least; /* a greater number is as good */
 };
 
 /* The specification of a topic. */
@@ -27,11 +29,17 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
                                  size_t existing_count, size_t *ret_count);
 /* Adds min.insync.replicas for this number of replicas. */
 void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
-/* New array: the settings of commands and events that every service needs. */
-struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count);
+/* New array: the settings of commands, events and, if wanted, submissions that every service
+ * needs. */
+struct topics_spec *topics_essentials(const struct topics_plan *plan, bool submissions,
+                                      size_t *ret_count);
 
 /* admin.c: new; a client for admin requests. NULL: its settings are invalid. */
 rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error);
+/* brokers.c: whether every broker of `metadata` that answers lists these topics. Blocks. */
+bool topics_known_everywhere(const struct kafka_client_options *kafka,
+                             const struct rd_kafka_metadata *metadata,
+                             const struct topics_spec *specs, size_t count);
 /* admin.c: the error of a request for metadata that failed with `code`. */
 enum error_class topics_no_broker(const struct kafka_client_options *kafka,
                                   rd_kafka_resp_err_t code, struct error *ret_error);

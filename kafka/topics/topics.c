@@ -75,6 +75,11 @@ bool topics_is_reply(const struct topics *topics, struct text name)
     return last_part(topics, "replies.", name).data != NULL;
 }
 
+bool topics_is_requests(const struct topics *topics, struct text name)
+{
+    return last_part(topics, "requests.", name).data != NULL;
+}
+
 /* ---- specifications ---- */
 
 static void set(struct topics_spec *spec, const char *name, const char *value)
@@ -116,6 +121,8 @@ static void fill(struct topics_spec *spec, const struct topics_plan *plan, const
         set_number(spec, "retention.ms", retention_ms);
         set_number(spec, "retention.bytes", -1);
     }
+    if (keyed && retention_ms > DAY_MS) /* Kafka deletes whole segments: at most a day late */
+        set_number(spec, "segment.ms", DAY_MS);
     if (plan->replication_factor > 0)
         topics_spec_set_replicas(spec, plan->replication_factor);
 }
@@ -129,8 +136,8 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
         bool keyed;
         int64_t retention_ms;
     } fixed[] = {
-        {topics->submissions, true, 7 * DAY_MS},
-        {topics->commands, true, 7 * DAY_MS},
+        {topics->submissions, true, SUBMISSIONS_KEPT_MS},
+        {topics->commands, true, SUBMISSIONS_KEPT_MS},
         {topics->events, true, FOR_EVER},
         {topics->workflows, false, FOR_EVER},
         {topics->schemas, false, 0},
@@ -167,20 +174,26 @@ struct topics_spec *topics_specs(const struct topics_plan *plan, const char *con
     return specs;
 }
 
-struct topics_spec *topics_essentials(const struct topics_plan *plan, size_t *ret_count)
+struct topics_spec *topics_essentials(const struct topics_plan *plan, bool submissions,
+                                      size_t *ret_count)
 {
-    struct topics_spec *specs = calloc(2, sizeof(*specs));
+    const struct topics *topics = plan->topics;
+    const char *const names[] = {topics->commands, topics->events, topics->submissions};
+    size_t count = submissions ? 3 : 2;
+    struct topics_spec *specs = calloc(count, sizeof(*specs));
     assert(specs != NULL);
-    const char *const names[] = {plan->topics->commands, plan->topics->events};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < count; i++) {
         specs[i].keyed = true;
         snprintf(specs[i].name, sizeof(specs[i].name), "%s", names[i]);
         set(&specs[i], "message.timestamp.type", "LogAppendTime");
+        set(&specs[i], "unclean.leader.election.enable", "false");
         set(&specs[i], "cleanup.policy", "delete");
+        set_number(&specs[i], "max.message.bytes", RECORD_BYTES_MAX + MESSAGE_SLACK_BYTES);
+        specs[i].settings[specs[i].setting_count - 1].at_least = true;
     }
     set_number(&specs[1], "retention.ms", FOR_EVER);
     set_number(&specs[1], "retention.bytes", -1);
-    *ret_count = 2;
+    *ret_count = count;
     return specs;
 }
 

@@ -53,6 +53,9 @@ void topics_replies(const struct topics *topics, struct text app, char ret_name[
 /* Whether `name` is <p>.replies.<a valid name>: the only topics that reply_to may name. */
 bool topics_is_reply(const struct topics *topics, struct text name);
 
+/* Whether `name` is <p>.requests.<a valid name>. */
+bool topics_is_requests(const struct topics *topics, struct text name);
+
 /* min.insync.replicas as `topics apply` sets it. */
 int topics_min_insync(int replicas);
 
@@ -96,9 +99,10 @@ enum error_class topics_check(const struct topics_plan *plan, topics_report repo
 /* Deletes every topic whose name begins with the prefix and a dot, for temporary installations. */
 enum error_class topics_delete(const struct kafka_client_options *kafka,
                                const struct topics *topics, struct error *ret_error);
-/* Checks what a service needs before it starts: commands and events exist, have the same number of
- * partitions and use LogAppendTime, and events keeps its records for ever. REJECT "Topics" with the
- * first difference. Embedded: only the first two. */
+/* Checks what a service needs before it starts: commands, events and (if this user may see it)
+ * submissions exist, have the same number of partitions and the settings that nothing is lost or
+ * misjudged without, and events keeps its records for ever. REJECT "Topics" with the first
+ * difference, "Denied" without the right to see the settings. Embedded: no settings. */
 enum error_class topics_check_start(const struct topics_plan *plan, struct error *ret_error);
 /* Makes the plan's topics in the embedded broker of this process. */
 enum error_class topics_embed(const struct topics_plan *plan, struct embedded *embedded,

@@ -64,7 +64,9 @@ bool reeve_leader_wait(struct reeve_leader *candidate, int64_t timeout_ms)
     int64_t until = timeout_ms < INT64_MAX - now ? now + timeout_ms : INT64_MAX;
     pthread_mutex_lock(&candidate->mutex);
     while (!candidate->cancelled && now < until) {
-        struct timespec at = {until / 1000, until % 1000 * 1000000};
+        int64_t left = until - now;
+        struct timespec at =
+            clock_monotonic_after(left < CLOCK_AFTER_MS_MAX ? left : CLOCK_AFTER_MS_MAX);
         pthread_cond_timedwait(&candidate->changed, &candidate->mutex, &at);
         now = clock_mono_ms(candidate->clock);
     }
@@ -94,7 +96,7 @@ static void on_begin(void *ctx, int64_t token)
         return;
     }
     struct error error;
-    (void)error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
+    error_set(&error, ERROR_FATAL, "NoThread", "the system gives no thread for the task");
     service_fail(candidate->service, &error);
 }
 
@@ -157,7 +159,7 @@ static enum error_class start(struct service_context *context, void **ret_state,
     candidate->options = *arg_options;
     pthread_mutex_init(&candidate->mutex, NULL);
     pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* that of clock_mono_ms */
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC); /* of clock_monotonic_after */
     pthread_cond_init(&candidate->changed, &attributes);
     pthread_condattr_destroy(&attributes);
     candidate->ended.fd = -1;

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replica/cluster_check.h"
+
+#include "platform/logger.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { METADATA_MS = 3000, CLAIM_WITHIN = 1000 /* records from the beginning of the log */ };
+
+#define FIXED                                                                               \
+    "the number was fixed when the topics were created, since it decides where an order's " \
+    "records are. See \"Partitions were added\" in docs/operate/recovery.md"
+
+/* ---- before anything else: these block ---- */
+
+/* The caller waits for start.timeout.ms, which is too long to be silent. */
+static void report_wait(const struct cluster *cluster, const char *servers)
+{
+    if (cluster->service->on_no_broker != NULL)
+        cluster->service->on_no_broker(cluster->service->on_no_broker_ctx, servers);
+    else
+        log_warning("no broker answers yet", LOG_STR("servers", servers));
+}
+
+static enum error_class count_partitions(struct cluster *cluster, struct error *ret_error)
+{
+    const char *servers = config_string(cluster->service->config, "kafka.bootstrap.servers");
+    int32_t commands = 0;
+    int32_t events = 0;
+    int64_t deadline = clock_mono_ms(cluster->service->clock) +
+                       config_ms(cluster->service->config, "start.timeout.ms");
+    bool reported = false;
+    do {
+        commands = broker_partition_count(cluster->broker, cluster->topics.commands, METADATA_MS);
+        if (commands < 0 && !reported)
+            report_wait(cluster, servers);
+        reported = reported || commands < 0;
+        events = broker_partition_count(cluster->broker, cluster->topics.events, METADATA_MS);
+    } while ((commands < 0 || events < 0) && clock_mono_ms(cluster->service->clock) < deadline);
+    if (commands < 0 || events < 0)
+        return error_set(
+            ret_error, ERROR_RETRY, "BrokerUnavailable",
+            "no broker answers at %s: is it running, is kafka.bootstrap.servers right?", servers);
+    if (commands == 0 || events == 0)
+        return error_set(ret_error, ERROR_REJECT, "TopicsMissing",
+                         "topic %s does not exist, or this user may not Describe it: create the "
+                         "topics with `reeve topics apply`, or grant the right",
+                         commands == 0 ? cluster->topics.commands : cluster->topics.events);
+    if (commands != events)
+        return error_set(ret_error, ERROR_REJECT, "PartitionsDiffer",
+                         "%s has %d partitions but %s has %d: the number was fixed when they were "
+                         "created and must be equal",
+                         cluster->topics.commands, commands, cluster->topics.events, events);
+    cluster->partition_count = commands;
+    return ERROR_OK;
+}
+
+/* A user without the right to see the settings is warned, but not turned away. */
+static enum error_class check_settings(struct cluster *cluster, struct error *ret_error)
+{
+    struct cluster_kafka_options kafka;
+    struct error error = {0};
+    const struct config *config = cluster->service->config;
+    if (config_bool(config, "embedded"))
+        return ERROR_OK;
+    enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    struct topics_plan plan = {.kafka = &kafka.options, .topics = &cluster->topics};
+    class = topics_check_start(&plan, &error);
+    if (class == ERROR_OK || strcmp(error.code, "Denied") != 0) {
+        *ret_error = error;
+        return class;
+    }
+    log_warning("the settings of the topics are not checked: grant this user DescribeConfigs on "
+                "them",
+                LOG_ERR(&error));
+    return ERROR_OK;
+}
+
+enum error_class cluster_check_topics(struct cluster *cluster, bool settings,
+                                      struct error *ret_error)
+{
+    enum error_class class = count_partitions(cluster, ret_error);
+    return class == ERROR_OK && settings ? check_settings(cluster, ret_error) : class;
+}
+
+/* ---- while it runs ---- */
+
+static void fail(struct cluster_check *check, const struct error *error)
+{
+    struct cluster *cluster = check->cluster;
+    if (check->failed)
+        return;
+    check->failed = true;
+    if (service_can_fail(cluster->service))
+        cluster_alert(cluster, -1, error->code, error->message);
+    service_fail(cluster->service, error);
+}
+
+void cluster_check_changed(struct cluster_check *check, const char *topic, int32_t count)
+{
+    struct error error;
+    error_set(&error, ERROR_REJECT, "PartitionsDiffer",
+              "%s has %" PRId32 " partitions now, and had %" PRId32
+              " when this process started: " FIXED,
+              topic, count, check->cluster->partition_count);
+    fail(check, &error);
+}
+
+static void on_changed(void *ctx, const char *topic, int32_t count)
+{
+    cluster_check_changed(ctx, topic, count);
+}
+
+/* ---- the number in the log ---- */
+
+static void pass(struct cluster_check *check)
+{
+    broker_reader_close(check->reader);
+    check->reader = NULL;
+    check->passed = true;
+    check->on_passed(check->cluster);
+}
+
+bool cluster_check_claim(const struct cluster *cluster, int32_t partition,
+                         const struct claim *claim, struct error *ret_error)
+{
+    if (claim->partition_count <= 0 || claim->partition_count == cluster->partition_count)
+        return true;
+    error_set(ret_error, ERROR_FATAL, "PartitionsDiffer",
+              "%s[%" PRId32 "] was claimed when there were %" PRId32
+              " partitions, and now there are %" PRId32 ": " FIXED,
+              cluster->topics.events, partition, claim->partition_count, cluster->partition_count);
+    return false;
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct cluster_check *check = ctx;
+    struct cluster *cluster = check->cluster;
+    struct record decoded;
+    struct error error;
+    heap_arena_reset(&cluster->scratch);
+    bool is_claim = codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena,
+                                 &decoded, &error) == ERROR_OK &&
+                    decoded.kind == RECORD_CLAIM;
+    if (!is_claim && record->offset < CLAIM_WITHIN)
+        return;
+    if (is_claim && !cluster_check_claim(cluster, 0, &decoded.claim, &error)) {
+        broker_reader_close(check->reader);
+        check->reader = NULL;
+        error.class = ERROR_REJECT;
+        fail(check, &error);
+        return;
+    }
+    pass(check);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    (void)next_offset;
+    pass(ctx);
+}
+
+/* The followers have more to say about a log that cannot be read. */
+static void on_error(void *ctx, const struct error *error)
+{
+    if (error->class == ERROR_FATAL)
+        pass(ctx);
+}
+
+static const struct broker_reader_ops ops = {on_record, on_end, on_error};
+
+void cluster_check_begin(struct cluster_check *check, struct cluster *cluster, bool reads_log,
+                         void (*on_passed)(struct cluster *cluster))
+{
+    *check =
+        (struct cluster_check){.cluster = cluster, .on_passed = on_passed, .passed = !reads_log};
+    broker_watch(cluster->broker, cluster->topics.commands, cluster->partition_count, on_changed,
+                 check);
+    broker_watch(cluster->broker, cluster->topics.events, cluster->partition_count, on_changed,
+                 check);
+    if (reads_log)
+        check->reader =
+            broker_read(cluster->broker, cluster->topics.events, 0, BROKER_EARLIEST, &ops, check);
+}
+
+void cluster_check_end(struct cluster_check *check)
+{
+    broker_reader_close(check->reader);
+    check->reader = NULL;
+}

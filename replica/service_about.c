@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replica/service_about.h"
+
+#include "schemas/json_codec.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#ifndef REEVE_VERSION
+#define REEVE_VERSION "unknown"
+#endif
+
+const char *service_version(void)
+{
+    return REEVE_VERSION;
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text[0] != '\0' ? json_codec_text(text_of(text)) : json_null();
+}
+
+static void put(json_t *object, const char *name, json_t *value)
+{
+    int failed = json_object_set_new(object, name, value);
+    assert(failed == 0);
+}
+
+static void add_setting(void *ctx, const char *name, const char *value, const char *source)
+{
+    json_t *object = json_object();
+    put(object, "key", json_codec_text(text_of(name)));
+    put(object, "value", json_codec_text(text_of(value)));
+    put(object, "origin", json_codec_text(text_of(source)));
+    json_array_append_new(ctx, object);
+}
+
+json_t *service_configuration(const struct config *config, unsigned readers)
+{
+    json_t *list = json_array();
+    assert(list != NULL);
+    config_each(config, readers, add_setting, list);
+    return list;
+}
+
+void service_about_respond(struct http_exchange *exchange, const struct service_about *about)
+{
+    json_t *body = json_object();
+    assert(about->context->instance_id != NULL);
+    put(body, "service", json_codec_text(text_of(about->context->name)));
+    put(body, "instance", json_codec_text(text_of(about->context->instance_id)));
+    put(body, "version", json_string(service_version()));
+    put(body, "started_at", json_integer(about->started_ms));
+    put(body, "ready", json_boolean(about->ready));
+    put(body, "reason", text_or_null(about->reason));
+    put(body, "configuration", service_configuration(about->context->config, about->readers));
+    char *text = json_dumps(body, JSON_COMPACT);
+    assert(text != NULL);
+    http_respond(exchange, 200, "application/json", text_of(text));
+    free(text);
+    json_decref(body);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See side_topic.h. */
+#include "replica/side_topic.h"
+
+#include "platform/logger.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum {
+    REFRESH_MS = 5000, /* a refresh takes no longer */
+    REOPEN_MS = 1000
+};
+
+/* A caller that waits until a side topic is read to the end that it had at the call. */
+struct refresh_waiter {
+    struct refresh_waiter *next;
+    struct refresh_waiter *prev;
+    void (*done)(void *ctx, bool fresh);
+    void *ctx;
+    int64_t high;   /* -1: not known yet */
+    uint64_t query; /* the first query that began after the call */
+    int64_t deadline_ms;
+};
+
+static void answer_waiters(struct side_topic *side)
+{
+    struct refresh_waiter *waiter;
+    struct refresh_waiter *next;
+    int64_t now = loop_now_ms(cluster_loop(side->cluster));
+    DL_FOREACH_SAFE(side->waiters, waiter, next) {
+        bool fresh = waiter->high >= 0 && side->position >= waiter->high;
+        if (!fresh && now < waiter->deadline_ms)
+            continue;
+        DL_DELETE(side->waiters, waiter);
+        waiter->done(waiter->ctx, fresh);
+        free(waiter);
+    }
+}
+
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    struct side_topic *side = ctx;
+    side->record(side->cluster, record);
+    side->position = record->offset + 1;
+    answer_waiters(side);
+}
+
+static void on_end(void *ctx, int64_t next_offset)
+{
+    struct side_topic *side = ctx;
+    bool first = !side->ended;
+    side->position = next_offset;
+    side->ended = true;
+    side->trouble[0] = '\0';
+    if (first)
+        side->first_end(side->cluster);
+    answer_waiters(side);
+}
+
+static void open_reader(struct side_topic *side);
+
+static void on_error(void *ctx, const struct error *error)
+{
+    struct side_topic *side = ctx;
+    /* It may last: logged when it begins or its reason changes, not at each attempt. */
+    if (strcmp(side->trouble, error->code) != 0)
+        log_warning("cannot read a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
+    memcpy(side->trouble, error->code, sizeof(side->trouble));
+    if (error->class != ERROR_FATAL)
+        return;
+    broker_reader_close(side->reader);
+    side->reader = NULL;
+    loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
+}
+
+static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error};
+
+static void open_reader(struct side_topic *side)
+{
+    side->position = 0;
+    side->reader =
+        broker_read(side->cluster->broker, side->topic, 0, BROKER_EARLIEST, &reader_ops, side);
+}
+
+static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct side_topic *side = userdata;
+    if (side->reader == NULL)
+        open_reader(side);
+    answer_waiters(side);
+    if (side->waiters != NULL)
+        loop_timer_after(loop, timer, REOPEN_MS);
+}
+
+void side_topic_init(struct side_topic *side, struct cluster *cluster, const char *topic,
+                     void (*record)(struct cluster *, const struct broker_record *),
+                     void (*first_end)(struct cluster *))
+{
+    *side = (struct side_topic){
+        .cluster = cluster, .topic = topic, .record = record, .first_end = first_end};
+    loop_timer_init(&side->timer, on_timer, side);
+    open_reader(side);
+}
+
+void side_topic_close(struct side_topic *side)
+{
+    if (side->cluster == NULL)
+        return;
+    assert(side->waiters == NULL);
+    side->closed = true;
+    broker_reader_close(side->reader);
+    side->reader = NULL;
+    loop_timer_cancel(cluster_loop(side->cluster), &side->timer);
+}
+
+static void ask_for_end(struct side_topic *side);
+
+static void on_high(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct side_topic *side = ctx;
+    struct refresh_waiter *waiter;
+    bool more = false;
+    (void)low;
+    side->asking = false;
+    if (side->closed)
+        return;
+    DL_FOREACH(side->waiters, waiter) {
+        /* An end from before the call would not do. */
+        more = more || waiter->query > side->query;
+        if (waiter->query <= side->query && waiter->high < 0 && (error == NULL || !error_is(error)))
+            waiter->high = high;
+    }
+    if (more)
+        ask_for_end(side);
+    answer_waiters(side);
+}
+
+static void ask_for_end(struct side_topic *side)
+{
+    side->asking = true;
+    side->query++;
+    broker_offsets(side->cluster->broker, side->topic, 0, on_high, side);
+}
+
+void side_topic_refresh(struct side_topic *side, void (*done)(void *ctx, bool fresh), void *ctx)
+{
+    struct refresh_waiter *waiter = calloc(1, sizeof(*waiter));
+    assert(waiter != NULL);
+    *waiter = (struct refresh_waiter){.done = done,
+                                      .ctx = ctx,
+                                      .high = -1,
+                                      .query = side->query + 1,
+                                      .deadline_ms =
+                                          loop_now_ms(cluster_loop(side->cluster)) + REFRESH_MS};
+    DL_APPEND(side->waiters, waiter);
+    if (!side->asking)
+        ask_for_end(side);
+    if (!loop_timer_armed(&side->timer))
+        loop_timer_after(cluster_loop(side->cluster), &side->timer, REOPEN_MS);
+}
+
+uint32_t side_topic_refresh_cancel(struct side_topic *side, const void *ctx)
+{
+    struct refresh_waiter *waiter;
+    struct refresh_waiter *next;
+    uint32_t cancelled = 0;
+    DL_FOREACH_SAFE(side->waiters, waiter, next) {
+        if (waiter->ctx != ctx)
+            continue;
+        DL_DELETE(side->waiters, waiter);
+        free(waiter);
+        cancelled++;
+    }
+    return cancelled;
+}

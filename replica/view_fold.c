@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Folds records of the log into a view: those that are read, and those that the owner appends. */
+#include "replica/view_internal.h"
+#include "statestore/keys.h"
+
+#include <assert.h>
+#include <xxhash.h>
+
+static void advance(struct view *view, struct text value, int64_t offset)
+{
+    assert(offset >= view->checkpoint.next_event_offset);
+    view->checkpoint.next_event_offset = offset + 1;
+    view->checkpoint.last_record_hash = XXH3_64bits(value.data, value.size);
+    view->folded++;
+}
+
+/* Older schedulers did not validate ids. An order whose id no store can hold is left out by every
+ * reader; its Decisions count all the same. */
+static bool is_left_out(const struct decision *decision)
+{
+    return !key_may_hold(decision->order_id) ||
+           (text_empty(decision->order_id) && decision_changes_order(decision));
+}
+
+/* Versions are dense: an order that begins here cannot be in the store. */
+static bool begins_order(const struct decision *decision)
+{
+    return decision_changes_order(decision) && decision->order_version == 1;
+}
+
+/* *ret_entry: what the store has of the Decision's order; NULL: nothing. */
+static enum error_class load_decided(struct view *view, const struct decision *decision,
+                                     struct view_entry **ret_entry, struct error *ret_error)
+{
+    if (!begins_order(decision) && !text_empty(decision->order_id))
+        return view_entry_load(view, decision->order_id, ret_entry, ret_error);
+    *ret_entry = begins_order(decision) ? view_entry_find(view, decision->order_id) : NULL;
+    return ERROR_OK;
+}
+
+/* What another process wrote is checked before it is applied. */
+static enum error_class check_decided(struct view *view, const struct decision *decision,
+                                      const struct view_entry *entry,
+                                      const struct broker_record *record, struct error *ret_error)
+{
+    const struct order *order =
+        entry != NULL && !view_entry_is_expired(entry) ? &entry->order : NULL;
+    const char *problem = NULL;
+    if (decision->emitted_through >= record->offset)
+        problem = "it says that effects of later ones are sent";
+    else if (decision_changes_order(decision))
+        problem = order_apply_problem(order, decision, &view->scratch.arena);
+    if (problem == NULL)
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_FATAL, "ImpossibleDecision",
+                     "%s[%d]@%lld holds a Decision about order %.*s that cannot follow the ones "
+                     "before it: %s",
+                     record->topic, record->partition, (long long)record->offset,
+                     TEXT_ARG(decision->order_id), problem);
+}
+
+static void apply_admitted(struct view *view, const struct decision *decision,
+                           struct view_entry *entry, struct text value, struct view_folded *folded)
+{
+    folded->existed = entry != NULL && !view_entry_is_expired(entry);
+    if (folded->existed) {
+        folded->state_before = entry->order.state;
+        folded->workflow_before = entry->order.details.workflow;
+        folded->version_before = entry->order.details.workflow_version;
+    }
+    if (decision_changes_order(decision)) {
+        if (entry == NULL)
+            entry = view_entry_new(view, decision->order_id);
+        const struct view_index *index = view->options.index;
+        if (index != NULL && folded->existed)
+            index->count(view->options.index_ctx, &entry->order, -1);
+        order_apply_decision(&entry->order, decision, &entry->heap.arena);
+        if (index != NULL && !view_entry_is_expired(entry))
+            index->count(view->options.index_ctx, &entry->order, 1);
+        view_entry_mark_dirty(view, entry);
+    }
+    bool exists = entry != NULL && !view_entry_is_expired(entry);
+    if (view->options.history && folded->existed && !exists)
+        store_batch_delete_history(view->batch, decision->order_id, decision->offset);
+    else if (view->options.history)
+        store_batch_put_history(view->batch, decision->order_id, decision->offset, value);
+    folded->order = exists ? &entry->order : NULL;
+}
+
+static enum error_class fold_decision(struct view *view, const struct broker_record *record,
+                                      struct view_folded *folded, struct error *ret_error)
+{
+    struct decision *decision = &view->record.decision;
+    struct checkpoint before = view->checkpoint;
+    struct view_entry *entry = NULL;
+    decision->offset = record->offset;
+    folded->admission = admission_decision(&view->checkpoint, decision);
+    if (folded->admission != ADMITTED || is_left_out(decision))
+        return ERROR_OK;
+    enum error_class class = load_decided(view, decision, &entry, ret_error);
+    if (class == ERROR_OK)
+        class = check_decided(view, decision, entry, record, ret_error);
+    if (class != ERROR_OK) {
+        view->checkpoint = before;
+        return class;
+    }
+    apply_admitted(view, decision, entry, record->value, folded);
+    return ERROR_OK;
+}
+
+static enum error_class fold_decoded(struct view *view, const struct broker_record *record,
+                                     struct view_folded *folded, struct error *ret_error)
+{
+    folded->kind = view->record.kind;
+    folded->record = &view->record;
+    if (folded->kind == RECORD_DECISION &&
+        !admission_expects_reset(&view->checkpoint, record->offset))
+        return fold_decision(view, record, folded, ret_error);
+    folded->admission = admission_record(&view->checkpoint, &view->record, record->offset);
+    if (folded->admission == ADMISSION_DIFFERS)
+        return error_set(ret_error, ERROR_FATAL, "ContinuationDiffers",
+                         "%s[%d]@%lld: its owner states a position that differs from what is "
+                         "folded here: delete this service's directory of the partition and "
+                         "restart; if it differs again, `reeve partition reset --partition %d` can "
+                         "skip what is wrong in the log",
+                         record->topic, record->partition, (long long)record->offset,
+                         record->partition);
+    if (view->options.history && folded->admission == ADMITTED &&
+        (folded->kind == RECORD_CLAIM || folded->kind == RECORD_RESET))
+        store_batch_put_history(view->batch, TEXT(""), record->offset, record->value);
+    return ERROR_OK;
+}
+
+static bool is_own_schema(const struct codec *codec, uint64_t fingerprint)
+{
+    bool own = false;
+    for (int kind = 1; kind < RECORD_KIND_COUNT && !own; kind++)
+        own = codec_fingerprint(codec, (enum record_kind)kind) == fingerprint;
+    return own;
+}
+
+/* An event, or a value where this version does not have it: a new symbol, for instance. */
+static bool is_of_newer_version(const struct view *view, uint64_t fingerprint,
+                                const struct error *error)
+{
+    return strcmp(error->code, "UnknownEvent") == 0 ||
+           (strcmp(error->code, "BadValue") == 0 &&
+            !is_own_schema(view->options.codec, fingerprint));
+}
+
+/* *ret_foreign: it lacks our framing, so it cannot be a record of the log. */
+static enum error_class decode(struct view *view, const struct broker_record *record,
+                               bool *ret_foreign, struct error *ret_error)
+{
+    struct error error = {0};
+    uint64_t fingerprint = 0;
+    *ret_foreign = !codec_peek(record->value, &fingerprint);
+    if (*ret_foreign)
+        return ERROR_OK;
+    enum error_class class = codec_decode(view->options.codec, record->value, true,
+                                          &view->scratch.arena, &view->record, &error);
+    if (class == ERROR_OK)
+        return ERROR_OK;
+    if (strcmp(error.code, "UnknownSchema") == 0)
+        return error_set(ret_error, ERROR_RETRY, "UnknownSchema",
+                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
+                         (long long)record->offset, error.message);
+    if (is_of_newer_version(view, fingerprint, &error))
+        return error_set(ret_error, ERROR_FATAL, "UnknownEvent",
+                         "%s[%d]@%lld: %s: upgrade this instance", record->topic, record->partition,
+                         (long long)record->offset, error.message);
+    return error_set(ret_error, ERROR_FATAL, "UndecodableEvent",
+                     "%s[%d]@%lld: %s: only reeve may write to this topic; stop the third-party "
+                     "client, then skip the record with `reeve partition reset --partition %d`",
+                     record->topic, record->partition, (long long)record->offset, error.message,
+                     record->partition);
+}
+
+/* *ret_folded is what it was, unless that needs a closer look. */
+static enum error_class fold_any(struct view *view, const struct broker_record *record,
+                                 struct view_folded *folded, struct error *ret_error)
+{
+    bool foreign = false;
+    if (admission_skips(&view->checkpoint, record->offset)) {
+        folded->admission = SKIPPED_RANGE;
+        return ERROR_OK;
+    }
+    struct error error;
+    enum error_class class = decode(view, record, &foreign, &error);
+    if (class == ERROR_OK && !foreign)
+        return fold_decoded(view, record, folded, ret_error);
+    if (admission_expects_reset(&view->checkpoint, record->offset)) {
+        folded->admission = ADMISSION_REFOLD;
+        return ERROR_OK;
+    }
+    folded->admission = SKIPPED_FOREIGN;
+    if (class != ERROR_OK && ret_error != NULL)
+        *ret_error = error;
+    return class;
+}
+
+enum error_class view_fold(struct view *view, const struct broker_record *record,
+                           struct view_folded *ret_folded, struct error *ret_error)
+{
+    struct view_folded folded = {0};
+    heap_arena_reset(&view->scratch);
+    enum error_class class = fold_any(view, record, &folded, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    if (folded.admission != ADMITTED && folded.admission != ADMISSION_REFOLD)
+        view->checkpoint.skipped++;
+    if (folded.admission != ADMISSION_REFOLD)
+        advance(view, record->value, record->offset);
+    if (ret_folded != NULL)
+        *ret_folded = folded;
+    return ERROR_OK;
+}
+
+enum error_class view_decided(struct view *view, const struct decision *decision, struct text value,
+                              struct error *ret_error)
+{
+    struct view_folded folded;
+    struct view_entry *entry = NULL;
+    enum admission admission = admission_decision(&view->checkpoint, decision);
+    assert(admission == ADMITTED); /* the only legitimate writer's own next record */
+    enum error_class class = load_decided(view, decision, &entry, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    apply_admitted(view, decision, entry, value, &folded);
+    advance(view, value, decision->offset);
+    return ERROR_OK;
+}
+
+void view_guarded(struct view *view, const struct command_guard *guard, struct text value,
+                  int64_t offset)
+{
+    enum admission admission = admission_guard(&view->checkpoint, guard);
+    assert(admission == ADMITTED);
+    advance(view, value, offset);
+}
+
+void view_continued(struct view *view, const struct continuation *continuation, struct text value,
+                    int64_t offset)
+{
+    enum admission admission = admission_continuation(&view->checkpoint, continuation);
+    assert(admission == ADMITTED); /* it states what is folded here */
+    advance(view, value, offset);
+}
+
+void view_set_skips(struct view *view, const struct checkpoint *skips)
+{
+    admission_copy_skips(&view->checkpoint, skips);
+}
