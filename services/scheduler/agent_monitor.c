@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See routing.h. */
+/* See agent_monitor.h. */
 #include "services/scheduler/agent_monitor.h"
 
 #include "platform/logger.h"
@@ -23,7 +23,8 @@ struct monitored_agent {
     bool alerted;
     struct metrics_gauge *waiting;
     struct metrics_gauge *running;
-    struct metrics_gauge *capacity;
+    struct metrics_gauge *capacity; /* NULL: routing is switched off */
+    struct metrics_gauge *paused;
 };
 
 struct agent_monitor {
@@ -31,6 +32,8 @@ struct agent_monitor {
     struct router *router;
     struct agent_table *table;
     struct monitored_agent *agents; /* uthash by agent */
+    bool routes;                    /* false: routing is switched off, and only pauses count */
+    bool begun;                     /* if so: the pauses are known */
     int64_t alert_ms;
     int64_t began_ms;
     const struct agent_monitor_ops *ops; /* NULL: not followed yet */
@@ -81,6 +84,8 @@ struct agent_status agent_monitor_status(const struct agent_group *group)
 
 static void update_status(struct agent_monitor *monitor, const char *agent)
 {
+    if (!monitor->routes)
+        return;
     struct agent_status status =
         agent_monitor_status(agent_table_find(monitor->table, text_of(agent)));
     router_set_agent(monitor->router, text_of(agent), &status);
@@ -100,7 +105,23 @@ static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
     update_status(monitor, entry->agent);
 }
 
-static const struct agent_table_ops table_ops = {on_changed, on_gone};
+static void on_paused(void *ctx, struct text agent, const struct agent_pause_entry *pause)
+{
+    struct agent_monitor *monitor = ctx;
+    char why[sizeof("paused by : ") + WHO_BYTES_MAX + MESSAGE_BYTES_MAX];
+    if (pause == NULL) {
+        log_info("an agent is resumed", LOG_TEXT("agent", agent));
+        router_pause_agent(monitor->router, agent, NULL);
+        return;
+    }
+    log_info("an agent is paused: its steps wait", LOG_TEXT("agent", agent),
+             LOG_STR("by", pause->by), LOG_STR("reason", pause->reason));
+    snprintf(why, sizeof(why), "paused by %s: %s", pause->by, pause->reason);
+    router_pause_agent(monitor->router, agent, why);
+}
+
+static const struct agent_table_ops table_ops = {
+    .changed = on_changed, .gone = on_gone, .paused = on_paused};
 
 /* ---- metrics and alerts ---- */
 
@@ -115,18 +136,23 @@ static struct monitored_agent *find_monitored(struct agent_monitor *monitor,
     monitored = calloc(1, sizeof(*monitored));
     assert(monitored != NULL);
     monitored->agent = agent;
-    monitored->waiting =
-        metrics_gauge(metrics, "reeve_steps_queued",
-                      "Steps that wait for a healthy agent with free capacity, of the partitions "
-                      "owned here; counted for each agent that could do them.",
-                      METRICS_LABEL("agent", agent->name));
+    monitored->waiting = metrics_gauge(
+        metrics, "reeve_steps_queued",
+        "Steps that wait for a healthy agent with free capacity, or for a paused one, "
+        "of the partitions "
+        "owned here; counted for each agent that could do them.",
+        METRICS_LABEL("agent", agent->name));
     monitored->running = metrics_gauge(metrics, "reeve_steps_running",
                                        "Started attempts of the partitions owned here.",
                                        METRICS_LABEL("agent", agent->name));
-    monitored->capacity =
-        metrics_gauge(metrics, "reeve_agent_capacity",
-                      "Attempts that this scheduler may have running at the agent.",
-                      METRICS_LABEL("agent", agent->name));
+    if (monitor->routes)
+        monitored->capacity =
+            metrics_gauge(metrics, "reeve_agent_capacity",
+                          "Attempts that this scheduler may have running at the agent.",
+                          METRICS_LABEL("agent", agent->name));
+    monitored->paused = metrics_gauge(metrics, "reeve_agent_paused",
+                                      "1 while an operator has paused the agent, else 0.",
+                                      METRICS_LABEL("agent", agent->name));
     HASH_ADD_PTR(monitor->agents, agent, monitored);
     return monitored;
 }
@@ -136,11 +162,14 @@ static void refresh_gauges(void *ctx)
     struct agent_monitor *monitor = ctx;
     struct route_agent *agent;
     for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
-        assert(agent->running >= 0 && agent->limit >= 0);
+        assert(agent->running >= 0);
+        assert(agent->status.healthy == (agent->limit > 0));
         const struct monitored_agent *monitored = find_monitored(monitor, agent);
         metrics_set(monitored->waiting, (double)route_agent_waiting(agent));
         metrics_set(monitored->running, (double)agent->running);
-        metrics_set(monitored->capacity, (double)agent->limit);
+        if (monitored->capacity != NULL)
+            metrics_set(monitored->capacity, (double)agent->limit);
+        metrics_set(monitored->paused, agent->pause != NULL);
     }
 }
 
@@ -151,6 +180,7 @@ static void report_stuck(struct agent_monitor *monitor, struct monitored_agent *
     const struct route_agent *agent = monitored->agent;
     assert(agent->stuck > 0 && agent->stuck <= route_agent_waiting(agent));
     assert(!agent->status.healthy && agent->status.why != NULL);
+    assert(!monitored->alerted || monitored->stuck_since_ms != 0);
     if (monitored->stuck_since_ms == 0) {
         monitored->stuck_since_ms = now_ms;
         log_warning("steps wait for an unhealthy agent", LOG_STR("agent", agent->name),
@@ -174,6 +204,7 @@ static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent
     char message[320];
     struct route_agent *agent = monitored->agent;
     assert(agent->stuck == 0);
+    assert(!monitored->alerted || monitored->stuck_since_ms != 0);
     if (monitored->stuck_since_ms != 0) {
         int64_t waited_ms = now_ms - monitored->stuck_since_ms;
         log_info("no step waits for an unhealthy agent any more", LOG_STR("agent", agent->name),
@@ -185,8 +216,19 @@ static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent
     monitored->alerted = false;
     agent->inherited = agent->inherited && !agent->status.healthy;
     snprintf(message, sizeof(message), "agent %s: %s", agent->name,
-             agent->status.healthy ? "an instance of it is healthy" : "no step waits for it");
+             !agent->status.healthy ? "no step waits for it"
+             : monitor->routes      ? "an instance of it is healthy"
+                                    : "its steps can start");
     cluster_agent_alert(monitor->cluster, false, agent->name, "AgentUnavailable", message);
+}
+
+/* Where routing is switched off, no step starts until it is known which agents are paused. */
+static void check_begun(struct agent_monitor *monitor)
+{
+    if (monitor->routes || monitor->begun || !agent_table_is_complete(monitor->table))
+        return;
+    monitor->begun = true;
+    router_begin(monitor->router);
 }
 
 /* False: not yet. */
@@ -198,7 +240,7 @@ static bool check_known(struct agent_monitor *monitor, int64_t now_ms)
     if (!complete && now_ms - monitor->began_ms < KNOWN_MS)
         return false;
     if (!complete)
-        log_warning("the agents' topic was not read to its end: routing begins with what was read",
+        log_warning("the agents' topic is not read to its end yet: no step starts before that",
                     LOG_STR("topic", monitor->cluster->topics.agents));
     monitor->known = true;
     monitor->ops->known(monitor->ctx);
@@ -210,10 +252,12 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct agent_monitor *monitor = userdata;
     struct route_agent *agent;
     int64_t now_ms = clock_mono_ms(monitor->cluster->service->clock);
+    check_begun(monitor);
     if (!monitor->known && !check_known(monitor, now_ms)) {
         loop_timer_after(loop, timer, KNOWN_TICK_MS);
         return;
     }
+    assert(monitor->known);
     agent_monitor_set_own_partitions(monitor, monitor->ops->own_partitions(monitor->ctx));
     for (agent = router_agents(monitor->router); agent != NULL; agent = agent->hh.next) {
         if (agent->stuck > 0)
@@ -222,7 +266,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
             report_unstuck(monitor, find_monitored(monitor, agent), now_ms);
     }
     /* Picks that were refused or missed are tried again. */
-    (void)router_pick(monitor->router, true);
+    router_pick(monitor->router, true);
     loop_timer_after(loop, timer, TICK_MS);
 }
 
@@ -231,13 +275,13 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 struct agent_monitor *agent_monitor_new(struct cluster *cluster)
 {
     const struct config *config = cluster->service->config;
-    if (!config_bool(config, "routing.enabled"))
-        return NULL;
     struct agent_monitor *monitor = calloc(1, sizeof(*monitor));
     assert(monitor != NULL);
+    monitor->routes = config_bool(config, "routing.enabled");
     int64_t retry_min = config_ms(config, "routing.retry.ms");
     int64_t retry_max = config_ms(config, "routing.retry.max.ms");
     struct router_options options = {
+        .switched_off = !monitor->routes,
         .loop = cluster->service->loop,
         .workflows = cluster->workflows,
         .factor = config_double(config, "routing.factor"),
@@ -283,13 +327,11 @@ void agent_monitor_follow(struct agent_monitor *monitor, const struct agent_moni
 
 struct router *agent_monitor_router(struct agent_monitor *monitor)
 {
-    return monitor != NULL ? monitor->router : NULL;
+    return monitor->router;
 }
 
 void agent_monitor_set_own_partitions(struct agent_monitor *monitor, uint32_t own)
 {
-    if (monitor == NULL)
-        return;
     assert(monitor->cluster->partition_count > 0);
     uint32_t all = (uint32_t)monitor->cluster->partition_count;
     router_set_part(monitor->router, own < all ? own : all, all);

@@ -46,7 +46,9 @@ static struct text queue_key_of(const struct order *order, uint32_t index,
     const struct step *step = &order->steps[index];
     bool only_one = step->direction == DIRECTION_UNDO || step->effect != EFFECT_NONE;
     assert(index < order->step_count);
-    assert(order->details.workflow.size <= NAME_BYTES_MAX && step->agent.size <= NAME_BYTES_MAX);
+    assert(order_step_queued(order, step));
+    assert(order->details.workflow.size <= NAME_BYTES_MAX);
+    assert(step->agent.size <= NAME_BYTES_MAX);
     char *at = put_text(bytes, order->details.workflow);
     *at++ = '\0';
     at = put_big_endian(at, order->details.workflow_version);
@@ -87,6 +89,7 @@ static uint32_t rows_of(const struct order *order,
         row->queued_at = order->steps[i].queued_at;
         row->queue = queue_key_of(order, i, row->bytes);
     }
+    assert(count <= order->step_count);
     return count;
 }
 
@@ -142,6 +145,7 @@ static void add_running(struct backlog *backlog, struct backlog_agent *agent, in
 static void add_waiting(struct backlog *backlog, struct backlog_queue *queue,
                         enum priority priority, int64_t more)
 {
+    assert((unsigned)priority < PRIORITY_COUNT);
     queue->waiting[priority] += more;
     assert(queue->waiting[priority] >= 0);
     if (backlog->active)
@@ -153,6 +157,7 @@ static void count_queued(struct backlog *backlog, const struct order *order, uin
 {
     char bytes[QUEUE_KEY_BYTES_MAX];
     assert(sign == 1 || sign == -1);
+    assert(order->steps[index].queued_at != 0);
     enum priority priority = order->details.priority;
     struct backlog_queue *queue = find_queue(backlog, queue_key_of(order, index, bytes));
     add_waiting(backlog, queue, priority, sign);
@@ -164,6 +169,7 @@ static void count_order(void *ctx, const struct order *order, int sign)
 {
     struct backlog *backlog = ctx;
     assert(sign == 1 || sign == -1);
+    assert(order->step_count <= WORKFLOW_STEPS_MAX);
     for (uint32_t i = 0; i < order->step_count; i++) {
         const struct step *step = &order->steps[i];
         if (step->state == STEP_PROCESSING)
@@ -175,9 +181,18 @@ static void count_order(void *ctx, const struct order *order, int sign)
 
 /* ---- the tally ---- */
 
+bool backlog_any_running(const struct backlog *backlog)
+{
+    const struct backlog_agent *agent = backlog->agents;
+    while (agent != NULL && agent->running == 0)
+        agent = agent->hh.next;
+    return agent != NULL;
+}
+
 static void append_number(struct buffer *buffer, uint64_t value, size_t size)
 {
     assert(size >= 1 && size <= 8);
+    assert(size == 8 || value >> (8 * size) == 0);
     uint8_t bytes[8];
     for (size_t i = 0; i < size; i++)
         bytes[i] = (uint8_t)(value >> (8 * i));
@@ -326,8 +341,10 @@ void backlog_set_active(struct backlog *backlog, bool active)
     if (backlog->active == active)
         return;
     backlog->active = active;
-    for (struct backlog_agent *agent = backlog->agents; agent != NULL; agent = agent->hh.next)
+    for (struct backlog_agent *agent = backlog->agents; agent != NULL; agent = agent->hh.next) {
         agent->agent->running += sign * agent->running;
+        assert(agent->agent->running >= (active ? agent->running : 0));
+    }
     for (struct backlog_queue *queue = backlog->queues; queue != NULL; queue = queue->hh.next)
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             router_add_waiting(backlog->router, queue->queue, (enum priority)priority,

@@ -19,6 +19,9 @@ struct backlog;
 /* The index that a view keeps for its backlog: the context is a struct backlog. */
 extern const struct view_index backlog_index;
 
+/* A step is under way. */
+bool backlog_any_running(const struct backlog *backlog);
+
 /* New. The counts of an active backlog are part of the router's sums. A standby's backlog is not
  * active: another scheduler runs its orders. */
 struct backlog *backlog_new(struct router *router, bool active);

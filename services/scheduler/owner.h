@@ -2,15 +2,17 @@
 /* Ownership of one partition: claim, fold, decide, append, store, emit
  * (docs/design/decisions/0001-fencing-in-the-log.md).
  *
- *     CHECKING -> CLAIMING -> FOLDING -> INSPECTING -> RUNNING <-> APPENDING, GUARDING
- *         ^           |          |            |           |           |
- *         +-- delay --+----------+-------- GIVING_UP -----+-----------+
+ *     CHECKING -> CATCHING_UP -> CLAIMING -> FOLDING -> INSPECTING -> RUNNING
+ *         ^                          |          |           |           |
+ *         +--- delay -- GIVING_UP <--+----------+-----------+-----------+
  *
- *     CHECKING, FOLDING, INSPECTING -> STOPPED (an operator has to act) -> CHECKING
- *     STANDBY -> CLAIMING or CHECKING (owner_promote)
+ *     RUNNING <-> APPENDING, GUARDING, MEASURING -> GIVING_UP
+ *     CHECKING, CATCHING_UP, FOLDING, INSPECTING -> STOPPED (an operator has to act) -> CHECKING
+ *     STANDBY -> CATCHING_UP or CHECKING (owner_promote)
  *
- * A STANDBY follows the log of a partition that another scheduler owns; owner_promote() claims with
- * the state that is folded by then.
+ * It folds to the end of the log before it claims, and the rest afterwards: an owner that cannot
+ * read the log never fences one that can. A STANDBY follows the log of a partition that another
+ * scheduler owns; owner_promote() goes on from what is folded by then.
  *
  * Every command becomes exactly one Decision record. The offsets that the broker acknowledges must
  * be consecutive from the claim on. On any surprise the owner gives up the claim: nothing of the
@@ -20,18 +22,21 @@
 #ifndef SERVICES_SCHEDULER_OWNER_H
 #define SERVICES_SCHEDULER_OWNER_H
 
+#include "kafka/clock_guard.h"
 #include "replica/follower.h"
 #include "services/scheduler/emitter.h"
 
 struct owner;
 
 enum owner_state {
-    OWNER_CHECKING,   /* the follower compares store and log, or a delay passes */
-    OWNER_CLAIMING,   /* a Claim is on its way */
-    OWNER_FOLDING,    /* up to our Claim */
-    OWNER_INSPECTING, /* does commands[p] hold the commands that the log consumed? */
+    OWNER_CHECKING,    /* the follower compares store and log, or a delay passes */
+    OWNER_CATCHING_UP, /* folds to the end of the log, before it claims */
+    OWNER_CLAIMING,    /* a Claim is on its way */
+    OWNER_FOLDING,     /* up to our Claim */
+    OWNER_INSPECTING,  /* does commands[p] hold the commands that the log consumed? */
     OWNER_RUNNING,
     OWNER_GUARDING,  /* a command guard is on its way */
+    OWNER_MEASURING, /* a Continuation is on its way, to measure a clock that was wrong */
     OWNER_APPENDING, /* a batch of Decisions is on its way */
     OWNER_GIVING_UP, /* delivery reports are outstanding */
     OWNER_STOPPED,
@@ -45,7 +50,8 @@ struct owner_options {
     struct view_options view; /* without an index: the owner adds its own */
     struct router *router;    /* NULL: every agent is taken to have free capacity */
     uint32_t batch_max;
-    int64_t margin_ms; /* clock.skew.max.ms */
+    int64_t margin_ms;    /* clock.skew.max.ms */
+    int64_t retention_ms; /* orders.retention.ms: of ended orders; 0: they never expire */
     bool standby;
 };
 
@@ -70,12 +76,16 @@ const char *owner_state_name(enum owner_state state);
 /* The transition table: whether `next` may follow `state`. */
 bool owner_state_may_follow(enum owner_state state, enum owner_state next);
 bool owner_is_running(const struct owner *owner);
+/* Stopped by a record that only this version cannot read. */
+bool owner_is_outdated(const struct owner *owner);
 /* A batch is on its way, or effects are. */
 bool owner_is_busy(const struct owner *owner);
 /* The next command to be decided, as folded; -1 while there is no claim. */
 int64_t owner_next_command(const struct owner *owner);
 /* Records of its log still to be folded, as of the last query for its end. */
 int64_t owner_lag(const struct owner *owner);
+/* What its acknowledgements say about this machine's clock. Borrowed. */
+const struct clock_guard *owner_clock(const struct owner *owner);
 /* A standby that has caught up with the log and follows it. */
 bool owner_is_warm(const struct owner *owner);
 /* What is wrong or slow, in one line; false: nothing. */

@@ -1,36 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of an owner, for owner.c (claim, fold, inspect, give up) and owner_cycle.c (decide,
- * append, store, emit). */
+/* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
+ * fold, inspect), owner_cycle.c (decide, append, store, emit), owner_queue.c, owner_guard.c,
+ * owner_route.c, owner_watch.c. */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
 #include "kafka/clock_guard.h"
 #include "services/scheduler/backlog.h"
+#include "services/scheduler/command_check.h"
 #include "services/scheduler/owner.h"
-
-/* A command read and not yet decided, with its key and value behind it. */
-struct pending_command {
-    struct pending_command *next;
-    int64_t offset;
-    int64_t timestamp;
-    struct text key;
-    struct text value;
-    bool schemas_refreshed;
-    bool workflows_refreshed;
-    char bytes[];
-};
 
 struct batch_item {
     struct decision decision;
-    int64_t offset;
     int64_t begun_us;
 };
 
 /* What the owners of a process share. */
 struct owner_metrics {
-    /* The owner between a command guard and its Decision. One at a time: a crash must not leave
-     * guards of innocent commands behind. Borrowed; NULL: none. */
+    /* The owner between a command guard and its Decision. Meanwhile no other one decides: a crash
+     * would leave the guard of an innocent command behind. Borrowed; NULL: none. */
     const struct owner *guarding;
+    int64_t guarding_since_ms;
+    struct owner *waiting; /* for their turn: utlist by prev_waiting */
     struct metrics_counter *decisions;
     struct metrics_counter *rejections;
     struct metrics_counter *claims;
@@ -39,6 +30,8 @@ struct owner_metrics {
     struct metrics_histogram *cycle; /* from decide to stored */
     struct metrics_counter *skipped;
 };
+
+enum { OWNER_STALL_MS = 5000 }; /* without progress */
 
 struct owner {
     struct cluster *cluster;
@@ -50,10 +43,14 @@ struct owner {
     struct emitter *emitter;
     enum owner_state state;
     bool suspended;
-    bool check_passed; /* while suspended: claim when it ends */
+    bool store_failed; /* while giving up: drop the store afterwards */
     bool released;
     void (*on_released)(void *ctx);
     void *released_ctx;
+    /* catching up */
+    int64_t catch_up_to; /* where the log ended a moment ago; INT64_MAX: not known */
+    int64_t round_from;  /* where this round of folding began */
+    bool asking;         /* for the end of the log */
     /* the claim */
     struct uuid claim_id;
     uint32_t claim_number; /* the token of appends: answers to earlier claims only count down */
@@ -64,7 +61,19 @@ struct owner {
     bool warm;               /* a standby that has caught up with the log */
     int64_t retry_ms;
     struct error trouble;
-    struct loop_timer timer; /* per state: watchdog, retry */
+    /* the watchdog */
+    struct loop_timer watchdog;
+    uint64_t changes;  /* of the state */
+    uint64_t progress; /* as of the last one seen */
+    int64_t progress_ms;
+    bool stalled;
+    bool stall_alerted;
+    const char *stall_code; /* of that alert */
+    bool asks_commands;     /* for their end, as none comes while steps run */
+    bool commands_silent;   /* there is no answer, or there are some that do not come */
+    int64_t stall_logged_ms;
+    char stall[ERROR_MESSAGE_SIZE];
+    struct loop_timer timer; /* per state: what is tried again */
     /* commands */
     struct broker_reader *commands;
     struct pending_command *head;
@@ -73,10 +82,11 @@ struct owner {
     uint32_t pending_count;
     size_t pending_bytes;
     bool paused;
-    bool commands_at_end;
     int64_t commands_low;
     int64_t commands_high;
     struct clock_guard clock_guard;
+    int64_t sent_us;     /* monotonic: the latest record that is not a Decision */
+    int64_t measured_us; /* monotonic: the latest measurement */
     /* the cycle */
     struct loop_deferred stepping;
     struct heap_arena batch;
@@ -84,10 +94,17 @@ struct owner {
     uint32_t item_count;
     uint32_t acknowledged;
     struct buffer value;
-    uint32_t careful;              /* commands still to be decided one by one, each after a guard */
-    bool guarded;                  /* the guard of the first command is in the log */
-    bool refreshing;               /* the first command waits for schemas or workflows */
+    uint32_t careful; /* commands still to be decided one by one, each after a guard */
+    bool guarded;     /* the guard of the first command is in the log */
+    bool *refreshing; /* of the first command: what will be fresh; NULL: nothing */
+    bool waits_for_turn;
+    struct owner *prev_waiting;
+    struct owner *next_waiting;
+    const char *blocked_by;        /* why the first command waits; NULL: it does not */
     struct route_partition routed; /* joined while there is a claim to decide under */
+    uint32_t starts_outstanding;   /* StartStep commands without an answer */
+    int64_t starts_since_ms;       /* since the last one that arrived, or the first of them */
+    int64_t starts_failed_ms;      /* the last one did not arrive; 0: it did */
 };
 
 /* owner.c */
@@ -99,16 +116,69 @@ void owner_stop(struct owner *owner, const struct error *error);
 bool owner_answered(struct owner *owner, uint64_t token);
 void owner_failed_store(struct owner *owner, const struct error *error);
 
+/* owner_claim.c */
+extern const struct follower_ops owner_follower_ops;
+/* Claims if the log is folded to its end; asks for the end where it is not known. */
+void owner_catch_up(struct owner *owner);
+/* Inspects commands[p]. */
+void owner_ask_for_commands(struct owner *owner);
+
 /* owner_cycle.c */
+/* Whether our record was acknowledged where it must be; if not, gives the claim up. */
+bool owner_as_expected(struct owner *owner, int64_t offset, const struct error *error);
+/* Every effect is acknowledged: stores how far. */
+void owner_store_settled(void *ctx);
 void owner_cycle_begin(struct owner *owner);
 void owner_cycle_end(struct owner *owner);
 void owner_step_soon(struct owner *owner);
-extern const struct broker_reader_ops owner_command_ops;
+/* Its queue is full: steps again soon. */
+void owner_wait_for_producer(struct owner *owner);
+
+/* owner_queue.c */
+/* Reads commands[p] from the next one that is to be decided. */
+void owner_queue_open(struct owner *owner);
+/* Reading pauses while some batches wait, and resumes before they run out. */
+void owner_queue_bound(struct owner *owner);
+/* The head leaves the queue; its bytes stay until owner_queue_free_decided(). */
+void owner_queue_pop(struct owner *owner);
+void owner_queue_free_decided(struct owner *owner);
+
+/* owner_guard.c */
+/* The first command has cost as many schedulers as it may: it is not decided. */
+bool owner_is_to_be_quarantined(const struct owner *owner);
+/* Before each command of a careful phase. */
+void owner_guard_append(struct owner *owner);
+/* Between these two no other partition of the process decides. */
+void owner_guard_begin(struct owner *owner);
+void owner_guard_end(struct owner *owner);
+/* True: another partition guards a command; this one steps again when it is its turn. */
+bool owner_turns_wait(struct owner *owner);
+void owner_turns_leave(struct owner *owner);
+
+/* owner_clock.c */
+/* A record sent at that monotonic time is acknowledged now. */
+void owner_measure_clock(struct owner *owner, int64_t sent_us);
+/* The newest Decision is far ahead of the brokers' time: the partition stops. */
+bool owner_is_ahead(const struct owner *owner);
+void owner_stop_ahead(struct owner *owner);
+/* The clock is bad: nothing is decided now. Measures it again if that is long ago; false: not
+ * yet. */
+bool owner_pause_for_clock(struct owner *owner);
+
+/* owner_watch.c */
+void owner_watch_begin(struct owner *owner);
+void owner_watch_end(struct owner *owner);
 
 /* owner_route.c: does nothing without a router. */
 void owner_route_begin(struct owner *owner);
 void owner_route_end(struct owner *owner);
 void owner_route_suspend(struct owner *owner);
+/* Steps of the partition have capacity. */
+bool owner_route_any_running(const struct owner *owner);
+/* No StartStep has been acknowledged for a while, though some are on their way. */
+bool owner_route_starts_stall(const struct owner *owner);
+/* The partition makes no progress: its steps give up their capacity until it does. */
+void owner_route_hold(struct owner *owner, bool held);
 /* NULL without a router. */
 const struct routing *owner_route_routing(struct owner *owner, const struct command *cmd,
                                           const struct order *order,

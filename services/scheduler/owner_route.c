@@ -19,6 +19,7 @@ static int own_start_step(const struct owner *owner, const struct command *cmd,
                           const struct order *order)
 {
     struct text instance = text_of(owner->cluster->service->instance_id);
+    assert(router_of(owner) != NULL);
     if (cmd->kind != COMMAND_START_STEP || order == NULL ||
         !text_equal(cmd->start_step.by, instance))
         return -1;
@@ -38,9 +39,21 @@ const struct routing *owner_route_routing(struct owner *owner, const struct comm
     return router_routing(router_of(owner), workflow, reserved);
 }
 
+/* The order's steps may have other indexes now: what was picked is no longer found by them. Its
+ * StartStep is decided like anyone's, without the capacity that was reserved for it. */
+static void forget_starts(struct owner *owner, struct text order_id)
+{
+    for (uint32_t step = 0; step < WORKFLOW_STEPS_MAX; step++)
+        router_start_decided(router_of(owner), &owner->routed, order_id, step, false);
+}
+
 void owner_route_decided(struct owner *owner, const struct command *cmd, const struct order *order)
 {
-    int step = router_of(owner) == NULL ? -1 : own_start_step(owner, cmd, order);
+    if (router_of(owner) == NULL)
+        return;
+    if (cmd->kind == COMMAND_MIGRATE_ORDER)
+        forget_starts(owner, cmd->order_id);
+    int step = own_start_step(owner, cmd, order);
     if (step < 0)
         return;
     assert(order != NULL && (uint32_t)step < order->step_count);
@@ -56,10 +69,24 @@ void owner_route_stored(struct owner *owner)
 
 /* ---- starting what waits ---- */
 
+/* Others get the capacity for a while after a failure: at once it would fail again. */
+static void note_answer(struct owner *owner, bool failed)
+{
+    int64_t now = loop_now_ms(cluster_loop(owner->cluster));
+    owner->starts_failed_ms = failed ? now : 0;
+    if (!failed)
+        owner->starts_since_ms = now;
+}
+
 static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct owner *owner = ctx;
     (void)offset;
+    assert(owner->starts_outstanding > 0);
+    assert(owner->starts_outstanding <= owner->outstanding);
+    owner->starts_outstanding--;
+    if (!owner->released)
+        note_answer(owner, error != NULL && error_is(error));
     if (!owner_answered(owner, (uint32_t)token) || error == NULL || !error_is(error))
         return;
     assert(router_of(owner) != NULL);
@@ -68,13 +95,14 @@ static void on_start_appended(void *ctx, uint64_t token, int64_t offset, const s
     router_start_failed(router_of(owner), &owner->routed, (uint32_t)(token >> 32));
 }
 
-/* The router has picked the step. An unreadable store is left to the next decision to notice. */
+/* The router has picked the step. An unreadable store is left to the next decision to notice. The
+ * token of the append: the number of the pick above that of the claim. */
 static enum route_answer start_step(void *ctx, const struct route_pick *pick)
 {
     struct owner *owner = ctx;
     const struct order *order = NULL;
     struct error error;
-    assert(owner_is_running(owner));
+    assert(owner_is_running(owner) && !owner->suspended);
     assert(pick->order_id.size <= ORDER_ID_BYTES_MAX);
     if (view_order(follower_view(owner->follower), pick->order_id, &order, &error) != ERROR_OK)
         return ROUTE_LATER;
@@ -98,6 +126,9 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
                        &error) != ERROR_OK)
         return ROUTE_LATER;
     owner->outstanding++;
+    assert(owner->starts_outstanding < owner->outstanding);
+    if (owner->starts_outstanding++ == 0 && owner->starts_failed_ms == 0)
+        owner->starts_since_ms = loop_now_ms(cluster_loop(owner->cluster));
     return ROUTE_SENT;
 }
 
@@ -108,12 +139,14 @@ void owner_route_begin(struct owner *owner)
     if (router_of(owner) == NULL)
         return;
     assert(owner->state == OWNER_RUNNING);
-    assert(owner->backlog != NULL && owner->routed.starts == NULL);
+    assert(owner->backlog != NULL);
+    assert(owner->routed.ctx == NULL && owner->routed.starts == NULL);
     owner->routed = (struct route_partition){.start = start_step,
                                              .ctx = owner,
                                              .view = follower_view(owner->follower),
                                              .backlog = owner->backlog,
                                              .suspended = owner->suspended};
+    backlog_set_active(owner->backlog, true);
     router_join(router_of(owner), &owner->routed);
 }
 
@@ -121,8 +154,31 @@ void owner_route_end(struct owner *owner)
 {
     if (router_of(owner) != NULL && owner->routed.ctx != NULL)
         router_leave(router_of(owner), &owner->routed);
+    if (owner->backlog != NULL)
+        backlog_set_active(owner->backlog, false);
     assert(owner->routed.starts == NULL);
     owner->routed = (struct route_partition){0};
+}
+
+bool owner_route_starts_stall(const struct owner *owner)
+{
+    int64_t now = loop_now_ms(cluster_loop(owner->cluster));
+    assert(owner->starts_outstanding <= owner->outstanding);
+    bool failed = owner->starts_failed_ms != 0 && now - owner->starts_failed_ms < OWNER_STALL_MS;
+    return (owner->starts_outstanding > 0 || failed) &&
+           now - owner->starts_since_ms >= OWNER_STALL_MS;
+}
+
+bool owner_route_any_running(const struct owner *owner)
+{
+    return router_of(owner) != NULL && owner->backlog != NULL &&
+           backlog_any_running(owner->backlog);
+}
+
+void owner_route_hold(struct owner *owner, bool held)
+{
+    if (router_of(owner) != NULL && owner->routed.ctx != NULL)
+        router_hold(router_of(owner), &owner->routed, held);
 }
 
 void owner_route_suspend(struct owner *owner)

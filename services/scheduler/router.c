@@ -8,7 +8,22 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+/* What an agent takes where routing is switched off. */
+#define ANY_NUMBER (INT64_C(1) << 40)
+
 /* ---- agents ---- */
+
+/* Where routing is switched off: an agent's status. */
+static void set_any_number(const struct router *router, struct route_agent *agent)
+{
+    assert(router->options.switched_off);
+    agent->status = (struct agent_status){
+        .healthy = router->begun,
+        .calls = router->begun ? ANY_NUMBER : 0,
+        .why = router->begun ? NULL : "the topic of agents is not read to its end yet"};
+    agent->limit = agent->status.calls;
+    assert(agent->status.healthy == (agent->limit > 0));
+}
 
 struct route_agent *router_agent(struct router *router, struct text name)
 {
@@ -21,6 +36,8 @@ struct route_agent *router_agent(struct router *router, struct text name)
     assert(agent != NULL);
     memcpy(agent->name, name.data, name.size);
     agent->status.why = "no live instance";
+    if (router->options.switched_off)
+        set_any_number(router, agent);
     agent->why_free = INT64_MIN;
     shares_init(&agent->shares, router->options.weights);
     HASH_ADD_KEYPTR(hh, router->agents, agent->name, name.size, agent);
@@ -40,14 +57,16 @@ int64_t route_agent_free(const struct route_agent *agent)
 {
     assert(agent->limit >= 0);
     assert(agent->running >= 0 && agent->starting >= 0);
-    return agent->limit - agent->running - agent->starting;
+    return agent->pause != NULL ? 0 : agent->limit - agent->running - agent->starting;
 }
 
 static void set_limit(const struct router *router, struct route_agent *agent)
 {
     agent->limit = 0;
-    if (!agent->status.healthy)
+    if (!agent->status.healthy || router->options.switched_off) {
+        agent->limit = agent->status.healthy ? ANY_NUMBER : 0;
         return;
+    }
     assert(agent->status.calls >= 0 && agent->status.probing >= 0);
     double capacity =
         (double)agent->status.calls * router->options.factor + (double)agent->status.probing;
@@ -74,9 +93,33 @@ void router_set_agent(struct router *router, struct text name, const struct agen
 {
     struct route_agent *agent = router_agent(router, name);
     assert(status->healthy || status->why != NULL);
+    assert(!router->options.switched_off);
     agent->status = *status;
-    agent->paused = false;
+    agent->refused = false;
     set_limit(router, agent);
+    assert(status->healthy == (agent->limit > 0));
+    router_pick_soon(router);
+}
+
+void router_begin(struct router *router)
+{
+    struct route_agent *agent;
+    assert(router->options.switched_off && !router->begun);
+    router->begun = true;
+    for (agent = router->agents; agent != NULL; agent = agent->hh.next)
+        set_any_number(router, agent);
+    router_pick_soon(router);
+}
+
+void router_pause_agent(struct router *router, struct text name, const char *why)
+{
+    struct route_agent *agent = router_agent(router, name);
+    free(agent->pause);
+    agent->pause = why != NULL ? strdup(why) : NULL;
+    assert((agent->pause != NULL) == (why != NULL));
+    assert(agent->pause == NULL || route_agent_free(agent) == 0);
+    agent->refused = false;
+    agent->credit = agent->credit_last = 0;
     router_pick_soon(router);
 }
 
@@ -88,13 +131,15 @@ struct route_agent *router_agents(struct router *router)
         agent->stuck = 0;
     for (queue = router->queues; queue != NULL; queue = queue->hh.next) {
         int64_t waiting = 0;
-        bool any_healthy = false;
+        bool any_good = false; /* healthy, or left alone by an operator's decision */
         for (int priority = 0; priority < PRIORITY_COUNT; priority++)
             waiting += queue->waiting[priority];
-        assert(waiting >= 0 && queue->agent_count <= STEP_AGENTS_MAX);
+        assert(waiting >= 0);
+        assert(queue->agent_count <= STEP_AGENTS_MAX);
         for (uint32_t i = 0; i < queue->agent_count; i++)
-            any_healthy = any_healthy || queue->agents[i]->status.healthy;
-        for (uint32_t i = 0; i < queue->agent_count && !any_healthy; i++)
+            any_good =
+                any_good || queue->agents[i]->status.healthy || queue->agents[i]->pause != NULL;
+        for (uint32_t i = 0; i < queue->agent_count && !any_good; i++)
             queue->agents[i]->stuck += waiting;
     }
     return router->agents;
@@ -104,6 +149,7 @@ struct route_agent *router_agents(struct router *router)
 
 static void add_to_agents(struct route_queue *queue, enum priority priority, int64_t more)
 {
+    assert(queue->agent_count <= STEP_AGENTS_MAX);
     for (uint32_t i = 0; i < queue->agent_count; i++) {
         queue->agents[i]->waiting[priority] += more;
         assert(queue->agents[i]->waiting[priority] >= 0);
@@ -116,7 +162,8 @@ void router_add_waiting(struct router *router, struct route_queue *queue, enum p
     assert((unsigned)priority < PRIORITY_COUNT);
     queue->waiting[priority] += more;
     router->waiting += more;
-    assert(queue->waiting[priority] >= 0 && router->waiting >= 0);
+    assert(queue->waiting[priority] >= 0);
+    assert(router->waiting >= queue->waiting[priority]);
     add_to_agents(queue, priority, more);
 }
 
@@ -142,6 +189,7 @@ bool router_resolve(struct router *router, struct route_queue *queue)
     bool parsed = queue_key_parse((struct text){queue->key, queue->key_size}, &workflow, &version,
                                   &step, &direction, &agent);
     assert(parsed); /* made by queue_key_of(), or checked when it was read from the store */
+    assert(step == queue->step && direction == queue->direction);
     if (!text_empty(agent)) {
         add_queue_agent(router, queue, agent);
     } else {
@@ -149,7 +197,8 @@ bool router_resolve(struct router *router, struct route_queue *queue)
             workflow_registry_find(router->options.workflows, workflow, version);
         if (found == NULL || step >= found->step_count)
             return false;
-        for (uint32_t i = 0; i < found->steps[step].agent_count; i++)
+        uint32_t count = router->options.switched_off ? 1 : found->steps[step].agent_count;
+        for (uint32_t i = 0; i < count; i++)
             add_queue_agent(router, queue, found->steps[step].agents[i]);
     }
     assert(queue->agent_count > 0 && queue->agent_count <= STEP_AGENTS_MAX);
@@ -175,7 +224,7 @@ struct route_queue *router_queue(struct router *router, struct text key)
         queue_key_parse(key, &workflow, &version, &queue->step, &queue->direction, &agent);
     assert(parsed);
     HASH_ADD_KEYPTR(hh, router->queues, queue->key, queue->key_size, queue);
-    (void)router_resolve(router, queue);
+    router_resolve(router, queue);
     return queue;
 }
 
@@ -193,6 +242,7 @@ static struct route_plan *new_plan(struct router *router, const struct workflow 
 {
     struct route_plan *plan = calloc(1, sizeof(*plan));
     uint32_t most = 0;
+    assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
     for (uint32_t i = 0; i < workflow->step_count; i++)
         most += workflow->steps[i].agent_count;
     assert(plan != NULL && most > 0);
@@ -260,24 +310,32 @@ static struct text capacity_reason(struct route_agent *agent, int64_t free)
 _Static_assert(sizeof(((struct route_agent *)0)->why) >= 3 * 20 + sizeof(" of  free, p95  ms"),
                "the longest text fits");
 
-static void fill_capacity(struct route_agent *agent, bool reserved, struct agent_capacity *capacity)
+static void fill_capacity(const struct router *router, struct route_agent *agent, bool reserved,
+                          struct agent_capacity *capacity)
 {
     assert(!reserved || agent->starting > 0);
-    capacity->healthy = agent->status.healthy;
+    capacity->healthy = agent->status.healthy || agent->pause != NULL;
     capacity->latency_p95_ms = agent->status.latency_p95_ms;
     capacity->free = 0;
+    if (agent->pause != NULL) {
+        capacity->why = text_of(agent->pause);
+        return;
+    }
     if (!agent->status.healthy) {
         capacity->why = text_of(agent->status.why);
         return;
     }
     int64_t free = route_agent_free(agent) + reserved;
-    capacity->why = capacity_reason(agent, free);
+    capacity->why = router->options.switched_off ? TEXT("routing is switched off")
+                                                 : capacity_reason(agent, free);
     if (route_agent_waiting(agent) == 0)
         capacity->free = free;
     else if (reserved)
         capacity->free = free > 1 ? 1 : free;
     else if (free > 0)
         capacity->why = TEXT("others wait before it");
+    assert(capacity->free == 0 || capacity->free <= free);
+    assert(reserved || capacity->free == 0 || route_agent_waiting(agent) == 0);
 }
 
 const struct routing *router_routing(struct router *router, const struct workflow *workflow,
@@ -292,7 +350,7 @@ const struct routing *router_routing(struct router *router, const struct workflo
     assert(plan->workflow == workflow);
     assert(plan->routing.count >= 1);
     for (uint32_t i = 0; i < plan->routing.count; i++)
-        fill_capacity(plan->agents[i], plan->agents[i] == reserved, &plan->capacities[i]);
+        fill_capacity(router, plan->agents[i], plan->agents[i] == reserved, &plan->capacities[i]);
     return &plan->routing;
 }
 
@@ -312,7 +370,8 @@ struct router *router_new(const struct router_options *options)
     assert(options->retry_ms_min > 0 && options->retry_ms_max >= options->retry_ms_min);
     router->options = *options;
     router->no_agents = (struct routing){.retry_ms_min = options->retry_ms_min,
-                                         .retry_ms_max = options->retry_ms_max};
+                                         .retry_ms_max = options->retry_ms_max,
+                                         .first_only = options->switched_off};
     loop_deferred_init(&router->picking, pick_deferred, router);
     return router;
 }
@@ -324,12 +383,14 @@ void router_free(struct router *router)
     struct route_plan *plan, *next_plan;
     if (router == NULL)
         return;
-    assert(router->partitions == NULL && router->waiting == 0);
+    assert(router->partitions == NULL);
+    assert(router->waiting == 0);
     if (router->options.loop != NULL)
         loop_defer_cancel(router->options.loop, &router->picking);
     HASH_ITER(hh, router->agents, agent, next_agent) {
         assert(agent->running == 0 && agent->starting == 0);
         HASH_DEL(router->agents, agent);
+        free(agent->pause);
         free(agent);
     }
     HASH_ITER(hh, router->queues, queue, next_queue) {

@@ -11,6 +11,12 @@
  *   steps in parallel, or a claim that brings running steps along, may exceed it for a while.
  * - While steps wait for an agent, no new step overtakes them: it finds no free capacity. Only the
  *   StartStep that answers a pick does; its capacity is reserved from the pick on.
+ * - Nothing starts at an agent that an operator has paused (router_pause_agent).
+ *
+ * Where routing is switched off, every agent takes any number of steps, and each step goes to the
+ * first agent that it names. Steps wait there only for a paused agent, or until router_begin().
+ * Nothing is known then of what the agent can take, so what has waited starts at a rate that
+ * grows steadily: ROUTER_SLOW_STARTS more with each router_pick(afresh) than with the one before.
  *
  * Loop thread only. No allocation per decision. */
 #ifndef SERVICES_SCHEDULER_ROUTER_H
@@ -26,7 +32,10 @@ struct router;
 struct backlog;
 struct view;
 
+enum { ROUTER_SLOW_STARTS = 64 };
+
 struct router_options {
+    bool switched_off;                         /* routing is */
     struct loop *loop;                         /* borrowed; NULL: picks only by router_pick() */
     const struct workflow_registry *workflows; /* borrowed */
     double factor;                             /* started steps per concurrent call */
@@ -51,7 +60,11 @@ struct agent_status {
 
 /* We own `own` of `all` partitions, and so this part of each agent's capacity. */
 void router_set_part(struct router *router, uint32_t own, uint32_t all);
-/* An agent that was never set has no live instance. */
+/* Routing is switched off: from now on it is known which agents are paused. */
+void router_begin(struct router *router);
+/* An operator has paused the agent, for this reason (copied); NULL: it is not paused. */
+void router_pause_agent(struct router *router, struct text agent, const char *why);
+/* An agent that was never set has no live instance. Not where routing is switched off. */
 void router_set_agent(struct router *router, struct text agent, const struct agent_status *status);
 
 struct route_agent {
@@ -62,8 +75,13 @@ struct route_agent {
     int64_t running;                 /* started attempts, decided here but maybe not yet stored */
     int64_t starting;                /* reserved for StartStep commands on their way */
     int64_t waiting[PRIORITY_COUNT]; /* steps that it could do */
-    int64_t stuck;                   /* of them, those for which no agent is healthy */
-    bool paused; /* a pick was refused: the next ones wait for router_pick(afresh) */
+    int64_t stuck;                   /* of them, those for which no agent is healthy or paused */
+    bool refused;                    /* a pick was: the next ones wait for router_pick(afresh) */
+    char *pause;                     /* why an operator has paused it; NULL: it is not paused */
+    /* Where routing is switched off: how many more steps that waited may start until the next
+     * router_pick(afresh), and how many there were after the last one. */
+    int64_t credit;
+    int64_t credit_last;
     /* Steps waited for it when a partition joined: the previous owner may have raised an alert.
      * The agent monitor resets it. */
     bool inherited;
@@ -115,12 +133,16 @@ struct route_partition {
     struct view *view;       /* borrowed */
     struct backlog *backlog; /* borrowed; the view's index, which counts for this router */
     bool suspended;          /* nothing is picked there */
+    bool held;               /* by router_hold() */
     struct route_start *starts;
 };
 
 void router_join(struct router *router, struct route_partition *partition);
 /* Forgets the starts on their way. Does nothing if the partition never joined. */
 void router_leave(struct router *router, struct route_partition *partition);
+/* While `held`, the partition makes no progress: nothing is picked there, and its steps, running,
+ * starting or waiting, take no capacity from those of other partitions. */
+void router_hold(struct router *router, struct route_partition *partition, bool held);
 /* The agent at which capacity is reserved for this step, or NULL: it was not picked. */
 const struct route_agent *router_reserved(const struct route_partition *partition,
                                           struct text order_id, uint32_t step);

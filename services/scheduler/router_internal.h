@@ -31,6 +31,7 @@ struct route_plan {
 
 struct router {
     struct router_options options;
+    bool begun; /* see router_begin() */
     uint32_t own;
     uint32_t all;
     struct route_agent *agents; /* uthash by name */

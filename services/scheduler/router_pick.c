@@ -26,7 +26,8 @@ struct route_start {
 
 static uint32_t make_key(struct text order_id, uint32_t step, char key[KEY_MAX])
 {
-    assert(order_id.size <= ORDER_ID_BYTES_MAX && step < WORKFLOW_STEPS_MAX);
+    assert(order_id.size <= ORDER_ID_BYTES_MAX);
+    assert(step < WORKFLOW_STEPS_MAX);
     key[0] = (char)step;
     if (order_id.size > 0)
         memcpy(key + 1, order_id.data, order_id.size);
@@ -42,6 +43,8 @@ static struct route_start *find_start(const struct route_partition *partition, s
         return NULL;
     uint32_t size = make_key(order_id, step, key);
     HASH_FIND(hh, partition->starts, key, size, start);
+    assert(start == NULL || !partition->held);
+    assert(start == NULL || start->agent->starting > 0);
     return start;
 }
 
@@ -65,6 +68,7 @@ void router_join(struct router *router, struct route_partition *partition)
     assert(partition->view != NULL);
     assert(partition->backlog != NULL);
     assert(partition->starts == NULL);
+    assert(partition->prev == NULL && partition->next == NULL);
     DL_APPEND(router->partitions, partition);
     for (agent = router->agents; agent != NULL; agent = agent->hh.next)
         agent->inherited = agent->inherited || route_agent_waiting(agent) > 0;
@@ -87,6 +91,24 @@ void router_leave(struct router *router, struct route_partition *partition)
     DL_DELETE(router->partitions, partition);
 }
 
+void router_hold(struct router *router, struct route_partition *partition, bool held)
+{
+    struct route_start *start, *next;
+    struct backlog_queue *queue;
+    assert(router->partitions != NULL);
+    if (partition->held == held)
+        return;
+    assert(held || partition->starts == NULL);
+    partition->held = held;
+    HASH_ITER(hh, partition->starts, start, next)
+        drop_start(partition, start);
+    for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next)
+        backlog_queue_forget(queue);
+    assert(partition->starts == NULL);
+    backlog_set_active(partition->backlog, !held);
+    router_pick_soon(router);
+}
+
 const struct route_agent *router_reserved(const struct route_partition *partition,
                                           struct text order_id, uint32_t step)
 {
@@ -103,7 +125,7 @@ void router_start_decided(struct router *router, struct route_partition *partiti
         return;
     /* Whatever the reason, another StartStep now would not help. */
     if (waits)
-        start->agent->paused = true;
+        start->agent->refused = true;
     drop_start(partition, start);
     router_pick_soon(router);
 }
@@ -115,7 +137,8 @@ void router_start_failed(struct router *router, struct route_partition *partitio
     HASH_ITER(hh, partition->starts, start, next) {
         if (start->number != number)
             continue;
-        start->agent->paused = true;
+        assert(!partition->held);
+        start->agent->refused = true;
         drop_start(partition, start);
         return;
     }
@@ -124,6 +147,7 @@ void router_start_failed(struct router *router, struct route_partition *partitio
 void router_stored(struct router *router, struct route_partition *partition)
 {
     struct backlog_queue *queue;
+    assert(router->waiting >= 0);
     if (router->waiting == 0)
         return;
     for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
@@ -209,6 +233,7 @@ struct route_choice {
 static bool names(const struct route_queue *queue, const struct route_agent *agent)
 {
     bool found = false;
+    assert(queue->agent_count > 0 && queue->agent_count <= STEP_AGENTS_MAX);
     for (uint32_t i = 0; i < queue->agent_count && !found; i++)
         found = queue->agents[i] == agent;
     return found;
@@ -217,6 +242,7 @@ static bool names(const struct route_queue *queue, const struct route_agent *age
 static void consider_queue(struct route_partition *partition, struct backlog_queue *queue,
                            struct route_choice choices[PRIORITY_COUNT])
 {
+    assert(!partition->suspended && !partition->held);
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
         struct route_choice *choice = &choices[priority];
         const struct queue_head *head = first_of(partition, queue, (enum priority)priority);
@@ -231,7 +257,7 @@ static void find_choices(struct router *router, const struct route_agent *agent,
     struct route_partition *partition;
     struct backlog_queue *queue;
     DL_FOREACH(router->partitions, partition) {
-        if (partition->suspended || HASH_COUNT(partition->starts) >= STARTS_MAX)
+        if (partition->suspended || partition->held || HASH_COUNT(partition->starts) >= STARTS_MAX)
             continue;
         for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
             if (router_resolve(router, queue->queue) && names(queue->queue, agent))
@@ -245,6 +271,7 @@ static void note_start(const struct route_choice *choice, enum priority priority
 {
     struct route_start *start = calloc(1, sizeof(*start));
     assert(start != NULL);
+    assert(find_start(choice->partition, pick->order_id, pick->step) == NULL);
     start->agent = agent;
     start->queue = choice->queue;
     start->priority = priority;
@@ -261,7 +288,7 @@ static bool pick_one(struct router *router, struct route_agent *agent)
 {
     struct route_choice choices[PRIORITY_COUNT] = {{NULL, NULL, NULL}};
     bool waiting[PRIORITY_COUNT];
-    assert(!agent->paused && route_agent_free(agent) > 0);
+    assert(!agent->refused && route_agent_free(agent) > 0);
     find_choices(router, agent, choices);
     for (int i = 0; i < PRIORITY_COUNT; i++)
         waiting[i] = choices[i].head != NULL;
@@ -271,13 +298,14 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     const struct route_choice *choice = &choices[priority];
     assert(priority < PRIORITY_COUNT && choice->head != NULL);
     assert(choice->queue->heads[priority] != NULL);
+    assert(!choice->partition->suspended && !choice->partition->held);
     const struct route_pick pick = {.order_id = {choice->head->id, choice->head->id_size},
                                     .step = choice->queue->queue->step,
                                     .direction = choice->queue->queue->direction,
                                     .number = ++router->pick_number};
     enum route_answer answer = choice->partition->start(choice->partition->ctx, &pick);
     if (answer == ROUTE_LATER) {
-        agent->paused = true;
+        agent->refused = true;
         return false;
     }
     if (answer == ROUTE_SENT)
@@ -285,6 +313,7 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     else
         choice->queue->stale[priority] = true; /* the batch under way deletes its row */
     choice->queue->heads[priority]->next++;
+    assert(choice->queue->heads[priority]->next <= choice->queue->heads[priority]->count);
     return true;
 }
 
@@ -300,6 +329,24 @@ static void forget_stale(struct router *router)
                 queue->stale[priority] = false;
 }
 
+/* Where routing is switched off: the next one of the growing numbers of starts; the smallest again
+ * once nothing waits. */
+static void renew_credit(struct route_agent *agent)
+{
+    if (route_agent_waiting(agent) == 0 || agent->pause != NULL)
+        agent->credit_last = 0;
+    agent->credit_last += ROUTER_SLOW_STARTS;
+    agent->credit = agent->credit_last;
+    assert(agent->credit > 0);
+}
+
+/* Whether a step that waits for it may start now. */
+static bool may_pick(const struct router *router, const struct route_agent *agent)
+{
+    return !agent->refused && route_agent_free(agent) > 0 &&
+           (!router->options.switched_off || agent->credit > 0);
+}
+
 bool router_pick(struct router *router, bool afresh)
 {
     struct route_agent *agent;
@@ -309,10 +356,13 @@ bool router_pick(struct router *router, bool afresh)
     if (afresh)
         forget_stale(router);
     for (agent = router->agents; agent != NULL; agent = agent->hh.next) {
-        agent->paused = agent->paused && !afresh;
-        while (picks < PICKS_MAX && !agent->paused && route_agent_free(agent) > 0 &&
-               pick_one(router, agent))
+        agent->refused = agent->refused && !afresh;
+        if (afresh && router->options.switched_off)
+            renew_credit(agent);
+        while (picks < PICKS_MAX && may_pick(router, agent) && pick_one(router, agent)) {
+            agent->credit -= router->options.switched_off;
             picks++;
+        }
     }
     assert(picks <= PICKS_MAX);
     return picks == PICKS_MAX;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scheduler: owns partitions and runs the steps of their orders. Its rules are in engine/,
  * ownership is in owner.h; here both meet the consumer group. */
+#include "services/scheduler/scheduler.h"
+
 #include "platform/logger.h"
 #include "replica/membership.h"
 #include "replica/settings.h"
 #include "replica/stores.h"
 #include "replica/view_report.h"
 #include "services/scheduler/agent_monitor.h"
+#include "services/scheduler/group_watch.h"
 #include "services/scheduler/owner.h"
 #include "services/scheduler/standby.h"
 #include "services/services.h"
@@ -16,7 +19,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { DRAIN_TICK_MS = 10, DRAIN_TICKS_MAX = 500 };
+enum {
+    DRAIN_TICK_MS = 10,
+    DRAIN_TICKS_MAX = 500 /* a leader that is away does not keep the process */
+};
 
 struct scheduler {
     struct service_context *service;
@@ -24,14 +30,16 @@ struct scheduler {
     struct store_env *stores;
     struct owner_metrics *metrics;
     struct membership *membership;
-    struct standby *standby;       /* NULL: switched off */
-    struct agent_monitor *monitor; /* NULL: switched off */
+    struct standby *standby; /* NULL: switched off */
+    struct agent_monitor *monitor;
+    struct group_watch *group_watch;
+    struct view_report *report; /* NULL: without HTTP */
     struct metrics_gauge *owned;
     struct metrics_gauge *running;
     bool leaving;
     struct loop_timer drain_timer;
     uint32_t drain_ticks;
-    uint32_t counting;
+    uint32_t counting; /* by a visit of all partitions */
 };
 
 /* ---- partitions ---- */
@@ -54,6 +62,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
         .router = agent_monitor_router(scheduler->monitor),
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
+        .retention_ms = config_ms(config, "orders.retention.ms"),
         .standby = standby,
     };
     if (owner_new(scheduler->cluster, partition, &options, scheduler->metrics, &owner, ret_error) !=
@@ -71,6 +80,8 @@ static struct membership_partition *open_partition(void *ctx, int32_t number,
                                                    uint32_t assigned_count, struct error *ret_error)
 {
     struct scheduler *scheduler = ctx;
+    assert(number >= 0 && number < scheduler->cluster->partition_count);
+    assert(assigned_count >= 1);
     agent_monitor_set_own_partitions(scheduler->monitor, assigned_count);
     struct owner *owner = standby_take(scheduler->standby, number);
     if (owner != NULL)
@@ -127,6 +138,59 @@ static void join(void *ctx)
     standby_begin(scheduler->standby, scheduler->membership);
 }
 
+/* ---- leaving the group for a while ---- */
+
+struct owner_visit {
+    void (*visit)(void *visitor, const struct owner *owner);
+    void *visitor;
+};
+
+static void visit_owner(void *ctx, struct membership_partition *partition)
+{
+    const struct owner_visit *visit = ctx;
+    visit->visit(visit->visitor, owner_of(partition));
+}
+
+static void each_owner(void *ctx, void (*visit)(void *visitor, const struct owner *owner),
+                       void *visitor)
+{
+    struct scheduler *scheduler = ctx;
+    struct owner_visit owner_visit = {visit, visitor};
+    membership_each(scheduler->membership, visit_owner, &owner_visit);
+}
+
+static bool has_others(void *ctx)
+{
+    const struct scheduler *scheduler = ctx;
+    return membership_count(scheduler->membership) < (uint32_t)scheduler->cluster->partition_count;
+}
+
+static void leave(struct scheduler *scheduler, void (*left)(void *ctx))
+{
+    struct membership *membership = scheduler->membership;
+    assert(membership != NULL);
+    standby_end(scheduler->standby);
+    scheduler->membership = NULL;
+    membership_leave(membership, left, scheduler);
+}
+
+static void on_left_for_a_while(void *ctx)
+{
+    struct scheduler *scheduler = ctx;
+    assert(scheduler->membership == NULL);
+    group_watch_left(scheduler->group_watch);
+}
+
+static void leave_for_a_while(void *ctx)
+{
+    struct scheduler *scheduler = ctx;
+    assert(!scheduler->leaving);
+    leave(scheduler, on_left_for_a_while);
+}
+
+static const struct group_watch_ops group_watch_ops = {each_owner, has_others, leave_for_a_while,
+                                                       join};
+
 static uint32_t own_partitions(void *ctx)
 {
     const struct scheduler *scheduler = ctx;
@@ -139,10 +203,8 @@ static const struct agent_monitor_ops agent_monitor_ops = {.known = join,
 static void on_cluster_ready(void *ctx)
 {
     struct scheduler *scheduler = ctx;
-    if (scheduler->monitor != NULL)
-        agent_monitor_follow(scheduler->monitor, &agent_monitor_ops, scheduler);
-    else
-        join(scheduler);
+    assert(scheduler->membership == NULL);
+    agent_monitor_follow(scheduler->monitor, &agent_monitor_ops, scheduler);
 }
 
 static void count_running(void *ctx, struct membership_partition *partition)
@@ -150,13 +212,12 @@ static void count_running(void *ctx, struct membership_partition *partition)
     struct scheduler *scheduler = ctx;
     if (owner_is_running(owner_of(partition)))
         scheduler->counting++;
+    assert(scheduler->counting <= membership_count(scheduler->membership));
 }
 
 static void refresh_gauges(void *ctx)
 {
     struct scheduler *scheduler = ctx;
-    if (scheduler->membership == NULL)
-        return;
     scheduler->counting = 0;
     membership_each(scheduler->membership, count_running, scheduler);
     assert(scheduler->counting <= (uint32_t)scheduler->cluster->partition_count);
@@ -184,44 +245,42 @@ static void report_stores(void *ctx, struct view_report *report)
 static void on_left(void *ctx)
 {
     struct scheduler *scheduler = ctx;
+    assert(scheduler->membership == NULL);
     service_drained(scheduler->service);
 }
 
-static void leave(struct scheduler *scheduler)
+void scheduler_close(struct scheduler *scheduler)
 {
-    struct membership *membership = scheduler->membership;
-    assert(membership != NULL);
-    standby_end(scheduler->standby);
-    scheduler->membership = NULL;
-    membership_leave(membership, on_left, scheduler);
-}
-
-static void stop(void *state)
-{
-    struct scheduler *scheduler = state;
     loop_timer_cancel(scheduler->service->loop, &scheduler->drain_timer);
     if (scheduler->membership != NULL) /* it ends at once */
-        leave(scheduler);
+        leave(scheduler, on_left);
+    assert(scheduler->membership == NULL);
     standby_free(scheduler->standby);
+    group_watch_free(scheduler->group_watch);
     agent_monitor_free(scheduler->monitor);
     cluster_close(scheduler->cluster);
     owner_metrics_free(scheduler->metrics);
     if (scheduler->stores != NULL)
         store_env_free(scheduler->stores);
+    view_report_free(scheduler->report);
     free(scheduler);
 }
 
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata);
 
-static enum error_class start(struct service_context *service, void **ret_state,
-                              struct error *ret_error)
+enum error_class scheduler_open(struct service_context *service, struct broker *broker,
+                                struct scheduler **ret_scheduler, struct error *ret_error)
 {
+    static const unsigned flags = CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG;
     struct scheduler *scheduler = calloc(1, sizeof(*scheduler));
     assert(scheduler != NULL);
     scheduler->service = service;
     loop_timer_init(&scheduler->drain_timer, drain_tick, scheduler);
-    enum error_class class = cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
-                                          scheduler, &scheduler->cluster, ret_error);
+    enum error_class class = broker == NULL
+                                 ? cluster_open(service, flags, on_cluster_ready, scheduler,
+                                                &scheduler->cluster, ret_error)
+                                 : cluster_open_on(service, broker, flags, on_cluster_ready,
+                                                   scheduler, &scheduler->cluster, ret_error);
     if (class != ERROR_OK) {
         free(scheduler);
         return class;
@@ -229,6 +288,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     scheduler->stores = stores_new(service->config);
     scheduler->metrics = owner_metrics_new(service->metrics);
     scheduler->monitor = agent_monitor_new(scheduler->cluster);
+    scheduler->group_watch = group_watch_new(scheduler->cluster, &group_watch_ops, scheduler);
     scheduler->standby = standby_new(scheduler->cluster, open_standby, scheduler);
     scheduler->owned = metrics_gauge(service->metrics, "reeve_partitions_assigned",
                                      "Partitions that the group has assigned.", METRICS_NO_LABELS);
@@ -236,15 +296,22 @@ static enum error_class start(struct service_context *service, void **ret_state,
         metrics_gauge(service->metrics, "reeve_partitions_running",
                       "Partitions claimed, folded and deciding.", METRICS_NO_LABELS);
     metrics_on_render(service->metrics, refresh_gauges, scheduler);
-    view_report_route(service, false, report_stores, scheduler);
-    *ret_state = scheduler;
+    if (service->http != NULL)
+        scheduler->report = view_report_route(service, false, report_stores, scheduler);
+    *ret_scheduler = scheduler;
     return ERROR_OK;
 }
 
-static bool ready(void *state, char *ret_reason, size_t reason_size)
+bool scheduler_ready(const struct scheduler *scheduler, char *ret_reason, size_t reason_size)
 {
-    const struct scheduler *scheduler = state;
+    if (group_watch_is_away(scheduler->group_watch, ret_reason, reason_size))
+        return false;
     return membership_is_ready(scheduler->membership, scheduler->cluster, ret_reason, reason_size);
+}
+
+bool scheduler_degraded(const struct scheduler *scheduler, char *ret_reason, size_t reason_size)
+{
+    return standby_trouble(scheduler->standby, ret_reason, reason_size);
 }
 
 /* ---- leaving ---- */
@@ -254,6 +321,7 @@ static void count_busy(void *ctx, struct membership_partition *partition)
     struct scheduler *scheduler = ctx;
     if (owner_is_busy(owner_of(partition)))
         scheduler->counting++;
+    assert(scheduler->counting <= membership_count(scheduler->membership));
 }
 
 /* Finishes, stores and emits the batches under way first: the next owner need not read them
@@ -261,14 +329,15 @@ static void count_busy(void *ctx, struct membership_partition *partition)
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct scheduler *scheduler = userdata;
-    assert(scheduler->leaving && scheduler->membership != NULL);
+    assert(scheduler->leaving);
+    assert(scheduler->membership != NULL);
     scheduler->counting = 0;
     membership_each(scheduler->membership, count_busy, scheduler);
     if (scheduler->counting > 0 && scheduler->drain_ticks++ < DRAIN_TICKS_MAX) {
         loop_timer_after(loop, timer, DRAIN_TICK_MS);
         return;
     }
-    leave(scheduler);
+    leave(scheduler, on_left);
 }
 
 static void suspend_each(void *ctx, struct membership_partition *partition)
@@ -280,13 +349,41 @@ static void suspend_each(void *ctx, struct membership_partition *partition)
 static void drain(void *state)
 {
     struct scheduler *scheduler = state;
+    assert(!scheduler->leaving);
     scheduler->leaving = true;
+    group_watch_stop(scheduler->group_watch);
     if (scheduler->membership == NULL) {
         service_drained(scheduler->service);
         return;
     }
     membership_each(scheduler->membership, suspend_each, NULL);
     loop_timer_after(scheduler->service->loop, &scheduler->drain_timer, 0);
+}
+
+/* ---- the handlers of the service ---- */
+
+static enum error_class start(struct service_context *service, void **ret_state,
+                              struct error *ret_error)
+{
+    struct scheduler *scheduler = NULL;
+    enum error_class class = scheduler_open(service, NULL, &scheduler, ret_error);
+    *ret_state = scheduler;
+    return class;
+}
+
+static bool ready(void *state, char *ret_reason, size_t reason_size)
+{
+    return scheduler_ready(state, ret_reason, reason_size);
+}
+
+static bool degraded(void *state, char *ret_reason, size_t reason_size)
+{
+    return scheduler_degraded(state, ret_reason, reason_size);
+}
+
+static void stop(void *state)
+{
+    scheduler_close(state);
 }
 
 int scheduler_main(int argc, char **argv)
@@ -296,6 +393,7 @@ int scheduler_main(int argc, char **argv)
                                            .has_stores = true,
                                            .start = start,
                                            .ready = ready,
+                                           .degraded = degraded,
                                            .drain = drain,
                                            .stop = stop};
     return service_main(&service, argc, argv);

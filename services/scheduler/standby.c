@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* See standby.h. */
 #include "services/scheduler/standby.h"
 
 #include "platform/logger.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-enum { CHECK_MS = 2000 };
+enum { CHECK_MS = 2000, UNKNOWN_MS = 15000 };
 
 struct standby {
     struct cluster *cluster;
@@ -17,6 +19,10 @@ struct standby {
     struct membership *membership; /* borrowed; NULL: not begun, or ended */
     struct owner **owners;         /* by partition; NULL: does not stand by for it */
     int64_t count;                 /* scheduler.standby */
+    struct error open_error;       /* of the last partition that could not be opened */
+    int32_t open_failed;           /* that partition; -1: none */
+    struct error members_error;
+    int64_t members_ms; /* when the members were known; INT64_MAX: these brokers do not list them */
     struct loop_timer timer;
     struct metrics_gauge *opened;
     struct metrics_gauge *warm;
@@ -34,6 +40,7 @@ bool standby_is_chosen(const struct broker_member *members, uint32_t member_coun
                        const char *instance, int32_t partition, const struct broker_member *owner,
                        int64_t count)
 {
+    assert(partition >= 0 && count > 0);
     uint64_t own = weight(instance, partition);
     int64_t before = 0;
     bool present = false;
@@ -62,14 +69,14 @@ static const struct broker_member *owner_of(const struct broker_member *members,
 
 static void open_one(struct standby *standby, int32_t partition)
 {
-    struct error error;
     assert(partition >= 0 && partition < standby->cluster->partition_count);
     assert(standby->owners[partition] == NULL);
-    standby->owners[partition] = standby->open_owner(standby->ctx, partition, &error);
-    if (standby->owners[partition] == NULL)
+    standby->owners[partition] = standby->open_owner(standby->ctx, partition, &standby->open_error);
+    if (standby->owners[partition] == NULL) {
+        standby->open_failed = partition;
         log_warning_limited("cannot open a standby, trying again later",
-                            LOG_I64("partition", partition), LOG_ERR(&error));
-    else
+                            LOG_I64("partition", partition), LOG_ERR(&standby->open_error));
+    } else
         log_info("stands by", LOG_I64("partition", partition));
 }
 
@@ -90,8 +97,12 @@ static void on_members(void *ctx, const struct broker_member *members, uint32_t 
     if (error != NULL && error_is(error)) {
         if (strcmp(error->code, "GroupUnknown") != 0)
             log_warning_limited("the members of the group are not known", LOG_ERR(error));
+        standby->members_error = *error;
         return; /* the present standbys stay */
     }
+    standby->members_ms = loop_now_ms(cluster_loop(standby->cluster));
+    standby->members_error = (struct error){0};
+    standby->open_failed = -1;
     for (int32_t p = 0; p < standby->cluster->partition_count; p++) {
         const struct broker_member *owner = owner_of(members, count, p);
         /* The answer may be older than our assignment, or newer. */
@@ -110,11 +121,13 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 {
     struct standby *standby = userdata;
     assert(standby->membership != NULL);
-    if (membership_members(standby->membership, on_members, standby))
+    if (membership_members(standby->membership, on_members, standby)) {
         loop_timer_after(loop, timer, CHECK_MS);
-    else
+    } else {
+        standby->members_ms = INT64_MAX;
         log_warning("scheduler.standby has no effect: these brokers do not list the members "
                     "of a group");
+    }
 }
 
 struct owner *standby_take(struct standby *standby, int32_t partition)
@@ -123,6 +136,7 @@ struct owner *standby_take(struct standby *standby, int32_t partition)
         return NULL;
     assert(partition >= 0 && partition < standby->cluster->partition_count);
     struct owner *owner = standby->owners[partition];
+    assert(owner == NULL || owner_state(owner) == OWNER_STANDBY);
     standby->owners[partition] = NULL;
     return owner;
 }
@@ -134,6 +148,29 @@ void standby_each(struct standby *standby, void (*visit)(void *ctx, struct owner
     for (int32_t p = 0; p < standby->cluster->partition_count; p++)
         if (standby->owners[p] != NULL)
             visit(ctx, standby->owners[p]);
+}
+
+bool standby_trouble(const struct standby *standby, char *ret_text, size_t size)
+{
+    if (standby == NULL || standby->membership == NULL)
+        return false;
+    for (int32_t p = 0; p < standby->cluster->partition_count; p++)
+        if (standby->owners[p] != NULL && owner_trouble(standby->owners[p], ret_text, size))
+            return true;
+    int64_t now = loop_now_ms(cluster_loop(standby->cluster));
+    int64_t unknown_ms = now > standby->members_ms ? now - standby->members_ms : 0;
+    if (standby->open_failed >= 0)
+        snprintf(ret_text, size, "the standby of partition %d cannot be opened: %s",
+                 standby->open_failed, standby->open_error.message);
+    else if (unknown_ms >= UNKNOWN_MS)
+        snprintf(ret_text, size,
+                 "standbys have waited %lld s for the coordinator to name the members of the "
+                 "group: %s",
+                 (long long)(unknown_ms / 1000),
+                 error_is(&standby->members_error) ? standby->members_error.message : "no answer");
+    else
+        return false;
+    return true;
 }
 
 /* ---- life ---- */
@@ -151,6 +188,7 @@ static void refresh_gauges(void *ctx)
         warm += owner_is_warm(standby->owners[p]) ? 1 : 0;
         lag += (double)owner_lag(standby->owners[p]);
     }
+    assert(warm <= open);
     metrics_set(standby->opened, open);
     metrics_set(standby->warm, warm);
     metrics_set(standby->lag, lag);
@@ -164,11 +202,14 @@ struct standby *standby_new(struct cluster *cluster, standby_open open, void *ct
         return NULL;
     struct standby *standby = calloc(1, sizeof(*standby));
     assert(standby != NULL);
-    assert(open != NULL && cluster->partition_count > 0);
+    assert(open != NULL);
+    assert(cluster->partition_count > 0);
+    assert(count > 0);
     standby->cluster = cluster;
     standby->open_owner = open;
     standby->ctx = ctx;
     standby->count = count;
+    standby->open_failed = -1;
     standby->owners = calloc((size_t)cluster->partition_count, sizeof(standby->owners[0]));
     assert(standby->owners != NULL);
     loop_timer_init(&standby->timer, on_timer, standby);
@@ -188,8 +229,10 @@ void standby_begin(struct standby *standby, struct membership *membership)
 {
     if (standby == NULL)
         return;
-    assert(standby->membership == NULL && membership != NULL);
+    assert(membership != NULL);
+    assert(standby->membership == NULL);
     standby->membership = membership;
+    standby->members_ms = loop_now_ms(cluster_loop(standby->cluster));
     loop_timer_after(standby->cluster->service->loop, &standby->timer, CHECK_MS);
 }
 
@@ -209,6 +252,8 @@ void standby_free(struct standby *standby)
     if (standby == NULL)
         return;
     assert(standby->membership == NULL);
+    for (int32_t p = 0; p < standby->cluster->partition_count; p++)
+        assert(standby->owners[p] == NULL);
     free(standby->owners);
     free(standby);
 }

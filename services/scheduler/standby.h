@@ -30,6 +30,9 @@ struct owner *standby_take(struct standby *standby, int32_t partition);
 void standby_each(struct standby *standby, void (*visit)(void *ctx, struct owner *owner),
                   void *ctx);
 
+/* What keeps a takeover from being warm, in one line; false: nothing. */
+bool standby_trouble(const struct standby *standby, char *ret_text, size_t size);
+
 /* Whether `instance` is among the first `count` for the partition, of `members` but its owner. */
 bool standby_is_chosen(const struct broker_member *members, uint32_t member_count,
                        const char *instance, int32_t partition, const struct broker_member *owner,

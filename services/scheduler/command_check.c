@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See command_check.h. */
+#include "services/scheduler/command_check.h"
+
+#include "base/names.h"
+#include "base/utf8.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+_Static_assert((int)DEAD_LETTER_HEADERS_MAX == (int)COMMAND_HEADERS_MAX,
+               "all headers that a dead letter keeps");
+
+#define INVALID(...) error_set(ret_error, ERROR_REJECT, "InvalidCommand", __VA_ARGS__)
+
+/* ---- records ---- */
+
+static char *copy(char *at, struct text text, struct text *ret_text)
+{
+    if (text.size > 0) /* the data of an empty text may be NULL */
+        memcpy(at, text.data, text.size);
+    *ret_text = (struct text){at, text.size};
+    return at + text.size;
+}
+
+struct pending_command *pending_command_new(const struct broker_record *record)
+{
+    struct broker_record kept = *record;
+    struct dead_letter_cut cut;
+    dead_letter_cut(&kept, &cut);
+    assert(kept.header_count <= COMMAND_HEADERS_MAX);
+    assert(kept.key.size <= record->key.size && kept.value.size <= record->value.size);
+    size_t size = (size_t)kept.key.size + kept.value.size;
+    for (uint32_t i = 0; i < kept.header_count; i++)
+        size += (size_t)kept.headers[i].name.size + kept.headers[i].value.size;
+    struct pending_command *pending = malloc(sizeof(*pending) + size);
+    assert(pending != NULL);
+    *pending = (struct pending_command){.offset = record->offset,
+                                        .timestamp = record->timestamp,
+                                        .cut = cut,
+                                        .unreadable_from = -1,
+                                        .header_count = kept.header_count};
+    char *at = copy(pending->bytes, kept.key, &pending->key);
+    at = copy(at, kept.value, &pending->value);
+    if (kept.header_count > 0) { /* reeve's own writers send none */
+        pending->headers = calloc(kept.header_count, sizeof(pending->headers[0]));
+        assert(pending->headers != NULL);
+    }
+    for (uint32_t i = 0; i < kept.header_count; i++) {
+        at = copy(at, kept.headers[i].name, &pending->headers[i].name);
+        at = copy(at, kept.headers[i].value, &pending->headers[i].value);
+    }
+    assert(at == pending->bytes + size);
+    assert(pending_command_size(pending) == size);
+    return pending;
+}
+
+struct pending_command *pending_command_unreadable(int64_t offset, int64_t next_offset)
+{
+    char first[24];
+    struct broker_record record = {.offset = next_offset - 1, .header_count = 1};
+    assert(offset >= 0 && offset < next_offset);
+    snprintf(first, sizeof(first), "%" PRId64, offset);
+    record.headers[0] = (struct broker_header){TEXT("reeve.errors.first_offset"), text_of(first)};
+    struct pending_command *pending = pending_command_new(&record);
+    pending->unreadable_from = offset;
+    return pending;
+}
+
+void pending_command_free(struct pending_command *pending)
+{
+    free(pending->headers);
+    free(pending);
+}
+
+size_t pending_command_size(const struct pending_command *pending)
+{
+    size_t size = (size_t)pending->key.size + pending->value.size;
+    for (uint32_t i = 0; i < pending->header_count; i++)
+        size += (size_t)pending->headers[i].name.size + pending->headers[i].value.size;
+    return size;
+}
+
+/* ---- what a command must look like ---- */
+
+static enum error_class check_reply(const struct topics *topics, struct text reply_to,
+                                    struct error *ret_error)
+{
+    if (text_empty(reply_to) || topics_is_reply(topics, reply_to))
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "BadReplyTopic",
+                     "reply_to must be empty or %s.replies.APPLICATION", topics->prefix);
+}
+
+static enum error_class check_step(struct text step, struct error *ret_error)
+{
+    if (step.size > 0 && step.size <= NAME_BYTES_MAX && name_characters_valid(step))
+        return ERROR_OK;
+    return INVALID("step must be 1 to %d letters, digits, '.', '_' and '-'", NAME_BYTES_MAX);
+}
+
+static enum error_class check_who(struct text who, struct error *ret_error)
+{
+    return utf8_printable(who) ? ERROR_OK : INVALID("who asks must be printable UTF-8");
+}
+
+static enum error_class check_submission(const struct topics *topics, struct order_details *details,
+                                         struct error *ret_error)
+{
+    enum error_class class = details_validate(details, ret_error);
+    return class != ERROR_OK ? class : check_reply(topics, details->reply_to, ret_error);
+}
+
+static enum error_class check_cancel(const struct topics *topics, const struct cancel_order *cancel,
+                                     struct error *ret_error)
+{
+    enum error_class class = check_who(cancel->by, ret_error);
+    return class != ERROR_OK ? class : check_reply(topics, cancel->reply_to, ret_error);
+}
+
+static enum error_class check_resubmit(const struct resubmit_step *resubmit,
+                                       struct error *ret_error)
+{
+    if (!text_empty(resubmit->step) && check_step(resubmit->step, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (resubmit->timeout_ms < 0 || resubmit->timeout_ms > DURATION_MS_MAX)
+        return INVALID("timeout_ms must be 0 to %lld", (long long)DURATION_MS_MAX);
+    return check_who(resubmit->by, ret_error);
+}
+
+/* Of a step that an operator ends by hand. */
+static enum error_class check_by_hand(struct text step, struct text by, struct error *ret_error)
+{
+    enum error_class class = check_step(step, ret_error);
+    return class != ERROR_OK ? class : check_who(by, ret_error);
+}
+
+static enum error_class check_fail(const struct fail_step *fail, struct error *ret_error)
+{
+    if (!error_name_valid(fail->error_name))
+        return INVALID("error_name must be " ERROR_NAME_EXPECTED);
+    return check_by_hand(fail->step, fail->by, ret_error);
+}
+
+static enum error_class check_migrate(const struct migrate_order *migrate, struct error *ret_error)
+{
+    if (!text_empty(migrate->workflow) && !name_valid(migrate->workflow))
+        return INVALID("workflow must be empty or " NAME_EXPECTED);
+    if (migrate->version == 0)
+        return INVALID("version must be 1 to %d", INT32_MAX);
+    return check_who(migrate->by, ret_error);
+}
+
+/* What the codec has not checked: it knows sizes and UTF-8. */
+static enum error_class check_content(const struct topics *topics, struct command *cmd,
+                                      struct error *ret_error)
+{
+    enum error_class class = order_id_validate(cmd->order_id, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    assert(cmd->kind != COMMAND_UNDECODABLE && (unsigned)cmd->kind < COMMAND_KIND_COUNT);
+    switch (cmd->kind) {
+    case COMMAND_SUBMIT_ORDER:
+        return check_submission(topics, &cmd->submit_order, ret_error);
+    case COMMAND_CANCEL_ORDER:
+        return check_cancel(topics, &cmd->cancel_order, ret_error);
+    case COMMAND_REPORT_STEP:
+        return check_step(cmd->report_step.step, ret_error);
+    case COMMAND_RECOVER_STEP:
+        return check_step(cmd->recover_step.step, ret_error);
+    case COMMAND_START_STEP:
+        return check_step(cmd->start_step.step, ret_error);
+    case COMMAND_EXTEND_STEP:
+        return check_step(cmd->extend_step.step, ret_error);
+    case COMMAND_RESUBMIT_STEP:
+        return check_resubmit(&cmd->resubmit_step, ret_error);
+    case COMMAND_COMPENSATE_ORDER:
+        return check_who(cmd->compensate_order.by, ret_error);
+    case COMMAND_COMPLETE_STEP:
+        return check_by_hand(cmd->complete_step.step, cmd->complete_step.by, ret_error);
+    case COMMAND_SKIP_STEP:
+        return check_by_hand(cmd->skip_step.step, cmd->skip_step.by, ret_error);
+    case COMMAND_FAIL_STEP:
+        return check_fail(&cmd->fail_step, ret_error);
+    case COMMAND_PAUSE_ORDER:
+        return check_who(cmd->pause_order.by, ret_error);
+    case COMMAND_RESUME_ORDER:
+        return check_who(cmd->resume_order.by, ret_error);
+    case COMMAND_MIGRATE_ORDER:
+        return check_migrate(&cmd->migrate_order, ret_error);
+    case COMMAND_TIME_OUT_ORDER:
+    case COMMAND_EXPIRE_ORDER:
+    case COMMAND_UNDECODABLE:
+    case COMMAND_KIND_COUNT:
+        break;
+    }
+    return ERROR_OK;
+}
+
+static enum error_class check_size(const struct pending_command *pending, struct error *ret_error)
+{
+    assert(pending->cut.value_bytes == 0 || pending->value.size < pending->cut.value_bytes);
+    if (pending->cut.value_bytes > 0)
+        return error_set(ret_error, ERROR_REJECT, "TooLong",
+                         "the record is %u bytes; the limit is %d", pending->cut.value_bytes,
+                         DEAD_LETTER_WHOLE_MAX);
+    if (pending->cut.meta_bytes > 0)
+        return error_set(ret_error, ERROR_REJECT, "TooLong",
+                         "the key and the headers are %u bytes; the limit is %d",
+                         pending->cut.meta_bytes, DEAD_LETTER_META_MAX);
+    return ERROR_OK;
+}
+
+enum error_class pending_command_read(const struct pending_command *pending, struct codec *codec,
+                                      const struct topics *topics, int32_t partition,
+                                      int32_t partition_count, struct arena *arena,
+                                      struct command *ret_cmd, struct error *ret_error)
+{
+    struct record record;
+    assert(partition >= 0 && partition < partition_count);
+    if (pending->unreadable_from >= 0)
+        return error_set(ret_error, ERROR_REJECT, "Unreadable",
+                         "the records from offset %" PRId64 " to %" PRId64
+                         " cannot be read: their compressed batch is broken or too large",
+                         pending->unreadable_from, pending->offset);
+    enum error_class class = check_size(pending, ret_error);
+    if (class == ERROR_OK)
+        class = codec_decode(codec, pending->value, true, arena, &record, ret_error);
+    if (class != ERROR_OK)
+        return ERROR_REJECT;
+    if (!record_kind_is_command(record.kind))
+        return error_set(ret_error, ERROR_REJECT, "NotACommand", "a %s is not a command",
+                         record_kind_name(record.kind));
+    if (!text_equal(record.command.order_id, pending->key))
+        return error_set(ret_error, ERROR_REJECT, "WrongKey",
+                         "the key is not the order id of the command");
+    if (check_content(topics, &record.command, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (broker_partition_of(pending->key, partition_count) != partition)
+        return error_set(ret_error, ERROR_REJECT, "WrongPartition",
+                         "wrong partition: it must be murmur2(order id) modulo the number of "
+                         "partitions");
+    assert(record.command.kind != COMMAND_UNDECODABLE);
+    *ret_cmd = record.command;
+    return ERROR_OK;
+}
+
+struct command pending_command_dead(const struct pending_command *pending,
+                                    const struct error *error, bool quarantined,
+                                    struct arena *arena)
+{
+    struct text hash = arena_text(arena, text_of(pending->cut.value_xxh128));
+    assert(error_is(error));
+    assert(pending->header_count == 0 || pending->headers != NULL);
+    return (struct command){
+        .kind = COMMAND_UNDECODABLE,
+        .undecodable = {
+            .bytes = pending->value,
+            .key = pending->key,
+            .reason =
+                arena_text(arena, utf8_clean(text_of(error->message), MESSAGE_BYTES_MAX, arena)),
+            .code =
+                arena_text(arena, utf8_clean(text_of(error->code), ERROR_NAME_BYTES_MAX, arena)),
+            .quarantined = quarantined,
+            .value_bytes = pending->cut.value_bytes,
+            .value_xxh128 = hash,
+            .meta_bytes = pending->cut.meta_bytes,
+            .headers = pending->headers,
+            .header_count = pending->header_count,
+        }};
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the checked log to a claim that decides: catches up, claims, folds the rest, inspects the
+ * commands. */
+#include "platform/failpoint.h"
+#include "platform/logger.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <sys/random.h>
+
+enum {
+    CLAIM_WITHIN = 1000, /* claims when no more records than these came while it folded */
+    CAREFUL_COMMANDS = 16,
+    QUERY_AGAIN_MS = 500
+};
+
+/* ---- catching up ---- */
+
+static void claim_partition(struct owner *owner);
+static void on_stopped(void *ctx, const struct error *error);
+
+static void on_log_end(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct owner *owner = ctx;
+    (void)low;
+    assert(owner->asking);
+    owner->asking = false;
+    if (!owner_answered(owner, owner->claim_number) || owner->state != OWNER_CATCHING_UP)
+        return;
+    if (error != NULL && error_is(error)) {
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUERY_AGAIN_MS);
+        return;
+    }
+    owner->catch_up_to = high;
+    owner_catch_up(owner);
+}
+
+static void ask_for_log_end(struct owner *owner)
+{
+    assert(owner->state == OWNER_CATCHING_UP);
+    assert(!owner->asking || owner->outstanding > 0);
+    owner->round_from = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    owner->catch_up_to = INT64_MAX;
+    if (owner->asking)
+        return;
+    owner->asking = true;
+    owner->outstanding++;
+    broker_offsets(owner->cluster->broker, owner->cluster->topics.events, owner->partition,
+                   on_log_end, owner);
+}
+
+void owner_catch_up(struct owner *owner)
+{
+    int64_t next = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    assert(owner->state == OWNER_CATCHING_UP);
+    if (owner->catch_up_to == INT64_MAX)
+        ask_for_log_end(owner);
+    else if (next >= owner->catch_up_to && next - owner->round_from > CLAIM_WITHIN)
+        ask_for_log_end(owner); /* more has come in that time */
+    else if (next >= owner->catch_up_to && !owner->suspended)
+        claim_partition(owner);
+}
+
+/* The follower knows where the log ends, or (-1) the broker is asked. */
+static void begin_catching_up(struct owner *owner, int64_t log_end)
+{
+    assert(owner->commands == NULL);
+    assert(owner->head == NULL && owner->item_count == 0);
+    owner_set_state(owner, OWNER_CATCHING_UP);
+    owner->round_from = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    owner->catch_up_to = log_end < 0 ? INT64_MAX : log_end;
+    owner_catch_up(owner);
+}
+
+void owner_promote(struct owner *owner)
+{
+    assert(owner->state == OWNER_STANDBY);
+    assert(!owner->released && !owner->suspended);
+    assert(owner->claim_number == 0 && owner->outstanding == 0);
+    log_info("standby takes over", LOG_I64("partition", owner->partition),
+             LOG_STR("follower", follower_is_folding(owner->follower) ? "folding" : "checking"),
+             LOG_I64("lag", owner_lag(owner)));
+    owner->folded = 0;
+    if (follower_is_folding(owner->follower)) {
+        begin_catching_up(owner, -1);
+        return;
+    }
+    owner_set_state(owner, OWNER_CHECKING);
+    follower_restart(owner->follower, false, 0);
+}
+
+/* ---- claiming ---- */
+
+static void on_claimed(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_CLAIMING)
+        return;
+    if (error != NULL && error->class == ERROR_REJECT) {
+        owner_give_up(owner, error->code, error->message); /* for one, we may not write there */
+        return;
+    }
+    if ((error != NULL && error_is(error)) || offset < 0) {
+        owner_give_up(owner, "ClaimUnknown", "the offset of the claim is unknown");
+        return;
+    }
+    FAILPOINT("claim.acknowledged");
+    owner_measure_clock(owner, owner->sent_us);
+    metrics_add(owner->metrics->claims, 1);
+    assert(owner->commands == NULL && owner->item_count == 0);
+    owner->claim_offset = offset;
+    owner->expected_offset = offset + 1;
+    owner_set_state(owner, OWNER_FOLDING);
+    const struct error *stop;
+    if (follower_is_stopped(owner->follower, &stop)) /* since the claim was sent */
+        on_stopped(owner, stop);
+    else
+        follower_bound(owner->follower, offset);
+}
+
+static void claim_partition(struct owner *owner)
+{
+    struct error error;
+    assert(!owner->released);
+    assert(!owner->suspended && owner->commands == NULL);
+    assert(owner->head == NULL && owner->item_count == 0);
+    /* Who cannot read the log never fences one that can. */
+    assert(view_checkpoint(follower_view(owner->follower))->next_event_offset >=
+           owner->catch_up_to);
+    struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
+                          .claimed_at = clock_wall_ms(owner->cluster->service->clock),
+                          .partition_count = owner->cluster->partition_count};
+    ssize_t random = getrandom(claim.claim_id.bytes, sizeof(claim.claim_id.bytes), 0);
+    assert(random == (ssize_t)sizeof(claim.claim_id.bytes));
+    owner->claim_id = claim.claim_id;
+    owner->claim_number++;
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
+    owner_set_state(owner, OWNER_CLAIMING);
+    FAILPOINT("claim.begin");
+    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
+    enum error_class class = cluster_append(
+        owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events, owner->partition,
+        claim.instance, RECORD_CLAIM, &claim, on_claimed, owner, owner->claim_number, &error);
+    if (class != ERROR_OK) {
+        owner_give_up(owner, error.code, error.message);
+        return;
+    }
+    owner->outstanding++;
+}
+
+static void on_checked(void *ctx)
+{
+    struct owner *owner = ctx;
+    assert(!owner_is_running(owner));
+    if (owner->state == OWNER_STANDBY) {
+        follower_run(owner->follower, INT64_MAX);
+        return;
+    }
+    if (owner->state == OWNER_FOLDING) { /* the follower checked the log again on the way */
+        follower_run(owner->follower, owner->claim_offset);
+        return;
+    }
+    /* The follower checks again by itself: after a stop, and where it doubts the log. */
+    if (owner->state == OWNER_STOPPED || owner->state == OWNER_CATCHING_UP)
+        owner_set_state(owner, OWNER_CHECKING);
+    if (owner->state != OWNER_CHECKING) /* it claims, gives up or runs: that goes on as it is */
+        return;
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->commands == NULL && owner->head == NULL);
+    int64_t log_end = checkpoint->next_event_offset + owner_lag(owner);
+    follower_run(owner->follower, INT64_MAX);
+    begin_catching_up(owner, log_end);
+}
+
+/* ---- inspecting: does commands[p] hold the commands that the log consumed? ---- */
+
+static void begin_running(struct owner *owner)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->commands == NULL);
+    assert(owner->head == NULL && owner->item_count == 0);
+    assert(checkpoint->next_event_offset == owner->expected_offset);
+    assert(uuid_equal(&checkpoint->claim_id, &owner->claim_id) && checkpoint->next_sequence == 0);
+    assert(checkpoint->emitted_through < owner->claim_offset);
+    if (owner_is_ahead(owner)) {
+        owner_stop_ahead(owner);
+        return;
+    }
+    owner_set_state(owner, OWNER_RUNNING);
+    owner->trouble = (struct error){0};
+    owner->careful = checkpoint->previous_claim_decisions == 0 ? CAREFUL_COMMANDS : 0;
+    const struct clock *clock = owner->cluster->service->clock;
+    emitter_start(owner->emitter, checkpoint->emitted_through, owner->claim_offset,
+                  clock_guard_now(&owner->clock_guard, clock, clock_mono_us(clock), 0,
+                                  checkpoint->newest_decided_at));
+    log_info("partition claimed", LOG_I64("partition", owner->partition),
+             LOG_I64("claim_offset", owner->claim_offset),
+             LOG_I64("next_command", checkpoint->next_command_offset),
+             LOG_I64("emitted_through", checkpoint->emitted_through),
+             LOG_U64("folded", owner->folded), LOG_U64("commands_to_guard", owner->careful));
+    FAILPOINT("claim.running");
+    owner_cycle_begin(owner);
+}
+
+static void inspected_record(void *ctx, const struct broker_record *record)
+{
+    struct owner *owner = ctx;
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
+    bool same = record->offset != checkpoint->last_command_offset ||
+                record->timestamp == checkpoint->last_command_time;
+    struct error error;
+    broker_reader_close(owner->commands);
+    owner->commands = NULL;
+    if (same) {
+        begin_running(owner);
+        return;
+    }
+    error_set(&error, ERROR_FATAL, "CommandsDiffer",
+              "%s[%d]@%" PRId64 " is not the command that the log consumed there: the topic was "
+              "created anew. Continue from its start with `reeve partition reset --partition %d "
+              "--next-command 0`",
+              owner->cluster->topics.commands, owner->partition, record->offset, owner->partition);
+    owner_stop(owner, &error);
+}
+
+static void inspected_end(void *ctx, int64_t next_offset)
+{
+    struct owner *owner = ctx;
+    assert(owner->state == OWNER_INSPECTING && owner->commands != NULL);
+    (void)next_offset;
+    broker_reader_close(owner->commands);
+    owner->commands = NULL;
+    begin_running(owner); /* that record was deleted by retention */
+}
+
+/* The last command was one of those that nothing can read. */
+static void inspected_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    (void)offset;
+    inspected_end(ctx, next_offset);
+}
+
+static void inspected_error(void *ctx, const struct error *error)
+{
+    struct owner *owner = ctx;
+    assert(owner->state == OWNER_INSPECTING);
+    assert(owner->commands != NULL);
+    if (error->class == ERROR_FATAL)
+        owner_give_up(owner, error->code, error->message);
+}
+
+static const struct broker_reader_ops inspect_ops = {inspected_record, inspected_end,
+                                                     inspected_error};
+
+static void inspect_offsets(struct owner *owner, int64_t low, int64_t high)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
+    int64_t next = checkpoint->next_command_offset;
+    struct error error;
+    if (next < low || next > high) {
+        error_set(&error, ERROR_FATAL, "CommandsOutOfRange",
+                  "the next command of %s[%d] is %" PRId64 ", but the topic holds %" PRId64
+                  " to %" PRId64 ". Was it created anew, or were commands deleted before they were "
+                  "decided? Choose where to continue: `reeve partition reset --partition %d "
+                  "--next-command OFFSET`",
+                  owner->cluster->topics.commands, owner->partition, next, low, high,
+                  owner->partition);
+        owner_stop(owner, &error);
+        return;
+    }
+    if (checkpoint->last_command_offset < low) {
+        begin_running(owner);
+        return;
+    }
+    owner->commands =
+        broker_read(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
+                    checkpoint->last_command_offset, &inspect_ops, owner);
+    broker_reader_skip_unreadable(owner->commands, inspected_unreadable);
+}
+
+static void on_command_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, owner->claim_number) || owner->state != OWNER_INSPECTING)
+        return;
+    if (error != NULL && error_is(error))
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUERY_AGAIN_MS);
+    else
+        inspect_offsets(owner, low, high);
+}
+
+void owner_ask_for_commands(struct owner *owner)
+{
+    assert(owner->state == OWNER_INSPECTING && owner->commands == NULL);
+    owner->outstanding++;
+    broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
+                   on_command_offsets, owner);
+}
+
+static void on_caught_up(void *ctx)
+{
+    struct owner *owner = ctx;
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    owner->warm = true;
+    if (owner->state == OWNER_CATCHING_UP) {
+        owner->catch_up_to = owner->round_from = checkpoint->next_event_offset;
+        owner_catch_up(owner);
+    }
+    if (owner->state != OWNER_FOLDING)
+        return;
+    if (checkpoint->next_event_offset != owner->claim_offset + 1 ||
+        !uuid_equal(&checkpoint->claim_id, &owner->claim_id)) {
+        owner_give_up(owner, "ClaimNotFound", "the log does not hold our claim at its offset");
+        return;
+    }
+    assert(owner->expected_offset == owner->claim_offset + 1);
+    FAILPOINT("claim.folded");
+    owner_set_state(owner, OWNER_INSPECTING);
+    owner_ask_for_commands(owner);
+}
+
+static void on_folded(void *ctx, const struct broker_record *record,
+                      const struct view_folded *folded)
+{
+    struct owner *owner = ctx;
+    assert(!owner_is_running(owner)); /* then it folds what it decides, itself */
+    owner->folded++;
+    /* By the timer: a follower is not restarted, and no claim begins, inside of its callback. */
+    if (owner->state == OWNER_CATCHING_UP && record->offset + 1 >= owner->catch_up_to)
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, 0);
+    if (folded->admission != ADMITTED && folded->admission != SKIPPED_REPEAT)
+        metrics_add(owner->metrics->skipped, 1);
+    bool reset = folded->admission == ADMITTED &&
+                 (folded->kind == RECORD_RESET ||
+                  (folded->kind == RECORD_CLAIM && folded->record->claim.has_reset));
+    if (owner->state == OWNER_STOPPED && reset)
+        loop_timer_after(cluster_loop(owner->cluster), &owner->timer, 0);
+}
+
+static void on_dropped(void *ctx)
+{
+    struct owner *owner = ctx;
+    assert(!owner_is_running(owner));
+    owner->warm = false;
+    if (owner->state == OWNER_CATCHING_UP || owner->state == OWNER_FOLDING)
+        owner_set_state(owner, OWNER_CHECKING);
+}
+
+static void on_stopped(void *ctx, const struct error *error)
+{
+    struct owner *owner = ctx;
+    assert(error_is(error));
+    assert(!owner_is_running(owner));
+    if (owner->state == OWNER_STANDBY) /* the follower reports it and checks again */
+        return;
+    owner->trouble = *error;
+    if (owner->state == OWNER_CHECKING || owner->state == OWNER_CATCHING_UP ||
+        owner->state == OWNER_FOLDING) {
+        loop_timer_cancel(cluster_loop(owner->cluster), &owner->timer);
+        owner_set_state(owner, OWNER_STOPPED);
+    }
+}
+
+const struct follower_ops owner_follower_ops = {.checked = on_checked,
+                                                .folded = on_folded,
+                                                .caught_up = on_caught_up,
+                                                .dropped = on_dropped,
+                                                .stopped = on_stopped};

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Command guards: after a claim that was followed by no Decision, an owner decides one command at a
+ * time, and first leaves a trace of it in the log. Meanwhile no other partition of the process
+ * decides: a crash would leave the trace of an innocent command behind. */
+#include "platform/failpoint.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+#include <utlist.h>
+
+/* ---- turns ---- */
+
+void owner_turns_leave(struct owner *owner)
+{
+    assert(!owner->waits_for_turn || owner->metrics->waiting != NULL);
+    if (owner->waits_for_turn)
+        DL_DELETE2(owner->metrics->waiting, owner, prev_waiting, next_waiting);
+    owner->waits_for_turn = false;
+}
+
+void owner_guard_end(struct owner *owner)
+{
+    if (owner->metrics->guarding != owner)
+        return;
+    assert(!owner->waits_for_turn);
+    owner->metrics->guarding = NULL;
+    while (owner->metrics->waiting != NULL) {
+        struct owner *next = owner->metrics->waiting;
+        owner_turns_leave(next);
+        owner_step_soon(next);
+    }
+}
+
+void owner_guard_begin(struct owner *owner)
+{
+    if (owner->metrics->guarding == owner)
+        return;
+    assert(owner->metrics->guarding == NULL);
+    assert(!owner->waits_for_turn);
+    owner->metrics->guarding = owner;
+    owner->metrics->guarding_since_ms = loop_now_ms(cluster_loop(owner->cluster));
+}
+
+/* While another partition guards a command, until it stalls: then a crash here may cost its command
+ * one of its tries, and waiting would cost this partition all the time that its leader is away. */
+bool owner_turns_wait(struct owner *owner)
+{
+    struct owner_metrics *shared = owner->metrics;
+    assert(owner->state == OWNER_RUNNING && owner->head != NULL);
+    owner_turns_leave(owner);
+    if (shared->guarding == NULL || shared->guarding == owner)
+        return false;
+    int64_t until = shared->guarding_since_ms + OWNER_STALL_MS;
+    if (loop_now_ms(cluster_loop(owner->cluster)) >= until) {
+        shared->guarding = NULL;
+        return false;
+    }
+    DL_APPEND2(shared->waiting, owner, prev_waiting, next_waiting);
+    owner->waits_for_turn = true;
+    owner->blocked_by = "another partition of this process, which guards a command";
+    loop_timer_set(cluster_loop(owner->cluster), &owner->timer, until);
+    return true;
+}
+
+/* ---- the guard ---- */
+
+bool owner_is_to_be_quarantined(const struct owner *owner)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    assert(owner->head != NULL);
+    return checkpoint->guarded_offset == owner->head->offset &&
+           checkpoint->guards >= COMMAND_TRIES_MAX && !owner->guarded;
+}
+
+static void on_guard_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_GUARDING ||
+        !owner_as_expected(owner, offset, error))
+        return;
+    FAILPOINT("attempt.acknowledged");
+    owner_measure_clock(owner, owner->sent_us);
+    assert(owner->item_count == 0 && !owner->guarded);
+    assert(owner->careful > 0 && owner->head != NULL);
+    assert(view_checkpoint(follower_view(owner->follower))->next_event_offset ==
+           owner->expected_offset);
+    owner->guarded = true;
+    owner_set_state(owner, OWNER_RUNNING);
+    owner_step_soon(owner);
+}
+
+/* Before each command of a careful phase: a scheduler that crashes while deciding it leaves a
+ * trace. */
+void owner_guard_append(struct owner *owner)
+{
+    assert(owner->state == OWNER_RUNNING && owner->head != NULL);
+    assert(owner->careful > 0 && !owner->guarded);
+    struct command_guard guard = {.claim_id = owner->claim_id,
+                                  .command_offset = owner->head->offset};
+    int64_t offset = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    owner->value.size = 0;
+    codec_encode(owner->cluster->codec, RECORD_COMMAND_GUARD, &guard, &owner->value);
+    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
+    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
+                                   .topic = owner->cluster->topics.events,
+                                   .partition = owner->partition,
+                                   .key = owner->head->key,
+                                   .value = value,
+                                   .done = on_guard_appended,
+                                   .ctx = owner,
+                                   .token = owner->claim_number};
+    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
+    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK) {
+        owner_wait_for_producer(owner);
+        return;
+    }
+    assert(offset == owner->expected_offset);
+    owner->outstanding++;
+    owner_guard_begin(owner);
+    owner_set_state(owner, OWNER_GUARDING);
+    view_guarded(follower_view(owner->follower), &guard, value, offset);
+}

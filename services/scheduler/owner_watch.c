@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The watchdog of an owner. Whatever an owner waits for, after a few seconds without progress the
+ * log, /readyz and, some seconds later, an alert name it. */
+#include "platform/logger.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum {
+    TICK_MS = 2500,
+    ALERT_MS = 15000,
+    STANDBY_ALERT_MS = 60000, /* the orders do not wait for a standby */
+    LOG_AGAIN_MS = 30000
+};
+
+/* Moves with everything that the owner gets done. */
+static uint64_t progress_of(const struct owner *owner)
+{
+    return owner->changes + owner->folded + owner->acknowledged;
+}
+
+/* ---- commands that do not come ---- */
+
+/* With nothing to decide, an owner hears nothing of commands[p] whose leader is away. */
+static bool is_idle(const struct owner *owner)
+{
+    return owner->state == OWNER_RUNNING && owner->head == NULL;
+}
+
+static void on_commands_end(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct owner *owner = ctx;
+    (void)low;
+    if (!owner->released)
+        owner->asks_commands = false;
+    if (!owner_answered(owner, owner->claim_number) || !is_idle(owner))
+        return;
+    owner->commands_silent = (error != NULL && error_is(error)) || high > owner_next_command(owner);
+}
+
+/* The reports of steps that run may be there: meanwhile the steps take capacity from others. */
+static void watch_commands(struct owner *owner)
+{
+    assert(!owner->asks_commands || owner->outstanding > 0);
+    if (!is_idle(owner) || !owner_route_any_running(owner)) {
+        owner->commands_silent = false;
+        return;
+    }
+    if (owner->asks_commands) {
+        owner->commands_silent = true;
+        return;
+    }
+    owner->asks_commands = true;
+    owner->outstanding++;
+    broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
+                   on_commands_end, owner);
+}
+
+/* ---- what it waits for ---- */
+
+static void describe_running(const struct owner *owner, char *ret_text, size_t size)
+{
+    assert(owner->state == OWNER_RUNNING);
+    if (owner->suspended)
+        snprintf(ret_text, size, "the group to say whose partition it is");
+    else if (owner_route_starts_stall(owner))
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u StartStep commands",
+                 owner->cluster->topics.commands, owner->partition, owner->starts_outstanding);
+    else if (owner->commands_silent)
+        snprintf(ret_text, size, "the leader of %s[%d] to hand over the next commands",
+                 owner->cluster->topics.commands, owner->partition);
+    else if (owner->blocked_by != NULL)
+        snprintf(ret_text, size, "%s%s", owner->blocked_by,
+                 owner->refreshing != NULL ? " to be read to its end" : "");
+    else
+        snprintf(ret_text, size, "its turn to decide");
+}
+
+/* In the words of /readyz. False: it has nothing to do. */
+static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
+{
+    const char *events = owner->cluster->topics.events;
+    const char *commands = owner->cluster->topics.commands;
+    assert(owner->state != OWNER_APPENDING || owner->acknowledged < owner->item_count);
+    assert(owner->state != OWNER_GIVING_UP || owner->outstanding > 0);
+    assert(owner->state != OWNER_CLAIMING || owner->outstanding > 0);
+    switch (owner->state) {
+    case OWNER_CHECKING:
+    case OWNER_FOLDING:
+        follower_waits_for(owner->follower, ret_text, size);
+        return true;
+    case OWNER_CATCHING_UP:
+        if (owner->suspended)
+            snprintf(ret_text, size, "the group to say whose partition it is");
+        else if (owner->catch_up_to == INT64_MAX)
+            snprintf(ret_text, size, "the next offset of %s[%d]", events, owner->partition);
+        else
+            follower_waits_for(owner->follower, ret_text, size);
+        return true;
+    case OWNER_CLAIMING:
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge its claim", events,
+                 owner->partition);
+        return true;
+    case OWNER_INSPECTING:
+        snprintf(ret_text, size, "the leader of %s[%d] to say which commands it holds", commands,
+                 owner->partition);
+        return true;
+    case OWNER_GUARDING:
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge an Attempt", events,
+                 owner->partition);
+        return true;
+    case OWNER_MEASURING:
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge a Continuation", events,
+                 owner->partition);
+        return true;
+    case OWNER_APPENDING:
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Decisions", events,
+                 owner->partition, owner->item_count - owner->acknowledged);
+        return true;
+    case OWNER_GIVING_UP:
+        snprintf(ret_text, size, "%llu answers to what it sent before it gave up its claim",
+                 (unsigned long long)owner->outstanding);
+        return true;
+    case OWNER_RUNNING:
+        describe_running(owner, ret_text, size);
+        return owner->head != NULL || owner->commands_silent || owner_route_starts_stall(owner);
+    case OWNER_STANDBY:
+        follower_waits_for(owner->follower, ret_text, size);
+        return !owner_is_warm(owner) || owner_lag(owner) > 0 ||
+               !follower_end_is_known(owner->follower);
+    case OWNER_STOPPED:
+    case OWNER_STATE_COUNT:
+        break;
+    }
+    return false;
+}
+
+static void alert(struct owner *owner, bool raised, const char *message)
+{
+    if (raised)
+        owner->stall_code = owner->state == OWNER_STANDBY ? "StandbyStalled" : "Stalled";
+    cluster_partition_alert(owner->cluster, owner->partition, raised, owner->stall_code, message);
+}
+
+static void end_stall(struct owner *owner)
+{
+    assert(!owner->stall_alerted || owner->stalled);
+    owner_route_hold(owner, owner_route_starts_stall(owner));
+    if (owner->stalled)
+        log_info("partition goes on", LOG_I64("partition", owner->partition),
+                 LOG_STR("state", owner_state_name(owner->state)));
+    if (owner->stall_alerted)
+        alert(owner, false, "the partition goes on");
+    owner->stalled = owner->stall_alerted = false;
+}
+
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct owner *owner = userdata;
+    char what[ERROR_MESSAGE_SIZE];
+    int64_t now = loop_now_ms(loop);
+    uint64_t progress = progress_of(owner);
+    assert(!owner->released);
+    if (progress != owner->progress)
+        owner->commands_silent = false;
+    bool waits = waits_for(owner, what, sizeof(what));
+    loop_timer_after(loop, timer, TICK_MS);
+    watch_commands(owner);
+    if (owner->state == OWNER_STANDBY)
+        follower_refresh_lag(owner->follower);
+    if (!waits || progress != owner->progress) {
+        owner->progress = progress;
+        owner->progress_ms = now;
+        end_stall(owner);
+        return;
+    }
+    int64_t waited = now - owner->progress_ms;
+    assert(waited >= 0);
+    if (waited < OWNER_STALL_MS)
+        return;
+    bool news = !owner->stalled || now - owner->stall_logged_ms >= LOG_AGAIN_MS;
+    owner->stalled = true;
+    owner_route_hold(owner, true);
+    snprintf(owner->stall, sizeof(owner->stall),
+             "partition %d is %s and has waited %lld s for %.500s", owner->partition,
+             owner_state_name(owner->state), (long long)(waited / 1000), what);
+    if (news) {
+        owner->stall_logged_ms = now;
+        log_warning("partition stalls", LOG_I64("partition", owner->partition),
+                    LOG_STR("state", owner_state_name(owner->state)), LOG_I64("waited_ms", waited),
+                    LOG_STR("waits_for", what));
+    }
+    if (waited < (owner->state == OWNER_STANDBY ? STANDBY_ALERT_MS : ALERT_MS) ||
+        owner->stall_alerted)
+        return;
+    owner->stall_alerted = true;
+    alert(owner, true, owner->stall);
+}
+
+void owner_watch_begin(struct owner *owner)
+{
+    assert(!owner->stalled && !owner->stall_alerted);
+    owner->progress = progress_of(owner);
+    owner->progress_ms = loop_now_ms(cluster_loop(owner->cluster));
+    loop_timer_init(&owner->watchdog, on_tick, owner);
+    loop_timer_after(cluster_loop(owner->cluster), &owner->watchdog, TICK_MS);
+}
+
+void owner_watch_end(struct owner *owner)
+{
+    assert(!owner->released);
+    loop_timer_cancel(cluster_loop(owner->cluster), &owner->watchdog);
+    if (owner->stall_alerted)
+        alert(owner, false, "the partition is no longer with this instance");
+}
+
+bool owner_trouble(const struct owner *owner, char *ret_text, size_t size)
+{
+    assert(!owner->released);
+    if (error_is(&owner->trouble))
+        snprintf(ret_text, size, "partition %d: %s", owner->partition, owner->trouble.message);
+    else if (owner->stalled)
+        snprintf(ret_text, size, "%s", owner->stall);
+    return error_is(&owner->trouble) || owner->stalled;
+}
