@@ -64,11 +64,16 @@ static void on_cluster_ready(void *ctx)
         }
         console->partition_count++;
     }
-    console->changes = changes_new(console->cluster);
-    console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
     console->alerts = alerts_new(console->cluster);
-    console->agents = agent_table_follow(console->cluster, NULL, NULL);
     console->owners = owners_new(console->cluster, console->partitions, console->alerts);
+    console->changes = changes_new(console->cluster, console->owners);
+    console->events =
+        events_new(cluster_loop(console->cluster), console->service->metrics, console->changes);
+    console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
+    console->pauses = agent_pauses_new(console->cluster);
+    console->agents = agent_pauses_table(console->pauses);
+    console->workflow_changes = workflow_changes_new(console->cluster);
+    console->dead_letters = dead_letter_api_new(console->cluster, console->owners);
 }
 
 bool console_is_open(struct console *console, struct http_exchange *exchange)
@@ -101,6 +106,7 @@ static void refresh_gauges(void *ctx)
     metrics_set(console->metrics.lag, (double)lag);
     metrics_set(console->metrics.stopped, stopped);
     metrics_set(console->metrics.watchers, changes_watchers(console->changes));
+    metrics_set(console->metrics.streams, http_server_streams(console->service->http));
     metrics_set(console->metrics.commands, operator_commands_outstanding(console->commands));
     for (int state = 0; state < ORDER_STATE_COUNT; state++)
         metrics_set(console->metrics.orders[state], (double)by_state[state]);
@@ -117,6 +123,9 @@ static void register_metrics(struct console *console)
                       "Partitions that stopped and need an operator.", METRICS_NO_LABELS);
     console->metrics.watchers = metrics_gauge(metrics, "reeve_console_watchers",
                                               "Clients that wait for changes.", METRICS_NO_LABELS);
+    console->metrics.streams =
+        metrics_gauge(metrics, "reeve_console_event_streams",
+                      "Clients that follow changes as a stream of events.", METRICS_NO_LABELS);
     console->metrics.commands =
         metrics_gauge(metrics, "reeve_console_commands_under_way",
                       "Operators' commands that wait for their decision.", METRICS_NO_LABELS);
@@ -140,10 +149,10 @@ static enum error_class open_cluster(struct console *console, struct broker *bro
                                      struct error *ret_error)
 {
     if (broker == NULL)
-        return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready, console,
-                            &console->cluster, ret_error);
-    return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
-                           console, &console->cluster, ret_error);
+        return cluster_open(console->service, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG,
+                            on_cluster_ready, console, &console->cluster, ret_error);
+    return cluster_open_on(console->service, broker, CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG,
+                           on_cluster_ready, console, &console->cluster, ret_error);
 }
 
 enum error_class console_new(struct service_context *service, struct broker *broker,
@@ -152,8 +161,12 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     struct console *console = calloc(1, sizeof(*console));
     assert(console != NULL);
     console->service = service;
-    enum error_class class = open_cluster(console, broker, ret_error);
+    enum error_class class =
+        service_list_new(service->loop, service->config, &console->services, ret_error);
+    if (class == ERROR_OK)
+        class = open_cluster(console, broker, ret_error);
     if (class != ERROR_OK) {
+        service_list_free(console->services);
         free(console);
         return class;
     }
@@ -162,12 +175,14 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     heap_arena_init(&console->scratch, 64 * 1024);
     register_metrics(console);
     console_add_routes(console);
+    console->report = view_report_route(service, false, report_stores, console);
     *ret_console = console;
     return ERROR_OK;
 }
 
 bool console_is_ready(struct console *console, char *ret_reason, size_t reason_size)
 {
+    char what[ERROR_MESSAGE_SIZE] = "";
     int32_t behind = 0;
     if (console->owners == NULL) {
         snprintf(ret_reason, reason_size, "is reading schemas and workflows");
@@ -177,14 +192,17 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
         struct console_partition *partition = console->partitions[i];
         if (console_partition_was_ready(partition))
             continue;
-        behind++;
+        if (behind++ == 0)
+            console_partition_waits_for(partition, what, sizeof(what));
         if (console_partition_is_stopped(partition, NULL)) {
-            (void)console_partition_is_current(partition, ret_reason, reason_size);
+            console_partition_is_current(partition, ret_reason, reason_size);
             return false;
         }
     }
     if (behind > 0)
-        snprintf(ret_reason, reason_size, "%d partitions are being read from the log", behind);
+        snprintf(ret_reason, reason_size,
+                 "%d partition%s being read from the log; the first waits for %s", behind,
+                 behind == 1 ? " is" : "s are", what);
     return behind == 0;
 }
 
@@ -192,16 +210,24 @@ void console_free(struct console *console)
 {
     if (console->owners != NULL)
         owners_drain(console->owners);
+    service_list_free(console->services);
+    events_free(console->events);
+    dead_letter_api_drain(console->dead_letters);
     changes_free(console->changes);
     alerts_free(console->alerts);
-    agent_table_free(console->agents);
+    agent_pauses_drain(console->pauses);
+    workflow_changes_drain(console->workflow_changes);
     for (int32_t i = 0; i < console->partition_count; i++)
         console_partition_free(console->partitions[i]);
     console->partition_count = 0;
     cluster_close(console->cluster);
     operator_commands_free(console->commands);
+    dead_letter_api_free(console->dead_letters);
     owners_free(console->owners);
+    agent_pauses_free(console->pauses);
+    workflow_changes_free(console->workflow_changes);
     store_env_free(console->stores);
+    view_report_free(console->report);
     heap_arena_deinit(&console->scratch);
     free(console->partitions);
     free(console);
@@ -216,7 +242,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     enum error_class class = console_new(service, NULL, &console, ret_error);
     if (class != ERROR_OK)
         return class;
-    view_report_route(service, false, report_stores, console);
+    log_info("the console is open in browsers", LOG_STR("url", http_server_url(service->http)));
     *ret_state = console;
     return ERROR_OK;
 }
@@ -233,6 +259,7 @@ static void drain(void *state)
         service_drained(console->service);
         return;
     }
+    events_drain(console->events);
     changes_drain(console->changes);
     operator_commands_drain(console->commands);
 }

@@ -6,12 +6,17 @@
 #ifndef SERVICES_CONSOLE_CONSOLE_H
 #define SERVICES_CONSOLE_CONSOLE_H
 
-#include "replica/agent_table.h"
-#include "services/console/alerts.h"
-#include "services/console/changes.h"
-#include "services/console/operator_commands.h"
-#include "services/console/owners.h"
-#include "services/console/partition.h"
+#include "services/console/api/agent_pauses.h"
+#include "services/console/api/alerts.h"
+#include "services/console/api/operator_commands.h"
+#include "services/console/api/owners.h"
+#include "services/console/api/routes.h"
+#include "services/console/api/service_list.h"
+#include "services/console/api/workflow_changes.h"
+#include "services/console/dead_letters/dead_letters.h"
+#include "services/console/live/changes.h"
+#include "services/console/live/events.h"
+#include "services/console/model/partition.h"
 
 struct console {
     struct service_context *service;
@@ -20,16 +25,25 @@ struct console {
     struct console_partition **partitions; /* all of them once the cluster is ready; NULL before */
     int32_t partition_count;               /* 0 before */
     struct changes *changes;
+    struct events *events;
     struct operator_commands *commands;
     struct alerts *alerts;
+    struct dead_letter_api *dead_letters;
     struct owners *owners;
-    struct agent_table *agents;
+    struct agent_pauses *pauses;
+    struct workflow_changes *workflow_changes;
+    struct service_list *services;
+    const struct agent_table *agents; /* of `pauses` */
+    struct view_report *report;
     struct heap_arena scratch; /* of one answer */
     uint32_t history_max;
+    struct api_binding bindings[API_ROUTES_MAX];
+    uint32_t binding_count;
     struct {
         struct metrics_gauge *lag;
         struct metrics_gauge *stopped;
         struct metrics_gauge *watchers;
+        struct metrics_gauge *streams;
         struct metrics_gauge *commands;
         struct metrics_gauge *orders[ORDER_STATE_COUNT];
     } metrics;
@@ -46,7 +60,12 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 
 /* api.c: adds the routes. Nothing is answered from the stores before console_is_open(). */
 void console_add_routes(struct console *console);
+/* dead_letters/routes.c: called by console_add_routes(). */
+void dead_letter_api_add_routes(struct console *console);
 /* Answers 503 and returns false while the cluster is not ready. */
 bool console_is_open(struct console *console, struct http_exchange *exchange);
+
+/* workflow_graph.c: a route. */
+void serve_workflow_graph(struct http_exchange *exchange, void *userdata);
 
 #endif

@@ -12,7 +12,7 @@ enum error_class order_json_read_value(const json_t *value, struct arena *arena,
         "order_id", "customer", "currency",         "lines",       "attributes", "priority",
         "reply_to", "workflow", "workflow_version", "traceparent", NULL,
     };
-    return json_codec_decode(&binding_submit_order, fields, JSON_CODEC_ANY_SIZE, value, arena,
+    return json_codec_decode(&binding_order_details, fields, JSON_CODEC_ANY_SIZE, value, arena,
                              ret_details, ret_error);
 }
 

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One partition of submissions: a window of records between the first that is not settled and the
  * newest that was read. A record is settled when all that follows from it is acknowledged. */
-#include "services/submission/submission.h"
-#include "services/submission/wait_queue.h"
+#include "services/submission/partition_internal.h"
 
-#include "base/utf8.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <utlist.h>
 
 enum {
-    SLOTS = 8192, /* a power of two */
     WAITING_MAX = 256,
     WAITING_BYTES_MAX = 4 << 20,
     AGAIN_MS_MIN = 100,
@@ -21,48 +20,27 @@ enum {
     QUEUE_FULL_MS = 5
 };
 
-/* What an append was, in the low bits of its token. */
-enum append_kind { APPEND_COMMAND, APPEND_DEAD_LETTER, APPEND_STATUS, APPEND_KIND_BITS = 2 };
-
-struct window_slot {
-    int64_t offset;
-    int64_t received_us;
-    uint32_t size;
-    uint32_t pending; /* appends not acknowledged; waiting counts as one */
-};
-
-struct submission_partition {
-    struct submission_partition *prev; /* among those that are closed */
-    struct submission_partition *next_closed;
-    struct submission *submission;
-    int32_t number;
-    struct broker_reader *reader;
-    struct window_slot *slots; /* the slot of sequence s is s mod SLOTS */
-    uint64_t first;            /* not settled */
-    uint64_t next;
-    int64_t position;  /* everything before is settled; BROKER_EARLIEST */
-    int64_t committed; /* given to the group */
-    struct wait_queue wait_queue;
-    uint32_t queue_full; /* records that wait for the producer's queue */
-    uint32_t calls;      /* outstanding answers of the broker: they keep this allocated */
-    bool closed;
-    bool suspended;
-    bool paused;
-    bool at_end;
-    int64_t again_ms;
-    struct loop_timer again;
-    struct loop_timer queue_timer;
-};
-
 static void open_reader(struct submission_partition *partition);
 static void rewind_to_position(struct submission_partition *partition, const struct error *error);
 
 /* ---- the window ---- */
 
-static struct window_slot *slot_of(const struct submission_partition *partition, uint64_t sequence)
+struct window_slot *submission_partition_slot(const struct submission_partition *partition,
+                                              uint64_t sequence)
 {
     assert(sequence >= partition->first && sequence < partition->next);
-    return &partition->slots[sequence % SLOTS];
+    return &partition->slots[sequence % WINDOW_SLOTS];
+}
+
+static int64_t now_ms(const struct submission_partition *partition)
+{
+    return clock_mono_ms(partition->submission->service->clock);
+}
+
+static void note_progress(struct submission_partition *partition)
+{
+    partition->progress_ms = now_ms(partition);
+    partition->trouble.class = ERROR_OK;
 }
 
 /* Full windows and full queues stop the reader until half of them is settled. */
@@ -72,7 +50,7 @@ static bool should_pause(const struct submission_partition *partition)
     uint64_t bytes = partition->submission->in_flight_bytes;
     bool was = partition->paused;
     return partition->suspended || partition->submission->draining || partition->queue_full > 0 ||
-           used >= (was ? SLOTS / 2 : SLOTS) ||
+           used >= (was ? WINDOW_SLOTS / 2 : WINDOW_SLOTS) ||
            partition->wait_queue.count >= (was ? WAITING_MAX / 2 : WAITING_MAX) ||
            partition->wait_queue.bytes >= WAITING_BYTES_MAX ||
            bytes >= (was ? IN_FLIGHT_BYTES_MAX / 2 : IN_FLIGHT_BYTES_MAX);
@@ -93,16 +71,38 @@ static void settle(struct submission_partition *partition, struct window_slot *s
     metrics_observe_us(submission->metrics.latency,
                        clock_mono_us(submission->service->clock) - slot->received_us);
     while (partition->first < partition->next &&
-           slot_of(partition, partition->first)->pending == 0) {
-        struct window_slot *head = slot_of(partition, partition->first);
+           submission_partition_slot(partition, partition->first)->pending == 0) {
+        struct window_slot *head = submission_partition_slot(partition, partition->first);
         assert(submission->in_flight_bytes >= head->size);
         submission->in_flight_bytes -= head->size;
-        partition->position = head->offset + 1;
+        partition->position = head->next_offset;
         partition->first++;
         partition->again_ms = AGAIN_MS_MIN;
+        note_progress(partition);
     }
     if (partition->paused)
         update_pause(partition);
+}
+
+/* A reply topic that acknowledges nothing must not stop the partition: others wait behind it. The
+ * dead letter is acknowledged, and says the same. */
+static void give_up_status(struct submission_partition *partition)
+{
+    struct submission *submission = partition->submission;
+    int64_t now_us = clock_mono_us(submission->service->clock);
+    while (partition->first < partition->next) {
+        struct window_slot *head = submission_partition_slot(partition, partition->first);
+        if (head->status_to == 0 || head->pending != 1 ||
+            now_us - head->received_us < PARTITION_STATUS_MS * INT64_C(1000))
+            return;
+        log_warning_limited("a Rejected status is not acknowledged: no more are sent to its topic "
+                            "for a while; the dead letters have the reasons",
+                            LOG_I64("partition", partition->number),
+                            LOG_I64("offset", head->next_offset - 1));
+        replies_silence(submission->replies, head->status_to);
+        head->pending = 0;
+        settle(partition, head);
+    }
 }
 
 static void free_if_over(struct submission_partition *partition)
@@ -126,7 +126,8 @@ void submission_partitions_free_closed(struct submission *submission)
     }
 }
 
-static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+void submission_partition_appended(void *ctx, uint64_t token, int64_t offset,
+                                   const struct error *error)
 {
     struct submission_partition *partition = ctx;
     uint64_t sequence = token >> APPEND_KIND_BITS;
@@ -147,115 +148,13 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         return;
     }
     FAILPOINT("submission.acknowledged");
-    struct window_slot *slot = slot_of(partition, sequence);
+    struct window_slot *slot = submission_partition_slot(partition, sequence);
+    if (kind == APPEND_STATUS)
+        slot->status_to = 0;
     assert(slot->pending > 0);
     slot->pending--;
     if (slot->pending == 0)
         settle(partition, slot);
-}
-
-static uint64_t token_of(uint64_t sequence, enum append_kind kind)
-{
-    return sequence << APPEND_KIND_BITS | kind;
-}
-
-/* RETRY leaves no trace. */
-static enum error_class appended(struct submission_partition *partition, uint64_t sequence,
-                                 enum error_class class)
-{
-    if (class == ERROR_OK) {
-        slot_of(partition, sequence)->pending++;
-        partition->calls++;
-    }
-    return class;
-}
-
-/* ---- acting on a validation ---- */
-
-static enum wait accept_record(struct submission_partition *partition, uint64_t sequence,
-                               struct validation *validation)
-{
-    struct submission *submission = partition->submission;
-    enum error_class class =
-        appended(partition, sequence,
-                 submission_append(submission, &validation->command, on_appended, partition,
-                                   token_of(sequence, APPEND_COMMAND), &validation->error));
-    if (class != ERROR_OK)
-        return WAIT_PRODUCER;
-    metrics_add(submission->metrics.accepted_kafka, 1);
-    return WAIT_NONE;
-}
-
-static enum error_class send_status(struct submission_partition *partition, uint64_t sequence,
-                                    const struct broker_record *record,
-                                    const struct validation *validation)
-{
-    struct submission *submission = partition->submission;
-    char topic[TOPIC_NAME_SIZE];
-    struct status_update status = {
-        .order_id = validation->order_id,
-        .kind = STATUS_REJECTED,
-        .order_state = ORDER_PENDING,
-        .decided_at = clock_wall_ms(submission->service->clock),
-        .command_partition = -1 - record->partition,
-        .command_offset = record->offset,
-        .code = text_of(validation->error.code),
-        .message = utf8_clean(text_of(validation->error.message), MESSAGE_BYTES_MAX,
-                              &submission->scratch.arena),
-    };
-    snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(validation->reply_to));
-    int32_t count = replies_partition_count(submission->replies, validation->reply_to);
-    return appended(partition, sequence,
-                    cluster_append(submission->cluster, BROKER_PRODUCER_EFFECTS, topic,
-                                   broker_partition_of(validation->order_id, count),
-                                   validation->order_id, RECORD_STATUS_UPDATE, &status, on_appended,
-                                   partition, token_of(sequence, APPEND_STATUS), NULL));
-}
-
-static enum wait refuse_record(struct submission_partition *partition, uint64_t sequence,
-                               const struct broker_record *record, struct validation *validation)
-{
-    struct submission *submission = partition->submission;
-    enum error_class class = ERROR_OK;
-    if (!text_empty(validation->order_id) && !text_empty(validation->reply_to))
-        class = send_status(partition, sequence, record, validation);
-    if (class == ERROR_OK)
-        class = appended(partition, sequence,
-                         cluster_dead_letter(submission->cluster, record, validation->error.code,
-                                             validation->error.message, on_appended, partition,
-                                             token_of(sequence, APPEND_DEAD_LETTER), NULL));
-    if (class != ERROR_OK)
-        return WAIT_PRODUCER; /* a status may be sent twice: receivers deduplicate */
-    metrics_add(submission->metrics.refused_kafka, 1);
-    log_info_limited("refused a submission", LOG_TEXT("order", validation->order_id),
-                     LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
-                     LOG_I64("offset", record->offset), LOG_ERR(&validation->error));
-    return WAIT_NONE;
-}
-
-/* What the record has to wait for; WAIT_NONE: its appends are outstanding. */
-static enum wait process(struct submission_partition *partition, uint64_t sequence,
-                         const struct broker_record *record, unsigned fresh)
-{
-    struct submission *submission = partition->submission;
-    struct validation validation;
-    heap_arena_reset(&submission->scratch);
-    validate_record(&submission->validator, record->key, record->value, fresh,
-                    &submission->scratch.arena, &validation);
-    switch (validation.outcome) {
-    case VALIDATION_ACCEPT:
-        return accept_record(partition, sequence, &validation);
-    case VALIDATION_REFUSE:
-        return refuse_record(partition, sequence, record, &validation);
-    case VALIDATION_WAIT_SCHEMAS:
-        return WAIT_SCHEMAS;
-    case VALIDATION_WAIT_WORKFLOWS:
-        return WAIT_WORKFLOWS;
-    case VALIDATION_WAIT_REPLY:
-    case VALIDATION_OUTCOME_COUNT:
-        return WAIT_REPLY;
-    }
-    return WAIT_NONE;
 }
 
 /* ---- waiting ---- */
@@ -287,9 +186,10 @@ static void begin_to_wait(struct submission_partition *partition, struct waiting
 }
 
 static void add_waiting(struct submission_partition *partition, uint64_t sequence,
-                        const struct broker_record *record, enum wait wait)
+                        const struct broker_record *record, const struct large_record *large,
+                        enum wait wait)
 {
-    begin_to_wait(partition, wait_queue_add(&partition->wait_queue, sequence, record), wait);
+    begin_to_wait(partition, wait_queue_add(&partition->wait_queue, sequence, record, large), wait);
 }
 
 static void drop_waiting(struct submission_partition *partition)
@@ -333,15 +233,16 @@ void submission_partition_wake(struct submission_partition *partition)
             continue;
         uint64_t sequence = waiting->sequence;
         waiting->record.topic = partition->submission->cluster->topics.submissions;
-        enum wait wait = process(partition, sequence, &waiting->record, waiting->fresh);
+        enum wait wait = submission_record_process(partition, sequence, &waiting->record,
+                                                   &waiting->large, waiting->fresh);
         if (wait != WAIT_NONE) {
             begin_to_wait(partition, waiting, wait);
             continue;
         }
         wait_queue_remove(&partition->wait_queue, waiting);
         /* Waiting counted as one; its appends count themselves. */
-        slot_of(partition, sequence)->pending--;
-        assert(slot_of(partition, sequence)->pending > 0);
+        submission_partition_slot(partition, sequence)->pending--;
+        assert(submission_partition_slot(partition, sequence)->pending > 0);
     }
     update_pause(partition);
 }
@@ -355,49 +256,53 @@ static void on_queue_timer(struct loop *loop, struct loop_timer *timer, void *us
 
 /* ---- reading ---- */
 
-static void observe_clock(struct submission_partition *partition,
-                          const struct broker_record *record)
+/* `record`: what is kept of it. */
+static void take(struct submission_partition *partition, const struct broker_record *record,
+                 const struct large_record *large, int64_t next_offset)
 {
     struct submission *submission = partition->submission;
-    if (!partition->at_end || !broker_has_append_time(submission->cluster->broker))
-        return;
-    bool was_bad = submission->clock_guard.bad;
-    clock_guard_observe(&submission->clock_guard, clock_wall_ms(submission->service->clock),
-                        record->timestamp);
-    partition->at_end = false;
-    if (submission->clock_guard.bad && !was_bad)
-        log_error("this machine's clock is too far from the broker's",
-                  LOG_I64("skew_ms", submission->clock_guard.skew_ms));
-}
-
-static void on_record(void *ctx, const struct broker_record *record)
-{
-    struct submission_partition *partition = ctx;
-    struct submission *submission = partition->submission;
-    assert(partition->next - partition->first < SLOTS);
+    assert(partition->next - partition->first < WINDOW_SLOTS);
+    if (partition->first == partition->next && !error_is(&partition->trouble))
+        partition->progress_ms = now_ms(partition);
     uint64_t sequence = partition->next++;
-    struct window_slot *slot = slot_of(partition, sequence);
-    *slot = (struct window_slot){.offset = record->offset,
+    struct window_slot *slot = submission_partition_slot(partition, sequence);
+    *slot = (struct window_slot){.next_offset = next_offset,
                                  .received_us = clock_mono_us(submission->service->clock),
-                                 .size = record->value.size};
-    submission->in_flight_bytes += record->value.size;
-    observe_clock(partition, record);
+                                 .size = record->value.size + record->meta_bytes};
+    submission->in_flight_bytes += slot->size;
     enum wait wait = WAIT_KEY;
     if (!wait_queue_has_key(&partition->wait_queue, record->key, NULL))
-        wait = process(partition, sequence, record, 0);
+        wait = submission_record_process(partition, sequence, record, large, 0);
     if (wait != WAIT_NONE) {
         slot->pending++;
-        add_waiting(partition, sequence, record, wait);
+        add_waiting(partition, sequence, record, large, wait);
     }
     if (should_pause(partition))
         update_pause(partition);
 }
 
-static void on_end(void *ctx, int64_t next_offset)
+static void on_record(void *ctx, const struct broker_record *record)
+{
+    static const struct large_record whole;
+    struct submission_partition *partition = ctx;
+    if (dead_letter_fits(record)) {
+        take(partition, record, &whole, record->offset + 1);
+        return;
+    }
+    struct broker_record kept = *record;
+    struct large_record large;
+    submission_record_cut(partition, &kept, &large);
+    take(partition, &kept, &large, record->offset + 1);
+}
+
+static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
 {
     struct submission_partition *partition = ctx;
-    (void)next_offset;
-    partition->at_end = true;
+    struct broker_record record = {.topic = partition->submission->cluster->topics.submissions,
+                                   .partition = partition->number,
+                                   .offset = offset};
+    struct large_record large = {.cut = {.next_offset = next_offset}};
+    take(partition, &record, &large, next_offset);
 }
 
 static void close_reader(struct submission_partition *partition)
@@ -405,11 +310,12 @@ static void close_reader(struct submission_partition *partition)
     broker_reader_close(partition->reader);
     partition->reader = NULL;
     partition->paused = false;
-    partition->at_end = false;
 }
 
-static void read_again_later(struct submission_partition *partition)
+static void read_again_later(struct submission_partition *partition, const struct error *error)
 {
+    if (partition->trouble.class == ERROR_OK)
+        partition->trouble = *error;
     loop_timer_after(cluster_loop(partition->submission->cluster), &partition->again,
                      partition->again_ms);
     partition->again_ms =
@@ -433,13 +339,14 @@ static void on_reader_error(void *ctx, const struct error *error)
     rewind_to_position(partition, &again);
 }
 
-static const struct broker_reader_ops reader_ops = {on_record, on_end, on_reader_error};
+static const struct broker_reader_ops reader_ops = {.record = on_record, .error = on_reader_error};
 
 static void open_reader(struct submission_partition *partition)
 {
     partition->reader = broker_read(partition->submission->cluster->broker,
                                     partition->submission->cluster->topics.submissions,
                                     partition->number, partition->position, &reader_ops, partition);
+    broker_reader_skip_unreadable(partition->reader, on_unreadable);
     update_pause(partition);
 }
 
@@ -454,19 +361,20 @@ static void rewind_to_position(struct submission_partition *partition, const str
     close_reader(partition);
     drop_waiting(partition);
     for (; partition->first < partition->next; partition->first++)
-        submission->in_flight_bytes -= slot_of(partition, partition->first)->size;
-    read_again_later(partition);
+        submission->in_flight_bytes -= submission_partition_slot(partition, partition->first)->size;
+    read_again_later(partition, error);
 }
 
 /* ---- life ---- */
 
 static void fetch_committed(struct submission_partition *partition);
 
-static void on_committed_offset(void *ctx, int32_t number, int64_t offset,
+static void on_committed_offset(void *ctx, int32_t number, int64_t offset, const char *note,
                                 const struct error *error)
 {
     struct submission_partition *partition = ctx;
     (void)number;
+    (void)note;
     partition->calls--;
     if (partition->closed) {
         free_if_over(partition);
@@ -475,7 +383,7 @@ static void on_committed_offset(void *ctx, int32_t number, int64_t offset,
     if (error->class != ERROR_OK) {
         log_warning_limited("cannot fetch the committed offset",
                             LOG_I64("partition", partition->number), LOG_ERR(error));
-        read_again_later(partition);
+        read_again_later(partition, error);
         return;
     }
     partition->position = offset >= 0 ? offset : BROKER_EARLIEST;
@@ -505,12 +413,14 @@ struct submission_partition *submission_partition_new(struct submission *submiss
 {
     struct submission_partition *partition = calloc(1, sizeof(*partition));
     assert(partition != NULL);
-    *partition = (struct submission_partition){.submission = submission,
-                                               .number = number,
-                                               .slots = calloc(SLOTS, sizeof(struct window_slot)),
-                                               .position = -1,
-                                               .committed = -1,
-                                               .again_ms = AGAIN_MS_MIN};
+    *partition =
+        (struct submission_partition){.submission = submission,
+                                      .number = number,
+                                      .slots = calloc(WINDOW_SLOTS, sizeof(struct window_slot)),
+                                      .position = -1,
+                                      .committed = -1,
+                                      .again_ms = AGAIN_MS_MIN,
+                                      .progress_ms = clock_mono_ms(submission->service->clock)};
     assert(partition->slots != NULL);
     loop_timer_init(&partition->again, on_again, partition);
     loop_timer_init(&partition->queue_timer, on_queue_timer, partition);
@@ -523,7 +433,8 @@ void submission_partition_close(struct submission_partition *partition)
     close_reader(partition);
     drop_waiting(partition);
     for (; partition->first < partition->next; partition->first++)
-        partition->submission->in_flight_bytes -= slot_of(partition, partition->first)->size;
+        partition->submission->in_flight_bytes -=
+            submission_partition_slot(partition, partition->first)->size;
     loop_timer_cancel(cluster_loop(partition->submission->cluster), &partition->again);
     loop_timer_cancel(cluster_loop(partition->submission->cluster), &partition->queue_timer);
     partition->closed = true;
@@ -539,6 +450,7 @@ void submission_partition_suspend(struct submission_partition *partition, bool s
 
 int64_t submission_partition_take_commit(struct submission_partition *partition)
 {
+    give_up_status(partition);
     if (partition->position < 0 || partition->position == partition->committed)
         return -1;
     partition->committed = partition->position;
@@ -553,11 +465,47 @@ void submission_partition_commit_failed(struct submission_partition *partition)
 uint32_t submission_partition_in_flight(const struct submission_partition *partition)
 {
     uint64_t window = partition->next - partition->first;
-    assert(window <= SLOTS && window >= partition->wait_queue.count);
+    assert(window <= WINDOW_SLOTS && window >= partition->wait_queue.count);
     return (uint32_t)window - partition->wait_queue.count;
 }
 
 uint32_t submission_partition_waiting(const struct submission_partition *partition)
 {
     return partition->wait_queue.count;
+}
+
+static const char *waits_for(const struct submission_partition *partition)
+{
+    const struct waiting_record *waiting = partition->wait_queue.first;
+    if (waiting == NULL || waiting->sequence != partition->first)
+        return "the brokers do not acknowledge what follows from it";
+    switch (waiting->wait) {
+    case WAIT_SCHEMAS:
+        return "it waits until the schemas topic can be read";
+    case WAIT_WORKFLOWS:
+        return "it waits until the workflows topic can be read";
+    case WAIT_REPLY:
+        return "it waits until its reply topic is found";
+    case WAIT_PRODUCER:
+        return "the producer's queue is full";
+    case WAIT_KEY:
+    case WAIT_NONE:
+        break;
+    }
+    return "it waits";
+}
+
+bool submission_partition_stuck(const struct submission_partition *partition, char *ret_reason,
+                                size_t reason_size)
+{
+    bool trouble = error_is(&partition->trouble);
+    bool busy = trouble || partition->first < partition->next;
+    if (!busy || partition->suspended || partition->submission->draining ||
+        now_ms(partition) - partition->progress_ms < PARTITION_STUCK_MS)
+        return false;
+    snprintf(ret_reason, reason_size,
+             "partition %d of %s makes no progress at offset %" PRId64 ": %s", partition->number,
+             partition->submission->cluster->topics.submissions, partition->position,
+             trouble ? partition->trouble.message : waits_for(partition));
+    return true;
 }

@@ -7,8 +7,15 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <uthash.h>
+#include <xxhash.h>
 
-enum { TICK_MS = 5, LOOKUP_MS = 500, AGAIN_MS = 1000 };
+enum {
+    TICK_MS = 5,
+    LOOKUP_MS = 500,
+    AGAIN_MS = 1000,
+    SILENT_MS = 10 * 60 * 1000,
+    SILENT_MAX = 64 /* topics; the oldest is forgotten */
+};
 
 struct reply {
     enum reply_state state;
@@ -27,6 +34,11 @@ struct replies {
     void (*changed)(void *ctx);
     void *ctx;
     struct loop_timer timer;
+    struct {
+        uint64_t topic_hash; /* 0: none */
+        int64_t until_ms;
+    } silent[SILENT_MAX];
+    uint32_t next_silent;
     struct reply *known; /* by topic */
     struct reply *first; /* to look up */
     struct reply *last;
@@ -165,4 +177,29 @@ void replies_forget(struct replies *replies, struct text topic)
     struct reply *reply = find(replies, topic);
     if (reply != NULL && !reply->outstanding)
         reply->state = REPLY_LOOKUP;
+}
+
+uint64_t replies_hash(struct text topic)
+{
+    return XXH3_64bits(topic.data, topic.size) | 1;
+}
+
+void replies_silence(struct replies *replies, uint64_t topic_hash)
+{
+    uint32_t at = 0;
+    while (at < SILENT_MAX && replies->silent[at].topic_hash != topic_hash)
+        at++;
+    if (at == SILENT_MAX)
+        at = replies->next_silent++ % SILENT_MAX;
+    replies->silent[at].topic_hash = topic_hash;
+    replies->silent[at].until_ms = loop_now_ms(replies->loop) + SILENT_MS;
+}
+
+bool replies_is_silent(const struct replies *replies, uint64_t topic_hash)
+{
+    bool silent = false;
+    for (uint32_t i = 0; i < SILENT_MAX && !silent; i++)
+        silent = replies->silent[i].topic_hash == topic_hash &&
+                 loop_now_ms(replies->loop) < replies->silent[i].until_ms;
+    return silent;
 }

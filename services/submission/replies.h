@@ -30,6 +30,12 @@ enum reply_state replies_state(struct replies *replies, struct text topic);
 /* Of a topic that exists. */
 int32_t replies_partition_count(struct replies *replies, struct text topic);
 /* A record could not be delivered there: look it up again. */
+/* A status to the topic was not acknowledged for long, while the brokers acknowledged others: for a
+ * while no more are sent there. */
+void replies_silence(struct replies *replies, uint64_t topic_hash);
+bool replies_is_silent(const struct replies *replies, uint64_t topic_hash);
+/* Never 0. */
+uint64_t replies_hash(struct text topic);
 void replies_forget(struct replies *replies, struct text topic);
 
 #endif

@@ -189,7 +189,7 @@ static void commit_all(struct submission *submission)
             continue;
         FAILPOINT("submission.commit");
         submission->committing++;
-        broker_group_commit(submission->group, p, offset, on_committed, submission);
+        broker_group_commit(submission->group, p, offset, NULL, on_committed, submission);
     }
 }
 
@@ -322,7 +322,6 @@ enum error_class submission_open(struct service_context *service, struct broker 
     submission->workflows =
         (struct refresh){.submission = submission, .read = cluster_refresh_workflows};
     heap_arena_init(&submission->scratch, 256 * 1024);
-    clock_guard_init(&submission->clock_guard, config_ms(service->config, "clock.skew.max.ms") / 2);
     loop_timer_init(&submission->tick, on_tick, submission);
     make_metrics(submission);
     snprintf(submission->group_name, sizeof(submission->group_name), "%s.submission",
@@ -341,7 +340,7 @@ static enum error_class start(struct service_context *service, void **ret_state,
     return class;
 }
 
-static bool ready(void *state, char *ret_reason, size_t reason_size)
+bool submission_ready(void *state, char *ret_reason, size_t reason_size)
 {
     const struct submission *submission = state;
     const char *reason = NULL;
@@ -351,11 +350,13 @@ static bool ready(void *state, char *ret_reason, size_t reason_size)
         reason = "no broker is connected";
     else if (!submission->assigned)
         reason = "is waiting for its partitions";
-    else if (submission->clock_guard.bad)
-        reason = "this machine's clock is too far from the broker's";
     if (reason != NULL)
         snprintf(ret_reason, reason_size, "%s", reason);
-    return reason == NULL;
+    bool stuck = reason != NULL;
+    for (int32_t p = 0; p < submission->partition_count && !stuck; p++)
+        stuck = submission->partitions[p] != NULL &&
+                submission_partition_stuck(submission->partitions[p], ret_reason, reason_size);
+    return !stuck;
 }
 
 static void drain(void *state)
@@ -380,6 +381,8 @@ void submission_close(struct submission *submission)
     if (submission->group != NULL)
         leave(submission);
     replies_free(submission->replies);
+    cluster_refresh_cancel(submission->cluster, &submission->schemas);
+    cluster_refresh_cancel(submission->cluster, &submission->workflows);
     cluster_close(submission->cluster);
     http_api_free(submission->api);
     submission_partitions_free_closed(submission);
@@ -399,7 +402,7 @@ int submission_main(int argc, char **argv)
     static const struct service service = {.name = "submission",
                                            .bit = SETTINGS_SUBMISSION,
                                            .start = start,
-                                           .ready = ready,
+                                           .ready = submission_ready,
                                            .drain = drain,
                                            .stop = stop};
     return service_main(&service, argc, argv);

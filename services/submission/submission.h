@@ -16,7 +16,6 @@
 #ifndef SERVICES_SUBMISSION_SUBMISSION_H
 #define SERVICES_SUBMISSION_SUBMISSION_H
 
-#include "kafka/clock_guard.h"
 #include "replica/cluster.h"
 #include "services/submission/validate.h"
 
@@ -37,7 +36,7 @@ static inline bool refresh_is_done(const struct refresh *refresh, uint64_t ticke
 }
 
 enum {
-    IN_FLIGHT_BYTES_MAX = 64 << 20, /* of all partitions; values that are not acknowledged */
+    IN_FLIGHT_BYTES_MAX = 64 << 20, /* of all partitions; what is kept of unsettled records */
     COMMIT_TICK_MS = 100
 };
 
@@ -72,7 +71,6 @@ struct submission {
     struct submission_partition *closed_partitions; /* answers of the broker are outstanding */
     uint64_t in_flight_bytes;
     struct http_api *api; /* NULL: no HTTP */
-    struct clock_guard clock_guard;
     struct heap_arena scratch;
     struct buffer value; /* encoded, for one append */
     struct loop_timer tick;
@@ -85,6 +83,8 @@ struct submission {
 enum error_class submission_open(struct service_context *service, struct broker *broker,
                                  struct submission **ret_submission, struct error *ret_error);
 void submission_close(struct submission *submission);
+/* For /readyz: false with a reason. */
+bool submission_ready(void *submission, char *ret_reason, size_t reason_size);
 
 /* Appends an accepted command to its partition of commands. RETRY: the queue is full. REJECT: it is
  * too large. */
@@ -115,6 +115,9 @@ void submission_partition_commit_failed(struct submission_partition *partition);
 /* Not acknowledged yet, without those that wait. */
 uint32_t submission_partition_in_flight(const struct submission_partition *partition);
 uint32_t submission_partition_waiting(const struct submission_partition *partition);
+/* True, with a reason for operators: for a while, nothing that it read has been settled. */
+bool submission_partition_stuck(const struct submission_partition *partition, char *ret_reason,
+                                size_t reason_size);
 
 /* ---- HTTP (http_api.c) ---- */
 

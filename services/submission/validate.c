@@ -61,8 +61,9 @@ static void pin_workflow(const struct validator *validator, unsigned fresh,
                          struct validation *validation)
 {
     struct order_details *details = &validation->command.submit_order;
-    const struct workflow *workflow =
-        workflow_registry_find(validator->workflows, details->workflow, details->workflow_version);
+    const struct workflow_entry *entry =
+        workflow_registry_entry(validator->workflows, details->workflow, details->workflow_version);
+    const struct workflow *workflow = entry != NULL ? entry->workflow : NULL;
     if (workflow == NULL && (fresh & FRESH_WORKFLOWS) == 0) {
         validation->outcome = VALIDATION_WAIT_WORKFLOWS;
         return;
@@ -78,6 +79,13 @@ static void pin_workflow(const struct validator *validator, unsigned fresh,
         error_set(&validation->error, ERROR_REJECT, "UnknownWorkflow",
                   "version %u of workflow \"%.*s\" does not exist", details->workflow_version,
                   TEXT_ARG(details->workflow));
+        return;
+    }
+    if (entry->retired) {
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "WorkflowRetired",
+                  "version %u of workflow \"%.*s\" takes no new orders: %.*s", workflow->version,
+                  TEXT_ARG(details->workflow), TEXT_ARG(utf8_cut(entry->latest.reason, 200)));
         return;
     }
     assert(details->workflow_version == 0 || details->workflow_version == workflow->version);
@@ -151,41 +159,80 @@ void validate_cancel(const struct validator *validator, const struct cancel_orde
 
 /* ---- records ---- */
 
-static bool decode(const struct validator *validator, struct text value, unsigned fresh,
-                   struct arena *arena, struct record *ret_record, struct validation *validation)
+static bool was_cut(const struct submitted_record *record)
 {
-    if (value.data == NULL) {
+    return record->value.size < record->value_bytes;
+}
+
+/* Of a record that was refused before its fields were known: who gets a status, if id and reply
+ * topic can be read and are valid. The refusal stands; it may have to wait for the reply topic. */
+static void find_sender(const struct validator *validator, const struct submitted_record *record,
+                        struct arena *arena, struct validation *validation)
+{
+    struct text order_id = record->order_id;
+    struct text reply_to = record->reply_to;
+    if (!was_cut(record) && record->value.data != NULL)
+        codec_read_sender(validator->codec, record->value, arena, &order_id, &reply_to);
+    if (order_id_validate(order_id, NULL) != ERROR_OK)
+        return;
+    validation->order_id = order_id;
+    if (!topics_is_reply(validator->topics, reply_to))
+        return;
+    enum reply_state state = validator->reply_state(validator->ctx, reply_to);
+    if (state == REPLY_EXISTS)
+        validation->reply_to = reply_to;
+    else if (state == REPLY_LOOKUP)
+        validation->outcome = VALIDATION_WAIT_REPLY;
+}
+
+static bool decode(const struct validator *validator, const struct submitted_record *record,
+                   unsigned fresh, struct arena *arena, struct record *ret_record,
+                   struct validation *validation)
+{
+    if (record->value.data == NULL) {
         refuse(validation, "Empty", "the record has no value");
         return false;
     }
-    if (value.size > INPUT_BYTES_MAX) {
-        refuse(validation, "TooLong", "the record is larger than 1 MiB");
+    if (record->value_bytes > INPUT_BYTES_MAX) {
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "TooLong",
+                  "the record is %u bytes; the limit is %d", record->value_bytes, INPUT_BYTES_MAX);
+        find_sender(validator, record, arena, validation);
         return false;
     }
-    _Static_assert(INPUT_BYTES_MAX == 1 << 20, "as the message says");
-    if (codec_decode(validator->codec, value, true, arena, ret_record, &validation->error) ==
-        ERROR_OK)
+    assert(!was_cut(record));
+    if (codec_decode(validator->codec, record->value, true, arena, ret_record,
+                     &validation->error) == ERROR_OK)
         return true;
     bool unknown = strcmp(validation->error.code, "UnknownSchema") == 0;
     validation->outcome =
         unknown && (fresh & FRESH_SCHEMAS) == 0 ? VALIDATION_WAIT_SCHEMAS : VALIDATION_REFUSE;
+    if (!unknown)
+        find_sender(validator, record, arena, validation);
     return false;
 }
 
-static bool check_key(struct text key, struct validation *validation)
+static bool check_key(const struct submitted_record *record, struct validation *validation)
 {
-    if (text_empty(key) || text_equal(key, validation->order_id))
+    if (record->meta_bytes > META_BYTES_MAX) {
+        validation->outcome = VALIDATION_REFUSE;
+        error_set(&validation->error, ERROR_REJECT, "TooLong",
+                  "the record's key and headers are %u bytes; the limit is %d", record->meta_bytes,
+                  META_BYTES_MAX);
+        return false;
+    }
+    if (text_empty(record->key) || text_equal(record->key, validation->order_id))
         return true;
     refuse(validation, "WrongKey", "the record's key is not its order_id");
     return false;
 }
 
-void validate_record(const struct validator *validator, struct text key, struct text value,
+void validate_record(const struct validator *validator, const struct submitted_record *submitted,
                      unsigned fresh, struct arena *arena, struct validation *ret_validation)
 {
     struct record record;
     *ret_validation = (struct validation){.outcome = VALIDATION_REFUSE};
-    if (!decode(validator, value, fresh, arena, &record, ret_validation))
+    if (!decode(validator, submitted, fresh, arena, &record, ret_validation))
         return;
     bool is_order = record.kind == RECORD_SUBMIT_ORDER;
     if (!is_order && record.kind != RECORD_CANCEL_ORDER) {
@@ -199,10 +246,12 @@ void validate_record(const struct validator *validator, struct text key, struct 
     struct text reply_to =
         is_order ? record.command.submit_order.reply_to : record.command.cancel_order.reply_to;
     if (!check_id(order_id, ret_validation) || !check_reply(validator, reply_to, ret_validation) ||
-        !check_key(key, ret_validation))
+        !check_key(submitted, ret_validation))
         return;
-    if (is_order)
+    if (is_order) {
+        ret_validation->command.submit_order.submitted_at = submitted->appended_at;
         validate_content(validator, fresh, ret_validation);
-    else
+    } else {
         validate_cancel_content(arena, ret_validation);
+    }
 }

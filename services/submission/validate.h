@@ -33,6 +33,18 @@ struct validator {
     void *ctx;
 };
 
+/* A record of the submissions topic, or what was kept of a large one. */
+struct submitted_record {
+    struct text key;
+    struct text value;    /* .data NULL: a tombstone */
+    uint32_t value_bytes; /* before it was cut */
+    uint32_t meta_bytes;  /* of the key and the headers, likewise */
+    int64_t appended_at;  /* 0: unknown */
+    /* Of a value that was cut: read from it before, not validated. */
+    struct text order_id;
+    struct text reply_to;
+};
+
 /* Texts borrow from the input or live in the arena. */
 struct validation {
     enum validation_outcome outcome;
@@ -42,8 +54,7 @@ struct validation {
     struct text reply_to;   /* where a refusal may be reported; empty: nowhere */
 };
 
-/* A record of the submissions topic. */
-void validate_record(const struct validator *validator, struct text key, struct text value,
+void validate_record(const struct validator *validator, const struct submitted_record *record,
                      unsigned fresh, struct arena *arena, struct validation *ret_validation);
 /* An order or a cancellation that came by HTTP. */
 void validate_order(const struct validator *validator, const struct order_details *details,

@@ -36,18 +36,21 @@ static struct text copy_text(char **at, struct text text)
     return (struct text){copy, text.size};
 }
 
-static size_t size_of(const struct broker_record *record)
+static size_t size_of(const struct broker_record *record, const struct large_record *large)
 {
-    size_t size = record->key.size + (size_t)record->value.size;
+    size_t size =
+        record->key.size + (size_t)record->value.size + large->order_id.size + large->reply_to.size;
     for (uint32_t i = 0; i < record->header_count; i++)
         size += record->headers[i].name.size + (size_t)record->headers[i].value.size;
     return size;
 }
 
 struct waiting_record *wait_queue_add(struct wait_queue *queue, uint64_t sequence,
-                                      const struct broker_record *record)
+                                      const struct broker_record *record,
+                                      const struct large_record *large)
 {
-    struct waiting_record *waiting = calloc(1, sizeof(*waiting) + size_of(record));
+    size_t size = size_of(record, large);
+    struct waiting_record *waiting = calloc(1, sizeof(*waiting) + size);
     assert(waiting != NULL);
     assert(queue->first == NULL || queue->first->prev->sequence < sequence);
     char *at = waiting->bytes;
@@ -61,18 +64,23 @@ struct waiting_record *wait_queue_add(struct wait_queue *queue, uint64_t sequenc
         waiting->record.headers[i].name = copy_text(&at, record->headers[i].name);
         waiting->record.headers[i].value = copy_text(&at, record->headers[i].value);
     }
+    waiting->large = *large;
+    waiting->large.order_id = copy_text(&at, large->order_id);
+    waiting->large.reply_to = copy_text(&at, large->reply_to);
+    assert(at == waiting->bytes + size);
+    waiting->size = size;
     DL_APPEND(queue->first, waiting);
     queue->count++;
-    queue->bytes += record->value.size;
+    queue->bytes += size;
     return waiting;
 }
 
 void wait_queue_remove(struct wait_queue *queue, struct waiting_record *waiting)
 {
-    assert(queue->count > 0 && queue->bytes >= waiting->record.value.size);
+    assert(queue->count > 0 && queue->bytes >= waiting->size);
     DL_DELETE(queue->first, waiting);
     queue->count--;
-    queue->bytes -= waiting->record.value.size;
+    queue->bytes -= waiting->size;
     free(waiting);
 }
 

@@ -4,10 +4,17 @@
 #ifndef SERVICES_SUBMISSION_WAIT_QUEUE_H
 #define SERVICES_SUBMISSION_WAIT_QUEUE_H
 
-#include "kafka/broker.h"
+#include "replica/dead_letter.h"
 
 /* What a record waits for. */
 enum wait { WAIT_NONE, WAIT_SCHEMAS, WAIT_WORKFLOWS, WAIT_REPLY, WAIT_PRODUCER, WAIT_KEY };
+
+/* What was known of a record before it was cut to what is kept of it. */
+struct large_record {
+    struct dead_letter_cut cut;
+    struct text order_id; /* of a value that was cut: not validated; may be empty */
+    struct text reply_to;
+};
 
 struct waiting_record {
     struct waiting_record *prev;
@@ -18,6 +25,8 @@ struct waiting_record {
     unsigned fresh;              /* what was read to its end since (validate.h) */
     uint64_t ticket;             /* of the reading that it waits for */
     struct broker_record record; /* without its topic, which is NULL */
+    struct large_record large;   /* zeros: the record is whole */
+    size_t size;                 /* of `bytes` */
     char bytes[];
 };
 
@@ -25,12 +34,13 @@ struct waiting_record {
 struct wait_queue {
     struct waiting_record *first;
     uint32_t count;
-    uint64_t bytes; /* of the values */
+    uint64_t bytes; /* of the records */
 };
 
 /* Copies the record to the end of the queue; borrowed until it is removed. */
 struct waiting_record *wait_queue_add(struct wait_queue *queue, uint64_t sequence,
-                                      const struct broker_record *record);
+                                      const struct broker_record *record,
+                                      const struct large_record *large);
 void wait_queue_remove(struct wait_queue *queue, struct waiting_record *waiting);
 void wait_queue_clear(struct wait_queue *queue);
 /* Whether a record of this key is in the queue before `until` (NULL: at all). Records without a

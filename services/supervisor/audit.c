@@ -30,6 +30,7 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
         return AUDIT_OVERDUE;
     }
     /* The order's own deadline alone moves nothing before it passes: but then it does. */
-    bool waits = count > 0 || order->alert_open || has_place_in_queue(order);
+    bool waits =
+        count > 0 || order->alert_open || order->paused_at != 0 || has_place_in_queue(order);
     return waits ? AUDIT_CLEAN : AUDIT_LOST;
 }

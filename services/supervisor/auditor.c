@@ -24,7 +24,6 @@ enum {
     OLD_NEWS_MS = 10000,     /* folding what was appended before that: the view is behind */
     ALERT_AGAIN_MS = 3600000 /* while orders of a partition are stuck */
 };
-#define SUBMISSIONS_KEPT_MS (INT64_C(7) * 86400000) /* kafka/topics/topics.c */
 
 struct audited {
     struct auditor *auditor;
@@ -74,7 +73,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     (void)token;
     (void)offset;
     auditor->outstanding--;
-    if (error != NULL && error_is(error)) /* the next walk finds it again */
+    if (error != NULL && error_is(error)) /* the next walk, or term, finds it again */
         log_warning_limited("the auditor's request was not delivered", LOG_ERR(error));
     if (auditor->freed && auditor->outstanding == 0)
         free(auditor);
@@ -96,6 +95,17 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
     auditor->outstanding++;
     auditor->expired++;
     auditor->budget_thousandths -= 1000;
+}
+
+/* The brokers' time: when they appended the newest renewal of this term, and what has passed since
+ * it was read. This machine's clock may be wrong: it would take what is due soon for overdue. */
+static int64_t brokers_now(const struct auditor *auditor)
+{
+    const struct election *election = leader_election(auditor->leader);
+    const struct clock *clock = auditor->cluster->service->clock;
+    if (!broker_has_append_time(auditor->cluster->broker))
+        return clock_wall_ms(clock);
+    return election->log.last_ms + (clock_mono_ms(clock) - election->arrived_ms);
 }
 
 static void note_stuck(struct audited *audited, const struct order *order,
@@ -139,8 +149,7 @@ static bool visit(void *ctx, struct text order_id, struct text row)
     struct record record;
     struct error error;
     int64_t due = 0;
-    int64_t now = clock_wall_ms(auditor->cluster->service->clock);
-    assert(order_id.size <= ORDER_ID_BYTES_MAX);
+    int64_t now = brokers_now(auditor);
     memcpy(auditor->cursor.data, order_id.data, order_id.size);
     auditor->cursor.size = order_id.size;
     heap_arena_reset(&auditor->scratch);
@@ -276,7 +285,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
 {
     struct audited *audited = ctx;
     (void)folded;
-    if (clock_wall_ms(audited->auditor->cluster->service->clock) - record->timestamp > OLD_NEWS_MS)
+    if (brokers_now(audited->auditor) - record->timestamp > OLD_NEWS_MS)
         audited->caught_up = false;
     leader_progress(audited->auditor->leader);
 }
@@ -322,27 +331,39 @@ static void open_partition(struct auditor *auditor, int32_t partition)
 
 /* ---- the agents' table ---- */
 
+static void remove_agent(struct auditor *auditor, struct text key)
+{
+    struct error error;
+    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
+                                   .topic = auditor->own->topics.agents,
+                                   .partition = 0,
+                                   .key = key,
+                                   .done = on_appended,
+                                   .ctx = auditor};
+    log_info("an agent instance has vanished", LOG_TEXT("instance", key));
+    if (broker_append(auditor->own->broker, &append, &error) == ERROR_OK)
+        auditor->outstanding++;
+    else /* the next term finds its record again */
+        log_warning_limited("the record of a vanished agent was not removed", LOG_ERR(&error));
+}
+
 static void on_agent_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
 {
-    struct auditor *auditor = ctx;
-    struct error error;
     char key[NAME_BYTES_MAX + WHO_BYTES_MAX + 2];
     if (!lapsed)
         return;
     snprintf(key, sizeof(key), "%s/%s", entry->instance, entry->agent);
-    log_info("an agent instance has vanished", LOG_STR("agent", entry->agent),
-             LOG_STR("process", entry->instance));
-    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
-                                   .topic = auditor->own->topics.agents,
-                                   .partition = 0,
-                                   .key = text_of(key),
-                                   .done = on_appended,
-                                   .ctx = auditor};
-    if (broker_append(auditor->own->broker, &append, &error) == ERROR_OK)
-        auditor->outstanding++;
+    remove_agent(ctx, text_of(key));
 }
 
-static const struct agent_table_ops agent_ops = {.gone = on_agent_gone};
+/* It vanished while no supervisor led, or before its first record was read. */
+static void on_agent_outdated(void *ctx, struct text key)
+{
+    remove_agent(ctx, key);
+}
+
+static const struct agent_table_ops agent_ops = {.gone = on_agent_gone,
+                                                 .outdated = on_agent_outdated};
 
 /* ---- leading ---- */
 

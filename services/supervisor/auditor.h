@@ -6,7 +6,8 @@
  *   with a deadline that passed long ago. There should be none. If there are, it raises the alert
  *   "OrderStuck" of their partition.
  * - Finished orders past their retention: it requests ExpireOrder, at a bounded rate.
- * - Instances of agents that vanished: it writes a tombstone to <p>.agents.
+ * - Instances of agents that vanished, also while no supervisor led: it writes a
+ *   tombstone to <p>.agents.
  *
  * While it leads, it folds the partitions, one after another, into views of its own
  * (<data.dir>/auditor-N), on a connection of its own, walks over their orders in small pieces, and

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The requests of a supervisor without an outcome in the log yet, and when each may be repeated.
- * Bounded: a forgotten entry only means one more request, which the scheduler refuses if it is
- * stale. */
+ * All times are monotonic.
+ *
+ * A request that is in <p>.commands will be decided: it is repeated after a while only if the
+ * scheduler has read it and the deadline is still there, or if it is unknown whether it got there.
+ * Bounded: a full table takes no other deadline until one of its own has an outcome. One that was
+ * repeated often without any gives way when others wait. */
 #ifndef SERVICES_SUPERVISOR_OUTSTANDING_H
 #define SERVICES_SUPERVISOR_OUTSTANDING_H
 
@@ -9,16 +13,47 @@
 
 struct outstanding;
 
-enum { OUTSTANDING_ENTRIES_MAX = 50000, REPEAT_MS = 2000, REPEAT_MS_MAX = 60000 };
+enum {
+    OUTSTANDING_MAX = 10000,
+    REPEAT_MS = 2000, /* 2 s, 4 s ... 60 s */
+    REPEAT_MS_MAX = 60000,
+    REPEAT_TRIES = 7,         /* then it gives way to others */
+    REPEAT_EARLY_MS = 50,     /* what was early is repeated after this at the earliest, doubling */
+    REPEAT_UNREAD_MS = 600000 /* nothing reads it: <p>.commands may have been made again */
+};
+
+/* The texts are borrowed until the table changes. */
+struct outstanding_request {
+    struct text order_id;
+    struct deadline deadline;
+    uint64_t token;
+};
 
 struct outstanding *outstanding_new(void);
 void outstanding_free(struct outstanding *outstanding);
-/* Whether this deadline may be requested at `now`. If so, it counts as requested, and the next
- * request must wait: 2 s, 4 s ... 60 s. */
-bool outstanding_take(struct outstanding *outstanding, struct text order_id,
-                      const struct deadline *deadline, int64_t now);
-/* The scheduler rejected the request as not yet due: no other one before `at`. */
-void outstanding_postpone(struct outstanding *outstanding, struct text order_id,
-                          const struct deadline *deadline, int64_t at);
+void outstanding_clear(struct outstanding *outstanding);
+
+bool outstanding_is_full(const struct outstanding *outstanding);
+bool outstanding_has(const struct outstanding *outstanding, struct text order_id,
+                     const struct deadline *deadline);
+/* The deadline is being requested for the first time. Asserts that there is a place, and that it
+ * has none yet. The token goes to outstanding_sent(). */
+uint64_t outstanding_add(struct outstanding *outstanding, struct text order_id,
+                         const struct deadline *deadline);
+/* The request is at `offset` of the commands; -1: it is unknown whether it got there. */
+void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t offset, int64_t now);
+/* The next one to repeat, which is being requested again from now on; false: none is due. The
+ * scheduler has read all commands before `next_command`. */
+bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t next_command,
+                        struct outstanding_request *ret_request);
+/* These are the deadlines that the order still has: the others have their outcome. */
+void outstanding_settle(struct outstanding *outstanding, struct text order_id,
+                        const struct deadline *deadlines, uint32_t count);
+/* The scheduler rejected the request: it is not due for `early_ms`. False: the deadline is not in
+ * the table (any more), as it is left to the caller when it is due so much later. */
+bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,
+                          const struct deadline *deadline, int64_t early_ms, int64_t now);
+/* When the first of those that gave way since the last call was due; INT64_MAX: none did. */
+int64_t outstanding_take_given_up(struct outstanding *outstanding);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/supervisor/partition.h"
 
+#include "kafka/clock_guard.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/supervisor/outstanding.h"
@@ -12,7 +13,17 @@
 enum {
     TICK_MS = 50,
     REQUESTS_PER_TICK = 1000, /* the rest waits for the next tick */
-    OUTSTANDING_MAX = 20000
+    VISITS_PER_TICK = 5000,   /* rows of the index, most of which are requested already */
+    SWEEP_MS = 60000,         /* between two looks at what gave way to others */
+    STALL_MS = 5000           /* without an acknowledgement */
+};
+
+/* Where the index is read on: every deadline before it is outstanding, gave way, or is over. It
+ * spares walking over tombstones as well. */
+struct supervisor_cursor {
+    int64_t due_at;
+    uint32_t order_id_size;
+    char order_id[ORDER_ID_BYTES_MAX];
 };
 
 struct supervisor_partition {
@@ -24,48 +35,126 @@ struct supervisor_partition {
     struct loop_timer timer;
     bool suspended;
     bool caught_up;
-    int64_t low; /* no deadline in the index is before this: spares walking over tombstones */
+    struct supervisor_cursor cursor;
+    int64_t sweep_at; /* monotonic */
+    /* The scheduler's time as its Decisions show it, less the monotonic time when they came. */
+    int64_t scheduler_ms;
+    bool clock_is_fast; /* the scheduler found a request early: its time counts from then on */
+    /* What the acknowledgements of requests say about this clock. */
+    struct clock_guard clock_guard;
+    uint64_t measuring; /* the token of a request; 0: none */
+    int64_t sent_us;    /* when it was sent */
     /* of the tick under way */
     int64_t now;
-    int64_t first;
     uint32_t requests;
+    uint32_t visits;
+    bool cut; /* the rest of the index has to wait */
     struct error error;
     uint64_t unanswered; /* answers that still name this struct */
+    int64_t answered_ms; /* monotonic: the last of them, or since when some are missing */
     bool freed;
 };
+
+static int64_t mono_ms(const struct supervisor_partition *partition)
+{
+    return clock_mono_ms(partition->cluster->service->clock);
+}
+
+/* A clock that is slow makes no request late, and one that is fast makes only the first one early,
+ * which measures it. So a supervisor with a wrong clock may stay in its group. */
+static int64_t time_now(const struct supervisor_partition *partition)
+{
+    const struct clock *clock = partition->cluster->service->clock;
+    int64_t wall = clock_wall_ms(clock);
+    int64_t brokers = clock_guard_broker_ms(&partition->clock_guard, clock_mono_us(clock));
+    int64_t theirs = partition->scheduler_ms + mono_ms(partition);
+    int64_t now = wall < brokers ? wall : brokers;
+    return partition->clock_is_fast || theirs > now ? theirs : now;
+}
+
+static bool is_measured(const struct supervisor_partition *partition)
+{
+    return partition->clock_guard.known || !broker_has_append_time(partition->cluster->broker);
+}
+
+static void measure_clock(struct supervisor_partition *partition)
+{
+    struct clock_guard *guard = &partition->clock_guard;
+    bool was_bad = guard->bad;
+    clock_guard_measure(guard, partition->cluster->service->clock, partition->sent_us,
+                        broker_appended_at(partition->cluster->broker));
+    if (guard->bad && !was_bad)
+        log_warning("this machine's clock is wrong: deadlines follow the brokers' time",
+                    LOG_I64("partition", partition->number), LOG_I64("skew_ms", guard->skew_ms));
+}
+
+static void move_cursor(struct supervisor_partition *partition, int64_t due_at,
+                        struct text order_id)
+{
+    assert(order_id.size <= sizeof(partition->cursor.order_id));
+    partition->cursor.due_at = due_at;
+    partition->cursor.order_id_size = order_id.size;
+    memcpy(partition->cursor.order_id, order_id.data, order_id.size);
+}
+
+/* ---- requests ---- */
 
 static void on_request_appended(void *ctx, uint64_t token, int64_t offset,
                                 const struct error *error)
 {
     struct supervisor_partition *partition = ctx;
-    (void)token;
-    (void)offset;
+    bool failed = error != NULL && error_is(error);
     partition->unanswered--;
-    if (error != NULL && error_is(error)) /* repeated by itself: the log shows no outcome */
+    partition->answered_ms = mono_ms(partition);
+    if (token == partition->measuring) {
+        partition->measuring = 0;
+        if (!failed && !partition->freed)
+            measure_clock(partition);
+    }
+    if (failed) /* repeated by itself: the log shows no outcome */
         log_warning_limited("a request to the scheduler was not delivered",
                             LOG_I64("partition", partition->number), LOG_ERR(error));
-    if (partition->freed && partition->unanswered == 0)
+    if (!partition->freed)
+        outstanding_sent(partition->outstanding, token, failed ? -1 : offset, mono_ms(partition));
+    else if (partition->unanswered == 0)
         free(partition);
 }
 
+/* False: the tick is over. */
 static bool request(struct supervisor_partition *partition, struct text order_id,
-                    const struct deadline *deadline)
+                    const struct deadline *deadline, uint64_t token)
 {
     const struct order *order = NULL;
     struct command cmd;
     struct text by = text_of(partition->cluster->service->instance_id);
     if (view_order(follower_view(partition->follower), order_id, &order, &partition->error) !=
-        ERROR_OK)
+        ERROR_OK) {
+        outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
         return false;
-    if (order == NULL)
-        return true;
-    deadline_command(order, deadline, by, &cmd);
+    }
     FAILPOINT("supervisor.request");
-    if (cluster_append(partition->cluster, BROKER_PRODUCER_LOG, partition->cluster->topics.commands,
-                       partition->number, order_id, (enum record_kind)cmd.kind, &cmd,
-                       on_request_appended, partition, 0, &partition->error) != ERROR_OK)
-        return false;
-    partition->unanswered++;
+    /* The failpoint: the auditor finds what this one misses. */
+    bool known =
+        order != NULL && (deadline->kind == DEADLINE_ORDER || deadline->step < order->step_count);
+    bool sent = known && !FAILPOINT_ERROR("supervisor.blind");
+    int64_t sent_us = clock_mono_us(partition->cluster->service->clock);
+    if (sent) {
+        deadline_command(order, deadline, by, &cmd);
+        sent = cluster_append(partition->cluster, BROKER_PRODUCER_LOG,
+                              partition->cluster->topics.commands, partition->number, order_id,
+                              (enum record_kind)cmd.kind, &cmd, on_request_appended, partition,
+                              token, &partition->error) == ERROR_OK;
+    }
+    if (!sent) {
+        outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
+        return !error_is(&partition->error);
+    }
+    if (partition->measuring == 0) {
+        partition->measuring = token;
+        partition->sent_us = sent_us;
+    }
+    if (partition->unanswered++ == 0)
+        partition->answered_ms = mono_ms(partition);
     partition->requests++;
     metrics_add(partition->metrics->requests[deadline->kind], 1);
     metrics_observe_us(partition->metrics->late, (partition->now - deadline->due_at) * 1000);
@@ -75,63 +164,101 @@ static bool request(struct supervisor_partition *partition, struct text order_id
 static bool visit_due(void *ctx, struct text order_id, const struct deadline *deadline)
 {
     struct supervisor_partition *partition = ctx;
-    if (deadline->due_at < partition->first)
-        partition->first = deadline->due_at;
-    if (!outstanding_take(partition->outstanding, order_id, deadline, partition->now))
+    FAILPOINT("supervisor.visit");
+    partition->cut = ++partition->visits > VISITS_PER_TICK ||
+                     partition->requests >= REQUESTS_PER_TICK ||
+                     (partition->unanswered > 0 && !is_measured(partition)) ||
+                     outstanding_is_full(partition->outstanding);
+    if (partition->cut) {
+        move_cursor(partition, deadline->due_at, order_id);
+        return false;
+    }
+    if (outstanding_has(partition->outstanding, order_id, deadline))
         return true;
-    if (FAILPOINT_ERROR("supervisor.blind")) /* the auditor finds what this one misses */
+    uint64_t token = outstanding_add(partition->outstanding, order_id, deadline);
+    if (request(partition, order_id, deadline, token))
         return true;
-    return request(partition, order_id, deadline) && partition->requests < REQUESTS_PER_TICK;
+    partition->cut = true;
+    move_cursor(partition, deadline->due_at, order_id);
+    return false;
+}
+
+static void request_again(struct supervisor_partition *partition)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(partition->follower));
+    struct outstanding_request due;
+    while (partition->requests < REQUESTS_PER_TICK && !error_is(&partition->error) &&
+           outstanding_repeat(partition->outstanding, mono_ms(partition),
+                              checkpoint->next_command_offset, &due))
+        request(partition, due.order_id, &due.deadline, due.token);
+}
+
+/* What has become due since the last tick. */
+static void request_new(struct supervisor_partition *partition)
+{
+    const struct supervisor_cursor *cursor = &partition->cursor;
+    struct text from = {cursor->order_id, cursor->order_id_size};
+    if (cursor->due_at > partition->now && mono_ms(partition) >= partition->sweep_at) {
+        int64_t given_up = outstanding_take_given_up(partition->outstanding);
+        partition->sweep_at = mono_ms(partition) + SWEEP_MS;
+        if (given_up < cursor->due_at)
+            move_cursor(partition, given_up, TEXT(""));
+    }
+    if (cursor->due_at > partition->now || outstanding_is_full(partition->outstanding) ||
+        error_is(&partition->error))
+        return;
+    struct store *store = view_store(follower_view(partition->follower));
+    struct error error;
+    partition->cut = false;
+    partition->visits = 0;
+    if (store_scan_deadlines(store, cursor->due_at, from, partition->now, visit_due, partition,
+                             &error) != ERROR_OK)
+        partition->error = error;
+    else if (!partition->cut)
+        move_cursor(partition, partition->now + 1, TEXT(""));
 }
 
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct supervisor_partition *partition = userdata;
-    struct error error;
     loop_timer_after(loop, timer, TICK_MS);
-    /* A deadline that is folded but not yet in the index would end up before `low`, unseen. */
+    /* A deadline that is folded but not yet in the index would end up before the cursor, unseen. */
     if (partition->caught_up)
         follower_commit(partition->follower);
-    if (partition->suspended || !partition->caught_up || partition->unanswered > OUTSTANDING_MAX ||
-        follower_is_stopped(partition->follower, NULL))
+    if (partition->suspended || !partition->caught_up ||
+        follower_is_stopped(partition->follower, NULL) ||
+        view_dirty(follower_view(partition->follower)) > 0)
         return;
-    partition->now = clock_wall_ms(partition->cluster->service->clock);
-    partition->first = INT64_MAX;
+    partition->now = time_now(partition);
     partition->requests = 0;
     partition->error = (struct error){0};
-    struct store *store = view_store(follower_view(partition->follower));
-    if (store_scan_deadlines(store, partition->low, partition->now, visit_due, partition, &error) !=
-        ERROR_OK)
-        partition->error = error;
+    request_again(partition);
+    request_new(partition);
     if (partition->error.class == ERROR_FATAL) {
         partition->caught_up = false;
         follower_restart(partition->follower, true, 0);
         return;
     }
     view_tidy(follower_view(partition->follower));
-    int64_t low = partition->first == INT64_MAX ? partition->now : partition->first;
-    if (low > partition->low)
-        partition->low = low;
 }
 
 /* ---- what the log shows ---- */
 
 /* The scheduler answers an early request with the time when it is due: the deadline is armed again,
  * by the scheduler's clock. */
-static void learn_not_due(struct supervisor_partition *partition, const struct order *order,
-                          const struct decision *decision, const struct command_rejected *rejected)
+static void learn_not_due(struct supervisor_partition *partition, struct text order_id,
+                          const struct decision *decision, const struct command_rejected *rejected,
+                          const struct deadline *deadlines, uint32_t count)
 {
-    struct deadline deadlines[DEADLINES_MAX];
     if (rejected->due_at == 0)
         return;
     metrics_add(partition->metrics->early, 1);
-    uint32_t count = deadlines_of(order, deadlines);
-    int64_t at =
-        clock_wall_ms(partition->cluster->service->clock) + rejected->due_at - decision->decided_at;
+    partition->clock_is_fast = true;
+    partition->scheduler_ms = decision->decided_at - mono_ms(partition);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at == rejected->due_at)
-            outstanding_postpone(partition->outstanding, order->details.order_id, &deadlines[i],
-                                 at);
+            outstanding_postpone(partition->outstanding, order_id, &deadlines[i],
+                                 rejected->due_at - decision->decided_at, mono_ms(partition));
 }
 
 static void on_folded(void *ctx, const struct broker_record *record,
@@ -142,22 +269,27 @@ static void on_folded(void *ctx, const struct broker_record *record,
     (void)record;
     if (folded->admission != ADMITTED && folded->admission != SKIPPED_REPEAT)
         metrics_add(partition->metrics->skipped, 1);
-    if (folded->kind != RECORD_DECISION || folded->admission != ADMITTED || folded->order == NULL)
+    if (folded->kind != RECORD_DECISION || folded->admission != ADMITTED)
         return;
     const struct decision *decision = &folded->record->decision;
+    uint32_t count = folded->order != NULL ? deadlines_of(folded->order, deadlines) : 0;
+    if (decision->decided_at - mono_ms(partition) > partition->scheduler_ms)
+        partition->scheduler_ms = decision->decided_at - mono_ms(partition);
+    outstanding_settle(partition->outstanding, decision->order_id, deadlines, count);
     for (uint32_t i = 0; i < decision->event_count; i++)
         if (decision->events[i].kind == EVENT_COMMAND_REJECTED)
-            learn_not_due(partition, folded->order, decision,
-                          &decision->events[i].command_rejected);
-    uint32_t count = deadlines_of(folded->order, deadlines);
+            learn_not_due(partition, decision->order_id, decision,
+                          &decision->events[i].command_rejected, deadlines, count);
     for (uint32_t i = 0; i < count; i++)
-        if (deadlines[i].due_at < partition->low)
-            partition->low = deadlines[i].due_at;
+        if (deadlines[i].due_at <= partition->cursor.due_at &&
+            !outstanding_has(partition->outstanding, decision->order_id, &deadlines[i]))
+            move_cursor(partition, deadlines[i].due_at, TEXT(""));
 }
 
 static void on_checked(void *ctx)
 {
     struct supervisor_partition *partition = ctx;
+    partition->caught_up = false;
     follower_run(partition->follower, INT64_MAX);
 }
 
@@ -178,7 +310,8 @@ static void on_dropped(void *ctx)
 {
     struct supervisor_partition *partition = ctx;
     partition->caught_up = false;
-    partition->low = 0;
+    outstanding_clear(partition->outstanding);
+    move_cursor(partition, 0, TEXT(""));
 }
 
 static const struct follower_ops follower_ops = {.checked = on_checked,
@@ -200,6 +333,9 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
     partition->cluster = cluster;
     partition->number = number;
     partition->metrics = metrics;
+    partition->scheduler_ms = INT64_MIN / 2;
+    clock_guard_init(&partition->clock_guard,
+                     config_ms(cluster->service->config, "clock.skew.max.ms"));
     enum error_class class = follower_new(cluster, number, options, &follower_ops, partition,
                                           &partition->follower, ret_error);
     if (class != ERROR_OK) {
@@ -238,9 +374,23 @@ bool supervisor_partition_trouble(const struct supervisor_partition *partition, 
                                   size_t size)
 {
     const struct error *error = NULL;
-    if (!follower_is_stopped(partition->follower, &error))
+    char what[ERROR_MESSAGE_SIZE];
+    int64_t waited = mono_ms(partition) - partition->answered_ms;
+    if (follower_is_stopped(partition->follower, &error)) {
+        snprintf(ret_text, size, "partition %d: %s", partition->number, error->message);
+        return true;
+    }
+    if (!partition->caught_up) {
+        follower_waits_for(partition->follower, what, sizeof(what));
+        snprintf(ret_text, size, "partition %d waits for %.500s", partition->number, what);
+        return true;
+    }
+    if (partition->unanswered == 0 || waited < STALL_MS)
         return false;
-    snprintf(ret_text, size, "partition %d: %s", partition->number, error->message);
+    snprintf(ret_text, size,
+             "partition %d has waited %lld s for the leader of %s[%d] to acknowledge %llu requests",
+             partition->number, (long long)(waited / 1000), partition->cluster->topics.commands,
+             partition->number, (unsigned long long)partition->unanswered);
     return true;
 }
 

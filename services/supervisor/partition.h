@@ -26,6 +26,7 @@ void supervisor_partition_free(struct supervisor_partition *partition);
 void supervisor_partition_suspend(struct supervisor_partition *partition, bool suspended);
 /* Folded to the end of the log at least once. */
 bool supervisor_partition_is_ready(const struct supervisor_partition *partition);
+/* What it waits for, or why it is stopped; false: it works. */
 bool supervisor_partition_trouble(const struct supervisor_partition *partition, char *ret_text,
                                   size_t size);
 int32_t supervisor_partition_number(const struct supervisor_partition *partition);

@@ -24,6 +24,7 @@ struct supervisor {
     struct store_env *stores;
     struct membership *membership;
     struct auditor *auditor;
+    struct view_report *report;
     uint32_t leaving; /* of the group, of the election */
     struct supervisor_metrics metrics;
     struct metrics_gauge *assigned;
@@ -71,10 +72,7 @@ static int64_t committable(struct membership_partition *partition)
 
 static bool works(struct membership_partition *partition, char *ret_trouble, size_t size)
 {
-    bool ready = supervisor_partition_is_ready(partition_of(partition));
-    if (!ready)
-        (void)supervisor_partition_trouble(partition_of(partition), ret_trouble, size);
-    return ready;
+    return !supervisor_partition_trouble(partition_of(partition), ret_trouble, size);
 }
 
 static const struct membership_ops membership_ops = {.open = open_partition,
@@ -160,15 +158,16 @@ static enum error_class start(struct service_context *service, void **ret_state,
     struct supervisor *supervisor = calloc(1, sizeof(*supervisor));
     assert(supervisor != NULL);
     supervisor->service = service;
-    enum error_class class = cluster_open(service, CLUSTER_READS_IN_BULK, on_cluster_ready,
-                                          supervisor, &supervisor->cluster, ret_error);
+    enum error_class class =
+        cluster_open(service, CLUSTER_READS_IN_BULK | CLUSTER_CHECKS_LOG, on_cluster_ready,
+                     supervisor, &supervisor->cluster, ret_error);
     if (class != ERROR_OK) {
         free(supervisor);
         return class;
     }
     supervisor->stores = stores_new(service->config);
     register_metrics(supervisor);
-    view_report_route(service, true, report_stores, supervisor);
+    supervisor->report = view_report_route(service, true, report_stores, supervisor);
     *ret_state = supervisor;
     return ERROR_OK;
 }
@@ -209,6 +208,7 @@ static void stop(void *state)
     auditor_free(supervisor->auditor);
     cluster_close(supervisor->cluster);
     store_env_free(supervisor->stores);
+    view_report_free(supervisor->report);
     free(supervisor);
 }
 

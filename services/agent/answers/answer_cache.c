@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Outcomes of attempts, as rows of the answer store:
- *     version u8 | accepted u8 | succeeded u8 | effect u8 | claim 16 | decision offset LE8 |
- *     order version LE8 | complete by LE8 | output, error name, error message: each size LE4, bytes
- * The host is little-endian, as everywhere in the stores. */
+/* See answer_cache.h. The rows are those of answer_row.c. */
 #include "services/agent/answers/answer_cache.h"
 
 #include "platform/logger.h"
+#include "services/agent/answers/answer_row.h"
 #include "statestore/answers.h"
 #include "statestore/store.h"
 
@@ -13,19 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { ROW_VERSION = 1, TEXTS = 3 };
-
-struct row_head {
-    uint8_t version;
-    uint8_t accepted;
-    uint8_t succeeded;
-    uint8_t effect;
-    uint8_t claim_id[16];
-    int64_t decision_offset;
-    uint64_t order_version;
-    int64_t complete_by;
-} __attribute__((packed));
 
 struct answer_cache {
     struct service_context *service;
@@ -39,8 +24,6 @@ struct answer_cache {
     struct metrics_counter *lost;
     uint64_t dropped_early_before; /* of stores before this one */
 };
-
-_Static_assert(sizeof(struct uuid) == 16, "a claim id");
 
 static int64_t now_of(const struct answer_cache *cache)
 {
@@ -166,80 +149,23 @@ static struct text key_of(const struct step_request *request, char ret_key[ANSWE
     return (struct text){ret_key, (uint32_t)size};
 }
 
-static void put_text(char **at, struct text text)
-{
-    memcpy(*at, &text.size, sizeof(text.size));
-    *at += sizeof(text.size);
-    if (text.size > 0)
-        memcpy(*at, text.data, text.size);
-    *at += text.size;
-}
-
-static bool take_text(struct text *rest, struct arena *arena, struct text *ret_text)
-{
-    uint32_t size;
-    if (rest->size < sizeof(size))
-        return false;
-    memcpy(&size, rest->data, sizeof(size));
-    rest->data += sizeof(size);
-    rest->size -= (uint32_t)sizeof(size);
-    if (size > rest->size)
-        return false;
-    *ret_text = arena_text(arena, (struct text){rest->data, size});
-    rest->data += size;
-    rest->size -= size;
-    return true;
-}
-
-/* False: not a row of ours. *ret_known: it is of this very attempt, which is filled in. */
-static bool read_row(struct text row, struct agent_attempt *attempt, bool *ret_known)
-{
-    struct row_head head;
-    struct arena *arena = &attempt->memory.arena;
-    if (row.size < sizeof(head))
-        return false;
-    memcpy(&head, row.data, sizeof(head));
-    if (head.version != ROW_VERSION || head.effect >= EFFECT_COUNT)
-        return false;
-    struct attempt_decision decision = {.offset = head.decision_offset,
-                                        .order_version = head.order_version};
-    memcpy(&decision.claim_id, head.claim_id, sizeof(head.claim_id));
-    *ret_known = attempt_decision_compare(&decision, &attempt->request) != DECISION_OF_ANOTHER_LOG;
-    if (!*ret_known)
-        return true;
-    struct text rest = {row.data + sizeof(head), row.size - (uint32_t)sizeof(head)};
-    struct text texts[TEXTS];
-    for (int i = 0; i < TEXTS; i++)
-        if (!take_text(&rest, arena, &texts[i]))
-            return false;
-    attempt->noted = true;
-    attempt->accepted = head.accepted != 0;
-    attempt->succeeded = head.succeeded != 0;
-    attempt->effect = (enum effect)head.effect;
-    attempt->output = texts[0];
-    attempt->error_name = texts[1];
-    attempt->error_message = texts[2];
-    return true;
-}
-
 bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attempt)
 {
     char key[ANSWERS_KEY_BYTES_MAX];
-    struct text row;
+    struct text row = {NULL, 0};
     struct error error, second;
     bool known = false;
     if (cache == NULL || cache->answers == NULL)
         return false;
     enum error_class class =
         answers_get(cache->answers, key_of(&attempt->request, key), &row, &error);
-    if (class == ERROR_OK && row.data != NULL && !read_row(row, attempt, &known)) {
+    if (class == ERROR_OK && row.data != NULL && !answer_row_read(row, attempt, &known)) {
         class = error_set(&error, ERROR_FATAL, "StoreCorrupt",
                           "an answer is not a row of this version");
         known = false;
     }
-    if (class == ERROR_OK)
-        answers_value_free(row);
-    else if (start_over(cache, &error, &second) != ERROR_OK)
+    answers_value_free(row);
+    if (class != ERROR_OK && start_over(cache, &error, &second) != ERROR_OK)
         log_error("no answers are remembered",
                   LOG_ERR(&second)); /* the next write fails the service */
     if (known)
@@ -250,31 +176,11 @@ bool answer_cache_recall(struct answer_cache *cache, struct agent_attempt *attem
 void answer_cache_note(struct answer_cache *cache, const struct agent_attempt *attempt)
 {
     char key[ANSWERS_KEY_BYTES_MAX];
-    char row[sizeof(struct row_head) + TEXTS * sizeof(uint32_t) + STEP_OUTPUT_BYTES_MAX +
-             ERROR_NAME_BYTES_MAX + MESSAGE_BYTES_MAX];
-    struct row_head head = {
-        .version = ROW_VERSION,
-        .accepted = attempt->accepted,
-        .succeeded = attempt->succeeded,
-        .effect = (uint8_t)attempt->effect,
-        .decision_offset = attempt->request.decision_offset,
-        .order_version = attempt->request.order_version,
-        .complete_by = attempt->request.complete_by,
-    };
-    char *at = row + sizeof(head);
+    char row[ANSWER_ROW_BYTES_MAX];
     if (cache == NULL || cache->answers == NULL)
         return;
     assert(!attempt->noted && attempt->state == ATTEMPT_REPORTING);
-    memcpy(head.claim_id, &attempt->request.claim_id, sizeof(head.claim_id));
-    memcpy(row, &head, sizeof(head));
-    assert(attempt->output.size <= STEP_OUTPUT_BYTES_MAX);
-    assert(attempt->error_name.size <= ERROR_NAME_BYTES_MAX);
-    assert(attempt->error_message.size <= MESSAGE_BYTES_MAX);
-    put_text(&at, attempt->output);
-    put_text(&at, attempt->error_name);
-    put_text(&at, attempt->error_message);
-    answers_put(cache->answers, key_of(&attempt->request, key),
-                (struct text){row, (uint32_t)(at - row)});
+    answers_put(cache->answers, key_of(&attempt->request, key), answer_row_write(attempt, row));
     metrics_add(cache->written, 1);
 }
 

@@ -15,7 +15,7 @@
 enum {
     TOPIC_AGAIN_MS = 2000,
     TOPIC_ANSWER_MS = 1000,
-    CLOCK_AGAIN_MS = 30000,
+    CLOCK_WAIT_MS = 10000,   /* for the first measurement; then calls begin without it */
     TRY_MS_MIN = 10,         /* with less time left no further try begins */
     IDLE_STEPS_MAX = 1 << 16 /* remembered after their attempts have ended */
 };
@@ -33,14 +33,15 @@ static const char *phase_name(enum agent_phase phase)
 /* clang-format off */
 static const bool transitions[AGENT_PHASE_COUNT][AGENT_PHASE_COUNT] = {
     [AGENT_PHASE_STARTING] = {[AGENT_PHASE_NO_TOPIC] = true, [AGENT_PHASE_WORKING] = true,
-                              [AGENT_PHASE_DRAINING] = true},
+                              [AGENT_PHASE_CLOCK_OFF] = true, [AGENT_PHASE_DRAINING] = true},
     [AGENT_PHASE_NO_TOPIC] = {[AGENT_PHASE_NO_TOPIC] = true, [AGENT_PHASE_WORKING] = true,
-                              [AGENT_PHASE_DRAINING] = true},
+                              [AGENT_PHASE_CLOCK_OFF] = true, [AGENT_PHASE_DRAINING] = true},
     [AGENT_PHASE_WORKING] = {[AGENT_PHASE_CLOCK_OFF] = true, [AGENT_PHASE_CIRCUIT_OPEN] = true,
                              [AGENT_PHASE_DRAINING] = true},
     [AGENT_PHASE_CLOCK_OFF] = {[AGENT_PHASE_WORKING] = true, [AGENT_PHASE_CIRCUIT_OPEN] = true,
                                [AGENT_PHASE_DRAINING] = true},
-    [AGENT_PHASE_CIRCUIT_OPEN] = {[AGENT_PHASE_WORKING] = true, [AGENT_PHASE_DRAINING] = true},
+    [AGENT_PHASE_CIRCUIT_OPEN] = {[AGENT_PHASE_WORKING] = true, [AGENT_PHASE_CLOCK_OFF] = true,
+                                  [AGENT_PHASE_DRAINING] = true},
     [AGENT_PHASE_DRAINING] = {[AGENT_PHASE_LEAVING] = true},
     [AGENT_PHASE_LEAVING] = {[AGENT_PHASE_LEFT] = true},
 };
@@ -154,7 +155,23 @@ static void on_group_error(void *ctx, const struct error *error)
 
 static const struct broker_group_ops group_ops = {on_assigned, on_revoked, on_group_error};
 
-/* Joins the group, or later if the circuit is open. */
+/* ---- the clock ---- */
+
+bool agent_clock_is_measured(const struct agent *agent)
+{
+    return agent->clock_measured || !broker_has_append_time(agent->cluster->broker);
+}
+
+static void stop_for_clock(struct agent *agent)
+{
+    enter(agent, AGENT_PHASE_CLOCK_OFF);
+    log_error("this machine's clock differs too much from the brokers' append times: no requests "
+              "are read until it is right",
+              LOG_I64("skew_ms", agent->clock_guard.skew_ms),
+              LOG_I64("limit_ms", agent->clock_guard.margin_ms / 2));
+}
+
+/* Joins the group, or later if the circuit is open or the clock is off. */
 static void join(struct agent *agent)
 {
     assert(agent->group == NULL);
@@ -162,9 +179,14 @@ static void join(struct agent *agent)
         enter(agent, AGENT_PHASE_CIRCUIT_OPEN);
         return;
     }
+    if (agent->clock_guard.bad) {
+        stop_for_clock(agent);
+        return;
+    }
     enter(agent, AGENT_PHASE_WORKING);
     agent->assigned = false;
-    clock_guard_init(&agent->clock_guard, agent->clock_guard.limit_ms);
+    if (!agent_clock_is_measured(agent))
+        loop_timer_after(agent->service->loop, &agent->timer, CLOCK_WAIT_MS);
     log_info("joining", LOG_STR("group", agent->group_name), LOG_STR("topic", agent->topic));
     agent->group =
         broker_join(agent->cluster->broker, agent->group_name, agent->topic, &group_ops, agent);
@@ -192,6 +214,28 @@ void agent_leave(struct agent *agent)
         return;
     agent_intake_commit(agent->intake);
     leave(agent, ignore_left);
+}
+
+static void begin_calls(struct agent *agent)
+{
+    agent->clock_measured = true;
+    agent_intake_continue(agent->intake);
+}
+
+void agent_measure_clock(struct agent *agent, int64_t sent_us, int64_t appended_at)
+{
+    struct clock_guard *guard = &agent->clock_guard;
+    clock_guard_measure(guard, agent->service->clock, sent_us, appended_at);
+    if (guard->bad && agent->phase == AGENT_PHASE_WORKING) {
+        loop_timer_cancel(agent->service->loop, &agent->timer);
+        stop_for_clock(agent);
+        agent_leave(agent);
+    } else if (!guard->bad && agent->phase == AGENT_PHASE_CLOCK_OFF) {
+        log_info("this machine's clock is right again");
+        join(agent);
+    }
+    if (!agent->clock_measured)
+        begin_calls(agent);
 }
 
 /* ---- the circuit ---- */
@@ -241,10 +285,11 @@ static void check_topic(struct agent *agent)
         join(agent);
         return;
     }
+    if (agent->phase != AGENT_PHASE_NO_TOPIC)
+        log_warning("the topic of this agent's requests does not exist, or this user may not Read "
+                    "it: create it with `reeve topics apply`, or grant the right",
+                    LOG_STR("topic", agent->topic));
     enter(agent, AGENT_PHASE_NO_TOPIC);
-    log_warning_limited("the topic of this agent's requests does not exist, or this user may not "
-                        "Read it: create it with `reeve topics apply`, or grant the right",
-                        LOG_STR("topic", agent->topic));
     loop_timer_after(agent->service->loop, &agent->timer, TOPIC_AGAIN_MS);
 }
 
@@ -257,27 +302,6 @@ static void on_cluster_ready(void *ctx)
     check_topic(agent);
 }
 
-/* ---- the clock ---- */
-
-bool agent_clock_is_right(struct agent *agent, int64_t append_time, bool fresh)
-{
-    struct clock_guard *guard = &agent->clock_guard;
-    int64_t now = clock_wall_ms(agent->service->clock);
-    if (agent->phase != AGENT_PHASE_WORKING || !broker_has_append_time(agent->cluster->broker) ||
-        (!fresh && append_time <= now))
-        return true;
-    clock_guard_observe(guard, now, append_time);
-    if (!guard->bad)
-        return true;
-    log_error("this machine's clock differs too much from the brokers' append times: no requests "
-              "are read until it is right",
-              LOG_I64("skew_ms", guard->skew_ms), LOG_I64("limit_ms", guard->limit_ms));
-    enter(agent, AGENT_PHASE_CLOCK_OFF);
-    agent_leave(agent);
-    loop_timer_after(agent->service->loop, &agent->timer, CLOCK_AGAIN_MS);
-    return false;
-}
-
 static void on_phase_timer(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct agent *agent = userdata;
@@ -285,8 +309,8 @@ static void on_phase_timer(struct loop *loop, struct loop_timer *timer, void *us
     (void)timer;
     if (agent->phase == AGENT_PHASE_NO_TOPIC)
         check_topic(agent);
-    else if (agent->phase == AGENT_PHASE_CLOCK_OFF)
-        join(agent);
+    else if (agent->phase == AGENT_PHASE_WORKING)
+        begin_calls(agent);
 }
 
 /* ---- draining ---- */
@@ -407,7 +431,7 @@ static void create_modules(struct agent *agent)
     agent->intake = agent_intake_new(agent);
     agent->breaker = agent_breaker_new(agent);
     agent->health = health_report_new(agent);
-    agent->clock_guard.limit_ms = config_ms(service->config, "clock.skew.max.ms") / 2;
+    clock_guard_init(&agent->clock_guard, config_ms(service->config, "clock.skew.max.ms"));
 }
 
 static enum error_class open_cluster(struct agent *agent, struct broker *broker,

@@ -37,6 +37,7 @@ struct agent {
     struct agent_breaker *breaker;
     struct health_report *health;
     struct clock_guard clock_guard;
+    bool clock_measured;       /* or it took too long: calls may begin */
     struct heap_arena scratch; /* of the texts of a call, until they are copied */
     enum agent_phase phase;
     bool started;            /* ops->start succeeded */
@@ -50,9 +51,8 @@ struct agent {
 
 /* An attempt, a dead letter or a commit has ended: a drain may be over. */
 void agent_progress(struct agent *agent);
-/* Checks the append time of a request. `fresh`: it was appended just now; an old one is evidence
- * only if it comes from the future. False: the clock is off, and the agent is leaving the group. */
-bool agent_clock_is_right(struct agent *agent, int64_t append_time, bool fresh);
+/* Whether calls may begin: the clock has been compared with the brokers', or cannot be. */
+bool agent_clock_is_measured(const struct agent *agent);
 
 /* ---- calls.c ---- */
 
@@ -73,7 +73,11 @@ void agent_intake_drain(struct agent_intake *intake);
 void agent_intake_halt(struct agent_intake *intake);
 /* Closes all readers and forgets the partitions. */
 void agent_intake_close(struct agent_intake *intake);
+/* What kept queued requests from beginning may be over. */
+void agent_intake_continue(struct agent_intake *intake);
 void agent_intake_settled(struct agent_intake *intake, const struct request_origin *origin);
+/* A queued request may begin, if the circuit limits the calls. */
+void agent_intake_call_ended(struct agent_intake *intake);
 /* No settled request waits for its commit, no dead letter for its acknowledgement. */
 bool agent_intake_idle(const struct agent_intake *intake);
 /* Commits what may be committed, now. */

@@ -362,7 +362,7 @@ static enum offer_outcome offer(struct attempts *attempts, struct agent_attempt 
         case REQUEST_EXTENDS:
             extend(attempts, step, request);
             if (step->newest != NULL) {
-                (void)merge(attempts, step->newest, attempt, origin);
+                merge(attempts, step->newest, attempt, origin);
                 return OFFER_EXTENDED;
             }
             if (step->settled)
@@ -463,7 +463,8 @@ static void keep_text(struct agent_attempt *attempt, struct text *kept, struct t
         *kept = arena_text(&attempt->memory.arena, text);
         return;
     }
-    memcpy((char *)(uintptr_t)kept->data, text.data, text.size);
+    if (text.size > 0)
+        memcpy((char *)(uintptr_t)kept->data, text.data, text.size);
     kept->size = text.size;
 }
 

@@ -39,6 +39,9 @@ enum attempt_state {
     ATTEMPT_STATE_COUNT
 };
 
+/* What a running call is to a half-open circuit (health/breaker.h). */
+enum attempt_trial { ATTEMPT_NO_TRIAL, ATTEMPT_TRIAL, ATTEMPT_LAST_TRIAL };
+
 /* Where the request came from: handed back to the driver (agent.c) when it is settled. */
 struct request_origin {
     int32_t partition;
@@ -86,6 +89,7 @@ struct agent_attempt {
     struct text error_message;
     struct agent_attempt *prev, *next; /* all in flight */
     /* of the driver */
+    enum attempt_trial trial;
     struct loop_timer timer;
     struct agent_attempt *next_unsent;
 };

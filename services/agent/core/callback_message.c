@@ -81,7 +81,7 @@ static enum error_class read_failed(const json_t *json, struct arena *arena,
     struct text message = TEXT("");
     body->error_name = TEXT("Callback.Failed");
     if (!take_string(json, "error", arena, &body->error_name) ||
-        !agent_error_name_valid(body->error_name))
+        !error_name_valid(body->error_name))
         return bad(ret_error,
                    "error must be 1 to 64 of [A-Za-z0-9._-] and must not begin with States.");
     if (!take_string(json, "message", arena, &message))
@@ -118,7 +118,7 @@ static enum error_class read_outcome(const json_t *json, struct arena *arena,
                                      struct agent_callback_body *body, struct error *ret_error)
 {
     struct text outcome = TEXT("");
-    (void)take_string(json, "outcome", arena, &outcome);
+    take_string(json, "outcome", arena, &outcome);
     if (text_equal(outcome, TEXT("done"))) {
         body->outcome = AGENT_CALLBACK_DONE;
         body->effect = EFFECT_APPLIED;

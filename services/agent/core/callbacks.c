@@ -62,6 +62,15 @@ static bool is_any(const char *host)
     return strcmp(host, "0.0.0.0") == 0 || strcmp(host, "::") == 0;
 }
 
+/* The host name of a URL; empty: it has none. */
+static struct text host_of(const char *url)
+{
+    const char *host = strstr(url, "://");
+    host = host != NULL ? host + 3 : url;
+    bool bracket = host[0] == '[';
+    return (struct text){host + bracket, (uint32_t)strcspn(host + bracket, bracket ? "]" : ":/")};
+}
+
 /* Where the remote service reaches this instance, or a load balancer in front of all instances. */
 static char *base_url(const struct agent_callbacks *callbacks)
 {
@@ -81,6 +90,7 @@ static char *base_url(const struct agent_callbacks *callbacks)
     size_t size = strlen(base);
     while (size > 0 && base[size - 1] == '/')
         base[--size] = '\0';
+    http_server_allow_host(service->http, host_of(base));
     return base;
 }
 

@@ -23,7 +23,7 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
     struct agent *agent = ctx;
     assert(attempt->state == ATTEMPT_RUNNING && attempt->call.time_left_ms > 0);
     FAILPOINT("agent.try");
-    agent_breaker_call_began(agent->breaker);
+    agent_breaker_call_began(agent->breaker, attempt);
     health_report_load(agent->health);
     if (attempt->request.ref.direction == DIRECTION_DO) {
         agent->ops->execute(agent->ctx, &attempt->call);
@@ -47,7 +47,8 @@ static void call_ended(struct agent *agent, const struct agent_attempt *attempt,
     int64_t took_us = clock_mono_us(agent->service->clock) - attempt->try_started_us;
     agent_metrics_call(agent->metrics, outcome, took_us);
     health_report_call_ended(agent->health, took_us, unhealthy, why);
-    agent_breaker_call_ended(agent->breaker, attempt->try_started_us / 1000, unhealthy, why);
+    agent_breaker_call_ended(agent->breaker, attempt, unhealthy, why);
+    agent_intake_call_ended(agent->intake);
     FAILPOINT("agent.called");
 }
 
@@ -67,7 +68,7 @@ void agent_call_fail(struct agent_call *call, const struct agent_failure *failur
     enum agent_call_outcome outcome = failure->retriable ? AGENT_CALL_RETRIABLE : AGENT_CALL_FAILED;
     struct agent_failure fit = *failure;
     heap_arena_reset(&agent->scratch);
-    if (!agent_error_name_valid(failure->name))
+    if (!error_name_valid(failure->name))
         fit.name = TEXT("Agent.Error");
     fit.message = agent_message(failure->message, &agent->scratch.arena);
     call_ended(agent, attempt, outcome, failure->service_unhealthy, fit.message);

@@ -63,6 +63,13 @@ uint32_t agent_partitions(const struct agent *agent);
 struct text agent_callback_url(const struct agent *agent, const struct step_request *request,
                                struct arena *arena);
 
+/* ---- for the health report ---- */
+
+/* A health record that was sent at the monotonic time `sent_us` has its answer; the append time is
+ * that of broker_appended_at(). Leaves the group when this shows that the clock is off, and joins
+ * it again when it is right. */
+void agent_measure_clock(struct agent *agent, int64_t sent_us, int64_t appended_at);
+
 /* ---- for the circuit breaker ---- */
 
 /* Reads and begins nothing more, drops the requests in its queue and gives up the attempts that are

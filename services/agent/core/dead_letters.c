@@ -83,14 +83,22 @@ static void release_all(struct kept_record *list)
         release(kept);
 }
 
+void dead_letters_stop_waiting(struct dead_letters *letters)
+{
+    cluster_refresh_cancel(letters->agent->cluster, letters);
+    letters->refreshing = false;
+    release_all(letters->waiting);
+    release_all(letters->late);
+    letters->waiting = letters->late = NULL;
+}
+
 void dead_letters_free(struct dead_letters *letters)
 {
     if (letters == NULL)
         return;
+    assert(!letters->refreshing);
     loop_timer_cancel(letters->agent->service->loop, &letters->timer);
     release_all(letters->dead);
-    release_all(letters->waiting);
-    release_all(letters->late);
     free(letters);
 }
 
@@ -130,7 +138,7 @@ static void send(struct dead_letters *letters, struct kept_record *kept)
 {
     struct error error;
     assert(!kept->in_flight);
-    if (cluster_dead_letter(letters->agent->cluster, &kept->record, kept->why.code,
+    if (cluster_dead_letter(letters->agent->cluster, &kept->record, NULL, kept->why.code,
                             kept->why.message, on_appended, kept, 0, &error) == ERROR_OK)
         kept->in_flight = true;
     else

@@ -19,6 +19,9 @@ struct dead_letters_ops {
 /* New. `ops` and `ctx` are borrowed. */
 struct dead_letters *dead_letters_new(struct agent *agent, const struct dead_letters_ops *ops,
                                       void *ctx);
+/* Gives up the requests that wait for a schema: their partitions are closed. */
+void dead_letters_stop_waiting(struct dead_letters *letters);
+/* None of them waits any more. */
 void dead_letters_free(struct dead_letters *letters);
 
 /* Copies the record; sends it until it is delivered. */

@@ -4,6 +4,7 @@
  *
  * A request that finds no free capacity waits in the queue, in memory, so that an urgent request is
  * found behind many others: reading goes on until agent.queue.max of them or BYTES_MAX wait. */
+#include "base/names.h"
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/agent/core/intake_internal.h"
@@ -46,7 +47,6 @@ void agent_intake_free(struct agent_intake *intake)
 {
     if (intake == NULL)
         return;
-    agent_intake_close(intake);
     loop_defer_cancel(agent_intake_loop(intake), &intake->flow);
     loop_timer_cancel(agent_intake_loop(intake), &intake->commit_timer);
     loop_timer_cancel(agent_intake_loop(intake), &intake->locate_timer);
@@ -62,8 +62,10 @@ void agent_intake_free(struct agent_intake *intake)
 
 static bool may_commit(const struct agent_partition *partition)
 {
-    return partition->state == PARTITION_READING &&
-           partition->offsets.position > partition->committed;
+    const struct agent_offsets *offsets = &partition->offsets;
+    return partition->state == PARTITION_READING && offsets->position >= 0 &&
+           (offsets->position > partition->committed ||
+            offsets->settled != partition->committed_settled);
 }
 
 static void on_committed(void *ctx, int32_t number, int64_t offset, const struct error *error)
@@ -86,17 +88,20 @@ static void on_committed(void *ctx, int32_t number, int64_t offset, const struct
 
 void agent_intake_commit(struct agent_intake *intake)
 {
+    char note[SETTLED_NOTE_SIZE];
     if (intake->agent->group == NULL || intake->suspended)
         return;
     for (size_t i = 0; i < intake->partition_count; i++) {
         struct agent_partition *partition = intake->partitions[i];
         if (!may_commit(partition))
             continue;
-        assert(partition->committed < partition->offsets.position);
+        assert(partition->committed <= partition->offsets.position);
         FAILPOINT("agent.commit");
+        settled_note_write(&partition->offsets, &partition->settled, note);
         partition->committed = partition->offsets.position;
+        partition->committed_settled = partition->offsets.settled;
         intake->commits++;
-        broker_group_commit(intake->agent->group, partition->number, partition->committed,
+        broker_group_commit(intake->agent->group, partition->number, partition->committed, note,
                             on_committed, intake);
     }
 }
@@ -120,12 +125,19 @@ bool agent_intake_idle(const struct agent_intake *intake)
     return true;
 }
 
+void agent_intake_call_ended(struct agent_intake *intake)
+{
+    if (intake->queue.count > 0)
+        loop_defer(agent_intake_loop(intake), &intake->flow);
+}
+
 void agent_intake_settled(struct agent_intake *intake, const struct request_origin *origin)
 {
     struct agent_partition *partition = agent_intake_partition(intake, origin->partition);
     assert(origin->epoch <= partition->epoch);
-    if (intake->held_back || intake->queue.count > 0)
+    if (intake->held_back)
         loop_defer(agent_intake_loop(intake), &intake->flow);
+    agent_intake_call_ended(intake);
     if (partition->epoch != origin->epoch || partition->state != PARTITION_READING)
         return;
     agent_offsets_settle(&partition->offsets, origin->place);
@@ -156,10 +168,12 @@ static bool request_fits(const struct agent *agent, const struct record *decoded
                   TEXT_ARG(request->agent), agent->name);
         return false;
     }
-    if (text_empty(request->order_id) || text_empty(request->ref.step) ||
+    if (order_id_validate(request->order_id, ret_error) != ERROR_OK)
+        return false;
+    if (!name_valid(request->ref.step) || !name_valid(request->action) ||
         request->ref.attempt == 0 || text_empty(request->do_key) || request->order == NULL) {
         error_set(ret_error, ERROR_REJECT, "BadValue",
-                  "order_id, step, attempt, do_key and order must not be empty");
+                  "step and action must be names, attempt at least 1, do_key and order present");
         return false;
     }
     return true;
@@ -192,22 +206,47 @@ static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *use
     loop_defer(loop, &intake->flow);
 }
 
-/* One more call may begin. */
+/* One more call may begin, as far as the circuit allows. */
 static bool has_free_capacity(const struct agent_intake *intake)
 {
     const struct agent *agent = intake->agent;
     return !intake->suspended && !intake->draining && !intake->halted &&
            attempts_in_flight(agent->attempts) < intake->in_flight_max &&
-           agent_breaker_allows_call(agent->breaker) && !disk_is_low(intake);
+           agent_clock_is_measured(agent) && !disk_is_low(intake);
+}
+
+/* Orders that failed before leave half of the capacity to others between their tries. */
+static bool may_begin_last(const struct agent_intake *intake)
+{
+    const struct agent *agent = intake->agent;
+    uint32_t waiting = attempts_in_flight(agent->attempts) - attempts_running(agent->attempts);
+    return waiting < (intake->in_flight_max + 1) / 2 && agent_breaker_allows_last(agent->breaker);
+}
+
+/* The next request that may begin; NULL = none. */
+static struct queued_request *next_queued(struct agent_intake *intake)
+{
+    const struct agent_breaker *breaker = intake->agent->breaker;
+    struct queued_request *queued = NULL;
+    if (intake->queue.count == 0 || !has_free_capacity(intake))
+        return NULL;
+    bool allowed = agent_breaker_allows_call(breaker);
+    if (allowed && agent_breaker_state(breaker) != AGENT_CIRCUIT_HALF_OPEN)
+        queued = request_queue_pop_last(&intake->queue); /* they have waited for this */
+    if (queued == NULL && allowed)
+        queued = request_queue_pop(&intake->queue);
+    if (queued == NULL && may_begin_last(intake))
+        queued = request_queue_pop_last(&intake->queue);
+    return queued;
 }
 
 /* Begins queued requests while there is free capacity. */
 static void begin_queued(struct agent_intake *intake)
 {
     struct attempts *attempts = intake->agent->attempts;
+    struct queued_request *queued;
     struct error error;
-    while (intake->queue.count > 0 && has_free_capacity(intake)) {
-        struct queued_request *queued = request_queue_pop(&intake->queue);
+    while ((queued = next_queued(intake)) != NULL) {
         struct agent_attempt *attempt = attempts_take(attempts);
         struct text value = {queued->bytes, queued->size};
         bool decoded = decode(intake->agent, attempt, value, &error);
@@ -222,13 +261,18 @@ static void begin_or_queue(struct agent_intake *intake, struct agent_attempt *at
                            struct text value, const struct request_origin *origin)
 {
     struct attempts *attempts = intake->agent->attempts;
+    const struct agent_breaker *breaker = intake->agent->breaker;
+    const struct step_request *request = &attempt->request;
+    bool last = agent_breaker_puts_last(breaker, request->order_id);
     /* A request for an attempt in flight begins no call, and more time must not come too late. */
-    if (attempts_has(attempts, &attempt->request) ||
-        (intake->queue.count == 0 && has_free_capacity(intake))) {
+    if (attempts_has(attempts, request) ||
+        (!last && intake->queue.count == 0 && has_free_capacity(intake) &&
+         agent_breaker_allows_call(breaker))) {
         attempts_offer(attempts, attempt, origin);
         return;
     }
-    request_queue_push(&intake->queue, attempt->request.order->priority, origin, value);
+    request_queue_push(&intake->queue, last ? REQUEST_QUEUE_LAST : (int)request->order->priority,
+                       origin, value);
     attempts_put_back(attempts, attempt);
     loop_defer(agent_intake_loop(intake), &intake->flow);
 }
@@ -274,7 +318,6 @@ void agent_intake_update_flow(struct agent_intake *intake, struct agent_partitio
     bool pause = full || partition->waits_for_schema || agent_offsets_full(&partition->offsets);
     if (partition->reader != NULL && pause != partition->paused) {
         partition->paused = pause;
-        partition->end = -1; /* records read after the pause may be old */
         broker_reader_pause(partition->reader, pause);
     }
     intake->held_back |= partition->paused;
@@ -306,6 +349,11 @@ static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *use
         agent_intake_update_flow(intake, intake->partitions[i], full);
 }
 
+void agent_intake_continue(struct agent_intake *intake)
+{
+    loop_defer(agent_intake_loop(intake), &intake->flow);
+}
+
 static void hold_back_if_full(struct agent_intake *intake, struct agent_partition *partition)
 {
     if (disk_is_low(intake))
@@ -322,19 +370,20 @@ void agent_intake_on_record(void *ctx, const struct broker_record *record)
 {
     struct agent_partition *partition = ctx;
     struct agent_intake *intake = partition->intake;
-    bool fresh = record->offset == partition->end;
     assert(partition->state == PARTITION_READING && !partition->paused);
-    if (!agent_clock_is_right(intake->agent, record->timestamp, fresh))
-        return; /* the partition is closed now */
-    handle(partition, record, agent_offsets_add(&partition->offsets, record->offset), false);
+    if (!agent_offsets_expects(&partition->offsets, record->offset)) {
+        log_warning_limited(
+            "the broker delivered a request again: ignored", LOG_STR("topic", record->topic),
+            LOG_I64("partition", record->partition), LOG_I64("offset", record->offset));
+        return;
+    }
+    uint64_t place = agent_offsets_add(&partition->offsets, record->offset);
+    struct request_origin origin = origin_of(partition, place);
+    if (settled_ranges_pass(&partition->settled, record->offset))
+        agent_intake_settled(intake, &origin);
+    else
+        handle(partition, record, place, false);
     hold_back_if_full(intake, partition);
-}
-
-void agent_intake_on_end(void *ctx, int64_t next_offset)
-{
-    struct agent_partition *partition = ctx;
-    assert(partition->state == PARTITION_READING);
-    partition->end = next_offset;
 }
 
 static void on_dead_letter(void *ctx, const struct request_origin *origin)

@@ -7,6 +7,7 @@
 #include "services/agent/core/dead_letters.h"
 #include "services/agent/core/offsets.h"
 #include "services/agent/core/request_queue.h"
+#include "services/agent/core/settled_note.h"
 
 enum {
     INTAKE_COMMIT_MS = 100, /* from a settled request to its commit */
@@ -29,8 +30,9 @@ struct agent_partition {
     bool paused;
     bool waits_for_schema; /* of the writer of its latest request */
     struct agent_offsets offsets;
-    int64_t committed; /* the last position given to the group, -1 = none */
-    int64_t end; /* where the partition ended when it was last read to its end; -1 = unknown */
+    int64_t committed;             /* the last position given to the group, -1 = none */
+    uint64_t committed_settled;    /* what of `offsets.settled` it covers */
+    struct settled_ranges settled; /* by earlier owners, behind where reading began */
 };
 
 struct agent_intake {
@@ -60,7 +62,6 @@ static inline struct loop *agent_intake_loop(const struct agent_intake *intake)
 /* ---- intake.c ---- */
 
 void agent_intake_on_record(void *ctx, const struct broker_record *record);
-void agent_intake_on_end(void *ctx, int64_t next_offset);
 /* Pauses the partition if it must wait, or if `full`; otherwise resumes it. */
 void agent_intake_update_flow(struct agent_intake *intake, struct agent_partition *partition,
                               bool full);

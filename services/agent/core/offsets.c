@@ -28,6 +28,13 @@ static struct agent_offsets_slot *slot_at(const struct agent_offsets *offsets, u
     return &offsets->slots[place & (offsets->capacity - 1)];
 }
 
+const struct agent_offsets_slot *agent_offsets_slot(const struct agent_offsets *offsets,
+                                                    uint64_t place)
+{
+    assert(place >= offsets->first && place < offsets->end);
+    return slot_at(offsets, place);
+}
+
 static void grow(struct agent_offsets *offsets)
 {
     size_t capacity = offsets->capacity > 0 ? 2 * offsets->capacity : CAPACITY_MIN;
@@ -40,15 +47,21 @@ static void grow(struct agent_offsets *offsets)
     offsets->capacity = capacity;
 }
 
+bool agent_offsets_expects(const struct agent_offsets *offsets, int64_t offset)
+{
+    return offset >= offsets->next;
+}
+
 uint64_t agent_offsets_add(struct agent_offsets *offsets, int64_t offset)
 {
     assert(!agent_offsets_full(offsets));
-    assert(offset >= 0 && offset >= offsets->position);
+    assert(agent_offsets_expects(offsets, offset));
     if (offsets->end - offsets->first == offsets->capacity)
         grow(offsets);
     if (offsets->first == offsets->end)
         offsets->position = offset;
     *slot_at(offsets, offsets->end) = (struct agent_offsets_slot){.offset = offset};
+    offsets->next = offset + 1;
     return offsets->end++;
 }
 
@@ -58,6 +71,7 @@ void agent_offsets_settle(struct agent_offsets *offsets, uint64_t place)
     struct agent_offsets_slot *slot = slot_at(offsets, place);
     assert(!slot->settled);
     slot->settled = true;
+    offsets->settled++;
     while (offsets->first < offsets->end && slot_at(offsets, offsets->first)->settled) {
         offsets->position = slot_at(offsets, offsets->first)->offset + 1;
         offsets->first++;

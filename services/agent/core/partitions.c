@@ -60,17 +60,18 @@ static void purge(struct agent_intake *intake)
 }
 
 static void on_error(void *ctx, const struct error *error);
-static const struct broker_reader_ops reader_ops = {agent_intake_on_record, agent_intake_on_end,
-                                                    on_error};
+static const struct broker_reader_ops reader_ops = {.record = agent_intake_on_record,
+                                                    .error = on_error};
 
-/* `start` = -1: there is no committed offset. */
-static void read_from(struct agent_partition *partition, int64_t start)
+/* `start` = -1: there is no committed offset. `note`: of the commit. */
+static void read_from(struct agent_partition *partition, int64_t start, const char *note)
 {
     struct agent *agent = partition->intake->agent;
     assert(partition->state == PARTITION_LOCATING && partition->reader == NULL);
     partition->state = PARTITION_READING;
-    partition->end = -1;
     partition->committed = start >= 0 ? start : -1;
+    partition->committed_settled = 0;
+    settled_note_read(note, start, &partition->settled);
     partition->reader = broker_read(agent->cluster->broker, agent->topic, partition->number,
                                     start >= 0 ? start : BROKER_EARLIEST, &reader_ops, partition);
     loop_defer(agent_intake_loop(partition->intake), &partition->intake->flow);
@@ -90,14 +91,15 @@ static void on_error(void *ctx, const struct error *error)
     purge(partition->intake);
     open_partition(partition);
     if (strcmp(error->code, "OffsetOutOfRange") == 0) {
-        read_from(partition, -1);
+        read_from(partition, -1, "");
         return;
     }
     loop_timer_after(agent_intake_loop(partition->intake), &partition->intake->locate_timer,
                      INTAKE_RETRY_MS);
 }
 
-static void on_located(void *ctx, int32_t number, int64_t offset, const struct error *error)
+static void on_located(void *ctx, int32_t number, int64_t offset, const char *note,
+                       const struct error *error)
 {
     struct agent_intake *intake = ctx;
     struct agent_partition *partition = agent_intake_partition(intake, number);
@@ -111,7 +113,7 @@ static void on_located(void *ctx, int32_t number, int64_t offset, const struct e
         loop_timer_after(agent_intake_loop(intake), &intake->locate_timer, INTAKE_RETRY_MS);
         return;
     }
-    read_from(partition, offset);
+    read_from(partition, offset, note);
 }
 
 static void locate(struct agent_intake *intake)
@@ -198,6 +200,7 @@ void agent_intake_close(struct agent_intake *intake)
         close_partition(intake->partitions[i]);
         intake->partitions[i]->locating = false;
     }
+    dead_letters_stop_waiting(intake->letters);
     request_queue_clear(&intake->queue);
     intake->commits = 0; /* the group is left: no acknowledgements come any more */
     intake->suspended = true;

@@ -9,22 +9,22 @@ void request_queue_init(struct request_queue *queue, const struct config *config
 {
     *queue = (struct request_queue){.count = 0};
     shares_init_configured(&queue->shares, config);
-    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-        queue->lists[priority].end = &queue->lists[priority].first;
+    for (int list = 0; list < REQUEST_QUEUE_LISTS; list++)
+        queue->lists[list].end = &queue->lists[list].first;
 }
 
-void request_queue_push(struct request_queue *queue, enum priority priority,
-                        const struct request_origin *origin, struct text value)
+void request_queue_push(struct request_queue *queue, int list, const struct request_origin *origin,
+                        struct text value)
 {
     struct queued_request *queued = malloc(sizeof(*queued) + value.size);
     assert(queued != NULL);
-    assert((unsigned)priority < PRIORITY_COUNT && value.size > 0);
+    assert(list >= 0 && list < REQUEST_QUEUE_LISTS && value.size > 0);
     queued->next = NULL;
     queued->origin = *origin;
     queued->size = value.size;
     memcpy(queued->bytes, value.data, value.size);
-    *queue->lists[priority].end = queued;
-    queue->lists[priority].end = &queued->next;
+    *queue->lists[list].end = queued;
+    queue->lists[list].end = &queued->next;
     queue->count++;
     queue->bytes += sizeof(*queued) + value.size;
 }
@@ -37,17 +37,12 @@ static void forget(struct request_queue *queue, const struct queued_request *que
     queue->bytes -= bytes;
 }
 
-struct queued_request *request_queue_pop(struct request_queue *queue)
+static struct queued_request *take_first(struct request_queue *queue, int number)
 {
-    bool waiting[PRIORITY_COUNT];
-    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
-        waiting[priority] = queue->lists[priority].first != NULL;
-    int next = shares_pick(&queue->shares, waiting);
-    if (next < 0)
-        return NULL;
-    struct queued_requests *list = &queue->lists[next];
+    struct queued_requests *list = &queue->lists[number];
     struct queued_request *queued = list->first;
-    assert(queued != NULL);
+    if (queued == NULL)
+        return NULL;
     list->first = queued->next;
     if (list->first == NULL)
         list->end = &list->first;
@@ -56,11 +51,25 @@ struct queued_request *request_queue_pop(struct request_queue *queue)
     return queued;
 }
 
+struct queued_request *request_queue_pop_last(struct request_queue *queue)
+{
+    return take_first(queue, REQUEST_QUEUE_LAST);
+}
+
+struct queued_request *request_queue_pop(struct request_queue *queue)
+{
+    bool waiting[PRIORITY_COUNT];
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++)
+        waiting[priority] = queue->lists[priority].first != NULL;
+    int next = shares_pick(&queue->shares, waiting);
+    return next < 0 ? NULL : take_first(queue, next);
+}
+
 void request_queue_purge(struct request_queue *queue,
                          bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
 {
-    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        struct queued_request **link = &queue->lists[priority].first;
+    for (int list = 0; list < REQUEST_QUEUE_LISTS; list++) {
+        struct queued_request **link = &queue->lists[list].first;
         while (*link != NULL) {
             struct queued_request *queued = *link;
             if (keep(ctx, &queued->origin)) {
@@ -71,7 +80,7 @@ void request_queue_purge(struct request_queue *queue,
             forget(queue, queued);
             free(queued);
         }
-        queue->lists[priority].end = link;
+        queue->lists[list].end = link;
     }
 }
 

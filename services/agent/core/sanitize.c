@@ -2,22 +2,12 @@
 /* See sanitize.h. */
 #include "services/agent/core/sanitize.h"
 
-#include "base/names.h"
 #include "base/percent.h"
 #include "base/utf8.h"
 
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
-
-bool agent_error_name_valid(struct text name)
-{
-    static const char reserved[] = "States.";
-    if (name.size == 0 || name.size > ERROR_NAME_BYTES_MAX || !name_characters_valid(name))
-        return false;
-    return name.size < sizeof(reserved) - 1 ||
-           memcmp(name.data, reserved, sizeof(reserved) - 1) != 0;
-}
 
 struct text agent_message(struct text message, struct arena *arena)
 {

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of remote services, sanitized for reports: names, messages, outputs. The results are valid
+/* Texts of remote services, sanitized for reports: messages, outputs. The results are valid
  * UTF-8 within the engine's limits, whatever the input. Pure. */
 #ifndef SERVICES_AGENT_CORE_SANITIZE_H
 #define SERVICES_AGENT_CORE_SANITIZE_H
 
 #include "engine/engine.h"
-
-/* [A-Za-z0-9._-], 1 to ERROR_NAME_BYTES_MAX of them, and not one of the workflow's own names
- * (States. ...): a remote service must not pretend to be a timeout. */
-bool agent_error_name_valid(struct text name);
 
 /* At most MESSAGE_BYTES_MAX bytes, cut between characters; control characters become spaces,
  * invalid UTF-8 becomes '?'. New in the arena, or the text itself if it is valid. */

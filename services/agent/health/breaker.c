@@ -24,8 +24,10 @@ struct agent_breaker {
     struct agent_probe probe;
     bool probing;
     bool stopped;
-    bool leaving;    /* open, and still a member of the group */
-    uint32_t trials; /* running calls that began while half-open */
+    bool leaving; /* open, and still a member of the group */
+    /* Running calls that began since the circuit is half-open. */
+    uint32_t trials;
+    uint32_t last_calls; /* of known offenders */
     char why[MESSAGE_BYTES_MAX + 1];
     struct loop_deferred react;    /* to a circuit that opened */
     struct loop_timer leave_timer; /* when the group is left at the latest */
@@ -100,10 +102,14 @@ static void on_opened(struct agent_breaker *breaker)
     health_report_now(agent_health_report(breaker->agent));
 }
 
-void agent_breaker_call_began(struct agent_breaker *breaker)
+void agent_breaker_call_began(struct agent_breaker *breaker, struct agent_attempt *attempt)
 {
-    if (breaker->circuit.state == AGENT_CIRCUIT_HALF_OPEN)
-        breaker->trials++;
+    attempt->trial = ATTEMPT_NO_TRIAL;
+    if (breaker->circuit.state != AGENT_CIRCUIT_HALF_OPEN)
+        return;
+    bool last = agent_breaker_puts_last(breaker, attempt->request.order_id);
+    attempt->trial = last ? ATTEMPT_LAST_TRIAL : ATTEMPT_TRIAL;
+    *(last ? &breaker->last_calls : &breaker->trials) += 1;
 }
 
 static void on_closed(struct agent_breaker *breaker)
@@ -113,15 +119,20 @@ static void on_closed(struct agent_breaker *breaker)
     health_report_now(agent_health_report(breaker->agent));
 }
 
-void agent_breaker_call_ended(struct agent_breaker *breaker, int64_t began_ms, bool unhealthy,
-                              struct text why)
+void agent_breaker_call_ended(struct agent_breaker *breaker, const struct agent_attempt *attempt,
+                              bool unhealthy, struct text why)
 {
     struct circuit *circuit = &breaker->circuit;
-    if (breaker->trials > 0 && began_ms >= circuit->counts_from_ms)
+    int64_t began_ms = attempt->try_started_us / 1000;
+    bool counts = began_ms >= circuit->counts_from_ms;
+    if (counts && attempt->trial == ATTEMPT_TRIAL && breaker->trials > 0)
         breaker->trials--;
+    if (counts && attempt->trial == ATTEMPT_LAST_TRIAL && breaker->last_calls > 0)
+        breaker->last_calls--;
     if (unhealthy)
         snprintf(breaker->why, sizeof(breaker->why), "%.*s", TEXT_ARG(why));
-    if (breaker->stopped || !circuit_ended(circuit, began_ms, now_ms(breaker), unhealthy))
+    if (breaker->stopped ||
+        !circuit_ended(circuit, attempt->request.order_id, began_ms, now_ms(breaker), unhealthy))
         return;
     if (circuit->state == AGENT_CIRCUIT_OPEN)
         on_opened(breaker);
@@ -134,6 +145,19 @@ bool agent_breaker_allows_call(const struct agent_breaker *breaker)
     return breaker->circuit.state == AGENT_CIRCUIT_HALF_OPEN
                ? breaker->trials < circuit_limit(&breaker->circuit)
                : breaker->circuit.state != AGENT_CIRCUIT_OPEN;
+}
+
+bool agent_breaker_puts_last(const struct agent_breaker *breaker, struct text order_id)
+{
+    return breaker->circuit.state == AGENT_CIRCUIT_HALF_OPEN &&
+           circuit_is_offender(&breaker->circuit, order_id, now_ms(breaker));
+}
+
+bool agent_breaker_allows_last(const struct agent_breaker *breaker)
+{
+    /* Not before the outcome of another order's call. */
+    return breaker->circuit.state == AGENT_CIRCUIT_HALF_OPEN && breaker->last_calls == 0 &&
+           (breaker->trials == 0 || breaker->circuit.successes > 0);
 }
 
 uint32_t agent_breaker_limit(const struct agent_breaker *breaker)
@@ -153,6 +177,7 @@ static void half_open(struct agent_breaker *breaker)
     assert(!breaker->probing);
     circuit_half_open(&breaker->circuit, now_ms(breaker));
     breaker->trials = 0;
+    breaker->last_calls = 0;
     if (breaker->leaving)
         leave(breaker);
     log_info("the circuit is half-open: calling the remote service again",

@@ -7,7 +7,9 @@
  *     time over: the service is probed (agent_ops.probe). If it is still unhealthy, the circuit
  *                stays open for longer.
  *     half-open: the agent joins again, with one call at a time, and one more for each that was
- *                healthy, until it closes. */
+ *                healthy, until it closes. Orders that the service failed before (circuit.h) come
+ *                last: one at a time, next to the others, whose trial they neither use up nor
+ *                decide. */
 #ifndef SERVICES_AGENT_HEALTH_BREAKER_H
 #define SERVICES_AGENT_HEALTH_BREAKER_H
 
@@ -22,12 +24,16 @@ void agent_breaker_free(struct agent_breaker *breaker);
 /* The agent drains: the circuit stays as it is. */
 void agent_breaker_stop(struct agent_breaker *breaker);
 
-void agent_breaker_call_began(struct agent_breaker *breaker);
-/* `why`: what is wrong with the service, if it is unhealthy. The attempt may be gone. */
-void agent_breaker_call_ended(struct agent_breaker *breaker, int64_t began_ms, bool unhealthy,
-                              struct text why);
+void agent_breaker_call_began(struct agent_breaker *breaker, struct agent_attempt *attempt);
+/* `why`: what is wrong with the service, if it is unhealthy. */
+void agent_breaker_call_ended(struct agent_breaker *breaker, const struct agent_attempt *attempt,
+                              bool unhealthy, struct text why);
 /* One more call may begin. */
 bool agent_breaker_allows_call(const struct agent_breaker *breaker);
+/* The circuit is half-open and this order comes last. */
+bool agent_breaker_puts_last(const struct agent_breaker *breaker, struct text order_id);
+/* One of those may begin, if no other request may. */
+bool agent_breaker_allows_last(const struct agent_breaker *breaker);
 /* The most calls at the same time. */
 uint32_t agent_breaker_limit(const struct agent_breaker *breaker);
 enum agent_circuit agent_breaker_state(const struct agent_breaker *breaker);

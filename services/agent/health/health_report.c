@@ -29,6 +29,7 @@ struct health_report {
     bool reported; /* the topic has a record of this agent */
     bool waiting;  /* for the broker's acknowledgement */
     int64_t sent_ms;
+    int64_t record_sent_us;
     uint32_t reported_load;
     uint32_t load_step; /* a difference of this size is reported */
     uint32_t capacity;
@@ -149,6 +150,9 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     (void)offset;
     assert(health->waiting);
     health->waiting = false;
+    if (!health->stopped)
+        agent_measure_clock(health->agent, health->record_sent_us,
+                            broker_appended_at(agent_cluster(health->agent)->broker));
     if (error != NULL && error_is(error))
         log_warning_limited("a health record was not delivered",
                             LOG_STR("topic", agent_cluster(health->agent)->topics.agents),
@@ -164,6 +168,7 @@ static void send(struct health_report *health)
     health->reported_load = record.in_flight;
     health->waiting = true;
     health->reported = true;
+    health->record_sent_us = clock_mono_us(agent_service(health->agent)->clock);
     if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.agents, 0,
                        text_of(health->key), RECORD_AGENT_HEALTH, &record, on_appended, health, 0,
                        &error) != ERROR_OK)

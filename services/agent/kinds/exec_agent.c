@@ -21,6 +21,7 @@ enum {
     OUTPUT_BYTES_MAX = 64 * 1024, /* many times the limit of an output */
     ARGUMENTS_MAX = 64,
     ENV_MAX = 64,
+    ENV_BYTES_MAX = 8192,   /* of a variable with its name: ids and URLs are much shorter */
     CALL_LINES_MAX = 50,    /* of stderr, logged for one call ... */
     WINDOW_LINES_MAX = 200, /* ... and for all calls within the window */
     WINDOW_MS = 10000,
@@ -83,6 +84,28 @@ static enum error_class read_command(struct exec_agent *agent, struct error *ret
     return ERROR_OK;
 }
 
+/* The environment stays as it is at the start. */
+static enum error_class check_env(const struct config *config, struct error *ret_error)
+{
+    const char *const *names;
+    size_t count = config_list(config, "agent.exec.env", &names);
+    if (count > ENV_MAX / 2)
+        return error_set(ret_error, ERROR_REJECT, "Config", "agent.exec.env has more than %d names",
+                         ENV_MAX / 2);
+    for (size_t i = 0; i < count; i++) {
+        const char *value = getenv(names[i]);
+        if (strlen(names[i]) > NAME_BYTES_MAX)
+            return error_set(ret_error, ERROR_REJECT, "Config",
+                             "agent.exec.env: the name %.32s... is longer than %d bytes", names[i],
+                             NAME_BYTES_MAX);
+        if (value != NULL && strlen(value) > EXEC_ENV_VALUE_MAX)
+            return error_set(ret_error, ERROR_REJECT, "Config",
+                             "agent.exec.env: %s is %zu bytes long; the limit is %d", names[i],
+                             strlen(value), EXEC_ENV_VALUE_MAX);
+    }
+    return ERROR_OK;
+}
+
 static void free_call(struct exec_call *run)
 {
     struct exec_agent *agent = run->agent;
@@ -106,16 +129,14 @@ static void stop(void *ctx)
 static enum error_class start(struct service_context *service, void **ret_ctx,
                               struct error *ret_error)
 {
-    const char *const *names;
     struct exec_agent *agent = calloc(1, sizeof(*agent));
     assert(agent != NULL);
     agent->service = service;
     agent->grace_ms = config_ms(service->config, "agent.exec.grace.ms");
     heap_arena_init(&agent->scratch, SCRATCH_BYTES);
     enum error_class class = read_command(agent, ret_error);
-    if (class == ERROR_OK && config_list(service->config, "agent.exec.env", &names) > ENV_MAX / 2)
-        class = error_set(ret_error, ERROR_REJECT, "Config",
-                          "agent.exec.env has more than %d names", ENV_MAX / 2);
+    if (class == ERROR_OK)
+        class = check_env(service->config, ret_error);
     if (class != ERROR_OK) {
         stop(agent);
         return class;
@@ -130,14 +151,14 @@ static __attribute__((format(printf, 4, 5))) void add_variable(char **env, uint3
                                                                struct arena *arena,
                                                                const char *format, ...)
 {
-    char text[4096];
+    char text[ENV_BYTES_MAX];
     va_list args;
     va_start(args, format);
     int size = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    assert(size > 0 && *count < ENV_MAX);
-    uint32_t kept = (size_t)size < sizeof(text) ? (uint32_t)size : (uint32_t)sizeof(text) - 1;
-    env[(*count)++] = (char *)(uintptr_t)arena_text(arena, (struct text){text, kept + 1}).data;
+    assert(*count < ENV_MAX && size > 0 && (size_t)size < sizeof(text));
+    env[(*count)++] =
+        (char *)(uintptr_t)arena_text(arena, (struct text){text, (uint32_t)size + 1}).data;
 }
 
 static void make_env(const struct exec_agent *agent, const struct agent_call *call,
@@ -219,8 +240,9 @@ static void read_failure(const struct exec_call *run, const struct exec_result *
     struct agent_failure failure = {.effect = EFFECT_UNKNOWN, .retriable = true};
     failure.name = result->stopped          ? TEXT("Exec.Timeout")
                    : result->exit_code >= 0 ? numbered("Exec.%d", result->exit_code, arena)
-                                            : numbered("Exec.Signal%d", result->signal, arena);
-    failure.service_unhealthy = result->stopped || result->exit_code < 0;
+                   : result->signal > 0     ? numbered("Exec.Signal%d", result->signal, arena)
+                                            : TEXT("Exec.Unknown");
+    failure.service_unhealthy = result->stopped || result->signal > 0;
     failure.message =
         run->last_line_size > 0 ? (struct text){run->last_line, run->last_line_size} : failure.name;
     struct text name = failure.name;

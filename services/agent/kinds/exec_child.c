@@ -110,7 +110,7 @@ static void on_output(struct loop *loop, int fd, unsigned events, void *userdata
     struct exec_child *child = userdata;
     (void)loop;
     (void)events;
-    (void)read_some(child, fd == child->fds[PIPE_OUT] ? PIPE_OUT : PIPE_ERR);
+    read_some(child, fd == child->fds[PIPE_OUT] ? PIPE_OUT : PIPE_ERR);
 }
 
 static void on_input(struct loop *loop, int fd, unsigned events, void *userdata)
@@ -162,15 +162,15 @@ static void on_exit_fd(struct loop *loop, int fd, unsigned events, void *userdat
     pid_t pid = waitpid(child->pid, &status, WNOHANG);
     if (pid == 0)
         return;
-    assert(pid == child->pid);
+    bool known = pid == child->pid; /* else something in this process collected it already */
     child->pid = 0;
     read_rest(child, PIPE_OUT);
     read_rest(child, PIPE_ERR);
     end_line(child);
     struct exec_result result = {
         .stopped = child->stopped,
-        .exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-        .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+        .exit_code = known && WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+        .signal = known && WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         .output = {child->output != NULL ? child->output : "", (uint32_t)child->output_size},
         .output_cut = child->output_cut,
     };
@@ -232,7 +232,7 @@ static int spawn(const struct exec_child_options *options, const int ends[PIPES]
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     for (int i = 0; i < PIPES; i++)
-        (void)posix_spawn_file_actions_adddup2(&actions, ends[i], i);
+        posix_spawn_file_actions_adddup2(&actions, ends[i], i);
     posix_spawn_file_actions_addclosefrom_np(&actions, PIPES);
     int rc = posix_spawnp(ret_pid, options->argv[0], &actions, &attributes, options->argv,
                           options->envp);
@@ -309,7 +309,7 @@ enum error_class exec_child_start(struct loop *loop, const struct exec_child_opt
     loop_timer_init(&child->kill_timer, on_kill_timer, child);
     struct error error;
     if (child->exit_fd < 0) {
-        (void)not_started("pidfd_open", errno, &error);
+        not_started("pidfd_open", errno, &error);
     } else if (watch(child, &error) == ERROR_OK) {
         *ret_child = child;
         return ERROR_OK;

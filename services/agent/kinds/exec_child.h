@@ -14,11 +14,14 @@
 
 struct exec_child;
 
-enum { EXEC_LINE_BYTES_MAX = 500 };
+enum {
+    EXEC_LINE_BYTES_MAX = 500,
+    EXEC_ENV_VALUE_MAX = 4095 /* of a variable that programs inherit */
+};
 
 struct exec_result {
     bool stopped;  /* exec_child_stop() was called while it ran */
-    int exit_code; /* -1: ended by a signal */
+    int exit_code; /* -1: ended by a signal, or it is not known how */
     int signal;    /* that one; else 0 */
     struct text output;
     bool output_cut; /* it wrote more; .output has what was kept */

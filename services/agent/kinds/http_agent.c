@@ -5,12 +5,15 @@
 
 #include "base/heap_arena.h"
 #include "platform/http/client.h"
+#include "services/agent/kinds/http_headers.h"
 #include "services/agent/kinds/http_message.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     URL_SIZE = 2048 + NAME_BYTES_MAX + 2,
@@ -22,6 +25,7 @@ struct http_agent {
     struct http_client *client;
     char url[URL_SIZE]; /* without a slash at its end */
     char probe_url[URL_SIZE];
+    struct http_headers headers; /* of the configuration */
     int64_t try_timeout_ms;
     /* An answer that comes a little late still counts: the scheduler waits as long. */
     int64_t margin_ms;
@@ -58,9 +62,39 @@ static enum error_class read_probe_url(struct http_agent *agent, const char *url
     return ERROR_OK;
 }
 
+/* Of a key with the path of a file. *ret_path: NULL if it is not set. */
+static enum error_class read_path(const struct config *config, const char *key,
+                                  const char **ret_path, struct error *ret_error)
+{
+    const char *path = config_string(config, key);
+    if (path[0] == '\0')
+        return ERROR_OK;
+    if (access(path, R_OK) != 0)
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "%s must be the path of a PEM file; cannot read %.300s: %s", key, path,
+                         strerror(errno));
+    *ret_path = path;
+    return ERROR_OK;
+}
+
+static enum error_class read_tls(const struct config *config, struct http_client_options *options,
+                                 struct error *ret_error)
+{
+    enum error_class class = read_path(config, "agent.http.tls.ca", &options->ca_file, ret_error);
+    if (class == ERROR_OK)
+        class = read_path(config, "agent.http.tls.cert", &options->cert_file, ret_error);
+    if (class == ERROR_OK)
+        class = read_path(config, "agent.http.tls.key", &options->key_file, ret_error);
+    if (class == ERROR_OK && (options->cert_file == NULL) != (options->key_file == NULL))
+        class = error_set(ret_error, ERROR_REJECT, "Config",
+                          "agent.http.tls.cert and agent.http.tls.key belong together: set both");
+    return class;
+}
+
 static void stop(void *ctx)
 {
     struct http_agent *agent = ctx;
+    http_headers_deinit(&agent->headers);
     if (agent->client != NULL)
         http_client_free(agent->client);
     heap_arena_deinit(&agent->scratch);
@@ -84,6 +118,11 @@ static enum error_class start(struct service_context *service, void **ret_ctx,
     enum error_class class = read_url(agent, config_string(config, "agent.http.url"), ret_error);
     if (class == ERROR_OK)
         class = read_probe_url(agent, config_string(config, "agent.http.probe.url"), ret_error);
+    if (class == ERROR_OK)
+        class = http_headers_parse(config_string(config, "agent.http.headers"), &agent->headers,
+                                   ret_error);
+    if (class == ERROR_OK)
+        class = read_tls(config, &options, ret_error);
     if (class == ERROR_OK)
         class = http_client_new(service->loop, &options, &agent->client, ret_error);
     if (class != ERROR_OK) {
@@ -114,14 +153,16 @@ static void execute(void *ctx, struct agent_call *call)
 {
     struct http_agent *agent = ctx;
     struct arena *arena = &agent->scratch.arena;
-    const char *headers[HTTP_MESSAGE_HEADERS + 1];
+    const char *headers[HTTP_HEADERS_MAX + HTTP_MESSAGE_HEADERS + 1];
     char url[URL_SIZE];
     struct error error;
     heap_arena_reset(&agent->scratch);
     call->userdata = agent;
     struct text callback = agent_call_callback(call, arena);
     agent->offers_callbacks = callback.size > 0;
-    http_message_headers(call->request, call->try_number, callback, arena, headers);
+    uint32_t own = agent->headers.count;
+    memcpy(headers, agent->headers.lines, own * sizeof(headers[0]));
+    http_message_headers(call->request, call->try_number, callback, arena, headers + own);
     int size = snprintf(url, sizeof(url), "%s/%.*s", agent->url, TEXT_ARG(call->request->action));
     assert(size > 0 && (size_t)size < sizeof(url));
     int64_t left_ms = call->time_left_ms + agent->margin_ms;
@@ -157,9 +198,13 @@ static void on_probed(const struct http_result *result, void *userdata)
 static void probe(void *ctx, struct agent_probe *probe)
 {
     struct http_agent *agent = ctx;
+    const char *headers[HTTP_HEADERS_MAX + 1] = {NULL};
     struct error error;
-    struct http_request request = {
-        .method = "GET", .url = agent->probe_url, .timeout_ms = agent->try_timeout_ms};
+    memcpy(headers, agent->headers.lines, agent->headers.count * sizeof(headers[0]));
+    struct http_request request = {.method = "GET",
+                                   .url = agent->probe_url,
+                                   .headers = headers,
+                                   .timeout_ms = agent->try_timeout_ms};
     if (http_client_send(agent->client, &request, on_probed, probe, &error) != ERROR_OK)
         agent_probe_end(probe, false, text_of(error.message));
 }

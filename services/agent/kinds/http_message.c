@@ -143,7 +143,7 @@ void http_message_error(struct text body, struct arena *arena, struct agent_fail
     json_t *json = body.size > 0 ? json_loadb(body.data, body.size, 0, NULL) : NULL;
     struct text code = member(json, "error", arena);
     struct text message = member(json, "message", arena);
-    if (agent_error_name_valid(code))
+    if (error_name_valid(code))
         failure->name = code;
     else if (message.size == 0)
         message = code;
@@ -166,7 +166,9 @@ static void read_status(const struct http_result *result, struct arena *arena,
     failure->name = name;
     failure->message = name;
     if (result->status >= 300 && result->status < 400) {
+        /* A 303 may point to what was just made. The same call would get the same answer. */
         failure->message = TEXT("the service redirects, which is not followed");
+        failure->effect = EFFECT_UNKNOWN;
         return;
     }
     http_message_error(result->body, arena, failure);

@@ -37,7 +37,7 @@ struct http_message_outcome {
  *     408 409 425 429 5xx              retried, after Retry-After; effect unknown
  *     other 4xx                        definite, effect none; {"error": CODE, "message": TEXT} or
  *                                      "Http.404"
- *     3xx                              definite, effect none: redirects are not followed
+ *     3xx                              not retried: redirects are not followed; effect unknown
  *     not connected                    retried; effect none
  *     timed out, reset, broken off     retried; effect unknown
  * Texts are borrowed from the result or new in the arena. */

@@ -47,7 +47,7 @@ enum error_class sim_latency_parse(const char *text, struct sim_latency *ret_lat
     else if (skip(&rest, TEXT("exp:")))
         latency.kind = SIM_LATENCY_EXPONENTIAL;
     else
-        (void)skip(&rest, TEXT("fixed:"));
+        skip(&rest, TEXT("fixed:"));
     bool valid = read_ms(&rest, &latency.mean_ms);
     if (valid && latency.kind == SIM_LATENCY_NORMAL)
         valid = skip(&rest, TEXT(":")) && read_ms(&rest, &latency.deviation_ms);

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See agent_pauses.h. */
+#include "services/console/api/agent_pauses.h"
+
+#include "base/names.h"
+#include "base/utf8.h"
+#include "platform/logger.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { OFFSET_UNKNOWN = -1 };
+
+struct pause_request {
+    struct pause_request *prev, *next;
+    struct agent_pauses *pauses;
+    struct http_exchange *exchange; /* NULL: answered */
+    bool is_appending;
+    int64_t offset; /* of its record, once it is acknowledged */
+    struct loop_timer timer;
+    char agent[NAME_BYTES_MAX + 1];
+};
+
+struct agent_pauses {
+    struct cluster *cluster; /* not to be used by agent_pauses_free() */
+    struct loop *loop;
+    struct agent_table *table; /* NULL: drained */
+    struct pause_request *list;
+    uint32_t count;
+    struct heap_arena heap;
+};
+
+static void request_free(struct pause_request *request)
+{
+    assert(request->exchange == NULL);
+    assert(request->pauses->count > 0);
+    DL_DELETE(request->pauses->list, request);
+    request->pauses->count--;
+    loop_timer_cancel(request->pauses->loop, &request->timer);
+    free(request);
+}
+
+/* ---- answers ---- */
+
+static struct http_exchange *take_exchange(struct pause_request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    request->exchange = NULL;
+    return exchange;
+}
+
+/* How many deployed versions of workflows name the agent. */
+static json_int_t count_workflows(const struct workflow_registry *registry, struct text agent)
+{
+    json_int_t count = 0;
+    for (uint32_t i = 0; i < workflow_registry_count(registry); i++) {
+        const struct workflow *workflow = workflow_registry_at(registry, i)->workflow;
+        bool names = false;
+        for (uint32_t s = 0; s < workflow->step_count; s++)
+            for (uint32_t a = 0; a < workflow->steps[s].agent_count; a++)
+                names = names || text_equal(workflow->steps[s].agents[a], agent);
+        count += names;
+    }
+    return count;
+}
+
+static json_t *state_of(const struct agent_pauses *pauses, struct text agent)
+{
+    const struct agent_group *group = agent_table_find(pauses->table, agent);
+    json_t *body = json_object();
+    render_put(body, "agent", json_codec_text(agent));
+    render_put(body, "paused", render_agent_pause(agent_table_pause(pauses->table, agent)));
+    render_put(body, "instances", json_integer(group != NULL ? group->count : 0));
+    render_put(body, "workflows", json_integer(count_workflows(pauses->cluster->workflows, agent)));
+    return body;
+}
+
+static void refuse(const struct agent_pauses *pauses, struct http_exchange *exchange,
+                   struct text agent, const char *code, const char *message)
+{
+    json_t *body = state_of(pauses, agent);
+    render_put(body, "error", json_string(code));
+    render_put(body, "message", json_codec_text(text_of(message)));
+    respond_json(exchange, 409, body);
+}
+
+static void give_up(struct pause_request *request, int status, const char *code,
+                    const char *message)
+{
+    struct http_exchange *exchange = take_exchange(request);
+    if (exchange != NULL)
+        http_respond_error(exchange, status, code, "%s", message);
+}
+
+/* The record was acknowledged and read back. */
+static void finish(struct pause_request *request)
+{
+    struct http_exchange *exchange = take_exchange(request);
+    assert(!request->is_appending && exchange != NULL);
+    respond_json(exchange, 200, state_of(request->pauses, text_of(request->agent)));
+    request_free(request);
+}
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct pause_request *request = userdata;
+    (void)loop;
+    (void)timer;
+    give_up(request, 504, "NotAcknowledged",
+            "the broker has not confirmed the change yet, but may still: check `reeve agents list` "
+            "before you try again");
+    if (!request->is_appending)
+        request_free(request);
+}
+
+/* ---- the topic ---- */
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct pause_request *request = ctx;
+    (void)token;
+    request->is_appending = false;
+    request->offset = offset;
+    if (error != NULL && error_is(error))
+        give_up(request, 503, "Unknown",
+                "the change may or may not have been accepted: check `reeve agents list` before "
+                "you try again");
+    else if (offset == OFFSET_UNKNOWN)
+        give_up(request, 504, "OffsetUnknown",
+                "the change was accepted, but the broker did not report its offset: check `reeve "
+                "agents list`");
+    if (request->exchange == NULL)
+        request_free(request);
+    else if (agent_table_offset(request->pauses->table) >= offset)
+        finish(request);
+}
+
+static void on_paused(void *ctx, struct text agent, const struct agent_pause_entry *pause)
+{
+    struct agent_pauses *pauses = ctx;
+    struct pause_request *request, *next;
+    (void)pause;
+    DL_FOREACH_SAFE(pauses->list, request, next) {
+        if (!request->is_appending && text_equal(text_of(request->agent), agent) &&
+            agent_table_offset(pauses->table) >= request->offset)
+            finish(request);
+    }
+}
+
+static const struct agent_table_ops table_ops = {.paused = on_paused};
+
+static void append(struct agent_pauses *pauses, struct http_exchange *exchange,
+                   const struct agent_pause *record)
+{
+    struct error error;
+    char key[AGENT_PAUSE_KEY_SIZE];
+    struct pause_request *request = calloc(1, sizeof(*request));
+    assert(request != NULL && record->agent.size <= NAME_BYTES_MAX);
+    request->pauses = pauses;
+    request->exchange = exchange;
+    request->is_appending = true;
+    request->offset = OFFSET_UNKNOWN;
+    memcpy(request->agent, record->agent.data, record->agent.size);
+    loop_timer_init(&request->timer, on_timeout, request);
+    DL_APPEND(pauses->list, request);
+    pauses->count++;
+    if (cluster_append(pauses->cluster, BROKER_PRODUCER_LOG, pauses->cluster->topics.agents, 0,
+                       agent_pause_key(record->agent, key), RECORD_AGENT_PAUSE, record, on_appended,
+                       request, 0, &error) != ERROR_OK) {
+        http_respond_failure(take_exchange(request), &error);
+        request_free(request);
+        return;
+    }
+    loop_timer_after(pauses->loop, &request->timer, AGENT_PAUSES_WAIT_MS);
+}
+
+/* ---- requests ---- */
+
+static bool is_busy_with(const struct agent_pauses *pauses, struct text agent)
+{
+    const struct pause_request *request;
+    DL_FOREACH(pauses->list, request) {
+        if (text_equal(text_of(request->agent), agent))
+            return true;
+    }
+    return false;
+}
+
+/* False after it answered. */
+static bool check_state(const struct agent_pauses *pauses, struct text agent, bool pause,
+                        struct http_exchange *exchange)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    if (pauses->table == NULL || !agent_table_is_complete(pauses->table)) {
+        http_respond_error(exchange, 503, "NotReady", "%s",
+                           pauses->table == NULL ? "this instance is shutting down"
+                                                 : "the console is still reading the agents' "
+                                                   "topic: try again later");
+        return false;
+    }
+    const struct agent_pause_entry *now = agent_table_pause(pauses->table, agent);
+    if (pauses->count >= AGENT_PAUSES_UNDER_WAY_MAX || is_busy_with(pauses, agent)) {
+        http_respond_error(exchange, 503, "Busy",
+                           "another request about this agent is in progress, or too many about "
+                           "others are: try again later");
+        return false;
+    }
+    if (pause && now != NULL) {
+        snprintf(message, sizeof(message), "%.256s has paused agent %.64s: %.256s", now->by,
+                 now->agent, now->reason);
+        refuse(pauses, exchange, agent, "AlreadyPaused", message);
+        return false;
+    }
+    if (pause && agent_table_pause_count(pauses->table) >= AGENT_PAUSES_MAX) {
+        snprintf(message, sizeof(message), "%d agents are paused already: resume one first",
+                 AGENT_PAUSES_MAX);
+        refuse(pauses, exchange, agent, "TooManyPauses", message);
+        return false;
+    }
+    if (!pause && now == NULL)
+        refuse(pauses, exchange, agent, "NotPaused", "the agent is not paused");
+    return pause || now != NULL;
+}
+
+static enum error_class check_text(const char *name, struct text text, struct error *ret_error)
+{
+    if (!text_empty(text) && utf8_printable(text))
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "BadField",
+                     "%s: expected a text of at least 1 byte, without control characters; the "
+                     "topic of agents keeps it",
+                     name);
+}
+
+/* REJECT: the body is wrong. */
+static enum error_class read_body(struct agent_pauses *pauses, struct http_exchange *exchange,
+                                  struct agent_pause *ret_record, struct error *ret_error)
+{
+    static const char *const fields[] = {"by", "reason", NULL};
+    struct agent_pause record = {.agent = {0}};
+    json_t *body = NULL;
+    heap_arena_reset(&pauses->heap);
+    if (json_codec_parse(http_body(exchange), &body, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    enum error_class class =
+        json_codec_decode(record_kind_info(RECORD_AGENT_PAUSE)->binding, fields, 0, body,
+                          &pauses->heap.arena, &record, ret_error);
+    json_decref(body);
+    if (class != ERROR_OK || check_text("by", record.by, ret_error) != ERROR_OK ||
+        check_text("reason", record.reason, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    *ret_record = record;
+    return ERROR_OK;
+}
+
+void agent_pauses_serve(struct agent_pauses *pauses, bool pause, struct http_exchange *exchange)
+{
+    struct error error;
+    struct agent_pause record;
+    struct text agent = text_of(http_param(exchange, "name"));
+    if (!name_valid(agent)) {
+        http_respond_error(exchange, 400, "BadRequest", "agent must be %s", NAME_EXPECTED);
+        return;
+    }
+    if (read_body(pauses, exchange, &record, &error) != ERROR_OK) {
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        return;
+    }
+    if (!check_state(pauses, agent, pause, exchange))
+        return;
+    record.agent = agent;
+    record.paused = pause;
+    record.at = clock_wall_ms(pauses->cluster->service->clock);
+    log_info("operator command", LOG_STR("command", pause ? "pause agent" : "resume agent"),
+             LOG_TEXT("agent", agent), LOG_TEXT("by", record.by),
+             LOG_TEXT("reason", record.reason));
+    append(pauses, exchange, &record);
+}
+
+const struct agent_table *agent_pauses_table(const struct agent_pauses *pauses)
+{
+    return pauses->table;
+}
+
+/* ---- life ---- */
+
+struct agent_pauses *agent_pauses_new(struct cluster *cluster)
+{
+    struct agent_pauses *pauses = calloc(1, sizeof(*pauses));
+    assert(pauses != NULL);
+    pauses->cluster = cluster;
+    pauses->loop = cluster_loop(cluster);
+    heap_arena_init(&pauses->heap, 4096);
+    pauses->table = agent_table_follow(cluster, &table_ops, pauses);
+    return pauses;
+}
+
+void agent_pauses_drain(struct agent_pauses *pauses)
+{
+    struct pause_request *request, *next;
+    if (pauses == NULL)
+        return;
+    DL_FOREACH_SAFE(pauses->list, request, next) {
+        give_up(request, 503, "ShuttingDown",
+                "the change was sent, but this instance is shutting down: check `reeve agents "
+                "list` on another one");
+        if (!request->is_appending)
+            request_free(request);
+    }
+    agent_table_free(pauses->table);
+    pauses->table = NULL;
+}
+
+void agent_pauses_free(struct agent_pauses *pauses)
+{
+    if (pauses == NULL)
+        return;
+    assert(pauses->table == NULL);
+    while (pauses->list != NULL) {
+        assert(pauses->list->exchange == NULL);
+        request_free(pauses->list);
+    }
+    heap_arena_deinit(&pauses->heap);
+    free(pauses);
+}

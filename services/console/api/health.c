@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/health: the checks of this console, and its configuration with the origin of each value.
+ * Secrets are hidden. */
+#include "services/console/api/api.h"
+#include "services/console/render/render.h"
+
+#include "platform/disk_guard.h"
+#include "replica/service_about.h"
+#include "replica/settings.h"
+
+#include <stdio.h>
+
+enum { MESSAGE_SIZE = ERROR_MESSAGE_SIZE + 64, DATA_AGE_MAX_MS = 5000 };
+
+static void add_check(json_t *list, const char *name, bool ok, const char *message)
+{
+    json_t *object = json_object();
+    render_put(object, "name", json_string(name));
+    render_put(object, "ok", json_boolean(ok));
+    render_put(object, "message", json_codec_text(text_of(message)));
+    json_array_append_new(list, object);
+}
+
+static void check_brokers(struct console *console, json_t *list)
+{
+    char message[MESSAGE_SIZE] = "the brokers answer";
+    int64_t age = console->owners != NULL ? owners_data_age_ms(console->owners) : 0;
+    if (console->owners == NULL)
+        snprintf(message, sizeof(message), "schemas and workflows have not been read yet");
+    else if (age > DATA_AGE_MAX_MS)
+        snprintf(message, sizeof(message),
+                 "the brokers have not answered for %lld s: what the console shows is old",
+                 (long long)(age / 1000));
+    add_check(list, "brokers", console->owners != NULL && age <= DATA_AGE_MAX_MS, message);
+}
+
+static void check_partitions(struct console *console, json_t *list)
+{
+    char message[MESSAGE_SIZE] = "";
+    char first[ERROR_MESSAGE_SIZE + 64] = "";
+    char reason[ERROR_MESSAGE_SIZE + 64];
+    int32_t behind = 0;
+    for (int32_t i = 0; i < console->partition_count; i++) {
+        if (console_partition_is_current(console->partitions[i], reason, sizeof(reason)))
+            continue;
+        if (behind++ == 0)
+            snprintf(first, sizeof(first), "%s", reason);
+    }
+    if (behind == 0)
+        snprintf(message, sizeof(message), "all %d have been read to the end of the log",
+                 console->partition_count);
+    else
+        snprintf(message, sizeof(message), "%d of %d are not up to date: %.500s", behind,
+                 console->partition_count, first);
+    add_check(list, "partitions", behind == 0 && console->partition_count > 0, message);
+}
+
+static json_t *render_checks(struct console *console)
+{
+    char reason[MESSAGE_SIZE] = "";
+    json_t *list = json_array();
+    bool ready = console_is_ready(console, reason, sizeof(reason));
+    add_check(list, "ready", ready,
+              ready ? "every partition has been read to its end since the start" : reason);
+    check_brokers(console, list);
+    check_partitions(console, list);
+    bool low = disk_guard_is_low(console->service->disk);
+    add_check(list, "disk", !low,
+              low ? "the disk of data.dir is nearly full: nothing is folded until there is space"
+                  : "there is enough free space");
+    const struct service_context *service = console->service;
+    bool trouble = service->in_trouble != NULL &&
+                   service->in_trouble(service->in_trouble_ctx, reason, sizeof(reason));
+    add_check(list, "cluster", !trouble, trouble ? reason : "its settings are as required");
+    return list;
+}
+
+/* It is answered while the console starts as well. */
+void serve_health(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    json_t *body = json_object();
+    render_put(body, "version", json_string(service_version()));
+    render_put(body, "instance", json_codec_text(text_of(console->service->instance_id)));
+    render_put(body, "checks", render_checks(console));
+    render_put(body, "configuration",
+               service_configuration(console->service->config, SETTINGS_CONSOLE));
+    if (console->owners != NULL)
+        owners_respond(console->owners, exchange, body);
+    else
+        respond_json(exchange, 200, body);
+}

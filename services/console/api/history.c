@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/orders/{id}/history: what was decided about an order, from the log. */
+#include "services/console/api/api.h"
+#include "services/console/render/render.h"
+
+enum { HISTORY_LIMIT = 1000, HISTORY_BYTES_MAX = 8 << 20 /* of Decisions in one answer */ };
+
+struct history {
+    struct console *console;
+    struct console_partition *partition;
+    json_t *entries;
+    uint32_t limit;
+    size_t bytes;
+    bool more;
+    int64_t last; /* offset of the last entry */
+    struct error error;
+};
+
+/* Statuses are what the Decision makes the scheduler send, whether it has sent them yet or not. */
+static json_t *render_entry(const struct history *history, const struct decision *decision)
+{
+    struct console *console = history->console;
+    struct arena *arena = &console->scratch.arena;
+    int32_t partition = console_partition_number(history->partition);
+    json_t *entry = render_decision(decision, partition, decision->offset, arena);
+    render_put(entry, "updates",
+               render_updates(decision, partition, &console->cluster->topics, arena));
+    return entry;
+}
+
+static bool visit_decision(void *ctx, int64_t offset, struct text value)
+{
+    struct history *history = ctx;
+    struct console *console = history->console;
+    struct record record;
+    history->more =
+        json_array_size(history->entries) == history->limit || history->bytes >= HISTORY_BYTES_MAX;
+    if (history->more)
+        return false;
+    heap_arena_reset(&console->scratch);
+    if (codec_decode(console->cluster->codec, value, true, &console->scratch.arena, &record,
+                     &history->error) != ERROR_OK)
+        return false;
+    if (record.kind != RECORD_DECISION) {
+        error_set(&history->error, ERROR_FATAL, "StoreDamaged",
+                  "the history of an order holds another record");
+        return false;
+    }
+    record.decision.offset = offset;
+    json_array_append_new(history->entries, render_entry(history, &record.decision));
+    history->bytes += value.size;
+    history->last = offset;
+    return true;
+}
+
+/* Empty histories are those of unknown orders: even a refused submission has an entry. */
+static void respond_history(struct http_exchange *exchange, struct history *history,
+                            struct text order_id, int64_t after)
+{
+    if (error_is(&history->error)) { /* its checksum is right: a schema is missing */
+        http_respond_error(exchange, 500, "UndecodableHistory", "%s", history->error.message);
+        json_decref(history->entries);
+        return;
+    }
+    if (json_array_size(history->entries) == 0 && after < 0) {
+        api_respond_missing(exchange, history->partition, order_id);
+        json_decref(history->entries);
+        return;
+    }
+    json_t *body = json_object();
+    render_put(body, "order_id", json_codec_text(order_id));
+    render_put(body, "partition", json_integer(console_partition_number(history->partition)));
+    render_put(body, "entries", history->entries);
+    render_put(body, "next", history->more ? json_integer(history->last) : json_null());
+    owners_respond(history->console->owners, exchange, body);
+}
+
+void serve_history(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    struct text order_id;
+    int64_t limit;
+    int64_t after;
+    struct error error = {0};
+    int64_t limit_max = console->history_max;
+    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id) ||
+        !api_read_int(exchange, "limit", limit_max < HISTORY_LIMIT ? limit_max : HISTORY_LIMIT, 1,
+                      limit_max, &limit) ||
+        !api_read_int(exchange, "after", -1, -1, INT64_MAX - 1, &after))
+        return;
+    struct console_partition *partition = api_partition_of(console, order_id);
+    struct history history = {.console = console,
+                              .partition = partition,
+                              .limit = (uint32_t)limit,
+                              .entries = json_array()};
+    bool settled = console_partition_settle(partition);
+    if (settled && store_scan_history(view_store(console_partition_view(partition)), order_id,
+                                      after + 1, visit_decision, &history, &error) == ERROR_OK) {
+        respond_history(exchange, &history, order_id, after);
+        return;
+    }
+    if (settled)
+        console_partition_damaged(partition, &error);
+    json_decref(history.entries);
+    api_respond_damaged(exchange, partition);
+}

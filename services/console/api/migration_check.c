@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/orders/{id}/migrate: whether the order could be moved to another version of its workflow
+ * now. The engine decides, as the scheduler's would, and nothing is appended. */
+#include "engine/engine.h"
+#include "services/console/api/api.h"
+#include "services/console/render/render.h"
+
+static bool read_query(struct http_exchange *exchange, struct migrate_order *ret_cmd)
+{
+    int64_t from = 0;
+    int64_t to = 0;
+    struct migrate_order cmd = {.version = 0};
+    if (!api_read_text(exchange, "workflow", NAME_BYTES_MAX, &cmd.workflow) ||
+        !api_read_int(exchange, "from_version", 0, 0, INT32_MAX, &from) ||
+        !api_read_int(exchange, "version", 0, 0, INT32_MAX, &to))
+        return false;
+    if (to == 0) {
+        http_respond_error(exchange, 400, "BadRequest", "version: expected 1 to %d", INT32_MAX);
+        return false;
+    }
+    cmd.from_version = (uint32_t)from;
+    cmd.version = (uint32_t)to;
+    *ret_cmd = cmd;
+    return true;
+}
+
+/* The Decision that the command would get now. */
+static struct decision decide(struct console *console, const struct order *order,
+                              const struct migrate_order *migrate)
+{
+    const struct workflow_registry *registry = console->cluster->workflows;
+    const struct order_details *details = &order->details;
+    const struct workflow_entry *target =
+        workflow_registry_entry(registry, details->workflow, migrate->version);
+    struct decision decision;
+    struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = migrate->order_id};
+    struct decide_input input = {
+        .now = clock_wall_ms(console->service->clock),
+        .margin_ms = config_ms(console->service->config, "clock.skew.max.ms"),
+        .instance = text_of(console->service->instance_id),
+        .workflow = workflow_registry_find(registry, details->workflow, details->workflow_version),
+        .target = target != NULL ? target->workflow : NULL,
+        .target_retired = target != NULL && target->retired,
+    };
+    cmd.migrate_order = *migrate;
+    engine_decide(order, &cmd, &input, &console->scratch.arena, &decision);
+    return decision;
+}
+
+static void respond(struct http_exchange *exchange, const struct order *order,
+                    const struct decision *decision)
+{
+    const struct event *event = &decision->events[0];
+    if (event->kind == EVENT_COMMAND_REJECTED) {
+        const struct command_rejected *rejected = &event->command_rejected;
+        json_t *body = json_object();
+        render_put(body, "error", json_codec_text(rejected->code));
+        render_put(body, "message", json_codec_text(rejected->reason));
+        respond_json(exchange, 409, body);
+        return;
+    }
+    json_t *body = json_object();
+    render_put(body, "order_id", json_codec_text(order->details.order_id));
+    render_put(body, "workflow", json_codec_text(order->details.workflow));
+    render_put(body, "from_version", json_integer(order->details.workflow_version));
+    render_put(body, "version", json_integer(event->order_migrated.workflow_version));
+    respond_json(exchange, 200, body);
+}
+
+void serve_migration_check(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    struct migrate_order migrate;
+    struct text order_id;
+    const struct order *order = NULL;
+    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id) ||
+        !read_query(exchange, &migrate))
+        return;
+    struct console_partition *partition = api_partition_of(console, order_id);
+    order = api_find_order(exchange, partition, order_id);
+    if (order == NULL)
+        return;
+    migrate.order_id = order_id;
+    heap_arena_reset(&console->scratch);
+    struct decision decision = decide(console, order, &migrate);
+    respond(exchange, order, &decision);
+    view_tidy(console_partition_view(partition));
+}

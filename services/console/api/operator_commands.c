@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/console/api/operator_commands.h"
+
+#include "base/utf8.h"
+#include "platform/logger.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { EARLY_MAX = 64, OFFSET_UNKNOWN = -1 };
+
+/* One command. Its Decision may be folded before its append is acknowledged, that is, before it is
+ * known which one it is: those about the same order are kept until then. */
+struct operator_command {
+    struct operator_command *prev;
+    struct operator_command *next;
+    struct operator_commands *commands;
+    struct http_exchange *exchange; /* NULL: answered */
+    bool is_appending;
+    bool is_resolved; /* nothing is expected of the log any more */
+    int32_t partition;
+    int64_t offset; /* of the command */
+    struct loop_timer timer;
+    struct early {
+        int64_t command_offset;
+        json_t *decision;
+    } early[EARLY_MAX];
+    uint32_t early_count;
+    char order_id[ORDER_ID_BYTES_MAX];
+    uint32_t order_id_size;
+};
+
+struct operator_commands {
+    struct cluster *cluster; /* not to be used by operator_commands_free() */
+    struct loop *loop;
+    struct operator_command *list;
+    uint32_t count;
+    bool draining;
+    void (*settled)(void *ctx);
+    void *ctx;
+    struct heap_arena heap;
+};
+
+static void command_free(struct operator_command *command)
+{
+    struct operator_commands *commands = command->commands;
+    assert(commands->count > 0 && command->exchange == NULL);
+    DL_DELETE(commands->list, command);
+    commands->count--;
+    loop_timer_cancel(commands->loop, &command->timer);
+    for (uint32_t i = 0; i < command->early_count; i++)
+        json_decref(command->early[i].decision);
+    free(command);
+}
+
+static void free_when_done(struct operator_command *command)
+{
+    struct operator_commands *commands = command->commands;
+    if (command->is_appending || !command->is_resolved)
+        return;
+    command_free(command);
+    if (commands->draining && commands->count == 0)
+        commands->settled(commands->ctx);
+}
+
+/* ---- answers ---- */
+
+static struct http_exchange *take_exchange(struct operator_command *command)
+{
+    struct http_exchange *exchange = command->exchange;
+    command->exchange = NULL;
+    return exchange;
+}
+
+/* The event by which a command was refused, or NULL. */
+static const json_t *find_rejection(const json_t *decision)
+{
+    size_t i;
+    const json_t *event;
+    json_array_foreach(json_object_get(decision, "events"), i, event) {
+        const char *kind = json_string_value(json_object_get(event, "kind"));
+        if (kind != NULL && strcmp(kind, event_kind_name(EVENT_COMMAND_REJECTED)) == 0)
+            return json_object_get(event, "data");
+    }
+    return NULL;
+}
+
+static void resolve(struct operator_command *command, const json_t *decision)
+{
+    struct http_exchange *exchange = take_exchange(command);
+    const json_t *rejection = find_rejection(decision);
+    assert(!command->is_resolved);
+    command->is_resolved = true;
+    if (exchange == NULL)
+        return;
+    json_t *body = json_copy((json_t *)(uintptr_t)decision);
+    assert(body != NULL);
+    if (rejection != NULL) {
+        render_put(body, "error", json_incref(json_object_get(rejection, "code")));
+        render_put(body, "message", json_incref(json_object_get(rejection, "reason")));
+    }
+    respond_json(exchange, rejection != NULL ? 409 : 200, body);
+}
+
+static void give_up(struct operator_command *command, int status, const char *code,
+                    const char *message)
+{
+    struct http_exchange *exchange = take_exchange(command);
+    command->is_resolved = true;
+    if (exchange != NULL)
+        http_respond_error(exchange, status, code, "%s", message);
+}
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct operator_command *command = userdata;
+    struct http_exchange *exchange = take_exchange(command);
+    (void)loop;
+    (void)timer;
+    command->is_resolved = true;
+    if (exchange != NULL && command->is_appending)
+        http_respond_error(exchange, 504, "NotAcknowledged",
+                           "the broker has not acknowledged the command yet; check the order's "
+                           "history before you try again");
+    else if (exchange != NULL)
+        http_respond_error(exchange, 504, "NotDecided",
+                           "the command is in %s[%d] at offset %lld, but no scheduler decided it "
+                           "within %d s: is one running (`reeve owners`)? It is decided as soon as "
+                           "the partition has an owner",
+                           command->commands->cluster->topics.commands, command->partition,
+                           (long long)command->offset, OPERATOR_COMMAND_WAIT_MS / 1000);
+    free_when_done(command);
+}
+
+/* ---- the log ---- */
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct operator_command *command = ctx;
+    (void)token;
+    command->is_appending = false;
+    command->offset = offset;
+    if (error != NULL && error_is(error))
+        give_up(command, 503, "Unknown",
+                "the command may or may not have been accepted; check the order's history before "
+                "you try again");
+    else if (offset == OFFSET_UNKNOWN)
+        give_up(
+            command, 504, "OffsetUnknown",
+            "the command was accepted, but the broker did not report its offset; check the order's "
+            "history for what was decided");
+    for (uint32_t i = 0; i < command->early_count && !command->is_resolved; i++) {
+        if (command->early[i].command_offset == offset)
+            resolve(command, command->early[i].decision);
+    }
+    free_when_done(command);
+}
+
+static bool is_about(const struct operator_command *command, int32_t partition,
+                     const struct decision *decision)
+{
+    if (command->is_resolved || command->partition != partition)
+        return false;
+    return command->is_appending
+               ? text_equal((struct text){command->order_id, command->order_id_size},
+                            decision->order_id)
+               : command->offset == decision->command_offset;
+}
+
+void operator_commands_decided(struct operator_commands *commands, int32_t partition,
+                               int64_t offset, const struct decision *decision)
+{
+    struct operator_command *command;
+    struct operator_command *next;
+    DL_FOREACH_SAFE(commands->list, command, next) {
+        if (!is_about(command, partition, decision))
+            continue;
+        heap_arena_reset(&commands->heap);
+        json_t *rendered = render_decision(decision, partition, offset, &commands->heap.arena);
+        if (!command->is_appending) {
+            resolve(command, rendered);
+        } else if (command->early_count < EARLY_MAX) {
+            command->early[command->early_count++] =
+                (struct early){decision->command_offset, json_incref(rendered)};
+        }
+        json_decref(rendered);
+        free_when_done(command);
+    }
+}
+
+/* ---- requests ---- */
+
+struct operator_action {
+    const char *name;
+    enum command_kind kind;
+    const char *fields[7]; /* of the body, those of the record; ends with NULL */
+    bool needs_step;
+};
+
+static const struct operator_action actions[] = {
+    {"cancel", COMMAND_CANCEL_ORDER, {"by", "reason"}, false},
+    {"compensate", COMMAND_COMPENSATE_ORDER, {"by", "reason"}, false},
+    {"resubmit",
+     COMMAND_RESUBMIT_STEP,
+     {"by", "reason", "step", "new_generation", "timeout_ms"},
+     false},
+    {"complete", COMMAND_COMPLETE_STEP, {"by", "reason", "step", "output"}, true},
+    {"skip", COMMAND_SKIP_STEP, {"by", "reason", "step", "nothing_applied"}, true},
+    {"fail", COMMAND_FAIL_STEP, {"by", "reason", "step", "error_name"}, true},
+    {"pause", COMMAND_PAUSE_ORDER, {"by", "reason"}, false},
+    {"resume", COMMAND_RESUME_ORDER, {"by", "reason"}, false},
+    {"migrate",
+     COMMAND_MIGRATE_ORDER,
+     {"by", "reason", "workflow", "from_version", "version"},
+     false},
+};
+
+static const struct operator_action *find_action(const char *name)
+{
+    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+        if (strcmp(actions[i].name, name) == 0)
+            return &actions[i];
+    }
+    return NULL;
+}
+
+/* A command's author, reason and step are printable, and not empty where they are there. */
+static bool check_text(const json_t *body, const char *name, bool required, struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, name);
+    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
+    if ((value == NULL && !required) || (text.size > 0 && utf8_printable(text)))
+        return true;
+    error_set(ret_error, ERROR_REJECT, "BadField", "%s: expected %s%s", name,
+              "a text of at least 1 byte, without control characters",
+              required ? "; the log keeps it" : "");
+    return false;
+}
+
+static bool check_error_name(const json_t *body, const struct operator_action *action,
+                             struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, "error_name");
+    if (action->kind != COMMAND_FAIL_STEP ||
+        error_name_valid(
+            (struct text){json_string_value(value), (uint32_t)json_string_length(value)}))
+        return true;
+    error_set(ret_error, ERROR_REJECT, "BadField", "error_name: expected " ERROR_NAME_EXPECTED);
+    return false;
+}
+
+/* The step's output is JSON, as agents report it. */
+static bool check_output(const json_t *body, struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, "output");
+    if (value == NULL || json_string_length(value) == 0)
+        return true;
+    json_error_t at;
+    json_t *output = json_loadb(json_string_value(value), json_string_length(value),
+                                JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
+    if (output == NULL)
+        error_set(ret_error, ERROR_REJECT, "BadField", "output: expected JSON: %s at byte %d",
+                  at.text, at.position);
+    json_decref(output);
+    return output != NULL;
+}
+
+static bool check_timeout(const json_t *body, struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, "timeout_ms");
+    int64_t timeout_ms = json_integer_value(value);
+    if (value == NULL || (timeout_ms >= 1 && timeout_ms <= DURATION_MS_MAX))
+        return true;
+    error_set(ret_error, ERROR_REJECT, "BadField", "timeout_ms: expected 1 to %lld",
+              (long long)DURATION_MS_MAX);
+    return false;
+}
+
+/* The version that an order is moved to. */
+static bool check_version(const json_t *body, enum command_kind kind, struct error *ret_error)
+{
+    json_int_t version = json_integer_value(json_object_get(body, "version"));
+    if (kind != COMMAND_MIGRATE_ORDER || (version >= 1 && version <= INT32_MAX))
+        return true;
+    error_set(ret_error, ERROR_REJECT, "BadField", "version: expected 1 to %d", INT32_MAX);
+    return false;
+}
+
+/* Texts are borrowed from the order id and live in the arena. REJECT: the body is wrong. */
+static enum error_class read_command(json_t *body, const struct operator_action *action,
+                                     struct text order_id, struct arena *arena,
+                                     struct command *ret_cmd, struct error *ret_error)
+{
+    const struct record_kind_info *info = record_kind_info((enum record_kind)action->kind);
+    struct command cmd = {.kind = action->kind, .order_id = order_id};
+    if (json_codec_decode(info->binding, action->fields, 0, body, arena, &cmd.submit_order,
+                          ret_error) != ERROR_OK ||
+        !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
+        !check_text(body, "step", action->needs_step, ret_error) ||
+        !check_error_name(body, action, ret_error) || !check_output(body, ret_error) ||
+        !check_timeout(body, ret_error) || !check_version(body, action->kind, ret_error))
+        return ERROR_REJECT;
+    memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
+    *ret_cmd = cmd;
+    return ERROR_OK;
+}
+
+/* No command is written for an order that would be moved to a version that is not deployed. Where
+ * the body does not name the workflow, the scheduler finds out. */
+static bool names_unknown_version(const struct operator_commands *commands,
+                                  const struct command *cmd)
+{
+    const struct migrate_order *migrate = &cmd->migrate_order;
+    return cmd->kind == COMMAND_MIGRATE_ORDER && !text_empty(migrate->workflow) &&
+           workflow_registry_entry(commands->cluster->workflows, migrate->workflow,
+                                   migrate->version) == NULL;
+}
+
+static void append(struct operator_commands *commands, struct http_exchange *exchange,
+                   const struct command *cmd)
+{
+    struct error error;
+    struct operator_command *command = calloc(1, sizeof(*command));
+    assert(command != NULL && cmd->order_id.size <= ORDER_ID_BYTES_MAX);
+    command->commands = commands;
+    command->exchange = exchange;
+    command->is_appending = true;
+    command->offset = OFFSET_UNKNOWN;
+    command->partition = broker_partition_of(cmd->order_id, commands->cluster->partition_count);
+    memcpy(command->order_id, cmd->order_id.data, cmd->order_id.size);
+    command->order_id_size = cmd->order_id.size;
+    loop_timer_init(&command->timer, on_timeout, command);
+    DL_APPEND(commands->list, command);
+    commands->count++;
+    if (cluster_append(commands->cluster, BROKER_PRODUCER_LOG, commands->cluster->topics.commands,
+                       command->partition, cmd->order_id, (enum record_kind)cmd->kind, cmd,
+                       on_appended, command, 0, &error) != ERROR_OK) {
+        http_respond_failure(take_exchange(command), &error);
+        command_free(command);
+        return;
+    }
+    loop_timer_after(commands->loop, &command->timer, OPERATOR_COMMAND_WAIT_MS);
+}
+
+void operator_commands_serve(struct operator_commands *commands, const char *action_name,
+                             struct text order_id, struct http_exchange *exchange)
+{
+    struct command cmd;
+    struct error error;
+    json_t *body = NULL;
+    const struct operator_action *action = find_action(action_name);
+    assert(action != NULL);
+    if (commands->draining || commands->count >= OPERATOR_COMMANDS_MAX) {
+        http_respond_error(exchange, 503, "Busy", "%s",
+                           commands->draining
+                               ? "this instance is shutting down"
+                               : "too many commands are outstanding: try again later");
+        return;
+    }
+    heap_arena_reset(&commands->heap);
+    if (json_codec_parse(http_body(exchange), &body, &error) != ERROR_OK ||
+        read_command(body, action, order_id, &commands->heap.arena, &cmd, &error) != ERROR_OK) {
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+    } else if (names_unknown_version(commands, &cmd)) {
+        http_respond_error(exchange, 409, "UnknownWorkflow", "version %u of %.*s is not deployed",
+                           (unsigned)cmd.migrate_order.version,
+                           TEXT_ARG(cmd.migrate_order.workflow));
+    } else {
+        log_info("operator command", LOG_STR("command", command_kind_name(action->kind)),
+                 LOG_TEXT("order", cmd.order_id),
+                 LOG_STR("by", json_string_value(json_object_get(body, "by"))));
+        append(commands, exchange, &cmd);
+    }
+    json_decref(body);
+}
+
+uint32_t operator_commands_outstanding(const struct operator_commands *commands)
+{
+    return commands->count;
+}
+
+/* ---- life ---- */
+
+struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
+                                                void *ctx)
+{
+    struct operator_commands *commands = calloc(1, sizeof(*commands));
+    assert(commands != NULL);
+    commands->cluster = cluster;
+    commands->loop = cluster->service->loop;
+    commands->settled = settled;
+    commands->ctx = ctx;
+    heap_arena_init(&commands->heap, 16 * 1024);
+    return commands;
+}
+
+void operator_commands_drain(struct operator_commands *commands)
+{
+    commands->draining = true;
+    if (commands->count == 0)
+        commands->settled(commands->ctx);
+}
+
+void operator_commands_free(struct operator_commands *commands)
+{
+    struct operator_command *command;
+    struct operator_command *next;
+    if (commands == NULL)
+        return;
+    DL_FOREACH_SAFE(commands->list, command, next) {
+        give_up(command, 503, "ShuttingDown",
+                "the command was sent, but this instance is shutting down; check the order's "
+                "history for what was decided");
+        command_free(command);
+    }
+    heap_arena_deinit(&commands->heap);
+    free(commands);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What operators do to an order: cancel, resubmit, pause it, end its steps by hand. Each request
+ * becomes a command; its answer is the Decision, read from the log.
+ *
+ *     POST /api/orders/{id}/{action}    {"by": "ann", "reason": "bank is back", ...}
+ *
+ * The table in operator_commands.c has the actions and what else their bodies may hold.
+ * 200 with the Decision; 409 {"error": code, "message": reason, ...} when it was rejected; 504 when
+ * no Decision came in time: the command stays in the log and will be decided. */
+#ifndef SERVICES_CONSOLE_OPERATOR_COMMANDS_H
+#define SERVICES_CONSOLE_OPERATOR_COMMANDS_H
+
+#include "platform/http/server.h"
+#include "replica/cluster.h"
+
+struct operator_commands;
+
+enum {
+    OPERATOR_COMMANDS_MAX = 1000, /* outstanding */
+    OPERATOR_COMMAND_WAIT_MS = 30000,
+    OPERATOR_COMMAND_BODY_MAX = 16 * 1024
+};
+
+/* `settled` is called when nothing is outstanding any more after operator_commands_drain(). */
+struct operator_commands *operator_commands_new(struct cluster *cluster, void (*settled)(void *ctx),
+                                                void *ctx);
+/* After cluster_close(): outstanding commands are answered and forgotten. */
+void operator_commands_free(struct operator_commands *commands);
+void operator_commands_drain(struct operator_commands *commands);
+
+/* Answers the exchange later; at once when the body is wrong. `action` is one of the table. */
+void operator_commands_serve(struct operator_commands *commands, const char *action,
+                             struct text order_id, struct http_exchange *exchange);
+/* An admitted Decision, just folded from events[partition]@offset. */
+void operator_commands_decided(struct operator_commands *commands, int32_t partition,
+                               int64_t offset, const struct decision *decision);
+uint32_t operator_commands_outstanding(const struct operator_commands *commands);
+
+#endif

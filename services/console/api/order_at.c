@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/orders/{id}/at/{offset}: the order as it was, folded again from its history. */
+#include "services/console/api/api.h"
+#include "services/console/render/render.h"
+
+#include "base/numbers.h"
+
+/* Of one answer: a few tenths of a second. */
+enum { REPLAY_DECISIONS_MAX = 50000, REPLAY_BYTES_MAX = 64 << 20 };
+
+struct order_replay {
+    struct console *console;
+    int64_t through;        /* offset of the last Decision that counts */
+    struct heap_arena heap; /* the order's */
+    struct order order;     /* version 0: there is none */
+    int64_t at;             /* the latest Decision that was folded; -1: none */
+    uint32_t decisions;
+    size_t bytes;
+    bool too_long;
+    struct error error;
+};
+
+static bool visit(void *ctx, int64_t offset, struct text value)
+{
+    struct order_replay *replay = ctx;
+    struct heap_arena *scratch = &replay->console->scratch;
+    struct record record;
+    if (offset > replay->through)
+        return false;
+    replay->bytes += value.size;
+    replay->too_long =
+        ++replay->decisions > REPLAY_DECISIONS_MAX || replay->bytes > REPLAY_BYTES_MAX;
+    if (replay->too_long)
+        return false;
+    heap_arena_reset(scratch);
+    if (codec_decode(replay->console->cluster->codec, value, true, &scratch->arena, &record,
+                     &replay->error) != ERROR_OK)
+        return false;
+    replay->at = offset;
+    if (record.kind != RECORD_DECISION || !decision_changes_order(&record.decision))
+        return true;
+    record.decision.offset = offset;
+    const char *problem = order_apply_problem(replay->order.version > 0 ? &replay->order : NULL,
+                                              &record.decision, &scratch->arena);
+    if (problem == NULL) {
+        order_apply_decision(&replay->order, &record.decision, &replay->heap.arena);
+        return true;
+    }
+    error_set(&replay->error, ERROR_FATAL, "IncompleteHistory",
+              "the history that is kept of this order does not begin with its acceptance: %s",
+              problem);
+    return false;
+}
+
+static void respond(struct http_exchange *exchange, const struct order_replay *replay,
+                    struct console_partition *partition, struct text order_id)
+{
+    if (replay->too_long)
+        http_respond_error(exchange, 409, "TooLong",
+                           "order %.*s has more than %d Decisions before offset %lld: the console "
+                           "does not fold that many for one answer",
+                           TEXT_ARG(order_id), REPLAY_DECISIONS_MAX, (long long)replay->through);
+    else if (error_is(&replay->error))
+        http_respond_error(exchange, 409, replay->error.code, "%s", replay->error.message);
+    else if (replay->order.version == 0)
+        http_respond_error(exchange, 404, "UnknownOrder",
+                           "order %.*s did not exist after offset %lld", TEXT_ARG(order_id),
+                           (long long)replay->through);
+    else {
+        json_t *body = render_order(&replay->order, console_partition_number(partition));
+        render_put(body, "at", json_integer(replay->at));
+        owners_respond(replay->console->owners, exchange, body);
+    }
+}
+
+void serve_order_at(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    struct order_replay replay = {.console = console, .at = -1};
+    struct text order_id;
+    struct error error = {0};
+    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id))
+        return;
+    if (!number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, &replay.through)) {
+        http_respond_error(exchange, 400, "BadRequest",
+                           "offset: expected the offset of a Decision, from 0");
+        return;
+    }
+    struct console_partition *partition = api_partition_of(console, order_id);
+    bool settled = console_partition_settle(partition);
+    heap_arena_init(&replay.heap, 4096);
+    if (settled && store_scan_history(view_store(console_partition_view(partition)), order_id, 0,
+                                      visit, &replay, &error) == ERROR_OK) {
+        if (replay.at < 0 && !error_is(&replay.error) && !replay.too_long)
+            api_respond_missing(exchange, partition, order_id);
+        else
+            respond(exchange, &replay, partition, order_id);
+    } else {
+        if (settled)
+            console_partition_damaged(partition, &error);
+        api_respond_damaged(exchange, partition);
+    }
+    heap_arena_deinit(&replay.heap);
+}

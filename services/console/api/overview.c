@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/overview: the statistics of all partitions together. */
+#include "services/console/api/api.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static json_t *part(const char *key, uint32_t size, uint32_t n)
+{
+    return render_optional(stats_key_part(key, size, n));
+}
+
+static void put_rates(json_t *body, const struct stats *stats, int64_t now)
+{
+    static const char *const names[] = {"submitted", "processed", "compensated", "error"};
+    _Static_assert(sizeof(names) / sizeof(names[0]) == STATS_RATE_COUNT, "each rate has a name");
+    uint32_t counts[STATS_BUCKETS];
+    int64_t from = 0;
+    json_t *rates = json_object();
+    for (int rate = 0; rate < STATS_RATE_COUNT; rate++) {
+        json_t *list = json_array();
+        from = stats_rates(stats, (enum stats_rate)rate, now, counts);
+        for (int i = 0; i < STATS_BUCKETS; i++)
+            json_array_append_new(list, json_integer(counts[i]));
+        render_put(rates, names[rate], list);
+    }
+    render_put(body, "now", json_integer(now));
+    render_put(body, "step_ms", json_integer(STATS_STEP_MS));
+    render_put(body, "from", json_integer(from));
+    render_put(body, "rates", rates);
+}
+
+static json_t *render_steps(const struct stats *stats)
+{
+    json_t *list = json_array();
+    for (const struct stats_group *row = stats->steps; row != NULL; row = row->hh.next) {
+        json_t *object = json_object();
+        render_put(object, "workflow", part(row->key, row->key_size, 0));
+        render_put(object, "step", part(row->key, row->key_size, 1));
+        render_put(object, "orders", json_integer(row->orders));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+/* Where a row belongs: its workflow, the whole order first, then the steps in their order. */
+struct duration_place {
+    struct text workflow;
+    struct text step;
+    uint32_t index; /* of the step in the active version; after all of them: it has none */
+    const struct stats_durations *row;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct duration_place *left = a;
+    const struct duration_place *right = b;
+    int order = text_compare(left->workflow, right->workflow);
+    if (order != 0)
+        return order;
+    if (text_empty(left->step) != text_empty(right->step))
+        return text_empty(left->step) ? -1 : 1;
+    if (left->index != right->index)
+        return left->index < right->index ? -1 : 1;
+    return text_compare(left->step, right->step);
+}
+
+static uint32_t step_index(const struct workflow_registry *registry, struct text workflow,
+                           struct text step)
+{
+    uint32_t index = 0;
+    const struct workflow_entry *entry = workflow_registry_entry(registry, workflow, 0);
+    if (entry == NULL)
+        return WORKFLOW_STEPS_MAX;
+    while (index < entry->workflow->step_count &&
+           !text_equal(entry->workflow->steps[index].name, step))
+        index++;
+    return index;
+}
+
+/* New, sorted; one for each row. */
+static struct duration_place *sort_durations(const struct stats *stats,
+                                             const struct workflow_registry *registry)
+{
+    uint32_t count = 0;
+    struct duration_place *places =
+        calloc((size_t)HASH_COUNT(stats->durations) + 1, sizeof(places[0]));
+    assert(places != NULL);
+    for (const struct stats_durations *row = stats->durations; row != NULL; row = row->hh.next) {
+        struct duration_place *place = &places[count++];
+        place->workflow = stats_key_part(row->key, row->key_size, 0);
+        place->step = stats_key_part(row->key, row->key_size, 1);
+        place->index = step_index(registry, place->workflow, place->step);
+        place->row = row;
+    }
+    qsort(places, count, sizeof(places[0]), compare_places);
+    return places;
+}
+
+static json_t *render_durations(const struct stats *stats, const struct workflow_registry *registry,
+                                int64_t now)
+{
+    json_t *list = json_array();
+    struct duration_place *places = sort_durations(stats, registry);
+    for (uint32_t i = 0; i < HASH_COUNT(stats->durations); i++) {
+        const struct stats_durations *row = places[i].row;
+        int64_t p50 = 0;
+        int64_t p99 = 0;
+        uint64_t count = stats_quantiles(row, now, &p50, &p99);
+        if (count == 0)
+            continue;
+        json_t *object = json_object();
+        render_put(object, "workflow", part(row->key, row->key_size, 0));
+        render_put(object, "step", part(row->key, row->key_size, 1));
+        render_put(object, "count", json_integer((json_int_t)count));
+        render_put(object, "p50_ms", json_integer(p50));
+        render_put(object, "p99_ms", json_integer(p99));
+        json_array_append_new(list, object);
+    }
+    free(places);
+    return list;
+}
+
+static int most_orders_first(const struct stats_group *a, const struct stats_group *b)
+{
+    return (a->orders < b->orders) - (a->orders > b->orders);
+}
+
+static json_t *render_causes(struct stats *stats)
+{
+    json_t *list = json_array();
+    HASH_SORT(stats->causes, most_orders_first);
+    for (const struct stats_group *row = stats->causes; row != NULL; row = row->hh.next) {
+        json_t *object = json_object();
+        render_put(object, "workflow", part(row->key, row->key_size, 0));
+        render_put(object, "step", part(row->key, row->key_size, 1));
+        render_put(object, "error_name", part(row->key, row->key_size, 2));
+        render_put(object, "message",
+                   render_optional((struct text){row->message, row->message_size}));
+        render_put(object, "pattern", part(row->key, row->key_size, 3));
+        render_put(object, "orders", json_integer(row->orders));
+        render_put(object, "latest_at", render_time(row->latest_at));
+        json_array_append_new(list, object);
+    }
+    return list;
+}
+
+/* ---- the oldest order that has not ended ---- */
+
+struct oldest {
+    int64_t accepted_at; /* 0: there is none */
+    struct console_partition *partition;
+    uint32_t id_size;
+    char id[ORDER_ID_BYTES_MAX];
+};
+
+static bool visit_oldest(void *ctx, const struct waiting_row *row)
+{
+    struct oldest *oldest = ctx;
+    if (oldest->accepted_at == 0 || row->queued_at < oldest->accepted_at) {
+        oldest->accepted_at = row->queued_at;
+        oldest->id_size = row->order_id.size;
+        memcpy(oldest->id, row->order_id.data, row->order_id.size);
+    }
+    return false;
+}
+
+static void find_oldest(struct console_partition *partition, struct oldest *ret_oldest)
+{
+    struct oldest mine = *ret_oldest;
+    struct error error;
+    if (!console_partition_settle(partition))
+        return;
+    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+        if (store_scan_waiting(view_store(console_partition_view(partition)), STATS_UNFINISHED,
+                               (enum priority)priority, 0, visit_oldest, &mine,
+                               &error) != ERROR_OK) {
+            console_partition_damaged(partition, &error);
+            return;
+        }
+    }
+    if (mine.accepted_at != ret_oldest->accepted_at)
+        mine.partition = partition;
+    *ret_oldest = mine;
+}
+
+static json_t *render_oldest(struct console *console)
+{
+    struct oldest oldest = {0};
+    const struct order *order = NULL;
+    struct error error;
+    for (int32_t i = 0; i < console->partition_count; i++)
+        find_oldest(console->partitions[i], &oldest);
+    if (oldest.accepted_at == 0)
+        return json_null();
+    struct text id = {oldest.id, oldest.id_size};
+    struct view *view = console_partition_view(oldest.partition);
+    if (view_order(view, id, &order, &error) != ERROR_OK || order == NULL)
+        return json_null();
+    json_t *object = json_object();
+    render_put(object, "id", json_codec_text(id));
+    render_put(object, "workflow", render_optional(order->details.workflow));
+    render_put(object, "state", json_string(order_state_name(order->state)));
+    render_put(object, "submitted_at", render_time(order->accepted_at));
+    return object;
+}
+
+/* ---- partitions and the whole ---- */
+
+static json_t *render_partitions(struct console *console)
+{
+    json_int_t owned = 0;
+    json_int_t stopped = 0;
+    for (int32_t i = 0; i < console->partition_count; i++) {
+        owned += console_partition_claim(console->partitions[i])->known;
+        stopped += console_partition_is_stopped(console->partitions[i], NULL);
+    }
+    json_t *object = json_object();
+    render_put(object, "total", json_integer(console->partition_count));
+    render_put(object, "owned", json_integer(owned));
+    render_put(object, "stopped", json_integer(stopped));
+    render_put(object, "lag", json_integer(owners_lag(console->owners)));
+    return object;
+}
+
+static void put_states(struct console *console, json_t *body)
+{
+    uint64_t by_state[ORDER_STATE_COUNT] = {0};
+    for (int32_t i = 0; i < console->partition_count; i++)
+        for (int state = 0; state < ORDER_STATE_COUNT; state++)
+            by_state[state] += console_partition_counts(console->partitions[i])->by_state[state];
+    render_put(body, "by_state", render_by_state(by_state));
+    render_put(body, "unfinished", json_integer((json_int_t)order_counts_unfinished(by_state)));
+}
+
+void serve_overview(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    if (!console_is_open(console, exchange))
+        return;
+    int64_t now = clock_wall_ms(console->service->clock);
+    struct stats *stats = calloc(1, sizeof(*stats));
+    assert(stats != NULL);
+    for (int32_t i = 0; i < console->partition_count; i++)
+        stats_merge(stats, console_partition_stats(console->partitions[i]));
+    json_t *body = json_object();
+    put_rates(body, stats, now);
+    render_put(body, "in_flight", render_steps(stats));
+    render_put(body, "in_flight_of_others", json_integer(stats->other_steps));
+    render_put(body, "latency", render_durations(stats, console->cluster->workflows, now));
+    render_put(body, "errors", render_causes(stats));
+    render_put(body, "errors_of_other_causes", json_integer(stats->other_causes));
+    render_put(body, "oldest", render_oldest(console));
+    render_put(body, "partitions", render_partitions(console));
+    put_states(console, body);
+    api_put_incomplete(console, body);
+    stats_deinit(stats);
+    free(stats);
+    owners_respond(console->owners, exchange, body);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The owner of each partition and its progress: GET /api/owners. */
+#ifndef SERVICES_CONSOLE_OWNERS_H
+#define SERVICES_CONSOLE_OWNERS_H
+
+#include "platform/http/server.h"
+#include "services/console/api/alerts.h"
+#include "services/console/model/partition.h"
+
+#include <jansson.h>
+
+struct owners;
+
+/* All borrowed. */
+struct owners *owners_new(struct cluster *cluster, struct console_partition *const partitions[],
+                          const struct alerts *alerts);
+/* Answers the outstanding requests; accepts no more. Before the partitions are freed. */
+void owners_drain(struct owners *owners);
+/* After cluster_close(). */
+void owners_free(struct owners *owners);
+/* Answers the exchange once the broker has reported the ends of the commands, within seconds.
+ * `all`: as GET /api/partitions, with verdicts, claims and stores. */
+void owners_serve(struct owners *owners, bool all, struct http_exchange *exchange);
+
+/* How long the brokers have not answered; 0: they answer. They are asked every few seconds. */
+int64_t owners_data_age_ms(const struct owners *owners);
+/* Answers 200 with `body` (stolen) and its data_age_ms: every answer that shows what the log holds
+ * says how old it may be. */
+void owners_respond(const struct owners *owners, struct http_exchange *exchange, json_t *body);
+/* Commands of all partitions that wait for a decision, as far as known. */
+int64_t owners_lag(const struct owners *owners);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parameters that select orders, and the answers that list or count these. */
+#include "services/console/api/search_api.h"
+
+#include "services/console/api/api.h"
+#include "services/console/render/render.h"
+
+enum { LIST_LIMIT = 50 };
+
+/* ---- parameters ---- */
+
+bool search_api_read_page(struct http_exchange *exchange, struct search *search)
+{
+    int64_t limit;
+    const char *cursor = http_query(exchange, "cursor");
+    if (!api_read_int(exchange, "limit", LIST_LIMIT, 1, SEARCH_PAGE_MAX, &limit))
+        return false;
+    search->limit = (uint32_t)limit;
+    search->has_after = cursor != NULL && cursor[0] != '\0';
+    if (!search->has_after || search_cursor_decode(text_of(cursor), &search->after))
+        return true;
+    http_respond_error(exchange, 400, "BadRequest",
+                       "cursor: expected the cursor of an earlier answer");
+    return false;
+}
+
+/* Each of the `attribute`s must match. */
+static bool read_attributes(struct http_exchange *exchange, struct search *search)
+{
+    size_t index = 0;
+    const char *given;
+    while ((given = http_query_next(exchange, "attribute", &index)) != NULL) {
+        struct text text = text_of(given);
+        if (text.size == 0)
+            continue;
+        if (search->attribute_count == SEARCH_ATTRIBUTES_MAX) {
+            http_respond_error(exchange, 400, "BadRequest",
+                               "attribute is given too often; the limit is %d",
+                               SEARCH_ATTRIBUTES_MAX);
+            return false;
+        }
+        if (text.size > SEARCH_ATTRIBUTE_BYTES_MAX) {
+            http_respond_error(exchange, 400, "BadRequest",
+                               "attribute is %u bytes; the limit is %d", text.size,
+                               SEARCH_ATTRIBUTE_BYTES_MAX);
+            return false;
+        }
+        if (given[0] == '=' || memchr(given, '=', text.size) == NULL) {
+            http_respond_error(exchange, 400, "BadRequest", "attribute: expected NAME=VALUE");
+            return false;
+        }
+        search->attributes[search->attribute_count++] = text;
+    }
+    return true;
+}
+
+static bool read_time(struct http_exchange *exchange, const char *name, bool *ret_given,
+                      int64_t *ret_time)
+{
+    const char *text = http_query(exchange, name);
+    *ret_given = text != NULL && text[0] != '\0';
+    return !*ret_given || api_read_int(exchange, name, 0, 0, INT64_MAX, ret_time);
+}
+
+static bool read_range(struct http_exchange *exchange, struct search *search)
+{
+    if (!read_time(exchange, "since", &search->has_since, &search->since) ||
+        !read_time(exchange, "until", &search->has_until, &search->until))
+        return false;
+    if (!search->has_since || !search->has_until || search->since < search->until)
+        return true;
+    http_respond_error(exchange, 400, "BadRequest",
+                       "since: expected a time before until; both are milliseconds since the "
+                       "epoch");
+    return false;
+}
+
+static bool read_workflow(struct http_exchange *exchange, struct search *search)
+{
+    int64_t version;
+    if (!api_read_text(exchange, "workflow", NAME_BYTES_MAX, &search->workflow) ||
+        !api_read_int(exchange, "workflow_version", 0, 1, INT32_MAX, &version))
+        return false;
+    search->workflow_version = (uint32_t)version;
+    if (version == 0 || !text_empty(search->workflow))
+        return true;
+    http_respond_error(exchange, 400, "BadRequest",
+                       "workflow_version: expected with the workflow, which has versions of its "
+                       "own");
+    return false;
+}
+
+static bool read_alert(struct http_exchange *exchange, struct search *search)
+{
+    struct text alert;
+    if (!api_read_text(exchange, "alert", NAME_BYTES_MAX, &alert))
+        return false;
+    search->alert_open = text_equal(alert, TEXT("open"));
+    if (text_empty(alert) || search->alert_open)
+        return true;
+    http_respond_error(exchange, 400, "BadRequest", "alert: expected \"open\"");
+    return false;
+}
+
+bool search_api_read_filters(struct http_exchange *exchange, struct search *search)
+{
+    int64_t paused = 0;
+    if (!api_read_state(exchange, &search->has_state, &search->state) ||
+        !api_read_text(exchange, "step", NAME_BYTES_MAX, &search->step) ||
+        !api_read_text(exchange, "error", ERROR_NAME_BYTES_MAX, &search->error) ||
+        !read_workflow(exchange, search) ||
+        !api_read_text(exchange, "customer", CUSTOMER_BYTES_MAX, &search->customer) ||
+        !api_read_text(exchange, "id_prefix", ORDER_ID_BYTES_MAX, &search->id_prefix) ||
+        !api_read_int(exchange, "paused", 0, 0, 1, &paused) || !read_attributes(exchange, search) ||
+        !read_range(exchange, search))
+        return false;
+    search->paused = paused == 1;
+    return read_alert(exchange, search);
+}
+
+/* ---- answers ---- */
+
+/* One order of the list; an order that is no longer readable is left out: its partition is not
+ * current. */
+static void add_hit(struct console *console, json_t *list, const struct search_hit *hit,
+                    json_t *(*render)(const struct order *order, int32_t partition))
+{
+    struct error error;
+    const struct order *order = NULL;
+    struct view *view = console_partition_view(hit->partition);
+    heap_arena_reset(&console->scratch);
+    enum error_class class =
+        view_read_order(view, search_cursor_id(&hit->at), &console->scratch.arena, &order, &error);
+    if (class != ERROR_OK)
+        console_partition_damaged(hit->partition, &error);
+    else if (order != NULL)
+        json_array_append_new(list, render(order, console_partition_number(hit->partition)));
+}
+
+void search_api_put_page(struct console *console, const struct search *search, json_t *body,
+                         const char *name,
+                         json_t *(*render)(const struct order *order, int32_t partition))
+{
+    char cursor[SEARCH_CURSOR_SIZE];
+    struct search_page page;
+    json_t *list = json_array();
+    search_run(console->partitions, console->partition_count, search, &page);
+    for (uint32_t i = 0; i < page.count; i++)
+        add_hit(console, list, &page.hits[i], render);
+    render_put(body, name, list);
+    render_put(body, "sorted_by", json_string(search_sort_name(page.sort)));
+    if (page.has_next)
+        search_cursor_encode(&page.next, cursor);
+    render_put(body, "next", page.has_next ? json_string(cursor) : json_null());
+    api_put_incomplete(console, body);
+    search_page_deinit(&page);
+}
+
+void search_api_serve_list(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    struct search search = {.clock = console->service->clock};
+    if (!console_is_open(console, exchange) || !search_api_read_filters(exchange, &search) ||
+        !search_api_read_page(exchange, &search))
+        return;
+    json_t *body = json_object();
+    search_api_put_page(console, &search, body, "orders", render_order_summary);
+    owners_respond(console->owners, exchange, body);
+}
+
+void search_api_serve_count(struct http_exchange *exchange, void *userdata)
+{
+    bool exact = false;
+    struct console *console = userdata;
+    struct search search = {.clock = console->service->clock};
+    if (!console_is_open(console, exchange) || !search_api_read_filters(exchange, &search))
+        return;
+    json_t *body = json_object();
+    uint64_t orders = search_count(console->partitions, console->partition_count, &search, &exact);
+    render_put(body, "orders", json_integer((json_int_t)orders));
+    render_put(body, "exact", json_boolean(exact));
+    api_put_incomplete(console, body);
+    owners_respond(console->owners, exchange, body);
+}

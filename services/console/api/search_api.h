@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filters of orders as parameters of the API, and the routes that take them. */
+#ifndef SERVICES_CONSOLE_SEARCH_API_H
+#define SERVICES_CONSOLE_SEARCH_API_H
+
+#include "services/console/console.h"
+#include "services/console/model/search.h"
+
+#include <jansson.h>
+
+/* `limit` and `cursor`. False: the exchange was answered with 400. */
+bool search_api_read_page(struct http_exchange *exchange, struct search *search);
+/* All filters, which borrow from the exchange. False as above. */
+bool search_api_read_filters(struct http_exchange *exchange, struct search *search);
+
+/* body[name] = a page of orders, body.sorted_by = its order, body.next = the cursor or null. */
+void search_api_put_page(struct console *console, const struct search *search, json_t *body,
+                         const char *name,
+                         json_t *(*render)(const struct order *order, int32_t partition));
+
+/* GET /api/orders and /api/orders/count. */
+void search_api_serve_list(struct http_exchange *exchange, void *userdata);
+void search_api_serve_count(struct http_exchange *exchange, void *userdata);
+
+#endif

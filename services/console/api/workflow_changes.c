@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See workflow_changes.h. */
+#include "services/console/api/workflow_changes.h"
+
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "platform/logger.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { METADATA_MS = 2000, ARENA_SIZE = 16 * 1024 };
+
+struct workflow_request {
+    struct workflow_request *prev, *next;
+    struct workflow_changes *changes;
+    struct http_exchange *exchange; /* NULL: answered */
+    bool is_appending;
+    struct loop_timer timer;
+    struct heap_arena heap; /* everything below lives in it */
+    struct text name;
+    struct text by;
+    bool is_deployment;
+    struct workflow_deployment deployment;
+    struct text format;
+    uint32_t version;   /* of the change, if it is none */
+    bool active;        /* the version becomes the active one; else it is retired */
+    struct text reason; /* of the change */
+};
+
+struct workflow_changes {
+    struct cluster *cluster; /* not to be used by workflow_changes_free() */
+    struct loop *loop;
+    bool draining;
+    struct workflow_request *list;
+    uint32_t count;
+    struct workflow_problems problems; /* of the text that is checked */
+};
+
+static struct workflow_request *request_new(struct workflow_changes *changes)
+{
+    struct workflow_request *request = calloc(1, sizeof(*request));
+    assert(request != NULL);
+    request->changes = changes;
+    heap_arena_init(&request->heap, ARENA_SIZE);
+    DL_APPEND(changes->list, request);
+    changes->count++;
+    return request;
+}
+
+static void request_free(struct workflow_request *request)
+{
+    assert(request->exchange == NULL && !request->is_appending);
+    assert(request->changes->count > 0);
+    DL_DELETE(request->changes->list, request);
+    request->changes->count--;
+    loop_timer_cancel(request->changes->loop, &request->timer);
+    heap_arena_deinit(&request->heap);
+    free(request);
+}
+
+/* ---- answers ---- */
+
+static struct http_exchange *take_exchange(struct workflow_request *request)
+{
+    struct http_exchange *exchange = request->exchange;
+    request->exchange = NULL;
+    return exchange;
+}
+
+static void give_up(struct workflow_request *request, int status, const char *code,
+                    const char *message)
+{
+    struct http_exchange *exchange = take_exchange(request);
+    if (exchange != NULL)
+        http_respond_error(exchange, status, code,
+                           "%s: check `reeve workflow list` before you try again", message);
+}
+
+static void refuse(struct http_exchange *exchange, const struct error *error)
+{
+    bool unknown = strcmp(error->code, "UnknownWorkflow") == 0;
+    http_respond_error(exchange, unknown ? 404 : 409, error->code, "%s", error->message);
+}
+
+/* The version as it was read back, with the result in words and, or null, what to be warned of. */
+static void finish(struct workflow_request *request)
+{
+    char warning[ERROR_MESSAGE_SIZE];
+    struct http_exchange *exchange = take_exchange(request);
+    const struct workflow_registry *registry = request->changes->cluster->workflows;
+    const struct workflow_entry *entry =
+        workflow_registry_entry(registry, request->name, request->version);
+    assert(exchange != NULL && entry != NULL);
+    bool active = workflow_lifecycle_is_active(registry, entry);
+    bool warns = !request->is_deployment && !request->active && active;
+    const char *result = entry->retired ? "retired" : active ? "active" : "not active";
+    json_t *body = render_workflow(entry, active);
+    if (warns)
+        workflow_lifecycle_retired_active(entry, warning, sizeof(warning));
+    if (request->is_deployment)
+        result = workflow_deployment_result(registry, &request->deployment);
+    render_put(body, "lint", render_problems(entry->warnings, entry->warning_count));
+    render_put(body, "result", json_string(result));
+    render_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
+    respond_json(exchange, 200, body);
+    request_free(request);
+}
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct workflow_request *request = userdata;
+    (void)loop;
+    (void)timer;
+    give_up(request, 504, "NotAcknowledged",
+            "the broker has not confirmed the change yet, but may still");
+    cluster_refresh_cancel(request->changes->cluster, request);
+    if (!request->is_appending)
+        request_free(request);
+}
+
+/* ---- the topic ---- */
+
+static void advance(struct workflow_request *request);
+
+static void on_refreshed(void *ctx, bool fresh)
+{
+    struct workflow_request *request = ctx;
+    assert(request->exchange != NULL && !request->is_appending);
+    if (!fresh)
+        cluster_refresh_workflows(request->changes->cluster, on_refreshed, request);
+    else if (request->is_deployment)
+        advance(request);
+    else
+        finish(request);
+}
+
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct workflow_request *request = ctx;
+    (void)token;
+    (void)offset;
+    request->is_appending = false;
+    if (error != NULL && error_is(error))
+        give_up(request, 503, "Unknown", "the change may or may not have been accepted");
+    if (request->exchange == NULL)
+        request_free(request);
+    else
+        cluster_refresh_workflows(request->changes->cluster, on_refreshed, request);
+}
+
+static void append(struct workflow_request *request, uint32_t version, enum record_kind kind,
+                   const void *record)
+{
+    struct error error;
+    char key[WORKFLOW_KEY_SIZE];
+    struct cluster *cluster = request->changes->cluster;
+    request->is_appending = true;
+    if (cluster_append(cluster, BROKER_PRODUCER_LOG, cluster->topics.workflows, 0,
+                       workflow_key(request->name, version, key), kind, record, on_appended,
+                       request, 0, &error) == ERROR_OK)
+        return;
+    request->is_appending = false;
+    http_respond_failure(take_exchange(request), &error);
+    request_free(request);
+}
+
+static void append_activation(struct workflow_request *request, uint32_t version, bool active,
+                              struct text reason)
+{
+    struct workflow_activation activation = {
+        .name = request->name,
+        .version = version,
+        .active = active,
+        .by = request->by,
+        .reason = reason,
+        .at = clock_wall_ms(request->changes->cluster->service->clock),
+    };
+    append(request, version, RECORD_WORKFLOW_ACTIVATION, &activation);
+}
+
+static void append_definition(struct workflow_request *request)
+{
+    struct workflow_definition definition = {
+        .name = request->name,
+        .version = request->version,
+        .text = request->deployment.text,
+        .format = request->format,
+        .deployed_by = request->by,
+        .deployed_at = clock_wall_ms(request->changes->cluster->service->clock),
+    };
+    request->deployment.is_new = true;
+    append(request, definition.version, RECORD_WORKFLOW_DEFINITION, &definition);
+}
+
+/* The next record of a deployment, or its answer. */
+static void advance(struct workflow_request *request)
+{
+    struct error error;
+    uint32_t version = 0;
+    enum workflow_deployment_step step = DEPLOYMENT_DONE;
+    if (workflow_deployment_next(request->changes->cluster->workflows, &request->deployment, &step,
+                                 &version, &error) != ERROR_OK) {
+        refuse(take_exchange(request), &error);
+        request_free(request);
+    } else if (step == DEPLOYMENT_DONE) {
+        finish(request);
+    } else if (step == DEPLOYMENT_DEFINE) {
+        append_definition(request);
+    } else {
+        append_activation(request, version, step != DEPLOYMENT_RETIRE,
+                          workflow_deployment_reason(step));
+    }
+}
+
+/* ---- requests ---- */
+
+static bool is_busy_with(const struct workflow_changes *changes,
+                         const struct workflow_request *request)
+{
+    const struct workflow_request *other;
+    DL_FOREACH(changes->list, other) {
+        if (other != request && text_equal(other->name, request->name))
+            return true;
+    }
+    return false;
+}
+
+/* False after it answered. */
+static bool may_take(const struct workflow_changes *changes, struct http_exchange *exchange)
+{
+    if (!changes->draining && changes->count < WORKFLOW_CHANGES_UNDER_WAY_MAX)
+        return true;
+    http_respond_error(exchange, 503, changes->draining ? "ShuttingDown" : "Busy", "%s",
+                       changes->draining ? "this instance is shutting down"
+                                         : "too many changes are under way: try again later");
+    return false;
+}
+
+/* Begins: the request is read and checked. */
+static void take(struct workflow_request *request, struct http_exchange *exchange,
+                 const char *command)
+{
+    struct workflow_changes *changes = request->changes;
+    if (is_busy_with(changes, request)) {
+        http_respond_error(exchange, 503, "Busy",
+                           "another change of workflow %.*s is under way: try again later",
+                           TEXT_ARG(request->name));
+        request_free(request);
+        return;
+    }
+    log_info("operator command", LOG_STR("command", command), LOG_TEXT("workflow", request->name),
+             LOG_I64("version", request->version), LOG_TEXT("by", request->by),
+             LOG_TEXT("reason", request->reason));
+    request->exchange = exchange;
+    loop_timer_init(&request->timer, on_timeout, request);
+    loop_timer_after(changes->loop, &request->timer, WORKFLOW_CHANGES_WAIT_MS);
+    if (request->is_deployment)
+        advance(request);
+    else
+        append_activation(request, request->version, request->active, request->reason);
+}
+
+static enum error_class check_text(const char *name, struct text text, struct error *ret_error)
+{
+    if (!text_empty(text) && utf8_printable(text))
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "BadField",
+                     "%s: expected a text of at least 1 byte, without control characters; the "
+                     "topic of workflows keeps it",
+                     name);
+}
+
+/* Texts are new in the request's arena. REJECT: the body is wrong. */
+static enum error_class read_change(struct workflow_request *request,
+                                    struct http_exchange *exchange, struct error *ret_error)
+{
+    static const char *const fields[] = {"by", "reason", NULL};
+    struct workflow_activation record = {.version = 0};
+    json_t *body = NULL;
+    if (json_codec_parse(http_body(exchange), &body, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    enum error_class class =
+        json_codec_decode(record_kind_info(RECORD_WORKFLOW_ACTIVATION)->binding, fields, 0, body,
+                          &request->heap.arena, &record, ret_error);
+    json_decref(body);
+    if (class != ERROR_OK || check_text("by", record.by, ret_error) != ERROR_OK ||
+        check_text("reason", record.reason, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    request->by = record.by;
+    request->reason = record.reason;
+    return ERROR_OK;
+}
+
+void workflow_changes_serve(struct workflow_changes *changes, enum workflow_change change,
+                            struct http_exchange *exchange)
+{
+    static const char *const commands[] = {"activate workflow", "roll back workflow",
+                                           "retire workflow"};
+    struct error error;
+    int64_t version = 0;
+    const struct workflow_entry *entry = NULL;
+    if (!may_take(changes, exchange))
+        return;
+    if (change != WORKFLOW_ROLLBACK &&
+        !number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
+        http_respond_error(exchange, 400, "BadRequest",
+                           "the version in the path: expected an integer from 1 to %d", INT32_MAX);
+        return;
+    }
+    struct workflow_request *request = request_new(changes);
+    if (read_change(request, exchange, &error) != ERROR_OK) {
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+        request_free(request);
+    } else if (workflow_lifecycle_check(changes->cluster->workflows, change,
+                                        text_of(http_param(exchange, "name")), (uint32_t)version,
+                                        &entry, &error) != ERROR_OK) {
+        refuse(exchange, &error);
+        request_free(request);
+    } else {
+        request->name = entry->definition.name;
+        request->version = entry->definition.version;
+        request->active = change != WORKFLOW_RETIRE;
+        take(request, exchange, commands[change]);
+    }
+}
+
+/* ---- deployments ---- */
+
+/* The fields of a body that are read by themselves: `by` is a field of another record. */
+static json_t *split(json_t *body, const char *name)
+{
+    json_t *object = json_object();
+    json_t *value = json_object_get(body, name);
+    if (value != NULL)
+        render_put(object, name, json_incref(value));
+    json_object_del(body, name);
+    return object;
+}
+
+static enum error_class read_fields(struct workflow_request *request, json_t *body,
+                                    struct error *ret_error)
+{
+    static const char *const of_definition[] = {"source", "format", NULL};
+    static const char *const of_activation[] = {"by", NULL};
+    struct workflow_definition definition = {.version = 0};
+    struct workflow_activation activation = {.version = 0};
+    struct arena *arena = &request->heap.arena;
+    json_t *by = split(body, "by");
+    json_t *flags = split(body, "activate");
+    const json_t *activate = json_object_get(flags, "activate");
+    bool flag = activate == NULL || json_is_boolean(activate);
+    request->deployment.activate = activate == NULL || json_is_true(activate);
+    enum error_class class =
+        json_codec_decode(record_kind_info(RECORD_WORKFLOW_ACTIVATION)->binding, of_activation, 0,
+                          by, arena, &activation, ret_error);
+    if (class == ERROR_OK)
+        class = json_codec_decode(record_kind_info(RECORD_WORKFLOW_DEFINITION)->binding,
+                                  of_definition, 0, body, arena, &definition, ret_error);
+    json_decref(by);
+    json_decref(flags);
+    if (class == ERROR_OK && !flag)
+        class = error_set(ret_error, ERROR_REJECT, "BadField", "activate: expected true or false");
+    if (class != ERROR_OK || check_text("by", activation.by, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (text_empty(definition.text))
+        return error_set(ret_error, ERROR_REJECT, "BadField",
+                         "source: expected the text of a workflow");
+    request->by = activation.by;
+    request->format = text_empty(definition.format) ? TEXT("yaml") : definition.format;
+    request->deployment.text = definition.text;
+    if (text_equal(request->format, TEXT("yaml")) || text_equal(request->format, TEXT("json")))
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "BadField",
+                     "format: expected \"yaml\" (the default) or \"json\"");
+}
+
+/* False after it answered with everything that lint finds. */
+static bool compile(struct workflow_request *request, struct http_exchange *exchange)
+{
+    struct workflow_problems *problems = &request->changes->problems;
+    struct workflow *workflow = NULL;
+    bool json = text_equal(request->format, TEXT("json"));
+    if (workflow_parse(request->deployment.text, json ? WORKFLOW_JSON : WORKFLOW_YAML,
+                       &request->heap.arena, problems, &workflow)) {
+        request->deployment.workflow = workflow;
+        request->name = workflow->name;
+        request->version = workflow->version;
+        return true;
+    }
+    json_t *body = json_object();
+    render_put(body, "error", json_string("BadWorkflow"));
+    render_put(body, "message",
+               json_sprintf("the text has %u error%s; nothing was deployed", problems->errors,
+                            problems->errors == 1 ? "" : "s"));
+    render_put(body, "problems", render_problems(problems->items, problems->count));
+    respond_json(exchange, 400, body);
+    return false;
+}
+
+/* False after it answered: steps of the workflow would lose their requests. */
+static bool check_topics(struct workflow_request *request, struct http_exchange *exchange)
+{
+    struct text agents[WORKFLOW_AGENTS_MAX];
+    struct cluster *cluster = request->changes->cluster;
+    size_t count = workflow_agents(request->deployment.workflow, agents);
+    for (size_t i = 0; i < count; i++) {
+        char topic[TOPIC_NAME_SIZE];
+        topics_requests(&cluster->topics, agents[i], topic);
+        if (broker_partition_count_known(cluster->broker, topic) > 0)
+            continue;
+        int32_t partitions = broker_partition_count(cluster->broker, topic, METADATA_MS);
+        if (partitions > 0)
+            continue;
+        if (partitions == 0)
+            http_respond_error(exchange, 409, "TopicsMissing",
+                               "the topic %s of agent %.*s does not exist, and the console creates "
+                               "no topics: `reeve topics apply` or `reeve workflow deploy` does",
+                               topic, TEXT_ARG(agents[i]));
+        else
+            http_respond_error(exchange, 503, "BrokerUnavailable",
+                               "the broker does not say whether %s exists: try again later", topic);
+        return false;
+    }
+    return true;
+}
+
+void workflow_changes_serve_deployment(struct workflow_changes *changes,
+                                       struct http_exchange *exchange)
+{
+    struct error error;
+    json_t *body = NULL;
+    if (!may_take(changes, exchange))
+        return;
+    struct workflow_request *request = request_new(changes);
+    request->is_deployment = true;
+    bool is_read = json_codec_parse(http_body(exchange), &body, &error) == ERROR_OK &&
+                   read_fields(request, body, &error) == ERROR_OK;
+    json_decref(body);
+    if (!is_read)
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+    if (is_read && compile(request, exchange) && check_topics(request, exchange))
+        take(request, exchange, "deploy workflow");
+    else
+        request_free(request);
+}
+
+/* ---- life ---- */
+
+struct workflow_changes *workflow_changes_new(struct cluster *cluster)
+{
+    struct workflow_changes *changes = calloc(1, sizeof(*changes));
+    assert(changes != NULL && cluster->workflows != NULL);
+    changes->cluster = cluster;
+    changes->loop = cluster_loop(cluster);
+    return changes;
+}
+
+void workflow_changes_drain(struct workflow_changes *changes)
+{
+    struct workflow_request *request, *next;
+    if (changes == NULL)
+        return;
+    changes->draining = true;
+    DL_FOREACH_SAFE(changes->list, request, next) {
+        give_up(request, 503, "ShuttingDown",
+                "the change was sent, but this instance is shutting down");
+        cluster_refresh_cancel(changes->cluster, request);
+        if (!request->is_appending)
+            request_free(request);
+    }
+}
+
+void workflow_changes_free(struct workflow_changes *changes)
+{
+    if (changes == NULL)
+        return;
+    while (changes->list != NULL) {
+        changes->list->is_appending = false;
+        request_free(changes->list);
+    }
+    free(changes);
+}

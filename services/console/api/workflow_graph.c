@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/workflows/{name}/{version}/graph: a deployed workflow as a picture, or as data for one.
+ */
+#include "workflow/graph.h"
+
+#include "base/numbers.h"
+#include "services/console/console.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static const char *const media_types[GRAPH_FORMAT_COUNT] = {
+    [GRAPH_TEXT] = "text/plain; charset=utf-8",
+    [GRAPH_DOT] = "text/vnd.graphviz; charset=utf-8",
+    [GRAPH_SVG] = "image/svg+xml",
+};
+
+static json_t *render_step(const struct workflow *workflow, uint32_t index, uint32_t level)
+{
+    const struct workflow_step *step = &workflow->steps[index];
+    json_t *object = json_object();
+    json_t *agents = json_array();
+    json_t *after = json_array();
+    struct text none = {0};
+    for (uint32_t i = 0; i < step->agent_count; i++)
+        json_array_append_new(agents, json_codec_text(step->agents[i]));
+    for (uint32_t j = 0; j < workflow->step_count; j++) {
+        if ((step->after >> j & 1) != 0)
+            json_array_append_new(after, json_codec_text(workflow->steps[j].name));
+    }
+    render_put(object, "name", json_codec_text(step->name));
+    render_put(object, "level", json_integer(level));
+    render_put(object, "agents", agents);
+    render_put(object, "after", after);
+    render_put(object, "pivot", json_boolean(step->pivot));
+    render_put(object, "undo",
+               render_optional(step->has_compensate ? step->compensate.action : none));
+    return object;
+}
+
+static json_t *render_graph(const struct workflow *workflow)
+{
+    uint32_t levels[WORKFLOW_STEPS_MAX];
+    workflow_levels(workflow, levels);
+    json_t *body = json_object();
+    json_t *steps = json_array();
+    for (uint32_t i = 0; i < workflow->step_count; i++)
+        json_array_append_new(steps, render_step(workflow, i, levels[i]));
+    render_put(body, "name", json_codec_text(workflow->name));
+    render_put(body, "version", json_integer(workflow->version));
+    render_put(body, "steps", steps);
+    return body;
+}
+
+static void respond_picture(struct http_exchange *exchange, const struct workflow *workflow,
+                            enum workflow_graph_format format)
+{
+    size_t size = workflow_graph(workflow, format, NULL, 0);
+    char *picture = malloc(size);
+    assert(picture != NULL && size <= UINT32_MAX);
+    workflow_graph(workflow, format, picture, size);
+    http_respond(exchange, 200, media_types[format], (struct text){picture, (uint32_t)size});
+    free(picture);
+}
+
+void serve_workflow_graph(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    struct text name = text_of(http_param(exchange, "name"));
+    struct text format_name = text_of(http_query(exchange, "format"));
+    uint32_t format = GRAPH_SVG;
+    int64_t version = 0;
+    if (!console_is_open(console, exchange))
+        return;
+    bool as_json = text_empty(format_name) || text_equal(format_name, TEXT("json"));
+    if (!as_json && !enum_names_find(&workflow_graph_format_names, format_name, &format)) {
+        http_respond_error(exchange, 400, "BadRequest",
+                           "format: expected \"text\", \"dot\", \"svg\" or \"json\"");
+        return;
+    }
+    if (!number_parse(text_of(http_param(exchange, "version")), 1, INT32_MAX, &version)) {
+        http_respond_error(exchange, 400, "BadRequest",
+                           "the version in the path: expected an integer from 1 to %d", INT32_MAX);
+        return;
+    }
+    const struct workflow *workflow =
+        workflow_registry_find(console->cluster->workflows, name, (uint32_t)version);
+    if (workflow == NULL)
+        http_respond_error(exchange, 404, "UnknownWorkflow",
+                           "version %lld of this workflow is not deployed", (long long)version);
+    else if (as_json)
+        respond_json(exchange, 200, render_graph(workflow));
+    else
+        respond_picture(exchange, workflow, (enum workflow_graph_format)format);
+}

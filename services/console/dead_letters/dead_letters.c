@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The requests about one dead letter: their parameters and bodies. See dead_letters.h. */
+#include "services/console/dead_letters/dead_letters.h"
+
+#include "base/base64.h"
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "platform/logger.h"
+#include "services/console/dead_letters/internal.h"
+#include "services/console/dead_letters/render.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+static void bad_request(struct http_exchange *exchange, const char *message)
+{
+    http_respond_error(exchange, 400, "BadRequest", "%s", message);
+}
+
+bool dead_letter_api_read_int(struct http_exchange *exchange, const char *name, int64_t fallback,
+                              int64_t min, int64_t max, int64_t *ret_value)
+{
+    const char *text = http_query(exchange, name);
+    *ret_value = fallback;
+    if (text == NULL || text[0] == '\0' || number_parse(text_of(text), min, max, ret_value))
+        return true;
+    http_respond_error(exchange, 400, "BadRequest", "%s: expected an integer from %lld to %lld",
+                       name, (long long)min, (long long)max);
+    return false;
+}
+
+/* ---- one of them ---- */
+
+static bool read_place(struct http_exchange *exchange, int32_t *ret_partition, int64_t *ret_offset)
+{
+    int64_t partition;
+    if (number_parse(text_of(http_param(exchange, "partition")), 0, INT32_MAX, &partition) &&
+        number_parse(text_of(http_param(exchange, "offset")), 0, INT64_MAX - 1, ret_offset)) {
+        *ret_partition = (int32_t)partition;
+        return true;
+    }
+    bad_request(exchange, "expected the partition and the offset of a dead letter");
+    return false;
+}
+
+void dead_letter_api_serve_one(struct dead_letter_api *letters, struct http_exchange *exchange)
+{
+    int32_t partition;
+    int64_t offset;
+    int64_t bytes;
+    if (!read_place(exchange, &partition, &offset) ||
+        !dead_letter_api_read_int(exchange, "bytes", 0, 0, 1, &bytes))
+        return;
+    struct operation *operation =
+        operation_new(letters, exchange, OPERATION_GET, partition, offset);
+    if (operation == NULL)
+        return;
+    operation->with_bytes = bytes == 1;
+    operation_begin(operation);
+}
+
+/* ---- resolutions ---- */
+
+static bool read_text(const json_t *body, const char *name, uint32_t max, struct arena *arena,
+                      struct text *ret_text, struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, name);
+    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
+    if (text.size > 0 && text.size <= max && utf8_printable(text)) {
+        *ret_text = arena_text(arena, text);
+        return true;
+    }
+    error_set(
+        ret_error, ERROR_REJECT, "BadField",
+        "%s: expected a text of 1 to %u bytes, without control characters; the topic keeps it",
+        name, max);
+    return false;
+}
+
+static bool read_bytes(const json_t *value, struct arena *arena, struct text *ret_value,
+                       struct error *ret_error)
+{
+    uint32_t size;
+    struct text text = {json_string_value(value), (uint32_t)json_string_length(value)};
+    char *bytes =
+        text.size <= BASE64_SIZE(INPUT_BYTES_MAX) ? arena_bytes(arena, text.size + 1ull) : NULL;
+    if (json_is_string(value) && text.size > 0 && bytes != NULL &&
+        base64_decode(text, bytes, text.size, &size)) {
+        *ret_value = (struct text){bytes, size};
+        return true;
+    }
+    error_set(ret_error, ERROR_REJECT, "BadField",
+              "value: expected at most %d bytes as base64url without padding", INPUT_BYTES_MAX);
+    return false;
+}
+
+static bool read_json(struct dead_letter_api *letters, json_t *body, struct arena *arena,
+                      struct text *ret_value, struct error *ret_error)
+{
+    struct buffer buffer = {0};
+    const json_t *record = json_object_get(body, "record");
+    struct text name = {json_string_value(record), (uint32_t)json_string_length(record)};
+    bool encoded = replay_encode(name, json_object_get(body, "json"), letters->cluster->codec,
+                                 arena, &buffer, ret_error) == ERROR_OK;
+    if (encoded)
+        *ret_value =
+            arena_text(arena, (struct text){(const char *)buffer.data, (uint32_t)buffer.size});
+    buffer_deinit(&buffer);
+    return encoded;
+}
+
+/* The operator's value, if there is one. */
+static bool read_value(struct dead_letter_api *letters, json_t *body, struct arena *arena,
+                       struct text *ret_value, struct error *ret_error)
+{
+    const json_t *value = json_object_get(body, "value");
+    const json_t *json = json_object_get(body, "json");
+    const json_t *record = json_object_get(body, "record");
+    if (value != NULL && json != NULL) {
+        error_set(ret_error, ERROR_REJECT, "BadField", "expected value or json, not both");
+        return false;
+    }
+    if ((json != NULL && !json_is_object(json)) || (record != NULL && !json_is_string(record)) ||
+        (record != NULL && json == NULL)) {
+        error_set(ret_error, ERROR_REJECT, "BadField",
+                  "json: expected an object; record: the name of its type, such as SubmitOrder");
+        return false;
+    }
+    if (json != NULL)
+        return read_json(letters, body, arena, ret_value, ret_error);
+    return value == NULL || read_bytes(value, arena, ret_value, ret_error);
+}
+
+static bool knows_fields(const json_t *body, bool replay, struct error *ret_error)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)body, name, value) {
+        bool of_value =
+            strcmp(name, "value") == 0 || strcmp(name, "json") == 0 || strcmp(name, "record") == 0;
+        if (strcmp(name, "by") == 0 || strcmp(name, "reason") == 0 || (replay && of_value))
+            continue;
+        error_set(ret_error, ERROR_REJECT, "UnknownField", "%.60s: expected %s", name,
+                  replay ? "by, reason, value, json or record" : "by or reason");
+        return false;
+    }
+    return true;
+}
+
+static bool read_body(struct operation *operation, json_t *body, struct error *ret_error)
+{
+    struct arena *arena = &operation->heap.arena;
+    struct dead_letter_resolution *resolution = &operation->resolution;
+    bool replay = operation->kind == OPERATION_REPLAY;
+    *resolution = (struct dead_letter_resolution){.partition = operation->partition,
+                                                  .offset = operation->offset,
+                                                  .kind = replay ? DEAD_LETTER_REPLAYED
+                                                                 : DEAD_LETTER_DISCARDED,
+                                                  .replayed_partition = -1,
+                                                  .replayed_offset = -1};
+    return knows_fields(body, replay, ret_error) &&
+           read_text(body, "by", WHO_BYTES_MAX, arena, &resolution->by, ret_error) &&
+           read_text(body, "reason", MESSAGE_BYTES_MAX, arena, &resolution->reason, ret_error) &&
+           (!replay ||
+            read_value(operation->letters, body, arena, &operation->corrected, ret_error));
+}
+
+static void serve_resolution(struct dead_letter_api *letters, struct http_exchange *exchange,
+                             enum operation_kind kind)
+{
+    int32_t partition;
+    int64_t offset;
+    struct error error;
+    json_t *body = NULL;
+    if (!read_place(exchange, &partition, &offset))
+        return;
+    struct operation *operation = operation_new(letters, exchange, kind, partition, offset);
+    if (operation == NULL)
+        return;
+    if (json_codec_parse(http_body(exchange), &body, &error) == ERROR_OK &&
+        read_body(operation, body, &error)) {
+        log_info(kind == OPERATION_REPLAY ? "an operator replays a dead letter"
+                                          : "an operator discards a dead letter",
+                 LOG_I64("partition", partition), LOG_I64("offset", offset),
+                 LOG_TEXT("by", operation->resolution.by));
+        operation_begin(operation);
+    } else {
+        operation_fail(operation, 400, "BadRequest", "%s", error.message);
+    }
+    json_decref(body);
+}
+
+void dead_letter_api_serve_replay(struct dead_letter_api *letters, struct http_exchange *exchange)
+{
+    serve_resolution(letters, exchange, OPERATION_REPLAY);
+}
+
+void dead_letter_api_serve_discard(struct dead_letter_api *letters, struct http_exchange *exchange)
+{
+    serve_resolution(letters, exchange, OPERATION_DISCARD);
+}
+
+/* ---- life ---- */
+
+static void on_moved(void *ctx, int32_t partition)
+{
+    struct dead_letter_api *letters = ctx;
+    if (letters->topic != NULL) /* not while it is made */
+        operations_moved(letters, partition);
+}
+
+struct dead_letter_api *dead_letter_api_new(struct cluster *cluster, const struct owners *owners)
+{
+    struct dead_letter_api *letters = calloc(1, sizeof(*letters));
+    assert(letters != NULL);
+    letters->cluster = cluster;
+    letters->owners = owners;
+    letters->loop = cluster_loop(cluster);
+    letters->topic = dead_letter_topic_new(cluster, DEAD_LETTER_LIST_MAX, on_moved, letters);
+    return letters;
+}
+
+void dead_letter_api_drain(struct dead_letter_api *letters)
+{
+    struct operation *operation, *next;
+    if (letters == NULL)
+        return;
+    DL_FOREACH_SAFE(letters->operations, operation, next)
+        operation_fail(operation, 503, "ShuttingDown",
+                       "this instance is shutting down; list the dead letters before you try "
+                       "again, which is harmless");
+    listings_drain(letters);
+    letters->draining = true;
+    dead_letter_topic_close(letters->topic);
+}
+
+void dead_letter_api_free(struct dead_letter_api *letters)
+{
+    struct operation *operation, *next;
+    if (letters == NULL)
+        return;
+    assert(letters->draining);
+    DL_FOREACH_SAFE(letters->operations, operation, next)
+        operation_free(operation);
+    dead_letter_topic_free(letters->topic);
+    free(letters);
+}

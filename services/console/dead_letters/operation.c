@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request about one dead letter, from reading it to its answer. */
+#include "services/console/dead_letters/internal.h"
+#include "services/console/dead_letters/render.h"
+
+#include "base/utf8.h"
+#include "platform/failpoint.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { METADATA_MS = 3000, ARENA_BYTES = 4096, SHOWN_BYTES = 200 };
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata);
+
+struct operation *operation_new(struct dead_letter_api *letters, struct http_exchange *exchange,
+                                enum operation_kind kind, int32_t partition, int64_t offset)
+{
+    if (letters->draining || letters->count >= DEAD_LETTER_OPERATIONS_MAX) {
+        http_respond_error(exchange, 503, "Busy", "%s",
+                           letters->draining ? "this instance is shutting down"
+                                             : "too many requests about dead letters are "
+                                               "outstanding: try again later");
+        return NULL;
+    }
+    struct operation *operation = calloc(1, sizeof(*operation));
+    assert(operation != NULL);
+    *operation = (struct operation){.letters = letters,
+                                    .exchange = exchange,
+                                    .kind = kind,
+                                    .partition = partition,
+                                    .offset = offset,
+                                    .resolution_offset = -1};
+    heap_arena_init(&operation->heap, ARENA_BYTES);
+    loop_timer_init(&operation->timer, on_timeout, operation);
+    loop_timer_after(letters->loop, &operation->timer, DEAD_LETTER_WAIT_MS);
+    DL_APPEND(letters->operations, operation);
+    letters->count++;
+    return operation;
+}
+
+void operation_free(struct operation *operation)
+{
+    struct dead_letter_api *letters = operation->letters;
+    assert(operation->exchange == NULL && letters->count > 0);
+    DL_DELETE(letters->operations, operation);
+    letters->count--;
+    loop_timer_cancel(letters->loop, &operation->timer);
+    if (!letters->draining)
+        dead_letter_topic_cancel(letters->topic, operation);
+    heap_arena_deinit(&operation->heap);
+    free(operation);
+}
+
+/* Frees it, unless the broker is still to answer. */
+static void end(struct operation *operation)
+{
+    operation->state = OPERATION_ENDED;
+    if (operation->calls == 0)
+        operation_free(operation);
+}
+
+static void respond(struct operation *operation, int status, const char *code, const char *message)
+{
+    struct http_exchange *exchange = operation->exchange;
+    operation->exchange = NULL;
+    if (exchange != NULL)
+        http_respond_error(exchange, status, code, "%s", message);
+}
+
+void operation_fail(struct operation *operation, int status, const char *code, const char *format,
+                    ...)
+{
+    char message[2 * ERROR_MESSAGE_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    respond(operation, status, code, message);
+    end(operation);
+}
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct operation *operation = userdata;
+    (void)loop;
+    (void)timer;
+    switch (operation->state) {
+    case OPERATION_FETCHES:
+    case OPERATION_CATCHES_UP:
+        operation_fail(operation, 504, "NotRead",
+                       "partition %" PRId32 " of the dead letters could not be read in time; "
+                       "nothing was done",
+                       operation->partition);
+        return;
+    case OPERATION_APPENDS: /* goes on: its resolution is to follow */
+        respond(operation, 504, "NotAcknowledged",
+                "the broker has not acknowledged the record yet; list the dead letters before you "
+                "try again, which is harmless");
+        return;
+    case OPERATION_RESOLVES:
+    case OPERATION_CONFIRMS:
+        respond(operation, 504, "NotAcknowledged",
+                "what was done is not confirmed yet; list the dead letters before you try again, "
+                "which is harmless");
+        end(operation);
+        return;
+    case OPERATION_ENDED:
+        return;
+    }
+}
+
+/* ---- confirming ---- */
+
+static void answer_resolved(struct operation *operation)
+{
+    struct http_exchange *exchange = operation->exchange;
+    operation->exchange = NULL;
+    if (exchange == NULL)
+        return;
+    char id[48];
+    bool replayed = operation->kind == OPERATION_REPLAY;
+    json_t *body = json_object();
+    snprintf(id, sizeof(id), "%" PRId32 ":%" PRId64, operation->partition, operation->offset);
+    render_put(body, "id", json_string(id));
+    render_put(body, "partition", json_integer(operation->partition));
+    render_put(body, "offset", json_integer(operation->offset));
+    render_put(body, "state", json_string(replayed ? "replayed" : "discarded"));
+    render_put(body, "resolution", render_dead_letter_resolution(&operation->resolution));
+    respond_json(exchange, 200, body);
+}
+
+static void respond_resolved_before(struct operation *operation,
+                                    const struct dead_letter_resolution *earlier, bool appended)
+{
+    char message[2 * ERROR_MESSAGE_SIZE];
+    const struct dead_letter_resolution *own = &operation->resolution;
+    struct text reason = utf8_cut(earlier->reason, SHOWN_BYTES);
+    int size = snprintf(message, sizeof(message), "%.*s %s it before%s%.*s", TEXT_ARG(earlier->by),
+                        earlier->kind == DEAD_LETTER_REPLAYED ? "replayed" : "discarded",
+                        text_empty(reason) ? "" : ": ", TEXT_ARG(reason));
+    assert(size > 0 && size < (int)sizeof(message));
+    if (appended)
+        snprintf(message + size, sizeof(message) - (size_t)size,
+                 ". Your replay was appended as well, to %.*s[%" PRId64 "] at offset %" PRId64
+                 "; its reader drops the repeat",
+                 TEXT_ARG(own->topic), own->replayed_partition, own->replayed_offset);
+    respond(operation, 409, "AlreadyResolved", message);
+}
+
+static void confirm(struct operation *operation)
+{
+    struct dead_letter_api *letters = operation->letters;
+    const struct dead_letter_entry *entry = dead_letter_index_find(
+        dead_letter_topic_index(letters->topic), operation->partition, operation->offset);
+    const struct dead_letter_resolution *first = entry != NULL ? entry->resolution : NULL;
+    if (first != NULL && operation->resolution_offset >= 0 &&
+        entry->resolution_offset != operation->resolution_offset)
+        respond_resolved_before(operation, first, operation->kind == OPERATION_REPLAY);
+    else
+        answer_resolved(operation);
+    end(operation);
+}
+
+static void on_resolved(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct operation *operation = ctx;
+    (void)token;
+    operation->calls--;
+    if (operation->state == OPERATION_ENDED || operation->letters->draining) {
+        end(operation);
+        return;
+    }
+    if (error != NULL && error_is(error)) {
+        operation_fail(operation, 503, error->code,
+                       "%sthe record of it could not be written: %.300s. Trying again is harmless",
+                       operation->kind == OPERATION_REPLAY ? "it was replayed, but " : "",
+                       error->message);
+        return;
+    }
+    operation->resolution_offset = offset;
+    operation->until = offset + 1; /* 0: the broker did not report it, nothing to wait for */
+    operation->state = OPERATION_CONFIRMS;
+    operations_moved(operation->letters, operation->partition);
+}
+
+static void resolve(struct operation *operation)
+{
+    struct cluster *cluster = operation->letters->cluster;
+    struct error error;
+    char key[48];
+    operation->state = OPERATION_RESOLVES;
+    snprintf(key, sizeof(key), "%" PRId32 ":%" PRId64, operation->partition, operation->offset);
+    operation->resolution.resolved_at = clock_wall_ms(cluster->service->clock);
+    if (cluster_append(cluster, BROKER_PRODUCER_EFFECTS, cluster->topics.dead_letters,
+                       operation->partition, text_of(key), RECORD_DEAD_LETTER_RESOLUTION,
+                       &operation->resolution, on_resolved, operation, 0, &error) == ERROR_OK) {
+        operation->calls++;
+        return;
+    }
+    operation_fail(operation, 503, error.code, "%s", error.message);
+}
+
+/* ---- replaying ---- */
+
+static void on_replayed(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct operation *operation = ctx;
+    (void)token;
+    operation->calls--;
+    if (operation->letters->draining) {
+        end(operation);
+        return;
+    }
+    if (error == NULL || !error_is(error)) {
+        operation->resolution.replayed_offset = offset;
+        FAILPOINT("console.dead-letter.replayed");
+        resolve(operation);
+    } else if (error->class == ERROR_REJECT) {
+        operation_fail(operation, 409, error->code, "%s does not take the record: %.300s",
+                       operation->plan.topic, error->message);
+    } else {
+        operation_fail(operation, 503, "Unknown",
+                       "the record may or may not have been appended to %s; trying again is "
+                       "harmless",
+                       operation->plan.topic);
+    }
+}
+
+/* The number of the topic's partitions; 0 after it failed. */
+static int32_t count_partitions(struct operation *operation)
+{
+    struct broker *broker = operation->letters->cluster->broker;
+    const char *topic = operation->plan.topic;
+    int32_t count = broker_partition_count_known(broker, topic);
+    if (count > 0)
+        return count;
+    count = broker_partition_count(broker, topic, METADATA_MS);
+    if (count == 0)
+        operation_fail(operation, 409, "UnknownTopic", "the topic %s does not exist any more",
+                       topic);
+    else if (count < 0)
+        operation_fail(operation, 503, "BrokerUnavailable",
+                       "the broker does not say how many partitions %s has; try again later",
+                       topic);
+    return count > 0 ? count : 0;
+}
+
+static void replay(struct operation *operation)
+{
+    struct replay_plan *plan = &operation->plan;
+    struct error error;
+    int32_t count = count_partitions(operation);
+    if (count == 0)
+        return;
+    int32_t partition = plan->by_key ? broker_partition_of(plan->key, count) : plan->partition;
+    if (partition >= count) {
+        operation_fail(operation, 409, "UnknownPartition",
+                       "%s has %" PRId32 " partitions; the record was in partition %" PRId32,
+                       plan->topic, count, partition);
+        return;
+    }
+    struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
+                                   .topic = plan->topic,
+                                   .partition = partition,
+                                   .key = plan->key,
+                                   .value = plan->value,
+                                   .headers = operation->headers,
+                                   .header_count = operation->header_count,
+                                   .done = on_replayed,
+                                   .ctx = operation};
+    operation->resolution.topic = text_of(plan->topic);
+    operation->resolution.replayed_partition = partition;
+    operation->resolution.corrected = plan->corrected;
+    operation->state = OPERATION_APPENDS;
+    if (broker_append(operation->letters->cluster->broker, &append, &error) == ERROR_OK)
+        operation->calls++;
+    else
+        operation_fail(operation, 503, error.code, "%s", error.message);
+}
+
+/* ---- catching up ---- */
+
+static void act(struct operation *operation)
+{
+    const struct dead_letter_entry *entry =
+        dead_letter_index_find(dead_letter_topic_index(operation->letters->topic),
+                               operation->partition, operation->offset);
+    enum dead_letter_state state =
+        dead_letter_topic_state(operation->letters->topic, operation->partition, operation->offset);
+    if (entry != NULL && entry->resolution != NULL) {
+        respond_resolved_before(operation, entry->resolution, false);
+        end(operation);
+    } else if (state == DEAD_LETTER_STATE_REPLAYED || state == DEAD_LETTER_STATE_DISCARDED) {
+        operation_fail(operation, 409, "AlreadyResolved", "it was %s before",
+                       dead_letter_state_name(state));
+    } else if (operation->kind == OPERATION_REPLAY) {
+        replay(operation);
+    } else {
+        resolve(operation);
+    }
+}
+
+void operations_moved(struct dead_letter_api *letters, int32_t partition)
+{
+    struct operation *operation, *next;
+    int64_t position = dead_letter_topic_position(letters->topic, partition);
+    DL_FOREACH_SAFE(letters->operations, operation, next) {
+        if (operation->partition != partition || operation->calls > 0 ||
+            position < operation->until)
+            continue;
+        if (operation->state == OPERATION_CATCHES_UP)
+            act(operation);
+        else if (operation->state == OPERATION_CONFIRMS)
+            confirm(operation);
+    }
+}
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct operation *operation = ctx;
+    (void)low;
+    operation->calls--;
+    if (operation->state == OPERATION_ENDED || operation->letters->draining) {
+        end(operation);
+    } else if (error != NULL && error_is(error)) {
+        operation_fail(operation, 503, error->code, "%s", error->message);
+    } else {
+        operation->until = high;
+        operations_moved(operation->letters, operation->partition);
+    }
+}
+
+static void catch_up(struct operation *operation)
+{
+    struct cluster *cluster = operation->letters->cluster;
+    operation->state = OPERATION_CATCHES_UP;
+    operation->calls++;
+    broker_offsets(cluster->broker, cluster->topics.dead_letters, operation->partition, on_offsets,
+                   operation);
+}
+
+/* ---- the dead letter ---- */
+
+static bool is_resolution(struct operation *operation, const struct broker_record *record)
+{
+    struct record decoded;
+    struct error error;
+    return codec_decode(operation->letters->cluster->codec, record->value, true,
+                        &operation->heap.arena, &decoded, &error) == ERROR_OK &&
+           decoded.kind == RECORD_DEAD_LETTER_RESOLUTION;
+}
+
+static void answer_get(struct operation *operation, const struct broker_record *record,
+                       const struct dead_letter_reading *reading)
+{
+    struct dead_letter_api *letters = operation->letters;
+    struct http_exchange *exchange = operation->exchange;
+    struct replay_plan plan;
+    struct error error;
+    struct codec *codec = letters->cluster->codec;
+    struct arena *arena = &operation->heap.arena;
+    bool replayable = replay_plan(record, reading, (struct text){0}, &letters->cluster->topics,
+                                  codec, arena, &plan, &error) == ERROR_OK;
+    struct dead_letter_whole whole = {
+        .record = record,
+        .reading = reading,
+        .entry = dead_letter_index_find(dead_letter_topic_index(letters->topic),
+                                        operation->partition, operation->offset),
+        .state = dead_letter_topic_state(letters->topic, operation->partition, operation->offset),
+        .refusal = replayable ? NULL : error.message,
+        .bytes = operation->with_bytes};
+    operation->exchange = NULL;
+    owners_respond(operation->letters->owners, exchange, render_dead_letter(&whole, codec, arena));
+    end(operation);
+}
+
+static void plan_replay(struct operation *operation, const struct broker_record *record,
+                        const struct dead_letter_reading *reading)
+{
+    struct cluster *cluster = operation->letters->cluster;
+    struct arena *arena = &operation->heap.arena;
+    struct replay_plan *plan = &operation->plan;
+    struct error error;
+    if (replay_plan(record, reading, operation->corrected, &cluster->topics, cluster->codec, arena,
+                    plan, &error) != ERROR_OK) {
+        int status = strcmp(error.code, "BadValue") == 0 ? 400 : 409;
+        operation_fail(operation, status, error.code, "%s", error.message);
+        return;
+    }
+    plan->key = arena_text(arena, plan->key);
+    if (!plan->corrected)
+        plan->value = arena_text(arena, plan->value);
+    operation->header_count = reading->header_count;
+    for (uint32_t i = 0; i < reading->header_count; i++)
+        operation->headers[i] =
+            (struct broker_header){arena_text(arena, reading->headers[i].name),
+                                   arena_text(arena, reading->headers[i].value)};
+    catch_up(operation);
+}
+
+static void on_fetched(void *ctx, const struct broker_record *record, const struct error *error)
+{
+    struct operation *operation = ctx;
+    static const struct broker_header none[1];
+    struct dead_letter_reading reading = {.partition = -1, .offset = -1, .headers = none};
+    assert(operation->state == OPERATION_FETCHES);
+    if (record == NULL) {
+        operation_fail(operation, error->class == ERROR_REJECT ? 404 : 503, error->code, "%s",
+                       error->message);
+        return;
+    }
+    if (!dead_letter_read(record, &reading)) {
+        if (record->value.data == NULL || is_resolution(operation, record)) {
+            operation_fail(operation, 404, "UnknownDeadLetter",
+                           "%" PRId32 ":%" PRId64 " is not a dead letter", operation->partition,
+                           operation->offset);
+            return;
+        }
+        reading.headers = record->headers;
+        reading.header_count = record->header_count;
+    }
+    switch (operation->kind) {
+    case OPERATION_GET:
+        answer_get(operation, record, &reading);
+        break;
+    case OPERATION_REPLAY:
+        plan_replay(operation, record, &reading);
+        break;
+    case OPERATION_DISCARD:
+        catch_up(operation);
+        break;
+    }
+}
+
+/* Another request of this console that changes the same dead letter. */
+static bool is_contested(const struct operation *operation)
+{
+    const struct operation *other;
+    DL_FOREACH(operation->letters->operations, other) {
+        if (other != operation && other->kind != OPERATION_GET && other->state != OPERATION_ENDED &&
+            other->partition == operation->partition && other->offset == operation->offset)
+            return true;
+    }
+    return false;
+}
+
+void operation_begin(struct operation *operation)
+{
+    if (operation->partition >= dead_letter_topic_partitions(operation->letters->topic)) {
+        operation_fail(operation, 404, "UnknownDeadLetter",
+                       "the topic of dead letters has %" PRId32 " partitions",
+                       dead_letter_topic_partitions(operation->letters->topic));
+        return;
+    }
+    if (operation->kind != OPERATION_GET && is_contested(operation)) {
+        operation_fail(operation, 409, "InProgress",
+                       "another request is dealing with this dead letter; list it again");
+        return;
+    }
+    operation->state = OPERATION_FETCHES;
+    dead_letter_topic_fetch(operation->letters->topic, operation->partition, operation->offset,
+                            on_fetched, operation);
+}

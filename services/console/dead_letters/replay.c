@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See replay.h. */
+#include "services/console/dead_letters/replay.h"
+
+#include "schemas/binding.h"
+#include "schemas/json_codec.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+/* ---- the topic ---- */
+
+enum destination {
+    TO_NOWHERE,
+    TO_SUBMISSIONS,
+    TO_COMMANDS,
+    TO_REQUESTS,
+    TO_REPLIES,
+    TO_ALERTS,
+};
+
+static enum destination destination_of(const struct topics *topics, struct text topic)
+{
+    if (text_equal(topic, text_of(topics->submissions)))
+        return TO_SUBMISSIONS;
+    if (text_equal(topic, text_of(topics->commands)))
+        return TO_COMMANDS;
+    if (text_equal(topic, text_of(topics->alerts)))
+        return TO_ALERTS;
+    if (topics_is_requests(topics, topic))
+        return TO_REQUESTS;
+    return topics_is_reply(topics, topic) ? TO_REPLIES : TO_NOWHERE;
+}
+
+static enum error_class refuse_topic(const struct topics *topics, struct text topic,
+                                     struct error *ret_error)
+{
+    if (text_equal(topic, text_of(topics->events)))
+        return error_set(ret_error, ERROR_REJECT, "NotReplayable",
+                         "it comes from %s, where only the owner of a partition may write",
+                         topics->events);
+    if (text_empty(topic))
+        return error_set(ret_error, ERROR_REJECT, "NotReplayable",
+                         "it is not known where it came from; it can only be discarded");
+    return error_set(ret_error, ERROR_REJECT, "NotReplayable",
+                     "it comes from %.*s, where no operator may write; it can only be discarded",
+                     TEXT_ARG(topic));
+}
+
+static bool takes(enum destination to, enum record_kind kind)
+{
+    switch (to) {
+    case TO_SUBMISSIONS:
+        return kind == RECORD_SUBMIT_ORDER || kind == RECORD_CANCEL_ORDER;
+    case TO_COMMANDS:
+        return record_kind_is_command(kind);
+    case TO_REQUESTS:
+        return kind == RECORD_STEP_REQUEST;
+    case TO_REPLIES:
+        return kind == RECORD_STATUS_UPDATE;
+    case TO_ALERTS:
+        return kind == RECORD_OPERATOR_ALERT;
+    case TO_NOWHERE:
+        break;
+    }
+    return false;
+}
+
+static struct text order_id_of(const struct record *record)
+{
+    if (record_kind_is_command(record->kind))
+        return record->command.order_id;
+    if (record->kind == RECORD_STEP_REQUEST)
+        return record->step_request.order_id;
+    if (record->kind == RECORD_STATUS_UPDATE)
+        return record->status_update.order_id;
+    return record->kind == RECORD_OPERATOR_ALERT ? record->operator_alert.order_id
+                                                 : (struct text){0};
+}
+
+/* ---- the plan ---- */
+
+static enum error_class check_cut(const struct dead_letter_reading *reading,
+                                  const struct broker_record *record, struct error *ret_error)
+{
+    if (reading->unreadable)
+        return error_set(ret_error, ERROR_REJECT, "ValueCut",
+                         "no client could read the record, so the dead letter does not hold it; "
+                         "give its value");
+    if (reading->value_bytes > 0)
+        return error_set(ret_error, ERROR_REJECT, "ValueCut",
+                         "the dead letter holds %" PRIu32 " of %" PRIu64
+                         " bytes; give the whole value",
+                         record->value.size, reading->value_bytes);
+    if (record->value.size == 0)
+        return error_set(ret_error, ERROR_REJECT, "ValueCut", "the record is empty; give a value");
+    return ERROR_OK;
+}
+
+/* The operator's value has to be right; that of the dead letter may be understood some day. */
+static enum error_class check_value(enum destination to, struct text value, struct codec *codec,
+                                    struct arena *arena, struct record *ret_record,
+                                    struct error *ret_error)
+{
+    struct error why;
+    if (value.size > INPUT_BYTES_MAX)
+        return error_set(ret_error, ERROR_REJECT, "BadValue", "value is %u bytes; the limit is %d",
+                         value.size, INPUT_BYTES_MAX);
+    if (codec_decode(codec, value, false, arena, ret_record, &why) != ERROR_OK)
+        return error_set(ret_error, ERROR_REJECT, "BadValue", "value cannot be decoded: %s (%s)",
+                         why.message, why.code);
+    if (!takes(to, ret_record->kind))
+        return error_set(ret_error, ERROR_REJECT, "BadValue",
+                         "value is a %s, which that topic does not take",
+                         record_kind_name(ret_record->kind));
+    return ERROR_OK;
+}
+
+enum error_class replay_plan(const struct broker_record *record,
+                             const struct dead_letter_reading *reading, struct text corrected,
+                             const struct topics *topics, struct codec *codec, struct arena *arena,
+                             struct replay_plan *ret_plan, struct error *ret_error)
+{
+    struct error error;
+    struct record decoded;
+    struct replay_plan plan = {.corrected = corrected.data != NULL, .key = record->key};
+    enum destination to = destination_of(topics, reading->topic);
+    plan.value = plan.corrected ? corrected : record->value;
+    if (to == TO_NOWHERE)
+        return refuse_topic(topics, reading->topic, ret_error);
+    if (!plan.corrected && check_cut(reading, record, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    bool known = check_value(to, plan.value, codec, arena, &decoded, &error) == ERROR_OK;
+    if (!known && plan.corrected) {
+        *ret_error = error;
+        return ERROR_REJECT;
+    }
+    struct text order_id = known ? order_id_of(&decoded) : (struct text){0};
+    bool ordered = order_id_validate(order_id, &error) == ERROR_OK;
+    if (plan.corrected && !ordered && to != TO_ALERTS)
+        return error_set(ret_error, ERROR_REJECT, "BadValue", "%s", error.message);
+    if (!ordered && reading->meta_bytes > 0)
+        return error_set(ret_error, ERROR_REJECT, "ValueCut",
+                         "the dead letter does not hold the whole key, which was too long, and the "
+                         "value does not name an order; give its value");
+    if (ordered)
+        plan.key = order_id;
+    plan.by_key = ordered || reading->partition < 0;
+    plan.partition = reading->partition;
+    snprintf(plan.topic, sizeof(plan.topic), "%.*s", TEXT_ARG(reading->topic));
+    *ret_plan = plan;
+    return ERROR_OK;
+}
+
+/* ---- values as JSON ---- */
+
+enum error_class replay_encode(struct text record_name, json_t *json, struct codec *codec,
+                               struct arena *arena, struct buffer *buffer, struct error *ret_error)
+{
+    char name[64];
+    struct error error;
+    struct record record = {0};
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(record_name));
+    record.kind = text_empty(record_name) ? RECORD_SUBMIT_ORDER : record_kind_of(name);
+    bool is_command = record_kind_is_command(record.kind);
+    if (!is_command && record.kind != RECORD_STEP_REQUEST && record.kind != RECORD_STATUS_UPDATE &&
+        record.kind != RECORD_OPERATOR_ALERT)
+        return error_set(ret_error, ERROR_REJECT, "BadValue",
+                         "record: expected a command such as SubmitOrder or ReportStep, or "
+                         "StepRequest, StatusUpdate or OperatorAlert");
+    if (record.kind == RECORD_SUBMIT_ORDER)
+        json_object_del(json, "content_hash"); /* of the content as it was */
+    if (json_codec_decode(record_kind_info(record.kind)->binding, NULL, 0, json, arena,
+                          is_command ? (void *)&record.command.submit_order : &record.claim,
+                          &error) != ERROR_OK ||
+        (record.kind == RECORD_SUBMIT_ORDER &&
+         details_validate(&record.command.submit_order, &error) != ERROR_OK))
+        return error_set(ret_error, ERROR_REJECT, "BadValue", "value: %s", error.message);
+    if (is_command)
+        record.command.kind = (enum command_kind)record.kind;
+    codec_encode(codec, record.kind, is_command ? (void *)&record.command : &record.claim, buffer);
+    return ERROR_OK;
+}

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/console/live/changes.h"
+
+#include "base/numbers.h"
+#include "services/console/render/event_text.h"
+#include "services/console/render/render.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+enum { TICK_MS = 500, PAGE_BYTES_MAX = 1 << 20, RENDERED_MORE = 500 /* names, text */ };
+
+/* A Decision as its bytes: it is decoded when a watcher gets it. */
+struct change {
+    int32_t partition;
+    int64_t offset;
+    enum order_state state; /* after it */
+    bool exists; /* the order; else the Decision refused a command about an unknown order */
+    char workflow[NAME_BYTES_MAX + 1];
+    char order_id[ORDER_ID_BYTES_MAX + 1];
+    char *value;
+    uint32_t value_size;
+};
+
+struct watcher {
+    struct watcher *prev;
+    struct watcher *next;
+    struct http_exchange *exchange; /* and its query */
+    uint64_t seen;                  /* it needs no change before this number */
+    struct changes_filter filter;   /* borrowed from the exchange */
+    int64_t until_ms;
+};
+
+struct changes {
+    struct cluster *cluster;
+    const struct owners *owners;
+    uint64_t epoch; /* distinguishes this process's cursors from those of others */
+    struct change *ring;
+    uint64_t first; /* number of the oldest one that is kept */
+    uint64_t next;  /* number of the next one */
+    size_t bytes;
+    int64_t watched_ms; /* when a client last watched; 0 = never */
+    bool draining;
+    struct watcher *watchers;
+    uint32_t watcher_count;
+    struct loop_deferred work;
+    struct loop_timer timer;
+    struct heap_arena heap;
+};
+
+static struct change *change_at(const struct changes *changes, uint64_t number)
+{
+    assert(number >= changes->first && number < changes->next);
+    return &changes->ring[number % CHANGES_MAX];
+}
+
+static void forget_first(struct changes *changes)
+{
+    struct change *change = change_at(changes, changes->first);
+    assert(changes->bytes >= change->value_size);
+    changes->bytes -= change->value_size;
+    changes->first++;
+    free(change->value);
+    change->value = NULL;
+}
+
+static void forget_all(struct changes *changes)
+{
+    while (changes->first < changes->next)
+        forget_first(changes);
+}
+
+/* ---- answers ---- */
+
+static bool is_for(const struct changes_filter *filter, const struct change *change)
+{
+    if (filter->order_id != NULL && strcmp(filter->order_id, change->order_id) != 0)
+        return false;
+    if (filter->workflow != NULL && strcmp(filter->workflow, change->workflow) != 0)
+        return false;
+    return !filter->has_state || (change->exists && filter->state == change->state);
+}
+
+static json_t *render_change(struct changes *changes, const struct change *change)
+{
+    struct record record;
+    struct error error;
+    struct text value = {change->value, change->value_size};
+    heap_arena_reset(&changes->heap);
+    if (codec_decode(changes->cluster->codec, value, true, &changes->heap.arena, &record, &error) !=
+            ERROR_OK ||
+        record.kind != RECORD_DECISION)
+        return NULL; /* impossible: it was folded */
+    json_t *object =
+        render_decision(&record.decision, change->partition, change->offset, &changes->heap.arena);
+    render_put(object, "workflow", render_optional(text_of(change->workflow)));
+    render_put(object, "words",
+               json_codec_text(event_text_of_decision(&record.decision, &changes->heap.arena)));
+    return object;
+}
+
+void changes_cursor_write(const struct changes *changes, uint64_t number,
+                          char ret_text[CHANGES_CURSOR_SIZE])
+{
+    snprintf(ret_text, CHANGES_CURSOR_SIZE, "%" PRIx64 ".%" PRIx64, changes->epoch, number);
+}
+
+static void answer(struct changes *changes, struct http_exchange *exchange, json_t *list,
+                   uint64_t next, bool reset)
+{
+    char cursor[CHANGES_CURSOR_SIZE];
+    json_t *body = json_object();
+    changes_cursor_write(changes, next, cursor);
+    render_put(body, "changes", list);
+    render_put(body, "cursor", json_string(cursor));
+    render_put(body, "reset", json_boolean(reset));
+    owners_respond(changes->owners, exchange, body);
+}
+
+json_t *changes_collect(struct changes *changes, const struct changes_filter *filter,
+                        size_t bytes_max, uint64_t *number)
+{
+    size_t bytes = 0;
+    if (*number < changes->first)
+        return NULL;
+    json_t *list = json_array();
+    for (; *number < changes->next && json_array_size(list) < CHANGES_PAGE_MAX && bytes < bytes_max;
+         ++*number) {
+        const struct change *change = change_at(changes, *number);
+        json_t *object = is_for(filter, change) ? render_change(changes, change) : NULL;
+        if (object == NULL)
+            continue;
+        json_array_append_new(list, object);
+        bytes += change->value_size + RENDERED_MORE;
+    }
+    return list;
+}
+
+static void watcher_end(struct changes *changes, struct watcher *watcher, json_t *list,
+                        uint64_t next, bool reset)
+{
+    assert(changes->watcher_count > 0 && next <= changes->next);
+    DL_DELETE(changes->watchers, watcher);
+    changes->watcher_count--;
+    answer(changes, watcher->exchange, list, next, reset);
+    free(watcher);
+}
+
+/* Answers if there is a change for the watcher. */
+static void serve_watcher(struct changes *changes, struct watcher *watcher)
+{
+    if (watcher->seen < changes->first) {
+        watcher_end(changes, watcher, json_array(), changes->next, true);
+        return;
+    }
+    while (watcher->seen < changes->next &&
+           !is_for(&watcher->filter, change_at(changes, watcher->seen)))
+        watcher->seen++;
+    if (watcher->seen == changes->next)
+        return;
+    uint64_t next = watcher->seen;
+    json_t *list = changes_collect(changes, &watcher->filter, PAGE_BYTES_MAX, &next);
+    watcher_end(changes, watcher, list, next, false);
+}
+
+static void serve_watchers(struct loop *loop, struct loop_deferred *deferred, void *userdata)
+{
+    struct changes *changes = userdata;
+    struct watcher *watcher;
+    struct watcher *next;
+    (void)loop;
+    (void)deferred;
+    DL_FOREACH_SAFE(changes->watchers, watcher, next)
+        serve_watcher(changes, watcher);
+}
+
+static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct changes *changes = userdata;
+    struct watcher *watcher;
+    struct watcher *next;
+    int64_t now = loop_now_ms(loop);
+    DL_FOREACH_SAFE(changes->watchers, watcher, next)
+        if (now >= watcher->until_ms || http_gone(watcher->exchange))
+            watcher_end(changes, watcher, json_array(), watcher->seen, false);
+    if (changes->watchers != NULL)
+        changes->watched_ms = now;
+    if (now - changes->watched_ms > CHANGES_IDLE_MS)
+        forget_all(changes);
+    else
+        loop_timer_after(loop, timer, TICK_MS);
+}
+
+/* ---- changes ---- */
+
+static bool is_watched(const struct changes *changes)
+{
+    return loop_timer_armed(&changes->timer);
+}
+
+static void keep(char *ret_text, size_t size, struct text text)
+{
+    assert(text.size < size);
+    if (text.size > 0)
+        memcpy(ret_text, text.data, text.size);
+    ret_text[text.size] = '\0';
+}
+
+void changes_add(struct changes *changes, int32_t partition, const struct broker_record *record,
+                 const struct decision *decision, const struct order *order)
+{
+    if (!is_watched(changes)) {
+        changes->first = ++changes->next; /* a client that returns has missed it */
+        return;
+    }
+    if (changes->next - changes->first == CHANGES_MAX)
+        forget_first(changes);
+    struct change *change = &changes->ring[changes->next % CHANGES_MAX];
+    *change = (struct change){.partition = partition,
+                              .offset = record->offset,
+                              .state = decision->order_state,
+                              .exists = order != NULL,
+                              .value = malloc(record->value.size),
+                              .value_size = record->value.size};
+    assert(change->value != NULL);
+    memcpy(change->value, record->value.data, record->value.size);
+    keep(change->order_id, sizeof(change->order_id), decision->order_id);
+    if (order != NULL)
+        keep(change->workflow, sizeof(change->workflow), order->details.workflow);
+    changes->next++;
+    changes->bytes += change->value_size;
+    while (changes->bytes > CHANGES_BYTES_MAX)
+        forget_first(changes);
+    if (changes->watchers != NULL)
+        loop_defer(cluster_loop(changes->cluster), &changes->work);
+}
+
+/* ---- requests ---- */
+
+bool changes_cursor_read(const struct changes *changes, const char *text, uint64_t *ret_number)
+{
+    char again[CHANGES_CURSOR_SIZE];
+    struct text rest = text_of(text);
+    uint64_t epoch = 0, after = 0;
+    number_take_hex(&rest, &epoch);
+    rest = rest.size > 0 ? text_from(rest, 1) : rest;
+    number_take_hex(&rest, &after);
+    snprintf(again, sizeof(again), "%" PRIx64 ".%" PRIx64, epoch, after);
+    if (strcmp(text, again) != 0 || epoch != changes->epoch || after > changes->next)
+        return false;
+    *ret_number = after;
+    return true;
+}
+
+uint64_t changes_watch(struct changes *changes)
+{
+    struct loop *loop = cluster_loop(changes->cluster);
+    changes->watched_ms = loop_now_ms(loop);
+    if (!is_watched(changes) && !changes->draining)
+        loop_timer_after(loop, &changes->timer, TICK_MS);
+    return changes->next;
+}
+
+static bool may_wait(const struct changes *changes, struct http_exchange *exchange)
+{
+    if (!changes->draining && changes->watcher_count < CHANGES_WATCHERS_MAX)
+        return true;
+    http_respond_error(exchange, 503, "TooManyWatchers", "%s",
+                       changes->draining ? "this instance is shutting down"
+                                         : "too many clients watch: try again later");
+    return false;
+}
+
+void changes_serve(struct changes *changes, const struct changes_filter *filter,
+                   struct http_exchange *exchange)
+{
+    const char *cursor = http_query(exchange, "after");
+    struct watcher request = {.exchange = exchange, .seen = changes->next, .filter = *filter};
+    bool known = cursor == NULL || changes_cursor_read(changes, cursor, &request.seen);
+    if (!may_wait(changes, exchange))
+        return;
+    changes_watch(changes);
+    if (cursor == NULL || !known) {
+        answer(changes, exchange, json_array(), changes->next, !known);
+        return;
+    }
+    struct watcher *watcher = malloc(sizeof(*watcher));
+    assert(watcher != NULL);
+    *watcher = request;
+    watcher->until_ms = changes->watched_ms + CHANGES_WAIT_MS;
+    DL_APPEND(changes->watchers, watcher);
+    changes->watcher_count++;
+    serve_watcher(changes, watcher);
+}
+
+void changes_drain(struct changes *changes)
+{
+    struct watcher *watcher;
+    struct watcher *next;
+    changes->draining = true;
+    DL_FOREACH_SAFE(changes->watchers, watcher, next)
+        watcher_end(changes, watcher, json_array(), watcher->seen, false);
+}
+
+uint32_t changes_watchers(const struct changes *changes)
+{
+    return changes->watcher_count;
+}
+
+/* ---- life ---- */
+
+struct changes *changes_new(struct cluster *cluster, const struct owners *owners)
+{
+    struct changes *changes = calloc(1, sizeof(*changes));
+    assert(changes != NULL);
+    changes->cluster = cluster;
+    changes->owners = owners;
+    changes->epoch = (uint64_t)clock_wall_ms(cluster->service->clock);
+    changes->ring = calloc(CHANGES_MAX, sizeof(*changes->ring));
+    assert(changes->ring != NULL);
+    heap_arena_init(&changes->heap, 16 * 1024);
+    loop_deferred_init(&changes->work, serve_watchers, changes);
+    loop_timer_init(&changes->timer, on_tick, changes);
+    return changes;
+}
+
+void changes_free(struct changes *changes)
+{
+    if (changes == NULL)
+        return;
+    changes_drain(changes);
+    loop_defer_cancel(cluster_loop(changes->cluster), &changes->work);
+    loop_timer_cancel(cluster_loop(changes->cluster), &changes->timer);
+    forget_all(changes);
+    heap_arena_deinit(&changes->heap);
+    free(changes->ring);
+    free(changes);
+}

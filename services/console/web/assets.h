@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files of the console's pages: embed_assets.py compiles in what is in
+ * services/console/web/assets/. */
+#ifndef SERVICES_CONSOLE_ASSETS_H
+#define SERVICES_CONSOLE_ASSETS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ASSETS_BYTES_MAX = 200 * 1024 /* of all files together, uncompressed */ };
+
+struct asset {
+    const char *name; /* "app.js" */
+    const char *content_type;
+    const char *tag; /* hash of the content, in hexadecimal digits */
+    const unsigned char *plain;
+    uint32_t plain_size;
+    const unsigned char *gzip;
+    uint32_t gzip_size;
+};
+
+extern const struct asset assets[]; /* by name */
+extern const uint32_t asset_count;
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shell: which page a path shows, what keeps it up to date, and links without reloading.
+import { h, patch } from './dom.js';
+import { duration, visible } from './format.js';
+import { dataAge, orderPage } from './api.js';
+import { notice, link } from './parts.js';
+import * as live from './live.js';
+import * as keyboard from './keyboard.js';
+
+// A page module exports open(view), which returns {load(), live, close()}: load() reads what the
+// page shows and draws it, `live` is the path of the events that it follows.
+const PAGES = [
+  { path: '/', name: 'Overview', module: './overview.js' },
+  { path: '/orders', name: 'Orders', module: './orders.js' },
+  { path: '/recovery', name: 'Recovery', module: './recovery.js' },
+  { path: '/partitions', name: 'Partitions', module: './partitions.js' },
+  { path: '/workflows', name: 'Workflows', module: './workflows.js' },
+  { path: '/agents', name: 'Agents', module: './agents.js' },
+  { path: '/health', name: 'Health', module: './health.js' },
+];
+const ORDER_PAGE = { path: '/orders', name: 'Orders', module: './order.js' };
+
+const main = document.getElementById('main');
+const problems = h('div', { id: 'problems' });
+const body = h('div', { id: 'page' });
+let current = null;
+let opened = 0; // counts navigations: a late answer of an earlier page is dropped
+
+function route(path) {
+  const order = /^\/orders\/([^/]+)$/.exec(path);
+  if (order) {
+    try {
+      return { page: ORDER_PAGE, id: decodeURIComponent(order[1]) };
+    } catch {
+      return null;
+    }
+  }
+  const page = PAGES.find((each) => each.path === path || each.path === path.replace(/\/$/, ''));
+  return page ? { page } : null;
+}
+
+function drawNav(active) {
+  patch(document.getElementById('nav'), PAGES.map((page) =>
+    link(page.path, { 'aria-current': page.path === active ? 'page' : null }, page.name)));
+}
+
+async function load(page) {
+  if (page.loading) {
+    page.again = true;
+    return;
+  }
+  page.loading = true;
+  try {
+    await page.load();
+    if (page === current) {
+      live.loaded(true);
+      patch(problems, live.isOld() ? notice('warn', `The brokers cannot be reached: what is shown is ${duration(dataAge())} old.`) : []);
+    }
+  } catch (error) {
+    if (page !== current) return;
+    if (error.unreachable || error.status >= 502) live.loaded(false);
+    patch(problems, notice(error.unreachable ? 'warn' : 'bad', error.unreachable
+      ? 'The console cannot be reached. What is shown is from before; the page tries again by itself.'
+      : visible(error.message)));
+    if (!error.status && !error.unreachable) console.error(error);
+  } finally {
+    page.loading = false;
+    if (page.again && page === current) {
+      page.again = false;
+      load(page);
+    }
+  }
+}
+
+async function show(scroll) {
+  const turn = ++opened;
+  const found = route(location.pathname);
+  const previous = current?.name;
+  current?.close?.();
+  current = null;
+  drawNav(found?.page.path);
+  if (!found) {
+    document.title = 'Not found · reeve';
+    patch(problems, []);
+    patch(body, [h('div', { class: 'title' }, h('h1', null, 'Not found')), notice('warn', 'There is no such page. ', link('/', null, 'Overview'))]);
+    return;
+  }
+  const module = await import(found.page.module);
+  if (turn !== opened) return;
+  document.title = `${found.id ? visible(found.id) : found.page.name} · reeve`;
+  patch(problems, []);
+  if (previous !== found.page.module + (found.id ?? '')) body.replaceChildren();
+  const view = {
+    id: found.id,
+    query: new URLSearchParams(location.search),
+    draw: (made) => turn === opened && patch(body, made),
+    go,
+    reload: () => current && load(current),
+    isCurrent: () => turn === opened,
+  };
+  current = module.open(view);
+  current.name = found.page.module + (found.id ?? '');
+  const mine = current;
+  live.follow(mine.live ?? '/api/events', () => mine === current && load(mine));
+  if (scroll) window.scrollTo(0, 0);
+  await load(mine);
+}
+
+// Shows another page, or this one with another query.
+export function go(path, { replace = false, keep = false } = {}) {
+  if (replace) history.replaceState(null, '', path);
+  else history.pushState(null, '', path);
+  if (!keep) {
+    main.focus({ preventScroll: true });
+  }
+  return show(!keep);
+}
+
+document.addEventListener('click', (event) => {
+  const anchor = event.target.closest?.('a[href]');
+  if (!anchor || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey ||
+      event.shiftKey || event.altKey || anchor.target || anchor.hasAttribute('download')) return;
+  const href = anchor.getAttribute('href');
+  if (!href.startsWith('/') || href.startsWith('//') || href.startsWith('/api')) return;
+  event.preventDefault();
+  document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
+  go(href);
+});
+window.addEventListener('popstate', () => show(false));
+
+document.getElementById('jump').addEventListener('submit', (event) => {
+  event.preventDefault();
+  const field = document.getElementById('jump-id');
+  const id = field.value.trim();
+  if (!id) return;
+  field.value = '';
+  go(orderPage(id));
+});
+
+main.replaceChildren(problems, body);
+keyboard.begin();
+live.begin();
+show(false);

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What follows from one record of submissions: a command, or a dead letter and a status. */
+#include "services/submission/partition_internal.h"
+
+#include "base/utf8.h"
+#include "platform/logger.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* RETRY leaves no trace. */
+static enum error_class appended(struct submission_partition *partition, uint64_t sequence,
+                                 enum error_class class)
+{
+    if (class == ERROR_OK) {
+        submission_partition_slot(partition, sequence)->pending++;
+        partition->calls++;
+    }
+    return class;
+}
+
+static enum wait accept_record(struct submission_partition *partition, uint64_t sequence,
+                               struct validation *validation)
+{
+    struct submission *submission = partition->submission;
+    enum error_class class = appended(
+        partition, sequence,
+        submission_append(submission, &validation->command, submission_partition_appended,
+                          partition, append_token(sequence, APPEND_COMMAND), &validation->error));
+    if (class != ERROR_OK)
+        return WAIT_PRODUCER;
+    metrics_add(submission->metrics.accepted_kafka, 1);
+    return WAIT_NONE;
+}
+
+static enum error_class send_status(struct submission_partition *partition, uint64_t sequence,
+                                    const struct broker_record *record,
+                                    const struct validation *validation)
+{
+    struct submission *submission = partition->submission;
+    uint64_t topic_hash = replies_hash(validation->reply_to);
+    char topic[TOPIC_NAME_SIZE];
+    if (replies_is_silent(submission->replies, topic_hash))
+        return ERROR_OK;
+    struct status_update status = {
+        .order_id = validation->order_id,
+        .kind = STATUS_REJECTED,
+        .order_state = ORDER_PENDING,
+        .decided_at = clock_wall_ms(submission->service->clock),
+        .command_partition = -1 - record->partition,
+        .command_offset = record->offset,
+        .decision_offset = -1,
+        .code = text_of(validation->error.code),
+        .message = utf8_clean(text_of(validation->error.message), MESSAGE_BYTES_MAX,
+                              &submission->scratch.arena),
+    };
+    snprintf(topic, sizeof(topic), "%.*s", TEXT_ARG(validation->reply_to));
+    int32_t count = replies_partition_count(submission->replies, validation->reply_to);
+    enum error_class class = appended(
+        partition, sequence,
+        cluster_append(submission->cluster, BROKER_PRODUCER_EFFECTS, topic,
+                       broker_partition_of(validation->order_id, count), validation->order_id,
+                       RECORD_STATUS_UPDATE, &status, submission_partition_appended, partition,
+                       append_token(sequence, APPEND_STATUS), NULL));
+    if (class == ERROR_OK)
+        submission_partition_slot(partition, sequence)->status_to = topic_hash;
+    return class;
+}
+
+static bool is_cut(const struct dead_letter_cut *cut)
+{
+    return cut->value_bytes > 0 || cut->meta_bytes > 0 || cut->next_offset > 0;
+}
+
+/* Limited: a sender may send many. Each has its dead letter. */
+static void raise_alert(struct submission_partition *partition, const struct broker_record *record,
+                        const struct error *error)
+{
+    struct submission *submission = partition->submission;
+    char message[ERROR_MESSAGE_SIZE];
+    int64_t now = clock_mono_ms(submission->service->clock);
+    if (partition->alerted_ms > 0 && now - partition->alerted_ms < PARTITION_ALERT_MS)
+        return;
+    partition->alerted_ms = now;
+    snprintf(message, sizeof(message),
+             "%s[%d] at offset %" PRId64 ": %.300s; its dead letter does not hold all of it",
+             record->topic, record->partition, record->offset, error->message);
+    cluster_alert(submission->cluster, -1,
+                  strcmp(error->code, "Unreadable") == 0 ? "SubmissionUnreadable"
+                                                         : "SubmissionTooLarge",
+                  message);
+}
+
+static enum wait refuse_record(struct submission_partition *partition, uint64_t sequence,
+                               const struct broker_record *record, const struct large_record *large,
+                               struct validation *validation)
+{
+    struct submission *submission = partition->submission;
+    enum error_class class = ERROR_OK;
+    if (!text_empty(validation->order_id) && !text_empty(validation->reply_to))
+        class = send_status(partition, sequence, record, validation);
+    if (class == ERROR_OK)
+        class = appended(partition, sequence,
+                         cluster_dead_letter(submission->cluster, record, &large->cut,
+                                             validation->error.code, validation->error.message,
+                                             submission_partition_appended, partition,
+                                             append_token(sequence, APPEND_DEAD_LETTER), NULL));
+    if (class != ERROR_OK)
+        return WAIT_PRODUCER; /* a status may be sent twice: receivers deduplicate */
+    metrics_add(submission->metrics.refused_kafka, 1);
+    if (is_cut(&large->cut))
+        raise_alert(partition, record, &validation->error);
+    log_info_limited("refused a submission", LOG_TEXT("order", validation->order_id),
+                     LOG_STR("topic", record->topic), LOG_I64("partition", record->partition),
+                     LOG_I64("offset", record->offset), LOG_ERR(&validation->error));
+    return WAIT_NONE;
+}
+
+static void validate(struct submission *submission, const struct broker_record *record,
+                     const struct large_record *large, unsigned fresh,
+                     struct validation *ret_validation)
+{
+    const struct dead_letter_cut *cut = &large->cut;
+    struct submitted_record submitted = {
+        .key = record->key,
+        .value = record->value,
+        .value_bytes = cut->value_bytes > 0 ? cut->value_bytes : record->value.size,
+        .meta_bytes = cut->meta_bytes > 0 ? cut->meta_bytes : record->meta_bytes,
+        .appended_at = broker_has_append_time(submission->cluster->broker) ? record->timestamp : 0,
+        .order_id = large->order_id,
+        .reply_to = large->reply_to,
+    };
+    if (cut->next_offset == 0) {
+        validate_record(&submission->validator, &submitted, fresh, &submission->scratch.arena,
+                        ret_validation);
+        return;
+    }
+    *ret_validation = (struct validation){.outcome = VALIDATION_REFUSE};
+    error_set(&ret_validation->error, ERROR_REJECT, "Unreadable",
+              "the records from offset %" PRId64 " to %" PRId64
+              " cannot be read: their compressed batch is broken or too large",
+              record->offset, cut->next_offset - 1);
+}
+
+enum wait submission_record_process(struct submission_partition *partition, uint64_t sequence,
+                                    const struct broker_record *record,
+                                    const struct large_record *large, unsigned fresh)
+{
+    struct submission *submission = partition->submission;
+    struct validation validation;
+    heap_arena_reset(&submission->scratch);
+    validate(submission, record, large, fresh, &validation);
+    switch (validation.outcome) {
+    case VALIDATION_ACCEPT:
+        return accept_record(partition, sequence, &validation);
+    case VALIDATION_REFUSE:
+        return refuse_record(partition, sequence, record, large, &validation);
+    case VALIDATION_WAIT_SCHEMAS:
+        return WAIT_SCHEMAS;
+    case VALIDATION_WAIT_WORKFLOWS:
+        return WAIT_WORKFLOWS;
+    case VALIDATION_WAIT_REPLY:
+    case VALIDATION_OUTCOME_COUNT:
+        return WAIT_REPLY;
+    }
+    return WAIT_NONE;
+}
+
+void submission_record_cut(struct submission_partition *partition, struct broker_record *record,
+                           struct large_record *ret_large)
+{
+    struct submission *submission = partition->submission;
+    struct text value = record->value;
+    *ret_large = (struct large_record){0};
+    dead_letter_cut(record, &ret_large->cut);
+    if (ret_large->cut.value_bytes == 0)
+        return;
+    heap_arena_reset(&submission->scratch);
+    codec_read_sender(submission->cluster->codec, value, &submission->scratch.arena,
+                      &ret_large->order_id, &ret_large->reply_to);
+}
