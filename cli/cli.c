@@ -108,9 +108,9 @@ static void set_output(struct cli *cli, int argc, char **argv)
 {
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (strncmp(argv[i], "--output=", 9) == 0)
-            (void)find_output(argv[i] + 9, &cli->output);
+            find_output(argv[i] + 9, &cli->output);
         else if (strcmp(argv[i], "--output") == 0 && i + 1 < argc)
-            (void)find_output(argv[i + 1], &cli->output);
+            find_output(argv[i + 1], &cli->output);
     }
 }
 
@@ -128,9 +128,19 @@ static int unknown_flag(const struct cli *cli, const char *argument)
         names[count++] = settings_schema.keys[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(argument + 2, "="), argument + 2);
     const char *nearest = suggest_string(name, names, count);
+    for (char *at = name; (at = strchr(at, '-')) != NULL;) /* as a key of the configuration */
+        *at = '.';
     if (nearest == NULL)
-        return cli_usage(cli, "unknown flag %.80s", argument);
-    return cli_usage(cli, "unknown flag %.80s: did you mean --%s?", argument, nearest);
+        nearest = suggest_string(name, names, count);
+    if (nearest != NULL)
+        return cli_usage(cli, "unknown flag %.80s: did you mean --%s?", argument, nearest);
+    const char *prefix = settings_schema.passthrough->prefix;
+    if (strncmp(name, prefix, strlen(prefix)) == 0)
+        return cli_usage(cli,
+                         "unknown flag %.80s: settings below %s need --set %s=VALUE, or a line in "
+                         "the properties file",
+                         argument, prefix, name);
+    return cli_usage(cli, "unknown flag %.80s", argument);
 }
 
 /* Takes argv[*index] as a flag of the verb or as --output. *ret_taken: it was one. */
@@ -225,6 +235,8 @@ static int parse(struct cli *cli, int argc, char **argv)
     if (config_load_environment(cli->config, cli->environment, &error) != ERROR_OK ||
         config_finish(cli->config, &error) != ERROR_OK)
         return cli_fail(cli, &error);
+    if (config_hint(cli->config) != NULL)
+        cli_warn(cli, "UnknownVariable", "%s", config_hint(cli->config));
     set_log_level(cli);
     return check_arguments(cli);
 }
@@ -299,6 +311,20 @@ static int unknown_verb(const struct cli *cli, const char *name)
                      name, nearest);
 }
 
+/* Flags follow the verb. */
+static int missing_verb(struct cli *cli, int argc, char **argv)
+{
+    char list[256] = "";
+    size_t used = 0;
+    set_output(cli, argc, argv);
+    for (size_t i = 0; i < cli->noun->verb_count && used < sizeof(list); i++) {
+        const char *separator = i == 0 ? "" : i + 1 == cli->noun->verb_count ? " or " : ", ";
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", separator,
+                                 cli->noun->verbs[i].name);
+    }
+    return cli_usage(cli, "a command is missing before %.60s: %s", argv[0], list);
+}
+
 int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[],
                 FILE *out, FILE *err)
 {
@@ -325,7 +351,7 @@ int cli_main_to(int argc, char **argv, char *const envp[], const struct cli_noun
         cli_help_noun(argc == 1 ? err : out, cli.noun);
         return argc == 1 ? EXIT_CODE_USAGE : EXIT_CODE_OK;
     }
-    return unknown_verb(&cli, argv[1]);
+    return argv[1][0] == '-' ? missing_verb(&cli, argc - 1, argv + 1) : unknown_verb(&cli, argv[1]);
 }
 
 int cli_main(int argc, char **argv, char *const envp[], const struct cli_noun *const nouns[])

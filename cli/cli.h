@@ -30,9 +30,14 @@
     X(orders)        \
     X(compensate)    \
     X(resubmit)      \
+    X(step)          \
     X(alerts)        \
+    X(dead_letters)  \
     X(agents)        \
+    X(overview)      \
     X(owners)        \
+    X(services)      \
+    X(health)        \
     X(leader)        \
     X(verify)        \
     X(replay)        \

@@ -22,7 +22,7 @@ static void print(const struct cli *cli, const char *kind, const char *code, con
     if (text == NULL)
         text = json_string("the message is not UTF-8");
     json_t *object = json_pack("{s:{s:s, s:o}}", kind, "code", code, "message", text);
-    (void)json_dumpf(object, cli->err, JSON_ENSURE_ASCII | JSON_COMPACT);
+    json_dumpf(object, cli->err, JSON_ENSURE_ASCII | JSON_COMPACT);
     fputc('\n', cli->err);
     json_decref(object);
 }

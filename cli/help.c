@@ -93,9 +93,9 @@ static void print_config_line(FILE *out, const struct cli_verb *verb)
 void cli_help_verb(FILE *out, const struct cli_noun *noun, const struct cli_verb *verb)
 {
     print_examples(out, verb->examples);
-    (void)fputs("\n", out);
+    fputs("\n", out);
     print_synopsis(out, noun, verb);
-    (void)fputs("\n  ", out);
+    fputs("\n  ", out);
     print_wrapped(out, verb->summary, 2);
     print_flags(out, verb);
     print_config_line(out, verb);

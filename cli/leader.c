@@ -22,6 +22,7 @@ struct role {
 struct reading {
     struct cli_session session;
     struct role *roles;
+    int64_t first_offset; /* of the topic, -1: not known yet */
     bool append_times;
     bool done;
     struct error error;
@@ -54,13 +55,18 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct reading *reading = ctx;
     struct cluster *cluster = reading->session.cluster;
     struct record decoded;
+    struct election_log *log;
+    if (reading->first_offset < 0)
+        reading->first_offset = record->offset;
     heap_arena_reset(&cluster->scratch);
     if (codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena, &decoded,
                      NULL) != ERROR_OK ||
         decoded.kind != RECORD_LEADERSHIP || text_empty(decoded.leadership.role))
         return;
-    (void)election_log_fold(log_of(reading, decoded.leadership.role), &decoded.leadership,
-                            record->offset, record->timestamp, reading->append_times);
+    log = log_of(reading, decoded.leadership.role);
+    election_log_begins(log, reading->first_offset);
+    election_log_fold(log, &decoded.leadership, record->offset, record->timestamp,
+                      reading->append_times);
 }
 
 static void on_end(void *ctx, int64_t next_offset)
@@ -160,7 +166,7 @@ static int show(const struct cli *cli, const struct reading *reading)
 
 static int run(struct cli *cli)
 {
-    struct reading reading = {.roles = NULL};
+    struct reading reading = {.first_offset = -1};
     struct error error;
     struct role *role;
     struct role *next;

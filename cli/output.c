@@ -2,6 +2,7 @@
 /* Tables, JSON, JSON lines. See output.h. */
 #include "cli/output.h"
 
+#include "base/utf8.h"
 #include "platform/clock.h"
 
 #include <assert.h>
@@ -76,19 +77,44 @@ static bool is_continuation(unsigned char c)
     return (c & 0xc0) == 0x80;
 }
 
-/* Control characters as '?': C0, DEL, and C1 as UTF-8 (c2 80 .. c2 9f). */
+/* Control characters (C0, DEL, C1), and those that reorder or hide text: U+061C, U+200B to U+200F,
+ * U+2028 to U+202E, U+2060 to U+2069, U+FEFF. */
+static bool steers_terminal(const uint8_t *at, uint32_t size)
+{
+    if (size == 1)
+        return at[0] < 0x20 || at[0] == 0x7f;
+    if (size == 2)
+        return (at[0] == 0xc2 && at[1] < 0xa0) || (at[0] == 0xd8 && at[1] == 0x9c);
+    if (size != 3)
+        return false;
+    if (at[0] == 0xe2 && at[1] == 0x80)
+        return (at[2] >= 0x8b && at[2] <= 0x8f) || (at[2] >= 0xa8 && at[2] <= 0xae);
+    if (at[0] == 0xe2 && at[1] == 0x81)
+        return at[2] >= 0xa0 && at[2] <= 0xa9;
+    return at[0] == 0xef && at[1] == 0xbb && at[2] == 0xbf;
+}
+
+/* '?' in place of what steers the terminal and of bytes that are not UTF-8. */
 static size_t clean(const char *text, char ret_cell[CELL_SIZE])
 {
+    const uint8_t *at = (const uint8_t *)text;
+    size_t left = strlen(text);
     size_t size = 0;
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        bool c1 = at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f;
-        bool control = *at < 0x20 || *at == 0x7f || c1;
-        /* Room for a whole character and the NUL. */
-        if (size + 5 > CELL_SIZE && !is_continuation(*at))
+    while (left > 0) {
+        uint32_t read = utf8_character_size(at, left);
+        bool shown = read > 0 && !steers_terminal(at, read);
+        uint32_t written = shown ? read : 1;
+        if (size + written >= CELL_SIZE)
             break;
-        ret_cell[size++] = control ? '?' : (char)*at;
-        at += c1;
+        if (shown)
+            memcpy(ret_cell + size, at, written);
+        else
+            ret_cell[size] = '?';
+        size += written;
+        at += read > 0 ? read : 1;
+        left -= read > 0 ? read : 1;
     }
+    assert(size < CELL_SIZE);
     ret_cell[size] = '\0';
     return size;
 }
@@ -115,7 +141,7 @@ static void cut(char *cell, size_t width)
 void output_text(FILE *out, const char *text, size_t width)
 {
     char cell[CELL_SIZE];
-    (void)clean(text, cell);
+    clean(text, cell);
     if (width > 0)
         cut(cell, width);
     fputs(cell, out);
@@ -143,7 +169,7 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
     ret_cell[0] = '\0';
     switch (value != NULL ? json_typeof(value) : JSON_NULL) {
     case JSON_STRING:
-        (void)clean(json_string_value(value), ret_cell);
+        clean(json_string_value(value), ret_cell);
         break;
     case JSON_INTEGER:
         snprintf(ret_cell, NUMBER_SIZE, "%lld", (long long)json_integer_value(value));
@@ -162,7 +188,7 @@ static void cell_of(const json_t *row, const struct output_column *column, char 
     case JSON_OBJECT:
     case JSON_ARRAY:
         dumped = json_dumps(value, JSON_COMPACT);
-        (void)clean(dumped != NULL ? dumped : "", ret_cell);
+        clean(dumped != NULL ? dumped : "", ret_cell);
         free(dumped);
         break;
     }

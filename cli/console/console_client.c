@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- the address ---- */
 
@@ -20,7 +22,11 @@ static bool read_port(const char *directory, const char *below, char *ret_base, 
     FILE *file = path_size > 0 && path_size < (int)sizeof(path) ? fopen(path, "re") : NULL;
     if (file == NULL)
         return false;
-    bool read = fscanf(file, "%d", &port) == 1 && port > 0 && port <= 65535;
+    /* Operator commands go to that port: in a foreign directory it may be anyone's. */
+    struct stat info;
+    bool own = fstat(fileno(file), &info) == 0 && (info.st_uid == geteuid() || info.st_uid == 0) &&
+               (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    bool read = own && fscanf(file, "%d", &port) == 1 && port > 0 && port <= 65535;
     fclose(file);
     if (read)
         snprintf(ret_base, size, "http://127.0.0.1:%d", port);
@@ -99,7 +105,7 @@ static enum error_class parse_answer(const struct console_client *client,
                                      const struct http_reply *reply,
                                      struct console_answer *ret_answer, struct error *ret_error)
 {
-    json_t *json = json_loadb(reply->body, reply->size, 0, NULL);
+    json_t *json = json_loadb(reply->body, reply->size, JSON_ALLOW_NUL, NULL);
     if (!json_is_object(json)) {
         json_decref(json);
         return error_set(ret_error, ERROR_FATAL, "NotAConsole",
@@ -114,7 +120,7 @@ enum error_class console_query(const struct console_client *client, const struct
                                const json_t *body, struct console_answer *ret_answer,
                                struct error *ret_error)
 {
-    char url[CONSOLE_URL_SIZE];
+    char url[CONSOLE_BASE_SIZE + CONSOLE_PATH_SIZE];
     struct http_reply reply;
     struct error why;
     if (path->is_too_long)
@@ -182,6 +188,18 @@ void console_warn_incomplete(const struct cli *cli, const json_t *body)
     }
 }
 
+/* The first page speaks for all of them. */
+static void warn_old(const struct cli *cli, const struct console_path *path, const json_t *body)
+{
+    json_int_t age = json_integer_value(json_object_get(body, "data_age_ms"));
+    bool first = strstr(path->text, "cursor=") == NULL && strstr(path->text, "after=") == NULL;
+    if (age > DATA_AGE_MAX_MS && first)
+        cli_warn(cli, "OldData",
+                 "the console has had no answer from the brokers for %lld s: what it shows may be "
+                 "that old",
+                 (long long)(age / 1000));
+}
+
 bool console_get(struct cli *cli, const struct console_path *path,
                  struct console_answer *ret_answer, int *ret_code)
 {
@@ -192,9 +210,33 @@ bool console_get(struct cli *cli, const struct console_path *path,
         *ret_code = cli_fail(cli, &error);
         return false;
     }
-    if (ret_answer->status == 200)
+    if (ret_answer->status == 200) {
+        warn_old(cli, path, ret_answer->json);
         return true;
+    }
     *ret_code = console_refused(cli, ret_answer, NULL);
     console_answer_deinit(ret_answer);
     return false;
+}
+
+int console_show(struct cli *cli, const struct console_path *path,
+                 const struct output_column *columns, size_t column_count,
+                 int (*print)(struct cli *cli, const json_t *body))
+{
+    struct console_answer answer;
+    int code = EXIT_CODE_OK;
+    if (!console_get(cli, path, &answer, &code))
+        return code;
+    console_warn_incomplete(cli, answer.json);
+    if (cli->output == CLI_OUTPUT_TABLE) {
+        code = print(cli, answer.json);
+        code = ferror(cli->out) == 0 ? code : EXIT_CODE_INTERNAL;
+    } else {
+        struct output *output = output_new(cli->out, cli->output, columns, column_count);
+        output_single(output);
+        output_row(output, json_incref(answer.json));
+        code = output_finish(output, EXIT_CODE_OK);
+    }
+    console_answer_deinit(&answer);
+    return code;
 }

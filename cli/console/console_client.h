@@ -5,10 +5,16 @@
 #define CLI_CONSOLE_CONSOLE_CLIENT_H
 
 #include "cli/cli.h"
+#include "cli/output.h"
 
 #include <jansson.h>
 
-enum { CONSOLE_URL_SIZE = 4096, CONSOLE_WAIT_SECONDS = 40 };
+enum {
+    CONSOLE_BASE_SIZE = 2048,
+    CONSOLE_PATH_SIZE = 16384, /* a filter's longest attribute, percent-encoded */
+    CONSOLE_WAIT_SECONDS = 40,
+    DATA_AGE_MAX_MS = 5000 /* of answers without a warning */
+};
 
 /* For a verb's table of flags. */
 #define CONSOLE_FLAG                                                       \
@@ -19,14 +25,14 @@ enum { CONSOLE_URL_SIZE = 4096, CONSOLE_WAIT_SECONDS = 40 };
 /* Where the console is: --console, console.url, the port that one wrote to DIR/http.port,
  * DIR/console or DIR/dev/console with DIR = data.dir or reeve-data, else http://127.0.0.1:8080. */
 struct console_client {
-    char base[CONSOLE_URL_SIZE / 2]; /* without a slash at its end */
+    char base[CONSOLE_BASE_SIZE]; /* without a slash at its end */
 };
 enum error_class console_client_init(struct cli *cli, struct console_client *ret_client,
                                      struct error *ret_error);
 
 /* A path with its query. */
 struct console_path {
-    char text[CONSOLE_URL_SIZE / 2];
+    char text[CONSOLE_PATH_SIZE];
     size_t size;
     bool has_query;
     bool is_too_long;
@@ -56,6 +62,12 @@ int console_refused(const struct cli *cli, const struct console_answer *answer,
 
 /* Warns about partitions that an answer lacks. */
 void console_warn_incomplete(const struct cli *cli, const json_t *body);
+
+/* GETs the path and prints the answer: a table with `print`, which returns the exit code, and any
+ * other format as it came. Warns about partitions that it lacks. Returns the exit code. */
+int console_show(struct cli *cli, const struct console_path *path,
+                 const struct output_column *columns, size_t column_count,
+                 int (*print)(struct cli *cli, const json_t *body));
 
 /* GET, with its errors reported. False: *ret_code is the exit code. */
 bool console_get(struct cli *cli, const struct console_path *path,

@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/console/operator_command.h"
 
-#include "cli/console/console_client.h"
 #include "cli/console/orders.h"
-#include "cli/output.h"
-#include "engine/limits.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
 
 static const struct output_column columns[] = {
     {"order_id", "ORDER", false},
@@ -26,61 +21,108 @@ static json_t *row_of(const struct cli *cli, json_t *decision)
     return json_incref(decision);
 }
 
-static json_t *body_of(const struct cli *cli, const char *by, const char *reason, bool resubmits)
+/* NULL: REJECT. */
+static json_t *body_of(struct cli *cli, const struct operator_verb *command, char **last,
+                       struct error *ret_error)
 {
-    const char *step = resubmits ? cli_flag_value(cli, "step") : NULL;
-    json_t *body = json_pack("{s:s, s:s}", "by", by, "reason", reason);
-    if (body != NULL && step != NULL && json_object_set_new(body, "step", json_string(step)) != 0) {
-        json_decref(body);
-        body = NULL;
-    }
-    if (body != NULL && resubmits && cli_flag_given(cli, "nothing-applied"))
-        json_object_set_new(body, "new_generation", json_true());
-    return body;
+    if (cli_flag_given(cli, "dry-run"))
+        return json_object();
+    json_t *body = signature_body(cli, "the history", ret_error);
+    if (body == NULL || command->add_fields == NULL ||
+        command->add_fields(cli, last, body, ret_error) == ERROR_OK)
+        return body;
+    json_decref(body);
+    return NULL;
 }
 
-static int run_on(struct cli *cli, const struct console_client *client, const char *order_id,
-                  const char *command, const json_t *body, struct output *output)
+struct run {
+    struct cli *cli;
+    const struct operator_verb *command;
+    struct console_client client;
+    const json_t *body;
+};
+
+static int send_one(void *ctx, const char *order_id, struct output *output)
 {
+    const struct run *run = ctx;
     struct error error;
     struct console_path path;
     struct console_answer answer;
     int code = EXIT_CODE_OK;
     orders_path(&path, order_id, "/");
-    console_path_add(&path, command);
-    if (console_query(client, &path, body, &answer, &error) != ERROR_OK)
-        return cli_fail(cli, &error);
+    console_path_add(&path, run->command->action);
+    if (console_query(&run->client, &path, run->body, &answer, &error) != ERROR_OK)
+        return cli_fail(run->cli, &error);
     if (answer.status != 200)
-        code = console_refused(cli, &answer, order_id);
+        code = console_refused(run->cli, &answer, order_id);
     else
-        output_row(output, row_of(cli, answer.json));
+        output_row(output, row_of(run->cli, answer.json));
     console_answer_deinit(&answer);
     return code;
 }
 
-int operator_command_run(struct cli *cli, const char *command, bool resubmits)
+static const struct output_column check_columns[] = {
+    {"order_id", "ORDER", false},
+    {"result", "RESULT", false},
+    {"reason", "REASON", false},
+};
+
+/* Whether the order's command would be accepted now. */
+static int check_one(void *ctx, const char *order_id, struct output *output)
+{
+    const struct run *run = ctx;
+    struct error error;
+    struct console_path path;
+    struct console_answer answer;
+    int code = EXIT_CODE_OK;
+    orders_path(&path, order_id, "/");
+    console_path_add(&path, run->command->action);
+    run->command->add_query(run->cli, &path);
+    if (console_query(&run->client, &path, NULL, &answer, &error) != ERROR_OK)
+        return cli_fail(run->cli, &error);
+    bool refused = answer.status == 404 || answer.status == 409;
+    if (answer.status != 200 && !refused)
+        code = console_refused(run->cli, &answer, order_id);
+    else
+        output_row(output, json_pack("{s:s, s:s, s:O?, s:O?}", "order_id", order_id, "result",
+                                     refused ? "refused" : "accepted", "reason",
+                                     json_object_get(answer.json, "message"), "error",
+                                     json_object_get(answer.json, "error")));
+    console_answer_deinit(&answer);
+    return refused ? EXIT_CODE_NEGATIVE : code;
+}
+
+int operator_command_run(struct cli *cli, const struct operator_verb *command)
 {
     struct error error;
-    struct console_client client;
+    struct bulk bulk = {.count = 0};
+    struct run run = {.cli = cli, .command = command};
+    const struct bulk_action action = {.verb = command->action,
+                                       .columns = columns,
+                                       .column_count = sizeof(columns) / sizeof(columns[0]),
+                                       .send = send_one,
+                                       .check = command->add_query != NULL ? check_one : NULL,
+                                       .check_columns = check_columns,
+                                       .check_column_count =
+                                           sizeof(check_columns) / sizeof(check_columns[0]),
+                                       .ctx = &run};
     int code = EXIT_CODE_OK;
-    const char *by = cli_flag_value(cli, "by");
-    const char *reason = cli_flag_value(cli, "reason");
-    if (by == NULL)
-        by = getenv("USER");
-    if (by == NULL || by[0] == '\0' || reason == NULL || reason[0] == '\0')
-        return cli_usage(
-            cli, "--reason TEXT and --by NAME (or $USER) are required: they stay in the history");
-    if (console_client_init(cli, &client, &error) != ERROR_OK)
-        return cli_fail(cli, &error);
-    json_t *body = body_of(cli, by, reason, resubmits);
-    if (body == NULL)
-        return cli_usage(cli, "--by, --reason and --step must be UTF-8");
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
-    for (int i = 0; i < cli->argument_count; i++) {
-        int one = run_on(cli, &client, cli->arguments[i], command, body, output);
-        code = one > code ? one : code;
-    }
+    int id_count = cli->argument_count - command->last_count;
+    assert(id_count >= 0);
+    char **last = cli->arguments + id_count;
+    struct targets_step step = {.positional = command->last_count > 0 ? last[0] : NULL,
+                                .flag_names = command->step_flag};
+    if (!targets_given(cli, id_count, &step, &command->of, &code))
+        return code;
+    json_t *body = body_of(cli, command, last, &error);
+    run.body = body;
+    if (body == NULL || targets_init(cli, &bulk, &error) != ERROR_OK ||
+        console_client_init(cli, &run.client, &error) != ERROR_OK)
+        code = cli_fail(cli, &error);
+    else if ((command->may_begin == NULL || command->may_begin(cli, &run.client, &code)) &&
+             targets_collect(&bulk, &run.client, id_count, &step, &command->of, &code))
+        code = bulk_run(&bulk, &action);
+    bulk_deinit(&bulk);
     json_decref(body);
-    return output_finish(output, code);
+    return code;
 }

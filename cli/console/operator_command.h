@@ -1,19 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands that operators send to the console: `reeve compensate`, `reeve resubmit`. */
+/* Commands that operators send to the console, about one order or many. */
 #ifndef CLI_CONSOLE_OPERATOR_COMMAND_H
 #define CLI_CONSOLE_OPERATOR_COMMAND_H
 
-#include "cli/cli.h"
+#include "cli/console/console_client.h"
+#include "cli/console/signature.h"
+#include "cli/console/targets.h"
 
-/* POST /api/orders/{id}/{command} for each argument, with --by, --reason and, if it `resubmits`,
- * --step and --nothing-applied; waits for the decision. Exit code 1 when one was rejected, 69 when
- * nothing was decided in time. */
-int operator_command_run(struct cli *cli, const char *command, bool resubmits);
+struct operator_verb {
+    const char *action; /* POST /api/orders/{id}/ACTION; also what confirmation calls it */
+    int last_count;     /* arguments after the orders: the step, its error */
+    bool step_flag;     /* --step names the step that it is about */
+    /* Adds what the action needs besides `by` and `reason`; `last`: the arguments after the orders.
+     * May be NULL. */
+    enum error_class (*add_fields)(struct cli *cli, char **last, json_t *body,
+                                   struct error *ret_error);
+    /* Before the first order is looked for; false: *ret_code is the exit code, and the error was
+     * reported. May be NULL. */
+    bool (*may_begin)(struct cli *cli, const struct console_client *client, int *ret_code);
+    /* --dry-run asks the console whether it would be accepted, with GET of the action's path and
+     * this query. NULL: --dry-run only lists the orders. */
+    void (*add_query)(struct cli *cli, struct console_path *path);
+    struct targets_version of; /* what it is about without ids; empty: what the filter finds */
+};
 
-#define OPERATOR_FLAGS                                              \
-    {"reason", "TEXT", "Why; required, and stays in the history."}, \
-    {                                                               \
-        "by", "NAME", "Who decides this; $USER by default."         \
-    }
+/* Sends the command for each order and waits for its Decision. A row for each on stdout, those that
+ * were refused on stderr. Exit code 1 when one was refused, 69 when nothing was decided in time. */
+int operator_command_run(struct cli *cli, const struct operator_verb *command);
+
+#define OPERATOR_FLAGS SIGNATURE_FLAGS("the history")
 
 #endif

@@ -1,24 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve orders`: the table of its verbs. */
 #include "cli/console/orders.h"
+#include "cli/console/operator_command.h"
 #include "replica/settings.h"
+
+#include <string.h>
 
 void orders_path(struct console_path *path, const char *order_id, const char *after)
 {
     *path = (struct console_path){.size = 0};
     console_path_add(path, "/api/orders/");
-    console_path_add_segment(path, order_id);
+    if (strcmp(order_id, "count") == 0) /* /api/orders/count is something else */
+        console_path_add(path, "%63ount");
+    else
+        console_path_add_segment(path, order_id);
     console_path_add(path, after);
 }
 
 static const struct cli_flag list_flags[] = {
-    {"state", "STATE", "Only Pending, Processing, Processed, Compensating, Compensated or Error."},
-    {"step", "NAME",
-     "Only orders in which this step runs, waits for its next attempt, or is in Error."},
-    {"error", "CODE", "Only orders cancelled, compensated or in Error for this reason."},
-    {"workflow", "NAME", "Only orders of this workflow."},
-    {"alert", NULL, "Only orders with an open alert."},
+    ORDER_FILTER_FLAGS,
+    ORDER_FILTER_STEP_FLAG,
     {"limit", "N", "At most N orders; 50 by default, 0 = all."},
+    {"wide", NULL, "Also shows when orders were submitted, and their customers."},
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+static const struct cli_flag count_flags[] = {
+    ORDER_FILTER_FLAGS,
+    ORDER_FILTER_STEP_FLAG,
+    {"versions", NULL, "Counts each version of a workflow by itself; without a filter."},
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL}};
+static const struct cli_flag get_flags[] = {
+    {"at", "OFFSET",
+     "The order as it was after the Decision at this offset, see `orders history`."},
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };
@@ -32,13 +47,32 @@ static const struct cli_flag watch_flags[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct cli_flag pause_flags[] = {
+    OPERATOR_FLAGS, TARGET_STEP_FLAG, TARGET_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL},
+};
+
+static int run_pause(struct cli *cli)
+{
+    static const struct operator_verb command = {.action = "pause"};
+    return operator_command_run(cli, &command);
+}
+
+static int run_resume(struct cli *cli)
+{
+    static const struct operator_verb command = {.action = "resume"};
+    return operator_command_run(cli, &command);
+}
+
 static const struct cli_verb verbs[] = {
     {
         .name = "list",
         .summary =
-            "Lists orders with their age and the steps in progress, the latest change first.",
+            "Lists orders with their age and the steps in progress, the latest change first; by "
+            "customer, attribute or time the latest submission first; by prefix sorted by id.",
         .examples = "reeve orders list\n"
                     "reeve orders list --state Error --workflow order-fulfilment\n"
+                    "reeve orders list --customer 17850 --since 7d --wide\n"
+                    "reeve orders list --attribute country=France --attribute channel=web\n"
                     "reeve orders list --step TakePayment --limit 0 --output jsonl",
         .flags = list_flags,
         .config_services = SETTINGS_CLI,
@@ -52,8 +86,9 @@ static const struct cli_verb verbs[] = {
         .arguments_max = 1,
         .summary =
             "Shows an order, its steps, outputs and errors. Exit code 1: there is no such order.",
-        .examples = "reeve orders get 536365\nreeve orders get 536365 --output json",
-        .flags = console_flags,
+        .examples = "reeve orders get 536365\nreeve orders get 536365 --output json\n"
+                    "# as it was\nreeve orders get 536365 --at 2041",
+        .flags = get_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = orders_run_get,
@@ -89,12 +124,40 @@ static const struct cli_verb verbs[] = {
     },
     {
         .name = "count",
-        .summary = "Counts orders by workflow and state.",
-        .examples = "reeve orders count",
-        .flags = console_flags,
+        .summary = "Counts orders by workflow and state; with a filter, those that match. If that "
+                   "takes long, it says how many there are at least.",
+        .examples = "reeve orders count\n"
+                    "reeve orders count --versions\n"
+                    "reeve orders count --state Error --since 1h",
+        .flags = count_flags,
         .config_services = SETTINGS_CLI,
         .output = true,
         .run = orders_run_count,
+    },
+    {
+        .name = "pause",
+        .arguments = "[ORDER...|-]",
+        .arguments_max = -1,
+        .summary =
+            "Pauses orders: attempts in flight may end, no step starts, and the order's deadline "
+            "still applies. Exit code 1: the scheduler refused.",
+        .examples = "reeve orders pause 536365 --reason 'the customer called'\n"
+                    "reeve orders pause --step ShipOrder --reason 'stocktaking'",
+        .flags = pause_flags,
+        .config_services = SETTINGS_CLI,
+        .output = true,
+        .run = run_pause,
+    },
+    {
+        .name = "resume",
+        .arguments = "[ORDER...|-]",
+        .arguments_max = -1,
+        .summary = "Ends the pause of orders. Exit code 1: the scheduler refused.",
+        .examples = "reeve orders resume 536365 --reason 'it is settled'",
+        .flags = pause_flags,
+        .config_services = SETTINGS_CLI,
+        .output = true,
+        .run = run_resume,
     },
 };
 

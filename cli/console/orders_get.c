@@ -65,9 +65,9 @@ static json_t *time_and_age(const json_t *time)
         return json_string("");
     json_t *text = output_time(time);
     json_t *age = output_age(time, now);
-    const char *words = json_string_value(age);
-    json_t *both = json_sprintf("%s (%s%s)", json_string_value(text), words,
-                                strncmp(words, "in ", 3) == 0 ? "" : " ago");
+    const char *since = json_string_value(age);
+    json_t *both = json_sprintf("%s (%s%s)", json_string_value(text), since,
+                                strncmp(since, "in ", 3) == 0 ? "" : " ago");
     json_decref(text);
     json_decref(age);
     return both;
@@ -84,9 +84,12 @@ static void print_order(struct cli *cli, const json_t *order)
     bool alert = json_is_true(json_object_get(order, "alert_open"));
     bool attributes = json_object_size(json_object_get(order, "attributes")) > 0;
     print_field(cli, "Order", get(order, "order_id"));
+    print_field(cli, "As of offset", get(order, "at"));
     print_field(cli, "State", get(order, "state"));
     print_field(cli, "Reason", joined(order, "reason_code", "reason"));
     print_field(cli, "By", get(order, "reason_by"));
+    print_field(cli, "Paused", time_and_age(json_object_get(order, "paused_at")));
+    print_field(cli, "Paused by", joined(order, "paused_by", "pause_reason"));
     print_field(cli, "Alert", alert ? json_string("open") : NULL);
     print_field(cli, "Workflow", workflow_of(order));
     print_field(cli, "Customer", get(order, "customer"));
@@ -220,26 +223,24 @@ static void print_lines(struct cli *cli, const json_t *order)
                 json_array_size(lines) - LINES_MAX);
 }
 
+static int print(struct cli *cli, const json_t *order)
+{
+    print_order(cli, order);
+    print_steps(cli, order);
+    print_lines(cli, order);
+    return EXIT_CODE_OK;
+}
+
 int orders_run_get(struct cli *cli)
 {
     struct console_path path;
-    struct console_answer answer;
-    int code = EXIT_CODE_OK;
-    orders_path(&path, cli->arguments[0], "");
-    if (!console_get(cli, &path, &answer, &code))
-        return code;
-    if (cli->output == CLI_OUTPUT_TABLE) {
-        print_order(cli, answer.json);
-        print_steps(cli, answer.json);
-        print_lines(cli, answer.json);
-        code = ferror(cli->out) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
-    } else {
-        struct output *output =
-            output_new(cli->out, cli->output, step_columns, COUNT_OF(step_columns));
-        output_single(output);
-        output_row(output, json_incref(answer.json));
-        code = output_finish(output, EXIT_CODE_OK);
-    }
-    console_answer_deinit(&answer);
-    return code;
+    struct error error;
+    char at[32] = "";
+    int64_t offset = 0;
+    if (cli_flag_int(cli, "at", 0, 0, INT64_MAX - 1, &offset, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    if (cli_flag_given(cli, "at"))
+        snprintf(at, sizeof(at), "/at/%lld", (long long)offset);
+    orders_path(&path, cli->arguments[0], at);
+    return console_show(cli, &path, step_columns, COUNT_OF(step_columns), print);
 }

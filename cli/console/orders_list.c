@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve orders list`: one line an order, with its age and the steps in progress. */
+#include "cli/console/order_filter.h"
 #include "cli/console/orders.h"
 #include "cli/output.h"
 #include "platform/clock.h"
@@ -8,6 +9,13 @@
 
 enum { PAGE_MAX = 1000, LIST_LIMIT = 50, LIMIT_MAX = 1000000000, STEPS_SIZE = 160 };
 
+static const struct output_column wide_columns[] = {
+    {"order_id", "ORDER", false},    {"state", "STATE", false},
+    {"workflow", "WORKFLOW", false}, {"submitted", "SUBMITTED", false},
+    {"customer", "CUSTOMER", false}, {"age", "AGE", true},
+    {"changed", "CHANGED", true},    {"steps", "IN PROGRESS", false},
+    {"reason", "REASON", false},
+};
 static const struct output_column columns[] = {
     {"order_id", "ORDER", false}, {"state", "STATE", false},    {"workflow", "WORKFLOW", false},
     {"age", "AGE", true},         {"changed", "CHANGED", true}, {"steps", "IN PROGRESS", false},
@@ -60,16 +68,31 @@ static json_t *steps_in_progress(const json_t *order, int64_t now)
     return json_string(text);
 }
 
+static json_t *submitted(const json_t *at)
+{
+    char text[CLOCK_TEXT_SIZE] = "";
+    if (json_is_integer(at))
+        clock_text(json_integer_value(at), text);
+    return json_string(text);
+}
+
 static json_t *row_of(const json_t *order, int64_t now)
 {
     json_t *row = json_object();
     const json_t *code = json_object_get(order, "reason_code");
     json_object_set(row, "order_id", json_object_get(order, "order_id"));
-    json_object_set(row, "state", json_object_get(order, "state"));
+    bool paused = json_is_integer(json_object_get(order, "paused_at"));
+    json_object_set_new(row, "state",
+                        json_sprintf("%s%s", json_string_value(json_object_get(order, "state")),
+                                     paused ? ", paused" : ""));
     json_object_set_new(
         row, "workflow",
         json_sprintf("%s:%lld", json_string_value(json_object_get(order, "workflow")),
                      (long long)json_integer_value(json_object_get(order, "workflow_version"))));
+    json_object_set_new(row, "submitted", submitted(json_object_get(order, "accepted_at")));
+    const json_t *customer = json_object_get(order, "customer");
+    json_object_set_new(row, "customer",
+                        json_string(json_is_string(customer) ? json_string_value(customer) : ""));
     json_object_set_new(row, "age", output_age(json_object_get(order, "accepted_at"), now));
     json_object_set_new(row, "changed", output_age(json_object_get(order, "updated_at"), now));
     json_object_set_new(row, "steps", steps_in_progress(order, now));
@@ -78,17 +101,14 @@ static json_t *row_of(const json_t *order, int64_t now)
     return row;
 }
 
-static void list_path(struct cli *cli, struct console_path *path, int64_t limit, const char *cursor)
+static void list_path(const struct order_filter *filter, struct console_path *path, int64_t limit,
+                      const char *cursor)
 {
     char number[24];
     snprintf(number, sizeof(number), "%lld", (long long)limit);
     *path = (struct console_path){.size = 0};
     console_path_add(path, "/api/orders");
-    console_path_add_query(path, "state", cli_flag_value(cli, "state"));
-    console_path_add_query(path, "step", cli_flag_value(cli, "step"));
-    console_path_add_query(path, "error", cli_flag_value(cli, "error"));
-    console_path_add_query(path, "workflow", cli_flag_value(cli, "workflow"));
-    console_path_add_query(path, "alert", cli_flag_given(cli, "alert") ? "open" : NULL);
+    order_filter_add(filter, path);
     console_path_add_query(path, "limit", number);
     console_path_add_query(path, "cursor", cursor);
 }
@@ -109,21 +129,30 @@ static size_t print_page(struct cli *cli, struct output *output, const json_t *p
     return json_array_size(orders);
 }
 
+static struct output *new_output(const struct cli *cli)
+{
+    if (cli_flag_given(cli, "wide"))
+        return output_new(cli->out, cli->output, wide_columns,
+                          sizeof(wide_columns) / sizeof(wide_columns[0]));
+    return output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+}
+
 int orders_run_list(struct cli *cli)
 {
     struct error error;
     struct console_path path;
     struct console_answer answer;
     int64_t left;
+    struct order_filter filter;
     int code = EXIT_CODE_OK;
     json_t *cursor = NULL;
-    if (cli_flag_int(cli, "limit", LIST_LIMIT, 0, LIMIT_MAX, &left, &error) != ERROR_OK)
+    if (cli_flag_int(cli, "limit", LIST_LIMIT, 0, LIMIT_MAX, &left, &error) != ERROR_OK ||
+        order_filter_init(cli, clock_wall_ms(clock_real()), &filter, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     left = left == 0 ? LIMIT_MAX : left;
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = new_output(cli);
     do {
-        list_path(cli, &path, left < PAGE_MAX ? left : PAGE_MAX, json_string_value(cursor));
+        list_path(&filter, &path, left < PAGE_MAX ? left : PAGE_MAX, json_string_value(cursor));
         if (!console_get(cli, &path, &answer, &code))
             break;
         left -= (int64_t)print_page(cli, output, answer.json, &cursor);

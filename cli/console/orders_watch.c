@@ -11,6 +11,7 @@ struct order_watch {
     struct console_client client;
     const char *order_id; /* NULL: all */
     bool until_ended;
+    bool is_awaited; /* the order is not known; that has been said */
     json_t *cursor;
     struct output *output; /* NULL: lines */
     bool is_over;
@@ -55,13 +56,17 @@ static bool check_order(struct order_watch *watch)
         watch->code = cli_fail(watch->cli, &error);
         return false;
     }
-    bool known = answer.status == 200 || answer.status == 404; /* it may be submitted later */
+    bool answered = answer.status == 200 || answer.status == 404; /* it may be submitted later */
     if (answer.status == 200)
         check_state(watch, json_object_get(answer.json, "state"));
-    else if (!known)
+    else if (!answered)
         watch->code = console_refused(watch->cli, &answer, NULL);
+    else if (!watch->is_awaited)
+        cli_warn(watch->cli, "UnknownOrder", "there is no order %.128s yet: waiting for it",
+                 watch->order_id);
+    watch->is_awaited = answer.status == 404;
     console_answer_deinit(&answer);
-    return known;
+    return answered;
 }
 
 static void show(struct order_watch *watch, json_t *change)

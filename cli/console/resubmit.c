@@ -1,32 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve resubmit`: an operator has the failed steps of an order in Error tried again. */
+#include "base/numbers.h"
 #include "cli/console/console_client.h"
 #include "cli/console/operator_command.h"
+#include "engine/limits.h"
 #include "replica/settings.h"
+
+static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
+                                   struct error *ret_error)
+{
+    const char *step = cli_flag_value(cli, "step");
+    const char *timeout = cli_flag_value(cli, "timeout");
+    int64_t timeout_ms = 0;
+    (void)last;
+    if (step != NULL && json_object_set_new(body, "step", json_string(step)) != 0)
+        return error_set(ret_error, ERROR_REJECT, "Usage", "--step must be UTF-8");
+    if (cli_flag_given(cli, "nothing-applied"))
+        json_object_set_new(body, "new_generation", json_true());
+    if (timeout == NULL)
+        return ERROR_OK;
+    if (!number_parse_duration(text_of(timeout), &timeout_ms) || timeout_ms < 1 ||
+        timeout_ms > DURATION_MS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--timeout %.40s: expected a duration such as 90s, 30m, 2h or 1d, at most "
+                         "366d",
+                         timeout);
+    json_object_set_new(body, "timeout_ms", json_integer(timeout_ms));
+    return ERROR_OK;
+}
 
 static int run(struct cli *cli)
 {
-    return operator_command_run(cli, "resubmit", true);
+    static const struct operator_verb command = {
+        .action = "resubmit", .step_flag = true, .add_fields = add_fields};
+    return operator_command_run(cli, &command);
 }
 
 static const struct cli_flag flags[] = {
-    {"step", "NAME", "Names a step in Error; all steps in Error are tried again in any case."},
+    {"step", "NAME",
+     "Names a step in Error, and without ORDER the orders; all their steps in Error are tried "
+     "again in any case."},
+    {"timeout", "DURATION",
+     "The order's new deadline, such as 2h; by default its workflow's TimeoutSeconds from now on."},
     {"nothing-applied", NULL,
      "You verified that no attempt of the step (without --step: of any step) had an effect: it "
      "gets a new idempotency key."},
     OPERATOR_FLAGS,
+    TARGET_FLAGS,
     CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };
 
 static const struct cli_verb verbs[] = {
     {
-        .arguments = "ORDER...",
-        .arguments_min = 1,
+        .arguments = "[ORDER...|-]",
         .arguments_max = -1,
         .summary = "Tries the failed steps of orders in Error again. Exit code 1: the scheduler "
                    "refused.",
-        .examples = "reeve resubmit 536365 --reason 'the bank is back'",
+        .examples = "reeve resubmit 536365 --reason 'the bank is back' --timeout 2h\n"
+                    "# a hundred orders that one outage has stopped\n"
+                    "reeve resubmit --state Error --step TakePayment --reason 'the bank is back'",
         .flags = flags,
         .config_services = SETTINGS_CLI,
         .output = true,

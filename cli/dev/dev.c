@@ -43,6 +43,7 @@ struct dev {
     struct topics topics;
     struct dev_agent agents[AGENTS_MAX];
     size_t agent_count;
+    char workflow[NAME_BYTES_MAX + 1]; /* of the first file; empty: there is none */
     const char *apps[APPS_MAX];
     size_t app_count;
     int64_t schedulers;
@@ -99,17 +100,21 @@ static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
 {
     enum error_class class = ERROR_OK;
     for (int i = 0; i < dev->cli->argument_count && class == ERROR_OK; i++) {
-        struct workflow_source source;
+        struct workflow_file file;
         struct text names[WORKFLOW_AGENTS_MAX];
         const char *path = dev->cli->arguments[i];
-        class = workflow_source_read(path, &source, ret_error);
-        if (class == ERROR_OK && source.workflow == NULL)
+        class = workflow_file_read(path, &file, ret_error);
+        if (class != ERROR_OK)
+            break;
+        if (file.workflow == NULL)
             class = error_set(ret_error, ERROR_REJECT, "BadWorkflow",
                               "%.200s is not valid: see `reeve workflow lint %.100s`", path, path);
-        size_t count = class == ERROR_OK ? workflow_agents(source.workflow, names) : 0;
+        size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
         for (size_t n = 0; n < count && class == ERROR_OK; n++)
             class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
-        workflow_source_deinit(&source);
+        if (class == ERROR_OK && i == 0)
+            snprintf(dev->workflow, sizeof(dev->workflow), "%.*s", TEXT_ARG(file.workflow->name));
+        workflow_file_deinit(&file);
     }
     return class;
 }
@@ -210,7 +215,7 @@ static enum error_class start_broker(struct dev *dev, struct error *ret_error)
 
 /* `reeve WORD... <the configuration flags of this command> --set KEY=VALUE...` */
 struct command_line {
-    char *words[CHILD_ARGUMENTS_MAX + 1];
+    char *arguments[CHILD_ARGUMENTS_MAX + 1];
     size_t count;
 };
 
@@ -225,8 +230,8 @@ static void add_word(struct command_line *line, const char *format, ...)
     int size = vasprintf(&word, format, args);
     va_end(args);
     assert(size >= 0 && line->count < CHILD_ARGUMENTS_MAX);
-    line->words[line->count++] = word;
-    line->words[line->count] = NULL;
+    line->arguments[line->count++] = word;
+    line->arguments[line->count] = NULL;
 }
 
 static void add_set(struct command_line *line, const char *name, const char *value)
@@ -257,11 +262,34 @@ static enum error_class start_line(struct dev *dev, const char *name, struct com
     snprintf(directory, sizeof(directory), "%s/%s", dev->directory, name);
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
-        class = children_start(dev->children, name, directory, line->words,
+        class = children_start(dev->children, name, directory, line->arguments,
                                cli_flag_given(dev->cli, "logs"), ret_child, ret_error);
     for (size_t i = 0; i < line->count; i++)
-        free(line->words[i]);
+        free(line->arguments[i]);
     return class;
+}
+
+/* For the console's page Health: the services that were started before it. */
+static void add_services(struct dev *dev, struct command_line *line)
+{
+    char root[PATH_MAX];
+    char *list = strdup("");
+    if (config_is_set(dev->cli->config, "console.services") ||
+        realpath(dev->directory, root) == NULL)
+        root[0] = '\0';
+    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
+        char *longer = NULL;
+        if (root[0] == '\0' || strcmp(child_name(child), "deploy") == 0)
+            continue;
+        int size = asprintf(&longer, "%s%s%s/%s", list, list[0] != '\0' ? "," : "", root,
+                            child_name(child));
+        assert(size > 0);
+        free(list);
+        list = longer;
+    }
+    if (list[0] != '\0')
+        add_set(line, "console.services", list);
+    free(list);
 }
 
 static enum error_class start_service(struct dev *dev, const char *service, const char *name,
@@ -277,6 +305,8 @@ static enum error_class start_service(struct dev *dev, const char *service, cons
     add_word(&line, "data.dir=%s/%s", dev->directory, name);
     if (!has_port)
         add_set(&line, "http.port", "0");
+    if (strcmp(service, "console") == 0)
+        add_services(dev, &line);
     add_set(&line, "instance.id", name);
     if (agent != NULL) {
         add_set(&line, "agent.name", agent->name);
@@ -307,6 +337,7 @@ static enum error_class start_deploy(struct dev *dev, struct error *ret_error)
         return ERROR_OK;
     add_word(&line, "workflow");
     add_word(&line, "deploy");
+    add_word(&line, "--no-agent-check"); /* they start next */
     for (int i = 0; i < dev->cli->argument_count; i++)
         add_word(&line, "%s", dev->cli->arguments[i]);
     add_common(dev, &line);
@@ -346,22 +377,26 @@ static const char *agent_note(const struct dev *dev, const char *name)
     return "";
 }
 
+static const char *console_url(struct dev *dev)
+{
+    const char *url = "";
+    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;)
+        if (strcmp(child_name(child), "console") == 0)
+            url = child_url(child);
+    return url;
+}
+
 /* For `reeve ... --config FILE` in another terminal; the console's address is known last. */
 static enum error_class write_client_config(struct dev *dev, struct error *ret_error)
 {
     char path[PATH_MAX + 32];
     char content[1024];
-    const char *console = "";
-    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
-        if (strcmp(child_name(child), "console") == 0)
-            console = child_url(child);
-    }
     snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
     int size = snprintf(content, sizeof(content),
                         "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\nembedded = %s\n"
                         "console.url = %s\n",
                         dev->bootstrap, dev->topics.prefix,
-                        dev->embedded != NULL ? "true" : "false", console);
+                        dev->embedded != NULL ? "true" : "false", console_url(dev));
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 
@@ -383,11 +418,15 @@ static void announce(struct dev *dev)
                      "simulates its agents.\n");
     fprintf(out,
             "In another terminal:\n"
-            "  export REEVE_CONFIG=%s/client.properties\n"
-            "  reeve submit order.json\n"
-            "  reeve orders list\n"
-            "Ctrl-C stops everything.\n",
+            "  export REEVE_CONFIG=%s/client.properties\n",
             dev->directory);
+    if (dev->workflow[0] != '\0')
+        fprintf(out,
+                "  echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": \"%s\"}' | "
+                "reeve submit -\n",
+                dev->workflow);
+    fprintf(out, "  reeve orders list\nIn a browser: %s\nCtrl-C stops everything.\n",
+            console_url(dev));
     fflush(out);
     dev->announced = true;
 }
@@ -456,7 +495,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     struct error error = {0};
     if (children_are_ready(dev->children)) {
         if (write_client_config(dev, &error) != ERROR_OK)
-            (void)cli_fail(dev->cli, &error);
+            cli_fail(dev->cli, &error);
         announce(dev);
         return;
     }
@@ -506,7 +545,7 @@ static int run(struct cli *cli)
     embedded_free(dev->embedded);
     loop_free(dev->loop);
     if (dev->directory_is_temporary)
-        (void)files_remove_tree(dev->directory, NULL);
+        files_remove_tree(dev->directory, NULL);
     int code = class == ERROR_OK ? dev->code : cli_fail(cli, &error);
     free(dev);
     return code;

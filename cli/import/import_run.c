@@ -20,7 +20,7 @@ struct import_run {
     struct cli_session session;
     struct sender *sender;
     struct order_checks checks;
-    struct import_pace pace;
+    struct pace pace;
     struct rejects rejects;
     struct progress progress;
     uint64_t limit; /* 0 = none */
@@ -37,64 +37,15 @@ static const struct output_column columns[] = {{"submitted", "SUBMITTED", true},
                                                {"rate", "ORDERS/S", true},
                                                {"rejects_file", "REJECTS FILE", false}};
 
-/* ---- pace ---- */
-
-#define RATE_MAX 1e7
-
-enum error_class import_pace_parse(const char *text, struct import_pace *ret_pace,
-                                   struct error *ret_error)
-{
-    struct import_pace pace = {.began_us = -1};
-    if (text == NULL) {
-        *ret_pace = pace;
-        return ERROR_OK;
-    }
-    struct text rest = text_of(text);
-    double rate = 0;
-    bool number = number_take_real(&rest, &rate);
-    double seconds = text_equal(rest, TEXT("/m")) ? 60 : 1;
-    bool unit = rest.size == 0 || text_equal(rest, TEXT("/s")) || seconds > 1;
-    if (!number || !unit || !(rate > 0) || rate > RATE_MAX)
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--rate %.40s: expected a rate such as 50/s, 0.5/s or 600/m", text);
-    pace.per_second = rate / seconds;
-    *ret_pace = pace;
-    return ERROR_OK;
-}
-
-int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us)
-{
-    assert(pace->per_second >= 0 && pace->done >= 0);
-    if (pace->per_second <= 0)
-        return 0;
-    if (pace->began_us < 0)
-        pace->began_us = now_us;
-    double allowed = (double)(now_us - pace->began_us) / 1e6 * pace->per_second;
-    /* Far behind: restart with at most a second's worth at once. */
-    if (allowed - pace->done > pace->per_second + 1) {
-        pace->began_us = now_us - 1000000;
-        pace->done = 0;
-        return 0;
-    }
-    if (pace->done <= allowed)
-        return 0;
-    return (int64_t)((pace->done - allowed) / pace->per_second * 1e6) + 1;
-}
-
-void import_pace_pass(struct import_pace *pace)
-{
-    pace->done += 1;
-}
-
 /* ---- run ---- */
 
 enum error_class import_run_new(struct cli *cli, const char *path, struct import_run **ret_run,
                                 struct error *ret_error)
 {
     int64_t limit = 0;
-    struct import_pace pace;
+    struct pace pace;
     if (cli_flag_int(cli, "limit", 0, 1, INT64_MAX, &limit, ret_error) != ERROR_OK ||
-        import_pace_parse(cli_flag_value(cli, "rate"), &pace, ret_error) != ERROR_OK)
+        pace_parse(cli_flag_value(cli, "rate"), &pace, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     struct import_run *run = calloc(1, sizeof(*run));
     assert(run != NULL);
@@ -107,7 +58,7 @@ enum error_class import_run_new(struct cli *cli, const char *path, struct import
     if (class == ERROR_OK) {
         class = rejects_init(&run->rejects, path, ret_error);
         if (class != ERROR_OK) {
-            (void)rejects_close(&run->rejects, NULL);
+            rejects_close(&run->rejects, NULL);
             cli_session_close(&run->session);
         }
     }
@@ -157,7 +108,7 @@ static void show_progress(struct import_run *run)
 static void wait_for_pace(struct import_run *run)
 {
     const struct clock *clock = run->session.context.clock;
-    for (int64_t us; (us = import_pace_wait_us(&run->pace, clock_mono_us(clock))) > 0;) {
+    for (int64_t us; (us = pace_wait_us(&run->pace, clock_mono_us(clock))) > 0;) {
         int64_t ms = (us + 999) / 1000;
         sender_run(run->sender, ms < PACE_MS ? ms : PACE_MS);
         show_progress(run);
@@ -182,7 +133,7 @@ enum error_class import_run_order(struct import_run *run, struct order_details *
     class = sender_send(run->sender, -1, details->order_id, RECORD_SUBMIT_ORDER, &cmd, ret_error);
     if (class != ERROR_OK)
         return class;
-    import_pace_pass(&run->pace);
+    pace_pass(&run->pace);
     run->sent++;
     show_progress(run);
     return ERROR_OK;
@@ -206,7 +157,7 @@ static void print_summary(const struct import_run *run, double seconds)
                                  (json_int_t)submitted, "rejected", (json_int_t)run->rejected,
                                  "rejected_rows", (json_int_t)run->rejects.rows, "seconds", seconds,
                                  "rate", rate, "rejects_file", path));
-    (void)output_finish(output, EXIT_CODE_OK);
+    output_finish(output, EXIT_CODE_OK);
 }
 
 int import_run_finish(struct import_run *run, enum error_class class, const struct error *error)

@@ -5,23 +5,8 @@
 #define CLI_IMPORT_IMPORT_RUN_H
 
 #include "cli/cli.h"
+#include "cli/pace.h"
 #include "engine/order.h"
-
-/* The pace of --rate. Time lost while waiting for something else is made up for by a burst of at
- * most a second's worth. */
-struct import_pace {
-    double per_second; /* 0 = as fast as it goes */
-    int64_t began_us;
-    double done; /* since began_us */
-};
-
-/* "50/s", "50", "0.5/s", "600/m". REJECT "Usage". NULL = as fast as it goes. */
-enum error_class import_pace_parse(const char *text, struct import_pace *ret_pace,
-                                   struct error *ret_error);
-/* Microseconds until the next order may be sent; 0 = now. */
-int64_t import_pace_wait_us(struct import_pace *pace, int64_t now_us);
-/* One was sent. */
-void import_pace_pass(struct import_pace *pace);
 
 struct import_run;
 

@@ -21,6 +21,15 @@ enum error_class rejects_init(struct rejects *rejects, const char *file, struct 
                      strerror(errno));
 }
 
+/* A spreadsheet takes what begins like this for a formula: an apostrophe makes it text. */
+static void write_text(FILE *out, struct text text)
+{
+    bool formula = text.size > 0 && memchr("=+-@\t\r", text.data[0], 6) != NULL;
+    if (formula)
+        fputc('\'', out);
+    csv_write_field(out, text);
+}
+
 enum error_class rejects_add(struct rejects *rejects, int64_t line, struct text order_id,
                              const char *reason, struct error *ret_error)
 {
@@ -32,9 +41,9 @@ enum error_class rejects_add(struct rejects *rejects, int64_t line, struct text 
         fputs("line,order_id,reason\n", rejects->out);
     }
     fprintf(rejects->out, "%" PRId64 ",", line);
-    csv_write_field(rejects->out, order_id);
+    write_text(rejects->out, order_id);
     fputc(',', rejects->out);
-    csv_write_field(rejects->out, text_of(reason));
+    write_text(rejects->out, text_of(reason));
     fputc('\n', rejects->out);
     rejects->rows++;
     return ERROR_OK;

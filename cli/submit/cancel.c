@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve cancel`: sends CancelOrder to the submissions topic. What the scheduler decides is in the
- * order's history and on its reply topic. */
+/* `reeve cancel`: an operator cancels orders and waits for the outcome; or, with --no-wait, sends
+ * CancelOrder to the submissions topic, as an application does, which needs no console. */
+#include "base/utf8.h"
+#include "cli/console/operator_command.h"
 #include "cli/output.h"
 #include "cli/submit/sender.h"
 #include "replica/settings.h"
@@ -26,6 +28,9 @@ static enum error_class check(const struct cli *cli, struct cancel_order *cancel
     if (cancel->by.size > WHO_BYTES_MAX)
         return error_set(ret_error, ERROR_REJECT, "Usage", "--by is %u bytes; the limit is %d",
                          cancel->by.size, WHO_BYTES_MAX);
+    if (!utf8_printable(cancel->reason) || !utf8_printable(cancel->by))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--reason and --by (or $USER) must be printable UTF-8");
     for (int i = 0; i < cli->argument_count; i++) {
         if (order_id_validate(text_of(cli->arguments[i]), ret_error) != ERROR_OK)
             return ERROR_REJECT;
@@ -33,7 +38,7 @@ static enum error_class check(const struct cli *cli, struct cancel_order *cancel
     return ERROR_OK;
 }
 
-static int run(struct cli *cli)
+static int send(struct cli *cli)
 {
     struct error error = {0};
     struct cli_session session;
@@ -66,21 +71,36 @@ static int run(struct cli *cli)
     return code;
 }
 
+static int run(struct cli *cli)
+{
+    static const struct operator_verb command = {.action = "cancel"};
+    if (!cli_flag_given(cli, "no-wait"))
+        return cli_flag_given(cli, "reply-to")
+                   ? cli_usage(cli, "--reply-to goes with --no-wait: here the answer is awaited")
+                   : operator_command_run(cli, &command);
+    return cli->argument_count > 0 ? send(cli)
+                                   : cli_usage(cli, "--no-wait needs the ids of the orders");
+}
+
 static const struct cli_flag flags[] = {
-    {"reason", "TEXT", "Why; required, and stays in the history."},
-    {"by", "NAME", "Who requests it; $USER by default."},
-    {"reply-to", "TOPIC", "Where to send the answer if there is no such order."},
+    OPERATOR_FLAGS,
+    TARGET_STEP_FLAG,
+    TARGET_FLAGS,
+    {"no-wait", NULL,
+     "Writes to PREFIX.submissions, as an application does, and does not wait; needs no console."},
+    {"reply-to", "TOPIC", "With --no-wait: where to send the answer if there is no such order."},
+    CONSOLE_FLAG,
     {NULL, NULL, NULL},
 };
 
 static const struct cli_verb verbs[] = {
     {
-        .arguments = "ORDER...",
-        .arguments_min = 1,
+        .arguments = "[ORDER...|-]",
         .arguments_max = -1,
-        .summary = "Requests the cancellation of orders: they are compensated, unless the pivot "
-                   "has started.",
-        .examples = "reeve cancel 536365 --reason 'ordered twice'",
+        .summary = "Cancels orders: they are compensated, unless the pivot has started. Exit code "
+                   "1: the scheduler refused.",
+        .examples = "reeve cancel 536365 --reason 'ordered twice'\n"
+                    "reeve cancel - --reason 'test data' --yes < ids.txt",
         .flags = flags,
         .config_services = SETTINGS_CLI,
         .output = true,

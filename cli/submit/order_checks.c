@@ -2,6 +2,8 @@
 /* See order_checks.h. */
 #include "cli/submit/order_checks.h"
 
+#include "base/utf8.h"
+
 #include <stdio.h>
 
 enum { METADATA_MS = 5000 };
@@ -65,9 +67,15 @@ enum error_class order_checks_pass(struct order_checks *checks, const struct ord
 {
     bool known = is_last(checks->workflow, details->workflow) &&
                  checks->workflow_version == details->workflow_version;
-    if (!known && workflow_registry_find(checks->cluster->workflows, details->workflow,
-                                         details->workflow_version) == NULL)
+    const struct workflow_entry *entry = workflow_registry_entry(
+        checks->cluster->workflows, details->workflow, details->workflow_version);
+    if (!known && entry == NULL)
         return unknown_workflow(checks, details, ret_error);
+    if (!known && entry->retired)
+        return error_set(ret_error, ERROR_REJECT, "WorkflowRetired",
+                         "version %u of workflow \"%.*s\" takes no new orders: %.*s",
+                         entry->definition.version, TEXT_ARG(details->workflow),
+                         TEXT_ARG(utf8_cut(entry->latest.reason, 200)));
     snprintf(checks->workflow, sizeof(checks->workflow), "%.*s", TEXT_ARG(details->workflow));
     checks->workflow_version = details->workflow_version;
     return check_reply(checks, details->reply_to, ret_error);

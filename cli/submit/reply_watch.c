@@ -27,7 +27,7 @@ struct reply_topic {
 struct awaited {
     bool ended;
     uint64_t version; /* the newest seen */
-    int64_t command_offset;
+    int64_t position;
     UT_hash_handle hh;
     uint32_t size;
     char order_id[];
@@ -94,11 +94,13 @@ static bool ends(const struct status_update *status)
 /* Deliveries are repeated after crashes: a status that is not newer is known. */
 static bool is_repeated(struct awaited *order, const struct status_update *status)
 {
+    bool decided = status->decision_offset >= 0; /* by a scheduler that states it */
+    int64_t position = decided ? status->decision_offset : status->command_offset;
     bool repeated = order->version > 0 && status->order_version <= order->version &&
-                    status->command_offset <= order->command_offset;
+                    position <= order->position;
     if (!repeated) {
         order->version = status->order_version;
-        order->command_offset = status->command_offset;
+        order->position = position;
     }
     return repeated;
 }

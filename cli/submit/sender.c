@@ -229,7 +229,7 @@ static bool never(void *ctx)
 
 void sender_run(struct sender *sender, int64_t ms)
 {
-    (void)cli_session_wait(sender->session, never, NULL, ms);
+    cli_session_wait(sender->session, never, NULL, ms);
 }
 
 uint64_t sender_acknowledged(const struct sender *sender)

@@ -17,6 +17,8 @@ enum { WAIT_SECONDS_MAX = 30 * 24 * 3600, WAIT_SECONDS = 600, STEP_COLUMNS = 16 
 
 struct submit {
     struct cli *cli;
+    bool waits;     /* --wait */
+    bool connected; /* with the first valid order */
     struct cli_session session;
     struct sender *sender;
     struct reply_watch *watch; /* NULL unless --wait */
@@ -126,6 +128,7 @@ static void on_status(void *ctx, const struct status_update *status)
 
 /* ---- orders ---- */
 
+/* What the order itself says; nothing is asked of the brokers. */
 static enum error_class read_order(struct submit *submit, const json_t *value,
                                    struct order_details *ret_details, struct error *ret_error)
 {
@@ -141,13 +144,37 @@ static enum error_class read_order(struct submit *submit, const json_t *value,
     if (reply_to != NULL && text_empty(ret_details->reply_to))
         ret_details->reply_to = text_of(reply_to);
     class = details_validate(ret_details, ret_error);
-    if (class == ERROR_OK)
-        class = order_checks_pass(&submit->checks, ret_details, ret_error);
-    if (class == ERROR_OK && submit->watch != NULL && text_empty(ret_details->reply_to))
+    if (class == ERROR_OK && submit->waits && text_empty(ret_details->reply_to))
         class = error_set(
             ret_error, ERROR_REJECT, "Usage",
             "--wait needs a reply topic: give --reply-to TOPIC, or reply_to in the order");
     return class;
+}
+
+static enum error_class connect_once(struct submit *submit, struct error *ret_error)
+{
+    if (submit->connected)
+        return ERROR_OK;
+    enum error_class class =
+        cli_session_open(submit->cli, CLUSTER_FOLLOWS_WORKFLOWS, &submit->session, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    submit->connected = true;
+    order_checks_init(&submit->checks, submit->session.cluster);
+    submit->sender =
+        sender_new(&submit->session, submit->session.cluster->topics.submissions, on_acked, submit);
+    if (submit->waits)
+        submit->watch = reply_watch_new(&submit->session, on_status, submit);
+    return ERROR_OK;
+}
+
+static void disconnect(struct submit *submit)
+{
+    if (!submit->connected)
+        return;
+    sender_free(submit->sender);
+    reply_watch_free(submit->watch);
+    cli_session_close(&submit->session);
 }
 
 static enum error_class send_order(struct submit *submit, const struct order_details *details,
@@ -168,6 +195,12 @@ static enum error_class send_order(struct submit *submit, const struct order_det
     return class;
 }
 
+static void report_bad(struct submit *submit, int64_t line, const struct error *error)
+{
+    cli_report(submit->cli, error->code, "order %" PRId64 ": %s", line, error->message);
+    submit->bad++;
+}
+
 /* One bad order does not keep the others back. */
 static enum error_class submit_all(struct submit *submit, struct orders_file *file,
                                    struct error *ret_error)
@@ -186,12 +219,19 @@ static enum error_class submit_all(struct submit *submit, struct orders_file *fi
             return ERROR_FATAL;
         }
         if (result == ORDERS_FILE_BAD || read_order(submit, value, &details, &error) != ERROR_OK) {
-            cli_report(submit->cli, error.code, "order %" PRId64 ": %s", line, error.message);
-            submit->bad++;
-        } else {
-            class = send_order(submit, &details, ret_error);
+            report_bad(submit, line, &error);
+            continue;
         }
+        class = connect_once(submit, ret_error);
+        if (class != ERROR_OK)
+            break;
+        if (order_checks_pass(&submit->checks, &details, &error) == ERROR_OK)
+            class = send_order(submit, &details, ret_error);
+        else
+            report_bad(submit, line, &error);
     }
+    if (!submit->connected)
+        return class;
     enum error_class flushed = sender_flush(submit->sender, class == ERROR_OK ? ret_error : NULL);
     return class == ERROR_OK ? flushed : class;
 }
@@ -207,7 +247,7 @@ static enum error_class wait_for_ends(struct submit *submit, struct error *ret_e
 static int finish(struct submit *submit, enum error_class class, const struct error *error)
 {
     struct cli *cli = submit->cli;
-    uint64_t submitted = sender_acknowledged(submit->sender);
+    uint64_t submitted = submit->connected ? sender_acknowledged(submit->sender) : 0;
     if (cli->output == CLI_OUTPUT_TABLE && (class == ERROR_OK || submitted > 0))
         fprintf(cli->err, "%" PRIu64 " submitted, %" PRIu64 " refused\n", submitted, submit->bad);
     if (class != ERROR_OK)
@@ -221,29 +261,17 @@ static int finish(struct submit *submit, enum error_class class, const struct er
 static int submit_file(struct cli *cli, FILE *in)
 {
     struct error error = {0};
-    struct submit submit = {.cli = cli};
-    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &submit.session, &error) != ERROR_OK)
-        return cli_fail(cli, &error);
-    bool waits = cli_flag_given(cli, "wait");
+    struct submit submit = {.cli = cli, .waits = cli_flag_given(cli, "wait")};
     heap_arena_init(&submit.heap, 64 * 1024);
-    order_checks_init(&submit.checks, submit.session.cluster);
-    submit.sender =
-        sender_new(&submit.session, submit.session.cluster->topics.submissions, on_acked, &submit);
-    if (waits) {
-        submit.watch = reply_watch_new(&submit.session, on_status, &submit);
-        submit.output = new_status_output(cli);
-    } else {
-        submit.output = output_new(cli->out, cli->output, columns, 3);
-    }
+    submit.output =
+        submit.waits ? new_status_output(cli) : output_new(cli->out, cli->output, columns, 3);
     struct orders_file *file = orders_file_new(in, false);
     enum error_class class = submit_all(&submit, file, &error);
-    if (class == ERROR_OK && waits)
+    if (class == ERROR_OK && submit.watch != NULL)
         class = wait_for_ends(&submit, &error);
     int code = output_finish(submit.output, finish(&submit, class, &error));
     orders_file_free(file);
-    sender_free(submit.sender);
-    reply_watch_free(submit.watch);
-    cli_session_close(&submit.session);
+    disconnect(&submit);
     heap_arena_deinit(&submit.heap);
     return code;
 }

@@ -17,8 +17,6 @@ struct replay {
     struct follower *follower;
     int64_t began_ms;
     bool done;
-    bool failed;
-    struct error error;
 };
 
 static void on_checked(void *ctx)
@@ -33,20 +31,12 @@ static void on_caught_up(void *ctx)
     replay->done = true;
 }
 
-static void on_stopped(void *ctx, const struct error *error)
-{
-    struct replay *replay = ctx;
-    replay->error = *error;
-    replay->done = replay->failed = true;
-}
-
-static const struct follower_ops replay_ops = {
-    .checked = on_checked, .caught_up = on_caught_up, .stopped = on_stopped};
+static const struct follower_ops replay_ops = {.checked = on_checked, .caught_up = on_caught_up};
 
 static bool is_done(void *ctx)
 {
     const struct replay *replay = ctx;
-    return replay->done;
+    return replay->done || follower_is_stuck(replay->follower, NULL, NULL);
 }
 
 static void show_progress(const struct replay *replay, int32_t partition)
@@ -87,7 +77,10 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
         show_progress(&replay, partition);
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(replay.follower));
     int64_t elapsed = clock_mono_ms(clock_real()) - replay.began_ms;
-    if (!replay.failed)
+    const struct error *stop = NULL;
+    if (!replay.done && follower_is_stuck(replay.follower, &stop, NULL))
+        *ret_error = *stop;
+    else
         fprintf(cli->out,
                 "%spartition %d: %" PRId64 " records replayed in %" PRId64 ".%03" PRId64
                 " s (%" PRId64 "/s), about %" PRIu64 " orders\n",
@@ -96,10 +89,7 @@ static enum error_class replay_partition(struct cli *cli, struct cli_session *se
                 elapsed > 0 ? checkpoint->next_event_offset * 1000 / elapsed : 0,
                 store_order_count_estimate(view_store(follower_view(replay.follower))));
     follower_free(replay.follower);
-    if (!replay.failed)
-        return ERROR_OK;
-    *ret_error = replay.error;
-    return replay.error.class;
+    return replay.done ? ERROR_OK : ret_error->class;
 }
 
 static enum error_class replay_all(struct cli *cli, struct cli_session *session,

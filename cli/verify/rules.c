@@ -28,6 +28,7 @@ struct order_track {
     uint64_t version;
     enum order_state state;
     bool alert_open;
+    bool paused;
     struct step_track *steps;
     uint32_t step_count;
     uint32_t id_size;
@@ -112,15 +113,23 @@ struct verify_rules *verify_rules_new(int32_t partition, int32_t partition_count
     return rules;
 }
 
-void verify_rules_free(struct verify_rules *rules)
+void verify_rules_restart(struct verify_rules *rules)
 {
     struct order_track *order;
     struct order_track *next;
-    if (rules == NULL)
-        return;
     HASH_ITER(hh, rules->orders, order, next) {
         forget_order(rules, order);
     }
+    rules->counts = (struct verify_counts){0};
+    rules->next_command = -1;
+    rules->decided_at = 0;
+}
+
+void verify_rules_free(struct verify_rules *rules)
+{
+    if (rules == NULL)
+        return;
+    verify_rules_restart(rules);
     free(rules);
 }
 
@@ -128,6 +137,14 @@ void verify_rules_claim(struct verify_rules *rules, const struct claim *claim)
 {
     if (claim->has_reset)
         rules->next_command = claim->reset.next_command_offset;
+}
+
+void verify_rules_reset(struct verify_rules *rules, const struct partition_reset *reset)
+{
+    if (reset->next_command_offset >= 0)
+        rules->next_command = reset->next_command_offset;
+    if (reset->newest_decided_at > 0 && reset->newest_decided_at < rules->decided_at)
+        rules->decided_at = reset->newest_decided_at;
 }
 
 /* ---- attempts: started once, 1 2 3 ..., one outcome, no early timeout ---- */
@@ -146,6 +163,9 @@ static void check_started(struct verify_rules *rules, struct order_track *order,
         if (order->steps[i].directions[DIRECTION_DO].running)
             find_fault(rules, offset, id, "an undo starts while %s may still be running",
                        order->steps[i].name);
+    if (order->paused)
+        find_fault(rules, offset, id, "%.*s starts while the order is paused",
+                   TEXT_ARG(started->ref.step));
     track->attempt = started->ref.attempt;
     track->running = true;
     track->complete_by = started->complete_by;
@@ -175,6 +195,16 @@ static void check_queued(struct verify_rules *rules, struct order_track *order,
                    track->running ? "is running" : "was the last one");
 }
 
+static void check_by_hand(struct verify_rules *rules, struct order_track *order,
+                          const struct attempt_ref *ref, struct text id, int64_t offset)
+{
+    const struct attempt_track *track = find_attempt(order, ref);
+    if (track->running || track->attempt != ref->attempt)
+        find_fault(rules, offset, id, "%.*s is ended by hand after attempt %u, but attempt %u %s",
+                   TEXT_ARG(ref->step), ref->attempt, track->attempt,
+                   track->running ? "is running" : "was the last one");
+}
+
 static void check_ended(struct verify_rules *rules, struct order_track *order,
                         const struct attempt_ref *ref, struct text id, int64_t offset)
 {
@@ -183,6 +213,24 @@ static void check_ended(struct verify_rules *rules, struct order_track *order,
         find_fault(rules, offset, id, "attempt %u of %.*s ends, but it is not running",
                    ref->attempt, TEXT_ARG(ref->step));
     track->running = false;
+}
+
+/* No step that was ever started is missing in the other version. */
+static void check_migrated(struct verify_rules *rules, struct order_track *order,
+                           const struct order_migrated *migrated, struct text id, int64_t offset)
+{
+    if (order->state == ORDER_COMPENSATING)
+        find_fault(rules, offset, id, "it gets version %u while it is being undone",
+                   migrated->workflow_version);
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct attempt_track *forward = &order->steps[i].directions[DIRECTION_DO];
+        bool kept = false;
+        for (uint32_t j = 0; j < migrated->step_count && !kept; j++)
+            kept = text_equal(migrated->steps[j].name, text_of(order->steps[i].name));
+        if (!kept && forward->attempt > 0)
+            find_fault(rules, offset, id, "version %u lacks %s, which was started",
+                       migrated->workflow_version, order->steps[i].name);
+    }
 }
 
 static void check_event(struct verify_rules *rules, struct order_track *order,
@@ -206,6 +254,13 @@ static void check_event(struct verify_rules *rules, struct order_track *order,
         check_extended(rules, order, &event->step_extended, id, offset);
     } else if (event->kind == EVENT_STEP_QUEUED) {
         check_queued(rules, order, &event->step_queued.ref, id, offset);
+    } else if (event->kind >= EVENT_STEP_COMPLETED_BY_HAND &&
+               event->kind <= EVENT_STEP_FAILED_BY_HAND) {
+        check_by_hand(rules, order, &event->step_marked.ref, id, offset);
+    } else if (event->kind == EVENT_ORDER_PAUSED || event->kind == EVENT_ORDER_PAUSE_ENDED) {
+        order->paused = event->kind == EVENT_ORDER_PAUSED;
+    } else if (event->kind == EVENT_ORDER_MIGRATED) {
+        check_migrated(rules, order, &event->order_migrated, id, offset);
     } else if (event->kind == EVENT_ALERT_RAISED) {
         if (order->alert_open)
             find_fault(rules, offset, id, "a second alert is raised");

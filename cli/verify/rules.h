@@ -21,7 +21,10 @@ struct verify_counts {
 struct verify_rules *verify_rules_new(int32_t partition, int32_t partition_count,
                                       void (*found)(void *ctx, const char *finding), void *ctx);
 void verify_rules_free(struct verify_rules *rules);
+/* Forgets everything: the log is read again from its start. */
+void verify_rules_restart(struct verify_rules *rules);
 void verify_rules_claim(struct verify_rules *rules, const struct claim *claim);
+void verify_rules_reset(struct verify_rules *rules, const struct partition_reset *reset);
 /* An admitted Decision at `offset`. */
 void verify_rules_decision(struct verify_rules *rules, const struct decision *decision,
                            int64_t offset);

@@ -26,8 +26,6 @@ struct verify_fold {
     struct follower *follower;
     int64_t until;
     bool done;
-    bool failed;
-    struct error error;
     uint64_t skipped;
     uint64_t findings_shown;
 };
@@ -64,6 +62,8 @@ static void on_folded(void *ctx, const struct broker_record *record,
         fold->skipped++;
     else if (fold->rules != NULL && folded->kind == RECORD_CLAIM)
         verify_rules_claim(fold->rules, &folded->record->claim);
+    else if (fold->rules != NULL && folded->kind == RECORD_RESET)
+        verify_rules_reset(fold->rules, &folded->record->reset);
     else if (fold->rules != NULL && folded->kind == RECORD_DECISION)
         verify_rules_decision(fold->rules, &folded->record->decision, record->offset);
 }
@@ -74,20 +74,22 @@ static void on_caught_up(void *ctx)
     fold->done = true;
 }
 
-static void on_stopped(void *ctx, const struct error *error)
+/* An operator's Reset skips what is folded already. */
+static void on_dropped(void *ctx)
 {
     struct verify_fold *fold = ctx;
-    fold->error = *error;
-    fold->failed = fold->done = true;
+    fold->skipped = 0;
+    if (fold->rules != NULL)
+        verify_rules_restart(fold->rules);
 }
 
 static const struct follower_ops fold_ops = {
-    .checked = on_checked, .folded = on_folded, .caught_up = on_caught_up, .stopped = on_stopped};
+    .checked = on_checked, .folded = on_folded, .caught_up = on_caught_up, .dropped = on_dropped};
 
 static bool is_done(void *ctx)
 {
     const struct verify_fold *fold = ctx;
-    return fold->done;
+    return fold->done || follower_is_stuck(fold->follower, NULL, NULL);
 }
 
 /* Folds [0, until] of the partition into an empty store; the view stays open in fold->follower. */
@@ -112,10 +114,12 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
                     "\rpartition %d: %" PRId64 " records folded, %" PRId64 " to go ", partition,
                     view_checkpoint(follower_view(fold->follower))->next_event_offset,
                     follower_lag(fold->follower));
-    if (!fold->failed)
+    if (fold->done)
         return ERROR_OK;
-    *ret_error = fold->error;
-    return fold->error.class;
+    const struct error *stop = NULL;
+    (void)follower_is_stuck(fold->follower, &stop, NULL);
+    *ret_error = *stop;
+    return stop->class;
 }
 
 /* ---- rows ---- */
@@ -275,8 +279,10 @@ static void print_summary(const struct verify *verify)
             output_text(out, services, 0);
         }
     } else {
-        fprintf(out, "NOT OK: %" PRIu64 " violations, %" PRIu64 " of %u stores differ; ",
-                violations, verify->differences, verify->live.count);
+        fprintf(out, "NOT OK: %" PRIu64 " violation%s; ", violations, violations == 1 ? "" : "s");
+        if (verify->live.count > 0)
+            fprintf(out, "%" PRIu64 " of %u stores differ from the log; ", verify->differences,
+                    verify->live.count);
         print_orders(verify);
     }
     fputc('\n', out);

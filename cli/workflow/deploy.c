@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow deploy`: appends workflow files to the workflows topic. */
 #include "cli/output.h"
+#include "cli/workflow/agent_check.h"
 #include "cli/workflow/verbs.h"
 
 #include <assert.h>
@@ -9,19 +10,23 @@
 static const struct output_column columns[] = {
     {"workflow", "WORKFLOW", false}, {"version", "VERSION", true}, {"result", "RESULT", false}};
 
-static int deploy_source(struct cli *cli, struct cli_session *session,
-                         const struct workflow_source *source, struct output *output)
+static int deploy_file(struct cli *cli, struct cli_session *session, struct agent_check *agents,
+                       const struct workflow_file *file, struct output *output)
 {
     struct error error = {0};
-    bool is_new = false;
+    const char *result = "";
     /* The topics first: a deployed workflow without them would lose its requests. */
-    if (workflow_make_topics(session, source->workflow, &error) != ERROR_OK ||
-        workflow_deploy(session, source, &is_new, &error) != ERROR_OK)
+    if (workflow_make_topics(session, file->workflow, &error) != ERROR_OK ||
+        workflow_deploy(session, file, !cli_flag_given(cli, "no-activate"), &result, &error) !=
+            ERROR_OK)
         return cli_fail(cli, &error);
-    output_row(output, json_pack("{s:s%, s:i, s:s}", "workflow", source->workflow->name.data,
-                                 (size_t)source->workflow->name.size, "version",
-                                 (int)source->workflow->version, "result",
-                                 is_new ? "deployed" : "already deployed"));
+    output_row(output, json_pack("{s:s%, s:i, s:s}", "workflow", file->workflow->name.data,
+                                 (size_t)file->workflow->name.size, "version",
+                                 (int)file->workflow->version, "result", result));
+    if (cli_flag_given(cli, "no-agent-check"))
+        return EXIT_CODE_OK;
+    agent_check_read(agents, session);
+    agent_check_warn(agents, cli, file->workflow);
     return EXIT_CODE_OK;
 }
 
@@ -32,27 +37,33 @@ int workflow_run_deploy(struct cli *cli)
     struct error error = {0};
     struct cli_session session;
     int code = EXIT_CODE_OK;
-    struct workflow_source *sources = calloc(count, sizeof(*sources));
-    assert(sources != NULL);
+    size_t read = 0;
+    struct workflow_file *files = calloc(count, sizeof(*files));
+    assert(files != NULL);
     for (size_t i = 0; i < count; i++) {
-        if (workflow_source_read(cli->arguments[i], &sources[i], &error) != ERROR_OK)
+        if (workflow_file_read(cli->arguments[i], &files[read], &error) != ERROR_OK) {
             code = cli_fail(cli, &error);
-        workflow_print_problems(cli, NULL, cli->arguments[i], &sources[i].problems);
-        if (sources[i].workflow == NULL && code == EXIT_CODE_OK)
+            continue;
+        }
+        workflow_print_problems(cli, NULL, cli->arguments[i], &files[read].problems);
+        if (files[read].workflow == NULL && code == EXIT_CODE_OK)
             code = EXIT_CODE_DATA;
+        read++;
     }
     if (code == EXIT_CODE_OK &&
         cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         code = cli_fail(cli, &error);
     else if (code == EXIT_CODE_OK) {
+        struct agent_check agents = {.table = NULL};
         struct output *output = output_new(cli->out, cli->output, columns, 3);
         for (size_t i = 0; i < count && code == EXIT_CODE_OK; i++)
-            code = deploy_source(cli, &session, &sources[i], output);
+            code = deploy_file(cli, &session, &agents, &files[i], output);
         code = output_finish(output, code);
+        agent_check_deinit(&agents);
         cli_session_close(&session);
     }
-    for (size_t i = 0; i < count; i++)
-        workflow_source_deinit(&sources[i]);
-    free(sources);
+    while (read > 0)
+        workflow_file_deinit(&files[--read]);
+    free(files);
     return code;
 }

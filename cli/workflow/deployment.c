@@ -2,6 +2,7 @@
 /* See deployment.h. */
 #include "cli/workflow/deployment.h"
 
+#include "base/utf8.h"
 #include "cli/session.h"
 #include "cli/submit/sender.h"
 #include "platform/files.h"
@@ -10,53 +11,31 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ARENA_SIZE = 16 * 1024, METADATA_MS = 5000, REFRESH_MS = 15000 };
+enum { ARENA_SIZE = 16 * 1024, METADATA_MS = 5000, REFRESH_MS = 30000 };
 
-enum error_class workflow_source_read(const char *path, struct workflow_source *ret_source,
-                                      struct error *ret_error)
+enum error_class workflow_file_read(const char *path, struct workflow_file *ret_file,
+                                    struct error *ret_error)
 {
-    *ret_source = (struct workflow_source){.path = path, .format = workflow_format_of(path)};
-    heap_arena_init(&ret_source->heap, ARENA_SIZE);
-    enum error_class class =
-        files_read(path, WORKFLOW_BYTES_MAX, &ret_source->text, &ret_source->size, ret_error);
-    if (class != ERROR_OK) {
+    struct workflow_file file = {.path = path, .format = workflow_format_of(path)};
+    if (files_read(path, WORKFLOW_BYTES_MAX, &file.text, &file.size, ret_error) != ERROR_OK) {
         /* The user named the file: the input is wrong, not the machine. */
         ret_error->class = ERROR_REJECT;
         return ERROR_REJECT;
     }
-    struct text text = {ret_source->text, (uint32_t)ret_source->size};
-    if (!workflow_parse(text, ret_source->format, &ret_source->heap.arena, &ret_source->problems,
-                        &ret_source->workflow))
-        ret_source->workflow = NULL;
+    *ret_file = file;
+    heap_arena_init(&ret_file->heap, ARENA_SIZE);
+    struct text text = {ret_file->text, (uint32_t)ret_file->size};
+    if (!workflow_parse(text, ret_file->format, &ret_file->heap.arena, &ret_file->problems,
+                        &ret_file->workflow))
+        ret_file->workflow = NULL;
     return ERROR_OK;
 }
 
-void workflow_source_deinit(struct workflow_source *source)
+void workflow_file_deinit(struct workflow_file *file)
 {
-    free(source->text);
-    source->text = NULL;
-    heap_arena_deinit(&source->heap);
-}
-
-/* True: it was not among them. */
-static bool add_name(struct text name, struct text names[], size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (text_equal(names[i], name))
-            return false;
-    }
-    names[count] = name;
-    return true;
-}
-
-size_t workflow_agents(const struct workflow *workflow, struct text ret_names[])
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < workflow->step_count; i++) {
-        for (uint32_t j = 0; j < workflow->steps[i].agent_count; j++)
-            count += add_name(workflow->steps[i].agents[j], ret_names, count);
-    }
-    return count;
+    free(file->text);
+    file->text = NULL;
+    heap_arena_deinit(&file->heap);
 }
 
 /* ---- deploying ---- */
@@ -80,81 +59,110 @@ static bool is_refreshed(void *ctx)
 
 static enum error_class refresh(struct cli_session *session, struct error *ret_error)
 {
-    struct refreshed refreshed = {0};
-    cluster_refresh_workflows(session->cluster, on_refreshed, &refreshed);
-    /* The cluster answers within seconds, one way or the other. */
-    while (!cli_session_wait(session, is_refreshed, &refreshed, REFRESH_MS))
-        ;
-    if (refreshed.fresh)
-        return ERROR_OK;
+    const struct clock *clock = session->context.clock;
+    int64_t until = clock_mono_ms(clock) + REFRESH_MS;
+    do {
+        struct refreshed refreshed = {0};
+        cluster_refresh_workflows(session->cluster, on_refreshed, &refreshed);
+        /* The cluster gives up after a few seconds, in which a busy broker may not answer. */
+        while (!cli_session_wait(session, is_refreshed, &refreshed, REFRESH_MS))
+            ;
+        if (refreshed.fresh)
+            return ERROR_OK;
+    } while (clock_mono_ms(clock) < until);
     return error_set(ret_error, ERROR_RETRY, "NotRead", "cannot read %s to its end",
                      session->cluster->topics.workflows);
 }
 
-static bool same_source(const struct workflow_entry *entry, const struct workflow_source *source)
+/* "ann@host" */
+static void who(char ret_by[WHO_BYTES_MAX])
 {
-    return text_equal(entry->definition.source,
-                      (struct text){source->text, (uint32_t)source->size});
-}
-
-static enum error_class other_content(const struct workflow *workflow, struct error *ret_error)
-{
-    return error_set(ret_error, ERROR_REJECT, "OtherContent",
-                     "%.*s version %u is deployed with other content: increase Version in the file",
-                     TEXT_ARG(workflow->name), workflow->version);
-}
-
-static enum error_class append(struct cli_session *session, const struct workflow_source *source,
-                               struct error *ret_error)
-{
-    const struct workflow *workflow = source->workflow;
     const char *user = getenv("USER");
     char host[64] = "";
-    char by[WHO_BYTES_MAX];
-    char key[NAME_BYTES_MAX + 16];
     gethostname(host, sizeof(host) - 1);
-    snprintf(by, sizeof(by), "%.60s@%s", user != NULL ? user : "unknown", host);
-    int key_size =
-        snprintf(key, sizeof(key), "%.*s:%u", TEXT_ARG(workflow->name), workflow->version);
-    struct workflow_definition definition = {
-        .name = workflow->name,
-        .version = workflow->version,
-        .source = {source->text, (uint32_t)source->size},
-        .format = text_of(workflow_format_name(source->format)),
-        .deployed_by = text_of(by),
-        .deployed_at = clock_wall_ms(session->context.clock),
-    };
+    if (user == NULL || !utf8_printable(text_of(user)))
+        user = "unknown";
+    snprintf(ret_by, WHO_BYTES_MAX, "%.*s@%s", TEXT_ARG(utf8_cut(text_of(user), 60)), host);
+}
+
+/* The record has the key "name:version". */
+static enum error_class append(struct cli_session *session, struct text name, uint32_t version,
+                               enum record_kind kind, const void *record, struct error *ret_error)
+{
+    char key[WORKFLOW_KEY_SIZE];
     struct sender *sender = sender_new(session, session->cluster->topics.workflows, NULL, NULL);
-    enum error_class class = sender_send(sender, 0, (struct text){key, (uint32_t)key_size},
-                                         RECORD_WORKFLOW_DEFINITION, &definition, ret_error);
+    enum error_class class =
+        sender_send(sender, 0, workflow_key(name, version, key), kind, record, ret_error);
     if (class == ERROR_OK)
         class = sender_flush(sender, ret_error);
     sender_free(sender);
     return class;
 }
 
-enum error_class workflow_deploy(struct cli_session *session, const struct workflow_source *source,
-                                 bool *ret_new, struct error *ret_error)
+static enum error_class append_definition(struct cli_session *session,
+                                          const struct workflow_file *file, struct error *ret_error)
 {
-    const struct workflow *workflow = source->workflow;
+    char by[WHO_BYTES_MAX];
+    who(by);
+    struct workflow_definition definition = {
+        .name = file->workflow->name,
+        .version = file->workflow->version,
+        .text = {file->text, (uint32_t)file->size},
+        .format = text_of(workflow_format_name(file->format)),
+        .deployed_by = text_of(by),
+        .deployed_at = clock_wall_ms(session->context.clock),
+    };
+    enum error_class class = append(session, definition.name, definition.version,
+                                    RECORD_WORKFLOW_DEFINITION, &definition, ret_error);
+    return class == ERROR_OK ? refresh(session, ret_error) : class;
+}
+
+enum error_class workflow_activate(struct cli_session *session, struct text name, uint32_t version,
+                                   bool active, struct text by, struct text reason,
+                                   struct error *ret_error)
+{
+    char user[WHO_BYTES_MAX];
+    who(user);
+    struct workflow_activation activation = {
+        .name = name,
+        .version = version,
+        .active = active,
+        .by = text_empty(by) ? text_of(user) : by,
+        .reason = reason,
+        .at = clock_wall_ms(session->context.clock),
+    };
+    enum error_class class =
+        append(session, name, version, RECORD_WORKFLOW_ACTIVATION, &activation, ret_error);
+    return class == ERROR_OK ? refresh(session, ret_error) : class;
+}
+
+enum error_class workflow_deploy(struct cli_session *session, const struct workflow_file *file,
+                                 bool activate, const char **ret_result, struct error *ret_error)
+{
     const struct workflow_registry *registry = session->cluster->workflows;
-    const struct workflow_entry *entry =
-        workflow_registry_entry(registry, workflow->name, workflow->version);
-    *ret_new = false;
-    if (entry != NULL)
-        return same_source(entry, source) ? ERROR_OK : other_content(workflow, ret_error);
-    enum error_class class = append(session, source, ret_error);
+    struct workflow_deployment deployment = {.workflow = file->workflow,
+                                             .text = {file->text, (uint32_t)file->size},
+                                             .activate = activate};
+    enum workflow_deployment_step step = DEPLOYMENT_DONE;
+    uint32_t version;
+    struct text none = {0};
+    enum error_class class;
+    while ((class = workflow_deployment_next(registry, &deployment, &step, &version, ret_error)) ==
+               ERROR_OK &&
+           step != DEPLOYMENT_DONE) {
+        if (step == DEPLOYMENT_DEFINE)
+            class = append_definition(session, file, ret_error);
+        else
+            class =
+                workflow_activate(session, file->workflow->name, version, step != DEPLOYMENT_RETIRE,
+                                  none, workflow_deployment_reason(step), ret_error);
+        if (class != ERROR_OK)
+            return class;
+        deployment.is_new = deployment.is_new || step == DEPLOYMENT_DEFINE;
+    }
     if (class == ERROR_OK)
-        class = refresh(session, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    /* Another client may have been faster: the first definition counts. */
-    entry = workflow_registry_entry(registry, workflow->name, workflow->version);
-    assert(entry != NULL);
-    if (!same_source(entry, source))
-        return other_content(workflow, ret_error);
-    *ret_new = true;
-    return ERROR_OK;
+        *ret_result = workflow_deployment_result(registry, &deployment);
+    return class;
 }
 
 /* ---- the agents' topics ---- */

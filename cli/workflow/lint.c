@@ -17,13 +17,15 @@ void workflow_print_problems(struct cli *cli, struct output *output, const char 
     for (uint32_t i = 0; i < shown; i++) {
         const struct workflow_problem *problem = &problems->items[i];
         const char *severity = problem->severity == WORKFLOW_ERROR ? "error" : "warning";
-        if (output == NULL)
-            fprintf(cli->err, "%s:%u:%u: %s: %s\n", path, problem->line, problem->column, severity,
-                    problem->text);
-        else
+        if (output == NULL) {
+            fprintf(cli->err, "%s:%u:%u: %s: ", path, problem->line, problem->column, severity);
+            output_text(cli->err, problem->text, 0);
+            fputc('\n', cli->err);
+        } else {
             output_row(output, json_pack("{s:s, s:i, s:i, s:s, s:s}", "file", path, "line",
                                          (int)problem->line, "column", (int)problem->column,
                                          "severity", severity, "message", problem->text));
+        }
     }
 }
 
@@ -35,20 +37,20 @@ int workflow_run_lint(struct cli *cli)
     if (cli->output != CLI_OUTPUT_TABLE)
         output = output_new(cli->out, cli->output, columns, 5);
     for (int i = 0; i < cli->argument_count; i++) {
-        struct workflow_source source;
+        struct workflow_file file;
         struct error error = {0};
-        if (workflow_source_read(cli->arguments[i], &source, &error) != ERROR_OK) {
+        if (workflow_file_read(cli->arguments[i], &file, &error) != ERROR_OK) {
             code = cli_fail(cli, &error);
             continue;
         }
-        workflow_print_problems(cli, output, cli->arguments[i], &source.problems);
-        if (source.workflow == NULL)
+        workflow_print_problems(cli, output, cli->arguments[i], &file.problems);
+        if (file.workflow == NULL)
             code = EXIT_CODE_DATA;
         else if (output == NULL)
             fprintf(cli->out, "%s: %.*s version %u, %u steps: OK\n", cli->arguments[i],
-                    TEXT_ARG(source.workflow->name), source.workflow->version,
-                    source.workflow->step_count);
-        workflow_source_deinit(&source);
+                    TEXT_ARG(file.workflow->name), file.workflow->version,
+                    file.workflow->step_count);
+        workflow_file_deinit(&file);
     }
     return output_finish(output, code);
 }

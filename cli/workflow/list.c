@@ -2,14 +2,16 @@
 /* `reeve workflow list` and `show`: what is deployed. */
 #include "base/numbers.h"
 #include "cli/output.h"
+#include "cli/workflow/agent_check.h"
 #include "cli/workflow/verbs.h"
 
 #include <string.h>
 
 static const struct output_column columns[] = {
-    {"workflow", "WORKFLOW", false},    {"version", "VERSION", true},
-    {"steps", "STEPS", true},           {"agents", "AGENTS", false},
+    {"workflow", "WORKFLOW", false},    {"version", "VERSION", true}, {"status", "STATUS", false},
+    {"steps", "STEPS", true},           {"agents", "AGENTS", false},  {"lint", "LINT", false},
     {"deployed_at", "DEPLOYED", false}, {"deployed_by", "BY", false}};
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
 static json_t *agents_of(const struct workflow *workflow)
 {
@@ -33,17 +35,65 @@ static json_t *agents_of(const struct workflow *workflow)
     return json_string(names);
 }
 
-static json_t *entry_row(const struct workflow_entry *entry)
+/* New orders that name no version take it. */
+static bool is_active(const struct workflow_registry *registry, const struct workflow_entry *entry)
+{
+    return !entry->retired && workflow_registry_entry(registry, entry->definition.name, 0) == entry;
+}
+
+static const char *status_of(const struct workflow_registry *registry,
+                             const struct workflow_entry *entry)
+{
+    if (entry->retired)
+        return "retired";
+    return is_active(registry, entry) ? "active" : "";
+}
+
+/* As a table: how many, since the list has a line for each workflow. */
+static json_t *lint_of(const struct cli *cli, const struct workflow_entry *entry)
+{
+    uint32_t count = entry->warning_count;
+    if (cli->output == CLI_OUTPUT_TABLE)
+        return count == 0 ? json_string("OK")
+                          : json_sprintf("%u warning%s", (unsigned)count, count == 1 ? "" : "s");
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        const struct workflow_problem *problem = &entry->warnings[i];
+        json_array_append_new(list, json_pack("{s:i, s:i, s:s, s:s}", "line", (int)problem->line,
+                                              "column", (int)problem->column, "severity", "warning",
+                                              "message", problem->text));
+    }
+    return list;
+}
+
+static json_t *entry_row(const struct cli *cli, const struct workflow_registry *registry,
+                         const struct workflow_entry *entry)
 {
     const struct workflow_definition *definition = &entry->definition;
     char when[CLOCK_TEXT_SIZE];
     clock_text(definition->deployed_at, when);
-    return json_pack("{s:s%, s:i, s:i, s:o, s:s, s:s%}", "workflow", definition->name.data,
-                     (size_t)definition->name.size, "version", (int)definition->version, "steps",
-                     (int)entry->workflow->step_count, "agents", agents_of(entry->workflow),
-                     "deployed_at", when, "deployed_by",
+    return json_pack("{s:s%, s:i, s:s, s:i, s:o, s:o, s:s, s:s%}", "workflow",
+                     definition->name.data, (size_t)definition->name.size, "version",
+                     (int)definition->version, "status", status_of(registry, entry), "steps",
+                     (int)entry->workflow->step_count, "agents", agents_of(entry->workflow), "lint",
+                     lint_of(cli, entry), "deployed_at", when, "deployed_by",
                      definition->deployed_by.size > 0 ? definition->deployed_by.data : "",
                      (size_t)definition->deployed_by.size);
+}
+
+/* Orders of other versions run as well, but no new ones begin. */
+static void warn_unserved(struct cli *cli, struct cli_session *session)
+{
+    const struct workflow_registry *registry = session->cluster->workflows;
+    struct agent_check agents = {.table = NULL};
+    for (uint32_t i = 0; i < workflow_registry_count(registry); i++) {
+        const struct workflow_entry *entry = workflow_registry_at(registry, i);
+        if (!is_active(registry, entry))
+            continue;
+        agent_check_read(&agents, session);
+        agent_check_warn(&agents, cli, entry->workflow);
+    }
+    agent_check_deinit(&agents);
 }
 
 int workflow_run_list(struct cli *cli)
@@ -53,16 +103,17 @@ int workflow_run_list(struct cli *cli)
     if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     const struct workflow_registry *registry = session.cluster->workflows;
-    struct output *output = output_new(cli->out, cli->output, columns, 6);
+    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
-        output_row(output, entry_row(workflow_registry_at(registry, i)));
+        output_row(output, entry_row(cli, registry, workflow_registry_at(registry, i)));
     int code = output_finish(output, EXIT_CODE_OK);
+    if (!cli_flag_given(cli, "no-agent-check"))
+        warn_unserved(cli, &session);
     cli_session_close(&session);
     return code;
 }
 
-/* NAME or NAME:VERSION. */
-static bool parse_name(const char *argument, struct text *ret_name, uint32_t *ret_version)
+bool workflow_parse_name(const char *argument, struct text *ret_name, uint32_t *ret_version)
 {
     const char *colon = strrchr(argument, ':');
     struct text name = text_of(argument);
@@ -76,18 +127,19 @@ static bool parse_name(const char *argument, struct text *ret_name, uint32_t *re
     return true;
 }
 
-static int show(struct cli *cli, const struct workflow_entry *entry)
+static int show(struct cli *cli, const struct workflow_registry *registry,
+                const struct workflow_entry *entry)
 {
-    struct text source = entry->definition.source;
+    struct text text = entry->definition.text;
     if (cli->output == CLI_OUTPUT_TABLE) {
-        fwrite(source.data, 1, source.size, cli->out);
+        fwrite(text.data, 1, text.size, cli->out);
         return EXIT_CODE_OK;
     }
-    struct output *output = output_new(cli->out, cli->output, columns, 6);
-    json_t *row = entry_row(entry);
+    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
+    json_t *row = entry_row(cli, registry, entry);
     json_object_set_new(row, "format",
                         json_stringn(entry->definition.format.data, entry->definition.format.size));
-    json_object_set_new(row, "source", json_stringn(source.data, source.size));
+    json_object_set_new(row, "source", json_stringn(text.data, text.size));
     output_single(output);
     output_row(output, row);
     return output_finish(output, EXIT_CODE_OK);
@@ -99,7 +151,7 @@ int workflow_run_show(struct cli *cli)
     struct cli_session session;
     struct text name;
     uint32_t version;
-    if (!parse_name(cli->arguments[0], &name, &version))
+    if (!workflow_parse_name(cli->arguments[0], &name, &version))
         return cli_usage(cli, "\"%.80s\": expected NAME or NAME:VERSION", cli->arguments[0]);
     if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
@@ -109,7 +161,7 @@ int workflow_run_show(struct cli *cli)
     if (entry == NULL)
         cli_report(cli, "UnknownWorkflow", "workflow %.80s is not deployed", cli->arguments[0]);
     else
-        code = show(cli, entry);
+        code = show(cli, session.cluster->workflows, entry);
     cli_session_close(&session);
     return code;
 }

@@ -11,9 +11,18 @@ struct output;
 void workflow_print_problems(struct cli *cli, struct output *output, const char *path,
                              const struct workflow_problems *problems);
 
+/* NAME or NAME:VERSION; *ret_version 0: none. */
+bool workflow_parse_name(const char *argument, struct text *ret_name, uint32_t *ret_version);
+
 int workflow_run_lint(struct cli *cli);
 int workflow_run_deploy(struct cli *cli);
 int workflow_run_list(struct cli *cli);
 int workflow_run_show(struct cli *cli);
+int workflow_run_graph(struct cli *cli);
+int workflow_run_diff(struct cli *cli);
+int workflow_run_migrate(struct cli *cli);
+int workflow_run_activate(struct cli *cli);
+int workflow_run_rollback(struct cli *cli);
+int workflow_run_retire(struct cli *cli);
 
 #endif

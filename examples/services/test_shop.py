@@ -148,7 +148,7 @@ class Business(ShopTest):
         self.assertEqual((status, answer["error"]), (422, "FraudSuspected"))
         self.assertEqual(self.summary()["charged"], {})
 
-    def test_an_order_that_cannot_be_read_is_refused_for_good(self):
+    def test_an_order_that_cannot_be_read_is_refused_permanently(self):
         for line in ({"sku": "1", "quantity": 0, "unit_price": "1"},
                      {"sku": "1", "quantity": 1, "unit_price": "-1"},
                      {"sku": "1", "quantity": 1, "unit_price": "0.00001"},
@@ -358,7 +358,7 @@ class ChoiceOfFaults(unittest.TestCase):
 
 
 class Wire(ShopTest):
-    def test_calls_of_the_wrong_form_are_told_so(self):
+    def test_calls_of_the_wrong_form_get_an_error(self):
         body = {"order_id": "1", "step": "TakePayment", "order": ORDER}
         key = {"Idempotency-Key": "k"}
         for path, body, headers, expected in (

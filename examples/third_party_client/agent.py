@@ -61,25 +61,27 @@ def main(bootstrap, prefix, agent):
                          "partitioner": "murmur2_random"})
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": f"{prefix}.agent.{agent}",
                          "enable.auto.commit": False, "auto.offset.reset": "earliest"})
-    consumer.subscribe([f"{prefix}.requests.{agent}"])
-    key, agents = f"{instance}/{agent}", f"{prefix}.agents"
+    requests, reports = f"{prefix}.requests.{agent}", f"{prefix}.commands"
+    agents, key = f"{prefix}.agents", f"{instance}/{agent}"
     try:
+        # The excerpt in docs/use/agents-other-languages.md begins here.
+        consumer.subscribe([requests])
         while True:
             messages = consumer.consume(100, HEARTBEAT_SECONDS / 2)
             for message in messages:
                 if message.error():
                     raise SystemExit(str(message.error()))
                 request = REQUEST.decode(message.value())
-                if may_begin(request):
+                if may_begin(request):  # no extension, and not after complete_by
                     result = report(request, agent, instance, perform(request))
-                    producer.produce(f"{prefix}.commands", key=request["order_id"],
-                                     value=REPORT.encode(result))
+                    producer.produce(reports, key=request["order_id"], value=REPORT.encode(result))
             producer.produce(agents, key=key, value=HEALTH.encode(
                 health(agent, instance, len(consumer.assignment()))))
             if producer.flush(30) > 0:
                 raise SystemExit("the reports were not acknowledged")
             if messages:  # only now: a crash before this repeats the requests
                 consumer.commit(asynchronous=False)
+        # It ends here.
     except KeyboardInterrupt:
         producer.produce(agents, key=key, value=None)  # this instance is gone
         producer.flush(10)

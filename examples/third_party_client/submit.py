@@ -18,6 +18,7 @@ within --timeout; 1 no answer from Kafka, 2 wrong usage.
 """
 
 import argparse
+import datetime
 import decimal
 import json
 import pathlib
@@ -35,6 +36,7 @@ ENDS = {"Processed": PROCESSED, "Compensated": COMPENSATED, "Error": IN_ERROR}
 # unit_price in SubmitOrder.avsc: 18 digits, 4 of them behind the point. No price is ever rounded.
 PRICE_STEP = decimal.Decimal("0.0001")
 PRICES = decimal.Context(prec=18, traps=[decimal.Inexact, decimal.InvalidOperation])
+UNKNOWN_TIME = datetime.datetime.fromtimestamp(0, datetime.timezone.utc)
 
 
 def submit_order(order, reply_to):
@@ -50,7 +52,8 @@ def submit_order(order, reply_to):
             "attributes": order.get("attributes", {}),
             "priority": order.get("priority", "normal"), "reply_to": reply_to,
             "workflow": order["workflow"], "workflow_version": order.get("workflow_version", 0),
-            "traceparent": order.get("traceparent", ""), "content_hash": None}
+            "traceparent": order.get("traceparent", ""),
+            "content_hash": None, "submitted_at": UNKNOWN_TIME}  # the service fills them in
 
 
 class Application:
@@ -144,8 +147,10 @@ class Application:
             if message.key() != order_id.encode():
                 continue
             status = self._status_update.decode(message.value())
-            # Delivery is at-least-once; the position of the command tells repeats.
-            position = (status["command_partition"], status["command_offset"])
+            # Delivery is at-least-once; the position of the Decision tells repeats. A refused
+            # submission has none; there it is the position of the submission.
+            position = (status["command_partition"], status["decision_offset"],
+                        None if status["decision_offset"] >= 0 else status["command_offset"])
             if position not in seen:
                 seen.add(position)
                 yield status

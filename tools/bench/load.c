@@ -87,7 +87,7 @@ static void submit(struct bench_load *load)
         .done = on_appended,
         .ctx = load,
     };
-    (void)broker_append(cluster->broker, &append, &load->failure);
+    broker_append(cluster->broker, &append, &load->failure);
 }
 
 static void submit_what_fits(struct bench_load *load)
@@ -184,7 +184,7 @@ static enum error_class wait_for_all(struct bench_load *load, struct error *ret_
             since_ms = now_ms;
         }
         if (!silent || now_ms - since_ms > SILENCE_MS) {
-            (void)progress_end(&progress);
+            progress_end(&progress);
             return error_set(ret_error, error.class, error.code,
                              "%" PRIu64 " of %" PRIu64 " orders have ended: %s", load->over,
                              load->round.orders, silent ? "no status for 30 s" : error.message);
@@ -192,7 +192,7 @@ static enum error_class wait_for_all(struct bench_load *load, struct error *ret_
         if (load->round.what != NULL)
             progress_show(&progress, load->over, load->round.orders, -1);
     }
-    (void)progress_end(&progress);
+    progress_end(&progress);
     return ERROR_OK;
 }
 

@@ -27,16 +27,21 @@ static int64_t cpu_us_of(pid_t pid)
 {
     char *stat = read_proc(pid, "stat");
     const char *at = stat != NULL ? strrchr(stat, ')') : NULL;
-    int64_t user = 0;
-    int64_t system = 0;
+    uint64_t user = 0;
+    uint64_t system = 0;
     for (int field = 2; at != NULL && field < 14; field++) {
         at = strchr(at, ' ');
         at = at != NULL ? at + 1 : NULL;
     }
-    if (at != NULL && sscanf(at, "%" SCNd64 " %" SCNd64, &user, &system) != 2)
-        user = system = 0;
+    struct text rest = text_of(at);
+    if (!number_take(&rest, INT32_MAX, &user) || rest.size == 0 || rest.data[0] != ' ')
+        user = 0;
+    else {
+        rest = (struct text){rest.data + 1, rest.size - 1};
+        number_take(&rest, INT32_MAX, &system);
+    }
     free(stat);
-    return (user + system) * (1000000 / sysconf(_SC_CLK_TCK));
+    return (int64_t)(user + system) * (1000000 / sysconf(_SC_CLK_TCK));
 }
 
 static int64_t kilobytes_of(const char *status, const char *name)

@@ -64,7 +64,7 @@ static bool has_failed(const struct bench_stage *stage)
 static void on_pump(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct bench_stage *stage = userdata;
-    (void)loop_once(stage->loop, 0);
+    loop_once(stage->loop, 0);
     loop_timer_after(loop, timer, PUMP_MS);
 }
 
@@ -141,16 +141,16 @@ static enum error_class make_topics(struct bench_stage *stage, struct error *ret
 
 static enum error_class deploy(struct bench_stage *stage, struct error *ret_error)
 {
-    struct workflow_source source = {.path = "", .size = strlen(workflow_text)};
-    bool new = false;
-    source.text = strdup(workflow_text);
-    assert(source.text != NULL);
-    heap_arena_init(&source.heap, 16 * 1024);
-    bool valid = workflow_parse(text_of(workflow_text), WORKFLOW_YAML, &source.heap.arena,
-                                &source.problems, &source.workflow);
+    struct workflow_file file = {.path = "", .size = strlen(workflow_text)};
+    const char *result;
+    file.text = strdup(workflow_text);
+    assert(file.text != NULL);
+    heap_arena_init(&file.heap, 16 * 1024);
+    bool valid = workflow_parse(text_of(workflow_text), WORKFLOW_YAML, &file.heap.arena,
+                                &file.problems, &file.workflow);
     assert(valid);
-    enum error_class class = workflow_deploy(&stage->session, &source, &new, ret_error);
-    workflow_source_deinit(&source);
+    enum error_class class = workflow_deploy(&stage->session, &file, true, &result, ret_error);
+    workflow_file_deinit(&file);
     return class;
 }
 
@@ -307,12 +307,12 @@ void bench_stage_close(struct bench_stage *stage)
         cli_session_close(&stage->session);
     }
     if (stage->topics_made && cluster_kafka_options(stage->cli.config, 0, &kafka, NULL) == ERROR_OK)
-        (void)topics_delete(&kafka.options, &stage->topics, NULL);
+        topics_delete(&kafka.options, &stage->topics, NULL);
     config_free(stage->cli.config);
     loop_free(stage->loop);
     /* After a failure the logs stay. */
     if (stage->directory[0] != '\0' && stage->failure.class != ERROR_FATAL)
-        (void)files_remove_tree(stage->directory, NULL);
+        files_remove_tree(stage->directory, NULL);
 }
 
 void bench_stage_processes(const struct bench_stage *stage, struct bench_processes *processes)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve step`: an operator ends a step by hand. */
+#include "cli/console/operator_command.h"
+#include "engine/workflow.h"
+#include "replica/settings.h"
+
+#include <assert.h>
+#include <string.h>
+
+static enum error_class put_text(json_t *body, const char *field, const char *text,
+                                 struct error *ret_error)
+{
+    if (json_object_set_new(body, field, json_string(text)) == 0)
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "Usage", "%s must be UTF-8", field);
+}
+
+static enum error_class add_completed(struct cli *cli, char **last, json_t *body,
+                                      struct error *ret_error)
+{
+    const char *output = cli_flag_value(cli, "step-output");
+    json_error_t at;
+    if (put_text(body, "step", last[0], ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (output == NULL)
+        return ERROR_OK;
+    json_t *parsed = json_loads(output, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &at);
+    if (parsed == NULL)
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--step-output: expected JSON: %s at byte %d", at.text, at.position);
+    json_decref(parsed);
+    return put_text(body, "output", output, ret_error);
+}
+
+static enum error_class add_skipped(struct cli *cli, char **last, json_t *body,
+                                    struct error *ret_error)
+{
+    if (cli_flag_given(cli, "nothing-applied"))
+        json_object_set_new(body, "nothing_applied", json_true());
+    return put_text(body, "step", last[0], ret_error);
+}
+
+static enum error_class add_failed(struct cli *cli, char **last, json_t *body,
+                                   struct error *ret_error)
+{
+    (void)cli;
+    if (put_text(body, "step", last[0], ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    return put_text(body, "error_name", last[1], ret_error);
+}
+
+static int run_complete(struct cli *cli)
+{
+    static const struct operator_verb command = {
+        .action = "complete", .last_count = 1, .add_fields = add_completed};
+    return operator_command_run(cli, &command);
+}
+
+static int run_skip(struct cli *cli)
+{
+    static const struct operator_verb command = {
+        .action = "skip", .last_count = 1, .add_fields = add_skipped};
+    return operator_command_run(cli, &command);
+}
+
+static int run_fail(struct cli *cli)
+{
+    static const struct operator_verb command = {
+        .action = "fail", .last_count = 2, .add_fields = add_failed};
+    assert(cli->argument_count >= 2);
+    if (!error_name_valid(text_of(cli->arguments[cli->argument_count - 1])))
+        return cli_usage(cli, "ERROR must be " ERROR_NAME_EXPECTED);
+    return operator_command_run(cli, &command);
+}
+
+static const struct cli_flag complete_flags[] = {
+    {"step-output", "JSON", "The step's output, for the steps after it; not of an undo."},
+    OPERATOR_FLAGS,
+    TARGET_FLAGS,
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+static const struct cli_flag skip_flags[] = {
+    {"nothing-applied", NULL,
+     "You verified that no attempt of the step had an effect, although one may have."},
+    OPERATOR_FLAGS,
+    TARGET_FLAGS,
+    CONSOLE_FLAG,
+    {NULL, NULL, NULL},
+};
+static const struct cli_flag fail_flags[] = {
+    OPERATOR_FLAGS, TARGET_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL}};
+
+static const struct cli_verb verbs[] = {
+    {
+        .name = "complete",
+        .arguments = "[ORDER...|-] STEP",
+        .arguments_min = 1,
+        .arguments_max = -1,
+        .summary = "Records that a step, or its undo, was done outside reeve: the order goes on. "
+                   "Without ORDER: all orders that match the filter and in which the step is in "
+                   "progress or in Error. Exit code 1: the scheduler refused.",
+        .examples = "reeve step complete 536365 ShipOrder --reason 'sent by courier' "
+                    "--step-output '{\"parcel\": 7}'\n"
+                    "# all that wait for the carrier\n"
+                    "reeve step complete ShipOrder --state Error --reason 'sent by courier' "
+                    "--dry-run",
+        .flags = complete_flags,
+        .config_services = SETTINGS_CLI,
+        .output = true,
+        .run = run_complete,
+    },
+    {
+        .name = "skip",
+        .arguments = "[ORDER...|-] STEP",
+        .arguments_min = 1,
+        .arguments_max = -1,
+        .summary =
+            "Lets orders go on without a step that had no effect. Exit code 1: the scheduler "
+            "refused.",
+        .examples = "reeve step skip 536365 SendReceipt --reason 'the customer has it'",
+        .flags = skip_flags,
+        .config_services = SETTINGS_CLI,
+        .output = true,
+        .run = run_skip,
+    },
+    {
+        .name = "fail",
+        .arguments = "[ORDER...|-] STEP ERROR",
+        .arguments_min = 2,
+        .arguments_max = -1,
+        .summary = "Makes a waiting step fail as if its agent had reported ERROR: Retry, Catch and "
+                   "OnExhausted of the workflow follow. Exit code 1: the scheduler refused.",
+        .examples = "reeve step fail 536365 TakePayment PaymentDeclined --reason 'the bank called'",
+        .flags = fail_flags,
+        .config_services = SETTINGS_CLI,
+        .output = true,
+        .run = run_fail,
+    },
+};
+
+const struct cli_noun cli_step = {"step", "Ending steps by hand.", verbs,
+                                  sizeof(verbs) / sizeof(verbs[0])};

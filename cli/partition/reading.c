@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Collects what is to be known of a partition: folds its log, looks at its commands. */
+#include "cli/partition/state.h"
+
+#include "platform/files.h"
+#include "replica/follower.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { CACHE_ORDERS = 20000, PROGRESS_MS = 500, ANSWER_MS = 15000 };
+
+struct state_reading {
+    struct follower *follower;
+    struct broker_reader *reader;
+    struct partition_state *state;
+    bool done;
+    struct error error;
+};
+
+static bool is_done(void *ctx)
+{
+    const struct state_reading *reading = ctx;
+    return reading->done;
+}
+
+static void on_checked(void *ctx)
+{
+    struct state_reading *reading = ctx;
+    follower_run(reading->follower, INT64_MAX);
+}
+
+static void on_caught_up(void *ctx)
+{
+    struct state_reading *reading = ctx;
+    reading->done = true;
+}
+
+static const struct follower_ops fold_ops = {.checked = on_checked, .caught_up = on_caught_up};
+
+static bool is_folded(void *ctx)
+{
+    const struct state_reading *reading = ctx;
+    return reading->done || follower_is_stuck(reading->follower, NULL, NULL);
+}
+
+static void keep_state(struct state_reading *reading)
+{
+    struct partition_state *state = reading->state;
+    const struct error *stop = NULL;
+    state->checkpoint = *view_checkpoint(follower_view(reading->follower));
+    state->stopped_at = state->checkpoint.next_event_offset;
+    int64_t at = -1;
+    if (!follower_is_stuck(reading->follower, &stop, &at))
+        return;
+    state->stop = *stop;
+    if (at >= 0)
+        state->stopped_at = at;
+}
+
+static enum error_class fold(struct cli *cli, struct cli_session *session, int32_t partition,
+                             const char *path, struct state_reading *reading,
+                             struct error *ret_error)
+{
+    struct store_options store_options = {.cache_bytes = 32 << 20, .write_buffer_bytes = 64 << 20};
+    struct store_env *stores = store_env_new(&store_options);
+    struct view_options options = {.env = stores,
+                                   .codec = session->cluster->codec,
+                                   .path = path,
+                                   .cache_orders = CACHE_ORDERS};
+    enum error_class class = follower_new(session->cluster, partition, &options, &fold_ops, reading,
+                                          &reading->follower, ret_error);
+    while (class == ERROR_OK && !cli_session_wait(session, is_folded, reading, PROGRESS_MS))
+        if (isatty(STDERR_FILENO))
+            fprintf(cli->err, "\r%" PRId64 " records to go ", follower_lag(reading->follower));
+    if (class == ERROR_OK)
+        keep_state(reading);
+    follower_free(reading->follower);
+    reading->follower = NULL;
+    store_env_free(stores);
+    return class;
+}
+
+/* ---- the ends of the topics, and the last command ---- */
+
+struct offsets_answer {
+    bool done;
+    int64_t low;
+    int64_t high;
+    struct error error;
+};
+
+static bool is_answered(void *ctx)
+{
+    const struct offsets_answer *answer = ctx;
+    return answer->done;
+}
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct offsets_answer *answer = ctx;
+    answer->low = low;
+    answer->high = high;
+    if (error != NULL)
+        answer->error = *error;
+    answer->done = true;
+}
+
+static enum error_class ask_offsets(struct cli_session *session, const char *topic,
+                                    int32_t partition, struct offsets_answer *answer,
+                                    struct error *ret_error)
+{
+    *answer = (struct offsets_answer){0};
+    broker_offsets(session->cluster->broker, topic, partition, on_offsets, answer);
+    if (!cli_session_wait(session, is_answered, answer, ANSWER_MS))
+        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+    if (error_is(&answer->error))
+        *ret_error = answer->error;
+    return answer->error.class;
+}
+
+static void on_command(void *ctx, const struct broker_record *record)
+{
+    struct state_reading *reading = ctx;
+    const struct checkpoint *checkpoint = &reading->state->checkpoint;
+    reading->state->last_command_differs = record->offset == checkpoint->last_command_offset &&
+                                           record->timestamp != checkpoint->last_command_time;
+    reading->done = true;
+}
+
+static void on_commands_end(void *ctx, int64_t next_offset)
+{
+    struct state_reading *reading = ctx;
+    (void)next_offset;
+    reading->done = true;
+}
+
+static void on_command_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    (void)offset;
+    on_commands_end(ctx, next_offset);
+}
+
+static void on_commands_error(void *ctx, const struct error *error)
+{
+    struct state_reading *reading = ctx;
+    if (error->class != ERROR_FATAL)
+        return;
+    reading->error = *error;
+    reading->done = true;
+}
+
+static const struct broker_reader_ops command_ops = {on_command, on_commands_end,
+                                                     on_commands_error};
+
+static enum error_class read_last_command(struct cli_session *session, int32_t partition,
+                                          struct state_reading *reading, struct error *ret_error)
+{
+    int64_t offset = reading->state->checkpoint.last_command_offset;
+    if (offset < reading->state->commands_low || offset >= reading->state->commands_high)
+        return ERROR_OK;
+    reading->done = false;
+    reading->reader = broker_read(session->cluster->broker, session->cluster->topics.commands,
+                                  partition, offset, &command_ops, reading);
+    broker_reader_skip_unreadable(reading->reader, on_command_unreadable);
+    bool done = cli_session_wait(session, is_done, reading, ANSWER_MS);
+    broker_reader_close(reading->reader);
+    if (!done)
+        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+    if (error_is(&reading->error))
+        *ret_error = reading->error;
+    return reading->error.class;
+}
+
+enum error_class partition_state_read(struct cli *cli, struct cli_session *session,
+                                      int32_t partition, struct partition_state *ret_state,
+                                      struct error *ret_error)
+{
+    char scratch[PATH_MAX];
+    char path[PATH_MAX + 16];
+    const char *temporary = getenv("TMPDIR");
+    struct offsets_answer answer;
+    struct partition_state state = {.now = clock_wall_ms(session->context.clock),
+                                    .margin_ms = config_ms(cli->config, "clock.skew.max.ms")};
+    struct state_reading reading = {.state = &state};
+    snprintf(scratch, sizeof(scratch), "%s/reeve-reset-XXXXXX",
+             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
+    if (mkdtemp(scratch) == NULL)
+        return error_set(ret_error, ERROR_FATAL, "Scratch", "cannot make %s: %s", scratch,
+                         strerror(errno));
+    snprintf(path, sizeof(path), "%s/store", scratch);
+    enum error_class class = fold(cli, session, partition, path, &reading, ret_error);
+    files_remove_tree(scratch, NULL);
+    if (class == ERROR_OK)
+        class =
+            ask_offsets(session, session->cluster->topics.events, partition, &answer, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    state.events_end = answer.high;
+    class = ask_offsets(session, session->cluster->topics.commands, partition, &answer, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    state.commands_low = answer.low;
+    state.commands_high = answer.high;
+    class = read_last_command(session, partition, &reading, ret_error);
+    if (class == ERROR_OK)
+        *ret_state = state;
+    return class;
+}

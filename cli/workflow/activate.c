@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve workflow activate`, `rollback` and `retire`: which version new orders take. */
+#include "base/utf8.h"
+#include "cli/output.h"
+#include "cli/workflow/verbs.h"
+
+#include <stdlib.h>
+
+static const struct output_column columns[] = {
+    {"workflow", "WORKFLOW", false}, {"version", "VERSION", true}, {"result", "RESULT", false}};
+
+/* The session follows workflows; the exit code. */
+static int change(struct cli *cli, struct cli_session *session, enum workflow_change what,
+                  struct text name, uint32_t version)
+{
+    struct error error = {0};
+    char warning[ERROR_MESSAGE_SIZE];
+    const struct workflow_registry *registry = session->cluster->workflows;
+    const struct workflow_entry *entry = NULL;
+    struct text by = text_of(cli_flag_value(cli, "by"));
+    struct text reason = text_of(cli_flag_value(cli, "reason"));
+    bool active = what != WORKFLOW_RETIRE;
+    if (workflow_lifecycle_check(registry, what, name, version, &entry, &error) != ERROR_OK) {
+        cli_report(cli, error.code, "%s", error.message);
+        return EXIT_CODE_NEGATIVE;
+    }
+    if (workflow_activate(session, name, entry->definition.version, active, by, reason, &error) !=
+        ERROR_OK)
+        return cli_fail(cli, &error);
+    struct output *output = output_new(cli->out, cli->output, columns, 3);
+    output_row(output,
+               json_pack("{s:s%, s:i, s:s}", "workflow", name.data, (size_t)name.size, "version",
+                         (int)entry->definition.version, "result", active ? "active" : "retired"));
+    if (!active && workflow_lifecycle_is_active(registry, entry)) {
+        workflow_lifecycle_retired_active(entry, warning, sizeof(warning));
+        cli_warn(cli, "RetiredActive", "%s", warning);
+    }
+    return output_finish(output, EXIT_CODE_OK);
+}
+
+/* The command line's flags are good; the session follows workflows. */
+static bool begin(struct cli *cli, struct cli_session *session, int *ret_code)
+{
+    struct error error = {0};
+    struct text by = text_of(cli_flag_value(cli, "by"));
+    struct text reason = text_of(cli_flag_value(cli, "reason"));
+    if (reason.size == 0 || reason.size > MESSAGE_BYTES_MAX || !utf8_printable(reason) ||
+        by.size > WHO_BYTES_MAX || !utf8_printable(by)) {
+        *ret_code = cli_usage(cli,
+                              "--reason TEXT is required, at most %d bytes; it and --by must be "
+                              "printable UTF-8: they stay in the topic",
+                              MESSAGE_BYTES_MAX);
+        return false;
+    }
+    if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, session, &error) == ERROR_OK)
+        return true;
+    *ret_code = cli_fail(cli, &error);
+    return false;
+}
+
+static int run(struct cli *cli, enum workflow_change what)
+{
+    struct cli_session session;
+    struct text name;
+    uint32_t version;
+    int code = EXIT_CODE_NEGATIVE;
+    bool names_version = what != WORKFLOW_ROLLBACK;
+    if (!workflow_parse_name(cli->arguments[0], &name, &version) || (version != 0) != names_version)
+        return cli_usage(cli, "\"%.80s\": expected %s", cli->arguments[0],
+                         names_version ? "NAME:VERSION" : "NAME");
+    if (!begin(cli, &session, &code))
+        return code;
+    code = change(cli, &session, what, name, version);
+    cli_session_close(&session);
+    return code;
+}
+
+int workflow_run_activate(struct cli *cli)
+{
+    return run(cli, WORKFLOW_ACTIVATE);
+}
+
+int workflow_run_rollback(struct cli *cli)
+{
+    return run(cli, WORKFLOW_ROLLBACK);
+}
+
+int workflow_run_retire(struct cli *cli)
+{
+    return run(cli, WORKFLOW_RETIRE);
+}

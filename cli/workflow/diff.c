@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve workflow diff`: what differs between two versions, by step and field. */
+#include "workflow/diff.h"
+
+#include "cli/output.h"
+#include "cli/workflow/sources.h"
+#include "cli/workflow/verbs.h"
+
+static const struct output_column columns[] = {{"step", "STEP", false},
+                                               {"field", "FIELD", false},
+                                               {"left", "LEFT", false},
+                                               {"right", "RIGHT", false}};
+
+static json_t *text_or_null(struct text text)
+{
+    return text_empty(text) ? json_null() : json_stringn(text.data, text.size);
+}
+
+static json_t *row_of(const struct workflow_difference *difference)
+{
+    return json_pack("{s:o, s:s, s:o, s:o}", "step", text_or_null(difference->step), "field",
+                     difference->field, "left", text_or_null(difference->left), "right",
+                     text_or_null(difference->right));
+}
+
+/* As a patch: "-" is what the left one says, "+" what the right one says. */
+static void print_difference(FILE *out, const struct workflow_difference *difference)
+{
+    if (text_equal(TEXT("Step"), text_of(difference->field))) {
+        fprintf(out, "%c step %.*s\n", text_empty(difference->left) ? '+' : '-',
+                TEXT_ARG(difference->step));
+        return;
+    }
+    fprintf(out, "  %.*s%s%s\n", TEXT_ARG(difference->step),
+            text_empty(difference->step) ? "" : ".", difference->field);
+    if (!text_empty(difference->left))
+        fprintf(out, "-     %.*s\n", TEXT_ARG(difference->left));
+    if (!text_empty(difference->right))
+        fprintf(out, "+     %.*s\n", TEXT_ARG(difference->right));
+}
+
+static void print_title(FILE *out, char sign, const struct workflow_source *source)
+{
+    fprintf(out, "%c%c%c %.*s:%u%s%s%s\n", sign, sign, sign, TEXT_ARG(source->workflow->name),
+            source->workflow->version, source->is_file ? " (" : "",
+            source->is_file ? source->argument : "", source->is_file ? ")" : "");
+}
+
+static int print(struct cli *cli, const struct workflow_sources *sources)
+{
+    struct heap_arena heap;
+    const struct workflow_difference *differences;
+    heap_arena_init(&heap, 64 * 1024);
+    uint32_t count =
+        workflow_diff(sources->of[0].workflow, sources->of[1].workflow, &heap.arena, &differences);
+    int code = count == 0 ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;
+    if (cli->output == CLI_OUTPUT_TABLE && count > 0) {
+        print_title(cli->out, '-', &sources->of[0]);
+        print_title(cli->out, '+', &sources->of[1]);
+        for (uint32_t i = 0; i < count; i++)
+            print_difference(cli->out, &differences[i]);
+    } else if (cli->output != CLI_OUTPUT_TABLE) {
+        struct output *output = output_new(cli->out, cli->output, columns, 4);
+        for (uint32_t i = 0; i < count; i++)
+            output_row(output, row_of(&differences[i]));
+        code = output_finish(output, EXIT_CODE_OK) == EXIT_CODE_OK ? code : EXIT_CODE_INTERNAL;
+    }
+    heap_arena_deinit(&heap);
+    return code;
+}
+
+int workflow_run_diff(struct cli *cli)
+{
+    struct workflow_sources sources;
+    int code = EXIT_CODE_OK;
+    if (workflow_sources_init(cli, true, &sources, &code))
+        code = print(cli, &sources);
+    workflow_sources_deinit(&sources);
+    return code;
+}

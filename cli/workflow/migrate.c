@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `reeve workflow migrate`: orders go on with the steps of another version. */
+#include "cli/workflow/migrate.h"
+
+#include "cli/console/operator_command.h"
+#include "cli/workflow/verbs.h"
+
+#include <assert.h>
+
+const struct cli_flag workflow_migrate_flags[] = {
+    OPERATOR_FLAGS, TARGET_STEP_FLAG, TARGET_FLAGS, CONSOLE_FLAG, {NULL, NULL, NULL},
+};
+
+/* The versions that the command line names. */
+struct versions {
+    struct text name;
+    uint32_t from;
+    uint32_t to;
+};
+
+static bool read_versions(struct cli *cli, struct versions *ret_versions, int *ret_code)
+{
+    struct text names[2];
+    uint32_t versions[2];
+    for (int i = 0; i < 2; i++) {
+        if (workflow_parse_name(cli->arguments[i], &names[i], &versions[i]) && versions[i] != 0)
+            continue;
+        *ret_code = cli_usage(cli, "\"%.80s\": expected NAME:VERSION", cli->arguments[i]);
+        return false;
+    }
+    if (!text_equal(names[0], names[1]) || versions[0] == versions[1]) {
+        *ret_code = cli_usage(cli, "expected two versions of one workflow: an order keeps its "
+                                   "workflow");
+        return false;
+    }
+    bool twice = cli_flag_given(cli, "workflow") || cli_flag_given(cli, "workflow-version");
+    if (names[0].size > NAME_BYTES_MAX || twice) {
+        *ret_code = cli_usage(cli, twice ? "--workflow, --workflow-version: the arguments name them"
+                                         : "a workflow's name has at most 64 bytes");
+        return false;
+    }
+    *ret_versions = (struct versions){names[0], versions[0], versions[1]};
+    return true;
+}
+
+/* Of the command line, whose versions were read before: the orders follow them. */
+static struct versions versions_of(const struct cli *cli)
+{
+    struct versions versions;
+    struct text name;
+    bool parsed = workflow_parse_name(cli->arguments[-2], &versions.name, &versions.from) &&
+                  workflow_parse_name(cli->arguments[-1], &name, &versions.to);
+    assert(parsed);
+    return versions;
+}
+
+static enum error_class add_fields(struct cli *cli, char **last, json_t *body,
+                                   struct error *ret_error)
+{
+    struct versions versions = versions_of(cli);
+    (void)last;
+    if (json_object_set_new(body, "workflow",
+                            json_stringn(versions.name.data, versions.name.size)) != 0)
+        return error_set(ret_error, ERROR_REJECT, "Usage", "the workflow's name must be UTF-8");
+    json_object_set_new(body, "from_version", json_integer(versions.from));
+    json_object_set_new(body, "version", json_integer(versions.to));
+    return ERROR_OK;
+}
+
+static void add_query(struct cli *cli, struct console_path *path)
+{
+    struct versions versions = versions_of(cli);
+    char name[NAME_BYTES_MAX + 1];
+    char from[16];
+    char to[16];
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(versions.name));
+    snprintf(from, sizeof(from), "%u", (unsigned)versions.from);
+    snprintf(to, sizeof(to), "%u", (unsigned)versions.to);
+    console_path_add_query(path, "workflow", name);
+    console_path_add_query(path, "from_version", from);
+    console_path_add_query(path, "version", to);
+}
+
+/* False after it reported: the version is not deployed, or takes no orders. */
+static bool check_version(struct cli *cli, const struct console_client *client,
+                          const char *argument, bool takes_orders, int *ret_code)
+{
+    char name[NAME_BYTES_MAX + 1];
+    struct text text;
+    uint32_t version;
+    struct error error;
+    struct console_answer answer;
+    struct console_path path = {.size = 0};
+    bool parsed = workflow_parse_name(argument, &text, &version);
+    assert(parsed && text.size <= NAME_BYTES_MAX);
+    snprintf(name, sizeof(name), "%.*s", TEXT_ARG(text));
+    console_path_add(&path, "/api/workflows/");
+    console_path_add_segment(&path, name);
+    console_path_add(&path, "/");
+    console_path_add_segment(&path, argument + text.size + 1);
+    if (console_query(client, &path, NULL, &answer, &error) != ERROR_OK) {
+        *ret_code = cli_fail(cli, &error);
+        return false;
+    }
+    if (answer.status != 200)
+        *ret_code = console_refused(cli, &answer, argument);
+    else if (takes_orders && json_is_true(json_object_get(answer.json, "retired"))) {
+        cli_report(cli, "WorkflowRetired",
+                   "%.80s is retired: `reeve workflow activate` has it take orders again",
+                   argument);
+        *ret_code = EXIT_CODE_NEGATIVE;
+    }
+    console_answer_deinit(&answer);
+    return *ret_code == EXIT_CODE_OK;
+}
+
+static bool may_begin(struct cli *cli, const struct console_client *client, int *ret_code)
+{
+    return check_version(cli, client, cli->arguments[-2], false, ret_code) &&
+           check_version(cli, client, cli->arguments[-1], true, ret_code);
+}
+
+int workflow_run_migrate(struct cli *cli)
+{
+    struct versions versions;
+    int code = EXIT_CODE_OK;
+    if (!read_versions(cli, &versions, &code))
+        return code;
+    struct operator_verb command = {.action = "migrate",
+                                    .add_fields = add_fields,
+                                    .may_begin = may_begin,
+                                    .add_query = add_query,
+                                    .of = {versions.name, versions.from}};
+    /* What follows the versions are orders, as of any operator's command. */
+    cli->arguments += 2;
+    cli->argument_count -= 2;
+    code = operator_command_run(cli, &command);
+    cli->arguments -= 2;
+    cli->argument_count += 2;
+    return code;
+}
