@@ -38,6 +38,10 @@ LAYERS = tuple(ARROWS)
 # The one file that knows both: it makes the table of commands of the binary.
 MAIN = "cli/main.c"
 FOLDERS = LAYERS + ("include", "tests", "examples", "scripts", ".ci")
+TOP_LEVEL = {path.split("/")[0] for path in FOLDERS} | {
+    "compose", "docs", ".clang-format", ".clang-tidy", ".dockerignore", ".gitignore",
+    "CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE",
+    "README.md"}
 
 
 def reached_from(layer):
@@ -86,8 +90,8 @@ CLOCK_HOME = "platform/clock.c"
 CLOCK_CALLS = ("time", "gettimeofday", "clock_gettime", "localtime", "ftime")
 SLEEP_CALLS = ("sleep", "usleep", "nanosleep")
 ENDING_CALLS = ("exit", "_exit", "abort", "quick_exit")
-# Where an assert ends, and the crash that a failpoint asks for.
-ENDING_HOMES = {"engine/check.c", "platform/failpoint.c"}
+# The crash that a failpoint asks for.
+ENDING_HOMES = {"platform/failpoint.c"}
 
 FUNCTION_LINES_MAX = 70
 FILE_LINES_WARN = 600
@@ -110,6 +114,13 @@ def files(*suffixes, folders=FOLDERS):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and path.suffix in suffixes and "__pycache__" not in path.parts:
                 yield str(path.relative_to(ROOT)), path.read_text(errors="replace")
+
+
+def tracked_files():
+    """The paths of all files that are in git."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True,
+                            check=True).stdout
+    return [path for path in listed.split("\0") if path]
 
 
 def c_files(folders=LAYERS + ("include", "tests", "examples")):
@@ -249,6 +260,35 @@ def engine_links_only_string_and_format_functions():
                 yield source, 0, f"the engine must not need {name}"
 
 
+def readelf(*arguments):
+    return subprocess.run(
+        ["readelf", "--wide", *arguments], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@check
+def the_release_is_hardened():
+    if args.release is None:
+        return
+    binary = args.release / "bin" / "reeve"
+    if not binary.exists():
+        yield str(binary), 0, "not built"
+        return
+    needed = {
+        "is position-independent (PIE)": (r"Type:\s+DYN ", readelf("--file-header", binary)),
+        "has read-only relocations (RELRO)": (r"GNU_RELRO", readelf("--segments", binary)),
+        "binds all symbols at its start (BIND_NOW)": (
+            r"BIND_NOW|FLAGS.*\bNOW\b", readelf("--dynamic", binary)),
+        "has no executable stack": (r"GNU_STACK\s.*\bRW\s", readelf("--segments", binary)),
+        "has stack canaries": (r" __stack_chk_fail\b", readelf("--dyn-syms", binary)),
+        "checks the bounds of copies (FORTIFY)": (
+            r" __(memcpy|snprintf|vsnprintf|read)_chk\b", readelf("--dyn-syms", binary)),
+    }
+    for what, (pattern, text) in needed.items():
+        if re.search(pattern, text) is None:
+            yield str(binary), 0, f"expected that it {what}"
+
+
 # ---- calls ---------------------------------------------------------------------------------------
 
 
@@ -322,6 +362,29 @@ def lines_fit_100_columns():
                 yield path, number, f"{len(line)} columns, more than {COLUMNS_MAX}"
 
 
+GENERATED_BLOCK = re.compile(r"^<!-- (?!end)\w+ -->$.*?^<!-- end -->$", re.M | re.S)
+FENCED_BLOCK = re.compile(r"^\s*```.*?^\s*```$", re.M | re.S)
+
+
+def cannot_wrap(line):
+    """Of Markdown: tables, code and the output of programs, a link or an image by itself."""
+    return line.startswith(("|", "    ")) or re.fullmatch(r"!?\[[^]]*\]\([^)]*\)", line)
+
+
+@check
+def prose_fits_100_columns():
+    """Of Markdown. Pages or blocks that a program writes are as it writes them."""
+    for path in tracked_files():
+        if not path.endswith(".md") or path == "docs/reference/records.md":
+            continue
+        text = (ROOT / path).read_text(encoding="utf-8")
+        for block in (GENERATED_BLOCK, FENCED_BLOCK):
+            text = block.sub(blank_out, text)
+        for number, line in enumerate(text.split("\n"), 1):
+            if len(line.rstrip()) > COLUMNS_MAX and not cannot_wrap(line):
+                yield path, number, f"{len(line)} columns, more than {COLUMNS_MAX}: wrap it"
+
+
 @check
 def layout_is_that_of_clang_format():
     paths = [path for path, _ in c_files()]
@@ -341,6 +404,23 @@ def layout_is_that_of_clang_format():
 
 
 @check
+def mutants_change_lines_that_exist():
+    done = subprocess.run([str(ROOT / "scripts" / "mutants"), "--check"], capture_output=True,
+                          text=True, check=False)
+    for line in done.stdout.splitlines()[:-1]:
+        path, number, what = line.split(":", 2)
+        yield path, int(number), what.strip()
+
+
+@check
+def nothing_stray_is_at_the_top():
+    """What a tool left in its working folder is easily committed with the rest."""
+    for name in sorted({path.split("/")[0] for path in tracked_files()}):
+        if name not in TOP_LEVEL:
+            yield name, 0, "not a part of the tree: remove it, or name it in TOP_LEVEL"
+
+
+@check
 def sources_name_their_licence():
     for path, text in files(".c", ".h", ".py", ".sh", ".cmake", ""):
         if "SPDX-License-Identifier: Apache-2.0" not in "\n".join(text.split("\n")[:3]):
@@ -353,19 +433,28 @@ def sources_name_their_licence():
 WORDS_EXEMPT = ("examples/data/", "tests/golden/old/", "tests/arch/words.py", "LICENSE")
 
 
+SOURCES = (".c", ".h", ".py", ".js", ".sh")
+
+
+def words_of(path, text):
+    """Of a source, identifiers as words: each underscore between letters becomes a space, so that
+    lines and positions stay."""
+    if not path.endswith(SOURCES):
+        return text
+    return re.sub(r"(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])", " ", text)
+
+
 @check
 def text_is_in_the_words_of_the_field():
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True,
-                            check=True).stdout.split("\0")
-    for path in filter(None, listed):
+    for path in tracked_files():
         if path.startswith(WORDS_EXEMPT):
             continue
         try:
-            text = (ROOT / path).read_text(encoding="utf-8")
+            text = words_of(path, (ROOT / path).read_text(encoding="utf-8"))
         except (UnicodeDecodeError, FileNotFoundError):
             continue
         for pattern, instead in WORDS.items():
-            for match in re.finditer(pattern, text):
+            for match in re.finditer(pattern, text, re.M):
                 line = line_at(text, match.start())
                 yield path, line, f'"{match.group(0)}": {instead}'
 
@@ -404,6 +493,7 @@ def main():
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path)
+    parser.add_argument("--release", type=pathlib.Path, help="the build folder of the release")
     parser.add_argument("--tally")
     parser.add_argument("checks", nargs="*", metavar="CHECK")
     args = parser.parse_args()

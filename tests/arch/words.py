@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words and phrases that do not belong in reeve's text, each with what to write instead.
 
-The keys are regular expressions over whole files: code, comments, documentation, scripts. An
-underscore counts as a letter, so a word inside a longer identifier does not match."""
+The keys are regular expressions over whole files: code, comments, documentation, scripts. In
+sources an identifier is read as the words between its underscores."""
 
 WORDS = {
     r"(?<!-o )(?<!USER )\b([Nn]obody|[Ss]omebody|[Ww]hoever)\b": "name the process or the person",
@@ -10,7 +10,7 @@ WORDS = {
     r"\bmend(s|ed|ing)?\b": "fix, repair",
     r"(?<![Tt]here )\b(is|are|was|were) no (?!longer|more|such|way|less)[a-z]+": "write 'is not a'",
     r"\bso many\b": "N, this many",
-    r", too(?=[.;:)]|$)": "also, earlier in the sentence",
+    r", too(?=[.;:)]|\s*\*/|\s*$)": "also, earlier in the sentence",
     r"\b(is|are) fine\b|: fine\b": "is allowed, OK",
     r"\bfor good\b": "permanently",
     r"\bonce a while\b": "periodically",
@@ -28,4 +28,5 @@ WORDS = {
     r"\bleisure\b": "name the delay",
     r"\bwho (dies|crashes|owns|reads|writes)\b": "the process that",
     r"\bin vain\b": "without effect",
+    r"\bone that is well\b": "healthy",
 }

@@ -49,7 +49,7 @@ static void bench_appends(struct lab *lab, uint32_t count, uint32_t bytes)
         lab_append(lab, &appends, BROKER_PRODUCER_LOG, lab->topics.events, 0,
                    (struct text){value, bytes});
         if (i % 1000 == 0)
-            (void)loop_once(lab->loop, 0);
+            loop_once(lab->loop, 0);
     }
     bool done = lab_wait(lab, &appends.acked, count);
     assert(done);
@@ -92,16 +92,16 @@ static void load_error(void *ctx, const struct error *error)
     fprintf(stderr, "%s\n", error->message);
 }
 
-static void bench_reads(struct lab *lab, int64_t work_ns, bool beside_idle_ones)
+static void bench_reads(struct lab *lab, int64_t work_ns, bool with_idle_ones)
 {
     static const struct broker_reader_ops ops = {load_record, load_end, load_error};
     struct load load = {.work_ns = work_ns};
     struct load idle = {.work_ns = 0};
     struct broker_reader *readers[LAB_PARTITIONS] = {NULL};
     char what[LAB_VALUE_SIZE];
-    for (int32_t p = 1; beside_idle_ones && p < LAB_PARTITIONS; p++)
+    for (int32_t p = 1; with_idle_ones && p < LAB_PARTITIONS; p++)
         readers[p] = broker_read(lab->broker, lab->topics.events, p, 0, &ops, &idle);
-    bool done = lab_wait(lab, &idle.ends, beside_idle_ones ? LAB_PARTITIONS - 1 : 0);
+    bool done = lab_wait(lab, &idle.ends, with_idle_ones ? LAB_PARTITIONS - 1 : 0);
     int64_t cpu = cpu_us();
     int64_t start = now_us();
     readers[0] = broker_read(lab->broker, lab->topics.events, 0, 0, &ops, &load);
@@ -109,7 +109,7 @@ static void bench_reads(struct lab *lab, int64_t work_ns, bool beside_idle_ones)
     assert(done);
     (void)done;
     snprintf(what, sizeof(what), "read, %.1f us of work each%s", (double)work_ns / 1000,
-             beside_idle_ones ? ", idle ones" : "");
+             with_idle_ones ? ", idle ones" : "");
     say(what, load.records, now_us() - start, cpu_us() - cpu);
     for (int32_t p = 0; p < LAB_PARTITIONS; p++)
         broker_reader_close(readers[p]);

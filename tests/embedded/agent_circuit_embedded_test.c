@@ -293,7 +293,7 @@ static bool circuit_of_a_is_closed(void *ctx)
     return a != NULL && a->circuit == AGENT_CIRCUIT_CLOSED;
 }
 
-static bool nobody_is_left(void *ctx)
+static bool no_instance_is_left(void *ctx)
 {
     const struct lab *lab = ctx;
     return agent_table_count(lab->table) == 0;
@@ -335,7 +335,7 @@ Test(agent_circuit_embedded, moves_partitions_away_from_an_unhealthy_instance_an
     cr_assert_eq(lab->failures, 0, "no failure was reported");
     site_close(lab, a);
     site_close(lab, b);
-    await(lab, nobody_is_left, "those that stopped are gone");
+    await(lab, no_instance_is_left, "those that stopped are gone");
     close(reserved);
     lab_close(lab);
 }

@@ -232,30 +232,64 @@ Test(broker_faults, does_not_wait_for_the_offsets_of_a_stopped_leader)
 /* ---- a log whose beginning is gone ---- */
 
 /* The mock cluster keeps 5 MiB of a partition. */
+enum { TRIMMING_RECORDS = 16, TRIMMING_BYTES = 500 * 1000 };
+
+/* More than the partition keeps: what it held before is gone. */
+static void append_until_trimmed(struct lab *lab, struct lab_appends *appends)
+{
+    char *value = calloc(1, TRIMMING_BYTES);
+    uint32_t before = appends->acked;
+    cr_assert_not_null(value);
+    for (uint32_t i = 1; i <= TRIMMING_RECORDS; i++) {
+        lab_append(lab, appends, BROKER_PRODUCER_LOG, lab->topics.events, 0,
+                   (struct text){value, TRIMMING_BYTES});
+        cr_assert(lab_wait(lab, &appends->acked, before + i));
+    }
+    free(value);
+}
+
 Test(broker_faults, finds_the_earliest_record_after_the_first_ones_are_deleted)
 {
-    enum { RECORDS = 16, BYTES = 500 * 1000 };
     struct lab lab;
     struct lab_appends appends;
     struct lab_reader reader;
-    char *value = calloc(1, BYTES);
-    cr_assert_not_null(value);
     lab_open(&lab);
-    lab_appends_init(&appends, RECORDS);
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        lab_append(&lab, &appends, BROKER_PRODUCER_LOG, lab.topics.events, 0,
-                   (struct text){value, BYTES});
-        cr_assert(lab_wait(&lab, &appends.acked, i + 1));
-    }
+    lab_appends_init(&appends, TRIMMING_RECORDS);
+    append_until_trimmed(&lab, &appends);
     lab_read(&lab, &reader, 0, BROKER_EARLIEST);
     cr_assert(lab_wait(&lab, &reader.ends, 1));
     cr_assert_eq(reader.fatal, 0, "%s", reader.code);
-    cr_assert_eq(reader.end_offset, RECORDS);
+    cr_assert_eq(reader.end_offset, TRIMMING_RECORDS);
     cr_assert_gt(reader.first_offset, 0);
-    cr_assert_eq(reader.records, RECORDS - (uint32_t)reader.first_offset);
+    cr_assert_eq(reader.records, TRIMMING_RECORDS - (uint32_t)reader.first_offset);
     lab_reader_close(&reader);
     lab_appends_deinit(&appends);
-    free(value);
+    lab_close(&lab);
+}
+
+/* A reader that has read the earliest record must not begin anew at a later one: the records
+ * between were never read. It is paused long enough to give up what it fetched. */
+Test(broker_faults, reports_records_that_are_deleted_after_the_earliest_was_read)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    lab_open(&lab);
+    lab_appends_init(&appends, 1 + TRIMMING_RECORDS);
+    lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.acked, 1));
+    lab_read(&lab, &reader, 0, BROKER_EARLIEST);
+    cr_assert(lab_wait(&lab, &reader.ends, 1));
+    cr_assert_eq(reader.records, 1);
+    broker_reader_pause(reader.reader, true);
+    lab_run(&lab, 300);
+    append_until_trimmed(&lab, &appends);
+    broker_reader_pause(reader.reader, false);
+    cr_assert(lab_wait(&lab, &reader.fatal, 1));
+    cr_assert_str_eq(reader.code, "OffsetOutOfRange");
+    cr_assert_eq(reader.records, 1);
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
     lab_close(&lab);
 }
 

@@ -111,7 +111,7 @@ static void deploy(void)
 {
     static const char source[] = "Name: w\nVersion: 1\nSteps:\n  - Name: s\n    Agent: a\n";
     struct workflow_definition definition = {
-        .name = TEXT("w"), .version = 1, .source = TEXT(source), .format = TEXT("yaml")};
+        .name = TEXT("w"), .version = 1, .text = TEXT(source), .format = TEXT("yaml")};
     struct buffer bytes = {0};
     codec_encode(codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
     append(lab.topics.workflows, 0, TEXT("w:1"),
@@ -237,7 +237,9 @@ Test(submission_embedded, dead_letters_unsound_records_and_processes_their_neigh
         cr_assert(letter != NULL, "%s", poison[i].key);
         cr_assert_str_eq(letter->code, poison[i].code);
         cr_assert_str_eq(letter->offset, offset);
-        cr_assert(letter->value_size == poison[i].value.size);
+        uint32_t size = poison[i].value.size;
+        cr_assert(letter->value_size ==
+                  (size > DEAD_LETTER_WHOLE_MAX ? DEAD_LETTER_CUT_BYTES : size));
         cr_assert(count_of(&commands, poison[i].key) == 0);
     }
     cr_assert(commands.count == 2 * count && letters.count == count);

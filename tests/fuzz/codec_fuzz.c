@@ -3,7 +3,7 @@
  *   0 .. kinds - 1   a body of one of our schemas: a decoded record is encoded and decoded again
  *   254              a whole record with its frame
  *   255              the text of a schema and, after its first NUL, a body of that schema
- * Initial corpus: tests/golden/. */
+ * The corpus has the records of tests/golden/. */
 #include "base/heap_arena.h"
 #include "schemas/avro/plan.h"
 #include "schemas/avro/schema.h"

@@ -61,7 +61,7 @@ EVENTS = [
     ("OrderStarted", marked(2)),
     ("StepStarted", {**ref(3), "generation": 31, "agent": "bank", "action": "refund",
                      "locked_by": "scheduler-1", "complete_by": at(7), "margin_ms": 1002,
-                     "routing_reason": "bank: 4 of 16 free"}),
+                     "routing_reason": "bank: 4 of 16 free", "inputs": 5}),
     ("StepSucceeded", {**ref(4), "output": '{"ok":true}', "by": "payment-1"}),
     ("StepFailed", {**ref(5), "error_name": "Declined", "error_message": "no money",
                     "effect": "applied", "failure_count": 51, "by": "payment-2"}),
@@ -87,12 +87,28 @@ EVENTS = [
                        "reason": "attempt 23 runs", "by": "payment-1"}),
     ("SubmissionRepeated", marked(23)),
     ("CommandDeadLettered", {"bytes": b"\x00\xff\xc3\x28", "key": b"\xfe", "reason": "not Avro",
-                             "quarantined": True}),
+                             "quarantined": True, "code": "Undecodable", "value_bytes": 241,
+                             "value_xxh128": "00112233445566778899aabbccddeeff",
+                             "meta_bytes": 242, "headers": [
+                                 {"name": b"trace", "value": b"\xff\x00"},
+                                 {"name": b"", "value": b""}]}),
     ("StepQueued", {**ref(25), "queued_at": at(33), "retry_at": at(34),
                     "reason": "bank: circuit open"}),
     ("StepExtended", {**ref(26), "action": "refund", "complete_by": at(35),
-                      "progress": "half done", "by": "bank-1"}),
+                      "progress": "half done", "by": "bank-1", "inputs": 6}),
     ("OrderExpired", marked(27)),
+    ("StepCompletedByHand", {**ref(28), "output": '{"ok":2}', "by": "ann",
+                             "reason": "paid in cash"}),
+    ("StepSkippedByHand", {**ref(29), "by": "bob", "reason": "a gift"}),
+    ("StepFailedByHand", {**ref(30), "error_name": "Declined", "failure_count": 52, "by": "ann",
+                          "reason": "the bank refused"}),
+    ("OrderDeadlineSet", {"complete_by": at(36), "margin_ms": 1003, "by": "bob",
+                          "reason": "in a hurry"}),
+    ("OrderPaused", marked(32)),
+    ("OrderPauseEnded", marked(33)),
+    ("OrderMigrated", {"from_version": 3, "workflow_version": 4, "steps": [
+        {"name": "ReserveStock", "agent": "stock"}, {"name": "CheckCredit", "agent": "credit"}],
+        "by": "ann", "reason": "it was wrong"}),
 ]
 
 DECISION = {
@@ -106,7 +122,7 @@ def small_started(step, agent):
     return ("StepStarted", {
         **ref(1, step, "do"), "generation": 0, "agent": agent, "action": step,
         "locked_by": "scheduler-1", "complete_by": at(30000), "margin_ms": 1000,
-        "routing_reason": ""})
+        "routing_reason": "", "inputs": 0})
 
 
 SMALL_DECISION = {
@@ -127,13 +143,14 @@ def row_step(name, agent, **fields):
         "queued_at": 0,
         "effect": "none", "undo_effect": "none", "do_generation": 0, "undo_generation": 0,
         "retries_used": [], "started_version": 0, "completed_version": 0, "started_at": 0,
-        "ended_at": 0, "output": "", "error_name": "", "error_message": "", **fields}
+        "inputs": 0, "workflow_version": 0, "ended_at": 0, "output": "",
+        "error_name": "", "error_message": "", **fields}
 
 
 ORDER_ROW = {
     "details": details("536365", 3), "version": 101, "state": "Error",
-    "error_from": "Compensating", "accepted_at": at(24), "updated_at": at(25),
-    "complete_by": at(26), "margin_ms": 1004, "ended_at": at(27),
+    "error_from": "Compensating", "accepted_at": at(24), "accepted_offset": 102,
+    "updated_at": at(25), "complete_by": at(26), "margin_ms": 1004, "ended_at": at(27),
     "steps": [
         row_step("ReserveStock", "stock"),
         row_step(
@@ -141,16 +158,17 @@ ORDER_ROW = {
             failure_count=92, locked_by="scheduler-1", complete_by=at(20), margin_ms=1003,
             retry_at=at(21), queued_at=at(36), effect="unknown", undo_effect="applied",
             do_generation=93, undo_generation=94, retries_used=[0, 2, 0, 1], started_version=95,
-            completed_version=96, started_at=at(22), ended_at=at(23), output="[1]",
+            completed_version=96, started_at=at(22), inputs=97, workflow_version=98,
+            ended_at=at(23), output="[1]",
             error_name="Declined", error_message="no money"),
         row_step("BookCarrier", "carrier", retries_used=[1, 2, 3, 4, 5, 6, 7, 8])],
     "alert_open": True, "cancelled": True, "reason_code": "Cancelled", "reason": "ordered twice",
-    "reason_by": "ann",
+    "reason_by": "ann", "paused_at": at(46), "paused_by": "carol", "pause_reason": "a stocktaking",
 }
 
 # name of the golden file (up to '-': of the record) -> value
 RECORDS = {
-    "SubmitOrder": details("536365", 7),
+    "SubmitOrder": {**details("536365", 7), "submitted_at": at(7)},
     # Only what has no default.
     "SubmitOrder-least": {"order_id": "536366", "currency": "EUR", "workflow": "three-steps"},
     "CancelOrder": {**ID, "by": "ann", "reason": "ordered twice",
@@ -163,10 +181,20 @@ RECORDS = {
     "TimeOutOrder": {**ID, "complete_by": at(3), "by": "supervisor-2"},
     "CompensateOrder": {**ID, "by": "bob", "reason": "the customer gave up"},
     "ResubmitStep": {**ID, "step": "TakePayment", "by": "bob", "reason": "bank is back",
-                     "new_generation": True},
+                     "new_generation": True, "timeout_ms": 7200000},
     "ExpireOrder": {**ID, "ended_at": at(31), "by": "supervisor-3"},
     "ExtendStep": {**ID, **ref(6), "complete_by": at(32), "progress": "half done",
                    "agent": "bank", "instance": "bank-1"},
+    "CompleteStep": {**ID, "step": "TakePayment", "output": '{"paid":true}', "by": "ann",
+                     "reason": "paid"},
+    "SkipStep": {**ID, "step": "TakePayment", "nothing_applied": True, "by": "ann",
+                 "reason": "a gift"},
+    "FailStep": {**ID, "step": "TakePayment", "error_name": "Declined", "by": "ann",
+                 "reason": "the bank refused"},
+    "PauseOrder": {**ID, "by": "ann", "reason": "to look at it"},
+    "ResumeOrder": {**ID, "by": "bob", "reason": "it is right"},
+    "MigrateOrder": {**ID, "workflow": "order-fulfilment", "from_version": 3, "version": 4,
+                     "by": "ann", "reason": "it was wrong"},
     "Claim": {"claim_id": uid(1), "instance": "scheduler-1", "claimed_at": at(4),
               "partition_count": 12, "reset": None},
     "Claim-reset": {"claim_id": uid(2), "instance": "scheduler-2", "claimed_at": at(5),
@@ -174,6 +202,16 @@ RECORDS = {
                     "reset": {"next_command_offset": 77, "by": "carol",
                               "reason": "commands were lost"}},
     "Attempt": {"claim_id": uid(3), "command_offset": 1 << 62},
+    "Continuation": {
+        "claim_id": uid(7), "sequence": 71, "first_claim_id": uid(8), "partition_count": 12,
+        "next_command_offset": 72, "last_command_offset": -1, "last_command_time": at(40),
+        "newest_decided_at": at(41), "emitted_through": -1, "claim_decisions": 73,
+        "previous_claim_decisions": 74, "guarded_offset": 75, "guards": 4, "written_at": at(42)},
+    "Reset": {"expected_offset": 76, "next_command_offset": -1, "newest_decided_at": at(44),
+              "skip": None, "by": "bob", "reason": "a clock was wrong", "reset_at": at(43)},
+    "Reset-skip": {"expected_offset": 77, "next_command_offset": 78, "newest_decided_at": 0,
+                   "skip": {"from": 60, "to": 70}, "by": "bob",
+                   "reason": "another client wrote here", "reset_at": at(45)},
     "Decision": DECISION,
     "Decision-small": SMALL_DECISION,
     "StepRequest": {
@@ -185,7 +223,7 @@ RECORDS = {
         "claim_id": uid(6), "decision_offset": 61, "order_version": 62},
     "StatusUpdate": {
         **ID, "kind": "Resumed", "order_state": "Error", "order_version": 71,
-        "decided_at": at(16), "command_partition": 11, "command_offset": 72,
+        "decided_at": at(16), "command_partition": 11, "command_offset": 72, "decision_offset": 73,
         "code": "PaymentDeclined", "message": "no money",
         "steps": [
             {**ref(1, "ReserveStock", "do"), "state": "Processed", "error_name": ""},
@@ -193,7 +231,9 @@ RECORDS = {
     "OperatorAlert": {
         **ID, "raised": True, "code": "PaymentDeclined", "message": "look at it",
         "step": "TakePayment", "by": "bob", "order_version": 81, "partition": 10,
-        "command_offset": 82, "decided_at": at(17)},
+        "command_offset": 82, "decision_offset": 83, "decided_at": at(17)},
+    "WorkflowActivation": {"name": "order-fulfilment", "version": 7, "active": True, "by": "ann",
+                           "reason": "tested", "at": at(47)},
     "WorkflowDefinition": {
         "name": "order-fulfilment", "version": 3, "source": "Name: order-fulfilment\n",
         "format": "yaml", "deployed_by": "ann", "deployed_at": at(18)},
@@ -202,9 +242,15 @@ RECORDS = {
         "partitions": 4, "latency_p50_ms": 19, "latency_p95_ms": 20, "errors_permille": 21,
         "circuit": "half-open", "version": "0.1.0", "last_error": "503 from the bank",
         "heartbeat_ms": 2000, "reported_at": at(19)},
+    "AgentPause": {"agent": "bank", "paused": True, "by": "ann", "reason": "the bank is down",
+                   "at": at(48)},
     "Leadership": {
         "role": "auditor", "kind": "renew", "instance": "supervisor-1", "candidate_id": uid(7),
         "rank": 5, "term": 41, "lease_ms": 6000, "progress_at": at(28), "said_at": at(29),
         "reason": "outranked"},
+    "DeadLetterResolution": {
+        "partition": 12, "offset": 48, "kind": "replayed", "topic": "orders.submissions",
+        "replayed_partition": 13, "replayed_offset": 49, "corrected": True, "by": "ann",
+        "reason": "the shop sent a wrong currency", "resolved_at": at(48)},
     "OrderRow": ORDER_ROW,
 }

@@ -221,7 +221,7 @@ Test(topics_kafka, fails_appends_and_readers_of_a_deleted_topic, .timeout = 200)
                                .topics = &lab.topics,
                                .partitions = LAB_PARTITIONS,
                                .replication_factor = 1};
-    (void)apply(&plan);
+    apply(&plan);
     for (uint32_t i = 0; i < 1000 && log.acked < 2; i++) {
         lab_append_number(&lab, &log, 0);
         cr_assert(lab_wait(&lab, &log.answered, log.sent));

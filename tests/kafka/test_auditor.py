@@ -5,7 +5,7 @@ finished orders, raises alerts about stuck orders, and removes vanished agents."
 import json
 import unittest
 
-from lib import Broker, Cluster, wait_for
+from lib import Broker, Cluster, check, wait_for
 
 ORDER = ('{"order_id": "%s", "customer": "c", "currency": "GBP", "workflow": "one-step", '
          '"lines": [{"sku": "a", "quantity": 1, "unit_price": "1.50"}]}\n')
@@ -80,7 +80,7 @@ class AuditorTest(unittest.TestCase):
 
             # A supervisor that stops releases the role; its successor need not wait for the lease.
             cluster[name].start()
-            self.assertEqual(cluster[other].terminate(), 0)
+            cluster[other].terminate()
             self.assertEqual(self.auditor(cluster, beyond=second)[1], name)
             self.assertIn("stopped", {record.value["reason"]
                                       for record in cluster.read_topic("leadership")})
@@ -90,9 +90,22 @@ class AuditorTest(unittest.TestCase):
                 r.raw is None and r.key.endswith("/noop") for r in records), 120,
                 "a tombstone of the agent that vanished")
 
+            # One vanishes while no supervisor leads.
+            cluster[name].terminate()
+            cluster.add("agent", "late", properties={"agent.name": "noop", "agent.kind": "sim",
+                                                     "agent.heartbeat.ms": 200})
+            cluster["late"].sigkill()
+            after = cluster.wait_for_records("agents", bool)[-1].offset
+            cluster[name].start()
+            cluster.wait_for_records("agents", lambda records: any(
+                r.raw is None and r.offset > after for r in records), 60,
+                "a tombstone of the agent that vanished unseen")
+            self.assertEqual(check(cluster, effects=["requests.noop"], agents=["noop"]), [])
+
     def test_a_stuck_order_raises_an_alert(self):
         with Cluster(Broker.shared(), partitions=1,
                      properties={**QUICK, "auditor.grace.ms": 1000}) as cluster:
+            cluster.expect_alerts("OrderStuck")
             # The supervisors see the deadline but send no request, and no other process will.
             self.start(cluster, 0.5, {"agent.sim.silent.share": "1"},
                        env={"REEVE_FAILPOINT": "supervisor.blind=error@1+"})

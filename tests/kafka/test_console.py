@@ -200,12 +200,15 @@ class ConsoleTest(StageTest):
         watchers = self.console.metric("reeve_console_watchers")
         command = [str(paths.reeve_binary()), "orders", "watch", "watched-1", "--until-ended",
                    "--console", url]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as watch:
             wait_for("it watches", lambda: self.console.metric("reeve_console_watchers")
                      > watchers, 20)
             self.stage.submit("watched-1", "alerted")
-            out, _ = watch.communicate(timeout=30)
+            out, err = watch.communicate(timeout=30)
         self.assertEqual(watch.returncode, 0, out)
+        self.assertEqual(err.splitlines(), [
+            "reeve: warning: there is no order watched-1 yet: waiting for it"])
         self.assertEqual(len(out.splitlines()), 1 + len(self.stage.events("watched-1")), out)
         self.assertIn("order processed", out.splitlines()[-1])
         # For an order that has ended, the exit code shows the outcome immediately.
@@ -247,6 +250,18 @@ class ConsoleTest(StageTest):
             path = "/api/orders/" + urllib.parse.quote(row["order_id"], safe="")
             answers[path] = self.api(path, console=console)
             answers[path + "/history"] = self.api(path + "/history", console=console)
+            last = answers[path + "/history"]["entries"][-1]["offset"]
+            then = self.api(f"{path}/at/{last}", console=console)
+            self.assertEqual({**then, "data_age_ms": 0},
+                             {**answers[path], "at": last, "data_age_ms": 0})
+        overview = self.api("/api/overview", console=console)
+        answers["overview"] = {name: overview[name]
+                               for name in ("oldest", "unfinished", "by_state")}
+        answers["causes"] = {(row["workflow"], row["step"], row["error_name"], row["message"]):
+                             row["orders"] for row in overview["errors"]}
+        for answer in answers.values():
+            if isinstance(answer, dict):
+                answer.pop("data_age_ms", None)  # of the brokers' latest answer
         answers["stores"] = self.api("/stores", console=console)
         del answers["stores"]["instance"]
         return answers
@@ -263,7 +278,7 @@ class ConsoleTest(StageTest):
         self.console.sigkill()
         self.console.start()
         self.assertEqual(self.everything(), before, "after a crash")
-        self.assertEqual(self.console.terminate(), 0)
+        self.console.terminate()
         self.console.drop_data()
         self.console.start()
         self.assertEqual(self.everything(), before, "folded anew")
@@ -271,7 +286,7 @@ class ConsoleTest(StageTest):
         second = self.stage.cluster.add("console", name="console-again")
         self.wait_folded(second)
         self.assertEqual(self.everything(second), before, "of another console")
-        self.assertEqual(second.terminate(), 0)
+        second.terminate()
 
     # ---- the command line ----
 

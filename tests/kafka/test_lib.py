@@ -64,7 +64,7 @@ class ServiceTest(unittest.TestCase):
             service.sigstop()
             self.assertEqual(service.get("/readyz", seconds=0.2)[0], None)
             service.sigcont()
-            self.assertEqual(service.terminate(), 0)
+            service.terminate()
             self.assertEqual(service.stderr.count("started scheduler"), 2)
 
     def test_a_failed_start_reports_the_exit_code(self):

@@ -37,10 +37,11 @@ class OwnershipTest(CrowdTest):
 
         wait_for(lambda: f"{wanted} own all partitions: {self.crowd.owners()}", running, 40)
 
-    def victim(self, role, failpoint):
+    def victim(self, role, failpoint, properties=None):
         """A new instance that is stopped or killed at that failpoint."""
         name = f"{role}-{failpoint.split('=')[0]}-{next(self.crowd.numbers)}"
-        return self.crowd.add(role, name, env={"REEVE_FAILPOINT": failpoint}, ready=False)
+        return self.crowd.add(role, name, properties, env={"REEVE_FAILPOINT": failpoint},
+                              ready=False)
 
     def wait_assigned(self, service):
         wait_for(lambda: f"{service.name} has partitions or has crashed:\n{service.tail()}",
@@ -124,7 +125,8 @@ class OwnershipTest(CrowdTest):
 
     def test_an_owner_killed_before_emitting_loses_no_effect(self):
         crowd = self.crowd
-        victim = self.victim("scheduler", "cycle.stored=kill@8")
+        # No other scheduler takes over, and emits what is missing, before the test has seen that.
+        victim = self.victim("scheduler", "cycle.stored=kill@8", {"session.timeout.ms": 20000})
         self.wait_assigned(victim)
         names = crowd.load_until_killed(victim)
         owned = {p for p, name in crowd.owners().items() if name == victim.name}

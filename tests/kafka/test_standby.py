@@ -135,7 +135,7 @@ class TakeoverTest(unittest.TestCase):
               f"Decision of the old owner (session timeout {self.stage.session_ms} ms)", flush=True)
         return found["folded"]
 
-    def test_takeover_with_many_open_orders(self):
+    def test_a_standby_takes_over_many_open_orders(self):
         first = self.stage.scheduler("owner-1", 1)
         seconds = self.stage.open_orders(first)
         print(f"{self.count} orders opened in {seconds:.1f} s", flush=True)

@@ -5,12 +5,12 @@ partition is reported to the operator, who can resume it."""
 import json
 import unittest
 
-from confluent_kafka.admin import AdminClient
-
 from lib import Broker, check, wait_for
 from lib.checker import Checker, partition_of
-from lib.crowd import WORKFLOW, Crowd, CrowdTest, flip_bit
+from lib.crowd import WORKFLOW, Crowd, CrowdTest, delete_topic, flip_bit
 from lib.records import local_schemas
+
+TIMEOUT_SECONDS = 600
 
 # Its agent starts only at the end, so that orders with deadlines are in progress until then.
 OPEN = {"Name": "open", "Version": 1, "TimeoutSeconds": 3600,
@@ -26,6 +26,7 @@ class StoresTest(CrowdTest):
         # Steps start whether or not their agent is running.
         cls.start_crowd(partitions=2, workflows=[WORKFLOW, OPEN],
                         properties={"routing.enabled": "false"})
+        cls.crowd.cluster.expect_alerts("StoreCorrupt", "StoreDamaged", "StoreIo")
         cls.crowd.add("console", "console")
         cls.crowd.cluster.reeve("topics", "apply", "--agent", "later")
         cls.closed = cls.crowd.submit(60)
@@ -81,7 +82,7 @@ class StoresTest(CrowdTest):
         self.restart(lambda service, folder: None)
         self.assertEqual(self.all_digests(), before)
 
-    def test_a_flipped_bit_in_a_table(self):
+    def test_a_store_with_a_flipped_bit_in_a_table_is_folded_again(self):
         for share in (0.1, 0.6):
             # Opening a store moves the content of its write-ahead log into tables.
             self.restart(lambda service, folder: None)
@@ -115,7 +116,7 @@ class StoresTest(CrowdTest):
                  lambda: self.all_digests() == before, 30, 0.3)
         self.assertEqual(self.crowd.verify(), [])
 
-    def test_a_flipped_bit_in_the_write_ahead_log(self):
+    def test_a_store_with_a_flipped_bit_in_the_write_ahead_log_is_folded_again(self):
         for share in (0.1, 0.6):
             names = self.crowd.submit(30)
             self.crowd.wait_for_end(names)
@@ -132,14 +133,6 @@ class StoresTest(CrowdTest):
                 self.assertGreaterEqual(len(found), 6)
                 self.assertEqual(self.all_digests(), before)
                 self.assertEqual(self.crowd.verify(), [])
-
-
-def delete_topic(crowd, name):
-    client = AdminClient({"bootstrap.servers": crowd.broker.bootstrap})
-    topic = crowd.cluster.topic(name)
-    for future in client.delete_topics([topic], operation_timeout=30).values():
-        future.result(30)
-    wait_for(f"{topic} is gone", lambda: topic not in crowd.topics(), 30)
 
 
 class StoppedTest(unittest.TestCase):
@@ -178,15 +171,30 @@ class StoppedTest(unittest.TestCase):
         wait_for(f"an alert {code} for each partition: "
                  f"{[r.value for r in self.crowd.cluster.read_topic('alerts')]}", told, 20)
 
+    def try_reset(self, number, next_command, *flags, check=True):
+        return self.crowd.cluster.reeve(
+            "partition", "reset", "--partition", number, "--next-command", next_command,
+            "--by", "olga", "--reason", "the topic was made anew", *flags, check=check)
+
     def reset(self, next_command):
         for number in range(2):
-            done = self.crowd.cluster.reeve(
-                "partition", "reset", "--partition", number, "--next-command", next_command(number),
-                "--by", "olga", "--reason", "the topic was made anew")
-            self.assertIn(f"partition {number} goes on", done.stdout)
+            tried = self.try_reset(number, next_command(number), "--dry-run")
+            self.assertIn("Nothing was written", tried.stdout)
+            done = self.try_reset(number, next_command(number), "--yes")
+            self.assertIn(f"partition {number} is reset", done.stdout)
+
+    def check_that_it_is_not_reset_again(self):
+        """A partition that works is left alone."""
+        ends = [len(self.crowd.cluster.read_topic("events"))]
+        refused = self.try_reset(0, 0, "--yes", check=False)
+        self.assertEqual(refused.returncode, 65, refused.stderr)
+        self.assertIn("the partition works", refused.stderr)
+        ends.append(len(self.crowd.cluster.read_topic("events")))
+        self.assertEqual(ends[0], ends[1])
 
     def test_a_recreated_log_stops_the_partition(self):
         crowd = self.crowd
+        crowd.cluster.expect_alerts("LogDiffers")
         before = crowd.digests(self.scheduler)
         delete_topic(crowd, "events")
         crowd.cluster.reeve("topics", "apply")
@@ -219,6 +227,7 @@ class StoppedTest(unittest.TestCase):
         self.crowd.checkers = {number: Checker(number, 2) for number in range(2)}
 
     def test_the_log_of_another_cluster_stops_the_partition(self):
+        self.crowd.cluster.expect_alerts("LogDiffers")
         with Broker() as other:
             self.crowd.cluster.reeve("topics", "apply",
                                      "--kafka-bootstrap-servers", other.bootstrap)
@@ -241,6 +250,7 @@ class StoppedTest(unittest.TestCase):
 
     def test_a_recreated_commands_topic_stops_the_partition(self):
         crowd = self.crowd
+        crowd.cluster.expect_alerts("CommandsOutOfRange")
         running = [service for service in crowd.cluster.services.values()]
         for service in running:
             service.terminate()
@@ -253,11 +263,13 @@ class StoppedTest(unittest.TestCase):
         self.reset(lambda number: 0)
         crowd.wait_ready()
         crowd.wait_for_end(crowd.submit(20))
+        self.check_that_it_is_not_reset_again()
         self.assertEqual(check(crowd.cluster), [])
         self.assertEqual(crowd.verify(), [])
 
     def test_a_command_that_crashes_its_owner_is_quarantined(self):
         crowd, scheduler = self.crowd, self.scheduler
+        crowd.cluster.expect_alerts("CommandQuarantined")
         scheduler.sigkill()
         (poison,) = crowd.submit(1, partition=1)
         wait_for("the poison is in the commands",

@@ -97,7 +97,7 @@ class SubmittingTest(StageTest):
 
     # ---- cancelled ----
 
-    def test_cancelled_right_after_its_submission(self):
+    def test_an_order_is_cancelled_right_after_its_submission(self):
         self.stage.submit("breath", "sale")
         self.stage.cancel("breath")
         end = self.stage.wait_for_end("breath", "Compensated")[-1]
@@ -106,10 +106,11 @@ class SubmittingTest(StageTest):
         self.assertEqual(self.stage.wait_for_status("breath", "Compensated")["message"],
                          "ordered twice")
 
-    def test_cancelled_during_a_step(self):
+    def test_an_order_is_cancelled_during_a_step(self):
         self.slow("running", "sale", "payment", "TakePayment", ms=2500)
         self.stage.wait_for_event("running", "StepStarted TakePayment do 1")
-        self.stage.cluster.reeve("cancel", "running", "--reason", "changed her mind", "--by", "ann")
+        self.stage.cluster.reeve("cancel", "running", "--no-wait", "--reason", "changed her mind",
+                                 "--by", "ann")
         self.stage.wait_for_end("running", "Compensated")
         cancelled = self.stage.find("running", "OrderCancelled")[0].event
         self.assertEqual(cancelled["reason"], "changed her mind")
@@ -122,7 +123,7 @@ class SubmittingTest(StageTest):
         self.assertIn("StepSkipped ShipOrder do 0", whats)
         self.assertEqual(self.shop.balance("running")["refunded"], {"GBP": "25.00"})
 
-    def test_cancelled_during_and_after_compensation(self):
+    def test_an_order_is_not_cancelled_during_and_after_compensation(self):
         self.shop.fault("carrier", "decline", "undoing")
         self.slow("undoing", "gift", "stock", "ReleaseStock", ms=1500, direction="undo")
         self.stage.wait_for_event("undoing", "StepStarted ReserveStock undo 1")
@@ -170,7 +171,7 @@ class SubmittingTest(StageTest):
         self.stage.wait_for_end("pivot-error", "Processed")
         self.assertEqual(self.shop.balance("pivot-error")["shipments"], 1)
 
-    def test_cancelled_while_in_error(self):
+    def test_an_order_in_error_is_cancelled(self):
         self.shop.fault("carrier", "decline", "waiting")
         self.stage.submit("waiting", "sale")
         self.stage.wait_for_end("waiting", "Error")  # the pivot had no effect

@@ -11,12 +11,12 @@ import urllib.request
 
 from confluent_kafka.admin import AdminClient, ConfigResource
 
-from lib import Broker, wait_for
+from lib import Broker, Cluster, wait_for
 from lib.crowd import WORKFLOW, Crowd
 from lib.load import Load
 
 OWN_BROKERS = True
-TIMEOUT_SECONDS = 900
+TIMEOUT_SECONDS = 1200
 
 PAUSE_MS_MAX = 30000  # with one of three brokers down no partition pauses longer
 PARTITIONS = 6
@@ -126,6 +126,19 @@ class ThreeBrokersTest(unittest.TestCase):
             self.assertEqual({key: settings[key].value for key in wanted}, wanted)
         self.wait_in_sync()
         crowd.cluster.reeve("topics", "check")
+
+    def test_1_every_broker_knows_the_topics_when_apply_returns(self):
+        """Each broker learns of a new topic at its own time; a command that asks one that does not
+        know it yet ends with 65."""
+        for _ in range(20):
+            cluster = Cluster(self.broker, partitions=PARTITIONS)
+            self.addCleanup(cluster.stop)
+            cluster.topics_apply("web")
+            known = [sorted(name for name in AdminClient({"bootstrap.servers": node}).list_topics(
+                timeout=30).topics if name.startswith(f"{cluster.prefix}."))
+                for node in self.broker.bootstrap.split(",")]
+            self.assertIn(cluster.topic("replies.web"), known[0])
+            self.assertEqual(known, [known[0]] * 3)
 
     def test_2_no_partition_pauses_long_when_one_broker_dies(self):
         crowd = self.crowd

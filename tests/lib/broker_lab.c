@@ -120,7 +120,7 @@ bool lab_wait(struct lab *lab, const uint32_t *value, uint32_t wanted)
 
 void lab_run(struct lab *lab, int64_t ms)
 {
-    (void)loop_run_until(lab->loop, never, NULL, ms);
+    loop_run_until(lab->loop, never, NULL, ms);
 }
 
 /* ---- appends ---- */
@@ -142,6 +142,7 @@ void lab_appended(void *ctx, uint64_t token, int64_t offset, const struct error 
     struct lab_answer *answer = &appends->answers[token];
     answer->count++;
     answer->offset = offset;
+    answer->appended_at = appends->broker != NULL ? broker_appended_at(appends->broker) : 0;
     answer->class = error->class;
     snprintf(answer->code, sizeof(answer->code), "%s", error->code);
     appends->answered++;
@@ -155,6 +156,7 @@ void lab_append(struct lab *lab, struct lab_appends *appends, enum broker_produc
                 const char *topic, int32_t partition, struct text value)
 {
     struct error error;
+    appends->broker = lab->broker;
     struct broker_append append = {.producer = producer,
                                    .topic = topic,
                                    .partition = partition,
@@ -164,7 +166,7 @@ void lab_append(struct lab *lab, struct lab_appends *appends, enum broker_produc
                                    .ctx = appends,
                                    .token = appends->sent++};
     while (broker_append(lab->broker, &append, &error) != ERROR_OK)
-        (void)loop_once(lab->loop, 10);
+        loop_once(lab->loop, 10);
 }
 
 void lab_append_number(struct lab *lab, struct lab_appends *appends, int32_t partition)

@@ -40,12 +40,14 @@ void lab_run(struct lab *lab, int64_t ms);
 struct lab_answer {
     uint32_t count;
     int64_t offset;
+    int64_t appended_at;
     enum error_class class;
     char code[ERROR_CODE_SIZE];
 };
 
 struct lab_appends {
-    struct lab_answer *answers; /* by token */
+    const struct broker *broker; /* of the last lab_append() */
+    struct lab_answer *answers;  /* by token */
     uint32_t sent;
     uint32_t answered;
     uint32_t acked;

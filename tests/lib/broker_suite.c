@@ -74,6 +74,26 @@ Test(broker, delivers_records_as_they_were_sent)
     lab_close(&lab);
 }
 
+Test(broker, tells_when_an_acknowledged_record_was_appended)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    lab_open(&lab);
+    lab_appends_init(&appends, 2);
+    lab_append_number(&lab, &appends, 0);
+    lab_append(&lab, &appends, BROKER_PRODUCER_EFFECTS, lab.topics.events, LAB_PARTITIONS,
+               TEXT("nowhere"));
+    cr_assert(lab_wait(&lab, &appends.answered, 2));
+    lab_read(&lab, &reader, 0, 0);
+    cr_assert(lab_wait(&lab, &reader.records, 1));
+    cr_assert_eq(appends.answers[0].appended_at, lab.embedded != NULL ? 0 : reader.timestamp);
+    cr_assert_eq(appends.answers[1].appended_at, 0);
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
 Test(broker, accepts_the_largest_record_and_rejects_a_larger_one)
 {
     struct lab lab;
@@ -157,8 +177,8 @@ Test(broker, fails_the_appends_of_a_dead_producer_once_and_replaces_it)
     struct kafka_producer *producer = &((struct kafka_client *)lab.broker)->producers[0];
     for (uint32_t i = 0; i < COUNT; i++)
         lab_append_number(&lab, &appends, 0);
-    (void)rd_kafka_test_fatal_error(producer->handle.rk,
-                                    RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "injected");
+    rd_kafka_test_fatal_error(producer->handle.rk, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+                              "injected");
     for (uint32_t i = 0; i < COUNT; i++)
         lab_append_number(&lab, &appends, 0);
     cr_assert(lab_wait(&lab, &appends.answered, 2 * COUNT));
@@ -202,8 +222,8 @@ Test(broker, replaces_a_producer_before_it_reports_the_appends)
     struct kafka_producer *producer = &((struct kafka_client *)lab.broker)->producers[0];
     struct broker_append append = {
         .topic = lab.topics.events, .value = TEXT("v"), .done = append_again, .ctx = &again};
-    (void)rd_kafka_test_fatal_error(producer->handle.rk,
-                                    RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "injected");
+    rd_kafka_test_fatal_error(producer->handle.rk, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+                              "injected");
     for (uint32_t i = 0; i < 100; i++)
         cr_assert_eq(broker_append(lab.broker, &append, NULL), ERROR_OK);
     cr_assert(lab_wait(&lab, &again.fatal, 100));
@@ -455,4 +475,117 @@ Test(broker, names_an_invalid_setting)
     cr_assert_str_eq(error.code, "Config");
     cr_assert_not_null(strstr(error.message, "socket.nagle.disable"));
     loop_free(loop);
+}
+
+/* ---- batches that cannot be read ---- */
+
+struct unreadable_notes {
+    struct lab_reader reader; /* the context of the reader: comes first */
+    uint32_t count;
+    int64_t offset[8];
+    int64_t next_offset[8];
+};
+
+static void on_unreadable(void *ctx, int64_t offset, int64_t next_offset)
+{
+    struct unreadable_notes *notes = ctx;
+    cr_assert(notes->count < 8);
+    notes->offset[notes->count] = offset;
+    notes->next_offset[notes->count++] = next_offset;
+    notes->reader.next_offset = next_offset;
+}
+
+/* Appends COUNT records of zeros as one batch. */
+static void append_zeros(struct lab *lab, struct lab_appends *appends, uint32_t count,
+                         uint32_t size)
+{
+    char *zeros = calloc(1, size);
+    cr_assert_not_null(zeros);
+    for (uint32_t i = 0; i < count; i++)
+        lab_append(lab, appends, BROKER_PRODUCER_EFFECTS, lab->topics.events, 0,
+                   (struct text){zeros, size});
+    cr_assert(lab_wait(lab, &appends->acked, appends->sent));
+    free(zeros);
+}
+
+/* Records that are more than the client may receive once they are decompressed: alone, in batches
+ * of many, next to each other, and at the end of the log. */
+Test(broker, passes_batches_that_cannot_be_read)
+{
+    static const struct kafka_setting sender_settings[] = {{"compression.codec", "zstd"},
+                                                           {"linger.ms", "200"}};
+    static const struct kafka_setting reader_settings[] = {{"message.max.bytes", "100000"},
+                                                           {"fetch.max.bytes", "100000"},
+                                                           {"receive.message.max.bytes", "100512"}};
+    struct lab lab;
+    struct lab_appends appends;
+    struct unreadable_notes notes = {.count = 0};
+    lab_open_with(&lab,
+                  (struct kafka_client_options){.settings = sender_settings, .setting_count = 2});
+    lab_appends_init(&appends, 1000);
+    append_zeros(&lab, &appends, 3, 10);      /* 0 to 2 */
+    append_zeros(&lab, &appends, 1, 2000000); /* 3 */
+    append_zeros(&lab, &appends, 1, 10);      /* 4 */
+    append_zeros(&lab, &appends, 300, 3000);  /* 5 to 304 */
+    append_zeros(&lab, &appends, 70, 10000);  /* 305 to 374 */
+    append_zeros(&lab, &appends, 2, 10);      /* 375, 376 */
+    append_zeros(&lab, &appends, 1, 3000000); /* 377 */
+    struct broker *other = lab_connect(
+        &lab, (struct kafka_client_options){.settings = reader_settings, .setting_count = 3});
+    notes.reader.first_offset = -1;
+    notes.reader.next_offset = 0;
+    notes.reader.reader =
+        broker_read(other, lab.topics.events, 0, BROKER_EARLIEST, &lab_reader_ops, &notes.reader);
+    broker_reader_skip_unreadable(notes.reader.reader, on_unreadable);
+    cr_assert(lab_wait(&lab, &notes.reader.ends, 1));
+    append_zeros(&lab, &appends, 1, 10); /* 378 */
+    cr_assert(lab_wait(&lab, &notes.reader.records, 7));
+    cr_assert_eq(notes.reader.disorder, 0);
+    cr_assert_eq(notes.reader.fatal, 0);
+    cr_assert_eq(notes.reader.next_offset, 379);
+    static const int64_t expected[][2] = {{3, 4}, {5, 305}, {305, 375}, {377, 378}};
+    cr_assert_eq(notes.count, 4);
+    for (int i = 0; i < 4; i++) {
+        cr_assert_eq(notes.offset[i], expected[i][0], "%d: %lld", i, (long long)notes.offset[i]);
+        cr_assert_eq(notes.next_offset[i], expected[i][1], "%d: %lld", i,
+                     (long long)notes.next_offset[i]);
+    }
+    lab_reader_close(&notes.reader);
+    broker_free(other);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
+}
+
+static bool has_released(void *ctx)
+{
+    return ((struct kafka_reader *)ctx)->queue == NULL;
+}
+
+/* What is fetched ahead is bounded by the bytes of values only. */
+Test(broker, fetches_nothing_ahead_for_a_reader_that_stays_paused)
+{
+    struct lab lab;
+    struct lab_appends appends;
+    struct lab_reader reader;
+    lab_open(&lab);
+    lab_appends_init(&appends, 300);
+    for (uint32_t i = 0; i < 100; i++)
+        lab_append_number(&lab, &appends, 0);
+    lab_read(&lab, &reader, 0, BROKER_EARLIEST);
+    cr_assert(lab_wait(&lab, &reader.records, 100));
+    broker_reader_pause(reader.reader, true);
+    for (uint32_t i = 0; i < 100; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait_until(&lab, has_released, reader.reader));
+    for (uint32_t i = 0; i < 100; i++)
+        lab_append_number(&lab, &appends, 0);
+    cr_assert(lab_wait(&lab, &appends.acked, 300));
+    cr_assert_eq(reader.records, 100);
+    broker_reader_pause(reader.reader, false);
+    cr_assert(lab_wait(&lab, &reader.records, 300));
+    cr_assert_eq(reader.disorder, 0);
+    cr_assert_eq(reader.fatal, 0);
+    lab_reader_close(&reader);
+    lab_appends_deinit(&appends);
+    lab_close(&lab);
 }

@@ -3,6 +3,7 @@
 #include "tests/lib/broker_lab.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 /* A short session, since each rebalance of the mock cluster takes one. */
 enum { ALL = (1 << LAB_PARTITIONS) - 1, SESSION_MS = 3500 };
@@ -114,6 +115,7 @@ Test(group, lets_a_member_leave_within_its_callback, .timeout = 100)
 }
 
 struct committed {
+    char note[32];
     uint32_t answers;
     int64_t offset;
     enum error_class class;
@@ -128,6 +130,14 @@ static void on_committed(void *ctx, int32_t partition, int64_t offset, const str
     committed->answers++;
 }
 
+static void on_position(void *ctx, int32_t partition, int64_t offset, const char *note,
+                        const struct error *error)
+{
+    struct committed *committed = ctx;
+    snprintf(committed->note, sizeof(committed->note), "%s", note);
+    on_committed(ctx, partition, offset, error);
+}
+
 Test(group, reads_commits_back, .timeout = 100)
 {
     struct lab lab;
@@ -136,17 +146,18 @@ Test(group, reads_commits_back, .timeout = 100)
     lab_open_with(&lab, options);
     lab_join(&lab, lab.broker, &member);
     cr_assert(lab_wait_until(&lab, owns_all, &member));
-    broker_group_committed(member.group, 2, on_committed, &committed);
+    broker_group_committed(member.group, 2, on_position, &committed);
     cr_assert(lab_wait(&lab, &committed.answers, 1));
     cr_assert_eq(committed.class, ERROR_OK);
     cr_assert_eq(committed.offset, -1);
-    broker_group_commit(member.group, 2, 17, on_committed, &committed);
+    broker_group_commit(member.group, 2, 17, "3+a,f+1", on_committed, &committed);
     cr_assert(lab_wait(&lab, &committed.answers, 2));
     cr_assert_eq(committed.class, ERROR_OK);
-    broker_group_commit(member.group, 1, 18, NULL, NULL);
-    broker_group_committed(member.group, 2, on_committed, &committed);
+    broker_group_commit(member.group, 1, 18, NULL, NULL, NULL);
+    broker_group_committed(member.group, 2, on_position, &committed);
     cr_assert(lab_wait(&lab, &committed.answers, 3));
     cr_assert_eq(committed.offset, 17);
+    cr_assert_str_eq(committed.note, "3+a,f+1");
     lab_leave(&member);
     lab_close(&lab); /* leaving is finished by broker_free */
     cr_assert_eq(member.left, 1);

@@ -61,6 +61,8 @@ static const char *step_difference(const struct step *a, const struct step *b)
     SAME(started_version);
     SAME(completed_version);
     SAME(started_at);
+    SAME(inputs);
+    SAME(workflow_version);
     SAME(ended_at);
     SAME_TEXT(output);
     SAME_TEXT(error_name);
@@ -77,6 +79,7 @@ const char *order_difference(const struct order *a, const struct order *b)
     SAME(state);
     SAME(error_from);
     SAME(accepted_at);
+    SAME(accepted_offset);
     SAME(updated_at);
     SAME(complete_by);
     SAME(margin_ms);
@@ -87,6 +90,8 @@ const char *order_difference(const struct order *a, const struct order *b)
     SAME_TEXT(reason_code);
     SAME_TEXT(reason);
     SAME_TEXT(reason_by);
+    SAME_TEXT(paused_by);
+    SAME_TEXT(pause_reason);
     for (uint32_t i = 0; i < a->step_count; i++) {
         difference = step_difference(&a->steps[i], &b->steps[i]);
         if (difference != NULL)

@@ -11,15 +11,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STORY_DECISIONS_MAX = 200, WORDS_MAX = 8, RETRY_MS_MIN = 100, RETRY_MS_MAX = 5000 };
+enum {
+    STORY_DECISIONS_MAX = 200,
+    VERSIONS_MAX = 4,
+    WORDS_MAX = 8,
+    RETRY_MS_MIN = 100,
+    RETRY_MS_MAX = 5000
+};
 
 struct story {
     struct test_arena memory;
-    const struct workflow *workflow;
+    const struct workflow *workflow;             /* of the order; version 1 at first */
+    struct workflow *versions[VERSIONS_MAX + 1]; /* NULL: there is none */
     struct order order;
     int64_t now;
     int64_t retention_ms;
-    bool routed; /* by these: */
+    bool first_only; /* routing is switched off; the listed agents may have nothing free */
+    bool routed;     /* by these: */
     struct agent_capacity agents[WORDS_MAX];
     uint32_t agent_count;
     struct decision log[STORY_DECISIONS_MAX];
@@ -163,6 +171,19 @@ static struct extend_step extension_of(struct story *story, const struct words *
                                 .instance = TEXT("agent-1")};
 }
 
+static struct migrate_order migration_of(struct story *story, const struct words *words)
+{
+    struct migrate_order asked = {.order_id = TEXT("o-1"),
+                                  .version = (uint32_t)strtoul(words->at[1], NULL, 10),
+                                  .by = TEXT("anna"),
+                                  .reason = TEXT("because")};
+    if (is(words->at[2], "from"))
+        asked.from_version = (uint32_t)strtoul(words->at[3], NULL, 10);
+    else if (is(words->at[2], "of"))
+        asked.workflow = keep(story, words->at[3]);
+    return asked;
+}
+
 static enum command_kind kind_of(const char *word)
 {
     static const struct {
@@ -175,7 +196,10 @@ static enum command_kind kind_of(const char *word)
         {"timeout", COMMAND_TIME_OUT_ORDER}, {"compensate", COMMAND_COMPENSATE_ORDER},
         {"resubmit", COMMAND_RESUBMIT_STEP}, {"garbage", COMMAND_UNDECODABLE},
         {"quarantine", COMMAND_UNDECODABLE}, {"expire", COMMAND_EXPIRE_ORDER},
-        {"extend", COMMAND_EXTEND_STEP},
+        {"extend", COMMAND_EXTEND_STEP},     {"complete", COMMAND_COMPLETE_STEP},
+        {"skip", COMMAND_SKIP_STEP},         {"fail-step", COMMAND_FAIL_STEP},
+        {"pause", COMMAND_PAUSE_ORDER},      {"resume", COMMAND_RESUME_ORDER},
+        {"migrate", COMMAND_MIGRATE_ORDER},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (is(kinds[i].word, word))
@@ -188,7 +212,16 @@ static enum command_kind kind_of(const char *word)
 /* The step, or all. */
 static struct text resubmitted(struct story *story, const struct words *words)
 {
-    return keep(story, is(words->at[1], "anew") ? "" : words->at[1]);
+    bool all = is(words->at[1], "anew") || is(words->at[1], "all");
+    return keep(story, all ? "" : words->at[1]);
+}
+
+static struct undecodable garbage_of(const struct words *words)
+{
+    return (struct undecodable){.bytes = TEXT("\x01\x02"),
+                                .key = TEXT("o-1"),
+                                .reason = TEXT("not Avro"),
+                                .quarantined = is(words->at[0], "quarantine")};
 }
 
 static struct command command_of(struct story *story, const struct words *words)
@@ -221,8 +254,9 @@ static struct command command_of(struct story *story, const struct words *words)
         cmd.compensate_order = (struct compensate_order){id, TEXT("anna"), why};
         break;
     case COMMAND_RESUBMIT_STEP:
-        cmd.resubmit_step = (struct resubmit_step){id, resubmitted(story, words), TEXT("anna"), why,
-                                                   has(words, "anew")};
+        cmd.resubmit_step =
+            (struct resubmit_step){id,  resubmitted(story, words), TEXT("anna"),
+                                   why, has(words, "anew"),        strtoll(words->at[2], NULL, 10)};
         break;
     case COMMAND_EXPIRE_ORDER:
         cmd.expire_order = (struct expire_order){
@@ -231,9 +265,29 @@ static struct command command_of(struct story *story, const struct words *words)
     case COMMAND_EXTEND_STEP:
         cmd.extend_step = extension_of(story, words);
         break;
+    case COMMAND_COMPLETE_STEP:
+        cmd.complete_step = (struct complete_step){id, keep(story, words->at[1]),
+                                                   keep(story, words->at[2]), TEXT("anna"), why};
+        break;
+    case COMMAND_SKIP_STEP:
+        cmd.skip_step = (struct skip_step){id, keep(story, words->at[1]),
+                                           has(words, "nothing-applied"), TEXT("anna"), why};
+        break;
+    case COMMAND_FAIL_STEP:
+        cmd.fail_step = (struct fail_step){id, keep(story, words->at[1]), keep(story, words->at[2]),
+                                           TEXT("anna"), why};
+        break;
+    case COMMAND_PAUSE_ORDER:
+        cmd.pause_order = (struct pause_order){id, TEXT("anna"), why};
+        break;
+    case COMMAND_RESUME_ORDER:
+        cmd.resume_order = (struct resume_order){id, TEXT("anna"), why};
+        break;
+    case COMMAND_MIGRATE_ORDER:
+        cmd.migrate_order = migration_of(story, words);
+        break;
     case COMMAND_UNDECODABLE:
-        cmd.undecodable = (struct undecodable){TEXT("\x01\x02"), TEXT("o-1"), TEXT("not Avro"),
-                                               is(words->at[0], "quarantine")};
+        cmd.undecodable = garbage_of(words);
         break;
     case COMMAND_KIND_COUNT:
         break;
@@ -270,19 +324,31 @@ static void check_folds(struct story *story, const struct order *seen)
 /* The workflow that the caller has for the next command. */
 enum known_workflow { KNOWN, KNOWN_TO_DIFFER, UNKNOWN };
 
+static const struct workflow *target_of(const struct story *story, const struct command *cmd)
+{
+    bool known = cmd->kind == COMMAND_MIGRATE_ORDER && cmd->migrate_order.version <= VERSIONS_MAX;
+    return known ? story->versions[cmd->migrate_order.version] : NULL;
+}
+
 static void command(struct story *story, const struct words *words, enum known_workflow known)
 {
     struct command cmd = command_of(story, words);
     struct workflow other = *story->workflow;
-    other.step_count--;
+    struct workflow_step steps[WORKFLOW_STEPS_MAX];
+    memcpy(steps, other.steps, sizeof(steps[0]) * other.step_count);
+    steps[other.step_count - 1].name = TEXT("Other");
+    other.steps = steps;
     const struct workflow *workflow = known == KNOWN_TO_DIFFER ? &other : story->workflow;
     if (known == UNKNOWN || has(words, "elsewhere"))
         workflow = NULL;
-    struct routing routing = {story->agents, story->agent_count, RETRY_MS_MIN, RETRY_MS_MAX};
+    struct routing routing = {story->agents, story->agent_count, RETRY_MS_MIN, RETRY_MS_MAX,
+                              story->first_only};
     struct decide_input input = {.now = story->now,
                                  .margin_ms = 1000,
                                  .instance = TEXT("scheduler-1"),
                                  .workflow = workflow,
+                                 .target = target_of(story, &cmd),
+                                 .target_retired = has(words, "retired"),
                                  .routing = story->routed ? &routing : NULL,
                                  .retention_ms = story->retention_ms,
                                  .command_offset = story->decisions,
@@ -294,13 +360,14 @@ static void command(struct story *story, const struct words *words, enum known_w
     engine_decide_and_apply(version > 0 ? &story->order : NULL, &cmd, &input, &story->memory.arena,
                             decision, &seen);
     order_apply_decision(&story->order, decision, &story->memory.arena);
+    if (story->order.version > 0)
+        story->workflow = story->versions[story->order.details.workflow_version];
     bool expired = decision->events[0].kind == EVENT_ORDER_EXPIRED;
     if (decision->order_version != version + decision_changes_order(decision) ||
         story->order.version != (expired ? 0 : decision->order_version))
         fail(story, "the version is not dense", "one more if anything changed", "not so");
     check_folds(story, &seen);
-    effects_of(decision, 3, 1000 + story->decisions,
-               story->order.version > 0 ? &story->order : NULL, &story->memory.arena,
+    effects_of(decision, 3, story->order.version > 0 ? &story->order : NULL, &story->memory.arena,
                &story->effects);
 }
 
@@ -384,12 +451,14 @@ static bool same_words(const char *a, const char *b)
     }
 }
 
-/* "x=4 y=1@80 z=unhealthy": free capacity, p95, or not healthy. */
+/* "x=4 y=1@80 z=unhealthy": free capacity, p95, or not healthy; "first x=0": routing is switched
+ * off. */
 static void set_capacity(struct story *story, const struct words *words)
 {
     story->routed = true;
     story->agent_count = 0;
-    for (int i = 1; i < WORDS_MAX && *words->at[i] != '\0'; i++) {
+    story->first_only = is(words->at[1], "first");
+    for (int i = story->first_only ? 2 : 1; i < WORDS_MAX && *words->at[i] != '\0'; i++) {
         const char *word = words->at[i];
         size_t size = strcspn(word, "=");
         struct agent_capacity *agent = &story->agents[story->agent_count];
@@ -408,6 +477,16 @@ static void set_capacity(struct story *story, const struct words *words)
                      : agent->free > 0 ? TEXT("some are free")
                                        : TEXT("none is free");
     }
+}
+
+/* "2 A{c} B<-A": another version of the workflow. */
+static void add_version(struct story *story, const char *rest)
+{
+    char *line = NULL;
+    uint32_t version = (uint32_t)strtoul(rest, &line, 10);
+    assert(version >= 2 && version <= VERSIONS_MAX && story->versions[version] == NULL);
+    story->versions[version] = workflow_of(&story->memory.arena, line + 1);
+    story->versions[version]->version = version;
 }
 
 static void tell_line(struct story *story, const char *line)
@@ -430,6 +509,10 @@ static void tell_line(struct story *story, const char *line)
         return;
     }
     const char *rest = line + strcspn(line, " ");
+    if (strncmp(line, "version ", 8) == 0) {
+        add_version(story, rest);
+        return;
+    }
     split(line, strlen(line) < sizeof(words.text) ? strlen(line) : (size_t)(rest - line), &words);
     if (is(words.at[0], "wait")) {
         story->now += strtoll(rest, NULL, 10);
@@ -453,7 +536,8 @@ char *story_tell(const char *workflow, const char *lines)
     assert(story != NULL);
     test_arena_init(&story->memory);
     story->now = 1000000;
-    story->workflow = workflow_of(&story->memory.arena, workflow);
+    story->versions[1] = workflow_of(&story->memory.arena, workflow);
+    story->workflow = story->versions[1];
     line_add(&story->told, "workflow %s\n", workflow);
     while (*lines != '\0' && !story->failed) {
         char line[512];

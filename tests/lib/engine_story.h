@@ -15,7 +15,9 @@
  * key)
  *     ok STEP ATTEMPT [undo] | fail STEP ATTEMPT ERROR|- [none|unknown|applied] [undo]
  *     recover STEP [stale|attempt N|undo] | start STEP [stale|attempt N|undo] | timeout [stale]
- *     cancel | compensate | resubmit [STEP] [anew] | garbage | quarantine
+ *     cancel | compensate | resubmit [STEP|all [TIMEOUT_MS]] [anew] | garbage | quarantine
+ *     complete STEP [OUTPUT] | skip STEP [nothing-applied] | fail-step STEP ERROR | pause | resume
+ *     migrate VERSION [retired | from VERSION | of WORKFLOW]
  *     extend STEP ATTEMPT MS [undo] (from now) | expire [stale]
  * with "blind " in front: the caller has lost the workflow; "replaced ": it has another one under
  * the same name and version. Checks, of the order or of the last command:
@@ -24,8 +26,10 @@
  *     said TEXT (part of what the events of the last command say) | said nothing
  * Also:
  *     wait MS | retention MS
+ *     version N WORKFLOW (2 to 4: another version; the story begins with version 1)
  *     capacity AGENT=FREE[@P95] AGENT=unhealthy ... (what is known of the agents; unhealthy ones
- *     are checked again after 100 to 5000 ms) | capacity none (no table) */
+ *     are checked again after 100 to 5000 ms) | capacity none (no table) | capacity first
+ *     [AGENT=FREE ...] (routing is switched off: agents that are not listed take everything) */
 #ifndef TESTS_LIB_ENGINE_STORY_H
 #define TESTS_LIB_ENGINE_STORY_H
 

@@ -6,4 +6,4 @@
 reeve_test(election-property
     SOURCES election_property.c election_world.c ../../leader/election.c
         ../../leader/election_log.c
-    LIBS reeve-engine)
+    LIBS reeve-test-seed reeve-engine)

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* In random histories there are never two leaders, tokens rise, and a leader emerges in the end. */
+#include "tests/lib/seed.h"
 #include "tests/property/election_world.h"
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/random.h>
 
 /* Two slices, because Criterion runs tests in parallel. */
 enum { CASES = 3000, SLICES = 2 };
-
-static uint64_t from_environment(const char *name, uint64_t fallback)
-{
-    const char *value = getenv(name);
-    return value != NULL && *value != '\0' ? strtoull(value, NULL, 0) : fallback;
-}
 
 static void met(const struct election_sometimes *sometimes)
 {
@@ -37,16 +30,15 @@ static void met(const struct election_sometimes *sometimes)
 static void run_slice(uint64_t slice)
 {
     struct election_sometimes sometimes = {0};
-    uint64_t drawn = 0;
-    (void)!getrandom(&drawn, sizeof(drawn), 0);
-    uint64_t seed = from_environment("REEVE_SEED", drawn);
-    uint64_t all = from_environment("REEVE_PROPERTY_CASES", CASES);
+    uint64_t seed = seed_first();
+    uint64_t all = seed_cases(CASES);
     uint64_t cases = all / SLICES + (slice < all % SLICES);
     seed += slice * (all / SLICES + 1);
     for (uint64_t i = 0; i < cases; i++) {
+        seed_begin(seed + i);
         const char *failed = election_world_run(seed + i, &sometimes);
-        cr_assert_null(failed, "REEVE_SEED=%" PRIu64 " REEVE_PROPERTY_CASES=1: %s", seed + i,
-                       failed);
+        cr_assert_null(failed, "%s", failed);
+        seed_end();
     }
     fprintf(stderr,
             "%" PRIu64 " cases from seed %" PRIu64 ": %" PRIu64 " terms, %" PRIu64

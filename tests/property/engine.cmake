@@ -5,12 +5,16 @@
 reeve_test(engine-property
     SOURCES
         engine_agents.c
+        engine_distort.c
+        engine_history.c
+        engine_migrate.c
         engine_property.c
         engine_random.c
         engine_rules.c
         engine_rules_route.c
         engine_rules_step.c
         engine_rules_verdict.c
+        engine_senders.c
         engine_world.c
-    LIBS reeve-test-engine reeve-engine
+    LIBS reeve-test-seed reeve-test-engine reeve-engine
     TIMEOUT 600)

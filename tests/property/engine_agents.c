@@ -63,7 +63,7 @@ void agents_change(struct agents *agents, struct dice *dice)
     change(agents, dice, dice_roll(dice, AGENTS_KNOWN));
 }
 
-void agents_mend(struct agents *agents)
+void agents_repair(struct agents *agents)
 {
     for (uint32_t i = 0; i < AGENTS_COUNT; i++) {
         agents->known[i].healthy = true;

@@ -22,7 +22,7 @@ void agents_init(struct agents *agents, struct dice *dice);
 /* Changes the health or capacity of one agent. */
 void agents_change(struct agents *agents, struct dice *dice);
 /* All are healthy and have capacity. */
-void agents_mend(struct agents *agents);
+void agents_repair(struct agents *agents);
 /* For engine_decide(); NULL if there is no table. */
 const struct routing *agents_routing(const struct agents *agents);
 uint32_t agents_index(struct text agent);

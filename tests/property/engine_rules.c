@@ -44,6 +44,25 @@ static const char *const rare_names[] = {
     [RARE_EXPIRED] = "expired",
     [RARE_EXPIRY_TOO_EARLY] = "expiry refused: too early",
     [RARE_SUBMITTED_ANEW] = "submitted anew after its expiry",
+    [RARE_COMPLETED] = "completed by hand",
+    [RARE_COMPLETED_UNSTARTED] = "completed by hand before any attempt",
+    [RARE_COMPLETED_LAST_ERROR] = "left Error by hand",
+    [RARE_UNDO_COMPLETED] = "undone by hand",
+    [RARE_SKIPPED_BY_HAND] = "skipped by hand",
+    [RARE_SKIP_VOUCHED] = "skipped by hand, with no effect that was vouched for",
+    [RARE_SKIP_REFUSED] = "skipping refused",
+    [RARE_FAILED_BY_HAND] = "failed by hand",
+    [RARE_FAILED_BY_HAND_CAUGHT] = "failed by hand and exhausted",
+    [RARE_BY_HAND_RUNNING] = "by hand while an attempt runs",
+    [RARE_BY_HAND_OUT_OF_TURN] = "by hand out of turn",
+    [RARE_PAUSED] = "paused with something to start",
+    [RARE_PAUSED_UNDO] = "paused while it is undone",
+    [RARE_ENDED_PAUSED] = "ended while paused",
+    [RARE_DEADLINE_RENEWED] = "a new deadline after an Error",
+    [RARE_MIGRATED] = "moved to another version",
+    [RARE_MIGRATED_RUNNING] = "moved to another version while an attempt runs",
+    [RARE_MIGRATED_IN_ERROR] = "moved to another version in Error",
+    [RARE_MIGRATION_REFUSED] = "refused to be moved: other steps",
 };
 _Static_assert(sizeof(rare_names) / sizeof(rare_names[0]) == RARE_COUNT, "each has a name");
 
@@ -119,6 +138,17 @@ int rules_open_undo(const struct rules *rules)
     return -1;
 }
 
+bool rules_predecessors_done(const struct rules *rules, uint32_t index)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        const struct rules_step *step = &rules->steps[i];
+        if ((rules->workflow->steps[index].after >> i & 1) != 0 &&
+            step->ways[DIRECTION_DO].state != WAY_DONE && !step->skipped)
+            return false;
+    }
+    return true;
+}
+
 /* ---- events of the order as a whole ---- */
 
 static void accepted(struct rules *rules, const struct order_accepted *event)
@@ -171,8 +201,11 @@ static void processed(struct rules *rules)
 {
     RULE(rules, rules->phase == PHASE_FORWARD && !rules->error, "processed out of turn");
     for (uint32_t i = 0; i < rules->workflow->step_count; i++)
-        RULE(rules, rules->steps[i].ways[DIRECTION_DO].state == WAY_DONE, "step %u is missing", i);
+        RULE(rules, rules->steps[i].ways[DIRECTION_DO].state == WAY_DONE || rules->steps[i].skipped,
+             "step %u is missing", i);
     rules->phase = PHASE_PROCESSED;
+    rules->rare[RARE_ENDED_PAUSED] += rules->paused;
+    rules->paused = false;
     rules->ended_at = rules->decision->decided_at;
 }
 
@@ -187,6 +220,8 @@ static void compensated(struct rules *rules)
              undone ? "undone for nothing" : "not undone");
     }
     rules->phase = PHASE_COMPENSATED;
+    rules->rare[RARE_ENDED_PAUSED] += rules->paused;
+    rules->paused = false;
     rules->ended_at = rules->decision->decided_at;
 }
 
@@ -199,6 +234,85 @@ static void timed_out(struct rules *rules)
     RULE(rules,
          next.kind == (rules_way_back(rules) ? EVENT_COMPENSATION_STARTED : EVENT_ORDER_FAILED),
          "timed out, then %s", event_kind_name(next.kind));
+}
+
+/* What leaves Error has its workflow's deadline again, or the operator's. */
+static void resumed(struct rules *rules)
+{
+    RULE(rules, rules->error, "resumed, but not in Error");
+    rules->error = false;
+    bool resubmits = rules->cmd->kind == COMMAND_RESUBMIT_STEP;
+    int64_t timeout = resubmits ? rules->cmd->resubmit_step.timeout_ms : 0;
+    if (timeout == 0)
+        timeout = rules->workflow->timeout_ms;
+    bool due = timeout > 0 && rules->phase == PHASE_FORWARD;
+    struct event next = rules_peek(rules, 1);
+    RULE(rules, (next.kind == EVENT_ORDER_DEADLINE_SET) == due, "resumed, then %s",
+         event_kind_name(next.kind));
+    RULE(rules,
+         !due || next.order_deadline_set.complete_by == rules->decision->decided_at + timeout,
+         "another deadline");
+    RULE(rules,
+         resubmits || rules->cmd->kind == COMMAND_COMPLETE_STEP ||
+             rules->cmd->kind == COMMAND_SKIP_STEP,
+         "resumed without a request");
+    rules->rare[RARE_COMPLETED_LAST_ERROR] += !resubmits;
+}
+
+static void deadline_set(struct rules *rules, const struct order_deadline_set *event)
+{
+    rules->complete_by = event->complete_by;
+    rules->margin_ms = event->margin_ms;
+    rules->rare[RARE_DEADLINE_RENEWED]++;
+}
+
+static void paused(struct rules *rules)
+{
+    RULE(rules, rules->cmd->kind == COMMAND_PAUSE_ORDER, "paused without a request");
+    rules->paused = true;
+    rules->rare[RARE_PAUSED_UNDO] += rules->phase == PHASE_BACKWARD;
+}
+
+static void pause_ended(struct rules *rules)
+{
+    RULE(rules, rules->cmd->kind == COMMAND_RESUME_ORDER, "no longer paused without a request");
+    rules->paused = false;
+}
+
+int rules_target_index(const struct rules *rules, struct text step)
+{
+    for (uint32_t i = 0; i < rules->target->step_count; i++) {
+        if (text_equal(rules->target->steps[i].name, step))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* What waited is looked at anew. */
+static void migrated(struct rules *rules, const struct order_migrated *event)
+{
+    struct rules_step steps[WORKFLOW_STEPS_MAX] = {0};
+    const struct workflow *target = rules->target;
+    RULE(rules, rules->cmd->kind == COMMAND_MIGRATE_ORDER, "migrated without a request");
+    RULE(rules, event->workflow_version == target->version, "migrated to another version");
+    RULE(rules, event->step_count == target->step_count, "not the steps of the other version");
+    rules->rare[RARE_MIGRATED]++;
+    rules->rare[RARE_MIGRATED_RUNNING] += rules_any_runs(rules);
+    rules->rare[RARE_MIGRATED_IN_ERROR] += rules->error;
+    for (uint32_t i = 0; i < target->step_count; i++) {
+        int from = rules_index(rules, target->steps[i].name);
+        if (from >= 0)
+            steps[i] = rules->steps[from];
+        struct way *way = &steps[i].ways[DIRECTION_DO];
+        if (way->attempt == 0 && way->effect == EFFECT_NONE)
+            steps[i].agent = target->steps[i].agents[0];
+        way->queued = false;
+        way->queued_at = 0;
+        if (way->state == WAY_WAITING)
+            way->retry_at = 0;
+    }
+    memcpy(rules->steps, steps, sizeof(steps));
+    rules->workflow = target;
 }
 
 static void order_event(struct rules *rules, const struct event *event)
@@ -221,10 +335,17 @@ static void order_event(struct rules *rules, const struct event *event)
         failed(rules, &event->order_marked);
     else if (event->kind == EVENT_ORDER_EXPIRED)
         RULE(rules, rules->cmd->kind == COMMAND_EXPIRE_ORDER, "expired without a request");
-    else if (event->kind == EVENT_ORDER_RESUMED) {
-        RULE(rules, rules->error, "resumed, but not in Error");
-        rules->error = false;
-    } else if (event->kind == EVENT_ALERT_RAISED) {
+    else if (event->kind == EVENT_ORDER_RESUMED)
+        resumed(rules);
+    else if (event->kind == EVENT_ORDER_DEADLINE_SET)
+        deadline_set(rules, &event->order_deadline_set);
+    else if (event->kind == EVENT_ORDER_PAUSED)
+        paused(rules);
+    else if (event->kind == EVENT_ORDER_PAUSE_ENDED)
+        pause_ended(rules);
+    else if (event->kind == EVENT_ORDER_MIGRATED)
+        migrated(rules, &event->order_migrated);
+    else if (event->kind == EVENT_ALERT_RAISED) {
         RULE(rules, rules->alerts_open++ == 0, "a second alert");
     } else if (event->kind == EVENT_ALERT_CLOSED) {
         RULE(rules, rules->alerts_open-- == 1, "an alert closed that is not open");
@@ -234,16 +355,6 @@ static void order_event(struct rules *rules, const struct event *event)
 }
 
 /* ---- the end of a Decision: no order is ever stuck ---- */
-
-static bool predecessors_done(const struct rules *rules, uint32_t index)
-{
-    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
-        if ((rules->workflow->steps[index].after >> i & 1) != 0 &&
-            rules->steps[i].ways[DIRECTION_DO].state != WAY_DONE)
-            return false;
-    }
-    return true;
-}
 
 /* The step is queued, and none of its agents is healthy with free capacity. */
 static bool queues(const struct rules *rules, uint32_t index, enum direction direction)
@@ -258,17 +369,26 @@ static bool could_start(const struct rules *rules, const struct way *way)
            (way->state == WAY_WAITING && way->retry_at <= rules->decision->decided_at);
 }
 
+/* A paused order starts nothing that could start; the rest is as ever. */
+static bool is_paused(struct rules *rules)
+{
+    rules->rare[RARE_PAUSED] += rules->paused;
+    return rules->paused;
+}
+
 static void check_forward(struct rules *rules)
 {
     bool left = false;
     for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
         const struct way *way = &rules->steps[i].ways[DIRECTION_DO];
+        if (rules->steps[i].skipped)
+            continue;
         left = left || way->state != WAY_DONE;
         RULE(rules, way->state != WAY_FAILED && way->state != WAY_EXHAUSTED,
              "nothing follows the failure of step %u", i);
         RULE(rules,
-             !could_start(rules, way) || !predecessors_done(rules, i) ||
-                 queues(rules, i, DIRECTION_DO),
+             !could_start(rules, way) || !rules_predecessors_done(rules, i) ||
+                 queues(rules, i, DIRECTION_DO) || is_paused(rules),
              "step %u could start and does not", i);
     }
     RULE(rules, left, "all steps are done and the order does not end");
@@ -279,6 +399,13 @@ static void check_backward(struct rules *rules)
     if (rules_any_runs(rules))
         return;
     int open = rules_open_undo(rules);
+    if (rules->paused) {
+        bool left = open >= 0;
+        for (uint32_t i = 0; i < rules->workflow->step_count; i++)
+            left = left || (rules_to_undo(rules, i) && !rules->steps[i].turned);
+        RULE(rules, left, "paused, everything is undone, and the order does not end");
+        return;
+    }
     if (open >= 0) {
         const struct way *way = &rules->steps[open].ways[DIRECTION_UNDO];
         bool waits = way->queued
@@ -362,6 +489,18 @@ static enum event_kind first_event(const struct rules *rules)
         return EVENT_ORDER_EXPIRED;
     case COMMAND_EXTEND_STEP:
         return EVENT_STEP_EXTENDED;
+    case COMMAND_COMPLETE_STEP:
+        return EVENT_STEP_COMPLETED_BY_HAND;
+    case COMMAND_SKIP_STEP:
+        return EVENT_STEP_SKIPPED_BY_HAND;
+    case COMMAND_FAIL_STEP:
+        return EVENT_STEP_FAILED_BY_HAND;
+    case COMMAND_PAUSE_ORDER:
+        return EVENT_ORDER_PAUSED;
+    case COMMAND_RESUME_ORDER:
+        return EVENT_ORDER_PAUSE_ENDED;
+    case COMMAND_MIGRATE_ORDER:
+        return EVENT_ORDER_MIGRATED;
     case COMMAND_UNDECODABLE:
     case COMMAND_KIND_COUNT:
         break;
@@ -381,17 +520,19 @@ static void follow_events(struct rules *rules)
         const struct event *event = &decision->events[rules->at];
         bool of_step =
             (event->kind >= EVENT_STEP_STARTED && event->kind <= EVENT_STEP_RESUBMITTED) ||
-            event->kind == EVENT_STEP_QUEUED || event->kind == EVENT_STEP_EXTENDED;
+            event->kind == EVENT_STEP_QUEUED || event->kind == EVENT_STEP_EXTENDED ||
+            (event->kind >= EVENT_STEP_COMPLETED_BY_HAND &&
+             event->kind <= EVENT_STEP_FAILED_BY_HAND);
         if (of_step)
             rules_step_event(rules, event);
         else
             order_event(rules, event);
     }
-    /* A request for more time starts nothing. */
-    if (rules->cmd->kind != COMMAND_EXTEND_STEP)
+    /* A request for more time starts nothing, nor does a pause. */
+    bool alone = rules->cmd->kind == COMMAND_EXTEND_STEP || rules->cmd->kind == COMMAND_PAUSE_ORDER;
+    if (!alone)
         check_rest(rules);
-    RULE(rules, rules->cmd->kind != COMMAND_EXTEND_STEP || decision->event_count == 1,
-         "more than an extension");
+    RULE(rules, !alone || decision->event_count == 1, "more than an extension or a pause");
 }
 
 /* The order is gone; the next Decision starts from nothing. */

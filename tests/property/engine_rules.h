@@ -41,7 +41,7 @@ struct rules_step {
     struct way ways[DIRECTION_COUNT];
     struct text agent; /* of the last request */
     bool turned;       /* its undo has begun, or waits to begin */
-    bool skipped;
+    bool skipped;      /* by an operator, or when compensation began */
     uint64_t started_version;
     uint64_t applied_version;
 };
@@ -90,12 +90,32 @@ enum rare {
     RARE_EXPIRED,
     RARE_EXPIRY_TOO_EARLY,
     RARE_SUBMITTED_ANEW,
+    RARE_COMPLETED,
+    RARE_COMPLETED_UNSTARTED,
+    RARE_COMPLETED_LAST_ERROR,
+    RARE_UNDO_COMPLETED,
+    RARE_SKIPPED_BY_HAND,
+    RARE_SKIP_VOUCHED,
+    RARE_SKIP_REFUSED,
+    RARE_FAILED_BY_HAND,
+    RARE_FAILED_BY_HAND_CAUGHT,
+    RARE_BY_HAND_RUNNING,
+    RARE_BY_HAND_OUT_OF_TURN,
+    RARE_PAUSED,
+    RARE_PAUSED_UNDO,
+    RARE_ENDED_PAUSED,
+    RARE_DEADLINE_RENEWED,
+    RARE_MIGRATED,
+    RARE_MIGRATED_RUNNING,
+    RARE_MIGRATED_IN_ERROR,
+    RARE_MIGRATION_REFUSED,
     RARE_COUNT
 };
 const char *rare_name(enum rare rare);
 
 struct rules {
     const struct workflow *workflow;
+    const struct workflow *target; /* the engine's input for MigrateOrder; NULL: none */
     struct rules_step steps[WORKFLOW_STEPS_MAX];
     enum phase phase;
     bool error;
@@ -105,6 +125,7 @@ struct rules {
     int64_t margin_ms;
     uint32_t alerts_open;
     int64_t ended_at;
+    bool paused;
     bool expired; /* at least one order of this id has expired */
     struct content_hash content_hash;
     uint64_t *rare; /* RARE_COUNT counters, borrowed */
@@ -113,6 +134,7 @@ struct rules {
     const struct command *cmd;
     const struct decision *decision;
     const struct routing *routing; /* the engine's input; NULL: no table */
+    bool routing_unknown;          /* there is one, or not: what depends on it is not checked */
     int64_t retention_ms;
     uint32_t at; /* its event */
     char wrong[400];
@@ -126,6 +148,9 @@ const char *rules_follow(struct rules *rules, const struct command *cmd,
                          int64_t retention_ms);
 
 /* ---- shared by the two halves ---- */
+
+/* The step's place in the target, or -1. */
+int rules_target_index(const struct rules *rules, struct text step);
 
 /* Only the first broken rule is kept. */
 void rules_say(struct rules *rules, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -144,6 +169,8 @@ bool rules_any_runs(const struct rules *rules);
 bool rules_to_undo(const struct rules *rules, uint32_t index);
 /* The step whose undo has begun and not ended, or -1. */
 int rules_open_undo(const struct rules *rules);
+/* Whether the steps that precede it are done, or were skipped by an operator. */
+bool rules_predecessors_done(const struct rules *rules, uint32_t index);
 /* engine_rules_step.c */
 void rules_step_event(struct rules *rules, const struct event *event);
 /* Whether the step may now start after waiting, or enter the queue. */

@@ -83,6 +83,8 @@ void rules_check_choice(struct rules *rules, uint32_t index, const struct step_s
 {
     const struct rules_step *step = &rules->steps[index];
     const struct way *way = &step->ways[event->ref.direction];
+    if (rules->routing_unknown)
+        return;
     struct text choice = rules_choice(rules, index, event->ref.direction, rules->at);
     RULE(rules, !text_empty(choice), "step %u starts, but no agent has capacity", index);
     RULE(rules, text_equal(choice, event->agent), "asks %.*s, not %.*s", TEXT_ARG(event->agent),
@@ -111,6 +113,13 @@ static void count_queued(struct rules *rules, uint32_t index, const struct step_
     }
 }
 
+static void enter_queue(struct way *way, const struct step_queued *event)
+{
+    way->queued = true;
+    way->queued_at = event->queued_at;
+    way->retry_at = event->retry_at;
+}
+
 /* Queueing starts no attempt and changes no count and no deadline. */
 void rules_queued(struct rules *rules, uint32_t index, const struct step_queued *event)
 {
@@ -118,6 +127,11 @@ void rules_queued(struct rules *rules, uint32_t index, const struct step_queued 
     struct way *way = &rules->steps[index].ways[direction];
     int64_t now = rules->decision->decided_at;
     rules_check_turn(rules, index, direction);
+    rules->steps[index].turned = direction == DIRECTION_UNDO;
+    if (rules->routing_unknown) {
+        enter_queue(way, event);
+        return;
+    }
     RULE(rules, rules->routing != NULL, "queued without a table");
     if (rules->routing == NULL)
         return;
@@ -136,15 +150,14 @@ void rules_queued(struct rules *rules, uint32_t index, const struct step_queued 
          "to be checked again at another time");
     RULE(rules, !text_empty(event->reason), "queued without a reason");
     count_queued(rules, index, event);
-    rules->steps[index].turned = direction == DIRECTION_UNDO;
-    way->queued = true;
-    way->queued_at = since;
-    way->retry_at = event->retry_at;
+    enter_queue(way, event);
 }
 
 bool rules_waits_rightly(const struct rules *rules, uint32_t index, enum direction direction)
 {
     const struct way *way = &rules->steps[index].ways[direction];
+    if (rules->routing_unknown)
+        return true;
     return (way->retry_at == 0 || way->retry_at > rules->decision->decided_at) &&
            text_empty(rules_choice(rules, index, direction, rules->decision->event_count));
 }

@@ -44,16 +44,15 @@ static void check_start_undo(struct rules *rules, uint32_t index)
 static void check_start_do(struct rules *rules, uint32_t index)
 {
     RULE(rules, rules->phase == PHASE_FORWARD && !rules->error, "a forward start out of turn");
-    for (uint32_t i = 0; i < rules->workflow->step_count; i++)
-        RULE(rules,
-             (rules->workflow->steps[index].after >> i & 1) == 0 ||
-                 rules->steps[i].ways[DIRECTION_DO].state == WAY_DONE,
-             "step %u starts before step %u is done", index, i); /* I4 */
+    RULE(rules, rules_predecessors_done(rules, index), "step %u starts before its turn",
+         index); /* I4 */
+    RULE(rules, !rules->steps[index].skipped, "step %u starts, but it was skipped", index);
 }
 
 void rules_check_turn(struct rules *rules, uint32_t index, enum direction direction)
 {
     const struct way *way = &rules->steps[index].ways[direction];
+    RULE(rules, !rules->paused, "step %u starts during a pause", index);
     if (direction == DIRECTION_DO)
         check_start_do(rules, index);
     else
@@ -295,8 +294,8 @@ static void skipped(struct rules *rules, uint32_t index)
     RULE(rules, rules->phase == PHASE_BACKWARD, "skipped, but not undoing");
     rules->rare[RARE_QUEUED_SKIPPED] += step->ways[DIRECTION_DO].queued;
     RULE(rules,
-         state == WAY_FRESH || state == WAY_WAITING || state == WAY_FAILED ||
-             step->ways[DIRECTION_DO].queued,
+         state == WAY_FRESH || state == WAY_RESUBMITTED || state == WAY_WAITING ||
+             state == WAY_FAILED || step->ways[DIRECTION_DO].queued,
          "step %u is not to be skipped", index);
     RULE(rules, !rules_to_undo(rules, index), "step %u is skipped, but it is to be undone", index);
     RULE(rules, !step->skipped, "step %u is skipped twice", index);
@@ -328,6 +327,57 @@ static void resubmitted(struct rules *rules, uint32_t index, const struct step_r
     memset(way->used, 0, sizeof(way->used));
 }
 
+/* ---- by hand: whether it may be is the verdict's to say ---- */
+
+static void completed_by_hand(struct rules *rules, uint32_t index,
+                              const struct step_completed_by_hand *event)
+{
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[event->ref.direction];
+    RULE(rules, way->state != WAY_RUNNING, "completed by hand while it runs");
+    RULE(rules, text_equal(event->output, rules->cmd->complete_step.output), "another output");
+    way->state = WAY_DONE;
+    way->queued = false;
+    if (event->ref.direction == DIRECTION_UNDO) {
+        rules->rare[RARE_UNDO_COMPLETED]++;
+        return;
+    }
+    rules->rare[RARE_COMPLETED]++;
+    rules->rare[RARE_COMPLETED_UNSTARTED] += way->attempt == 0;
+    way->effect = EFFECT_APPLIED;
+    step->applied_version = rules->version;
+}
+
+static void skipped_by_hand(struct rules *rules, uint32_t index,
+                            const struct step_skipped_by_hand *event)
+{
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[DIRECTION_DO];
+    RULE(rules, event->ref.direction == DIRECTION_DO, "an undo is skipped");
+    RULE(rules, way->state != WAY_RUNNING && way->state != WAY_DONE && !step->skipped,
+         "skipped by hand while it runs, or after its end");
+    rules->rare[RARE_SKIPPED_BY_HAND]++;
+    rules->rare[RARE_SKIP_VOUCHED] += way->effect == EFFECT_UNKNOWN;
+    way->effect = EFFECT_NONE;
+    way->state = WAY_DONE;
+    way->queued = false;
+    step->skipped = true;
+}
+
+static void failed_by_hand(struct rules *rules, uint32_t index,
+                           const struct step_failed_by_hand *event)
+{
+    struct way *way = &rules->steps[index].ways[event->ref.direction];
+    RULE(rules, way->state != WAY_RUNNING && way->state != WAY_DONE, "failed out of turn");
+    RULE(rules, event->failure_count == ++way->failures, "failure_count %u is not %u",
+         event->failure_count, way->failures);
+    way->state = WAY_FAILED;
+    way->queued = false;
+    rules->rare[RARE_FAILED_BY_HAND]++;
+    rules->rare[RARE_FAILED_BY_HAND_CAUGHT] += rules_peek(rules, 1).kind == EVENT_STEP_EXHAUSTED;
+    check_what_follows(rules, index, event->ref.direction, event->error_name);
+}
+
 void rules_step_event(struct rules *rules, const struct event *event)
 {
     const struct attempt_ref *ref = &event->step_marked.ref;
@@ -356,6 +406,12 @@ void rules_step_event(struct rules *rules, const struct event *event)
         rules_queued(rules, at, &event->step_queued);
     else if (event->kind == EVENT_STEP_EXTENDED)
         extended(rules, at, &event->step_extended);
+    else if (event->kind == EVENT_STEP_COMPLETED_BY_HAND)
+        completed_by_hand(rules, at, &event->step_completed_by_hand);
+    else if (event->kind == EVENT_STEP_SKIPPED_BY_HAND)
+        skipped_by_hand(rules, at, &event->step_skipped_by_hand);
+    else if (event->kind == EVENT_STEP_FAILED_BY_HAND)
+        failed_by_hand(rules, at, &event->step_failed_by_hand);
     else if (event->kind == EVENT_STEP_COMPENSATED)
         RULE(rules, way->state == WAY_DONE && ref->direction == DIRECTION_UNDO, "not undone");
     else

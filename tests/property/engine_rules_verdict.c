@@ -49,6 +49,90 @@ static const char *resubmit(const struct rules *rules, const struct resubmit_ste
     return in_error ? NULL : "StepNotInError";
 }
 
+static const char *resubmit_within(const struct rules *rules, const struct resubmit_step *asked)
+{
+    const char *verdict = resubmit(rules, asked);
+    if (verdict == NULL && asked->timeout_ms != 0 && rules->phase == PHASE_BACKWARD)
+        return "NoDeadline";
+    return verdict;
+}
+
+/* ---- by hand ---- */
+
+/* NULL: the step has not ended, nothing of it runs, and it is its turn. */
+static const char *by_hand(struct rules *rules, struct text name, struct way **ret_way)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
+        return "AlreadyEnded";
+    int index = rules_index(rules, name);
+    if (index < 0)
+        return "UnknownStep";
+    struct rules_step *step = &rules->steps[index];
+    struct way *way = &step->ways[direction_of(step)];
+    if (way->state == WAY_RUNNING) {
+        rules->rare[RARE_BY_HAND_RUNNING]++;
+        return "AttemptRuns";
+    }
+    if (step->skipped || (way->state == WAY_DONE && !way->queued))
+        return "StepEnded";
+    bool undo = direction_of(step) == DIRECTION_UNDO;
+    if (undo != (rules->phase == PHASE_BACKWARD) ||
+        (!undo && !rules_predecessors_done(rules, (uint32_t)index))) {
+        rules->rare[RARE_BY_HAND_OUT_OF_TURN]++;
+        return "NotItsTurn";
+    }
+    *ret_way = way;
+    return NULL;
+}
+
+static const char *complete(struct rules *rules, const struct complete_step *asked)
+{
+    struct way *way = NULL;
+    const char *verdict = by_hand(rules, asked->step, &way);
+    if (verdict == NULL && rules->phase == PHASE_BACKWARD && !text_empty(asked->output))
+        return "NoOutput";
+    return verdict;
+}
+
+static const char *skip(struct rules *rules, const struct skip_step *asked)
+{
+    struct way *way = NULL;
+    const char *verdict = by_hand(rules, asked->step, &way);
+    if (verdict != NULL)
+        return verdict;
+    if (rules->phase == PHASE_BACKWARD || way->effect == EFFECT_APPLIED)
+        verdict = "EffectRemains";
+    else if (way->effect == EFFECT_UNKNOWN && !asked->nothing_applied)
+        verdict = "EffectUnknown";
+    rules->rare[RARE_SKIP_REFUSED] += verdict != NULL;
+    return verdict;
+}
+
+static const char *fail(struct rules *rules, const struct fail_step *asked)
+{
+    struct way *way = NULL;
+    const char *verdict = by_hand(rules, asked->step, &way);
+    return verdict == NULL && way->state == WAY_EXHAUSTED ? "StepEnded" : verdict;
+}
+
+static const char *pause(const struct rules *rules)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
+        return "AlreadyEnded";
+    return rules->paused ? "AlreadyPaused" : NULL;
+}
+
+static const char *resume(const struct rules *rules)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    return rules->paused ? NULL : "NotPaused";
+}
+
 /* A report counts if its attempt runs. Otherwise it is late, or its attempt never existed. */
 static const char *report(struct rules *rules, const struct report_step *report)
 {
@@ -110,6 +194,8 @@ static const char *leave_queue(struct rules *rules, uint32_t index, enum directi
                                int64_t now)
 {
     const struct way *way = &rules->steps[index].ways[direction];
+    if (rules->routing_unknown)
+        return rules->decision->events[0].kind == EVENT_COMMAND_REJECTED ? "NotYetDue" : NULL;
     bool over = way->retry_at != 0 && now >= way->retry_at;
     if (over || !text_empty(rules_choice(rules, index, direction, 0)))
         return NULL;
@@ -127,6 +213,8 @@ static const char *start(struct rules *rules, const struct start_step *asked, in
     enum phase phase = asked->direction == DIRECTION_DO ? PHASE_FORWARD : PHASE_BACKWARD;
     if (rules->error || rules->phase != phase)
         return "Stale";
+    if (rules->paused)
+        return "Paused";
     if (way->queued)
         return leave_queue(rules, (uint32_t)rules_index(rules, asked->step), asked->direction, now);
     if (way->state != WAY_WAITING || way->retry_at != asked->retry_at)
@@ -179,6 +267,78 @@ static const char *time_out(const struct rules *rules, const struct time_out_ord
     return now >= rules->complete_by + rules->margin_ms ? NULL : "NotYetDue";
 }
 
+static bool has_agent(const struct workflow_step *plan, struct text agent)
+{
+    bool has = false;
+    for (uint32_t i = 0; i < plan->agent_count && !has; i++)
+        has = text_equal(plan->agents[i], agent);
+    return has;
+}
+
+/* The names of the steps that a step of each waits for. */
+static bool same_after(const struct rules *rules, uint64_t after, uint64_t target_after)
+{
+    uint64_t moved = 0;
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        if ((after >> i & 1) == 0)
+            continue;
+        int to = rules_target_index(rules, rules->workflow->steps[i].name);
+        if (to < 0)
+            return false;
+        moved |= UINT64_C(1) << to;
+    }
+    return moved == target_after;
+}
+
+static bool same_step(const struct rules *rules, uint32_t index, uint32_t to, bool acts)
+{
+    const struct workflow_step *plan = &rules->workflow->steps[index];
+    const struct workflow_step *target = &rules->target->steps[to];
+    if (!same_after(rules, plan->after, target->after) || plan->pivot != target->pivot)
+        return false;
+    if (!acts)
+        return true;
+    return plan->has_compensate == target->has_compensate &&
+           has_agent(target, rules->steps[index].agent);
+}
+
+/* Whether what the order has done means the same in both versions. */
+static bool same_steps(const struct rules *rules)
+{
+    for (uint32_t i = 0; i < rules->workflow->step_count; i++) {
+        const struct rules_step *step = &rules->steps[i];
+        const struct way *way = &step->ways[DIRECTION_DO];
+        bool running = way->state == WAY_RUNNING;
+        bool counts =
+            running || way->state == WAY_DONE || step->skipped || way->effect != EFFECT_NONE;
+        int to = rules_target_index(rules, rules->workflow->steps[i].name);
+        if (to < 0 && (counts || way->attempt > 0 || way->state == WAY_EXHAUSTED))
+            return false;
+        bool acts = running || way->effect != EFFECT_NONE;
+        if (to >= 0 && counts && !same_step(rules, i, (uint32_t)to, acts))
+            return false;
+    }
+    return true;
+}
+
+static const char *migrate(struct rules *rules, const struct migrate_order *asked)
+{
+    if (rules->phase == PHASE_NONE)
+        return "UnknownOrder";
+    if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
+        return "AlreadyEnded";
+    if (asked->version == rules->workflow->version)
+        return "SameVersion";
+    if (rules->phase == PHASE_BACKWARD)
+        return "AlreadyCompensating";
+    if (rules->target == NULL || rules->target->version != asked->version)
+        return "UnknownWorkflow";
+    if (same_steps(rules))
+        return NULL;
+    rules->rare[RARE_MIGRATION_REFUSED]++;
+    return "StepsDiffer";
+}
+
 const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_t now)
 {
     switch (cmd->kind) {
@@ -188,7 +348,19 @@ const char *rules_verdict(struct rules *rules, const struct command *cmd, int64_
     case COMMAND_COMPENSATE_ORDER:
         return turn_back(rules);
     case COMMAND_RESUBMIT_STEP:
-        return resubmit(rules, &cmd->resubmit_step);
+        return resubmit_within(rules, &cmd->resubmit_step);
+    case COMMAND_COMPLETE_STEP:
+        return complete(rules, &cmd->complete_step);
+    case COMMAND_SKIP_STEP:
+        return skip(rules, &cmd->skip_step);
+    case COMMAND_FAIL_STEP:
+        return fail(rules, &cmd->fail_step);
+    case COMMAND_PAUSE_ORDER:
+        return pause(rules);
+    case COMMAND_RESUME_ORDER:
+        return resume(rules);
+    case COMMAND_MIGRATE_ORDER:
+        return migrate(rules, &cmd->migrate_order);
     case COMMAND_REPORT_STEP:
         return report(rules, &cmd->report_step);
     case COMMAND_RECOVER_STEP:

@@ -166,6 +166,20 @@ bool services_nothing_applied(const struct services *services, uint32_t step)
     return services_net(services, step) == 0;
 }
 
+void services_by_hand(struct services *services, uint32_t step, enum direction direction,
+                      struct text agent, uint32_t do_generation)
+{
+    struct ledger *ledgers = services->ledgers[step];
+    struct ledger *own = &ledgers[agents_index(agent)];
+    assert(do_generation < GENERATIONS_MAX);
+    if (direction == DIRECTION_DO) {
+        if (services_net(services, step) == 0)
+            own->applied[do_generation] = true;
+        return;
+    }
+    own->undone[do_generation] = true;
+}
+
 uint32_t services_net(const struct services *services, uint32_t step)
 {
     uint32_t net = 0;

@@ -49,6 +49,10 @@ bool services_idle(struct services *services);
 void services_drain(struct services *services);
 /* Whether the step has no remaining effect and no call in flight. */
 bool services_nothing_applied(const struct services *services, uint32_t step);
+/* An operator does the step outside, or undoes it, under the key of the generation: whatever an
+ * attempt has applied by then is that operation. */
+void services_by_hand(struct services *services, uint32_t step, enum direction direction,
+                      struct text agent, uint32_t do_generation);
 /* Keys of the step that were applied and not undone. */
 uint32_t services_net(const struct services *services, uint32_t step);
 

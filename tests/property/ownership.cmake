@@ -3,8 +3,42 @@
 # Ownership under random histories, over the broker in memory and real stores.
 
 reeve_test(ownership-property
-    SOURCES ownership_property.c ownership_world.c ownership_instance.c ownership_fold.c
-        ownership_actors.c ownership_history.c ownership_poison.c ownership_sometimes.c
-        ownership_route.c ownership_workflow.c ownership_yaml.c engine_random.c
-    LIBS reeve-scheduler reeve-simulation
+    SOURCES
+        engine_random.c
+        engine_rules.c
+        engine_rules_route.c
+        engine_rules_step.c
+        engine_rules_verdict.c
+        ownership_actors.c
+        ownership_bytes.c
+        ownership_chaos.c
+        ownership_clock.c
+        ownership_crowd.c
+        ownership_effects.c
+        ownership_fold.c
+        ownership_garbage.c
+        ownership_group.c
+        ownership_history.c
+        ownership_instance.c
+        ownership_isolation.c
+        ownership_ledger.c
+        ownership_log_faults.c
+        ownership_model.c
+        ownership_operators.c
+        ownership_poison.c
+        ownership_process.c
+        ownership_property.c
+        ownership_route.c
+        ownership_rules.c
+        ownership_sometimes.c
+        ownership_supervisor.c
+        ownership_upgrade.c
+        ownership_versions.c
+        ownership_workflow.c
+        ownership_world.c
+        ownership_yaml.c
+    LIBS reeve-test-seed reeve-test-store reeve-scheduler reeve-supervisor reeve-simulation
     TIMEOUT 1500)
+# ownership_versions.c
+target_link_options(test-ownership-property PRIVATE
+    LINKER:--wrap=codec_decode LINKER:--wrap=codec_knows LINKER:--wrap=codec_fingerprint)

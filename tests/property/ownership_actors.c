@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_actors.h"
 
+#include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_instance.h"
+#include "tests/property/ownership_ledger.h"
 #include "tests/property/ownership_route.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { ORDERS_MAX = 6 };
 
@@ -37,7 +40,10 @@ static void operate(struct world *world)
 static void take_request(struct world *world, const struct step_request *asked)
 {
     struct request *request = &world->requests[world->request_count++ % REQUESTS_MAX];
-    *request = (struct request){.direction = asked->ref.direction, .attempt = asked->ref.attempt};
+    *request = (struct request){.direction = asked->ref.direction,
+                                .attempt = asked->ref.attempt,
+                                .complete_by = asked->complete_by};
+    snprintf(request->do_key, sizeof(request->do_key), "%.*s", TEXT_ARG(asked->do_key));
     snprintf(request->order_id, sizeof(request->order_id), "%.*s", TEXT_ARG(asked->order_id));
     snprintf(request->step, sizeof(request->step), "%.*s", TEXT_ARG(asked->ref.step));
 }
@@ -55,24 +61,64 @@ void agent_read_requests(struct world *world)
     }
 }
 
-static void report(struct world *world, const struct request *request, bool succeeded)
+static void report(struct world *world, const struct request *request)
 {
     struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(request->order_id)};
     cmd.report_step = (struct report_step){.order_id = cmd.order_id,
                                            .step = text_of(request->step),
                                            .direction = request->direction,
                                            .attempt = request->attempt,
-                                           .succeeded = succeeded,
+                                           .succeeded = request->succeeded,
                                            .agent = TEXT("agent"),
                                            .instance = TEXT("agent-1")};
-    if (succeeded) {
-        cmd.report_step.output = TEXT("{}");
+    char output[64];
+    snprintf(output, sizeof(output), "{\"%s\": %u}", request->step, request->attempt);
+    if (request->succeeded) {
+        cmd.report_step.output = text_of(output);
     } else {
         cmd.report_step.error_name = random_error(&world->dice);
         cmd.report_step.error_message = TEXT("no");
-        cmd.report_step.effect = (enum effect)dice_roll(&world->dice, EFFECT_COUNT);
+        cmd.report_step.effect = world->ledger != NULL
+                                     ? request->effect
+                                     : (enum effect)dice_roll(&world->dice, EFFECT_COUNT);
     }
     (void)send_command(world, &cmd);
+}
+
+/* The agent remembers what it answered, also to a request that comes twice. */
+static const struct request *earlier_answer(const struct world *world,
+                                            const struct request *request)
+{
+    for (uint32_t i = 0; i < REQUESTS_MAX; i++) {
+        const struct request *other = &world->requests[i];
+        if (other->answered && other->direction == request->direction &&
+            other->attempt == request->attempt && strcmp(other->step, request->step) == 0 &&
+            strcmp(other->order_id, request->order_id) == 0)
+            return other;
+    }
+    return NULL;
+}
+
+/* False: it calls nothing any more, and has nothing to report. */
+static bool call(struct world *world, struct request *request, uint32_t success_percent)
+{
+    if (world->ledger == NULL) {
+        request->succeeded = dice_percent(&world->dice, success_percent);
+        return true;
+    }
+    const struct request *earlier = earlier_answer(world, request);
+    if (earlier != NULL) {
+        request->succeeded = earlier->succeeded;
+        request->effect = earlier->effect;
+        return true;
+    }
+    if (world->clock.now_wall_ms >= request->complete_by)
+        return false;
+    struct ledger_answer answer =
+        ledger_call(world, request->direction, request->do_key, success_percent);
+    request->succeeded = answer.succeeded;
+    request->effect = answer.effect;
+    return true;
 }
 
 void agent_answer(struct world *world, uint32_t success_percent)
@@ -83,8 +129,37 @@ void agent_answer(struct world *world, uint32_t success_percent)
     struct request *request = &world->requests[dice_roll(&world->dice, known)];
     if (request->answered && !dice_percent(&world->dice, 10))
         return;
+    if (!call(world, request, success_percent))
+        return;
     request->answered = true;
-    report(world, request, dice_percent(&world->dice, success_percent));
+    report(world, request);
+}
+
+static void report_success(struct world *world, const struct step_request *request)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = request->order_id};
+    cmd.report_step = (struct report_step){.order_id = request->order_id,
+                                           .step = request->ref.step,
+                                           .direction = request->ref.direction,
+                                           .attempt = request->ref.attempt,
+                                           .succeeded = true,
+                                           .output = TEXT("{}"),
+                                           .agent = request->agent,
+                                           .instance = TEXT("agent-1")};
+    (void)send_command(world, &cmd);
+}
+
+void agent_succeed(struct world *world, const char *topic, int64_t *next)
+{
+    for (int32_t p = 0; p < world->partitions; p++) {
+        int64_t end = log_end(world, topic, p);
+        for (; next[p] < end; next[p]++) {
+            struct record record;
+            heap_arena_reset(&world->scratch);
+            if (read_log(world, topic, p, next[p], &record) == NULL)
+                report_success(world, &record.step_request);
+        }
+    }
 }
 
 /* ---- the supervisor ---- */
@@ -93,6 +168,8 @@ void supervise(struct world *world, bool early)
 {
     static struct fold fold;
     struct deadline deadlines[DEADLINES_MAX];
+    if (world->watcher != NULL && !early)
+        return; /* the real one does */
     for (int32_t p = 0; p < world->partitions; p++) {
         if (fold_log(world, p, log_end(world, "p.events", p), NULL, &fold) != NULL)
             continue; /* the comparison reports it */
@@ -114,7 +191,7 @@ void supervise(struct world *world, bool early)
 static void crash_or_restart(struct world *world)
 {
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
-    if (instance->cluster != NULL && dice_percent(&world->dice, 50)) {
+    if (instance->process.cluster != NULL && dice_percent(&world->dice, 50)) {
         world_count(world, SOMETIMES_CRASHED);
         instance_shut(world, instance);
         if (dice_percent(&world->dice, 20)) {
@@ -122,7 +199,7 @@ static void crash_or_restart(struct world *world)
             world_count(world, SOMETIMES_STORE_LOST);
         }
     }
-    if (instance->cluster == NULL)
+    if (instance->process.cluster == NULL)
         instance_boot(world, instance);
 }
 
@@ -134,7 +211,7 @@ static int32_t some_partition(struct world *world)
 static void disturb(struct world *world)
 {
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
-    if (instance->cluster == NULL)
+    if (instance->process.cluster == NULL)
         return;
     switch (dice_roll(&world->dice, 8)) {
     case 7:
@@ -142,21 +219,21 @@ static void disturb(struct world *world)
         route_disturb(world, instance);
         break;
     case 0:
-        broker_memory_pause(instance->broker);
+        broker_memory_pause(instance->process.broker);
         break;
     case 1:
-        broker_memory_fail_producer(instance->broker,
+        broker_memory_fail_producer(instance->process.broker,
                                     (enum broker_producer)dice_roll(&world->dice, 2));
         break;
     case 2:
-        broker_memory_disconnect(instance->broker);
+        broker_memory_disconnect(instance->process.broker);
         break;
     case 3:
-        instance_release(instance, some_partition(world));
+        instance_lose(world, instance, some_partition(world));
         break;
     default:
-        broker_memory_continue(instance->broker);
-        broker_memory_connect(instance->broker);
+        broker_memory_continue(instance->process.broker);
+        broker_memory_connect(instance->process.broker);
         break;
     }
 }
@@ -164,7 +241,7 @@ static void disturb(struct world *world)
 static void own_somewhere(struct world *world)
 {
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
-    if (instance->cluster == NULL)
+    if (instance->process.cluster == NULL)
         return;
     if (dice_percent(&world->dice, 40))
         instance_stand_by(world, instance, some_partition(world));
@@ -194,7 +271,7 @@ void act(struct world *world)
     else if (roll < 74)
         submit_garbage(world);
     else if (roll < 82)
-        clock_manual_advance(&world->clock, dice_roll(&world->dice, 6000));
+        world_advance(world, dice_roll(&world->dice, 6000));
     else if (roll < 86)
         crash_or_restart(world);
     else if (roll < 90)

@@ -12,6 +12,8 @@ void act(struct world *world);
 void agent_read_requests(struct world *world);
 /* It reports on one of the requests that it knows: once, rarely again. */
 void agent_answer(struct world *world, uint32_t success_percent);
+/* An agent does at once what it finds on its topic from `next` (by partition) on. */
+void agent_succeed(struct world *world, const char *topic, int64_t *next);
 /* The supervisor requests what is due according to a fold of the log, or (`early`) what is
  * not due yet. */
 void supervise(struct world *world, bool early);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_fold.h"
 
+#include "tests/property/ownership_garbage.h"
 #include "tests/property/ownership_route.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 static struct order *find_order(struct fold *fold, struct text id)
 {
@@ -64,6 +64,10 @@ static void count_rarities(const struct fold *fold, const struct order *before,
         counts[SOMETIMES_REPORT_IGNORED] += event->kind == EVENT_REPORT_IGNORED;
         counts[SOMETIMES_CANCELLED] += event->kind == EVENT_ORDER_CANCELLED;
         counts[SOMETIMES_RESUBMITTED] += event->kind == EVENT_STEP_RESUBMITTED;
+        counts[SOMETIMES_PAUSED] += event->kind == EVENT_ORDER_PAUSED;
+        counts[SOMETIMES_BY_HAND] += event->kind == EVENT_STEP_COMPLETED_BY_HAND ||
+                                     event->kind == EVENT_STEP_SKIPPED_BY_HAND ||
+                                     event->kind == EVENT_STEP_FAILED_BY_HAND;
         if (event->kind == EVENT_STEP_TIMED_OUT)
             count_timeout(fold, decision, i, counts);
         if (event->kind == EVENT_STEP_STARTED)
@@ -75,7 +79,7 @@ static void count_rarities(const struct fold *fold, const struct order *before,
 
 /* ---- folding ---- */
 
-static const char *fold_decision(struct world *world, struct fold *fold, int64_t offset,
+static const char *fold_decision(struct world *world, struct fold *fold,
                                  const struct decision *decision,
                                  struct ownership_sometimes *sometimes)
 {
@@ -85,7 +89,7 @@ static const char *fold_decision(struct world *world, struct fold *fold, int64_t
         return NULL;
     }
     if (decision->command_offset != next)
-        return wrong("events@%lld decides command %lld, next was %lld", (long long)offset,
+        return wrong("events@%lld decides command %lld, next was %lld", (long long)decision->offset,
                      (long long)decision->command_offset, (long long)next);
     if (sometimes != NULL)
         count_rarities(fold, find_order(fold, decision->order_id), decision, sometimes->counts);
@@ -103,9 +107,12 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
                                              .emitted_through = -1,
                                              .guarded_offset = -1,
                                              .previous_claim_decisions = -1}};
+    garbage_skips(world, partition, &ret_fold->checkpoint);
     heap_arena_reset(&world->scratch);
     for (int64_t offset = 0; offset < end && failed == NULL; offset++) {
         struct record record;
+        if (is_foreign(world, "p.events", partition, offset))
+            continue;
         failed = read_log(world, "p.events", partition, offset, &record);
         if (failed != NULL)
             break;
@@ -116,8 +123,14 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
             (void)admission_guard(&ret_fold->checkpoint, &record.command_guard);
             if (sometimes != NULL)
                 sometimes->counts[SOMETIMES_CAREFUL]++;
+        } else if (record.kind == RECORD_CONTINUATION || record.kind == RECORD_RESET) {
+            if (admission_record(&ret_fold->checkpoint, &record, offset) != ADMITTED)
+                ret_fold->checkpoint.skipped++;
+        } else if (record.kind != RECORD_DECISION) {
+            ret_fold->checkpoint.skipped++; /* known, and no record of a log */
         } else {
-            failed = fold_decision(world, ret_fold, offset, &record.decision, sometimes);
+            record.decision.offset = offset;
+            failed = fold_decision(world, ret_fold, &record.decision, sometimes);
         }
     }
     if (sometimes != NULL)
@@ -152,30 +165,48 @@ static bool compare_row(void *ctx, struct text order_id, struct text row)
     return comparison->failed == NULL;
 }
 
+static const char *compare_rows(struct world *world, int32_t partition, struct view *view,
+                                struct fold *fold)
+{
+    struct error error;
+    int64_t next = view_committed(view)->next_event_offset;
+    if (view_store(view) == NULL) /* dropped, and not opened again yet */
+        return NULL;
+    const char *failed = fold_log(world, partition, next, NULL, fold);
+    if (failed != NULL)
+        return failed;
+    struct comparison comparison = {.world = world, .fold = fold};
+    if (store_scan_orders(view_store(view), (struct text){0}, compare_row, &comparison, &error) !=
+        ERROR_OK)
+        return wrong("scanning: %s", error.message);
+    if (comparison.failed == NULL && comparison.rows != fold->order_count)
+        return wrong("the store has %u orders at %lld, the log %u", comparison.rows,
+                     (long long)next, fold->order_count);
+    world_count(world, SOMETIMES_COMPARED);
+    return comparison.failed;
+}
+
+const char *compare_view(struct world *world, int32_t partition, struct view *view)
+{
+    static struct fold fold;
+    return compare_rows(world, partition, view, &fold);
+}
+
 static const char *compare_store(struct world *world, int32_t partition, struct instance *instance)
 {
     struct ownership *ownership = &instance->partitions[partition];
     static struct fold fold;
-    struct error error;
     struct view *view = owner_view(ownership->owner);
+    if (view_store(view) == NULL) /* it cannot be opened now */
+        return NULL;
     int64_t next = view_committed(view)->next_event_offset;
     if (next == ownership->compared)
         return NULL;
     ownership->compared = next;
-    const char *failed = fold_log(world, partition, next, NULL, &fold);
-    if (failed != NULL)
-        return failed;
-    struct comparison comparison = {.world = world, .fold = &fold};
-    if (store_scan_orders(view_store(view), (struct text){0}, compare_row, &comparison, &error) !=
-        ERROR_OK)
-        return wrong("scanning: %s", error.message);
-    if (comparison.failed == NULL && comparison.rows != fold.order_count)
-        return wrong("the store has %u orders at %lld, the log %u", comparison.rows,
-                     (long long)next, fold.order_count);
-    world_count(world, SOMETIMES_COMPARED);
-    if (comparison.failed == NULL)
-        comparison.failed = route_compare(world, instance, view_store(view), &fold);
-    return comparison.failed;
+    const char *failed = compare_rows(world, partition, view, &fold);
+    if (failed == NULL)
+        failed = route_compare(world, instance, view_store(view), &fold);
+    return failed;
 }
 
 const char *compare_stores(struct world *world)
@@ -184,69 +215,8 @@ const char *compare_stores(struct world *world)
     for (uint32_t i = 0; i < INSTANCES && failed == NULL; i++) {
         struct instance *instance = &world->instances[i];
         for (int32_t p = 0; p < world->partitions && failed == NULL; p++)
-            if (instance->cluster != NULL && instance->partitions[p].owner != NULL)
+            if (instance->process.cluster != NULL && instance->partitions[p].owner != NULL)
                 failed = compare_store(world, p, instance);
     }
-    return failed;
-}
-
-/* ---- statuses ---- */
-
-/* `versions`: of the status of each command, -1 = none was sent. */
-static const char *check_status(struct world *world, const struct decision *decision,
-                                int64_t offset, const int64_t *versions)
-{
-    struct effects effects;
-    effects_of(decision, 0, offset, NULL, &world->scratch.arena, &effects);
-    int64_t version = versions[decision->command_offset];
-    long long command = (long long)decision->command_offset;
-    if (effects.has_status && version < 0)
-        return wrong("the status of command %lld was never sent", command);
-    if (effects.has_status && version != (int64_t)decision->order_version)
-        return wrong("the status of command %lld is another Decision's", command);
-    if (!effects.has_status && version >= 0)
-        return wrong("no Decision explains the status of command %lld", command);
-    return NULL;
-}
-
-static const char *read_statuses(struct world *world, int32_t partition, int64_t *versions)
-{
-    int64_t end = log_end(world, "p.replies.app", partition);
-    for (int64_t at = 0; at < end; at++) {
-        struct record record;
-        const char *failed = read_log(world, "p.replies.app", partition, at, &record);
-        if (failed != NULL)
-            return failed;
-        if (record.status_update.command_partition != partition)
-            return wrong("a status of partition %d among those of %d",
-                         record.status_update.command_partition, partition);
-        int64_t *version = &versions[record.status_update.command_offset];
-        if (*version >= 0)
-            world_count(world, SOMETIMES_STATUS_AGAIN);
-        *version = (int64_t)record.status_update.order_version;
-    }
-    return NULL;
-}
-
-const char *check_statuses(struct world *world, int32_t partition)
-{
-    int64_t commands = log_end(world, "p.commands", partition);
-    int64_t *versions = malloc((size_t)(commands + 1) * sizeof(*versions));
-    assert(versions != NULL);
-    memset(versions, -1, (size_t)(commands + 1) * sizeof(*versions));
-    heap_arena_reset(&world->scratch);
-    const char *failed = read_statuses(world, partition, versions);
-    struct checkpoint checkpoint = {.last_command_offset = -1};
-    int64_t end = log_end(world, "p.events", partition);
-    for (int64_t at = 0; at < end && failed == NULL; at++) {
-        struct record record;
-        failed = read_log(world, "p.events", partition, at, &record);
-        if (failed == NULL && record.kind == RECORD_CLAIM)
-            (void)admission_claim(&checkpoint, &record.claim);
-        if (failed == NULL && record.kind == RECORD_DECISION &&
-            admission_decision(&checkpoint, &record.decision) == ADMITTED)
-            failed = check_status(world, &record.decision, at, versions);
-    }
-    free(versions);
     return failed;
 }

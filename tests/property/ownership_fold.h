@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log of a partition folded from zero, without stores, and what has to agree with it: the live
- * stores row by row, and the statuses that applications got. */
+ * stores, row by row. */
 #ifndef TESTS_PROPERTY_OWNERSHIP_FOLD_H
 #define TESTS_PROPERTY_OWNERSHIP_FOLD_H
 
@@ -22,8 +22,8 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
 /* Every live store at its checkpoint: all its rows, and no others, are those of a fold. One that
  * has committed nothing since the last time is left out. */
 const char *compare_stores(struct world *world);
-/* At rest: every StatusUpdate that an admitted Decision implies is there, and none that no Decision
- * explains. */
-const char *check_statuses(struct world *world, int32_t partition);
+
+/* The same of one view. */
+const char *compare_view(struct world *world, int32_t partition, struct view *view);
 
 #endif

@@ -1,14 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_history.h"
 
+#include "services/scheduler/emitter_internal.h"
+#include "services/scheduler/owner_internal.h"
 #include "tests/property/ownership_actors.h"
+#include "tests/property/ownership_chaos.h"
+#include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_fold.h"
+#include "tests/property/ownership_group.h"
 #include "tests/property/ownership_instance.h"
+#include "tests/property/ownership_ledger.h"
+#include "tests/property/ownership_model.h"
 #include "tests/property/ownership_route.h"
+#include "tests/property/ownership_supervisor.h"
+#include "tests/property/ownership_upgrade.h"
 
 #include <stdio.h>
 
-enum { PEACE_ROUNDS_MAX = 4000, LAST_ROUNDS = 50 };
+enum { PEACE_ROUNDS_MAX = 4000, LAST_ROUNDS = 50, REQUESTS_EVERY = 5, LEDGER_PERCENT = 50 };
+
+/* What assignments that move, with an overlap, lead to. */
+static void count_owners(struct world *world)
+{
+    for (int32_t p = 0; p < world->partitions; p++) {
+        uint32_t running = 0;
+        uint32_t standing_by = 0;
+        for (uint32_t i = 0; i < INSTANCES; i++) {
+            const struct owner *owner = world->instances[i].partitions[p].owner;
+            bool here = world->instances[i].process.cluster != NULL && owner != NULL;
+            running += here && owner_is_running(owner);
+            standing_by += here && owner_is_warm(owner) && owner_state(owner) == OWNER_STANDBY;
+        }
+        world->run->sometimes.counts[SOMETIMES_OWNED_TWICE] += running > 1;
+        world->run->sometimes.counts[SOMETIMES_STANDBY_NEXT] += running > 0 && standing_by > 0;
+    }
+}
 
 static const char *step_world(struct world *world, uint32_t deliveries)
 {
@@ -16,9 +42,41 @@ static const char *step_world(struct world *world, uint32_t deliveries)
         continue;
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_turn(world, &world->instances[i]);
+    supervisor_turn(world);
     agent_read_requests(world);
-    clock_manual_advance(&world->clock, 1 + dice_roll(&world->dice, 20));
-    return compare_stores(world);
+    count_owners(world);
+    world_advance(world, 1 + dice_roll(&world->dice, 20));
+    const char *failed = upgrade_check(world);
+    return failed != NULL ? failed : compare_stores(world);
+}
+
+/* Also of targets that acknowledge nothing, for which an owner does not count as busy. */
+static bool has_effects_under_way(const struct owner *owner)
+{
+    const struct emitter *emitter = owner->emitter;
+    return !emitter->live || emitter->listed > 0 || emitter->behind > 0;
+}
+
+/* L6: what runs has a request, as far as the owner is at the end of its log and has nothing under
+ * way. */
+static const char *check_requests(struct world *world)
+{
+    const char *failed = NULL;
+    for (uint32_t i = 0; i < INSTANCES; i++) {
+        const struct instance *instance = &world->instances[i];
+        for (int32_t p = 0; p < world->partitions && failed == NULL; p++) {
+            const struct owner *owner = instance->partitions[p].owner;
+            if (instance->process.cluster == NULL || owner == NULL ||
+                owner_state(owner) != OWNER_RUNNING || owner_is_busy(owner) ||
+                has_effects_under_way(owner) ||
+                view_checkpoint(owner_view(owner))->next_event_offset !=
+                    log_end(world, "p.events", p))
+                continue;
+            failed = model_check_requests(world, p);
+            world_count(world, SOMETIMES_IDLE);
+        }
+    }
+    return failed;
 }
 
 /* ---- peace: one owner, no faults, an agent that succeeds, until every order has ended ---- */
@@ -28,14 +86,15 @@ static void begin_peace(struct world *world)
     struct broker_memory_faults none = {0};
     struct instance *instance = &world->instances[0];
     broker_memory_set_faults(world->kafka, &none);
+    chaos_end(world);
     world->crash_permille = world->store_fail_permille = 0;
     for (uint32_t i = 1; i < INSTANCES; i++)
         instance_shut(world, &world->instances[i]);
-    if (instance->cluster == NULL)
+    if (instance->process.cluster == NULL)
         instance_boot(world, instance);
-    broker_memory_continue(instance->broker);
-    broker_memory_connect(instance->broker);
-    route_make_peace(instance);
+    broker_memory_continue(instance->process.broker);
+    broker_memory_connect(instance->process.broker);
+    route_make_peace(world, instance);
     for (int32_t p = 0; p < world->partitions; p++)
         instance_take(world, instance, p);
 }
@@ -69,6 +128,12 @@ static enum rest rest_of_partition(struct world *world, int32_t partition, const
                          order_state_name(order->state));
         return REST_WAITING;
     }
+    /* It still owes effects; after several failed checks of a store, the next is 30 s later. */
+    if (owner == NULL || !owner_is_running(owner)) {
+        *ret_why = wrong("stuck: the owner is %s",
+                         owner != NULL ? owner_state_name(owner_state(owner)) : "gone");
+        return REST_WAITING;
+    }
     return REST_ENDED;
 }
 
@@ -100,9 +165,54 @@ static const char *check_ends(struct world *world, int32_t partition)
         if (order->alert_open != (order->state == ORDER_ERROR))
             failed = wrong("%.*s is %s with alert %d", TEXT_ARG(order->details.order_id),
                            order_state_name(order->state), order->alert_open);
+        if (failed == NULL && world->ledger != NULL)
+            failed = ledger_check(world, order);
+        counts[SOMETIMES_LEDGER_COMPENSATED] +=
+            world->ledger != NULL && order->state == ORDER_COMPENSATED;
     }
-    return failed != NULL ? failed : check_statuses(world, partition);
+    return failed != NULL ? failed : model_check(world, partition);
 }
+
+/* ---- a takeover at rest ---- */
+
+static int64_t count_effects(struct world *world)
+{
+    static const char *const topics[] = {"p.replies.app", "p.requests.agent", "p.dead-letters"};
+    int64_t count = 0;
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+        for (int32_t p = 0; p < world->partitions; p++)
+            count += log_end(world, topics[i], p);
+    return count;
+}
+
+/* Without a supervisor, no deadline leads to anything. */
+static void rest(struct world *world)
+{
+    for (uint32_t round = 0; round < LAST_ROUNDS; round++) {
+        for (uint32_t i = 0; i < 2000 && instances_deliver(world); i++)
+            continue;
+        instance_turn(world, &world->instances[0]);
+        world_advance(world, 100);
+    }
+}
+
+/* Everything is acknowledged, and the store knows it: a new owner emits nothing again. */
+static const char *take_over_at_rest(struct world *world)
+{
+    int64_t before = count_effects(world);
+    if (group_assigns(world)) /* what it assigns again, it does not take over */
+        return NULL;
+    for (int32_t p = 0; p < world->partitions; p++) {
+        ownership_release(&world->instances[0].partitions[p]);
+        instance_take(world, &world->instances[0], p);
+    }
+    rest(world);
+    int64_t again = count_effects(world) - before;
+    return again == 0 ? NULL
+                      : wrong("a takeover at rest sends %lld effects again", (long long)again);
+}
+
+/* ---- the end ---- */
 
 /* No new request before the last one is answered: otherwise the queue might only grow. */
 static void let_go_on(struct world *world)
@@ -126,17 +236,32 @@ static const char *make_peace(struct world *world)
             break;
         if (rest != REST_BUSY)
             let_go_on(world);
-        clock_manual_advance(&world->clock, 500);
+        world_advance(world, 500);
     }
     /* Effects of the last Decisions, and a look back at emission that went back. */
     for (uint32_t round = 0; round < LAST_ROUNDS && failed == NULL; round++) {
-        clock_manual_advance(&world->clock, 100);
+        world_advance(world, 100);
         failed = step_world(world, 2000);
+    }
+    /* An order in error may still have a step that runs: what its deadline leads to is decided
+     * while no time passes. */
+    for (uint32_t round = 0; round < PEACE_ROUNDS_MAX && failed == NULL; round++) {
+        if (rest_of(world, &why) != REST_BUSY)
+            break;
+        failed = step_world(world, 200);
     }
     if (failed == NULL && rest_of(world, &why) != REST_ENDED)
         return why;
+    if (failed == NULL)
+        rest(world);
     for (int32_t p = 0; p < world->partitions && failed == NULL; p++)
         failed = check_ends(world, p);
+    if (failed == NULL)
+        failed = upgrade_check_alerts(world);
+    if (failed == NULL)
+        failed = supervisor_compare(world);
+    if (failed == NULL)
+        failed = take_over_at_rest(world);
     return failed;
 }
 
@@ -159,13 +284,19 @@ const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t
     struct world *world = world_new(run, seed, seed % 8 == 0 ? 2 : 1);
     const char *failed = NULL;
     draw_faults(world);
+    chaos_draw(world);
+    if (dice_percent(&world->chaos.later, LEDGER_PERCENT))
+        world->ledger = ledger_new();
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_boot(world, &world->instances[i]);
     for (int32_t p = 0; p < world->partitions; p++)
         instance_take(world, &world->instances[0], p);
     for (uint32_t i = 0; i < steps && failed == NULL; i++) {
         act(world);
+        chaos_act(world);
         failed = step_world(world, dice_roll(&world->dice, 40));
+        if (failed == NULL && i % REQUESTS_EVERY == 0)
+            failed = check_requests(world);
     }
     if (failed == NULL)
         failed = make_peace(world);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who dies deciding a command leaves an Attempt of it, and a command with five is quarantined. In a
- * process with several partitions another one may be at its own command in that moment: if it were
- * allowed to, the innocent would collect Attempts too. */
+ * process with several partitions another one may guard its own command in that moment, and the
+ * innocent command would collect Attempts too: so meanwhile no other partition decides. */
 #include "tests/property/ownership_history.h"
 
 #include "platform/failpoint.h"
+#include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_instance.h"
 
@@ -22,7 +23,7 @@ struct suspects {
 static void live(struct world *world)
 {
     struct instance *instance = &world->instances[0];
-    if (instance->cluster == NULL)
+    if (instance->process.cluster == NULL)
         instance_boot(world, instance);
     int32_t first = (int32_t)dice_roll(&world->dice, (uint32_t)world->partitions);
     for (int32_t i = 0; i < world->partitions; i++)
@@ -30,7 +31,7 @@ static void live(struct world *world)
     for (uint32_t i = dice_roll(&world->dice, 20); i > 0 && instances_deliver(world); i--)
         continue;
     instance_turn(world, instance);
-    clock_manual_advance(&world->clock, 1 + dice_roll(&world->dice, 200));
+    world_advance(world, 1 + dice_roll(&world->dice, 200));
 }
 
 static bool all_decided(struct world *world)

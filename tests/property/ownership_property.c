@@ -4,6 +4,7 @@
  * fold of the log. And: a command that kills leaves no innocent ones under suspicion. */
 #include "platform/files.h"
 #include "platform/logger.h"
+#include "tests/lib/seed.h"
 #include "tests/property/ownership_history.h"
 
 #include <criterion/criterion.h>
@@ -11,10 +12,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 /* Four slices, because Criterion runs tests in parallel. */
-enum { CASES = 10000, STEPS = 40, SLICES = 4, POISON_SHARE = 100 };
+enum {
+    CASES = 10000,
+    STEPS = 40,
+    SLICES = 4,
+    POISON_SHARE = 100,
+    LOG_FAULT_SHARE = 50,
+    ISOLATION_SHARE = 40
+};
 
 /* The stores are small; where memory is as large as a disk, they need not wait for one. */
 #define MEMORY_FOLDER "/dev/shm"
@@ -26,19 +33,6 @@ int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
     return 1;
-}
-
-static uint64_t from_environment(const char *name, uint64_t fallback)
-{
-    const char *value = getenv(name);
-    return value != NULL && *value != '\0' ? strtoull(value, NULL, 0) : fallback;
-}
-
-static uint64_t first_seed(void)
-{
-    uint64_t drawn = 0;
-    (void)!getrandom(&drawn, sizeof(drawn), 0);
-    return from_environment("REEVE_SEED", drawn);
 }
 
 static void make_folder(char *ret_folder, size_t size)
@@ -74,23 +68,26 @@ static void run_cases(uint64_t seed, uint64_t cases,
         log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
     make_folder(folder, sizeof(folder));
     ownership_run_begin(&run, folder);
-    for (; done < cases && failed == NULL; done++)
+    for (; done < cases && failed == NULL; done++) {
+        seed_begin(seed + done);
         failed = one(&run, seed + done);
+        if (failed == NULL)
+            seed_end();
+    }
     ownership_run_end(&run);
     (void)files_remove_tree(folder, NULL);
     fprintf(stderr, "%" PRIu64 " cases from seed %" PRIu64 "\n", done, seed);
     *ret_sometimes = run.sometimes;
-    cr_assert_null(failed, "REEVE_SEED=%" PRIu64 " REEVE_PROPERTY_CASES=1: %s", seed + done - 1,
-                   failed);
+    cr_assert_null(failed, "%s", failed);
     cr_assert_eq(done, cases);
 }
 
 static void run_slice(uint32_t slice)
 {
     struct ownership_sometimes sometimes;
-    uint64_t all = from_environment("REEVE_PROPERTY_CASES", CASES);
+    uint64_t all = seed_cases(CASES);
     uint64_t cases = all / SLICES + (slice < all % SLICES);
-    run_cases(first_seed() + slice * (all / SLICES + 1), cases, history, &sometimes);
+    run_cases(seed_first() + slice * (all / SLICES + 1), cases, history, &sometimes);
     sometimes_print(&sometimes);
     const char *never = all >= CASES ? sometimes_never(&sometimes) : NULL;
     cr_assert_null(never, "no case met this, so the run proves little: %s", never);
@@ -119,6 +116,110 @@ Test(ownership, stores_equal_a_fold_of_the_log_slice_4)
 Test(ownership, quarantines_only_the_command_that_crashes_its_owner)
 {
     struct ownership_sometimes sometimes;
-    uint64_t all = from_environment("REEVE_PROPERTY_CASES", CASES);
-    run_cases(first_seed(), all / POISON_SHARE + 1, ownership_poison, &sometimes);
+    uint64_t all = seed_cases(CASES);
+    run_cases(seed_first(), all / POISON_SHARE + 1, ownership_poison, &sometimes);
+}
+
+/* A partition that is not careful crashed the process while another one guarded a command, in two
+ * lives of the process. */
+Test(ownership, does_not_decide_while_a_command_is_guarded)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(12982139778277537474), 1, ownership_poison, &sometimes);
+}
+
+/* A step of an order in error reached its deadline in the last moment of the case. */
+Test(ownership, decides_what_the_last_deadline_leads_to)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(2106613747650174978), 1, history, &sometimes);
+}
+
+/* An owner was stopped for longer than the case lasted: its store failed again at each check. */
+Test(ownership, waits_for_an_owner_that_is_stopped)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(7631980889871672606), 1, history, &sometimes);
+}
+
+/* A follower stopped at several records of newer versions, one after another. */
+Test(ownership, reports_each_record_of_a_newer_version)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(17149936034755220519), 1, history, &sometimes);
+    run_cases(UINT64_C(2773731502359321785), 1, history, &sometimes);
+}
+
+/* An operator's Reset was the first record of the log that counts. */
+Test(ownership, keeps_its_store_when_a_reset_begins_the_log)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(37), 1, history, &sometimes);
+}
+
+Test(ownership, honours_a_second_reset_when_one_begins_the_log)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(201), 1, history, &sometimes);
+}
+
+/* The topic of the status was looked up when no time passed any more. */
+Test(ownership, sends_the_status_of_the_last_decision)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(31000510), 1, history, &sometimes);
+}
+
+/* The supervisor looked for a schema while its index lacked a deadline that it had folded. */
+Test(ownership, asks_for_what_was_folded_before_an_unknown_schema)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(31003299), 1, history, &sometimes);
+}
+
+/* The supervisor could not read the order when its deadline came. */
+Test(ownership, asks_again_for_a_deadline_whose_order_could_not_be_read)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(20262781), 1, history, &sometimes);
+}
+
+Test(ownership, carries_on_or_stops_as_designed_when_a_topic_loses_records)
+{
+    struct ownership_sometimes sometimes;
+    uint64_t all = seed_cases(CASES);
+    run_cases(seed_first(), all / LOG_FAULT_SHARE + 1, ownership_log_fault, &sometimes);
+}
+
+Test(ownership, serves_thousands_of_orders_while_a_reply_topic_is_dead)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(seed_first(), 1, ownership_crowd, &sometimes);
+}
+
+Test(ownership, asks_for_more_deadlines_than_the_supervisor_holds)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(seed_first(), 1, ownership_overdue, &sometimes);
+}
+
+Test(ownership, ends_what_does_not_need_the_one_thing_that_is_broken)
+{
+    struct ownership_sometimes sometimes;
+    uint64_t all = seed_cases(CASES);
+    run_cases(seed_first(), all / ISOLATION_SHARE + 1, ownership_isolation, &sometimes);
+}
+
+/* A step of the partition had all the capacity, and its report could not be read. */
+Test(ownership, frees_the_capacity_of_a_partition_whose_commands_do_not_come)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(65), 1, ownership_isolation, &sometimes);
+}
+
+/* The step that has waited the longest is picked first, and its start always failed. */
+Test(ownership, frees_the_capacity_of_a_partition_whose_starts_fail)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(200045), 1, ownership_isolation, &sometimes);
 }

@@ -5,12 +5,13 @@
 
 #include <assert.h>
 
-enum { ROUTED_PERCENT = 40, CALLS_MAX = 3 };
+enum { ROUTED_PERCENT = 40, SWITCHED_OFF_PERCENT = 25, PAUSE_PERCENT = 30, CALLS_MAX = 3 };
 
-static struct router *new_router(const struct instance *instance)
+static struct router *new_router(const struct instance *instance, bool switched_off)
 {
-    struct router_options options = {.loop = instance->service.loop,
-                                     .workflows = instance->cluster->workflows,
+    struct router_options options = {.switched_off = switched_off,
+                                     .loop = instance->process.service.loop,
+                                     .workflows = instance->process.cluster->workflows,
                                      .factor = 1,
                                      .retry_ms_min = 500,
                                      .retry_ms_max = 2000,
@@ -18,19 +19,32 @@ static struct router *new_router(const struct instance *instance)
     return router_new(&options);
 }
 
-static void set_agent(struct router *router, bool well, int64_t calls)
+static void set_agent(struct router *router, struct text agent, bool well, int64_t calls)
 {
     struct agent_status health = {
         .healthy = well, .calls = calls, .latency_p95_ms = 3, .why = "no live instance"};
-    router_set_agent(router, TEXT("agent"), &health);
+    if (!router->options.switched_off)
+        router_set_agent(router, agent, &health);
+}
+
+/* The instance reads of the pause, or of its end, in its own time. */
+static void learn_of_pause(const struct world *world, const struct instance *instance)
+{
+    router_pause_agent(instance->router, TEXT("agent"),
+                       world->agent_paused ? "paused by ann: the service is down" : NULL);
 }
 
 void route_boot(struct world *world, struct instance *instance)
 {
     if (!world->routed)
         return;
-    instance->router = new_router(instance);
-    set_agent(instance->router, true, 1 + dice_roll(&world->dice, CALLS_MAX));
+    instance->router = new_router(instance, world->routing_off);
+    learn_of_pause(world, instance); /* no step starts before the topic of agents was read */
+    if (world->routing_off)
+        router_begin(instance->router);
+    set_agent(instance->router, TEXT("agent"), true, 1 + dice_roll(&world->dice, CALLS_MAX));
+    if (world->spare != NULL)
+        set_agent(instance->router, TEXT("spare"), true, CALLS_MAX);
 }
 
 void route_shut(struct instance *instance)
@@ -47,20 +61,31 @@ void route_tick(struct instance *instance)
 
 void route_disturb(struct world *world, struct instance *instance)
 {
-    if (instance->router != NULL)
-        set_agent(instance->router, dice_percent(&world->dice, 60),
-                  dice_roll(&world->dice, CALLS_MAX + 1));
+    if (instance->router == NULL)
+        return;
+    set_agent(instance->router, TEXT("agent"), dice_percent(&world->dice, 60),
+              dice_roll(&world->dice, CALLS_MAX + 1));
+    if (dice_percent(&world->dice, PAUSE_PERCENT)) {
+        world->agent_paused = !world->agent_paused;
+        world->run->sometimes.counts[SOMETIMES_AGENT_PAUSED] += world->agent_paused;
+    }
+    learn_of_pause(world, instance);
 }
 
-void route_make_peace(struct instance *instance)
+void route_make_peace(struct world *world, struct instance *instance)
 {
-    if (instance->router != NULL)
-        set_agent(instance->router, true, 2);
+    world->agent_paused = false;
+    if (instance->router == NULL)
+        return;
+    set_agent(instance->router, TEXT("agent"), true, 2);
+    learn_of_pause(world, instance);
 }
 
-bool route_drawn(struct dice *dice)
+void route_draw(struct world *world)
 {
-    return dice_percent(dice, ROUTED_PERCENT);
+    world->routed = dice_percent(&world->dice, ROUTED_PERCENT);
+    world->routing_off = world->routed && dice_percent(&world->dice, SWITCHED_OFF_PERCENT);
+    world->agent_paused = false;
 }
 
 /* ---- comparing ---- */
@@ -135,7 +160,7 @@ const char *route_compare(struct world *world, const struct instance *instance, 
         return wrong("the tally: %s", error.message);
     if (tally.data == NULL)
         return fold->order_count == 0 ? NULL : wrong("there is no tally");
-    struct router *router = new_router(instance);
+    struct router *router = new_router(instance, instance->router->options.switched_off);
     struct backlog *backlog = backlog_new(router, true);
     const char *failed = backlog_index.decode(backlog, tally)
                              ? compare(router, store, backlog, sums_of_fold(world, fold))

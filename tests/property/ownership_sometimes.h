@@ -4,6 +4,8 @@
 #ifndef TESTS_PROPERTY_OWNERSHIP_SOMETIMES_H
 #define TESTS_PROPERTY_OWNERSHIP_SOMETIMES_H
 
+#include "tests/property/engine_rules.h"
+
 #include <stdint.h>
 
 enum sometimes {
@@ -13,6 +15,8 @@ enum sometimes {
     SOMETIMES_STORE_FAILED,   /* an error while writing: dropped and folded again */
     SOMETIMES_STORE_BORN,     /* made by RocksDB, not copied from an empty one */
     SOMETIMES_PROMOTED,       /* a standby became the owner */
+    SOMETIMES_OWNED_TWICE,    /* the former owner has not noticed yet */
+    SOMETIMES_STANDBY_NEXT,   /* next to an owner */
     SOMETIMES_CLAIM_GIVEN_UP, /* after a surprise */
     SOMETIMES_RECORD_SKIPPED, /* of a zombie */
     SOMETIMES_CAREFUL,        /* an Attempt before a Decision */
@@ -30,6 +34,29 @@ enum sometimes {
     SOMETIMES_RESUBMITTED,
     SOMETIMES_STATUS_AGAIN, /* emitted more than once */
     SOMETIMES_QUEUED,       /* a step waits for capacity in a store that is compared */
+    SOMETIMES_AGENT_PAUSED, /* an operator pauses the agent */
+    SOMETIMES_CLOCK_JUMPED, /* within the tolerance */
+    SOMETIMES_CLOCK_FAR,    /* beyond it */
+    SOMETIMES_PARTITION_FAILED,
+    SOMETIMES_ONE_PARTITION_FAILED, /* while the topic's others work */
+    SOMETIMES_SIDE_TOPIC_FAILED,
+    SOMETIMES_SUPERVISOR_DISTURBED, /* a real one is killed or cut off */
+    SOMETIMES_STRANGE_COMMAND,
+    SOMETIMES_SUSPENDED,
+    SOMETIMES_STORE_UNREADABLE, /* or not to be written */
+    SOMETIMES_DIRECTORY_LOST,   /* not to be dropped or opened */
+    SOMETIMES_IDLE,             /* an owner with nothing under way, whose requests are compared */
+    SOMETIMES_FOREIGN_RECORD,   /* in the log */
+    SOMETIMES_QUEUE_FULL,
+    SOMETIMES_GARBAGE,            /* in the log, and readers stop at it */
+    SOMETIMES_OPERATED,           /* commands of operators */
+    SOMETIMES_BY_HAND,            /* a step was ended by one */
+    SOMETIMES_PAUSED,             /* an order was */
+    SOMETIMES_REBALANCED,         /* a consumer group assigns the partitions */
+    SOMETIMES_UPGRADED,           /* a process was */
+    SOMETIMES_OUTDATED,           /* an older process stops at a record of a newer one */
+    SOMETIMES_LATER_COMMAND,      /* a command that it does not know, replayed */
+    SOMETIMES_LEDGER_COMPENSATED, /* a remote service has undone all that it applied */
     SOMETIMES_PROCESSED,
     SOMETIMES_COMPENSATED,
     SOMETIMES_ERROR,
@@ -42,6 +69,7 @@ enum { CRASH_POINTS = 19 };
 struct ownership_sometimes {
     uint64_t counts[SOMETIMES_COUNT];
     uint64_t crashes[CRASH_POINTS];
+    uint64_t rare[RARE_COUNT]; /* of single orders, see engine_rules.h */
 };
 
 /* How much likelier than elsewhere a process dies there. */

@@ -10,7 +10,7 @@ static bool names(const struct error_set *set, struct text name)
 }
 
 /* Each name once, and States.ALL alone. */
-static struct error_set mend_errors(const struct error_set *errors)
+static struct error_set repair_errors(const struct error_set *errors)
 {
     struct error_set sound = {0};
     if (names(errors, TEXT(ERROR_ALL))) {
@@ -24,14 +24,14 @@ static struct error_set mend_errors(const struct error_set *errors)
 }
 
 /* Nothing stands behind the one that matches all. */
-static struct retry_policy mend_retry(const struct retry_policy *retry, struct arena *arena)
+static struct retry_policy repair_retry(const struct retry_policy *retry, struct arena *arena)
 {
     struct retrier *retriers = ARENA_ARRAY(arena, struct retrier, retry->count + 1);
     struct retry_policy sound = {.retriers = retriers};
     while (sound.count < retry->count) {
         struct retrier *retrier = &retriers[sound.count];
         *retrier = retry->retriers[sound.count];
-        retrier->errors = mend_errors(&retrier->errors);
+        retrier->errors = repair_errors(&retrier->errors);
         if (retrier->interval_ms == 0)
             retrier->interval_ms = 1;
         if (retrier->max_delay_ms != 0 && retrier->max_delay_ms < retrier->interval_ms)
@@ -43,14 +43,14 @@ static struct retry_policy mend_retry(const struct retry_policy *retry, struct a
     return sound;
 }
 
-static void mend_catchers(struct workflow_step *step, bool no_way_back, struct arena *arena)
+static void repair_catchers(struct workflow_step *step, bool no_way_back, struct arena *arena)
 {
     struct catcher *catchers = ARENA_ARRAY(arena, struct catcher, step->catcher_count + 1);
     uint32_t count = 0;
     while (count < step->catcher_count) {
         struct catcher *catcher = &catchers[count];
         *catcher = step->catchers[count];
-        catcher->errors = mend_errors(&catcher->errors);
+        catcher->errors = repair_errors(&catcher->errors);
         if (no_way_back)
             catcher->next = OUTCOME_ERROR;
         count++;
@@ -75,12 +75,12 @@ const struct workflow *random_sound_workflow(struct dice *dice, struct arena *ar
         struct workflow_step *step = &steps[i];
         bool no_way_back = workflow->pivot >= 0 && i > (uint32_t)workflow->pivot;
         *step = random->steps[i];
-        step->retry = mend_retry(&step->retry, arena);
-        mend_catchers(step, no_way_back, arena);
+        step->retry = repair_retry(&step->retry, arena);
+        repair_catchers(step, no_way_back, arena);
         if (no_way_back)
             step->on_exhausted = OUTCOME_ERROR;
         if (step->has_compensate)
-            step->compensate.retry = mend_retry(&step->compensate.retry, arena);
+            step->compensate.retry = repair_retry(&step->compensate.retry, arena);
     }
     return workflow;
 }

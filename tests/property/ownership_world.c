@@ -4,7 +4,12 @@
 
 #include "platform/failpoint.h"
 #include "platform/files.h"
+#include "tests/property/ownership_clock.h"
+#include "tests/property/ownership_garbage.h"
 #include "tests/property/ownership_instance.h"
+#include "tests/property/ownership_ledger.h"
+#include "tests/property/ownership_supervisor.h"
+#include "tests/property/ownership_upgrade.h"
 #include "tests/property/ownership_workflow.h"
 #include "tests/property/ownership_yaml.h"
 #include "workflow/workflow_file.h"
@@ -13,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { YAML_MAX = 64 * 1024 };
 
@@ -92,6 +98,12 @@ struct text order_name(struct world *world, uint32_t number)
 
 int64_t submit_order(struct world *world, uint32_t number)
 {
+    return submit_order_to(world, number, world->workflow, "p.replies.app");
+}
+
+int64_t submit_order_to(struct world *world, uint32_t number, const struct workflow *workflow,
+                        const char *reply_to)
+{
     struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_name(world, number)};
     cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
@@ -99,9 +111,9 @@ int64_t submit_order(struct world *world, uint32_t number)
                                               .currency = TEXT("GBP"),
                                               .lines = &line,
                                               .line_count = 1,
-                                              .reply_to = TEXT("p.replies.app"),
-                                              .workflow = world->workflow->name,
-                                              .workflow_version = world->workflow->version};
+                                              .reply_to = text_of(reply_to),
+                                              .workflow = workflow->name,
+                                              .workflow_version = workflow->version};
     /* Now and then the same id with other content. */
     cmd.submit_order.content_hash.bytes[0] = dice_percent(&world->dice, 5) ? 2 : 1;
     return send_command(world, &cmd);
@@ -113,6 +125,15 @@ int64_t log_end(const struct world *world, const char *topic, int32_t partition)
     int64_t high;
     broker_memory_bounds(world->kafka, topic, partition, &low, &high);
     return high;
+}
+
+bool is_foreign(const struct world *world, const char *topic, int32_t partition, int64_t offset)
+{
+    struct broker_record record;
+    if (strcmp(topic, "p.events") == 0 && garbage_is_at(world, partition, offset))
+        return true;
+    return broker_memory_record(world->kafka, topic, partition, offset, &record) &&
+           (record.value.size < 2 || memcmp(record.value.data, "\xc3\x01", 2) != 0);
 }
 
 const char *read_log(struct world *world, const char *topic, int32_t partition, int64_t offset,
@@ -132,34 +153,60 @@ const char *read_log(struct world *world, const char *topic, int32_t partition, 
 
 static void make_topics(struct world *world)
 {
-    static const char *const of_orders[] = {"p.commands", "p.events", "p.requests.agent",
-                                            "p.replies.app"};
-    static const char *const others[] = {"p.schemas", "p.workflows", "p.alerts", "p.dead-letters",
-                                         "p.agents"};
+    static const char *const of_orders[] = {"p.commands",    "p.events", "p.requests.agent",
+                                            "p.replies.app", "p.alerts", "p.dead-letters"};
+    static const char *const others[] = {"p.schemas", "p.workflows", "p.agents"};
     for (size_t i = 0; i < sizeof(of_orders) / sizeof(of_orders[0]); i++)
         broker_memory_topic(world->kafka, of_orders[i], world->partitions);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         broker_memory_topic(world->kafka, others[i], 1);
 }
 
-/* What lint still refuses (retries that cannot fit) is thrown again. */
-static void deploy(struct world *world)
+/* False: lint refuses it. */
+static bool deploy_if_sound(struct world *world, const struct workflow *workflow)
 {
     static char yaml[YAML_MAX];
     static struct workflow_problems problems;
     struct workflow *compiled = NULL;
-    size_t size;
-    do {
-        world->workflow = random_sound_workflow(&world->dice, &world->arena.arena);
-        size = workflow_to_yaml(world->workflow, yaml, sizeof(yaml));
-    } while (!workflow_parse((struct text){yaml, (uint32_t)size}, WORKFLOW_YAML,
-                             &world->arena.arena, &problems, &compiled));
-    struct workflow_definition definition = {.name = world->workflow->name,
-                                             .version = world->workflow->version,
-                                             .source = {yaml, (uint32_t)size},
+    uint32_t size = (uint32_t)workflow_to_yaml(workflow, yaml, sizeof(yaml));
+    if (!workflow_parse((struct text){yaml, size}, WORKFLOW_YAML, &world->arena.arena, &problems,
+                        &compiled))
+        return false;
+    struct workflow_definition definition = {.name = workflow->name,
+                                             .version = workflow->version,
+                                             .text = {yaml, size},
                                              .format = TEXT("yaml"),
                                              .deployed_by = TEXT("test")};
     (void)send(world, "p.workflows", 0, TEXT("random"), RECORD_WORKFLOW_DEFINITION, &definition);
+    return true;
+}
+
+/* What lint still refuses (retries that cannot fit) is thrown again. */
+static void deploy(struct world *world)
+{
+    do
+        world->workflow = random_sound_workflow(&world->dice, &world->arena.arena);
+    while (!deploy_if_sound(world, world->workflow));
+}
+
+void deploy_spare(struct world *world)
+{
+    static const struct text agents[] = {{"spare", 5}};
+    const struct workflow *usual = world->workflow;
+    struct workflow *spare = ARENA_NEW(&world->arena.arena, struct workflow);
+    struct workflow_step *steps =
+        ARENA_ARRAY(&world->arena.arena, struct workflow_step, usual->step_count);
+    *spare = *usual;
+    spare->version++;
+    spare->steps = steps;
+    for (uint32_t i = 0; i < usual->step_count; i++) {
+        steps[i] = usual->steps[i];
+        steps[i].agents = agents;
+        steps[i].agent_count = 1;
+    }
+    bool sound = deploy_if_sound(world, spare);
+    assert(sound);
+    world->spare = spare;
 }
 
 struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partitions)
@@ -168,9 +215,14 @@ struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partit
     assert(world != NULL && partitions <= PARTITIONS_MAX);
     world->run = run;
     world->dice = dice_of(seed);
+    world->chaos.dice = dice_of(~seed);
+    world->chaos.later = dice_of(seed * 3 + 1);
+    world->chaos.last = dice_of(seed * 5 + 9);    /* so no kept seed has one of the last kinds */
+    world->chaos.newest = dice_of(seed * 7 + 12); /* likewise */
     world->partitions = partitions;
-    world->routed = route_drawn(&world->dice);
+    route_draw(world);
     clock_manual_init(&world->clock, 1700000000000);
+    clocks_begin(world);
     world->kafka = broker_memory_cluster_new(seed, &world->clock.clock);
     world->stores = new_stores();
     heap_arena_init(&world->arena, 64 * 1024);
@@ -188,6 +240,10 @@ void world_free(struct world *world)
     failpoint_on_pass(NULL, NULL);
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_shut(world, &world->instances[i]);
+    supervisor_shut(world);
+    free(world->watcher);
+    upgrade_free(world);
+    ledger_free(world->ledger);
     broker_memory_cluster_free(world->kafka);
     store_env_free(world->stores);
     buffer_deinit(&world->bytes);

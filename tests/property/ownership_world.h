@@ -6,9 +6,22 @@
  *     ownership_world      the world: topics, workflow, what goes into the topics
  *     ownership_instance   schedulers: boot, own, crash between any two steps
  *     ownership_fold       the log folded afresh; stores and statuses compared with it
+ *     ownership_chaos      faults around the owners; ownership_clock: the clocks of the hosts
+ *     ownership_process    a process of any kind
+ *     ownership_supervisor a real supervisor next to the owners
+ *     ownership_model      what a log implies; ownership_effects: the other topics against it;
+ *                          ownership_rules: each order against the rules of engine_rules.h
+ *     ownership_log_faults topics that lose records
  *     ownership_route      healthy and unhealthy agents, steps that wait for capacity
+ *     ownership_group      partitions that a consumer group assigns
+ *     ownership_operators  operators who end steps by hand and pause orders
+ *     ownership_garbage    records in the log that stop its readers
+ *     ownership_upgrade    processes of two versions; ownership_versions: what the older one cannot
+ *                          read
+ *     ownership_ledger     a remote service that remembers what it applied and undid
  *     ownership_actors     who does what: applications, operators, agent, supervisor, faults
  *     ownership_history    a random history, then peace until every order has ended
+ *     ownership_isolation  one thing is broken, and what does not need it carries on
  *     ownership_poison     a command that kills, and its innocent neighbours */
 #ifndef TESTS_PROPERTY_OWNERSHIP_WORLD_H
 #define TESTS_PROPERTY_OWNERSHIP_WORLD_H
@@ -23,6 +36,7 @@
 #include <setjmp.h>
 
 enum { INSTANCES = 2, PARTITIONS_MAX = 4, REQUESTS_MAX = 512, MARGIN_MS = 1000 };
+enum { REQUEST_KEY_SIZE = 64 };
 
 /* What the cases of a run share, none of which remembers a case. */
 struct ownership_run {
@@ -39,17 +53,82 @@ struct ownership {
     int64_t compared;    /* next_event_offset of the last comparison */
 };
 
-/* A scheduler process. `cluster` NULL: it does not run. */
-struct instance {
+/* The clock of a host. */
+struct host_clock {
+    struct clock_manual clock;
+    int64_t offset_ms; /* from true time */
+    int64_t drift_ppm;
+    int64_t drifted_us;
+};
+
+/* Kinds of faults around the owners (ownership_chaos.h). */
+enum chaos_kind {
+    CHAOS_CLOCKS,      /* wrong within the tolerance */
+    CHAOS_FAR_CLOCKS,  /* wrong beyond it */
+    CHAOS_PARTITIONS,  /* partitions of topics fail on their own */
+    CHAOS_SIDE_TOPICS, /* workflows and schemas do */
+    CHAOS_SUPERVISOR,  /* a real one, which also fails, instead of a model */
+    CHAOS_BYTES,       /* commands that are none */
+    CHAOS_MEMBERSHIP,  /* partitions are revoked and given back */
+    CHAOS_STORES,      /* stores that cannot be read or written */
+    CHAOS_DIRECTORIES, /* nor dropped nor opened */
+    CHAOS_FOREIGN,     /* records in the log that are not ours */
+    CHAOS_QUEUES,      /* the producers' queues are full */
+    CHAOS_GARBAGE,     /* records in the log that look like ours, and cannot be */
+    CHAOS_OPERATORS,   /* steps ended by hand, orders paused */
+    CHAOS_GROUP,       /* a consumer group assigns the partitions */
+    CHAOS_UPGRADE,     /* processes of two versions */
+    CHAOS_KIND_COUNT
+};
+
+struct chaos {
+    struct dice dice;
+    struct dice later;  /* of CHAOS_GARBAGE, and of the ledger */
+    struct dice last;   /* of the kinds after it */
+    struct dice newest; /* of CHAOS_UPGRADE */
+    uint32_t kinds;     /* a bit for each kind that this world has */
+    bool stores;        /* they fail now */
+    bool directories;   /* likewise */
+};
+
+/* A process. `cluster` NULL: it does not run. */
+struct process {
     struct service_context service;
     struct config *config;
     struct metrics *metrics;
     struct broker *broker; /* borrowed: the cluster owns it */
     struct cluster *cluster;
+};
+
+struct world;
+struct instance;
+struct membership;
+
+/* Of a consumer group (ownership_group.h). */
+struct group_member {
+    struct world *world;
+    struct instance *instance;
+    struct membership *membership; /* NULL: it has not joined */
+};
+
+/* A scheduler. */
+struct instance {
+    struct process process;
+    struct host_clock host; /* outlives the process */
     struct owner_metrics *owner_metrics;
     struct router *router; /* NULL in a world without routing */
     struct ownership partitions[PARTITIONS_MAX];
+    struct group_member member;
     char name[16];
+};
+
+enum { GARBAGE_MAX = 6 }; /* of all partitions: a reader takes 8 Resets of one that skip */
+
+/* A record that stops readers (ownership_garbage.h). */
+struct garbage {
+    int32_t partition;
+    int64_t offset;
+    int64_t reset_at; /* the Reset that skips it; -1: none yet */
 };
 
 /* A StepRequest that the agent has got. */
@@ -58,27 +137,42 @@ struct request {
     char step[16];
     enum direction direction;
     uint32_t attempt;
+    char do_key[REQUEST_KEY_SIZE];
+    int64_t complete_by;
     bool answered;
+    bool succeeded;
+    enum effect effect;
 };
 
 struct world {
     struct ownership_run *run;
     struct dice dice;
-    struct clock_manual clock;
+    struct chaos chaos;
+    struct clock_manual clock; /* true time, which is the broker's */
     struct broker_memory_cluster *kafka;
     struct store_env *stores;
     struct instance instances[INSTANCES];
+    struct watcher *watcher; /* NULL: the supervisor is a model (ownership_actors.c) */
+    struct host_clock watcher_host;
     int32_t partitions;
-    bool routed;
+    bool routed;               /* steps wait for capacity, or while the agent is paused */
+    bool routing_off;          /* only the latter */
+    bool agent_paused;         /* by an operator */
+    uint32_t batch_max;        /* 0: drawn for each owner */
     struct heap_arena arena;   /* as long as the world */
     struct heap_arena scratch; /* each user resets it */
     struct buffer bytes;
     const struct workflow *workflow;
-    uint32_t orders; /* submitted so far */
+    const struct workflow *spare; /* its next version, of the agent "spare"; NULL: none */
+    uint32_t orders;              /* submitted so far */
+    struct garbage garbage[GARBAGE_MAX];
+    uint32_t garbage_count;
     /* the agent */
     struct request requests[REQUESTS_MAX];
     uint32_t request_count;
     int64_t requests_read[PARTITIONS_MAX];
+    struct upgrade *upgrade; /* NULL: all processes are of one version */
+    struct ledger *ledger;   /* NULL: what the agent reports is made up */
     /* crashes */
     jmp_buf crash;
     bool crash_armed;
@@ -108,8 +202,16 @@ int32_t partition_of(const struct world *world, struct text order_id);
 /* Into <p>.commands, to where its order belongs; the offset. */
 int64_t send_command(struct world *world, const struct command *cmd);
 int64_t submit_order(struct world *world, uint32_t number);
+int64_t submit_order_to(struct world *world, uint32_t number, const struct workflow *workflow,
+                        const char *reply_to);
+/* From now on the topics have the next version of the workflow, with the same steps of the agent
+ * "spare". */
+void deploy_spare(struct world *world);
 /* The next offset. */
 int64_t log_end(const struct world *world, const char *topic, int32_t partition);
+/* The record lacks our framing (C3 01), so it cannot be a transition and every reader passes it; or
+ * readers stop at it until an operator has them skip it. */
+bool is_foreign(const struct world *world, const char *topic, int32_t partition, int64_t offset);
 /* A record decoded into the scratch arena; NULL, or what went wrong. */
 const char *read_log(struct world *world, const char *topic, int32_t partition, int64_t offset,
                      struct record *ret_record);

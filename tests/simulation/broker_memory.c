@@ -24,6 +24,11 @@ uint64_t broker_memory_random(struct broker_memory_cluster *cluster, uint64_t bo
     return next_random(cluster) % bound;
 }
 
+void broker_memory_seed(struct broker_memory_cluster *cluster, uint64_t seed)
+{
+    cluster->random = seed;
+}
+
 bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille)
 {
     return permille > 0 && next_random(cluster) % 1000 < permille;
@@ -38,12 +43,23 @@ static struct memory_log *log_of(struct memory_reader *reader)
         memory_log_find(reader->broker->cluster, reader->topic, reader->partition);
     if (log != NULL && reader->next_offset == BROKER_EARLIEST)
         reader->next_offset = log->low;
+    if (log != NULL && reader->broker->cluster->resets_readers && reader->next_offset < log->low)
+        reader->next_offset = log->low;
     return log;
+}
+
+/* Nothing can be read from the partition, and its offsets are not known. */
+static bool is_silent(const struct broker_memory_cluster *cluster, const char *topic,
+                      int32_t partition)
+{
+    enum broker_memory_partition_fault fault = memory_fault_of(cluster, topic, partition);
+    return fault == PARTITION_NO_LEADER || fault == PARTITION_UNREADABLE;
 }
 
 static bool reader_may_speak(struct memory_reader *reader)
 {
-    if (reader->paused || reader->failed)
+    if (reader->paused || reader->failed ||
+        is_silent(reader->broker->cluster, reader->topic, reader->partition))
         return false;
     const struct memory_log *log = log_of(reader);
     return log == NULL || reader->next_offset != memory_log_end(log) ||
@@ -58,6 +74,18 @@ static void fail_reader(struct memory_reader *reader, const char *code, const ch
     reader->ops->error(reader->ctx, &error);
 }
 
+static void meet_broken_batch(struct memory_reader *reader, const struct memory_log *log)
+{
+    int64_t offset = reader->next_offset;
+    if (reader->base.unreadable == NULL) {
+        fail_reader(reader, "Unreadable", "the records' compressed batch cannot be read");
+        return;
+    }
+    reader->next_offset = log->broken_to;
+    reader->told_end = -1;
+    reader->base.unreadable(reader->ctx, offset, log->broken_to);
+}
+
 /* Each of these ends in one callback, which may close the reader. */
 static void reader_speak(struct memory_reader *reader)
 {
@@ -68,7 +96,10 @@ static void reader_speak(struct memory_reader *reader)
         fail_reader(reader, "OffsetOutOfRange", "the log does not hold the offset");
     } else if (reader->next_offset == memory_log_end(log)) {
         reader->told_end = reader->next_offset;
-        reader->ops->end(reader->ctx, reader->next_offset);
+        if (reader->ops->end != NULL)
+            reader->ops->end(reader->ctx, reader->next_offset);
+    } else if (reader->next_offset >= log->broken_from && reader->next_offset < log->broken_to) {
+        meet_broken_batch(reader, log);
     } else {
         struct broker_record record;
         memory_record_view(log, reader->topic, reader->partition, reader->next_offset, &record);
@@ -114,6 +145,12 @@ static void memory_reader_close(struct broker_reader *base)
 
 /* ---- replies ---- */
 
+void memory_reply_free(struct memory_reply *reply)
+{
+    free(reply->note);
+    free(reply);
+}
+
 struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
                                       void *ctx)
 {
@@ -144,11 +181,18 @@ static void deliver_reply(struct memory_broker *broker)
             reply->done.committed(reply->ctx, reply->partition, failed ? -1 : reply->high,
                                   &reply->error);
         break;
+    case MEMORY_REPLY_POSITION:
+        reply->done.position(reply->ctx, reply->partition, failed ? -1 : reply->high,
+                             !failed && reply->note != NULL ? reply->note : "", &reply->error);
+        break;
+    case MEMORY_REPLY_MEMBERS:
+        memory_group_answer_members(reply);
+        break;
     case MEMORY_REPLY_LEFT:
         reply->done.left(reply->ctx);
         break;
     }
-    free(reply);
+    memory_reply_free(reply);
 }
 
 static void memory_offsets(struct broker *base, const char *topic, int32_t partition,
@@ -164,6 +208,8 @@ static void memory_offsets(struct broker *base, const char *topic, int32_t parti
         error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
         return;
     }
+    if (is_silent(broker->cluster, topic, partition))
+        error_set(&reply->error, ERROR_RETRY, "Unanswered", "the partition has no leader");
     reply->low = log->low;
     reply->high = memory_log_end(log);
 }
@@ -177,7 +223,8 @@ enum thing {
     THING_FAIL,
     THING_READ,
     THING_REPLY,
-    THING_GROUP
+    THING_GROUP,
+    THING_WATCH
 };
 
 struct choice {
@@ -189,6 +236,7 @@ struct choice {
     enum broker_producer producer;
     struct memory_reader *reader;
     struct memory_group *group;
+    struct memory_watch *watch;
 };
 
 static bool choose(struct broker_memory_cluster *cluster, struct choice *choice, enum thing thing)
@@ -203,8 +251,8 @@ static void look_at_channels(struct broker_memory_cluster *cluster, struct choic
 {
     struct memory_channel *channel;
     DL_FOREACH(cluster->channels, channel) {
-        struct memory_append *arriving = memory_channel_may_arrive(channel);
-        struct memory_append *answered = memory_channel_may_answer(channel);
+        struct memory_append *arriving = memory_channel_may_arrive(cluster, channel);
+        struct memory_append *answered = memory_channel_may_answer(cluster, channel);
         if (arriving != NULL && choose(cluster, choice, THING_ARRIVE)) {
             choice->channel = channel;
             choice->append = arriving;
@@ -214,6 +262,36 @@ static void look_at_channels(struct broker_memory_cluster *cluster, struct choic
             choice->append = answered;
         }
     }
+}
+
+/* ---- numbers of partitions ---- */
+
+static void memory_watch(struct broker *base, const char *topic, int32_t count,
+                         broker_partitions_changed changed, void *ctx)
+{
+    struct memory_broker *broker = memory_of(base);
+    for (int i = 0; i < BROKER_WATCHES_MAX; i++) {
+        if (broker->watches[i].topic != NULL)
+            continue;
+        broker->watches[i] = (struct memory_watch){topic, count, changed, ctx};
+        return;
+    }
+    assert(false && "too many watches");
+}
+
+/* 0: the topic is gone, which is not for watches to report. */
+static int32_t count_now(const struct broker_memory_cluster *cluster, const char *topic)
+{
+    const struct memory_topic *found = NULL;
+    if (topic != NULL)
+        HASH_FIND_STR(cluster->topics, topic, found);
+    return found != NULL ? found->partition_count : 0;
+}
+
+static void report_count(const struct broker_memory_cluster *cluster, struct memory_watch *watch)
+{
+    watch->count = count_now(cluster, watch->topic);
+    watch->changed(watch->ctx, watch->topic, watch->count);
 }
 
 static void look_at_broker(struct memory_broker *broker, struct choice *choice)
@@ -232,6 +310,11 @@ static void look_at_broker(struct memory_broker *broker, struct choice *choice)
     DL_FOREACH(broker->readers, reader) {
         if (reader_may_speak(reader) && choose(cluster, choice, THING_READ))
             choice->reader = reader;
+    }
+    for (int i = 0; i < BROKER_WATCHES_MAX && cluster->resized; i++) {
+        int32_t count = count_now(cluster, broker->watches[i].topic);
+        if (count > 0 && count != broker->watches[i].count && choose(cluster, choice, THING_WATCH))
+            choice->watch = &broker->watches[i];
     }
     DL_FOREACH(broker->groups, group) {
         if (group->events != NULL && choose(cluster, choice, THING_GROUP))
@@ -268,6 +351,9 @@ bool broker_memory_step(struct broker_memory_cluster *cluster)
         break;
     case THING_GROUP:
         memory_group_deliver(choice.group);
+        break;
+    case THING_WATCH:
+        report_count(cluster, choice.watch);
         break;
     }
     return true;
@@ -329,7 +415,7 @@ static void forget(struct memory_broker *broker)
     while (broker->replies != NULL) {
         struct memory_reply *reply = broker->replies;
         DL_DELETE(broker->replies, reply);
-        free(reply);
+        memory_reply_free(reply);
     }
 }
 
@@ -345,12 +431,17 @@ void broker_memory_kill(struct broker *base)
 static int32_t memory_partition_count(struct broker *base, const char *topic, int timeout_ms)
 {
     const struct memory_broker *broker = memory_of(base);
-    const struct memory_topic *found;
     (void)timeout_ms;
-    if (!memory_hears(broker))
-        return -1;
-    HASH_FIND_STR(broker->cluster->topics, topic, found);
-    return found != NULL ? found->partition_count : 0;
+    return memory_hears(broker) ? count_now(broker->cluster, topic) : -1;
+}
+
+static int32_t memory_partition_count_known(struct broker *base, const char *topic)
+{
+    const struct memory_broker *broker = memory_of(base);
+    if (!memory_hears(broker) || broker->cluster->hides_partition_counts)
+        return 0;
+    int32_t count = count_now(broker->cluster, topic);
+    return count > 0 ? count : -1;
 }
 
 static const char *memory_cluster_id(struct broker *base, int timeout_ms)
@@ -361,8 +452,7 @@ static const char *memory_cluster_id(struct broker *base, int timeout_ms)
 
 static bool memory_has_append_time(const struct broker *base)
 {
-    (void)base;
-    return true;
+    return !memory_of(base)->cluster->append_time_hidden;
 }
 
 static bool memory_connected(const struct broker *base)
@@ -395,8 +485,11 @@ static const struct broker_ops memory_ops = {
     .join = memory_join,
     .group_commit = memory_group_commit,
     .group_committed = memory_group_committed,
+    .group_members = memory_group_members,
     .leave = memory_leave,
     .partition_count = memory_partition_count,
+    .partition_count_known = memory_partition_count_known,
+    .watch = memory_watch,
     .cluster_id = memory_cluster_id,
     .has_append_time = memory_has_append_time,
     .connected = memory_connected,
@@ -419,6 +512,8 @@ struct broker_memory_cluster *broker_memory_cluster_new(uint64_t seed, const str
     assert(cluster != NULL);
     cluster->random = seed;
     cluster->clock = clock;
+    cluster->outstanding_max = MEMORY_OUTSTANDING_MAX;
+    cluster->record_max = RECORD_BYTES_MAX + MEMORY_RECORD_SLACK;
     broker_memory_set_cluster_id(cluster, "memory-1");
     return cluster;
 }
@@ -427,6 +522,16 @@ void broker_memory_set_faults(struct broker_memory_cluster *cluster,
                               const struct broker_memory_faults *faults)
 {
     cluster->faults = *faults;
+}
+
+void broker_memory_hide_partition_counts(struct broker_memory_cluster *cluster, bool hidden)
+{
+    cluster->hides_partition_counts = hidden;
+}
+
+void broker_memory_hide_append_time(struct broker_memory_cluster *cluster)
+{
+    cluster->append_time_hidden = true;
 }
 
 void broker_memory_set_cluster_id(struct broker_memory_cluster *cluster, const char *cluster_id)

@@ -9,8 +9,9 @@
  *
  * Faults: an instance is disconnected, paused (a zombie that continues later), or dead; its records
  * on the wire may still reach the log, others only after it reconnects. Producers die;
- * acknowledgements lack their offset; single appends fail; topics lose their tail or head or are
- * made again. */
+ * acknowledgements lack their offset; single appends fail; topics lose their tail or head, are made
+ * again, deleted, or get more partitions; a partition fails on its own, for as long as the test
+ * likes; the producers' queues are full. */
 #ifndef TESTS_SIMULATION_BROKER_MEMORY_H
 #define TESTS_SIMULATION_BROKER_MEMORY_H
 
@@ -36,6 +37,34 @@ struct broker_memory_cluster *broker_memory_cluster_new(uint64_t seed, const str
 void broker_memory_cluster_free(struct broker_memory_cluster *cluster);
 void broker_memory_set_faults(struct broker_memory_cluster *cluster,
                               const struct broker_memory_faults *faults);
+/* What one partition of a topic does. It goes on until the test says otherwise; readers and appends
+ * that waited continue then. */
+enum broker_memory_partition_fault {
+    PARTITION_WORKS,
+    PARTITION_NO_LEADER,    /* appends stay on their way, readers are silent, offsets: RETRY */
+    PARTITION_READ_ONLY,    /* too few replicas: appends stay on their way, readers go on */
+    PARTITION_HOLDS_ACKS,   /* appends arrive, and are not acknowledged */
+    PARTITION_FAILS_APPEND, /* appends fail (RETRY) and are not in the log */
+    PARTITION_REFUSES,      /* appends fail (REJECT), as without permission */
+    PARTITION_UNREADABLE,   /* readers are silent, offsets: RETRY; appends arrive */
+    PARTITION_FAULT_COUNT
+};
+enum { BROKER_MEMORY_ALL = -1 };
+/* `partition` may be BROKER_MEMORY_ALL. A topic that is made again works. */
+void broker_memory_set_partition_fault(struct broker_memory_cluster *cluster, const char *topic,
+                                       int32_t partition, enum broker_memory_partition_fault fault);
+/* All partitions of all topics work again. */
+void broker_memory_clear_partition_faults(struct broker_memory_cluster *cluster);
+/* A producer with this many appends outstanding is full: RETRY "QueueFull". */
+void broker_memory_set_queue_max(struct broker_memory_cluster *cluster, uint32_t appends_max);
+/* A larger record (key and value) fails with REJECT "RecordTooLarge". 4 MiB and some KiB at
+ * first, as in the topics of reeve. */
+void broker_memory_set_record_max(struct broker_memory_cluster *cluster, size_t bytes_max);
+
+/* Like the embedded broker, it no longer tells when a record was appended. */
+void broker_memory_hide_append_time(struct broker_memory_cluster *cluster);
+/* The instances do not know yet how many partitions a topic has, until this ends. */
+void broker_memory_hide_partition_counts(struct broker_memory_cluster *cluster, bool hidden);
 /* "memory-1" unless set. Copied. */
 void broker_memory_set_cluster_id(struct broker_memory_cluster *cluster, const char *cluster_id);
 
@@ -47,21 +76,40 @@ bool broker_memory_step(struct broker_memory_cluster *cluster);
 uint64_t broker_memory_settle(struct broker_memory_cluster *cluster, uint64_t steps_max);
 /* The cluster's PRNG, so that a test's own choices follow from the same seed: 0 .. bound-1. */
 uint64_t broker_memory_random(struct broker_memory_cluster *cluster, uint64_t bound);
+/* The PRNG begins anew. */
+void broker_memory_seed(struct broker_memory_cluster *cluster, uint64_t seed);
 
 /* ---- topics and logs ---- */
 
 /* Makes a topic; one that exists is made again: empty, from offset 0, whatever its partitions. */
 void broker_memory_topic(struct broker_memory_cluster *cluster, const char *topic,
                          int32_t partitions);
+/* Readers get UnknownTopic, appends REJECT. Does nothing if there is no such topic. */
+void broker_memory_delete_topic(struct broker_memory_cluster *cluster, const char *topic);
+/* The topic has that many partitions from now on, at least as many as before; records stay where
+ * they are. */
+void broker_memory_add_partitions(struct broker_memory_cluster *cluster, const char *topic,
+                                  int32_t partitions);
 /* The log's tail from `end` on is lost; readers beyond it get OffsetOutOfRange. */
 void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
                             int32_t partition, int64_t end);
 /* Retention: records below `start` are gone; readers below it get OffsetOutOfRange. */
 void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic, int32_t partition,
                         int64_t start);
+/* From now on, readers below a log's start go on there without an error, as a consumer does whose
+ * client resets its offset. */
+void broker_memory_reset_readers(struct broker_memory_cluster *cluster);
 /* Appends a third-party client's record at once; returns its offset. */
 int64_t broker_memory_append(struct broker_memory_cluster *cluster, const char *topic,
                              int32_t partition, struct text key, struct text value);
+/* The same, with headers. */
+int64_t broker_memory_append_headers(struct broker_memory_cluster *cluster, const char *topic,
+                                     int32_t partition, struct text key, struct text value,
+                                     const struct broker_header *headers, uint32_t header_count);
+/* Readers cannot read the records from `offset` to before `next_offset`, for ever: their compressed
+ * batch is broken. */
+void broker_memory_break_batch(struct broker_memory_cluster *cluster, const char *topic,
+                               int32_t partition, int64_t offset, int64_t next_offset);
 /* First and next offset; both 0 for a topic that does not exist. */
 void broker_memory_bounds(const struct broker_memory_cluster *cluster, const char *topic,
                           int32_t partition, int64_t *ret_low, int64_t *ret_high);

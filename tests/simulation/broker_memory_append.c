@@ -27,8 +27,13 @@ static void free_channel_if_empty(struct broker_memory_cluster *cluster,
 
 /* ---- what may happen ---- */
 
-struct memory_append *memory_channel_may_arrive(const struct memory_channel *channel)
+struct memory_append *memory_channel_may_arrive(const struct broker_memory_cluster *cluster,
+                                                const struct memory_channel *channel)
 {
+    enum broker_memory_partition_fault fault =
+        memory_fault_of(cluster, channel->topic, channel->partition);
+    if (fault == PARTITION_NO_LEADER || fault == PARTITION_READ_ONLY)
+        return NULL;
     struct memory_append *append = channel->appends;
     while (append != NULL && append->arrived)
         append = append->next;
@@ -39,8 +44,13 @@ struct memory_append *memory_channel_may_arrive(const struct memory_channel *cha
     return sent || append->on_wire ? append : NULL;
 }
 
-struct memory_append *memory_channel_may_answer(const struct memory_channel *channel)
+struct memory_append *memory_channel_may_answer(const struct broker_memory_cluster *cluster,
+                                                const struct memory_channel *channel)
 {
+    enum broker_memory_partition_fault fault =
+        memory_fault_of(cluster, channel->topic, channel->partition);
+    if (fault == PARTITION_NO_LEADER || fault == PARTITION_HOLDS_ACKS)
+        return NULL;
     struct memory_append *append = channel->appends;
     bool hears = channel->broker != NULL && memory_hears(channel->broker);
     return hears && append != NULL && append->arrived ? append : NULL;
@@ -52,6 +62,7 @@ static void fail(struct memory_append *append, enum error_class class, const cha
                  const char *message)
 {
     append->offset = -1;
+    append->appended_at = 0;
     error_set(&append->error, class, code, "%s", message);
 }
 
@@ -63,10 +74,18 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
     append->arrived = true;
     if (log == NULL) {
         fail(append, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
+    } else if ((size_t)append->record->key.size + append->record->value.size >
+               cluster->record_max) {
+        fail(append, ERROR_REJECT, "RecordTooLarge", "the record is larger than the topic allows");
+    } else if (log->fault == PARTITION_REFUSES) {
+        fail(append, ERROR_REJECT, "NotAuthorized", "injected: the topic refuses the record");
+    } else if (log->fault == PARTITION_FAILS_APPEND) {
+        fail(append, ERROR_RETRY, "NotEnoughReplicas", "injected: the record is not in the log");
     } else if (channel->broker != NULL && memory_chance(cluster, faults->append_lost)) {
         fail(append, ERROR_RETRY, "Lost", "injected: the record is not in the log");
     } else {
         append->offset = memory_log_add(cluster, log, append->record);
+        append->appended_at = cluster->append_time_hidden ? 0 : append->record->timestamp;
         append->record = NULL;
         if (memory_chance(cluster, faults->append_unknown))
             fail(append, ERROR_RETRY, "Unknown", "injected: the record is in the log");
@@ -86,6 +105,7 @@ static void answer(struct memory_broker *broker, enum broker_producer producer,
 {
     assert(broker->outstanding[producer] > 0);
     broker->outstanding[producer]--;
+    broker->base.appended_at = append->appended_at;
     append->done(append->ctx, append->token, append->offset, &append->error);
     free_append(append);
 }
@@ -236,7 +256,7 @@ enum error_class memory_append(struct broker *base, const struct broker_append *
                                struct error *ret_error)
 {
     struct memory_broker *broker = memory_of(base);
-    if (broker->dead || broker->outstanding[append->producer] >= MEMORY_OUTSTANDING_MAX)
+    if (broker->dead || broker->outstanding[append->producer] >= broker->cluster->outstanding_max)
         return error_set(ret_error, ERROR_RETRY, "QueueFull", "the queue of the producer is full");
     struct memory_append *taken = calloc(1, sizeof(*taken));
     assert(taken != NULL);

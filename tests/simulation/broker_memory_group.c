@@ -10,6 +10,24 @@
 
 enum { COMMIT_KEY_SIZE = 640, MEMBERS_MAX = 64 };
 
+/* ---- commits ---- */
+
+/* The committed offset of the partition and its owner; made when it is not there. */
+static struct memory_commit *commit_of(const struct memory_group *group, int32_t partition)
+{
+    struct memory_commit *commit;
+    char key[COMMIT_KEY_SIZE];
+    snprintf(key, sizeof(key), "%s %s %" PRId32, group->name, group->topic, partition);
+    HASH_FIND_STR(group->broker->cluster->commits, key, commit);
+    if (commit != NULL)
+        return commit;
+    commit = memory_new_named(sizeof(*commit), key);
+    memcpy(commit->key, key, strlen(key) + 1);
+    commit->offset = -1;
+    HASH_ADD_STR(group->broker->cluster->commits, key, commit);
+    return commit;
+}
+
 /* ---- events ---- */
 
 static void add_event(struct memory_group *group, bool assigned, bool lost,
@@ -31,19 +49,39 @@ static void take_all(struct memory_group *group, bool lost)
     if (group->owning)
         add_event(group, false, lost, NULL, 0);
     group->owning = false;
+    free(group->partitions);
+    group->partitions = NULL;
+    group->partition_count = 0;
 }
 
+/* A member commits as an owner only if it knows the assignment that made it one: the coordinator
+ * refuses commits of earlier generations. */
 static void give(struct memory_group *group, const int32_t *partitions, uint32_t count)
 {
     take_all(group, false);
+    uint64_t generation = ++group->broker->cluster->generation;
     add_event(group, true, false, partitions, count);
+    group->events->prev->generation = generation;
     group->owning = true;
+    group->partitions = calloc((size_t)count + 1, sizeof(*partitions));
+    assert(group->partitions != NULL);
+    if (count > 0)
+        memcpy(group->partitions, partitions, count * sizeof(*partitions));
+    group->partition_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct memory_commit *commit = commit_of(group, partitions[i]);
+        if (commit->owner != group)
+            commit->owned_since = generation;
+        commit->owner = group;
+    }
 }
 
 void memory_group_deliver(struct memory_group *group)
 {
     struct memory_group_event *event = group->events;
     DL_DELETE(group->events, event);
+    if (event->assigned)
+        group->generation = event->generation;
     if (event->assigned)
         group->ops->assigned(group->ctx, event->partitions, event->count);
     else
@@ -126,57 +164,78 @@ void broker_memory_rebalance(struct broker_memory_cluster *cluster, const char *
     }
 }
 
-/* ---- commits ---- */
-
-static struct memory_commit *find_commit(const struct memory_group *group, int32_t partition,
-                                         char key[COMMIT_KEY_SIZE])
+static char *copy_of(const char *note)
 {
-    struct memory_commit *commit;
-    snprintf(key, COMMIT_KEY_SIZE, "%s %s %" PRId32, group->name, group->topic, partition);
-    HASH_FIND_STR(group->broker->cluster->commits, key, commit);
-    return commit;
+    return note != NULL ? strdup(note) : NULL;
 }
 
-static void add_reply(struct memory_group *group, int32_t partition, int64_t offset,
-                      broker_committed_done done, void *ctx)
+static struct memory_reply *add_reply(struct memory_group *group, enum memory_reply_kind kind,
+                                      int32_t partition, int64_t offset, void *ctx)
 {
     struct memory_broker *broker = group->broker;
-    struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_COMMITTED, ctx);
+    struct memory_reply *reply = memory_reply_new(broker, kind, ctx);
     reply->group = group;
-    reply->done.committed = done;
     reply->partition = partition;
     reply->high = offset;
+    return reply;
 }
 
 void memory_group_commit(struct broker_group *base, int32_t partition, int64_t offset,
-                         broker_committed_done done, void *ctx)
+                         const char *note, broker_committed_done done, void *ctx)
 {
     struct memory_group *group = (struct memory_group *)base;
-    struct broker_memory_cluster *cluster = group->broker->cluster;
-    char key[COMMIT_KEY_SIZE];
     if (group->broker->dead)
         return;
-    if (memory_hears(group->broker)) {
-        struct memory_commit *commit = find_commit(group, partition, key);
-        if (commit == NULL) {
-            commit = memory_new_named(sizeof(*commit), key);
-            memcpy(commit->key, key, strlen(key) + 1);
-            HASH_ADD_STR(cluster->commits, key, commit);
-        }
+    struct memory_commit *commit = commit_of(group, partition);
+    bool fenced = commit->owned_since > group->generation;
+    if (memory_hears(group->broker) && !fenced) {
+        free(commit->note);
         commit->offset = offset;
+        commit->note = copy_of(note);
     }
-    add_reply(group, partition, offset, done, ctx);
+    struct memory_reply *reply = add_reply(group, MEMORY_REPLY_COMMITTED, partition, offset, ctx);
+    reply->done.committed = done;
+    if (fenced)
+        error_set(&reply->error, ERROR_RETRY, "IllegalGeneration",
+                  "another member has been given the partition since");
 }
 
-void memory_group_committed(struct broker_group *base, int32_t partition,
-                            broker_committed_done done, void *ctx)
+void memory_group_committed(struct broker_group *base, int32_t partition, broker_position_done done,
+                            void *ctx)
 {
     struct memory_group *group = (struct memory_group *)base;
-    char key[COMMIT_KEY_SIZE];
     if (group->broker->dead)
         return;
-    const struct memory_commit *commit = find_commit(group, partition, key);
-    add_reply(group, partition, commit != NULL ? commit->offset : -1, done, ctx);
+    const struct memory_commit *commit = commit_of(group, partition);
+    struct memory_reply *reply =
+        add_reply(group, MEMORY_REPLY_POSITION, partition, commit->offset, ctx);
+    reply->done.position = done;
+    reply->note = copy_of(commit->note);
+}
+
+bool memory_group_members(struct broker_group *base, broker_members_done done, void *ctx)
+{
+    struct memory_group *group = (struct memory_group *)base;
+    if (!group->broker->dead)
+        add_reply(group, MEMORY_REPLY_MEMBERS, 0, 0, ctx)->done.members = done;
+    return true;
+}
+
+/* As the coordinator knows them when the answer arrives. */
+void memory_group_answer_members(const struct memory_reply *reply)
+{
+    struct broker_member members[MEMBERS_MAX];
+    uint32_t count = 0;
+    struct memory_broker *broker;
+    DL_FOREACH(reply->group->broker->cluster->brokers, broker) {
+        const struct memory_group *group = find_member(&broker->base, reply->group->name);
+        if (group != NULL && !broker->dead && !group->expired && count < MEMBERS_MAX)
+            members[count++] = (struct broker_member){.client_id = broker->name,
+                                                      .partitions = group->partitions,
+                                                      .count = group->partition_count};
+    }
+    bool failed = error_is(&reply->error);
+    reply->done.members(reply->ctx, failed ? NULL : members, failed ? 0 : count, &reply->error);
 }
 
 void memory_commits_free(struct broker_memory_cluster *cluster)
@@ -185,6 +244,7 @@ void memory_commits_free(struct broker_memory_cluster *cluster)
     struct memory_commit *next;
     HASH_ITER(hh, cluster->commits, commit, next) {
         HASH_DEL(cluster->commits, commit);
+        free(commit->note);
         free(commit);
     }
 }
@@ -217,7 +277,7 @@ void memory_group_free(struct memory_group *group)
         if (reply->group != group)
             continue;
         DL_DELETE(broker->replies, reply);
-        free(reply);
+        memory_reply_free(reply);
     }
     while (group->events != NULL) {
         struct memory_group_event *event = group->events;
@@ -225,6 +285,7 @@ void memory_group_free(struct memory_group *group)
         free(event);
     }
     DL_DELETE(broker->groups, group);
+    free(group->partitions);
     free(group->topic);
     free(group);
 }

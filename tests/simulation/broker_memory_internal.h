@@ -3,13 +3,14 @@
 #ifndef TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
 #define TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
 
+#include "base/limits.h"
 #include "kafka/broker_ops.h"
 #include "tests/simulation/broker_memory.h"
 
 #include <uthash.h>
 #include <utlist.h>
 
-enum { MEMORY_OUTSTANDING_MAX = 100000 };
+enum { MEMORY_OUTSTANDING_MAX = 100000, MEMORY_RECORD_SLACK = 64 * 1024 };
 
 /* ---- logs (broker_memory_log.c) ---- */
 
@@ -17,12 +18,15 @@ struct memory_record {
     int64_t timestamp;
     struct text key;
     struct text value;
-    struct broker_header headers[BROKER_HEADERS_MAX];
     uint32_t header_count;
-    char bytes[]; /* of all of them */
+    uint32_t meta_bytes;
+    struct broker_header headers[]; /* the bytes of all texts follow them */
 };
 
 struct memory_log {
+    enum broker_memory_partition_fault fault;
+    int64_t broken_from; /* a batch that readers cannot read */
+    int64_t broken_to;
     int64_t low;
     size_t count;
     size_t size;
@@ -42,6 +46,9 @@ struct memory_record *memory_record_new(struct text key, struct text value,
 /* NULL: no such topic or partition. */
 struct memory_log *memory_log_find(const struct broker_memory_cluster *cluster, const char *topic,
                                    int32_t partition);
+/* What the partition does now; one that does not exist works. */
+enum broker_memory_partition_fault memory_fault_of(const struct broker_memory_cluster *cluster,
+                                                   const char *topic, int32_t partition);
 /* Takes the record; its offset. */
 int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log *log,
                        struct memory_record *record);
@@ -62,6 +69,7 @@ struct memory_append {
     bool on_wire;                 /* may arrive although its sender is gone */
     bool arrived;
     int64_t offset;
+    int64_t appended_at; /* 0: it is not in the log */
     struct error error;
     broker_appended done; /* NULL: the sender is gone */
     void *ctx;
@@ -80,9 +88,11 @@ struct memory_channel {
 };
 
 /* Whether the first append that is not in the log yet may arrive now. */
-struct memory_append *memory_channel_may_arrive(const struct memory_channel *channel);
+struct memory_append *memory_channel_may_arrive(const struct broker_memory_cluster *cluster,
+                                                const struct memory_channel *channel);
 /* Whether the first append may be answered now. */
-struct memory_append *memory_channel_may_answer(const struct memory_channel *channel);
+struct memory_append *memory_channel_may_answer(const struct broker_memory_cluster *cluster,
+                                                const struct memory_channel *channel);
 void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_channel *channel,
                            struct memory_append *append);
 void memory_channel_answer(struct broker_memory_cluster *cluster, struct memory_channel *channel,
@@ -115,7 +125,13 @@ struct memory_reader {
     char topic[];
 };
 
-enum memory_reply_kind { MEMORY_REPLY_OFFSETS, MEMORY_REPLY_COMMITTED, MEMORY_REPLY_LEFT };
+enum memory_reply_kind {
+    MEMORY_REPLY_OFFSETS,
+    MEMORY_REPLY_COMMITTED,
+    MEMORY_REPLY_POSITION,
+    MEMORY_REPLY_MEMBERS,
+    MEMORY_REPLY_LEFT
+};
 
 struct memory_reply {
     struct memory_reply *prev;
@@ -125,12 +141,15 @@ struct memory_reply {
     union {
         broker_offsets_done offsets;
         broker_committed_done committed; /* may be NULL */
+        broker_position_done position;
+        broker_members_done members;
         void (*left)(void *ctx);
     } done;
     void *ctx;
     int32_t partition;
     int64_t low;
     int64_t high; /* also the committed offset */
+    char *note;   /* NULL = none */
     struct error error;
 };
 
@@ -140,6 +159,7 @@ struct memory_group_event {
     struct memory_group_event *prev;
     struct memory_group_event *next;
     bool assigned; /* else revoked */
+    uint64_t generation;
     bool lost;
     uint32_t count;
     int32_t partitions[];
@@ -152,15 +172,21 @@ struct memory_group {
     struct memory_broker *broker;
     const struct broker_group_ops *ops;
     void *ctx;
-    bool owning;  /* once all its events were delivered */
-    bool expired; /* not a member until the next rebalance in which it can be heard */
+    bool owning;         /* once all its events were delivered */
+    uint64_t generation; /* of the last assignment that it knows */
+    bool expired;        /* not a member until the next rebalance in which it can be heard */
+    int32_t *partitions; /* that the coordinator has given it */
+    uint32_t partition_count;
     char *topic;
     struct memory_group_event *events;
     char name[];
 };
 
 struct memory_commit {
-    int64_t offset;
+    int64_t offset;                   /* -1: none was committed */
+    char *note;                       /* NULL = none */
+    const struct memory_group *owner; /* compared only: it may be gone */
+    uint64_t owned_since;             /* the generation in which it was given to this owner */
     UT_hash_handle hh;
     char key[]; /* group, topic and partition */
 };
@@ -171,12 +197,22 @@ void memory_commits_free(struct broker_memory_cluster *cluster);
 struct broker_group *memory_join(struct broker *broker, const char *group, const char *topic,
                                  const struct broker_group_ops *ops, void *ctx);
 void memory_group_commit(struct broker_group *group, int32_t partition, int64_t offset,
-                         broker_committed_done done, void *ctx);
+                         const char *note, broker_committed_done done, void *ctx);
 void memory_group_committed(struct broker_group *group, int32_t partition,
-                            broker_committed_done done, void *ctx);
+                            broker_position_done done, void *ctx);
+bool memory_group_members(struct broker_group *group, broker_members_done done, void *ctx);
+void memory_group_answer_members(const struct memory_reply *reply);
 void memory_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 
 /* ---- instances and the cluster (broker_memory.c) ---- */
+
+/* A topic whose number of partitions must not change. */
+struct memory_watch {
+    const char *topic; /* NULL: free */
+    int32_t count;
+    broker_partitions_changed changed;
+    void *ctx;
+};
 
 struct memory_broker {
     struct broker base;
@@ -191,18 +227,27 @@ struct memory_broker {
     struct memory_reader *readers;
     struct memory_group *groups;
     struct memory_reply *replies;
+    struct memory_watch watches[BROKER_WATCHES_MAX];
     char name[];
 };
 
 struct broker_memory_cluster {
     uint64_t random;
     const struct clock *clock;
+    bool append_time_hidden;
+    bool hides_partition_counts;
+    bool resets_readers; /* to the log's start */
     struct broker_memory_faults faults;
+    uint32_t faulty; /* at least as many partitions as have a fault; 0: none */
+    uint32_t outstanding_max;
+    size_t record_max;
+    bool resized; /* a topic may have another number of partitions than at first */
     char *cluster_id;
     struct memory_topic *topics; /* by name */
     struct memory_channel *channels;
     struct memory_broker *brokers;
     struct memory_commit *commits; /* by key */
+    uint64_t generation;           /* of the groups: rises with each assignment */
 };
 
 /* Whether callbacks of the instance may run. */
@@ -214,6 +259,7 @@ static inline bool memory_hears(const struct memory_broker *broker)
 bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille);
 /* New, zeroed, of `size` and the string's bytes; the string is copied behind the struct. */
 void *memory_new_named(size_t size, const char *name);
+void memory_reply_free(struct memory_reply *reply);
 struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
                                       void *ctx);
 

@@ -21,22 +21,27 @@ static struct text keep(char **at, struct text text)
 struct memory_record *memory_record_new(struct text key, struct text value,
                                         const struct broker_header *headers, uint32_t count)
 {
-    assert(count <= BROKER_HEADERS_MAX);
+    size_t headers_size = count * sizeof(headers[0]);
     size_t size = (size_t)key.size + value.size + 2;
-    for (uint32_t i = 0; i < count; i++)
+    uint32_t meta_bytes = key.size;
+    for (uint32_t i = 0; i < count; i++) {
         size += (size_t)headers[i].name.size + headers[i].value.size + 2;
-    struct memory_record *record = malloc(sizeof(*record) + size);
+        meta_bytes += headers[i].name.size + headers[i].value.size;
+    }
+    struct memory_record *record = malloc(sizeof(*record) + headers_size + size);
     assert(record != NULL);
-    char *at = record->bytes;
+    char *at = (char *)record->headers + headers_size;
+    const char *end = at + size;
     record->timestamp = 0;
     record->key = keep(&at, key);
     record->value = keep(&at, value);
     record->header_count = count;
+    record->meta_bytes = meta_bytes;
     for (uint32_t i = 0; i < count; i++) {
         record->headers[i].name = keep(&at, headers[i].name);
         record->headers[i].value = keep(&at, headers[i].value);
     }
-    assert(at <= record->bytes + size);
+    assert(at <= end);
     return record;
 }
 
@@ -51,8 +56,11 @@ void memory_record_view(const struct memory_log *log, const char *topic, int32_t
     ret_record->timestamp = record->timestamp;
     ret_record->key = record->key;
     ret_record->value = record->value;
-    ret_record->header_count = record->header_count;
-    memcpy(ret_record->headers, record->headers, record->header_count * sizeof(record->headers[0]));
+    ret_record->header_count =
+        record->header_count < BROKER_HEADERS_MAX ? record->header_count : BROKER_HEADERS_MAX;
+    memcpy(ret_record->headers, record->headers,
+           ret_record->header_count * sizeof(record->headers[0]));
+    ret_record->meta_bytes = record->meta_bytes;
 }
 
 /* ---- topics ---- */
@@ -92,6 +100,26 @@ void broker_memory_topic(struct broker_memory_cluster *cluster, const char *name
     HASH_ADD_STR(cluster->topics, name, topic);
 }
 
+void broker_memory_delete_topic(struct broker_memory_cluster *cluster, const char *name)
+{
+    struct memory_topic *topic = find_topic(cluster, name);
+    if (topic != NULL)
+        free_topic(cluster, topic);
+}
+
+void broker_memory_add_partitions(struct broker_memory_cluster *cluster, const char *name,
+                                  int32_t partitions)
+{
+    struct memory_topic *topic = find_topic(cluster, name);
+    assert(topic != NULL && partitions >= topic->partition_count);
+    topic->logs = realloc(topic->logs, (size_t)partitions * sizeof(*topic->logs));
+    assert(topic->logs != NULL);
+    for (int32_t i = topic->partition_count; i < partitions; i++)
+        topic->logs[i] = (struct memory_log){0};
+    topic->partition_count = partitions;
+    cluster->resized = true;
+}
+
 void memory_topics_free(struct broker_memory_cluster *cluster)
 {
     struct memory_topic *topic;
@@ -110,6 +138,49 @@ struct memory_log *memory_log_find(const struct broker_memory_cluster *cluster, 
                : NULL;
 }
 
+/* ---- partitions that fail on their own ---- */
+
+enum broker_memory_partition_fault memory_fault_of(const struct broker_memory_cluster *cluster,
+                                                   const char *topic, int32_t partition)
+{
+    if (cluster->faulty == 0)
+        return PARTITION_WORKS;
+    const struct memory_log *log = memory_log_find(cluster, topic, partition);
+    return log != NULL ? log->fault : PARTITION_WORKS;
+}
+
+void broker_memory_set_partition_fault(struct broker_memory_cluster *cluster, const char *name,
+                                       int32_t partition, enum broker_memory_partition_fault fault)
+{
+    struct memory_topic *topic = find_topic(cluster, name);
+    assert(topic != NULL && partition < topic->partition_count);
+    assert((unsigned)fault < PARTITION_FAULT_COUNT);
+    for (int32_t i = 0; i < topic->partition_count; i++) {
+        if (partition != BROKER_MEMORY_ALL && partition != i)
+            continue;
+        cluster->faulty += fault != PARTITION_WORKS;
+        topic->logs[i].fault = fault;
+    }
+}
+
+void broker_memory_clear_partition_faults(struct broker_memory_cluster *cluster)
+{
+    for (struct memory_topic *topic = cluster->topics; topic != NULL; topic = topic->hh.next)
+        for (int32_t i = 0; i < topic->partition_count; i++)
+            topic->logs[i].fault = PARTITION_WORKS;
+    cluster->faulty = 0;
+}
+
+void broker_memory_set_queue_max(struct broker_memory_cluster *cluster, uint32_t appends_max)
+{
+    cluster->outstanding_max = appends_max;
+}
+
+void broker_memory_set_record_max(struct broker_memory_cluster *cluster, size_t bytes_max)
+{
+    cluster->record_max = bytes_max;
+}
+
 /* ---- logs ---- */
 
 int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log *log,
@@ -125,12 +196,28 @@ int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log 
     return memory_log_end(log) - 1;
 }
 
-int64_t broker_memory_append(struct broker_memory_cluster *cluster, const char *topic,
-                             int32_t partition, struct text key, struct text value)
+int64_t broker_memory_append_headers(struct broker_memory_cluster *cluster, const char *topic,
+                                     int32_t partition, struct text key, struct text value,
+                                     const struct broker_header *headers, uint32_t header_count)
 {
     struct memory_log *log = memory_log_find(cluster, topic, partition);
     assert(log != NULL);
-    return memory_log_add(cluster, log, memory_record_new(key, value, NULL, 0));
+    return memory_log_add(cluster, log, memory_record_new(key, value, headers, header_count));
+}
+
+int64_t broker_memory_append(struct broker_memory_cluster *cluster, const char *topic,
+                             int32_t partition, struct text key, struct text value)
+{
+    return broker_memory_append_headers(cluster, topic, partition, key, value, NULL, 0);
+}
+
+void broker_memory_break_batch(struct broker_memory_cluster *cluster, const char *topic,
+                               int32_t partition, int64_t offset, int64_t next_offset)
+{
+    struct memory_log *log = memory_log_find(cluster, topic, partition);
+    assert(log != NULL && offset < next_offset && next_offset <= memory_log_end(log));
+    log->broken_from = offset;
+    log->broken_to = next_offset;
 }
 
 void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
@@ -153,6 +240,11 @@ void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic
     log->count -= gone;
     memmove(log->records, log->records + gone, log->count * sizeof(struct memory_record *));
     log->low = start;
+}
+
+void broker_memory_reset_readers(struct broker_memory_cluster *cluster)
+{
+    cluster->resets_readers = true;
 }
 
 void broker_memory_bounds(const struct broker_memory_cluster *cluster, const char *topic,

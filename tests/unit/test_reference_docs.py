@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/ shows what the program has: its configuration, its commands, its metrics.
+"""docs/reference/ shows what the program has: its configuration, commands, metrics and codes.
 
     REEVE_BUILD_DIR=build/dev python3 tests/unit/test_reference_docs.py --write
 
@@ -19,6 +19,30 @@ REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / 
 FOLDER = ROOT / "docs" / "reference"
 MADE = {"config": ("configuration.md", ("config", "--docs")),
         "cli": ("cli.md", ("help", "--markdown"))}
+
+# Sections of errors.md: the calls whose code they list, where these are, and codes from elsewhere.
+BYTES = {"NotAvro", "Truncated", "TrailingBytes", "TooLong", "TooMany", "BadValue", "BadJson",
+         "UnknownField", "BadField"}
+CODES = (
+    ("When a submission is refused",
+     r'(?:ERROR_REJECT,|\brefuse\(validation,|strcmp\(validation->error.code,)\s*"([A-Z]\w+)"',
+     ("services/submission/validate.c",), BYTES | {"Unreadable"}),
+    ("When the scheduler refuses a command",
+     r'(?:decide_reject|emit_rejected)\(\s*ctx,\s*"([A-Z]\w+)"', ("engine/*.c",), set()),
+    ("When a change of a workflow version is refused",
+     r'(?:ERROR_REJECT|409),\s*"((?!BadField)[A-Z]\w+)"',
+     ("workflow/lifecycle.c", "services/console/api/workflow_changes.c"), set()),
+    ("When a report is ignored", r'\bignore\(ctx,\s*"([A-Z]\w+)"', ("engine/*.c",), set()),
+    ("Other dead letters", r'(?:ERROR_REJECT,|quarantined \?|(?<="Quarantined") :)\s*"([A-Z]\w+)"',
+     ("services/scheduler/command_check.c", "services/scheduler/emitter_dead_letter.c",
+      "services/agent/core/intake.c"), BYTES),
+)
+
+
+def codes_in(text):
+    """Of the first column of tables."""
+    cells = re.findall(r"^\|([^|]*)\|", text, re.M)
+    return {code for cell in cells for code in re.findall(r"`([A-Z]\w+)`", cell)}
 
 
 def made(name, page):
@@ -51,6 +75,20 @@ class ReferenceDocsTest(unittest.TestCase):
         self.assertEqual(sorted(shown - named), [], "in the page only")
         missing = {name for name in named - shown if not name.startswith("reeve_process_")}
         self.assertEqual(sorted(missing), [], "in the sources only")
+
+    def test_codes_are_those_of_the_sources(self):
+        page = (FOLDER / "errors.md").read_text(encoding="utf-8")
+        for heading, pattern, sources, others in CODES:
+            with self.subTest(heading=heading):
+                named = set()
+                for path in (found for source in sources for found in ROOT.glob(source)):
+                    named |= set(re.findall(pattern, path.read_text(encoding="utf-8")))
+                section = page.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+                above = page.split(f"\n## {heading}\n", 1)[0] if "codes above" in section else ""
+                self.assertGreater(len(named), 3)
+                missing = named - codes_in(section + above)
+                self.assertEqual(sorted(missing), [], "in the sources only")
+                self.assertEqual(sorted(codes_in(section) - named - others), [], "in the page only")
 
 
 def write():

@@ -6,6 +6,7 @@ import subprocess
 import uuid
 
 import confluent_kafka
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from . import paths, records
 from .service import Service, write_properties
@@ -20,14 +21,22 @@ class Cluster:
             scheduler = cluster.add("scheduler")
             cluster.wait_for_records("events", lambda records: len(records) == 3)
 
-    At the end of the block every process that is still running is killed.
+    At the end of the block every process that is still running is killed, and the test fails if one
+    had ended by itself (a test that expects it calls wait_end()) or if there is an alert about a
+    partition or an instance (expect_alerts() names those that a test provokes).
     """
+
+    # Outages raise the first four, which close by themselves; the last one says what an operator
+    # did.
+    TOLERATED = {"AgentUnavailable", "EffectsUndeliverable", "Stalled", "StandbyStalled",
+                 "PartitionReset"}
 
     def __init__(self, broker, partitions=4, properties=None):
         self.broker, self.partitions = broker, partitions
         self.prefix = f"t{uuid.uuid4().hex[:8]}"
         self.properties = dict(properties or {})
         self.services = {}
+        self.expected_alerts = set()
         self.folder = paths.new_folder(f"cluster-{self.prefix}")
         self.config = self.folder / "client.properties"
         write_properties(self.config, {
@@ -35,6 +44,7 @@ class Cluster:
             "partitions": partitions, "replication.factor": min(broker.nodes, 3),
             **self.properties,
         })
+        self.ledger = self.folder / "ledger"  # of all simulated agents
 
     # ---- the command line ----
 
@@ -67,6 +77,8 @@ class Cluster:
         count = sum(1 for service in self.services.values() if service.role == role)
         name = name or f"{role}-{count + 1}"
         assert name not in self.services, f"{name} exists"
+        if role == "agent" and (properties or {}).get("agent.kind") == "sim":
+            properties = {"agent.sim.ledger": self.ledger, **properties}
         service = Service(
             role, self.broker.bootstrap, self.prefix, self.partitions, name=name, env=env,
             folder=self.folder / name, properties={**self.properties, **(properties or {})},
@@ -87,10 +99,13 @@ class Cluster:
         """The full name: topic("events") is t1234abcd.events."""
         return f"{self.prefix}.{name}"
 
+    def topics(self):
+        """All topics of the broker, by name."""
+        return AdminClient({"bootstrap.servers": self.broker.bootstrap}).list_topics(
+            timeout=10).topics
+
     def topic_create(self, name, partitions=1, config=None):
         """A topic that `topics apply` does not create, such as an application's reply topic."""
-        from confluent_kafka.admin import AdminClient, NewTopic
-
         admin = AdminClient({"bootstrap.servers": self.broker.bootstrap})
         new = NewTopic(self.topic(name), partitions, -1, config={
             "message.timestamp.type": "LogAppendTime", **(config or {})})
@@ -142,12 +157,36 @@ class Cluster:
 
     # ---- the end ----
 
-    def stop(self):
+    def expect_alerts(self, *codes):
+        """The test provokes these alerts about partitions or instances."""
+        self.expected_alerts.update(codes)
+
+    def unasked_ends(self):
+        """Services that ended and were not asked to."""
+        return [f"{service.name} ended by itself with {service.process.returncode}:\n"
+                f"{service.tail()}" for service in self.services.values()
+                if service.process is not None and service.process.poll() is not None]
+
+    def unexpected_alerts(self):
+        """Alerts that are not about an order and that no test has announced."""
+        if not self.services or self.topic("alerts") not in self.topics():
+            return []
+        return [f"the alert {record.value['code']}: {record.value['message']}"
+                for record in self.read_topic("alerts")
+                if record.type == "OperatorAlert" and not record.value["order_id"]
+                and record.value["code"] not in self.TOLERATED | self.expected_alerts]
+
+    def stop(self, check=True):
+        """`check` False: something failed already."""
+        problems = self.unasked_ends() if check else []
         for service in self.services.values():
             service.__exit__()
+        problems += self.unexpected_alerts() if check else []
+        if problems:
+            raise AssertionError("\n".join(problems))
 
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.stop()
+    def __exit__(self, kind, *_):
+        self.stop(check=kind is None)

@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 
 from . import records
 from .broker import Broker
-from .checker import ENDED, Checker, check, partition_of
+from .checker import ENDED, Checker, check, missing, partition_of
 from .cluster import Cluster
 from .stage import Tail
 from .waiting import wait_for
@@ -62,7 +62,7 @@ class Crowd:
         try:
             self._start(schedulers, supervisors, workflows)
         except BaseException:
-            self.stop()
+            self.stop(check=False)
             raise
 
     def _start(self, schedulers, supervisors, workflows):
@@ -113,11 +113,11 @@ class Crowd:
         if code != -9:
             raise AssertionError(f"{service.name} ended with {code}:\n{service.tail()}")
 
-    def stop(self):
+    def stop(self, check=True):
         for tail in self.tails.values():
             tail.close()
         self.tails = {}
-        self.cluster.stop()
+        self.cluster.stop(check)
 
     # ---- orders ----
 
@@ -222,10 +222,6 @@ class Crowd:
         return [(number, offset, decision) for number, checker in self.checkers.items()
                 for offset, decision in sorted(checker.admitted.items())]
 
-    def topics(self):
-        client = AdminClient({"bootstrap.servers": self.broker.bootstrap})
-        return client.list_topics(timeout=10).topics
-
     # ---- the stores ----
 
     def digests(self, service):
@@ -267,18 +263,19 @@ class Crowd:
                 not in sent]
 
     def missing_statuses(self):
-        return [line for line in check(self.cluster, at_rest=False, replies=["replies.web"])
-                if line.startswith("I15")]
+        return [line for line in missing(self.cluster, ["replies.web"]) if "no status" in line]
 
     def findings(self):
-        """Every broken rule in all records; also compares the stores with the log."""
+        """Every broken rule in all records and in the ledgers; also compares the stores with the
+        log."""
         wait_for(lambda: "every command is decided:\n" + "\n".join(
             f"--- {service.name}\n{service.tail(8)}" for service in self.running("scheduler")),
             self.settled, 40)
-        wait_for("every status is there", lambda: not self.missing_statuses(), 20, 0.3)
-        effects = [f"requests.{name}" for name in self.agents]
-        found = check(self.cluster, effects=[*effects, "replies.web"], replies=["replies.web"])
-        return found + self.verify()
+        replies = ["replies.web"]
+        wait_for("every status, alert and dead letter is there",
+                 lambda: not missing(self.cluster, replies), 20, 0.3)
+        return check(self.cluster, effects=[f"requests.{name}" for name in self.agents],
+                     replies=replies, agents=self.agents) + self.verify()
 
     def verify(self):
         done = self.cluster.reeve("verify", "--live", self.live, check=False, seconds=120)
@@ -295,6 +292,14 @@ def failpoints_in(*files):
         text = (paths.ROOT / file).read_text(encoding="utf-8")
         names |= set(re.findall(r'FAILPOINT(?:_ERROR)?\("([a-z._]+)"\)', text))
     return names
+
+
+def delete_topic(crowd, name):
+    client = AdminClient({"bootstrap.servers": crowd.broker.bootstrap})
+    topic = crowd.cluster.topic(name)
+    for future in client.delete_topics([topic], operation_timeout=30).values():
+        future.result(30)
+    wait_for(f"{topic} is gone", lambda: topic not in crowd.cluster.topics(), 30)
 
 
 def flip_bit(path, share=0.5):

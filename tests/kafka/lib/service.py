@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -105,6 +106,11 @@ class Service:
 
     # ---- faults and ends ----
 
+    def peak_memory_mb(self):
+        """Resident memory at its largest."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) // 1024
+
     def _signal(self, number):
         assert self.process is not None, f"{self.name} is not running"
         self.process.send_signal(number)
@@ -131,10 +137,12 @@ class Service:
         return code
 
     def terminate(self, seconds=30):
-        """SIGTERM; returns the exit code."""
+        """SIGTERM, after which the exit code is 0."""
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)
-        return self.wait_end(seconds)
+        code = self.wait_end(seconds)
+        if code != 0:
+            raise AssertionError(f"{self.name} ended with {code}:\n{self.tail()}")
 
     def drop_data(self):
         """rm -rf of the data directory; the process must not be running."""

@@ -21,7 +21,7 @@ import confluent_kafka
 
 from . import records
 from .broker import Broker
-from .checker import check
+from .checker import check, missing
 from .cluster import Cluster
 from .shop import Shop, check_books
 from .waiting import wait_for
@@ -100,7 +100,7 @@ class Stage:
             self._start(workflows, http_agents, sim_agents or {}, schedulers, supervisors, console,
                         scheduler_properties)
         except BaseException:
-            self.stop()
+            self.stop(check=False)
             raise
 
     def _start(self, workflows, http_agents, sim_agents, schedulers, supervisors, console,
@@ -138,13 +138,15 @@ class Stage:
         return self.cluster.add("agent", name=instance or f"agent-{name}", ready=False, properties={
             "agent.name": name, "instance.id": instance or f"agent-{name}", **properties})
 
-    def stop(self):
+    def stop(self, check=True):
         for tail in self._tails.values():
             tail.close()
-        self.cluster.stop()
-        if self.shop is not None:
-            self.shop.stop()
-        self.broker.stop()
+        try:
+            self.cluster.stop(check)
+        finally:
+            if self.shop is not None:
+                self.shop.stop()
+            self.broker.stop()
 
     # ---- records of applications and operators ----
 
@@ -253,7 +255,8 @@ class Stage:
         found = {}
         for record in self.tail(f"replies.{application}"):
             if record.key == order_id:
-                position = (record.value["command_partition"], record.value["command_offset"])
+                position = (record.value["command_partition"], record.value["decision_offset"],
+                            record.value["command_offset"])
                 found.setdefault(position, record.value)
         return list(found.values())
 
@@ -295,21 +298,19 @@ class Stage:
     def findings(self):
         """Every broken rule in all records."""
         wait_for("every command is decided", self.settled, 60)
-        agents = [name.removeprefix("agent-") for name, service in self.cluster.services.items()
-                  if service.role == "agent"]
+        agents = {service.properties["agent.name"]: service.properties["agent.kind"]
+                  for service in self.cluster.services.values() if service.role == "agent"}
+        topics = self.cluster.topics()
         replies = [f"replies.{application}" for application in self.applications]
         requests = [f"requests.{name}" for name in {*agents, *self.silent_agents}
-                    if self.cluster.topic(f"requests.{name}") in self._topics()]
-        wait_for("every status is there", lambda: not [
-            line for line in check(self.cluster, at_rest=False, replies=replies)
-            if line.startswith("I15")], 60, poll_seconds=0.3)
-        found = check(self.cluster, effects=[*requests, *replies], replies=replies)
+                    if self.cluster.topic(f"requests.{name}") in topics]
+        wait_for("every status, alert and dead letter is there",
+                 lambda: not missing(self.cluster, replies), 60, poll_seconds=0.3)
+        found = check(self.cluster, effects=requests, replies=replies,
+                      agents=[name for name, kind in agents.items() if kind == "sim"])
         if self.shop is not None:
             found += check_books(self.shop, self.orders(), self.http_agents)
         return found
-
-    def _topics(self):
-        return self._producer.list_topics(timeout=10).topics
 
 
 class StageTest(unittest.TestCase):

@@ -16,9 +16,11 @@ reeve_test(agent
         circuit_test.c
         exec_agent_test.c
         http_agent_test.c
+        http_tls_test.c
         offsets_test.c
         request_queue_test.c
         sanitize_test.c
+        settled_note_test.c
         sim_agent_test.c
         world.c
-    LIBS reeve-agent reeve-simulation)
+    LIBS reeve-test-seed reeve-agent reeve-simulation)

@@ -6,6 +6,7 @@
 #include "tests/unit/agent/world.h"
 
 #include "services/agent/health/breaker.h"
+#include "tests/lib/seed.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -95,7 +96,7 @@ static void turn(struct history *history)
     } else if (kind == 9) {
         world_rebalance(world);
     } else if (kind == 10 && world->instance_count < WORLD_INSTANCES_MAX) {
-        (void)world_add(world, settings);
+        world_add(world, settings);
     } else if (instance == NULL) {
         return;
     } else if (kind == 11 && draw(history, 4) == 0) {
@@ -138,7 +139,7 @@ static void finish(struct history *history)
     if (any_alive(history) == NULL && takeover)
         world->instance_count = 0;
     if (world->instance_count < WORLD_INSTANCES_MAX)
-        (void)world_add(world, NULL);
+        world_add(world, NULL);
     world_rebalance(world);
     check_commits(history);
     bool idle = false;
@@ -177,13 +178,14 @@ static void check_end(struct history *history)
 static void run_case(uint64_t seed, struct history *sum)
 {
     static struct history history;
+    seed_begin(seed);
     history = (struct history){.world = world_new(seed)};
     struct broker_memory_faults faults = {.ack_without_offset = 50,
                                           .append_lost = (uint32_t)draw(&history, 200),
                                           .append_unknown = (uint32_t)draw(&history, 200),
                                           .reply_failed = (uint32_t)draw(&history, 100)};
     broker_memory_set_faults(history.world->kafka, &faults);
-    (void)world_add(history.world, NULL);
+    world_add(history.world, NULL);
     world_rebalance(history.world);
     for (int i = 0; i < TURNS; i++)
         turn(&history);
@@ -192,17 +194,18 @@ static void run_case(uint64_t seed, struct history *sum)
     sum->open += history.open;
     sum->half_open += history.half_open;
     world_free(history.world);
+    seed_end();
 }
 
 Test(agent_random, reports_each_request_in_the_end)
 {
-    const char *text = getenv("REEVE_SEED");
-    uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : 1;
     struct history sum = {.open = 0};
-    for (uint64_t i = 0; i < CASES; i++) {
-        fprintf(stderr, "REEVE_SEED=%llu\n", (unsigned long long)(seed + i));
-        run_case(seed + i, &sum);
-    }
+    uint64_t first = seed_first();
+    uint64_t cases = seed_cases(CASES);
+    for (uint64_t i = 0; i < cases; i++)
+        run_case(first + i, &sum);
+    if (cases < CASES)
+        return;
     cr_assert_gt(sum.open, 0);
     cr_assert_gt(sum.half_open, 0);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The answers that an agent remembers over a restart, with their store in a folder. */
+#include "statestore/answers.h"
 #include "tests/unit/agent/world.h"
 
 #include <criterion/criterion.h>
@@ -137,6 +138,59 @@ static enum error_class look(const char *path, int64_t *ret_bytes, struct error 
     return ERROR_OK;
 }
 
+/* A row of the attempt A/Pay/do/1, with texts that no agent writes. */
+static void put_row(const struct world *world, uint8_t succeeded, struct text output,
+                    struct text error_name)
+{
+    static char row[65536];
+    char path[600];
+    struct answers_options options = {.keep_ms = 1000000, .bytes_max = 1 << 20};
+    struct answers *answers;
+    struct error error;
+    int64_t decision_offset = 101, order_version = 1;
+    memset(row, 0, sizeof(row));
+    row[0] = 1; /* version */
+    row[2] = (char)succeeded;
+    memcpy(row + 20, &decision_offset, 8);
+    memcpy(row + 28, &order_version, 8);
+    char *at = row + 44;
+    struct text texts[] = {output, error_name, TEXT("why")};
+    for (int i = 0; i < 3; i++) {
+        memcpy(at, &texts[i].size, 4);
+        memcpy(at + 4, texts[i].data, texts[i].size);
+        at += 4 + texts[i].size;
+    }
+    snprintf(path, sizeof(path), "%s/answers.pay", world->data_dir);
+    cr_assert_eq(answers_open(path, &options, 1000000, &answers, &error), ERROR_OK);
+    answers_put(answers, TEXT("A/Pay/do/1"), (struct text){row, (uint32_t)(at - row)});
+    cr_assert_eq(answers_write(answers, 1000000, &error), ERROR_OK);
+    answers_close(answers);
+}
+
+static void expect_called_again(uint8_t succeeded, struct text output, struct text error_name)
+{
+    struct world *world = world_with_folder();
+    put_row(world, succeeded, output, error_name);
+    struct instance *instance = alone(world);
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    cr_assert_eq(instance->call_count, 1);
+    world_succeed(instance, "{}");
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok {}\n");
+    world_free(world);
+}
+
+Test(answer_cache, does_not_report_a_row_that_no_agent_wrote)
+{
+    static char large[STEP_OUTPUT_BYTES_MAX + 1];
+    memset(large, '1', sizeof(large));
+    expect_called_again(1, (struct text){large, sizeof(large)}, TEXT(""));
+    expect_called_again(1, TEXT("\xff"), TEXT(""));
+    expect_called_again(0, TEXT(""), (struct text){large, ERROR_NAME_BYTES_MAX + 1});
+    expect_called_again(0, TEXT(""), TEXT(""));
+    expect_called_again(0, TEXT(""), TEXT("States.Timeout"));
+    expect_called_again(2, TEXT("{}"), TEXT(""));
+}
+
 Test(answer_cache, pauses_while_the_disk_is_full)
 {
     struct world *world = world_with_folder();
@@ -168,7 +222,7 @@ Test(answer_cache, keeps_no_answers_when_disabled)
     static const char *const settings[] = {"agent.memory.mb", "0", NULL};
     struct world *world = world_with_folder();
     char path[1024];
-    (void)world_add(world, settings);
+    world_add(world, settings);
     snprintf(path, sizeof(path), "%s/answers.pay", world->data_dir);
     cr_assert_neq(access(path, F_OK), 0);
     world_free(world);

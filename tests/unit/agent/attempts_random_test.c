@@ -2,6 +2,7 @@
 /* Random requests, answers, acknowledgements and rebalances, from a seed: the invariants of
  * attempts.h hold at every moment. REEVE_SEED repeats a run. */
 #include "services/agent/core/attempts.h"
+#include "tests/lib/seed.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -152,7 +153,7 @@ static void offer(struct world *world)
         .decision_offset = (world->direction[step] == DIRECTION_UNDO) * 100000 + number,
     };
     struct request_origin origin = {.partition = partition, .place = world->places++};
-    (void)attempts_offer(world->attempts, attempt, &origin);
+    attempts_offer(world->attempts, attempt, &origin);
 }
 
 static void rebalance(struct world *world)
@@ -210,6 +211,7 @@ static void turn(struct world *world)
 
 static void run_case(struct world *world, uint64_t seed)
 {
+    seed_begin(seed);
     *world = (struct world){.state = seed, .owned = {true, true}};
     clock_manual_init(&world->clock, 1000000);
     struct attempts_options options = {.clock = &world->clock.clock,
@@ -239,15 +241,14 @@ static void run_case(struct world *world, uint64_t seed)
     if (counts->given_up == 0)
         cr_assert_eq(left, 0);
     attempts_free(world->attempts);
+    seed_end();
 }
 
 Test(attempts_random, keeps_the_invariants_in_random_histories)
 {
     static struct world world;
-    const char *text = getenv("REEVE_SEED");
-    uint64_t seed = text != NULL ? strtoull(text, NULL, 10) : 1;
-    for (uint64_t i = 0; i < CASES; i++) {
-        cr_log_info("REEVE_SEED=%llu", (unsigned long long)(seed + i));
-        run_case(&world, seed + i);
-    }
+    uint64_t first = seed_first();
+    uint64_t cases = seed_cases(CASES);
+    for (uint64_t i = 0; i < cases; i++)
+        run_case(&world, first + i);
 }

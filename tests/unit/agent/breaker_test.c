@@ -107,7 +107,7 @@ Test(breaker, leaves_after_a_while_and_reports_running_calls_later)
     world_free(world);
 }
 
-static void make_ill(struct world *world, struct instance *instance)
+static void make_unhealthy(struct world *world, struct instance *instance)
 {
     request_many(world, "unhealthy", 4);
     for (int i = 0; i < 4; i++)
@@ -121,7 +121,7 @@ Test(breaker, lets_one_call_through_at_a_time_without_a_probe)
     struct world *world = world_new(3);
     struct instance *instance = world_add(world, touchy);
     world_rebalance(world);
-    make_ill(world, instance);
+    make_unhealthy(world, instance);
     request_many(world, "B", 10);
     world_advance(world, OPEN_MS - 1);
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
@@ -139,7 +139,7 @@ Test(breaker, lets_one_call_through_at_a_time_without_a_probe)
     cr_assert_eq(instance->call_count, 1);
     world_succeed(instance, "");
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
-    cr_assert_eq(instance->call_count, 2);
+    cr_assert_eq(instance->call_count, 3); /* one of an order that failed before */
     world_succeed(instance, "");
     cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
     cr_assert_eq(instance->call_count, 12); /* all that wait */
@@ -149,13 +149,145 @@ Test(breaker, lets_one_call_through_at_a_time_without_a_probe)
     world_free(world);
 }
 
+/* ---- orders that the service cannot bear ---- */
+
+static void fail_poison(struct instance *instance, struct agent_call *call)
+{
+    struct text order = call->request->order_id;
+    if (order.data[0] == 'p')
+        agent_call_fail(call, &(struct agent_failure){.name = TEXT("Http.503"),
+                                                      .message = TEXT("refused"),
+                                                      .effect = EFFECT_UNKNOWN,
+                                                      .retriable = true,
+                                                      .service_unhealthy = true});
+    else
+        agent_call_succeed(call, TEXT(""));
+    (void)instance;
+}
+
+Test(breaker, stays_closed_for_two_orders_that_always_fail)
+{
+    struct world *world = world_new(8);
+    struct instance *instance =
+        world_add(world, (const char *[]){"agent.retry.backoff.max.ms", "500", NULL});
+    char order[32];
+    world->on_call = fail_poison;
+    world_rebalance(world);
+    world_request(world, "poison-1", DIRECTION_DO, 1, FAR);
+    world_request(world, "poison-2", DIRECTION_DO, 1, FAR);
+    for (int i = 0; i < 36; i++) {
+        snprintf(order, sizeof(order), "healthy-%d", i);
+        world_request(world, order, DIRECTION_DO, 1, FAR);
+        cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED, "after %d s", i);
+        cr_assert_eq(world_count_reports(world, order), 1, "%s waits", order);
+        for (int step = 0; step < 10; step++)
+            world_advance(world, 100);
+    }
+    cr_assert_eq(attempts_in_flight(agent_attempts(instance->agent)), 2);
+    world_free(world);
+}
+
+/* With the usual settings, at ten orders a second. */
+Test(breaker, opens_within_seconds_when_the_service_is_down)
+{
+    struct world *world = world_new(8);
+    struct instance *instance = world_add(world, NULL);
+    char order[32];
+    world->on_call = fail_poison;
+    world_rebalance(world);
+    for (int i = 0; state_of(instance) == AGENT_CIRCUIT_CLOSED; i++) {
+        cr_assert_lt(i, 20, "after two seconds");
+        snprintf(order, sizeof(order), "p%d", i);
+        world_request(world, order, DIRECTION_DO, 1, FAR);
+        world_advance(world, 100);
+    }
+    world_free(world);
+}
+
+Test(breaker, lets_other_orders_go_before_those_that_failed)
+{
+    struct world *world = world_new(9);
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    request_many(world, "poison", 2);
+    request_many(world, "unlucky", 2);
+    for (int i = 0; i < 4; i++)
+        world_fail_unhealthy(instance, EFFECT_NONE);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    world_advance(world, OPEN_MS);
+    request_many(world, "healthy", 6);
+    world->on_call = fail_poison;
+    world_rebalance(world);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
+    expect_reported_once(world, "healthy", 6);
+    expect_reported_once(world, "unlucky", 2);
+    for (int i = 0; i < 360; i++) {
+        world_advance(world, 100);
+        cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED, "after %d ms", 100 * i);
+    }
+    world_free(world);
+}
+
+/* No order is left behind when all have failed before. */
+Test(breaker, closes_by_orders_that_failed_before_if_there_are_no_others)
+{
+    struct world *world = world_new(9);
+    struct instance *instance = world_add(world, touchy);
+    world_rebalance(world);
+    make_unhealthy(world, instance);
+    world_advance(world, OPEN_MS);
+    world_rebalance(world);
+    cr_assert_eq(instance->call_count, 1);
+    world_fail_unhealthy(instance, EFFECT_NONE); /* it proves nothing: the next one is called */
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
+    cr_assert_eq(instance->call_count, 1);
+    world_succeed(instance, "");
+    world_succeed(instance, "");
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_CLOSED);
+    world_advance(world, 5000);
+    succeed_all(instance);
+    expect_reported_once(world, "unhealthy", 4);
+    world_free(world);
+}
+
+static void fail_permanently(struct instance *instance, struct agent_call *call)
+{
+    (void)instance;
+    agent_call_fail(call, &(struct agent_failure){.name = TEXT("Http.503"),
+                                                  .message = TEXT("refused"),
+                                                  .effect = EFFECT_NONE,
+                                                  .service_unhealthy = true});
+}
+
+Test(breaker, keeps_capacity_for_other_orders_while_half_open)
+{
+    struct world *world = world_new(9);
+    struct instance *instance =
+        world_add(world, (const char *[]){"agent.circuit.errors.min", "3", "agent.circuit.open.ms",
+                                          "2000", "agent.in.flight.max", "2", NULL});
+    world_rebalance(world);
+    world->on_call = fail_permanently;
+    request_many(world, "poison", 3);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_OPEN);
+    world_advance(world, OPEN_MS);
+    world_rebalance(world);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
+    world->on_call = fail_poison; /* and they wait for their next tries */
+    world_request(world, "poison0", DIRECTION_DO, 2, FAR);
+    world_request(world, "poison1", DIRECTION_DO, 2, FAR);
+    cr_assert_eq(state_of(instance), AGENT_CIRCUIT_HALF_OPEN);
+    request_many(world, "healthy", 1);
+    expect_reported_once(world, "healthy", 1);
+    world_free(world);
+}
+
 Test(breaker, comes_back_when_the_probe_succeeds)
 {
     struct world *world = world_new(4);
     world->probes = true;
     struct instance *instance = world_add(world, touchy);
     world_rebalance(world);
-    make_ill(world, instance);
+    make_unhealthy(world, instance);
     cr_assert_null(instance->probe);
     world_advance(world, OPEN_MS);
     cr_assert_not_null(instance->probe);
@@ -233,7 +365,7 @@ Test(breaker, stops_while_open)
     world->probes = true;
     struct instance *away = world_add(world, touchy);
     world_rebalance(world);
-    make_ill(world, away);
+    make_unhealthy(world, away);
     world_advance(world, OPEN_MS);
     agent_drain(away->agent, on_drained, away);
     agent_probe_end(away->probe, true, TEXT(""));
@@ -328,7 +460,7 @@ Test(health_report, reports_an_open_circuit)
     struct world *world = world_new(11);
     struct instance *instance = world_add(world, touchy);
     world_rebalance(world);
-    make_ill(world, instance);
+    make_unhealthy(world, instance);
     world_advance(world, HEALTH_GAP_MS);
     cr_assert_str_eq(said_by(world, "a1/pay"),
                      "0 of 0, 0 wait, 0 partitions, 0/0 ms, 1000 permille, open, \"refused\"");
@@ -398,7 +530,7 @@ Test(health_report, keeps_one_record_waiting_while_the_broker_is_away)
     cr_assert_eq(before, 0);
     for (int i = 0; i < 100; i++) { /* the cluster does nothing meanwhile */
         clock_manual_advance(&world->clock, 1000);
-        (void)loop_once(world->loop, 0);
+        loop_once(world->loop, 0);
         cr_assert_leq(broker_outstanding(instance->broker, BROKER_PRODUCER_EFFECTS), 1);
     }
     world_settle(world);

@@ -2,6 +2,7 @@
 /* The exec agent: environment and input of programs, the meaning of their exit codes, and that no
  * process or descriptor stays behind. Programs are lines of sh. */
 #include "platform/logger.h"
+#include "replica/settings.h"
 #include "services/agent/kinds/exec_child.h"
 #include "services/agent/kinds/kinds.h"
 #include "tests/unit/agent/world.h"
@@ -91,7 +92,7 @@ Test(exec_agent, passes_input_output_errors_and_exit_code)
 {
     struct run *run = run_new();
     int before = count_fds();
-    (void)start(run, "cat; echo one >&2; printf two >&2; echo $A; exit 7", TEXT("hello "));
+    start(run, "cat; echo one >&2; printf two >&2; echo $A; exit 7", TEXT("hello "));
     finish(run);
     cr_assert_eq(run->result.exit_code, 7);
     cr_assert_str_eq(run->output, "hello 1\n");
@@ -105,8 +106,8 @@ Test(exec_agent, handles_large_output_and_unread_large_input)
     static char input[1 << 20];
     struct run *run = run_new();
     memset(input, 'x', sizeof(input));
-    (void)start(run, "exec 0<&-; head -c 300000 /dev/zero | tr '\\0' y; exit 0",
-                (struct text){input, sizeof(input)});
+    start(run, "exec 0<&-; head -c 300000 /dev/zero | tr '\\0' y; exit 0",
+          (struct text){input, sizeof(input)});
     finish(run);
     cr_assert_eq(run->result.exit_code, 0);
     cr_assert(run->result.output_cut);
@@ -117,9 +118,8 @@ Test(exec_agent, handles_large_output_and_unread_large_input)
 Test(exec_agent, inherits_nothing_but_its_three_descriptors)
 {
     struct run *run = run_new();
-    int leak = dup(1); /* not close-on-exec */
-    (void)start(run, "ls /proc/self/fd | grep -vc '^[0-3]$'",
-                TEXT("")); /* 3: ls reads the folder */
+    int leak = dup(1);                                             /* not close-on-exec */
+    start(run, "ls /proc/self/fd | grep -vc '^[0-3]$'", TEXT("")); /* 3: ls reads the folder */
     finish(run);
     cr_assert_str_eq(run->output, "0\n");
     close(leak);
@@ -137,7 +137,7 @@ Test(exec_agent, stops_a_program_by_sigterm_and_then_by_sigkill)
     struct exec_child *child =
         start(run, "trap '' TERM; echo deaf >&2; while :; do sleep 1; done", TEXT(""));
     while (strstr(run->lines, "deaf") == NULL)
-        (void)loop_once(run->loop, 1000);
+        loop_once(run->loop, 1000);
     exec_child_stop(child);
     finish(run);
     cr_assert_eq(run->result.signal, SIGKILL);
@@ -147,13 +147,13 @@ Test(exec_agent, stops_a_program_by_sigterm_and_then_by_sigkill)
 Test(exec_agent, kills_processes_that_a_program_left_running)
 {
     struct run *run = run_new();
-    (void)start(run, "sleep 1000 & echo $!", TEXT(""));
+    start(run, "sleep 1000 & echo $!", TEXT(""));
     finish(run);
     pid_t pid = (pid_t)strtol(run->output, NULL, 10);
     cr_assert_gt(pid, 1);
     /* It is init's child now, and gone or a zombie of init's. */
     for (int i = 0; i < 100000 && kill(pid, 0) == 0; i++)
-        (void)loop_once(run->loop, 1);
+        loop_once(run->loop, 1);
     char path[64], state[64] = "";
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "r");
@@ -162,6 +162,24 @@ Test(exec_agent, kills_processes_that_a_program_left_running)
         fclose(file);
         cr_assert_not_null(strstr(state, ") Z"), "%s", state);
     }
+    loop_free(run->loop);
+}
+
+/* With SIGCHLD ignored, the kernel drops the exit code before it can be read. */
+Test(exec_agent, reports_unknown_when_the_exit_code_is_lost)
+{
+    struct run *run = run_new();
+    signal(SIGCHLD, SIG_IGN);
+    start(run, "cat; exit 0", TEXT("done")); /* it ends when the loop has written */
+    finish(run);
+    cr_assert_eq(run->result.exit_code, -1);
+    cr_assert_eq(run->result.signal, 0);
+    cr_assert_str_eq(run->output, "done");
+    signal(SIGCHLD, SIG_DFL);
+    run->ended = false;
+    start(run, "exit 3", TEXT(""));
+    finish(run);
+    cr_assert_eq(run->result.exit_code, 3);
     loop_free(run->loop);
 }
 
@@ -199,7 +217,7 @@ static struct world *world_running(const char *command, const char *const more[2
     struct world *world = world_new(1);
     signal(SIGPIPE, SIG_IGN);
     world->ops = &exec_agent_ops;
-    (void)world_add(world, settings);
+    world_add(world, settings);
     world_rebalance(world);
     return world;
 }
@@ -212,8 +230,8 @@ static void wait_reports(struct world *world, uint32_t lines)
             found += *at == '\n';
         if (found >= lines)
             return;
-        (void)broker_memory_settle(world->kafka, 100000);
-        (void)loop_once(world->loop, 5);
+        broker_memory_settle(world->kafka, 100000);
+        loop_once(world->loop, 5);
     }
     cr_assert_fail("there are only these:\n%s", world_reports(world));
 }
@@ -258,6 +276,50 @@ Test(exec_agent, maps_exit_codes_to_outcomes)
     world_free(world);
 }
 
+Test(exec_agent, reports_unknown_effect_when_the_exit_code_is_lost)
+{
+    struct world *world = world_running(script("cat >/dev/null; exit 65"), NULL);
+    signal(SIGCHLD, SIG_IGN);
+    world_request(world, "A", DIRECTION_DO, 1, 1000000 + 60);
+    for (int i = 0; i < 100000 && world_reports(world)[0] == '\0'; i++) {
+        loop_once(world->loop, 5);
+        broker_memory_settle(world->kafka, 100000);
+        clock_manual_advance(&world->clock, 1);
+        if (clock_wall_ms(&world->clock.clock) > 1000000 + 55)
+            break;
+    }
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 Exec.Unknown unknown\n");
+    world_free(world);
+}
+
+Test(exec_agent, passes_long_variables_whole_or_refuses_to_start)
+{
+    static char value[EXEC_ENV_VALUE_MAX + 2];
+    struct world *world;
+    struct config *config = config_new(&settings_schema);
+    struct metrics *metrics = metrics_new();
+    struct service_context service = {.name = "agent", .config = config, .metrics = metrics};
+    struct error error;
+    void *ctx = NULL;
+    memset(value, 'v', EXEC_ENV_VALUE_MAX);
+    cr_assert(setenv("LONG", value, 1) == 0);
+    world = world_running(script("printf '{\"n\":%d}' ${#LONG}"),
+                          (const char *const[]){"agent.exec.env", "LONG"});
+    world_request(world, "A", DIRECTION_DO, 1, SOON);
+    wait_reports(world, 1);
+    cr_assert_str_eq(world_reports(world), "A/Pay/do/1 ok {\"n\":4095}\n");
+    world_free(world);
+    value[EXEC_ENV_VALUE_MAX] = 'v';
+    cr_assert(setenv("LONG", value, 1) == 0);
+    cr_assert(config_set(config, "agent.exec.command", "/bin/true", &error) == ERROR_OK);
+    cr_assert(config_set(config, "agent.exec.env", "LONG", &error) == ERROR_OK);
+    cr_assert(config_finish(config, &error) == ERROR_OK);
+    cr_assert(exec_agent_ops.start(&service, &ctx, &error) == ERROR_REJECT);
+    cr_assert_str_eq(error.message, "agent.exec.env: LONG is 4096 bytes long; the limit is 4095");
+    metrics_free(metrics);
+    config_free(config);
+}
+
 Test(exec_agent, kills_a_late_program_without_a_report)
 {
     struct world *world = world_running(script("trap '' TERM; while :; do sleep 1; done"), NULL);
@@ -266,7 +328,7 @@ Test(exec_agent, kills_a_late_program_without_a_report)
     cr_assert_eq(attempts_running(agent_attempts(instance->agent)), 1);
     clock_manual_advance(&world->clock, 500);
     for (int i = 0; i < 100000 && attempts_in_flight(agent_attempts(instance->agent)) > 0; i++) {
-        (void)loop_once(world->loop, 5);
+        loop_once(world->loop, 5);
         clock_manual_advance(&world->clock, 10);
     }
     cr_assert_eq(attempts_in_flight(agent_attempts(instance->agent)), 0);

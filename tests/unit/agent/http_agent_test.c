@@ -43,9 +43,11 @@ static const struct answer_case cases[] = {
     {ANSWERED(204), "", true, "", "", DEFINITE},
     {ANSWERED(299), "no JSON", true, "", "", DEFINITE},
     {ANSWERED(301), "", false, "Http.301", "the service redirects, which is not followed",
-     DEFINITE},
-    {ANSWERED(302), "{\"error\":\"X\"}", false, "Http.302",
-     "the service redirects, which is not followed", DEFINITE},
+     EFFECT_UNKNOWN, false, 0},
+    {ANSWERED(303), "{\"error\":\"X\"}", false, "Http.303",
+     "the service redirects, which is not followed", EFFECT_UNKNOWN, false, 0},
+    {ANSWERED(399), "", false, "Http.399", "the service redirects, which is not followed",
+     EFFECT_UNKNOWN, false, 0},
     {ANSWERED(400), "", false, "Http.400", "Http.400", DEFINITE},
     {ANSWERED(404), "<html>", false, "Http.404", "Http.404", DEFINITE},
     {ANSWERED(422), "{\"error\":\"PaymentDeclined\",\"message\":\"no funds\"}", false,
@@ -129,6 +131,21 @@ Test(http_agent, maps_answers_to_outcomes)
         cr_assert_eq(verdict.failure.effect, expected->effect, "case %zu", i);
         cr_assert_eq(verdict.failure.retriable, expected->retriable, "case %zu", i);
         cr_assert_eq(verdict.failure.retry_after_ms, expected->retry_after_ms, "case %zu", i);
+    }
+}
+
+/* None is what lets the scheduler leave a step as it is: only a refusal proves it. */
+Test(http_agent, reports_effect_none_for_definite_4xx_only)
+{
+    for (int status = 100; status < 1000; status++) {
+        struct http_result result = ANSWERED(status);
+        struct http_message_outcome verdict;
+        bool definite = status >= 400 && status < 500 && status != 408 && status != 409 &&
+                        status != 425 && status != 429;
+        result.body = TEXT("{\"error\":\"Refused\"}");
+        http_message_outcome(&result, arena(), &verdict);
+        if (!verdict.succeeded)
+            cr_assert_eq(verdict.failure.effect == EFFECT_NONE, definite, "status %d", status);
     }
 }
 

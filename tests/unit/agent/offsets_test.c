@@ -5,6 +5,21 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 
+Test(offsets, does_not_expect_a_request_twice)
+{
+    struct agent_offsets offsets;
+    agent_offsets_init(&offsets);
+    cr_assert_not(agent_offsets_expects(&offsets, -1));
+    cr_assert(agent_offsets_expects(&offsets, 0));
+    uint64_t place = agent_offsets_add(&offsets, 7);
+    cr_assert_not(agent_offsets_expects(&offsets, 7));
+    cr_assert(agent_offsets_expects(&offsets, 8));
+    agent_offsets_settle(&offsets, place);
+    cr_assert_not(agent_offsets_expects(&offsets, 7));
+    cr_assert(agent_offsets_expects(&offsets, 9));
+    agent_offsets_deinit(&offsets);
+}
+
 Test(offsets, holds_the_position_at_the_lowest_unsettled_request)
 {
     struct agent_offsets offsets;
@@ -64,7 +79,7 @@ Test(offsets, aborts_when_a_request_is_settled_twice, .signal = SIGABRT)
 {
     struct agent_offsets offsets;
     agent_offsets_init(&offsets);
-    (void)agent_offsets_add(&offsets, 1);
+    agent_offsets_add(&offsets, 1);
     uint64_t place = agent_offsets_add(&offsets, 2);
     agent_offsets_settle(&offsets, place);
     agent_offsets_settle(&offsets, place);

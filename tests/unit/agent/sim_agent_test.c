@@ -160,9 +160,9 @@ Test(sim_ledger, writes_a_line_for_each_call)
 {
     char text[4096];
     struct sim_ledger *ledger = open_ledger();
-    (void)write_one(ledger, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
-    (void)write_one(ledger, "8/Pay/do/0", DIRECTION_DO, SIM_REFUSED, false);
-    (void)read_file(text, sizeof(text));
+    write_one(ledger, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
+    write_one(ledger, "8/Pay/do/0", DIRECTION_DO, SIM_REFUSED, false);
+    read_file(text, sizeof(text));
     cr_assert_str_eq(text,
                      "{\"key\":\"7/Pay/do/0\",\"request\":\"7/Pay/do/1\",\"direction\":\"do\","
                      "\"sent\":1000,\"complete_by\":5000,\"applied\":true,\"outcome\":\"done\","
@@ -177,7 +177,7 @@ static int count_applied(void)
 {
     char text[65536];
     int count = 0;
-    (void)read_file(text, sizeof(text));
+    read_file(text, sizeof(text));
     for (const char *at = text; (at = strstr(at, "\"applied\":true")) != NULL; at++)
         count++;
     return count;
@@ -205,10 +205,10 @@ Test(sim_ledger, applies_each_key_once_across_processes)
 Test(sim_ledger, keeps_undone_keys_undone)
 {
     struct sim_ledger *one = open_ledger(), *two = open_ledger();
-    (void)write_one(one, "7/Pay/do/0", DIRECTION_UNDO, SIM_DONE, true); /* it came first */
+    write_one(one, "7/Pay/do/0", DIRECTION_UNDO, SIM_DONE, true); /* it came first */
     struct sim_entry entry = write_one(two, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
     cr_assert(entry.undone_before && !entry.done_before);
-    (void)write_one(two, "7/Pay/do/0", DIRECTION_UNDO, SIM_DONE, true);
+    write_one(two, "7/Pay/do/0", DIRECTION_UNDO, SIM_DONE, true);
     cr_assert_eq(count_applied(), 1, "the undo");
     sim_ledger_close(one);
     sim_ledger_close(two);
@@ -218,17 +218,17 @@ Test(sim_ledger, ends_a_line_that_a_crash_cut_off)
 {
     char text[4096];
     struct sim_ledger *ledger = open_ledger();
-    (void)write_one(ledger, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
+    write_one(ledger, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
     sim_ledger_close(ledger);
     int fd = open(ledger_path(), O_WRONLY | O_APPEND);
     cr_assert_eq(write(fd, "{\"key\":\"8/Pa", 12), 12);
     close(fd);
     ledger = open_ledger();
-    (void)write_one(ledger, "9/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
+    write_one(ledger, "9/Pay/do/0", DIRECTION_DO, SIM_DONE, true);
     cr_assert(write_one(ledger, "7/Pay/do/0", DIRECTION_DO, SIM_DONE, true).done_before);
     cr_assert(write_one(ledger, "9/Pay/do/0", DIRECTION_DO, SIM_DONE, true).done_before);
     cr_assert_not(write_one(ledger, "8/Pay/do/0", DIRECTION_DO, SIM_DONE, true).done_before);
-    (void)read_file(text, sizeof(text));
+    read_file(text, sizeof(text));
     cr_assert_not_null(strstr(text, "{\"key\":\"8/Pa\n{\"key\":\"9/Pay/do/0\""));
     sim_ledger_close(ledger);
 }

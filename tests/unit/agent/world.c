@@ -241,8 +241,8 @@ void world_append_request(struct world *world, const char *order, enum priority 
     };
     struct buffer bytes = {.size = 0};
     codec_encode(world->codec, RECORD_STEP_REQUEST, &request, &bytes);
-    (void)broker_memory_append(world->kafka, WORLD_REQUESTS, world_partition(order), text_of(order),
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(world->kafka, WORLD_REQUESTS, world_partition(order), text_of(order),
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
 
@@ -324,9 +324,11 @@ uint32_t world_count_reports(struct world *world, const char *order)
     return count;
 }
 
-static void on_committed(void *ctx, int32_t partition, int64_t offset, const struct error *error)
+static void on_committed(void *ctx, int32_t partition, int64_t offset, const char *note,
+                         const struct error *error)
 {
     (void)partition;
+    (void)note;
     cr_assert(!error_is(error));
     *(int64_t *)ctx = offset;
 }

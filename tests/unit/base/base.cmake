@@ -9,5 +9,6 @@ reeve_test(base
         names_test.c
         numbers_test.c
         percent_test.c
+        rfc3339_test.c
         suggest_test.c
     LIBS reeve-base)

@@ -4,11 +4,22 @@
 
 reeve_test(cli
     SOURCES
+        agents_test.c
+        cli_kit.c
         csv_test.c
+        deploy_test.c
         drafts_test.c
         files_test.c
         map_test.c
+        migrate_test.c
+        old_data_test.c
+        order_filter_test.c
         output_test.c
+        partition_test.c
+        reasons_test.c
+        step_test.c
         table_test.c
+        views_test.c
         console_test.c
-    LIBS reeve-tools)
+        dead_letters_test.c
+    LIBS reeve-tools reeve-simulation)

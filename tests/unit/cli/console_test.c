@@ -2,10 +2,12 @@
 /* Paths with hostile ids, and where a command finds the console. */
 #include "cli/console/console_client.h"
 #include "platform/files.h"
+#include "tests/unit/cli/cli_kit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 Test(cli_console, encodes_paths)
@@ -28,8 +30,8 @@ Test(cli_console, refuses_paths_that_are_too_long)
     struct console_client client = {.base = "http://127.0.0.1:1"};
     struct console_answer answer;
     struct error error;
-    char *long_id = calloc(1, 10000);
-    memset(long_id, '/', 9999);
+    char *long_id = calloc(1, 20000);
+    memset(long_id, '/', 19999);
     console_path_add_segment(&path, long_id);
     cr_assert(path.is_too_long);
     cr_assert_eq(console_query(&client, &path, NULL, &answer, &error), ERROR_REJECT);
@@ -38,25 +40,12 @@ Test(cli_console, refuses_paths_that_are_too_long)
 }
 
 /* `reeve owners ARGUMENTS` fails, and names the address that it called. */
-static void expect_address(const char *const arguments[], const char *expected)
-{
-    char *argv[16] = {(char *)(uintptr_t) "owners"};
-    char *err_text = NULL;
-    size_t size = 0;
-    int argc = 1;
-    for (int i = 0; arguments[i] != NULL; i++)
-        argv[argc++] = (char *)(uintptr_t)arguments[i];
-    char *const environment[] = {NULL};
-    FILE *err = open_memstream(&err_text, &size);
-    FILE *out = fopen("/dev/null", "we");
-    int code = cli_main_to(argc, argv, environment,
-                           (const struct cli_noun *const[]){&cli_owners, NULL}, out, err);
-    fclose(err);
-    fclose(out);
-    cr_assert_eq(code, EXIT_CODE_UNAVAILABLE, "%s", err_text);
-    cr_assert(strstr(err_text, expected) != NULL, "%s", err_text);
-    free(err_text);
-}
+#define EXPECT_ADDRESS(expected, ...)                                 \
+    do {                                                              \
+        int code = CLI_KIT_RUN(&cli_owners, "owners", __VA_ARGS__);   \
+        cr_assert_eq(code, EXIT_CODE_UNAVAILABLE, "%s", cli_kit_err); \
+        cli_kit_expect_text(cli_kit_err, expected);                   \
+    } while (0)
 
 Test(cli_console, finds_the_address_of_the_console)
 {
@@ -68,13 +57,14 @@ Test(cli_console, finds_the_address_of_the_console)
     cr_assert(files_make_dirs(path, &error) == ERROR_OK);
     snprintf(path, sizeof(path), "%s/dev/console/http.port", folder);
     cr_assert(files_write_atomic(path, TEXT("9\n"), &error) == ERROR_OK);
-    expect_address((const char *[]){"--data-dir", folder, NULL}, "http://127.0.0.1:9 ");
-    expect_address(
-        (const char *[]){"--data-dir", folder, "--console-url", "http://127.0.0.1:7", NULL},
-        "http://127.0.0.1:7 ");
-    expect_address((const char *[]){"--console-url", "http://127.0.0.1:7", "--console",
-                                    "http://127.0.0.1:19//", NULL},
-                   "http://127.0.0.1:19 ");
+    EXPECT_ADDRESS("http://127.0.0.1:9 ", "--data-dir", folder);
+    EXPECT_ADDRESS("http://127.0.0.1:7 ", "--data-dir", folder, "--console-url",
+                   "http://127.0.0.1:7");
+    EXPECT_ADDRESS("http://127.0.0.1:19 ", "--console-url", "http://127.0.0.1:7", "--console",
+                   "http://127.0.0.1:19//");
+    /* Another user could have written it. */
+    cr_assert(chmod(path, 0666) == 0);
+    EXPECT_ADDRESS("http://127.0.0.1:8080 ", "--data-dir", folder);
     unlink(path);
     snprintf(path, sizeof(path), "rm -rf %s", folder);
     cr_assert_eq(system(path), 0);

@@ -188,8 +188,8 @@ Test(cli_map, parses_rates)
                  {"0", -1},     {"-1/s", -1},  {"50/h", -1},   {"", -1},       {"fast", -1},
                  {"nan/s", -1}, {"inf/s", -1}, {"1e99/s", -1}, {"50 /s", -1}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct import_pace pace;
-        enum error_class class = import_pace_parse(cases[i].text, &pace, &error);
+        struct pace pace;
+        enum error_class class = pace_parse(cases[i].text, &pace, &error);
         cr_assert((class == ERROR_OK) == (cases[i].per_second >= 0), "%s", cases[i].text);
         cr_assert(class != ERROR_OK || pace.per_second == cases[i].per_second, "%s", cases[i].text);
     }
@@ -197,22 +197,22 @@ Test(cli_map, parses_rates)
 
 Test(cli_map, keeps_the_pace_without_bursts)
 {
-    struct import_pace pace;
-    cr_assert(import_pace_parse("10/s", &pace, &error) == ERROR_OK);
+    struct pace pace;
+    cr_assert(pace_parse("10/s", &pace, &error) == ERROR_OK);
     int64_t now = 5000000;
     int passed = 0;
     for (int i = 0; i < 100; i++) {
-        int64_t wait = import_pace_wait_us(&pace, now);
+        int64_t wait = pace_wait_us(&pace, now);
         now += wait;
-        cr_assert(import_pace_wait_us(&pace, now) == 0);
-        import_pace_pass(&pace);
+        cr_assert(pace_wait_us(&pace, now) == 0);
+        pace_pass(&pace);
         passed++;
     }
     cr_assert(now - 5000000 > 9800000 && now - 5000000 < 10000000, "%lld", (long long)now);
     /* An hour of silence allows a second's worth, not an hour's. */
     now += INT64_C(3600) * 1000000;
     int burst = 0;
-    for (; burst < 1000 && import_pace_wait_us(&pace, now) == 0; burst++)
-        import_pace_pass(&pace);
+    for (; burst < 1000 && pace_wait_us(&pace, now) == 0; burst++)
+        pace_pass(&pace);
     cr_assert(burst >= 10 && burst <= 12, "%d", burst);
 }

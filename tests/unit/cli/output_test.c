@@ -100,6 +100,25 @@ Test(cli_output, prints_a_single_row_as_a_json_object)
     expect(output, "{\"id\":\"1\",\"n\":7,\"step\":{\"name\":\"s\"}}\n");
 }
 
+/* Bytes 80 to BF are the inside of a character; alone they are nothing. */
+Test(cli_output, bounds_text_that_is_not_utf8)
+{
+    char bytes[5000];
+    memset(bytes, 0x80, sizeof(bytes));
+    bytes[sizeof(bytes) - 1] = '\0';
+    output_text(out, bytes, 0);
+    fflush(out);
+    cr_expect_eq(size, 1023);
+    cr_expect_eq(strspn(text, "?"), size);
+}
+
+Test(cli_output, replaces_characters_that_reorder_or_hide_text)
+{
+    output_text(out, "a\u202eb\u2066c\u200fd\u061ce\ufefff \u00e9\u20ac\U0001f680", 0);
+    fflush(out);
+    cr_expect_str_eq(text, "a?b?c?d?e?f \u00e9\u20ac\U0001f680");
+}
+
 /* Text from elsewhere must not control a terminal. */
 Test(cli_output, replaces_control_characters)
 {

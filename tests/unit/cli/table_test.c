@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char *out_text, *err_text;
 static char *const no_environment[] = {NULL};
@@ -173,11 +174,21 @@ Test(cli_table, explains_mistakes)
     } cases[] = {
         {"worfklow lint x", "unknown command \"worfklow\": did you mean \"workflow\"?"},
         {"frobnicate", "unknown command \"frobnicate\"\n"},
+        {"agents --output jsonx",
+         "a command is missing before --output: list, get, pause or resume"},
+        {"orders --limit=3",
+         "a command is missing before --limit=3: list, get, history, watch, count, "
+         "pause or resume"},
         {"workflow deplyo x", "unknown command \"workflow deplyo\": did you mean \"deploy\"?"},
         {"import", "an argument is missing: FILE"},
         {"import a b", "unexpected argument \"b\""},
         {"import a --limt 5", "unknown flag --limt: did you mean --limit?"},
         {"import a --topic-prefix x", "unknown flag --topic-prefix: did you mean --topics.prefix?"},
+        {"submit a --kafka-acks 1",
+         "unknown flag --kafka-acks: settings below kafka. need --set kafka.acks=VALUE, or a line "
+         "in the properties file"},
+        {"submit a --kafka-bootstrap 1",
+         "unknown flag --kafka-bootstrap: did you mean --kafka.bootstrap.servers?"},
         {"import a --limit", "--limit needs a value"},
         {"import a.csv --preset online-retail --workflow w", "cannot read a.csv"},
         {"import a.csv --preset online-retail", "the orders name no workflow"},
@@ -187,8 +198,22 @@ Test(cli_table, explains_mistakes)
         {"config --log-level loud", "log.level"},
         {"run schedular", "unknown service \"schedular\": did you mean \"scheduler\"?"},
         {"topics apply --agent a/b", "--agent a/b: expected"},
-        {"cancel", "an argument is missing: ORDER"},
-        {"cancel 1", "--reason TEXT is required"},
+        {"cancel", "which orders? Give their ids, - for ids from stdin, or a filter"},
+        {"cancel --no-wait", "--no-wait needs the ids of the orders"},
+        {"cancel 1 --reply-to a.replies.b", "--reply-to goes with --no-wait"},
+        {"cancel 1 --state Error", "give either ids or a filter"},
+        {"cancel 1", "--reason TEXT and --by NAME (or $USER) are required"},
+        {"cancel 1 --by a --reason b --rate fast", "--rate fast: expected a rate such as 50/s"},
+        {"cancel a/b --by a --reason b", "order_id"},
+        {"workflow migrate w:1 w:2 --workflow-version 1", "the arguments name them"},
+        {"orders count --versions --state Error", "--versions counts all orders"},
+        {"resubmit 1 --by a --reason b --timeout 5x", "--timeout 5x: expected a duration"},
+        {"resubmit 1 --by a --reason b --timeout 0s", "--timeout 0s: expected a duration"},
+        {"step complete", "an argument is missing: [ORDER...|-] STEP"},
+        {"step complete 536365", "Give their ids before the step, here 536365, - for ids"},
+        {"step complete 1 S --by a --reason b --step-output {", "--step-output: expected JSON"},
+        {"step fail S", "an argument is missing: [ORDER...|-] STEP ERROR"},
+        {"cancel 1 --no-wait", "--reason TEXT is required"},
         {"import x.csv", "no column is mapped to a field"},
         {"import x.csv --preset nope", "--preset nope"},
     };
@@ -199,6 +224,22 @@ Test(cli_table, explains_mistakes)
         cr_assert(strstr(err_text, cases[i].message) != NULL, "%s: %s", cases[i].line, err_text);
         cr_assert(*out_text == '\0', "%s: %s", cases[i].line, out_text);
     }
+}
+
+/* It asks no broker about orders that it cannot read. */
+Test(cli_table, refuses_a_bad_order_before_it_connects)
+{
+    char path[] = "/tmp/reeve-order-XXXXXX";
+    char line[256];
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0 && write(fd, "{bad", 4) == 4 && close(fd) == 0);
+    snprintf(line, sizeof(line),
+             "submit %s --kafka.bootstrap.servers 127.0.0.1:9 --start.timeout.ms 1000", path);
+    int code = reeve(line);
+    (void)unlink(path);
+    cr_assert_eq(code, EXIT_CODE_DATA, "%d: %s", code, err_text);
+    cr_assert(strstr(err_text, "order 1: not JSON") != NULL, "%s", err_text);
+    cr_assert(strstr(err_text, "broker") == NULL, "%s", err_text);
 }
 
 Test(cli_table, returns_the_documented_exit_codes)
@@ -271,6 +312,8 @@ Test(cli_table, prints_errors_as_json_when_the_output_is_json)
         {"alerts --console http://127.0.0.1:9 --output json", "{\"error\":{\"code\":\"NoConsole\""},
         {"orders list --limt 5 --output=json",
          "{\"error\":{\"code\":\"Usage\",\"message\":\"unknown flag --limt"},
+        {"agents --output json",
+         "{\"error\":{\"code\":\"Usage\",\"message\":\"a command is missing before --output"},
         {"submit /does/not/exist --output json", "{\"error\":{\"code\":\"NoFile\""},
         {"workflow lint /does/not/exist --output json", "{\"error\":{\"code\":"},
         {"compensate a --reason r --by b --console http://127.0.0.1:9 --output json",

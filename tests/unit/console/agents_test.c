@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
 static void beat(struct world *world, const char *agent, const char *instance, const char *circuit)
 {
@@ -62,5 +63,120 @@ Test(console_agents, lists_agents_until_they_are_silent)
     json_decref(agents(world, "/api/agents?agent=none", 0));
     world_advance(world, 7000);
     json_decref(agents(world, "/api/agents", 0));
+    world_free(world);
+}
+
+/* ---- pauses ---- */
+
+#define BODY "{\"by\": \"ann\", \"reason\": \"the bank is down\"}"
+
+static void post(struct world *world, int status, const char *path, const char *body,
+                 const char *code)
+{
+    json_t *json = world_post(world, status, path, body);
+    cr_assert_str_eq(world_text(json, "error"), code, "%s %s: %s", path, body,
+                     world_text(json, "message"));
+    json_decref(json);
+}
+
+Test(console_agents, pauses_an_agent_until_it_is_resumed)
+{
+    struct world *world = world_new(1, "A{apay}");
+    world_open(world);
+    beat(world, "pay", "i1", "closed");
+    json_t *body = agents(world, "/api/agents", 1);
+    cr_assert(json_is_null(world_at(body, "agents.0.paused")));
+    cr_assert_eq(json_array_size(world_at(body, "pauses")), 0);
+    json_decref(body);
+
+    body = world_post(world, 200, "/api/agents/pay/pause", BODY);
+    cr_assert_str_eq(world_text(body, "agent"), "pay");
+    cr_assert_str_eq(world_text(body, "paused.by"), "ann");
+    cr_assert_str_eq(world_text(body, "paused.reason"), "the bank is down");
+    cr_assert_gt(world_int(body, "paused.at"), 0);
+    cr_assert_eq(world_int(body, "instances"), 1);
+    json_decref(body);
+    body = agents(world, "/api/agents?agent=pay", 1);
+    cr_assert_str_eq(world_text(body, "agents.0.paused.by"), "ann");
+    json_decref(body);
+
+    body = world_post(world, 409, "/api/agents/pay/pause",
+                      "{\"by\": \"bob\", \"reason\": \"maintenance\"}");
+    cr_assert_str_eq(world_text(body, "error"), "AlreadyPaused");
+    cr_assert_str_eq(world_text(body, "message"), "ann has paused agent pay: the bank is down");
+    cr_assert_str_eq(world_text(body, "paused.by"), "ann");
+    json_decref(body);
+
+    world_close(world);
+    world_wipe(world);
+    world_open(world);
+    body = agents(world, "/api/agents", 1);
+    cr_assert_str_eq(world_text(body, "agents.0.paused.by"), "ann", "another console shows it");
+    json_decref(body);
+    body = world_post(world, 200, "/api/agents/pay/resume", BODY);
+    cr_assert(json_is_null(world_at(body, "paused")));
+    json_decref(body);
+    post(world, 409, "/api/agents/pay/resume", BODY, "NotPaused");
+    body = agents(world, "/api/agents", 1);
+    cr_assert(json_is_null(world_at(body, "agents.0.paused")));
+    json_decref(body);
+    world_free(world);
+}
+
+Test(console_agents, shows_the_pause_of_an_agent_without_an_instance)
+{
+    struct world *world = world_new(1, "A{apay}");
+    world_open(world);
+    json_t *body = world_post(world, 200, "/api/agents/unknown/pause", BODY);
+    cr_assert_eq(world_int(body, "instances"), 0);
+    cr_assert_eq(world_int(body, "workflows"), 0);
+    json_decref(body);
+    body = agents(world, "/api/agents", 0);
+    cr_assert_str_eq(world_text(body, "pauses.0.agent"), "unknown");
+    cr_assert_str_eq(world_text(body, "pauses.0.by"), "ann");
+    json_decref(body);
+    world_free(world);
+}
+
+Test(console_agents, refuses_what_is_not_a_pause)
+{
+    struct world *world = world_new(1, "A{apay}");
+    char path[256];
+    char body[4096];
+    static char many[2048];
+    memset(many, 'x', sizeof(many) - 1);
+    world_open(world);
+    static const char *const names[] = {"a%2Fb", "a%20b", "%00", "a%0Ab", "%C3%A9", "a%3Ab"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "/api/agents/%s/pause", names[i]);
+        post(world, 400, path, BODY, "BadRequest");
+    }
+    snprintf(path, sizeof(path), "/api/agents/%.65s/resume", many);
+    post(world, 400, path, BODY, "BadRequest");
+    static const char *const bodies[] = {
+        "",
+        "x",
+        "[]",
+        "{}",
+        "{\"by\": \"ann\"}",
+        "{\"reason\": \"down\"}",
+        "{\"by\": \"\", \"reason\": \"down\"}",
+        "{\"by\": \"ann\", \"reason\": \"\"}",
+        "{\"by\": \"a\\u001b[2J\", \"reason\": \"down\"}",
+        "{\"by\": \"ann\", \"reason\": \"a\\nb\"}",
+        "{\"by\": 7, \"reason\": \"down\"}",
+        "{\"by\": \"ann\", \"reason\": \"down\", \"paused\": false}",
+        "{\"by\": \"ann\", \"reason\": \"down\", \"agent\": \"other\"}",
+        "{\"by\": \"ann\", \"by\": \"bob\", \"reason\": \"down\"}",
+    };
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
+        post(world, 400, "/api/agents/pay/pause", bodies[i], "BadRequest");
+    snprintf(body, sizeof(body), "{\"by\": \"%s\", \"reason\": \"down\"}", many);
+    post(world, 400, "/api/agents/pay/pause", body, "BadRequest");
+    snprintf(body, sizeof(body), "{\"by\": \"ann\", \"reason\": \"%s\"}", many);
+    post(world, 400, "/api/agents/pay/pause", body, "BadRequest");
+    json_t *json = world_get(world, 200, "/api/agents");
+    cr_assert_eq(json_array_size(world_at(json, "pauses")), 0);
+    json_decref(json);
     world_free(world);
 }

@@ -176,6 +176,34 @@ Test(console_api, gives_the_same_answers_after_a_restart_and_without_the_stores)
     json_decref(anew);
 }
 
+/* Also by a console that begins with a store that has folded it. */
+Test(console_api, shows_who_reset_a_partition_why_and_when)
+{
+    int64_t low;
+    int64_t high;
+    make_orders();
+    world_open(world);
+    json_t *owners = world_get(world, 200, "/api/owners");
+    cr_assert(json_is_null(world_at(owners, "owners.1.reset")));
+    json_decref(owners);
+    broker_memory_bounds(world->kafka, "t.events", 1, &low, &high);
+    world_reset(world, 1, high);
+    int64_t reset_at = world->now;
+    world_claim(world, 1, "scheduler-2");
+    world_settle(world);
+    for (int i = 0; i < 2; i++) {
+        owners = world_get(world, 200, "/api/owners");
+        cr_assert_str_eq(world_text(owners, "owners.1.reset.by"), "ann");
+        cr_assert_str_eq(world_text(owners, "owners.1.reset.reason"), "another client wrote here");
+        cr_assert_eq(world_int(owners, "owners.1.reset.offset"), high);
+        cr_assert_eq(world_int(owners, "owners.1.reset.reset_at"), reset_at);
+        cr_assert(json_is_null(world_at(owners, "owners.0.reset")));
+        json_decref(owners);
+        world_close(world);
+        world_open(world);
+    }
+}
+
 Test(console_api, shows_claims_and_lag_of_owners)
 {
     make_orders();
@@ -217,27 +245,65 @@ Test(console_api, lists_alerts_of_orders_and_of_partitions)
     world_alert(world, 2, true, "StoreDamaged", "folded once more");
     world_alert(world, 0, true, "LogDiffers", "another topic");
     world_alert(world, 0, false, "LogDiffers", "it is back");
+    world_alert(world, 1, true, "StandbyStalled", "a standby waits");
+    world_alert(world, 2, true, "StandbyStalled", "a standby waits");
     world_open(world);
     world_advance(world, 0);
     json_t *alerts = world_get(world, 200, "/api/alerts?open=1");
     cr_assert_eq(json_array_size(world_at(alerts, "orders")), 1);
     cr_assert_str_eq(world_text(alerts, "orders.0.order_id"), "stuck");
     cr_assert_str_eq(world_text(alerts, "orders.0.steps_in_error.0.error_name"), "Declined");
-    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 1);
-    cr_assert_str_eq(world_text(alerts, "partitions.0.message"), "folded once more");
-    cr_assert_eq(world_int(alerts, "partitions.0.count"), 2);
+    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 3);
+    cr_assert_str_eq(world_text(alerts, "partitions.2.message"), "folded once more");
+    cr_assert_eq(world_int(alerts, "partitions.2.count"), 2);
     json_decref(alerts);
     alerts = world_get(world, 200, "/api/alerts");
-    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 2);
-    cr_assert_str_eq(world_text(alerts, "partitions.0.code"), "LogDiffers");
+    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 4);
+    cr_assert_str_eq(world_text(alerts, "partitions.2.code"), "LogDiffers");
     json_decref(alerts);
     json_t *owners = world_get(world, 200, "/api/owners");
-    cr_assert_str_eq(world_text(owners, "owners.2.alert.code"), "StoreDamaged");
+    cr_assert_str_eq(world_text(owners, "owners.1.alert.code"), "StandbyStalled");
+    cr_assert_str_eq(world_text(owners, "owners.2.alert.code"), "StoreDamaged", "more urgent");
     cr_assert(json_is_null(world_at(owners, "owners.0.alert")));
     json_decref(owners);
 }
 
 /* An order whose id needs every escape there is. */
+/* The sum of the offsets up to which the digests are made. */
+static int64_t digested(void)
+{
+    json_t *stores = world_get(world, 200, "/stores");
+    const json_t *partitions = world_at(stores, "partitions");
+    int64_t sum = 0;
+    for (size_t i = 0; i < json_array_size(partitions); i++) {
+        const json_t *row = json_array_get(partitions, i);
+        sum += world_int(row, "next_event_offset");
+        cr_assert(strlen(world_text(row, "digest")) == 32);
+    }
+    json_decref(stores);
+    return sum;
+}
+
+/* Making them takes long, and anyone may ask. */
+Test(console_api, makes_digests_at_most_once_a_second)
+{
+    struct clock_manual clock;
+    clock_manual_init(&clock, 1600000000000);
+    make_orders();
+    world_open(world);
+    world->service.clock = &clock.clock;
+    int64_t before = digested();
+    world_submit(world, "later", "test");
+    world_schedule(world);
+    world_settle(world);
+    cr_assert_eq(digested(), before);
+    world_advance(world, 1000);
+    world_settle(world);
+    clock_manual_advance(&clock, 1000);
+    cr_assert_gt(digested(), before);
+    world->service.clock = &world->clock;
+}
+
 Test(console_api, treats_hostile_ids_like_any_other)
 {
     static const char *const ids[][2] = {
@@ -262,6 +328,54 @@ Test(console_api, treats_hostile_ids_like_any_other)
     json_t *list = world_get(world, 200, "/api/orders");
     cr_assert_eq(json_array_size(world_at(list, "orders")), 5);
     json_decref(list);
+}
+
+static void send_cancel(struct text order_id)
+{
+    struct command cmd = {.kind = COMMAND_CANCEL_ORDER,
+                          .order_id = order_id,
+                          .cancel_order = {.order_id = order_id, .by = TEXT("a\0b")}};
+    (void)world_send(world, &cmd);
+}
+
+static void send_order(struct text order_id, struct text workflow)
+{
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
+    cmd.submit_order = (struct order_details){.order_id = order_id,
+                                              .customer = TEXT("a\0b"),
+                                              .currency = TEXT("GBP"),
+                                              .workflow = workflow,
+                                              .reply_to = TEXT("a\0b")};
+    (void)world_send(world, &cmd);
+}
+
+/* Nothing checks an id again that stands in the log: old schedulers did not check it either. */
+Test(console_api, folds_any_bytes_of_ids_and_names)
+{
+    make_orders();
+    world_open(world);
+    send_cancel(TEXT("nul\0nul"));
+    send_cancel(TEXT("\0"));
+    send_cancel(TEXT("\x01\x1b[31m\n"));
+    send_order(TEXT("o\0o"), TEXT("test"));
+    send_order(TEXT("/"), TEXT("test"));
+    send_order(TEXT("p"), TEXT("te\0st"));
+    world_schedule(world);
+    world_settle(world);
+    static const char *const paths[] = {"/api/orders",
+                                        "/api/counts",
+                                        "/api/owners",
+                                        "/api/alerts",
+                                        "/api/orders?workflow=te",
+                                        "/api/orders?state=processing",
+                                        "/api/orders/done/history",
+                                        "/stores"};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        json_decref(world_get(world, 200, paths[i]));
+    world_close(world);
+    world_open(world); /* from the stores */
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        json_decref(world_get(world, 200, paths[i]));
 }
 
 Test(console_api, rejects_invalid_requests)

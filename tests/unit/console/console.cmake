@@ -8,6 +8,8 @@ reeve_test(console
         cursor_test.c
         render_test.c
         event_text_test.c
+        stats_test.c
+        verdict_test.c
         ../schemas/samples.c
     LIBS reeve-console)
 reeve_test(console-api
@@ -15,8 +17,23 @@ reeve_test(console-api
         operator_commands_test.c
         agents_test.c
         api_test.c
+        bad_input_test.c
+        events_test.c
+        dead_letters_older_test.c
+        history_test.c
+        dead_letters_test.c
+        overview_test.c
         pause_test.c
+        search_api_test.c
         search_test.c
+        services_test.c
         watch_test.c
+        workflow_graph_test.c
+        workflows_test.c
         world.c
-    LIBS reeve-console reeve-simulation reeve-test-engine)
+    LIBS reeve-console reeve-simulation reeve-test-engine reeve-test-seed)
+reeve_test(console-web
+    SOURCES
+        web_test.c
+        ../platform/http_server_kit.c
+    LIBS reeve-console)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cursors of pages and the encoding they share. */
-#include "services/console/search.h"
+#include "services/console/model/search.h"
 
 #include <criterion/criterion.h>
 
-static void check_round_trip(int64_t updated_at, struct text id)
+static void check_round_trip_of(enum search_sort sort, int64_t at, struct text id)
 {
     char text[SEARCH_CURSOR_SIZE];
     struct search_cursor cursor;
     struct search_cursor back;
-    search_cursor_set(&cursor, updated_at, id);
+    search_cursor_set(&cursor, sort, at, id);
     search_cursor_encode(&cursor, text);
     cr_assert(strlen(text) < SEARCH_CURSOR_SIZE);
     cr_assert_eq(text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
@@ -17,8 +17,16 @@ static void check_round_trip(int64_t updated_at, struct text id)
                  '\0', "no escaping in a URL");
     cr_assert(search_cursor_decode(text_of(text), &back));
     cr_assert_eq(search_cursor_compare(&cursor, &back), 0);
-    cr_assert_eq(back.updated_at, updated_at);
+    cr_assert_eq(back.at, at);
+    cr_assert_eq(back.sort, sort);
     cr_assert(text_equal(search_cursor_id(&back), id));
+}
+
+static void check_round_trip(int64_t at, struct text id)
+{
+    check_round_trip_of(SEARCH_BY_CHANGE, at, id);
+    check_round_trip_of(SEARCH_BY_SUBMISSION, at, id);
+    check_round_trip_of(SEARCH_BY_ID, at, id);
 }
 
 Test(console_cursor, round_trips_cursors)
@@ -35,9 +43,9 @@ Test(console_cursor, round_trips_cursors)
 Test(console_cursor, orders_the_newest_first_and_equal_times_by_id)
 {
     struct search_cursor newer, older, same;
-    search_cursor_set(&newer, 2, TEXT("b"));
-    search_cursor_set(&older, 1, TEXT("a"));
-    search_cursor_set(&same, 2, TEXT("c"));
+    search_cursor_set(&newer, SEARCH_BY_CHANGE, 2, TEXT("b"));
+    search_cursor_set(&older, SEARCH_BY_CHANGE, 1, TEXT("a"));
+    search_cursor_set(&same, SEARCH_BY_CHANGE, 2, TEXT("c"));
     cr_assert_lt(search_cursor_compare(&newer, &older), 0);
     cr_assert_gt(search_cursor_compare(&older, &newer), 0);
     cr_assert_lt(search_cursor_compare(&newer, &same), 0);
@@ -51,7 +59,9 @@ Test(console_cursor, rejects_malformed_cursors)
         "AQ",
         "not a cursor",
         "AQAAAAAAAAAA",           /* no id */
-        "AgAAAAAAAAAAYQ",         /* another format */
+        "AAAAAAAAAAAAYQ",         /* no sort */
+        "BAAAAAAAAAAAYQ",         /* another sort */
+        "_wAAAAAAAAAAYQ",         /* a negative sort, where char is signed */
         "AQAAAAAAAAAALw",         /* an id with a slash */
         "AQAAAAAAAAAAAA",         /* an id with a NUL */
         "AQAAAAAAAAAA_w",         /* an id that is not UTF-8 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text of every event. */
-#include "services/console/event_text.h"
+#include "services/console/render/event_text.h"
 
 #include "base/heap_arena.h"
 #include "base/utf8.h"
@@ -22,6 +22,8 @@
         T("Pay"), DIRECTION_UNDO, 1 \
     }
 
+static struct step_plan plans[] = {{T("Pay"), T("bank")}, {T("Ship"), T("carrier")}};
+
 static const struct {
     struct event event;
     enum command_kind command; /* when it comes first; UNDECODABLE = it does not */
@@ -36,11 +38,11 @@ static const struct {
      "2023-11-14T22:13:20.005Z"},
     {{EVENT_ORDER_STARTED, .order_marked = {.code = T("")}}, 0, "order started"},
     {{EVENT_STEP_STARTED,
-      .step_started = {REF, 0, T("bank"), T("Pay"), T("scheduler-1"), AT(0), 1000, T("")}},
+      .step_started = {REF, 0, T("bank"), T("Pay"), T("scheduler-1"), AT(0), 1000, T(""), 0}},
      COMMAND_START_STEP,
      "Pay: attempt 2 requested from agent bank, until 2023-11-14T22:13:20.000Z, by scheduler-1"},
     {{EVENT_STEP_STARTED,
-      .step_started = {UNDO, 0, T("bank"), T("Refund"), T("scheduler-1"), AT(0), 1000, T("")}},
+      .step_started = {UNDO, 0, T("bank"), T("Refund"), T("scheduler-1"), AT(0), 1000, T(""), 0}},
      COMMAND_START_STEP,
      "undo of Pay: attempt 1 requested from agent bank as Refund, until 2023-11-14T22:13:20.000Z, "
      "by "
@@ -58,7 +60,7 @@ static const struct {
      "unknown, failure 1), detected by supervisor-1"},
     {{EVENT_STEP_RETRY_SCHEDULED, .step_retry_scheduled = {REF, AT(1), 0, 2}},
      0,
-     "Pay waits for its next attempt until 2023-11-14T22:13:20.001Z (retry 2 of retrier 1)"},
+     "Pay waits for its next attempt until 2023-11-14T22:13:20.001Z (retry 2)"},
     {{EVENT_STEP_EXHAUSTED, .step_marked = {REF, T("no retries are left for Declined")}},
      0,
      "Pay is given up: no retries are left for Declined"},
@@ -107,12 +109,16 @@ static const struct {
     {{EVENT_SUBMISSION_REPEATED, .order_marked = {.code = T("")}},
      COMMAND_SUBMIT_ORDER,
      "submitted again with the same content, nothing changes"},
-    {{EVENT_COMMAND_DEAD_LETTERED,
-      .command_dead_lettered = {T("\xff\x00\x01"), T("17"), T("not Avro"), false}},
+    {{EVENT_COMMAND_DEAD_LETTERED, .command_dead_lettered = {.bytes = T("\xff\x00\x01"),
+                                                             .key = T("17"),
+                                                             .reason = T("not Avro"),
+                                                             .quarantined = false}},
      COMMAND_UNDECODABLE,
      "a command of 3 bytes could not be read and went to the dead letters: not Avro"},
-    {{EVENT_COMMAND_DEAD_LETTERED,
-      .command_dead_lettered = {T("abcd"), T("17"), T("5 tries"), true}},
+    {{EVENT_COMMAND_DEAD_LETTERED, .command_dead_lettered = {.bytes = T("abcd"),
+                                                             .key = T("17"),
+                                                             .reason = T("5 tries"),
+                                                             .quarantined = true}},
      COMMAND_UNDECODABLE,
      "a command of 4 bytes repeatedly crashed its scheduler and went to the dead letters: 5 "
      "tries"},
@@ -126,9 +132,37 @@ static const struct {
      "p95 80 "
      "ms"},
     {{EVENT_STEP_EXTENDED,
-      .step_extended = {REF, T("Pay"), AT(1), T("3 of 4 parcels"), T("bank-1")}},
+      .step_extended = {REF, T("Pay"), AT(1), T("3 of 4 parcels"), T("bank-1"), 0}},
      COMMAND_EXTEND_STEP,
      "Pay: attempt 2 has until 2023-11-14T22:13:20.001Z, requested by bank-1: 3 of 4 parcels"},
+    {{EVENT_STEP_COMPLETED_BY_HAND,
+      .step_completed_by_hand = {REF, T("{}"), T("ann"), T("paid in cash")}},
+     COMMAND_COMPLETE_STEP,
+     "Pay completed by hand by ann: paid in cash"},
+    {{EVENT_STEP_COMPLETED_BY_HAND,
+      .step_completed_by_hand = {UNDO, T(""), T("ann"), T("sent back")}},
+     COMMAND_COMPLETE_STEP,
+     "undo of Pay completed by hand by ann: sent back"},
+    {{EVENT_STEP_SKIPPED_BY_HAND, .step_skipped_by_hand = {REF, T("bob"), T("a gift")}},
+     COMMAND_SKIP_STEP,
+     "Pay skipped by hand by bob: a gift"},
+    {{EVENT_STEP_FAILED_BY_HAND,
+      .step_failed_by_hand = {REF, T("Declined"), 3, T("ann"), T("the bank refused")}},
+     COMMAND_FAIL_STEP,
+     "Pay failed by hand by ann: Declined: the bank refused (failure 3)"},
+    {{EVENT_ORDER_DEADLINE_SET, .order_deadline_set = {AT(1), 1000, T("ann"), T("in a hurry")}},
+     0,
+     "order to be completed by 2023-11-14T22:13:20.001Z, set by ann: in a hurry"},
+    {{EVENT_ORDER_PAUSED, .order_marked = {.by = T("ann"), .reason = T("to look at it")}},
+     COMMAND_PAUSE_ORDER,
+     "order paused by ann: to look at it"},
+    {{EVENT_ORDER_PAUSE_ENDED, .order_marked = {.by = T("bob"), .reason = T("it is right")}},
+     COMMAND_RESUME_ORDER,
+     "order no longer paused, resumed by bob: it is right"},
+    {{EVENT_ORDER_MIGRATED,
+      .order_migrated = {1, 2, plans, 2, T("ann"), T("version 1 charges twice")}},
+     COMMAND_MIGRATE_ORDER,
+     "order moved from version 1 to version 2, 2 steps, by ann: version 1 charges twice"},
     {{EVENT_ORDER_EXPIRED, .order_marked = {.by = T("supervisor-1")}},
      COMMAND_EXPIRE_ORDER,
      "order expired: it has left the stores, requested by supervisor-1"},

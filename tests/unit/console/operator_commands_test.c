@@ -53,19 +53,33 @@ Test(console_operator_commands, answers_with_the_decision)
 
 Test(console_operator_commands, appends_a_command_of_each_kind)
 {
+    static const char complete[] =
+        "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\", \"output\": \"[1]\"}";
+    static const char skip[] = "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\","
+                               " \"nothing_applied\": true}";
+    static const char within[] = "{\"by\": \"ann\", \"reason\": \"x\", \"timeout_ms\": 7200000}";
     static const struct {
         const char *path;
+        const char *body;
         const char *kind;
+        const char *event;
         const char *state;
     } cases[] = {
-        {"/api/orders/stuck/cancel", "CancelOrder", "Compensating"},
-        {"/api/orders/stuck/compensate", "CompensateOrder", "Compensating"},
-        {"/api/orders/stuck/resubmit", "ResubmitStep", "Processing"},
+        {"/api/orders/stuck/cancel", body, "CancelOrder", "OrderCancelled", "Compensating"},
+        {"/api/orders/stuck/compensate", body, "CompensateOrder", "CompensationStarted",
+         "Compensating"},
+        {"/api/orders/stuck/resubmit", body, "ResubmitStep", "StepResubmitted", "Processing"},
+        {"/api/orders/stuck/resubmit", within, "ResubmitStep", "StepResubmitted", "Processing"},
+        {"/api/orders/stuck/complete", complete, "CompleteStep", "StepCompletedByHand",
+         "Processing"},
+        {"/api/orders/stuck/skip", skip, "SkipStep", "StepSkippedByHand", "Processing"},
+        {"/api/orders/stuck/pause", body, "PauseOrder", "OrderPaused", "Error"},
     };
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct world *world = with_stuck_order(1);
         world->schedules = true;
-        json_t *answer = world_post(world, 200, cases[i].path, body);
+        json_t *answer = world_post(world, 200, cases[i].path, cases[i].body);
+        cr_assert_str_eq(world_text(answer, "events.0.kind"), cases[i].event);
         cr_assert_str_eq(world_text(answer, "command.kind"), cases[i].kind);
         cr_assert_str_eq(world_text(answer, "state"), cases[i].state);
         json_decref(answer);
@@ -90,6 +104,25 @@ Test(console_operator_commands, answers_a_rejection_with_409_and_its_reason)
     json_decref(answer);
     answer = world_post(world, 409, "/api/orders/stuck/resubmit", body);
     cr_assert_str_eq(world_text(answer, "error"), "NotInError");
+    json_decref(answer);
+    world_free(world);
+}
+
+/* The world's scheduler knows one version. */
+Test(console_operator_commands, sends_migrations_with_their_versions)
+{
+    struct world *world = with_stuck_order(6);
+    world->schedules = true;
+    json_t *answer =
+        world_post(world, 409, "/api/orders/stuck/migrate",
+                   "{\"by\": \"ann\", \"reason\": \"x\", \"version\": 2, \"workflow\": \"test\"}");
+    cr_assert_str_eq(world_text(answer, "error"), "UnknownWorkflow");
+    cr_assert_str_eq(world_text(answer, "message"), "version 2 of test is not deployed");
+    json_decref(answer);
+    answer =
+        world_post(world, 409, "/api/orders/stuck/migrate",
+                   "{\"by\": \"ann\", \"reason\": \"x\", \"version\": 2, \"from_version\": 3}");
+    cr_assert_str_eq(world_text(answer, "error"), "OtherVersion");
     json_decref(answer);
     world_free(world);
 }
@@ -147,6 +180,79 @@ Test(console_operator_commands, reports_an_unknown_outcome_of_an_append)
     answer = world_post(world, 504, "/api/orders/stuck/resubmit", body);
     cr_assert_str_eq(world_text(answer, "error"), "OffsetUnknown");
     json_decref(answer);
+    world_free(world);
+}
+
+Test(console_operator_commands, ends_a_pause)
+{
+    struct world *world = with_stuck_order(1);
+    world->schedules = true;
+    json_decref(world_post(world, 200, "/api/orders/stuck/pause", body));
+    json_t *answer = world_post(world, 409, "/api/orders/stuck/pause", body);
+    cr_assert_str_eq(world_text(answer, "error"), "AlreadyPaused");
+    json_decref(answer);
+    json_t *order = world_get(world, 200, "/api/orders/stuck");
+    cr_assert_str_eq(world_text(order, "paused_by"), "ann");
+    cr_assert_str_eq(world_text(order, "pause_reason"), "the \"bank\" is back");
+    cr_assert_gt(world_int(order, "paused_at"), 0);
+    json_decref(order);
+    answer = world_post(world, 200, "/api/orders/stuck/resume", body);
+    cr_assert_str_eq(world_text(answer, "events.0.kind"), "OrderPauseEnded");
+    json_decref(answer);
+    world_free(world);
+}
+
+Test(console_operator_commands, lets_a_waiting_step_fail)
+{
+    struct world *world = with_stuck_order(1);
+    world->schedules = true;
+    json_t *answer = world_post(world, 409, "/api/orders/stuck/fail",
+                                "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\","
+                                " \"error_name\": \"Declined\"}");
+    cr_assert_str_eq(world_text(answer, "error"), "StepEnded");
+    cr_assert_str_eq(world_text(answer, "message"), "step B has failed already");
+    json_decref(answer);
+    world_free(world);
+}
+
+Test(console_operator_commands, requires_what_an_action_needs)
+{
+    static const struct {
+        const char *path;
+        const char *rest;
+        const char *message;
+    } cases[] = {
+        {"/api/orders/stuck/complete", "", "step: expected a text"},
+        {"/api/orders/stuck/complete", ", \"step\": \"\"", "step: expected a text"},
+        {"/api/orders/stuck/complete", ", \"step\": \"B\", \"output\": \"{\"",
+         "output: expected JSON"},
+        {"/api/orders/stuck/complete", ", \"step\": \"B\", \"nothing_applied\": true",
+         "nothing_applied"},
+        {"/api/orders/stuck/skip", "", "step: expected a text"},
+        {"/api/orders/stuck/fail", ", \"step\": \"B\"", "error_name: expected 1 to 64 letters"},
+        {"/api/orders/stuck/fail", ", \"step\": \"B\", \"error_name\": \"a\\u0007\"",
+         "error_name: expected"},
+        {"/api/orders/stuck/fail", ", \"step\": \"B\", \"error_name\": \"two words\"",
+         "error_name: expected"},
+        {"/api/orders/stuck/fail", ", \"step\": \"B\", \"error_name\": \"States.Timeout\"",
+         "without \"States.\""},
+        {"/api/orders/stuck/fail", ", \"error_name\": \"E\"", "step: expected a text"},
+        {"/api/orders/stuck/migrate", "", "version: expected an integer"},
+        {"/api/orders/stuck/migrate", ", \"version\": 0", "version: expected 1 to 2147483647"},
+        {"/api/orders/stuck/resubmit", ", \"timeout_ms\": 0", "timeout_ms: expected 1 to"},
+        {"/api/orders/stuck/resubmit", ", \"timeout_ms\": -1", "timeout_ms"},
+        {"/api/orders/stuck/resubmit", ", \"timeout_ms\": 99999999999", "timeout_ms"},
+        {"/api/orders/stuck/pause", ", \"step\": \"B\"", "step"},
+    };
+    struct world *world = with_stuck_order(7);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text), "{\"by\": \"ann\", \"reason\": \"x\"%s}", cases[i].rest);
+        json_t *answer = world_post(world, 400, cases[i].path, text);
+        cr_assert_not_null(strstr(world_text(answer, "message"), cases[i].message), "%s: %s",
+                           cases[i].rest, world_text(answer, "message"));
+        json_decref(answer);
+    }
     world_free(world);
 }
 

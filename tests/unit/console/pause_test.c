@@ -177,6 +177,7 @@ Test(console_pause, starts_on_a_full_disk_and_folds_later)
     cr_assert_eq(before, 0);
     cr_assert_eq(folded("one"), 0);
     cr_assert_not(console_is_ready(world->console, reason, sizeof(reason)));
+    cr_assert_not_null(strstr(reason, "the first waits for "), "%s", reason);
     set_room(1000 * MB);
     world_settle(world);
     json_decref(world_get(world, 200, "/api/orders/one"));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON of orders and events, including hostile ones. */
-#include "services/console/render.h"
+#include "services/console/render/render.h"
 #include "tests/unit/schemas/samples.h"
 
 #include "base/heap_arena.h"
@@ -152,8 +152,10 @@ Test(console_render, keeps_hostile_texts_within_their_strings)
                                             EFFECT_UNKNOWN,
                                             1,
                                             TEXT("a\"b")}},
-        {EVENT_COMMAND_DEAD_LETTERED,
-         .command_dead_lettered = {{"\x00\xff\"", 3}, TEXT("\xfe"), TEXT("why\xf0"), true}},
+        {EVENT_COMMAND_DEAD_LETTERED, .command_dead_lettered = {.bytes = {"\x00\xff\"", 3},
+                                                                .key = TEXT("\xfe"),
+                                                                .reason = TEXT("why\xf0"),
+                                                                .quarantined = true}},
     };
     struct decision decision = {
         .order_id = TEXT("17"), .events = events, .event_count = 2, .claim_id = {{0xab, 1}}};
@@ -185,4 +187,26 @@ Test(console_render, shows_large_dead_letters_in_part)
     cr_assert_lt(json_string_length(json_object_get(data, "bytes_base64url")), 6000);
     json_decref(json);
     heap_arena_deinit(&heap);
+}
+
+/* ---- workflows ---- */
+
+Test(console_render, tells_a_retirement_from_an_activation)
+{
+    struct workflow workflow = {.name = TEXT("w"), .version = 2};
+    struct workflow_entry entry = {
+        .workflow = &workflow,
+        .latest = {.version = 2, .by = TEXT("ann"), .at = 5, .reason = TEXT("charges twice")}};
+    for (int retired = 0; retired < 2; retired++) {
+        entry.retired = retired == 1;
+        json_t *made = render_workflow(&entry, !entry.retired);
+        const char *there = retired == 1 ? "retired_by" : "activated_by";
+        const char *absent = retired == 1 ? "activated_by" : "retired_by";
+        cr_assert_str_eq(json_string_value(json_object_get(made, there)), "ann");
+        cr_assert(json_is_null(json_object_get(made, absent)));
+        cr_assert_eq(
+            json_integer_value(json_object_get(made, retired == 1 ? "retired_at" : "activated_at")),
+            5);
+        json_decref(made);
+    }
 }

@@ -114,6 +114,9 @@ void world_open_unready(struct world *world)
                                               .loop = world->loop,
                                               .metrics = metrics_new()};
     cr_assert(config_set(world->service.config, "topics.prefix", "t", &error) == ERROR_OK);
+    if (world->services != NULL)
+        cr_assert(config_set(world->service.config, "console.services", world->services, &error) ==
+                  ERROR_OK);
     cr_assert(config_finish(world->service.config, &error) == ERROR_OK);
     server.metrics = world->service.metrics;
     cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);
@@ -171,13 +174,21 @@ int64_t world_send(struct world *world, const struct command *cmd)
 
 void world_submit(struct world *world, const char *order_id, const char *workflow)
 {
+    world_submit_details(world, order_id, workflow, TEXT("17850"), NULL, 0);
+}
+
+void world_submit_details(struct world *world, const char *order_id, const char *workflow,
+                          struct text customer, struct attribute *attributes, uint32_t count)
+{
     struct order_line lines[] = {{TEXT("85123A"), TEXT("HEART \"T-LIGHT\""), 6, {25500}}};
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
     cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
-                                              .customer = TEXT("17850"),
+                                              .customer = customer,
                                               .currency = TEXT("GBP"),
                                               .lines = lines,
                                               .line_count = 1,
+                                              .attributes = attributes,
+                                              .attribute_count = count,
                                               .priority = PRIORITY_NORMAL,
                                               .workflow = text_of(workflow)};
     (void)world_send(world, &cmd);
@@ -248,13 +259,19 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
     struct world_order *order = find_order(world, cmd->order_id);
     bool known = cmd->kind != COMMAND_SUBMIT_ORDER ||
                  text_equal(cmd->submit_order.workflow, world->workflow->name);
+    bool exists = order != NULL && order->order.version > 0;
+    const struct workflow *pinned = world->workflow;
+    if (exists && order->order.details.workflow_version != pinned->version)
+        pinned = world->target;
     struct decide_input input = {.now = ++world->now,
                                  .margin_ms = 1000,
                                  .instance = TEXT("scheduler-1"),
-                                 .workflow = known ? world->workflow : NULL,
+                                 .workflow = known ? pinned : NULL,
+                                 .target =
+                                     cmd->kind == COMMAND_MIGRATE_ORDER ? world->target : NULL,
                                  .command_offset = record->offset,
                                  .command_time = record->timestamp};
-    engine_decide(order != NULL ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);
+    engine_decide(exists ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);
     decision.claim_id = world->partitions[partition].claim_id;
     decision.sequence = world->partitions[partition].sequence++;
     (void)append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);
@@ -283,6 +300,16 @@ void world_claim(struct world *world, int32_t partition, const char *instance)
     world->partitions[partition].claim_id = claim.claim_id;
     world->partitions[partition].sequence = 0;
     (void)append(world, "t.events", partition, TEXT(""), RECORD_CLAIM, &claim);
+}
+
+void world_reset(struct world *world, int32_t partition, int64_t offset)
+{
+    struct partition_reset reset = {.expected_offset = offset,
+                                    .next_command_offset = -1,
+                                    .by = TEXT("ann"),
+                                    .reason = TEXT("another client wrote here"),
+                                    .reset_at = ++world->now};
+    (void)append(world, "t.events", partition, TEXT("ann"), RECORD_RESET, &reset);
 }
 
 void world_alert(struct world *world, int32_t partition, bool raised, const char *code,
@@ -341,13 +368,13 @@ static void on_result(const struct http_result *result, void *userdata)
     cr_assert(result->outcome == HTTP_ANSWERED, "%s", result->message);
     world->answered = true;
     world->status = result->status;
-    world->json = json_loadb(result->body.data, result->body.size, 0, &why);
+    world->json = json_loadb(result->body.data, result->body.size, JSON_ALLOW_NUL, &why);
     cr_assert(world->json != NULL, "%s: %.*s", why.text, TEXT_ARG(result->body));
 }
 
 void world_ask(struct world *world, const char *path, const char *body)
 {
-    char url[4096];
+    char url[16384];
     struct error error;
     snprintf(url, sizeof(url), "%s%s", http_server_url(world->service.http), path);
     struct http_request request = {.method = body == NULL ? "GET" : "POST",

@@ -29,7 +29,9 @@ struct world {
     struct heap_arena heap; /* of one decision */
     struct heap_arena workflow_heap;
     struct workflow *workflow;
+    struct workflow *target; /* version 2, to which orders may be moved; NULL: none */
     char folder[64];
+    const char *services; /* console.services; NULL: none */
     struct service_context service;
     struct console *console; /* NULL: not running */
     struct broker *broker;
@@ -69,11 +71,16 @@ int32_t world_partition(const char *order_id);
 /* A command is in the log; returns its offset. */
 int64_t world_send(struct world *world, const struct command *cmd);
 void world_submit(struct world *world, const char *order_id, const char *workflow);
+/* The same with the customer and the attributes given. */
+void world_submit_details(struct world *world, const char *order_id, const char *workflow,
+                          struct text customer, struct attribute *attributes, uint32_t count);
 void world_report(struct world *world, const char *order_id, const char *step, bool succeeded);
 /* Decides all commands that wait, each a millisecond after the one before. */
 void world_schedule(struct world *world);
 /* Another scheduler claims the partition. */
 void world_claim(struct world *world, int32_t partition, const char *instance);
+/* An operator resets the partition, whose log ends there. */
+void world_reset(struct world *world, int32_t partition, int64_t offset);
 /* The order, or NULL. */
 const struct order *world_order(struct world *world, const char *order_id);
 /* An alert in <p>.alerts. */

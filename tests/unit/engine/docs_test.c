@@ -69,7 +69,8 @@ Test(engine_docs, documents_the_transitions_of_a_step)
 
 static const char *after(enum event_kind kind, enum direction direction)
 {
-    bool never = (kind == EVENT_STEP_SKIPPED && direction == DIRECTION_UNDO) ||
+    bool skips = kind == EVENT_STEP_SKIPPED || kind == EVENT_STEP_SKIPPED_BY_HAND;
+    bool never = (skips && direction == DIRECTION_UNDO) ||
                  (kind == EVENT_STEP_COMPENSATED && direction == DIRECTION_DO);
     return never ? "-" : step_state_name(step_state_after(kind, direction));
 }

@@ -4,11 +4,14 @@
 
 reeve_test(engine
     SOURCES
+        by_hand_test.c
         compensation_test.c
         docs_test.c
         extend_test.c
         lifecycle_test.c
         operator_test.c
+        migrate_test.c
+        pause_test.c
         order_test.c
         progress_test.c
         recover_test.c

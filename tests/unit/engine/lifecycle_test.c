@@ -16,8 +16,8 @@ static const char *const order_matrix[ORDER_STATE_COUNT] = {
 };
 
 static const char *const step_matrix[STEP_STATE_COUNT] = {
-    [STEP_PENDING] = ".x.x.x", [STEP_PROCESSING] = "x.x.x.",  [STEP_PROCESSED] = "xx....",
-    [STEP_ERROR] = "xx....",   [STEP_COMPENSATED] = "......", [STEP_SKIPPED] = "......",
+    [STEP_PENDING] = ".xxxxx", [STEP_PROCESSING] = "x.x.x.",  [STEP_PROCESSED] = "xx....",
+    [STEP_ERROR] = "xxx.xx",   [STEP_COMPENSATED] = "......", [STEP_SKIPPED] = "......",
 };
 
 Test(engine_lifecycle, allows_exactly_the_order_transitions_of_the_matrix)
@@ -91,7 +91,9 @@ static struct fixture *started(void)
         .order_accepted = {.details = {.order_id = TEXT("o-1")}, .steps = plans, .step_count = 2}};
     struct event processing = {.kind = EVENT_ORDER_STARTED};
     struct event step = {.kind = EVENT_STEP_STARTED,
-                         .step_started = {.ref = {TEXT("A"), DIRECTION_DO, 1}, .complete_by = 99}};
+                         .step_started = {.ref = {TEXT("A"), DIRECTION_DO, 1},
+                                          .agent = TEXT("agent"),
+                                          .complete_by = 99}};
     order_apply(&fixture.order, &accepted, 1, 5, &fixture.memory.arena);
     order_apply(&fixture.order, &processing, 1, 5, &fixture.memory.arena);
     order_apply(&fixture.order, &step, 1, 5, &fixture.memory.arena);
@@ -264,4 +266,59 @@ Test(engine_lifecycle, aborts_on_a_decision_for_another_version, .signal = SIGAB
     struct event event = {.kind = EVENT_ORDER_CANCELLED};
     struct decision decision = {.order_version = 3, .events = &event, .event_count = 1};
     order_apply_decision(&fixture->order, &decision, &fixture->memory.arena);
+}
+
+/* ---- order_problem() ---- */
+
+static void finds(struct fixture *fixture, const char *problem)
+{
+    const char *found = order_problem(&fixture->order);
+    cr_expect(found != NULL && strstr(found, problem) != NULL, "%s, not %s", problem,
+              found != NULL ? found : "nothing");
+}
+
+/* Distorts the fixture's order for one check. */
+#define FINDS(member, value, problem)                \
+    do {                                             \
+        struct order saved = fixture->order;         \
+        struct step first = fixture->order.steps[0]; \
+        fixture->order.member = (value);             \
+        finds(fixture, problem);                     \
+        fixture->order.steps[0] = first;             \
+        saved.steps = fixture->order.steps;          \
+        fixture->order = saved;                      \
+    } while (0)
+
+Test(engine_lifecycle, finds_what_is_wrong_with_a_stored_order)
+{
+    struct fixture *fixture = started();
+    cr_assert_null(order_problem(&fixture->order));
+    FINDS(version, 0, "at least one Decision");
+    FINDS(state, ORDER_PENDING, "has left Pending");
+    FINDS(step_count, 0, "1 to 64 steps");
+    FINDS(step_count, WORKFLOW_STEPS_MAX + 1, "1 to 64 steps");
+    FINDS(alert_open, true, "an alert is open exactly");
+    FINDS(state, ORDER_ERROR, "an alert is open exactly");
+    FINDS(state, ORDER_PROCESSED, "an order has ended, but a step has not");
+    FINDS(complete_by, INT64_MAX, "order's complete-by time is out of range");
+    FINDS(margin_ms, -1, "order's complete-by time is out of range");
+    FINDS(steps[0].complete_by, 0, "Processing without a complete-by time");
+    FINDS(steps[0].complete_by, INT64_MAX, "step's complete-by time is out of range");
+    FINDS(steps[0].margin_ms, DURATION_MS_MAX + 1, "step's complete-by time is out of range");
+    FINDS(steps[0].attempt, 0, "no attempt was made");
+    FINDS(steps[0].agent, TEXT(""), "Processing without an agent");
+    FINDS(steps[0].retry_at, 5, "waits, but is not Pending");
+    FINDS(steps[0].queued_at, 5, "waits, but is not Pending");
+    FINDS(steps[0].direction, DIRECTION_UNDO, "being undone, but its order is not");
+    fixture->order.alert_open = true;
+    fixture->order.error_from = ORDER_PENDING;
+    FINDS(state, ORDER_ERROR, "Error follows only");
+    fixture->order.alert_open = false;
+    fixture->order.state = ORDER_COMPENSATING;
+    fixture->order.steps[0].direction = DIRECTION_UNDO;
+    cr_assert_null(order_problem(&fixture->order));
+    FINDS(steps[1].direction, DIRECTION_UNDO, "two steps are being undone");
+    fixture->order.steps[1].direction = DIRECTION_DO;
+    fixture->order.steps[0].complete_by = 0;
+    FINDS(steps[0].state, STEP_ERROR, "an undo has failed");
 }

@@ -145,7 +145,7 @@ Test(engine_order, fits_the_largest_order)
     cr_assert_eq(deadlines_of(&world.order, deadlines), WORKFLOW_STEPS_MAX);
 
     struct effects effects;
-    effects_of(&decision, 1, 7, &world.order, &world.memory.arena, &effects);
+    effects_of(&decision, 1, &world.order, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, WORKFLOW_STEPS_MAX);
     cr_assert_eq(effects.status.step_count, WORKFLOW_STEPS_MAX);
 
@@ -283,6 +283,71 @@ Test(engine_order, applies_the_events_of_a_step_in_turn)
     world_deinit(&world);
 }
 
+/* ---- Decisions that no engine makes ---- */
+
+static const char *problem_of(struct world *world, struct event event)
+{
+    struct decision decision = {.order_id = TEXT("o-1"),
+                                .order_version = world->order.version + 1,
+                                .order_state = world->order.state,
+                                .decided_at = 2000,
+                                .events = &event,
+                                .event_count = 1};
+    return order_apply_problem(&world->order, &decision, &world->memory.arena);
+}
+
+Test(engine_order, refuses_events_that_speak_of_an_attempt_which_does_not_run_or_still_does)
+{
+    static struct world world;
+    world_init(&world, "A{c} B<-A{r1}");
+    struct command cmd = large_submission(&world.memory.arena);
+    decide_next(&world, &cmd);
+    cmd = report_of("A", DIRECTION_DO, 1, true);
+    decide_next(&world, &cmd);
+    struct event event = {
+        .kind = EVENT_STEP_EXTENDED,
+        .step_extended = {.ref = {TEXT("A"), DIRECTION_DO, 1}, .complete_by = 90000}};
+    cr_assert_str_eq(problem_of(&world, event), "an attempt is not running");
+    event.step_extended.ref.step = TEXT("B");
+    cr_assert(problem_of(&world, event) == NULL);
+    event = (struct event){.kind = EVENT_STEP_RETRY_SCHEDULED,
+                           .step_retry_scheduled = {
+                               .ref = {TEXT("B"), DIRECTION_DO, 1}, .retry_at = 3000, .retry = 1}};
+    cr_assert_str_eq(problem_of(&world, event), "an attempt is still running");
+    world_deinit(&world);
+}
+
+/* Capacities are counted by agent. */
+Test(engine_order, refuses_an_attempt_without_an_agent)
+{
+    static struct world world;
+    world_init(&world, "A{r1}");
+    struct command cmd = large_submission(&world.memory.arena);
+    decide_next(&world, &cmd);
+    cmd = report_of("A", DIRECTION_DO, 1, false);
+    decide_next(&world, &cmd);
+    struct event event = {.kind = EVENT_STEP_STARTED,
+                          .step_started = {.ref = {TEXT("A"), DIRECTION_DO, 2},
+                                           .agent = TEXT("c"),
+                                           .complete_by = 90000}};
+    cr_assert(problem_of(&world, event) == NULL, "%s", problem_of(&world, event));
+    event.step_started.agent = (struct text){0};
+    cr_assert_str_eq(problem_of(&world, event), "a step is Processing without an agent");
+    world_deinit(&world);
+}
+
+Test(engine_order, refuses_to_resume_an_order_that_is_not_in_error)
+{
+    static struct world world;
+    world_init(&world, "A{c}");
+    struct command cmd = large_submission(&world.memory.arena);
+    decide_next(&world, &cmd);
+    world.order.error_from = ORDER_COMPENSATING; /* as a damaged row may have it */
+    cr_assert_str_eq(problem_of(&world, (struct event){.kind = EVENT_ORDER_RESUMED}),
+                     "an order resumes that is not in Error");
+    world_deinit(&world);
+}
+
 /* ---- effects ---- */
 
 Test(engine_order, emits_no_request_for_a_superseded_attempt)
@@ -294,9 +359,9 @@ Test(engine_order, emits_no_request_for_a_superseded_attempt)
     cmd = report_of("A", DIRECTION_DO, 1, false);
     struct decision second = decide_next(&world, &cmd);
     struct effects effects;
-    effects_of(&first, 0, 1, &world.order, &world.memory.arena, &effects);
+    effects_of(&first, 0, &world.order, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 0);
-    effects_of(&second, 0, 2, &world.order, &world.memory.arena, &effects);
+    effects_of(&second, 0, &world.order, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 1);
     world_deinit(&world);
 }
@@ -314,7 +379,8 @@ Test(engine_order, emits_only_current_requests_of_an_older_decision)
     struct decision second = decide_next(&world, &report);
 
     struct effects effects;
-    effects_of(&accepted, 5, 70, &world.order, &world.memory.arena, &effects);
+    accepted.offset = 70;
+    effects_of(&accepted, 5, &world.order, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 1);
     const struct step_request *request = &effects.requests[0];
     cr_assert(text_equal(request->ref.step, TEXT("B")));
@@ -323,18 +389,52 @@ Test(engine_order, emits_only_current_requests_of_an_older_decision)
     cr_assert_eq(request->order_version, 1);
     cr_assert_eq(request->complete_by, 1000 + WORKFLOW_TIMEOUT_MS);
     cr_assert_eq(request->order, &world.order.details);
-    cr_assert_eq(request->output_count, 1);
-    cr_assert(text_equal(request->outputs[0].step, TEXT("A")));
-    cr_assert(text_equal(request->outputs[0].output, TEXT("{\"a\":1}")));
+    cr_assert_eq(request->output_count, 0); /* A runs in parallel, and has ended since */
     cr_assert(effects.has_status);
     cr_assert_eq(effects.status.kind, STATUS_RECEIVED);
     cr_assert_eq(effects.status.command_partition, 5);
+    cr_assert_eq(effects.status.decision_offset, 70);
     cr_assert_eq(effects.status.order_version, 1);
     cr_assert(text_equal(effects.status.reply_to, TEXT("replies")));
 
-    effects_of(&second, 5, 71, NULL, &world.memory.arena, &effects);
+    second.offset = 71;
+    effects_of(&second, 5, NULL, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 0);
     cr_assert(effects.has_status);
+    world_deinit(&world);
+}
+
+static struct decision succeed(struct world *world, const char *step, const char *output)
+{
+    struct command report = {.kind = COMMAND_REPORT_STEP, .order_id = TEXT("o-1")};
+    report.report_step = (struct report_step){
+        .step = text_of(step), .attempt = 1, .succeeded = true, .output = text_of(output)};
+    return decide_next(world, &report);
+}
+
+/* The output of B must not enter it, whether it was decided before the request is made or not. */
+Test(engine_order, makes_the_same_request_again_after_parallel_steps_have_ended)
+{
+    static struct world world;
+    world_init(&world, "A B C<-A D<-C");
+    struct command submit = large_submission(&world.memory.arena);
+    decide_next(&world, &submit);
+    struct decision started = succeed(&world, "A", "{\"a\":1}");
+    struct effects first;
+    effects_of(&started, 0, &world.order, &world.memory.arena, &first);
+    succeed(&world, "B", "{\"b\":2}");
+    struct effects again;
+    effects_of(&started, 0, &world.order, &world.memory.arena, &again);
+    cr_assert_eq(first.request_count, 1);
+    cr_assert_eq(again.request_count, 1);
+    cr_assert_eq(first.requests[0].output_count, 1);
+    cr_assert_eq(again.requests[0].output_count, 1);
+    cr_assert(text_equal(again.requests[0].outputs[0].step, TEXT("A")));
+    struct decision last = succeed(&world, "C", "{\"c\":3}");
+    effects_of(&last, 0, &world.order, &world.memory.arena, &again);
+    cr_assert_eq(again.request_count, 1);
+    cr_assert_eq(again.requests[0].output_count,
+                 2); /* of A as well, which precedes it indirectly */
     world_deinit(&world);
 }
 
@@ -351,7 +451,7 @@ Test(engine_order, sends_the_output_of_a_step_to_its_undo)
     cmd.report_step = (struct report_step){.step = TEXT("B"), .attempt = 1};
     struct decision decision = decide_next(&world, &cmd);
     struct effects effects;
-    effects_of(&decision, 0, 9, &world.order, &world.memory.arena, &effects);
+    effects_of(&decision, 0, &world.order, &world.memory.arena, &effects);
     cr_assert_eq(effects.request_count, 1);
     cr_assert_eq(effects.requests[0].ref.direction, DIRECTION_UNDO);
     cr_assert(text_equal(effects.requests[0].action, TEXT("UndoA")));
@@ -369,7 +469,7 @@ Test(engine_order, emits_no_status_without_a_reply_topic)
     cmd.submit_order.reply_to = (struct text){0};
     struct decision decision = decide_next(&world, &cmd);
     struct effects effects;
-    effects_of(&decision, 0, 9, &world.order, &world.memory.arena, &effects);
+    effects_of(&decision, 0, &world.order, &world.memory.arena, &effects);
     cr_assert_not(effects.has_status);
     cr_assert_eq(effects.request_count, 1);
     world_deinit(&world);

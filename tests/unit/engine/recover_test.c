@@ -147,12 +147,13 @@ Test(engine_recover, puts_an_order_past_its_deadline_and_pivot_in_error)
          "ok P 1 => StepSucceeded(P do 1)\n"
          "order Error A=Processed(do 1) P=Processed(do 1)\n"
          "resubmit P => CommandRejected(StepNotInError)\n"
-         "resubmit => OrderResumed(Resubmitted) AlertClosed(Resubmitted) OrderProcessed\n"
+         "resubmit => OrderResumed(Resubmitted) OrderDeadlineSet(+60000) AlertClosed(Resubmitted)"
+         " OrderProcessed\n"
          "status Processed\n"
          "reason \n");
 }
 
-Test(engine_recover, removes_the_deadline_after_an_operator_command)
+Test(engine_recover, renews_the_deadline_when_an_operator_resubmits)
 {
     TELL("T60000 A{e}",
          "submit => OrderAccepted OrderStarted StepStarted(A do 1)\n"
@@ -162,7 +163,7 @@ Test(engine_recover, removes_the_deadline_after_an_operator_command)
          "timeout => CommandRejected(Stale)\n"
          "deadlines none\n"
          "resubmit => StepResubmitted(A do 1 g1) OrderResumed(Resubmitted)"
-         " AlertClosed(Resubmitted) StepStarted(A do 2 g1)\n"
-         "deadlines recover(A)+11000\n"
+         " OrderDeadlineSet(+60000) AlertClosed(Resubmitted) StepStarted(A do 2 g1)\n"
+         "deadlines recover(A)+11000 order+61000\n"
          "ok A 2 => StepSucceeded(A do 2) OrderProcessed\n");
 }

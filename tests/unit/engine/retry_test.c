@@ -257,3 +257,19 @@ Test(engine_retry, chooses_the_first_retrier_with_retries_left)
     used[1] = 1;
     cr_assert_eq(retry_policy_match(&policy, used, TEXT("Busy")), -1);
 }
+
+Test(engine_retry, validates_error_names)
+{
+    static const char *const fine[] = {"OutOfStock", "Http.503", "a-b_c.9", "States"};
+    static const char *const not_fine[] = {"",        "two words", "caf\xc3\xa9", "a/b",
+                                           "a\nb",    "a\"b",      "States.ALL",  "States.Timeout",
+                                           "States.", "<script>"};
+    char longest[ERROR_NAME_BYTES_MAX + 2];
+    memset(longest, 'x', sizeof(longest));
+    for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+        cr_assert(error_name_valid(text_of(fine[i])), "%s", fine[i]);
+    for (size_t i = 0; i < sizeof(not_fine) / sizeof(not_fine[0]); i++)
+        cr_assert_not(error_name_valid(text_of(not_fine[i])), "%s", not_fine[i]);
+    cr_assert(error_name_valid((struct text){longest, ERROR_NAME_BYTES_MAX}));
+    cr_assert_not(error_name_valid((struct text){longest, ERROR_NAME_BYTES_MAX + 1}));
+}

@@ -14,7 +14,7 @@ TestSuite(engine_route);
 
 /* ---- choosing ---- */
 
-Test(engine_route, without_a_table_the_first_agent_is_asked_and_nothing_said)
+Test(engine_route, starts_at_the_first_agent_without_a_reason_when_there_is_no_table)
 {
     TELL("A{ax+y,r1}", ACCEPTED "StepStarted(A do 1 @x)\n"
                                 "requests A(do 1 o-1/A/do/0 @x)\n"
@@ -51,7 +51,7 @@ Test(engine_route, treats_an_unknown_agent_as_unhealthy)
                     "said x: unknown agent; y: circuit open\n");
 }
 
-Test(engine_route, one_decision_takes_no_more_than_there_is)
+Test(engine_route, takes_no_more_capacity_in_one_decision_than_is_free)
 {
     TELL("A{ax} B{ax} C{ax}",
          "capacity x=2\n" ACCEPTED "StepStarted(A do 1 @x) StepStarted(B do 1 @x)"
@@ -69,7 +69,7 @@ Test(engine_route, treats_negative_free_capacity_as_none)
 
 /* ---- waiting ---- */
 
-Test(engine_route, a_queued_step_is_pending_without_attempt_or_deadline)
+Test(engine_route, leaves_a_queued_step_pending_without_attempt_or_deadline)
 {
     TELL("A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                   "said x: none is free\n"
@@ -97,7 +97,7 @@ Test(engine_route, starts_when_there_is_capacity)
                   "ok A 1 => StepSucceeded(A do 1) OrderProcessed\n");
 }
 
-Test(engine_route, who_starts_it_need_not_know_when_it_was_to_be_looked_at)
+Test(engine_route, starts_a_queued_step_whatever_retry_time_the_command_names)
 {
     TELL("A{ax}", "capacity x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                   "capacity x=1\n"
@@ -108,7 +108,7 @@ Test(engine_route, who_starts_it_need_not_know_when_it_was_to_be_looked_at)
                   "start A undo => CommandRejected(Stale)\n");
 }
 
-Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
+Test(engine_route, checks_less_often_the_longer_no_agent_is_healthy)
 {
     TELL("A{ax}", "capacity x=unhealthy\n" ACCEPTED "StepQueued(A do 0 +100)\n"
                   "deadlines start(A)+100\n"
@@ -133,12 +133,12 @@ Test(engine_route, the_longer_nobody_is_well_the_later_it_is_looked_at_again)
                   "start A => StepStarted(A do 1 @x)\n");
 }
 
-Test(engine_route, one_that_is_well_and_full_is_waited_for)
+Test(engine_route, waits_for_a_healthy_agent_without_free_capacity)
 {
     TELL("A{ax+y}", "capacity x=unhealthy y=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n");
 }
 
-Test(engine_route, what_is_queued_starts_with_whatever_happens_to_the_order)
+Test(engine_route, starts_queued_steps_with_any_command_of_the_order)
 {
     TELL("A{ax} B{ay}",
          "capacity x=1 y=0\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 capacity)\n"
@@ -154,14 +154,14 @@ Test(engine_route, what_is_queued_starts_with_whatever_happens_to_the_order)
          "ok A 1 => StepSucceeded(A do 1) StepQueued(B do 0 +100 since-100)\n");
 }
 
-Test(engine_route, without_a_table_what_was_queued_starts)
+Test(engine_route, starts_queued_steps_when_there_is_no_table)
 {
     TELL("A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                   "capacity none\n"
                   "start A => StepStarted(A do 1 @x)\n");
 }
 
-Test(engine_route, a_retry_that_is_due_is_queued)
+Test(engine_route, queues_a_retry_that_is_due)
 {
     TELL("A{ax,r2}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                      "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
@@ -186,7 +186,7 @@ Test(engine_route, a_retry_that_is_due_is_queued)
 
 /* ---- sticking ---- */
 
-Test(engine_route, what_had_no_effect_may_be_tried_elsewhere)
+Test(engine_route, tries_a_step_without_effect_at_another_agent)
 {
     TELL("A{ax+y,z2}", "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                        "capacity x=unhealthy y=1\n"
@@ -195,7 +195,7 @@ Test(engine_route, what_had_no_effect_may_be_tried_elsewhere)
                        "requests A(do 2 o-1/A/do/0 @y)\n");
 }
 
-Test(engine_route, what_may_have_been_applied_is_tried_where_it_was)
+Test(engine_route, repeats_a_step_of_unknown_effect_at_the_same_agent)
 {
     TELL("A{ax+y,z2}", "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                        "capacity x=0 y=9\n"
@@ -211,7 +211,7 @@ Test(engine_route, what_may_have_been_applied_is_tried_where_it_was)
                        " StepRetryScheduled(A do 1 +0) StepStarted(A do 2 @y)\n");
 }
 
-Test(engine_route, an_undo_goes_where_the_do_was)
+Test(engine_route, sends_an_undo_to_the_agent_of_the_do)
 {
     TELL("A{ax+y,c}", "capacity x=1 y=2\n" ACCEPTED "StepStarted(A do 1 @y)\n"
                       "capacity x=9 y=1\n"
@@ -220,7 +220,7 @@ Test(engine_route, an_undo_goes_where_the_do_was)
                       "requests A(undo 1 o-1/A/undo/0 @y of o-1/A/do/0)\n");
 }
 
-Test(engine_route, a_new_key_may_go_elsewhere)
+Test(engine_route, sends_a_new_key_to_any_agent)
 {
     TELL("A{ax+y,e}", "capacity x=2 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                       "capacity x=unhealthy y=1\n"
@@ -232,7 +232,7 @@ Test(engine_route, a_new_key_may_go_elsewhere)
 
 /* ---- undoing with queues ---- */
 
-Test(engine_route, an_undo_also_waits_for_capacity)
+Test(engine_route, queues_an_undo_without_free_capacity)
 {
     TELL("A{ax,c,e}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                       "fail A 1 Busy applied => StepFailed(A do 1 Busy applied x1)"
@@ -253,7 +253,7 @@ Test(engine_route, an_undo_also_waits_for_capacity)
                       " OrderCompensated(Operator)\n");
 }
 
-Test(engine_route, the_undo_of_a_processed_step_waits_and_is_done_before_the_next)
+Test(engine_route, finishes_a_queued_undo_before_it_starts_the_next)
 {
     TELL("A{ax,c} B<-A{ay,c} C<-B{ay}",
          "capacity x=1 y=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
@@ -274,7 +274,7 @@ Test(engine_route, the_undo_of_a_processed_step_waits_and_is_done_before_the_nex
          " StepStarted(A undo 1 @x)\n");
 }
 
-Test(engine_route, a_queued_retry_of_doubtful_effect_is_undone)
+Test(engine_route, undoes_a_queued_retry_of_unknown_effect)
 {
     TELL("A{ax,c,z1}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                        "capacity x=0\n"
@@ -287,7 +287,7 @@ Test(engine_route, a_queued_retry_of_doubtful_effect_is_undone)
                        "start A => StepStarted(A undo 1 @x)\n");
 }
 
-Test(engine_route, a_step_that_had_no_effect_and_is_queued_is_skipped)
+Test(engine_route, skips_a_queued_step_without_effect)
 {
     TELL("A{ax,c,z1}", "capacity x=1\n" ACCEPTED "StepStarted(A do 1 @x)\n"
                        "capacity x=0\n"
@@ -297,7 +297,7 @@ Test(engine_route, a_step_that_had_no_effect_and_is_queued_is_skipped)
                        " StepSkipped(A do 1) OrderCompensated(Cancelled)\n");
 }
 
-Test(engine_route, the_order_may_time_out_while_it_waits)
+Test(engine_route, times_out_an_order_whose_step_is_queued)
 {
     TELL("T60000 A{ax}", "capacity x=0\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
                          "wait 61000\n"
@@ -306,7 +306,7 @@ Test(engine_route, the_order_may_time_out_while_it_waits)
                          " OrderCompensated(States.Timeout)\n");
 }
 
-Test(engine_route, nothing_queued_starts_while_the_order_is_in_error)
+Test(engine_route, starts_no_queued_step_while_the_order_is_in_error)
 {
     TELL("A{ax,e} B{ay}",
          "capacity x=1 y=unhealthy\n" ACCEPTED "StepStarted(A do 1 @x) StepQueued(B do 0 +100)\n"
@@ -335,7 +335,7 @@ static struct decision submitted(struct test_arena *memory, bool healthy, const 
 {
     struct agent_capacity capacity = {
         .agent = TEXT("x"), .healthy = healthy, .free = 1, .why = long_why(&memory->arena)};
-    struct routing routing = {&capacity, 1, 1, 1};
+    struct routing routing = {&capacity, 1, 1, 1, false};
     struct decide_input input = {.now = 1000,
                                  .instance = TEXT("s-1"),
                                  .workflow = workflow_of(&memory->arena, workflow),
@@ -347,6 +347,41 @@ static struct decision submitted(struct test_arena *memory, bool healthy, const 
     return decision;
 }
 
+/* Cancelled while A runs, and no agent is healthy when A has ended. */
+Test(engine_route, reports_an_undo_that_is_queued_at_once_as_pending)
+{
+    struct test_arena memory;
+    test_arena_init(&memory);
+    struct agent_capacity capacity = {.agent = TEXT("agent"), .healthy = true, .free = 1};
+    struct routing routing = {&capacity, 1, 1, 1, false};
+    struct decide_input input = {.now = 1000,
+                                 .instance = TEXT("s-1"),
+                                 .workflow = workflow_of(&memory.arena, "A{c}"),
+                                 .routing = &routing};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = TEXT("o-1")};
+    cmd.submit_order.order_id = TEXT("o-1");
+    cmd.submit_order.reply_to = TEXT("r");
+    struct order order = {0};
+    struct decision decision;
+    struct effects effects;
+    engine_decide(NULL, &cmd, &input, &memory.arena, &decision);
+    order_apply_decision(&order, &decision, &memory.arena);
+    cmd = (struct command){.kind = COMMAND_CANCEL_ORDER, .order_id = TEXT("o-1")};
+    engine_decide(&order, &cmd, &input, &memory.arena, &decision);
+    order_apply_decision(&order, &decision, &memory.arena);
+    capacity.healthy = false;
+    cmd = (struct command){.kind = COMMAND_REPORT_STEP, .order_id = TEXT("o-1")};
+    cmd.report_step = (struct report_step){.step = TEXT("A"), .attempt = 1, .succeeded = true};
+    engine_decide(&order, &cmd, &input, &memory.arena, &decision);
+    order_apply_decision(&order, &decision, &memory.arena);
+    effects_of(&decision, 0, &order, &memory.arena, &effects);
+    cr_assert(effects.has_status);
+    cr_assert_eq(effects.status.step_count, 1);
+    cr_assert_eq(effects.status.steps[0].direction, DIRECTION_UNDO);
+    cr_assert_eq(effects.status.steps[0].state, STEP_PENDING);
+    test_arena_deinit(&memory);
+}
+
 static void expect_cut(struct text reason)
 {
     cr_expect_eq(reason.size, MESSAGE_BYTES_MAX - 1); /* "x: " and whole characters */
@@ -354,7 +389,7 @@ static void expect_cut(struct text reason)
     cr_expect_eq(reason.data[reason.size - 1], '\xa9');
 }
 
-Test(engine_route, reasons_are_cut_between_characters)
+Test(engine_route, cuts_reasons_between_characters)
 {
     struct test_arena memory;
     test_arena_init(&memory);
@@ -367,7 +402,50 @@ Test(engine_route, reasons_are_cut_between_characters)
     test_arena_deinit(&memory);
 }
 
-Test(engine_route, a_table_without_a_wait_is_a_bug, .signal = SIGABRT)
+/* ---- routing is switched off ---- */
+
+Test(engine_route, starts_at_the_first_agent_where_routing_is_switched_off)
+{
+    TELL("A{ax+y,r1}", "capacity first\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                       "said nothing\n");
+    TELL("A{ax+y,r1}", "capacity first x=9 y=10\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                       "said nothing\n");
+}
+
+Test(engine_route, queues_for_the_first_agent_alone_where_routing_is_switched_off)
+{
+    TELL("A{ax+y}", "capacity first x=0 y=5\n" ACCEPTED "StepQueued(A do 0 capacity)\n"
+                    "said x: none is free\n"
+                    "deadlines none\n"
+                    "wait 100000\n"
+                    "start A => CommandRejected(NotYetDue)\n"
+                    "capacity first x=1\n"
+                    "start A => StepStarted(A do 1 @x)\n"
+                    "said x: some are free\n");
+}
+
+Test(engine_route, queues_retries_and_undos_where_routing_is_switched_off)
+{
+    TELL("A{ax,r1}", "capacity first\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                     "fail A 1 Busy => StepFailed(A do 1 Busy none x1)"
+                     " StepRetryScheduled(A do 1 +1000)\n"
+                     "wait 1000\n"
+                     "capacity first x=0\n"
+                     "start A => StepQueued(A do 1 capacity)\n"
+                     "deadlines none\n"
+                     "capacity first x=1\n"
+                     "start A => StepStarted(A do 2 @x)\n");
+    TELL("A{ax,c} B<-A{ay}", "capacity first\n" ACCEPTED "StepStarted(A do 1 @x)\n"
+                             "ok A 1 => StepSucceeded(A do 1) StepStarted(B do 1 @y)\n"
+                             "capacity first x=0\n"
+                             "fail B 1 Broken => StepFailed(B do 1 Broken none x1)"
+                             " StepExhausted(B do 1) CompensationStarted(Broken)"
+                             " StepQueued(A undo 0 capacity)\n"
+                             "capacity first\n"
+                             "start A undo => StepStarted(A undo 1 @x)\n");
+}
+
+Test(engine_route, aborts_on_a_table_without_a_wait, .signal = SIGABRT)
 {
     struct test_arena memory;
     test_arena_init(&memory);

@@ -2,6 +2,7 @@
 #include "kafka/settings.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct error error;
@@ -74,4 +75,17 @@ Test(kafka_settings, recognizes_secrets)
     cr_assert(kafka_settings.is_secret("sasl.password"));
     cr_assert(kafka_settings.is_secret("ssl.key.pem"));
     cr_assert(!kafka_settings.is_secret("sasl.username"));
+}
+
+Test(kafka_settings, tells_known_names_from_others)
+{
+    char *nearest = NULL;
+    cr_assert(kafka_settings.knows("compression.type", &nearest));
+    cr_assert(kafka_settings.knows("ssl.ca.location", &nearest));
+    cr_assert(kafka_settings.knows("acks", &nearest), "refused, not unknown");
+    cr_assert(!kafka_settings.knows("home", &nearest));
+    cr_assert_null(nearest);
+    cr_assert(!kafka_settings.knows("sasl.pasword", &nearest));
+    cr_assert_str_eq(nearest, "sasl.password");
+    free(nearest);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of topics. */
-#include "kafka/topics/topics.h"
+/* Names and settings of topics. */
+#include "kafka/topics/internal.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 Test(topics, starts_every_name_with_the_prefix)
@@ -65,4 +66,67 @@ Test(topics, aborts_on_an_invalid_agent, .signal = SIGABRT)
     char name[TOPIC_NAME_SIZE];
     cr_assert_eq(topics_init(&topics, "orders", NULL), ERROR_OK);
     topics_requests(&topics, TEXT("no/slash"), name);
+}
+
+/* ---- settings ---- */
+
+static const char *setting_of(const struct topics_spec *spec, const char *name)
+{
+    for (size_t i = 0; i < spec->setting_count; i++)
+        if (strcmp(spec->settings[i].name, name) == 0)
+            return spec->settings[i].value;
+    return "-";
+}
+
+/* Kafka deletes whole segments, and those of a topic with little traffic live for a week. */
+Test(topics, keeps_records_as_long_as_promised_and_hardly_longer)
+{
+    static const struct {
+        const char *name;
+        const char *cleanup;
+        const char *retention_ms;
+        const char *segment_ms;
+    } rows[] = {
+        {"p.submissions", "delete", "604800000", "86400000"},
+        {"p.commands", "delete", "604800000", "86400000"},
+        {"p.events", "delete", "-1", "-"},
+        {"p.workflows", "delete", "-1", "-"},
+        {"p.schemas", "compact", "-", "-"},
+        {"p.agents", "compact", "-", "-"},
+        {"p.alerts", "delete", "2592000000", "86400000"},
+        {"p.leadership", "delete", "604800000", "-"},
+        {"p.dead-letters", "delete", "2592000000", "86400000"},
+        {"p.requests.payment", "delete", "86400000", "-"},
+        {"p.replies.web", "delete", "604800000", "86400000"},
+        {"p.replies.older", "delete", "604800000", "86400000"},
+    };
+    static const char *const agents[] = {"payment"};
+    static const char *const apps[] = {"web"};
+    static const char *const existing[] = {"p.events", "q.events", "p.replies.older",
+                                           "p.requests.payment"};
+    struct topics topics;
+    struct topics_plan plan = {.topics = &topics,
+                               .partitions = 6,
+                               .replication_factor = 3,
+                               .agents = agents,
+                               .agent_count = 1,
+                               .apps = apps,
+                               .app_count = 1};
+    size_t count;
+    cr_assert_eq(topics_init(&topics, "p", NULL), ERROR_OK);
+    struct topics_spec *specs = topics_specs(&plan, existing, 4, &count);
+    cr_assert_eq(count, sizeof(rows) / sizeof(rows[0]));
+    for (size_t i = 0; i < count; i++) {
+        cr_assert_str_eq(specs[i].name, rows[i].name);
+        cr_expect_str_eq(setting_of(&specs[i], "cleanup.policy"), rows[i].cleanup, "%s",
+                         rows[i].name);
+        cr_expect_str_eq(setting_of(&specs[i], "retention.ms"), rows[i].retention_ms, "%s",
+                         rows[i].name);
+        cr_expect_str_eq(setting_of(&specs[i], "segment.ms"), rows[i].segment_ms, "%s",
+                         rows[i].name);
+        cr_expect_str_eq(setting_of(&specs[i], "message.timestamp.type"), "LogAppendTime");
+        cr_expect_str_eq(setting_of(&specs[i], "unclean.leader.election.enable"), "false");
+        cr_expect_str_eq(setting_of(&specs[i], "min.insync.replicas"), "2");
+    }
+    free(specs);
 }

@@ -57,13 +57,28 @@ Test(election_log, counts_only_the_first_claim_of_a_race)
     static const struct line lines[] = {
         SAYS('a', CLAIM, -1, 0, 100, COUNTS), SAYS('b', CLAIM, -1, 1, 101, STALE),
         SAYS('c', CLAIM, -1, 2, 5000, STALE), SAYS('a', RENEW, 0, 3, 5001, COUNTS),
-        SAYS('b', RENEW, 1, 4, 5002, STALE),
+        SAYS('c', RENEW, 0, 4, 5002, STALE),
     };
     struct election_log log = FOLD(lines);
     cr_assert_eq(log.term, 0);
     cr_assert_eq(log.last, 3);
     cr_assert_str_eq(log.instance, "a");
     cr_assert_eq(log.since_ms, 100);
+}
+
+/* b read a log whose head was gone, and so could not know that a led. */
+Test(election_log, follows_the_later_of_two_terms_that_are_renewed)
+{
+    static const struct line lines[] = {
+        SAYS('a', CLAIM, -1, 0, 100, COUNTS), SAYS('b', CLAIM, -1, 1, 5000, STALE),
+        SAYS('a', RENEW, 0, 2, 5001, COUNTS), SAYS('b', RENEW, 1, 3, 5002, COUNTS),
+        SAYS('a', RENEW, 0, 4, 5003, STALE),  SAYS('b', RENEW, 1, 5, 5004, COUNTS),
+        SAYS('c', RENEW, 99, 6, 5005, STALE), /* a term that cannot be */
+    };
+    struct election_log log = FOLD(lines);
+    cr_assert_eq(log.term, 1);
+    cr_assert_eq(log.last, 5);
+    cr_assert_str_eq(log.instance, "b");
 }
 
 Test(election_log, counts_a_claim_only_behind_the_newest_record)
@@ -160,4 +175,16 @@ Test(election_log, bounds_absurd_leases)
     record = (struct leadership){.kind = RENEW, .term = 0, .lease_ms = -7};
     cr_assert_eq(election_log_fold(&log, &record, 1, 6, true), COUNTS);
     cr_assert_eq(log.lease_ms, 0);
+}
+
+Test(election_log, counts_a_claim_far_behind_the_beginning_of_a_whole_topic)
+{
+    struct election_log log;
+    struct leadership record = {.kind = CLAIM, .term = -1, .lease_ms = 1000};
+    election_log_init(&log);
+    election_log_begins(&log, 0);
+    cr_assert_eq(election_log_fold(&log, &record, 5, 100, true), COUNTS);
+    election_log_init(&log);
+    election_log_begins(&log, 4);
+    cr_assert_eq(election_log_fold(&log, &record, 5, 100, true), STALE);
 }

@@ -34,7 +34,7 @@ static enum election_act next(int64_t now)
 static int64_t comes_back(struct leadership record, int64_t now)
 {
     election_answered(&election, false, now);
-    (void)election_record(&election, &record, next_offset, WALL + now, now);
+    election_record(&election, &record, next_offset, WALL + now, now);
     return next_offset++;
 }
 
@@ -47,7 +47,7 @@ static int64_t another_says(enum leadership_kind kind, uint32_t rank, int64_t te
                                 .term = term,
                                 .lease_ms = 1000};
     record.candidate_id.bytes[0] = 2;
-    (void)election_record(&election, &record, next_offset, WALL + now, now);
+    election_record(&election, &record, next_offset, WALL + now, now);
     return next_offset++;
 }
 
@@ -256,7 +256,7 @@ Test(election, regains_no_old_term_from_a_log_that_is_read_again)
     cr_assert_eq(next(1100), ELECTION_CANCEL);
     cr_assert_eq(did.reason, ELECTION_REREAD);
     election_task_ended(&election, 1110);
-    (void)election_record(&election, &claim, 0, WALL + 1010, 1120);
+    election_record(&election, &claim, 0, WALL + 1010, 1120);
     election_caught_up(&election, 1120);
     cr_assert_neq(next(1120), ELECTION_BEGIN);
 }

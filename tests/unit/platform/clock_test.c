@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 Test(clock, advances_with_real_time)
 {
@@ -27,6 +28,20 @@ Test(clock, moves_the_wall_clock_by_the_environment)
     int64_t expected_ms = (int64_t)now.tv_sec * 1000 - 86400000;
     int64_t got_ms = clock_wall_ms(clock_real());
     cr_assert(got_ms >= expected_ms && got_ms < expected_ms + 60000);
+}
+
+Test(clock, moves_the_wall_clock_by_a_file_that_changes)
+{
+    char path[] = "clock-offset-XXXXXX";
+    int fd = mkstemp(path);
+    cr_assert(fd >= 0);
+    cr_assert_eq(pwrite(fd, "-86400000               ", 24, 0), 24);
+    cr_assert(setenv("REEVE_CLOCK_OFFSET_FILE", path, 1) == 0);
+    int64_t before_ms = clock_wall_ms(clock_real());
+    cr_assert_eq(pwrite(fd, "0                       ", 24, 0), 24);
+    cr_assert_geq(clock_wall_ms(clock_real()), before_ms + 86400000);
+    close(fd);
+    unlink(path);
 }
 #endif
 

@@ -60,10 +60,15 @@ static enum error_class check(const struct config_setting settings[], size_t cou
     return ERROR_OK;
 }
 
-static const struct config_passthrough passthrough = {
-    .prefix = "kafka.", .is_secret = is_secret, .check = check};
+static bool knows(const char *name, char **ret_nearest)
+{
+    if (strcmp(name, "linger.mx") == 0)
+        *ret_nearest = strdup("linger.ms");
+    return strncmp(name, "linger.mx", 9) != 0 && strncmp(name, "home", 4) != 0;
+}
 
-static const char *const environment_ignored[] = {"REEVE_FAILPOINT", "REEVE_TEST_", NULL};
+static const struct config_passthrough passthrough = {
+    .prefix = "kafka.", .is_secret = is_secret, .check = check, .knows = knows};
 
 static void complete(struct config *config)
 {
@@ -78,6 +83,5 @@ const struct config_schema test_schema = {
     .passthrough = &passthrough,
     .scope = {.prefix = "agent.", .name_key = "agent.name", .names_key = "agent.names"},
     .environment_prefix = "REEVE_",
-    .environment_ignored = environment_ignored,
     .complete = complete,
 };

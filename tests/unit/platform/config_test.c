@@ -23,7 +23,7 @@ static void open_config(void)
 static void close_config(void)
 {
     config_free(config);
-    (void)files_remove_tree(folder, NULL);
+    files_remove_tree(folder, NULL);
 }
 
 TestSuite(configuration, .init = open_config, .fini = close_config);
@@ -173,8 +173,6 @@ Test(configuration, rejects_wrong_values_by_name_and_source)
 
 Test(configuration, suggests_a_key_for_an_unknown_one)
 {
-    char *misspelt[] = {"REEVE_DATA_DRI=/x", NULL};
-    char *strange[] = {"REEVE_XYZZY=/x", NULL};
     expect_error("--data-dri /x", NULL,
                  "unknown key data.dri (--data-dri): did you mean data.dir?");
     expect_error("--set http.prot=1", NULL,
@@ -182,16 +180,23 @@ Test(configuration, suggests_a_key_for_an_unknown_one)
     expect_error("--set scheduler.batch=1", NULL,
                  "unknown key scheduler.batch (--set): did you mean scheduler.batch.max?");
     expect_error("--set prefix=1", NULL, "unknown key prefix (--set): did you mean topics.prefix?");
-    expect_error("", misspelt,
-                 "unknown key data.dri (environment REEVE_DATA_DRI): did you mean data.dir?");
-    expect_error("", strange, "unknown key xyzzy (environment REEVE_XYZZY)");
     expect_error("--frobnicate", NULL, "unknown key frobnicate (--frobnicate)");
+    expect_error("--kafka-acks=1", NULL,
+                 "--kafka-acks=1 is not a flag: settings below kafka. need --set kafka.acks=VALUE, "
+                 "or a line in the properties file");
 }
 
 Test(configuration, ignores_foreign_variables)
 {
+    char long_name[200];
+    snprintf(long_name, sizeof(long_name), "REEVE_%0150d=1", 0);
     char *environment[] = {"REEVE_FAILPOINT=a=kill@3",
                            "REEVE_TEST_DIR=/tmp",
+                           "REEVE_HOME=/opt/reeve",
+                           "REEVE_SEED=1",
+                           "REEVE_KAFKA_HOME=/opt/kafka",
+                           "REEVE_KAFKA_HOME_FILE=/opt/kafka",
+                           long_name,
                            "REEVE_CONSOLE_SERVICE_HOST=10.0.0.1",
                            "REEVE_CONSOLE_SERVICE_PORT_HTTP=80",
                            "REEVE_CONSOLE_PORT=tcp://10.0.0.1:80",
@@ -201,6 +206,36 @@ Test(configuration, ignores_foreign_variables)
                            NULL};
     expect_ok("", environment);
     cr_assert(!config_is_set(config, "data.dir"));
+    cr_assert(config_setting_count(config) == 1); /* the table's own */
+    cr_assert_null(config_hint(config));
+}
+
+Test(configuration, hints_at_the_first_variable_that_is_almost_a_key)
+{
+    char *environment[] = {"REEVE_XYZZY=1", "REEVE_DATA_DRI=/x", "REEVE_LOG_LEVL=debug", NULL};
+    expect_ok("", environment);
+    cr_assert(!config_is_set(config, "data.dir"));
+    cr_assert_str_eq(config_hint(config),
+                     "the variable REEVE_DATA_DRI is ignored: it is not a setting. Did you mean "
+                     "REEVE_DATA_DIR?");
+}
+
+Test(configuration, hints_at_a_variable_that_is_almost_a_setting_of_the_library)
+{
+    char *environment[] = {"REEVE_KAFKA_LINGER_MX=1", NULL};
+    expect_ok("", environment);
+    cr_assert_str_eq(config_hint(config),
+                     "the variable REEVE_KAFKA_LINGER_MX is ignored: it is not a setting. Did you "
+                     "mean REEVE_KAFKA_LINGER_MS?");
+}
+
+Test(configuration, still_rejects_a_wrong_value_from_the_environment)
+{
+    char *port[] = {"REEVE_HTTP_PORT=x", NULL};
+    char *broken[] = {"REEVE_KAFKA_BROKEN=1", NULL};
+    expect_error("", port,
+                 "http.port (environment REEVE_HTTP_PORT) is \"x\"; it must be a whole number");
+    expect_error("", broken, "broken (environment REEVE_KAFKA_BROKEN) is broken");
 }
 
 Test(configuration, names_the_line_of_a_mistake_in_a_file)
@@ -210,7 +245,8 @@ Test(configuration, names_the_line_of_a_mistake_in_a_file)
         const char *content;
         const char *message;
     } cases[] = {
-        {"log.level=info\nnonsense\n", ":2: expected KEY = VALUE, found \"nonsense\""},
+        {"log.level=info\nkafka.sasl.password: secret\n",
+         ":2: expected KEY = VALUE, but the line has no '='"},
         {"\n\nlog.levle = info", ":3): did you mean log.level?"},
         {"log.level=info\nlog.level=info\n", ":2"},
     };
@@ -284,6 +320,29 @@ Test(configuration, reads_secrets_from_files_and_hides_them)
     cr_assert(strstr(shown, "kafka.sasl.password = (hidden)") != NULL, "%s", shown);
     cr_assert(strstr(shown, "tru sted") == NULL);
     free(shown);
+}
+
+static void expect_shown(const char *url, const char *line)
+{
+    char *shown = NULL;
+    size_t size = 0;
+    struct error error;
+    cr_assert(config_set(config, "agent.http.url", url, &error) == ERROR_OK);
+    FILE *out = open_memstream(&shown, &size);
+    config_show(config, out, TEST_READERS_ALL);
+    fclose(out);
+    cr_assert(strstr(shown, line) != NULL, "%s", shown);
+    free(shown);
+}
+
+Test(configuration, hides_the_user_info_of_urls)
+{
+    expect_shown("https://me:s3cret@host:1/a?b",
+                 "agent.http.url = https://(hidden)@host:1/a?b   #");
+    expect_shown("https://me:s3@cret@host", "agent.http.url = https://(hidden)@host   #");
+    expect_shown("https://token@host", "agent.http.url = https://(hidden)@host   #");
+    expect_shown("https://host/a@b", "agent.http.url = https://host/a@b   #");
+    expect_shown("https://host?a@b", "agent.http.url = https://host?a@b   #");
 }
 
 Test(configuration, reads_any_key_from_a_file_but_not_from_two_places)

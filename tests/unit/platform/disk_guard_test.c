@@ -62,7 +62,7 @@ static bool is_low_with(int64_t bytes)
 {
     free_now = bytes;
     clock_manual_advance(&manual, DISK_GUARD_CHECK_MS);
-    (void)loop_once(loop, 0);
+    loop_once(loop, 0);
     return disk_guard_is_low(guard);
 }
 

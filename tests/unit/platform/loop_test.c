@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { TRACE_SIZE = 256 };
@@ -267,7 +268,7 @@ Test(loop, wakes_up_for_other_threads)
     cr_assert(pthread_create(&thread, NULL, send_wakeups, &wakeup) == 0);
     loop_run(loop);
     cr_assert(pthread_join(thread, NULL) == 0);
-    (void)loop_once(loop, 0);
+    loop_once(loop, 0);
     cr_assert(loop_once(loop, 0) == 0);
     cr_assert(woken >= 1 && woken <= 100);
     loop_wakeup_close(&wakeup);
@@ -295,6 +296,18 @@ Test(loop, delivers_signals_as_callbacks)
     cr_assert(sigprocmask(SIG_SETMASK, NULL, &mask) == 0);
     cr_assert(sigismember(&mask, SIGTERM) == 0);
     open_loop();
+}
+
+Test(loop, restores_sigchld_that_a_parent_ignored)
+{
+    int got = 0, status = 0;
+    signal(SIGCHLD, SIG_IGN);
+    cr_assert(loop_on_signals(loop, on_stop_signal, &got, NULL) == ERROR_OK);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(7);
+    cr_assert(waitpid(pid, &status, 0) == pid);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
 static bool fired_twice(void *ctx)

@@ -12,7 +12,10 @@ reeve_test(platform
         failpoint_test.c
         files_test.c
         http_client_test.c
+        http_server_kit.c
         http_server_test.c
+        http_slow_clients_test.c
+        http_stream_test.c
         logger_test.c
         loop_test.c
         metrics_test.c

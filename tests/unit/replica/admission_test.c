@@ -3,7 +3,14 @@
  *
  *     C1        Claim of claimant 1            R1@7   Claim of 1 with a reset to command 7
  *     D1.0@4    Decision of 1, sequence 0, of the command at offset 4
- *     A1@4      Attempt of 1 at command 4 */
+ *     A1@4      Attempt of 1 at command 4
+ *     K1.2      Continuation of 1, sequence 2, that states what was folded
+ *     X1.2      likewise, but it states another next command
+ *     N3@7      Reset that expects offset 3, to command 7 (-1: as it was)
+ *     S5:1-4    Reset that expects offset 5 and skips [1, 4)
+ *     -         no record of the log
+ *
+ * The first word has offset 0. */
 #include "replica/admission.h"
 
 #include <criterion/criterion.h>
@@ -14,7 +21,40 @@ static struct uuid claim_id(int claimant)
     return (struct uuid){{(uint8_t)claimant}};
 }
 
-static enum admission admit(struct checkpoint *checkpoint, const char *record)
+static enum admission admit_reset(struct checkpoint *checkpoint, const char *word, int64_t offset)
+{
+    struct record record = {.kind = RECORD_RESET, .reset = {.next_command_offset = -1}};
+    long long expected = 0;
+    long long next = -1;
+    long long from = 0;
+    long long to = 0;
+    if (sscanf(word, "S%lld:%lld-%lld", &expected, &from, &to) == 3) {
+        record.reset.has_skip = true;
+        record.reset.skip.from = from;
+        record.reset.skip.to = to;
+    } else {
+        cr_assert_eq(sscanf(word, "N%lld@%lld", &expected, &next), 2, "not a record: %s", word);
+    }
+    record.reset.expected_offset = expected;
+    record.reset.next_command_offset = next;
+    enum admission admission = admission_record(checkpoint, &record, offset);
+    if (admission == ADMISSION_REFOLD)
+        admission_correct_skips(checkpoint, &record, offset);
+    return admission;
+}
+
+static enum admission admit_continuation(struct checkpoint *checkpoint, int claimant,
+                                         long long sequence, bool differs, int64_t offset)
+{
+    struct record record = {.kind = RECORD_CONTINUATION};
+    admission_state(checkpoint, &record.continuation);
+    record.continuation.claim_id = claim_id(claimant);
+    record.continuation.sequence = sequence;
+    record.continuation.next_command_offset += differs;
+    return admission_record(checkpoint, &record, offset);
+}
+
+static enum admission admit(struct checkpoint *checkpoint, const char *record, int64_t offset)
 {
     int claimant = 0;
     long long sequence = 0;
@@ -24,30 +64,39 @@ static enum admission admit(struct checkpoint *checkpoint, const char *record)
                                     .sequence = sequence,
                                     .command_offset = command,
                                     .emitted_through = -1};
-        return admission_decision(checkpoint, &decision);
+        struct record any = {.kind = RECORD_DECISION, .decision = decision};
+        return admission_record(checkpoint, &any, offset);
     }
     if (sscanf(record, "A%d@%lld", &claimant, &command) == 2) {
-        struct command_guard attempt = {claim_id(claimant), command};
-        return admission_guard(checkpoint, &attempt);
+        struct record any = {.kind = RECORD_COMMAND_GUARD,
+                             .command_guard = {claim_id(claimant), command}};
+        return admission_record(checkpoint, &any, offset);
     }
     if (sscanf(record, "R%d@%lld", &claimant, &command) == 2) {
-        struct claim claim = {.claim_id = claim_id(claimant),
-                              .has_reset = true,
-                              .reset = {.next_command_offset = command}};
-        return admission_claim(checkpoint, &claim);
+        struct record any = {.kind = RECORD_CLAIM,
+                             .claim = {.claim_id = claim_id(claimant),
+                                       .has_reset = true,
+                                       .reset = {.next_command_offset = command}}};
+        return admission_record(checkpoint, &any, offset);
     }
-    cr_assert_eq(sscanf(record, "C%d", &claimant), 1, "not a record: %s", record);
-    struct claim claim = {.claim_id = claim_id(claimant)};
-    return admission_claim(checkpoint, &claim);
+    if (sscanf(record, "K%d.%lld", &claimant, &sequence) == 2)
+        return admit_continuation(checkpoint, claimant, sequence, false, offset);
+    if (sscanf(record, "X%d.%lld", &claimant, &sequence) == 2)
+        return admit_continuation(checkpoint, claimant, sequence, true, offset);
+    if (record[0] == 'N' || record[0] == 'S')
+        return admit_reset(checkpoint, record, offset);
+    struct record any = {.kind = RECORD_STATUS_UPDATE};
+    if (record[0] != '-') {
+        cr_assert_eq(sscanf(record, "C%d", &claimant), 1, "not a record: %s", record);
+        any = (struct record){.kind = RECORD_CLAIM, .claim = {.claim_id = claim_id(claimant)}};
+    }
+    return admission_record(checkpoint, &any, offset);
 }
 
 /* "C1 D1.0@0 C2 D1.1@1!other_claim": what follows '!' is the expected verdict, else admitted. */
-static struct checkpoint tell(const char *story)
+static void tell_on(struct checkpoint *checkpoint, const char *story)
 {
-    struct checkpoint checkpoint = {.last_command_offset = -1,
-                                    .emitted_through = -1,
-                                    .guarded_offset = -1,
-                                    .previous_claim_decisions = -1};
+    int64_t offset = 0;
     char copy[512];
     char *rest = NULL;
     snprintf(copy, sizeof(copy), "%s", story);
@@ -56,9 +105,15 @@ static struct checkpoint tell(const char *story)
         if (bang != NULL)
             *bang = '\0';
         const char *expected = bang != NULL ? bang + 1 : "admitted";
-        const char *verdict = admission_name(admit(&checkpoint, word));
+        const char *verdict = admission_name(admit(checkpoint, word, offset++));
         cr_assert_str_eq(verdict, expected, "%s in: %s", word, story);
     }
+}
+
+static struct checkpoint tell(const char *story)
+{
+    struct checkpoint checkpoint = admission_begin();
+    tell_on(&checkpoint, story);
     return checkpoint;
 }
 
@@ -106,6 +161,29 @@ Test(admission, counts_the_decisions_of_the_previous_claim)
     cr_assert_eq(tell("C1 D1.0@0 D1.1@1 C2").previous_claim_decisions, 2);
 }
 
+Test(admission, remembers_the_first_claim_of_the_log)
+{
+    struct checkpoint end = tell("C1 D1.0@0 C2 C3 N4@7 C4");
+    struct uuid first = claim_id(1);
+    cr_assert(uuid_equal(&end.first_claim_id, &first));
+}
+
+Test(admission, lets_no_mark_fall_with_a_decision)
+{
+    struct uuid id = claim_id(1);
+    struct checkpoint end = tell("C1");
+    struct decision newer = {.claim_id = id, .decided_at = 900, .emitted_through = 7};
+    struct decision older = {.claim_id = id,
+                             .sequence = 1,
+                             .command_offset = 1,
+                             .decided_at = 500,
+                             .emitted_through = 3};
+    cr_assert(admission_decision(&end, &newer) == ADMITTED);
+    cr_assert(admission_decision(&end, &older) == ADMITTED);
+    cr_assert_eq(end.newest_decided_at, 900);
+    cr_assert_eq(end.emitted_through, 7);
+}
+
 Test(admission, adds_up_the_guards_of_one_command_over_claims)
 {
     struct checkpoint end = tell("C1 A1@0 C2 A2@0 A1@0!other_claim C3 A3@0");
@@ -116,8 +194,132 @@ Test(admission, adds_up_the_guards_of_one_command_over_claims)
     tell("C1 D1.0@4 A1@4!command");
 }
 
+Test(admission, counts_the_guards_of_each_command_on_their_own)
+{
+    struct checkpoint end = tell("C1 A1@0 C2 A2@0 A2@1");
+    cr_assert_eq(end.guards, 1);
+    cr_assert_eq(end.guarded_offset, 1);
+    end = tell("C1 A1@0 D1.0@0");
+    cr_assert_eq(end.guards, 0);
+    cr_assert_eq(end.guarded_offset, -1);
+}
+
 Test(admission, continues_where_a_reset_points)
 {
     struct checkpoint end = tell("C1 D1.0@9 R2@0 C3 D3.0@0 D3.1@1");
     cr_assert_eq(end.next_command_offset, 2);
+}
+
+/* ---- continuations ---- */
+
+Test(admission, counts_a_continuation_as_the_next_of_its_claim)
+{
+    struct checkpoint end = tell("C1 D1.0@0 K1.1 D1.1@1!sequence D1.2@1 K1.3 K1.4");
+    cr_assert_eq(end.next_sequence, 5);
+    cr_assert_eq(end.next_command_offset, 2);
+    cr_assert_eq(end.claim_decisions, 2);
+}
+
+Test(admission, skips_a_continuation_of_a_zombie_or_out_of_sequence)
+{
+    tell("K1.0!other_claim C1 K1.1!sequence K1.0 K1.0!sequence C2 K1.1!other_claim K2.0");
+}
+
+Test(admission, stops_at_a_continuation_that_states_something_else)
+{
+    struct checkpoint end = tell("C1 D1.0@0 X1.1!differs");
+    cr_assert_eq(end.next_sequence, 1, "it leaves the checkpoint alone");
+    tell("C1 X2.0!other_claim X1.7!sequence"); /* only where it is exactly the next */
+}
+
+Test(admission, stops_at_a_continuation_that_says_later_effects_are_sent)
+{
+    struct checkpoint checkpoint = admission_begin();
+    struct record claim = {.kind = RECORD_CLAIM, .claim = {.claim_id = claim_id(1)}};
+    struct record record = {.kind = RECORD_CONTINUATION};
+    cr_assert_eq(admission_record(&checkpoint, &claim, 0), ADMITTED);
+    admission_state(&checkpoint, &record.continuation);
+    record.continuation.emitted_through = 1;
+    cr_assert_eq(admission_record(&checkpoint, &record, 1), ADMISSION_DIFFERS);
+    cr_assert_eq(checkpoint.emitted_through, -1);
+    record.continuation.emitted_through = 0;
+    cr_assert_eq(admission_record(&checkpoint, &record, 1), ADMITTED);
+    cr_assert_eq(checkpoint.emitted_through, 0);
+}
+
+Test(admission, does_not_count_continuations_as_decisions_of_the_previous_claim)
+{
+    cr_assert_eq(tell("C1 K1.0 K1.1 C2").previous_claim_decisions, 0);
+    cr_assert_eq(tell("C1 K1.0 D1.1@0 K1.2 C2 K2.0").previous_claim_decisions, 1);
+}
+
+/* ---- resets ---- */
+
+Test(admission, counts_a_reset_only_at_its_offset)
+{
+    cr_assert_eq(tell("C1 D1.0@9 N2@0 C3 D3.0@0").next_command_offset, 1);
+    cr_assert_eq(tell("C1 D1.0@9 D1.1@10 N2@0!void D1.2@11").next_command_offset, 12);
+    tell("C1 N2@0!void N0@0!void N3@0");
+}
+
+Test(admission, ends_the_claim_with_a_reset)
+{
+    struct checkpoint end = tell("C1 D1.0@9 N2@-1 D1.1@10!other_claim K1.1!other_claim C1 D1.0@10");
+    cr_assert_eq(end.next_command_offset, 11);
+    cr_assert_eq(end.previous_claim_decisions, -1, "no owner crashed while deciding");
+}
+
+Test(admission, lowers_newest_decided_at_with_a_reset)
+{
+    struct checkpoint checkpoint = admission_begin();
+    struct partition_reset reset = {.next_command_offset = -1, .newest_decided_at = 500};
+    checkpoint.newest_decided_at = 900;
+    cr_assert(admission_reset(&checkpoint, &reset, 0) == ADMITTED);
+    cr_assert_eq(checkpoint.newest_decided_at, 500);
+    reset.newest_decided_at = 700; /* it is never raised */
+    cr_assert(admission_reset(&checkpoint, &reset, 0) == ADMITTED);
+    cr_assert_eq(checkpoint.newest_decided_at, 500);
+}
+
+Test(admission, skips_a_range_once_its_reset_is_known)
+{
+    struct checkpoint knows = tell("C1 D1.0@0 D1.1@1 D1.2@2 S4:2-4!refold");
+    struct checkpoint again = admission_begin();
+    admission_copy_skips(&again, &knows);
+    tell_on(&again, "C1 D1.0@0 D1.1@1!range D1.2@2!range S4:2-4 C2 D2.0@1 -!foreign");
+    cr_assert_eq(again.next_command_offset, 2);
+    cr_assert_eq(again.skip_count, 1);
+}
+
+Test(admission, refuses_a_range_that_makes_no_sense)
+{
+    tell("C1 S1:1-1!void S2:1-3!void S3:2-1!void");
+}
+
+Test(admission, lets_a_later_reset_win)
+{
+    struct checkpoint knows = tell("C1 D1.0@0 S2:1-2!refold C2 S4:1-4!refold");
+    cr_assert_eq(knows.skip_count, 1, "the first one is in the range of the second");
+    cr_assert_eq(knows.skips[0].to, 4);
+    struct checkpoint again = admission_begin();
+    admission_copy_skips(&again, &knows);
+    tell_on(&again, "C1 D1.0@0!range S2:1-2!range C2!range S4:1-4");
+}
+
+Test(admission, folds_again_when_a_reset_that_it_honoured_is_gone)
+{
+    struct checkpoint knows = tell("C1 D1.0@0 S2:1-2!refold");
+    struct checkpoint again = admission_begin();
+    admission_copy_skips(&again, &knows);
+    tell_on(&again, "C1 D1.0@0!range C2!refold");
+    struct checkpoint third = admission_begin();
+    admission_copy_skips(&third, &knows);
+    tell_on(&third, "C1 D1.0@0!range S2:0-1!refold");
+    cr_assert(third.skip_count == 1 && third.skips[0].from == 0);
+}
+
+Test(admission, honours_a_bounded_number_of_ranges)
+{
+    tell("C1 C2 C3 C4 C5 C6 C7 C8 C9 S9:0-1!refold S10:1-2!refold S11:2-3!refold S12:3-4!refold "
+         "S13:4-5!refold S14:5-6!refold S15:6-7!refold S16:7-8!refold S17:8-9!void");
 }

@@ -11,8 +11,10 @@
 enum { START_MS = 1000000 };
 
 struct seen {
-    int changed, lapsed, removed;
+    int changed, lapsed, removed, outdated;
+    int paused, resumed;
     char last[256];
+    char last_outdated[256];
 };
 
 static void on_changed(void *ctx, const struct agent_entry *entry)
@@ -29,7 +31,23 @@ static void on_gone(void *ctx, const struct agent_entry *entry, bool lapsed)
     snprintf(seen->last, sizeof(seen->last), "%s/%s", entry->instance, entry->agent);
 }
 
-static const struct agent_table_ops ops = {on_changed, on_gone};
+static void on_paused(void *ctx, struct text agent, const struct agent_pause_entry *pause)
+{
+    struct seen *seen = ctx;
+    *(pause != NULL ? &seen->paused : &seen->resumed) += 1;
+    cr_assert(pause == NULL || text_equal(text_of(pause->agent), agent));
+    snprintf(seen->last, sizeof(seen->last), "%.*s by %s", TEXT_ARG(agent),
+             pause != NULL ? pause->by : "?");
+}
+
+static void on_outdated(void *ctx, struct text key)
+{
+    struct seen *seen = ctx;
+    seen->outdated++;
+    snprintf(seen->last_outdated, sizeof(seen->last_outdated), "%.*s", TEXT_ARG(key));
+}
+
+static const struct agent_table_ops ops = {on_changed, on_gone, on_paused, on_outdated};
 
 static struct agent_health health_of(const char *agent, const char *instance)
 {
@@ -245,8 +263,8 @@ static void append(struct stage *stage, const struct agent_health *health, bool 
                         TEXT_ARG(health->agent));
     codec_encode(stage->codec, RECORD_AGENT_HEALTH, health, &bytes);
     struct text value = {(const char *)bytes.data, (uint32_t)bytes.size};
-    (void)broker_memory_append(stage->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
-                               tombstone ? (struct text){NULL, 0} : value);
+    broker_memory_append(stage->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
+                         tombstone ? (struct text){NULL, 0} : value);
     buffer_deinit(&bytes);
 }
 
@@ -316,7 +334,7 @@ Test(agent_table, follows_the_topic)
     cr_assert_eq(agent_table_count(stage->table), 1);
     cr_assert_str_eq(agent_table_find(stage->table, TEXT("a"))->entries->instance, "alive");
     cr_assert_eq(stage->seen.changed, 1);
-    cr_assert_eq(stage->seen.lapsed, 1);
+    cr_assert_eq(stage->seen.lapsed, 0, "those that vanished earlier were never reported");
     /* It beats on, and then no more. */
     for (int i = 0; i < 10; i++) {
         advance(stage, 2000);
@@ -328,8 +346,84 @@ Test(agent_table, follows_the_topic)
     cr_assert_eq(agent_table_count(stage->table), 1);
     advance(stage, 1);
     cr_assert_eq(agent_table_count(stage->table), 0);
-    cr_assert_eq(stage->seen.lapsed, 2);
+    cr_assert_eq(stage->seen.lapsed, 1);
     stage_free(stage);
+}
+
+/* The cleaner has to learn of an instance that vanished while it did not look, but not of one
+ * that has a later record. */
+Test(agent_table, reports_outdated_records_of_the_topic_once_it_is_read_to_its_end)
+{
+    struct stage *stage = stage_new();
+    struct agent_health dead = health_of("a", "dead");
+    struct agent_health revived = health_of("a", "revived");
+    struct agent_health stopped = health_of("a", "stopped");
+    append(stage, &dead, false);
+    append(stage, &revived, false);
+    append(stage, &stopped, false);
+    clock_manual_advance(&stage->clock, 6000);
+    append(stage, &stopped, true);
+    append(stage, &revived, false);
+    stage_open(stage);
+    advance(stage, 1);
+    cr_assert_eq(stage->seen.outdated, 1);
+    cr_assert_str_eq(stage->seen.last_outdated, "dead/a");
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    cr_assert_eq(stage->seen.lapsed + stage->seen.removed, 0, "it was never there");
+    /* A record that comes late, such as after a pause of this process. */
+    append(stage, &dead, false);
+    clock_manual_advance(&stage->clock, 5999);
+    append(stage, &revived, false);
+    clock_manual_advance(&stage->clock, 1);
+    settle(stage);
+    advance(stage, 1);
+    cr_assert_eq(stage->seen.outdated, 2);
+    cr_assert_eq(agent_table_count(stage->table), 1);
+    stage_free(stage);
+}
+
+Test(agent_table, forgets_outdated_records_with_the_table)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_health dead = health_of("a", "dead");
+    struct error error;
+    cr_assert_eq(
+        agent_table_put(table, TEXT("dead/a"), &dead, START_MS, START_MS + 6000, 6000, &error),
+        ERROR_OK);
+    agent_table_free(table);
+    cr_assert_eq(seen.outdated, 0);
+}
+
+/* A reader that begins anew, as after its topic was away, meets them all again. */
+Test(agent_table, does_not_call_gone_what_vanished_long_ago)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_health dead = health_of("a", "dead");
+    struct error error;
+    for (int64_t at = 0; at < 10; at++) {
+        cr_assert_eq(agent_table_put(table, TEXT("dead/a"), &dead, START_MS + at,
+                                     START_MS + 6000 + at, 6000, &error),
+                     ERROR_OK);
+        agent_table_sweep(table, 6000);
+    }
+    cr_assert_eq(agent_table_count(table), 0);
+    cr_assert_eq(seen.changed + seen.lapsed + seen.removed, 0);
+    agent_table_free(table);
+}
+
+Test(agent_table, takes_only_a_time_from_the_future_for_a_wrong_clock)
+{
+    struct agent_health health = health_of("a", "i");
+    cr_assert_not(agent_table_clock_is_ahead(&health, START_MS, 1000));
+    cr_assert_not(agent_table_clock_is_ahead(&health, START_MS + 3600000, 1000), "it waited");
+    cr_assert_not(agent_table_clock_is_ahead(&health, START_MS - 1000, 1000));
+    cr_assert(agent_table_clock_is_ahead(&health, START_MS - 1001, 1000));
+    health.reported_at = INT64_MAX;
+    cr_assert(agent_table_clock_is_ahead(&health, -1, 1000));
+    health.reported_at = INT64_MIN;
+    cr_assert_not(agent_table_clock_is_ahead(&health, 1, 1000));
 }
 
 Test(agent_table, ignores_garbage_on_the_topic)
@@ -337,10 +431,162 @@ Test(agent_table, ignores_garbage_on_the_topic)
     struct stage *stage = stage_new();
     struct agent_health fine = health_of("a", "i");
     stage_open(stage);
-    (void)broker_memory_append(stage->kafka, "t.agents", 0, TEXT("i/a"), TEXT("garbage"));
-    (void)broker_memory_append(stage->kafka, "t.agents", 0, TEXT(""), TEXT(""));
+    broker_memory_append(stage->kafka, "t.agents", 0, TEXT("i/a"), TEXT("garbage"));
+    broker_memory_append(stage->kafka, "t.agents", 0, TEXT(""), TEXT(""));
     append(stage, &fine, false);
     settle(stage);
     cr_assert_eq(agent_table_count(stage->table), 1);
+    stage_free(stage);
+}
+
+/* ---- pauses ---- */
+
+static struct agent_pause pause_of(const char *agent, bool paused)
+{
+    return (struct agent_pause){text_of(agent), paused, TEXT("ann"), TEXT("the bank is down"),
+                                START_MS};
+}
+
+static enum error_class put_pause(struct agent_table *table, const char *key,
+                                  const struct agent_pause *pause)
+{
+    struct error error;
+    enum error_class class = agent_table_put_pause(table, text_of(key), pause, &error);
+    cr_assert(class == ERROR_OK || strcmp(error.code, "BadPause") == 0);
+    return class;
+}
+
+Test(agent_table, remembers_who_paused_an_agent_until_it_is_resumed)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_pause bank = pause_of("bank", true);
+    struct agent_pause resumed = pause_of("bank", false);
+    struct agent_pause atm = pause_of("atm", true);
+    char key[AGENT_PAUSE_KEY_SIZE];
+    cr_assert(text_equal(agent_pause_key(TEXT("bank"), key), TEXT("pause:bank")));
+    cr_assert_null(agent_table_pause(table, TEXT("bank")));
+    cr_assert_eq(put_pause(table, "pause:bank", &bank), ERROR_OK);
+    cr_assert_eq(put_pause(table, "pause:atm", &atm), ERROR_OK);
+    const struct agent_pause_entry *pause = agent_table_pause(table, TEXT("bank"));
+    cr_assert_str_eq(pause->by, "ann");
+    cr_assert_str_eq(pause->reason, "the bank is down");
+    cr_assert_eq(pause->at, START_MS);
+    cr_assert_str_eq(agent_table_pauses(table)->agent, "atm");
+    cr_assert_eq(agent_table_pauses(table)->next, pause);
+    cr_assert_eq(agent_table_pause_count(table), 2);
+    cr_assert_null(agent_table_find(table, TEXT("bank")), "it needs no instance");
+    bank.by = TEXT("bob");
+    cr_assert_eq(put_pause(table, "pause:bank", &bank), ERROR_OK);
+    cr_assert_str_eq(agent_table_pause(table, TEXT("bank"))->by, "bob");
+    cr_assert_eq(seen.paused, 3);
+    cr_assert_eq(put_pause(table, "pause:bank", &resumed), ERROR_OK);
+    cr_assert_null(agent_table_pause(table, TEXT("bank")));
+    agent_table_remove(table, TEXT("pause:atm"));
+    cr_assert_null(agent_table_pauses(table));
+    cr_assert_eq(seen.resumed, 2);
+    agent_table_free(table);
+}
+
+Test(agent_table, keeps_pauses_and_instances_apart)
+{
+    struct seen seen = {.changed = 0};
+    struct agent_table *table = agent_table_new(&ops, &seen);
+    struct agent_pause bank = pause_of("bank", true);
+    struct agent_health health = health_of("bank", "pause:bank");
+    cr_assert_eq(put_pause(table, "pause:bank", &bank), ERROR_OK);
+    cr_assert_eq(put_at(table, &health, 0), ERROR_OK);
+    agent_table_remove(table, TEXT("pause:bank/bank"));
+    cr_assert_eq(seen.removed, 1);
+    cr_assert_not_null(agent_table_pause(table, TEXT("bank")));
+    agent_table_sweep(table, INT64_MAX);
+    cr_assert_not_null(agent_table_pause(table, TEXT("bank")), "it never lapses");
+    agent_table_free(table);
+}
+
+Test(agent_table, ignores_pauses_under_other_keys)
+{
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    struct agent_pause bank = pause_of("bank", true);
+    struct agent_pause bad = pause_of("b/d", true);
+    struct agent_pause none = pause_of("", true);
+    static const char *const keys[] = {"",           "pause:", "pause:bank2",
+                                       "pause/bank", "bank",   "Pause:bank"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        cr_expect_eq(put_pause(table, keys[i], &bank), ERROR_REJECT, "%s", keys[i]);
+    cr_assert_eq(put_pause(table, "pause:b/d", &bad), ERROR_REJECT);
+    cr_assert_eq(put_pause(table, "pause:", &none), ERROR_REJECT);
+    cr_assert_eq(agent_table_pause_count(table), 0);
+    agent_table_remove(table, TEXT("pause:"));
+    agent_table_remove(table, TEXT("pause:unknown"));
+    agent_table_free(table);
+}
+
+Test(agent_table, keeps_a_pause_whose_texts_cannot_be_shown)
+{
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    struct agent_pause bank = pause_of("bank", true);
+    static char longest[4 * MESSAGE_BYTES_MAX];
+    memset(longest, 'x', sizeof(longest));
+    bank.by = TEXT("a\033[2J");
+    bank.reason = (struct text){longest, sizeof(longest)};
+    bank.at = INT64_MIN;
+    cr_assert_eq(put_pause(table, "pause:bank", &bank), ERROR_OK);
+    const struct agent_pause_entry *pause = agent_table_pause(table, TEXT("bank"));
+    cr_assert_str_eq(pause->by, "?");
+    cr_assert_eq(strlen(pause->reason), MESSAGE_BYTES_MAX);
+    cr_assert_eq(pause->at, 0);
+    agent_table_free(table);
+}
+
+Test(agent_table, takes_a_bounded_number_of_pauses)
+{
+    struct agent_table *table = agent_table_new(NULL, NULL);
+    char name[32];
+    char key[AGENT_PAUSE_KEY_SIZE];
+    for (int i = 0; i <= AGENT_PAUSES_MAX; i++) {
+        snprintf(name, sizeof(name), "agent-%d", i);
+        struct agent_pause pause = pause_of(name, true);
+        agent_pause_key(text_of(name), key);
+        cr_assert_eq(put_pause(table, key, &pause), i < AGENT_PAUSES_MAX ? ERROR_OK : ERROR_REJECT);
+    }
+    struct agent_pause again = pause_of("agent-7", true);
+    cr_assert_eq(put_pause(table, "pause:agent-7", &again), ERROR_OK);
+    cr_assert_eq(agent_table_pause_count(table), AGENT_PAUSES_MAX);
+    agent_table_free(table);
+}
+
+static void append_pause(struct stage *stage, const struct agent_pause *pause)
+{
+    char key[AGENT_PAUSE_KEY_SIZE];
+    struct buffer bytes = {.size = 0};
+    codec_encode(stage->codec, RECORD_AGENT_PAUSE, pause, &bytes);
+    broker_memory_append(stage->kafka, "t.agents", 0, agent_pause_key(pause->agent, key),
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
+}
+
+Test(agent_table, reports_each_pause_once_when_it_is_complete_and_first_of_all)
+{
+    struct stage *stage = stage_new();
+    struct agent_pause bank = pause_of("bank", true);
+    struct agent_pause resumed = pause_of("bank", false);
+    struct agent_pause atm = pause_of("atm", true);
+    struct agent_health health = health_of("atm", "i1");
+    append(stage, &health, false);
+    append_pause(stage, &bank);
+    append_pause(stage, &resumed);
+    append_pause(stage, &atm);
+    stage_open(stage);
+    cr_assert(agent_table_is_complete(stage->table));
+    cr_assert_eq(stage->seen.paused, 1);
+    cr_assert_eq(stage->seen.resumed, 0);
+    cr_assert_str_eq(stage->seen.last, "i1/atm");
+    cr_assert_eq(agent_table_offset(stage->table), 3);
+    append_pause(stage, &bank);
+    settle(stage);
+    cr_assert_eq(stage->seen.paused, 2);
+    cr_assert_str_eq(stage->seen.last, "bank by ann");
+    cr_assert_eq(agent_table_offset(stage->table), 4);
     stage_free(stage);
 }

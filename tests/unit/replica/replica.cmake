@@ -7,9 +7,16 @@ reeve_test(replica
     SOURCES
         admission_test.c
         agent_table_test.c
+        cluster_check_test.c
+        cluster_test.c
+        dead_letter_test.c
+        dead_letter_read_test.c
         service_main_test.c
         settings_test.c
         shares_test.c
         view_expiry_test.c
+        view_hostile_test.c
+        view_report_test.c
+        ../platform/http_server_kit.c
         ../statestore/kit.c
     LIBS reeve-simulation reeve-test-engine)

@@ -26,6 +26,7 @@ static struct service_context *context;
 static struct http_client *client;
 static struct error start_error;
 static bool warm;
+static bool slow;
 static bool drains;
 static bool ask_when_draining;
 static void (*script)(void); /* runs once the loop does */
@@ -49,7 +50,7 @@ static void close_folder(void)
 {
     log_set_fd(-1);
     close(log_fd);
-    (void)files_remove_tree(folder, NULL);
+    files_remove_tree(folder, NULL);
 }
 
 TestSuite(service_main, .init = open_folder, .fini = close_folder);
@@ -98,6 +99,13 @@ static void drain(void *state)
         service_drained(context);
 }
 
+static bool degraded(void *state, char *ret_reason, size_t reason_size)
+{
+    (void)state;
+    snprintf(ret_reason, reason_size, "slow");
+    return slow;
+}
+
 static void stop(void *state)
 {
     (void)state;
@@ -109,6 +117,7 @@ static const struct service service = {.name = "tester",
                                        .bit = SETTINGS_SCHEDULER,
                                        .start = start,
                                        .ready = ready,
+                                       .degraded = degraded,
                                        .drain = drain,
                                        .stop = stop};
 
@@ -160,10 +169,16 @@ static void terminate(void)
     ask_when_draining = true;
 }
 
+static void get_slow(void)
+{
+    slow = true;
+    ask_readyz(terminate);
+}
+
 static void get_warm(void)
 {
     warm = true;
-    ask_readyz(terminate);
+    ask_readyz(get_slow);
 }
 
 static void live(void)
@@ -179,7 +194,8 @@ Test(service_main, runs_drains_and_stops)
     int lock = -1;
     script = live;
     cr_assert(run(NULL) == EXIT_CODE_OK);
-    cr_assert_str_eq(trace, "start 503:warming up 200:ok drain 503:draining stop ");
+    cr_assert_str_eq(trace,
+                     "start 503:warming up 200:ok 200:degraded: slow drain 503:draining stop ");
     snprintf(path, sizeof(path), "%s/http.port", folder);
     cr_assert(!files_exists(path));
     cr_assert(files_lock(folder, &lock, NULL) == ERROR_OK, "the lock is given back");

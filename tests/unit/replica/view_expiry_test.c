@@ -114,9 +114,9 @@ static enum event_kind decided(struct partition *partition, const struct command
     decision.claim_id = checkpoint->claim_id;
     decision.sequence = checkpoint->next_sequence;
     cr_assert_lt(partition->count, LOG_MAX);
-    int64_t offset = partition->count++;
-    codec_encode(partition->codec, RECORD_DECISION, &decision, &partition->log[offset]);
-    cr_assert(view_decided(partition->owner, &decision, value_at(partition, offset), offset,
+    decision.offset = partition->count++;
+    codec_encode(partition->codec, RECORD_DECISION, &decision, &partition->log[decision.offset]);
+    cr_assert(view_decided(partition->owner, &decision, value_at(partition, decision.offset),
                            &error) == ERROR_OK,
               "%s", error.message);
     return decision.events[0].kind;
@@ -125,8 +125,13 @@ static enum event_kind decided(struct partition *partition, const struct command
 static void submit(struct partition *partition, const char *id)
 {
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};
-    cmd.submit_order = (struct order_details){
-        .order_id = text_of(id), .currency = TEXT("EUR"), .workflow = TEXT("test")};
+    struct attribute attributes[] = {{TEXT("country"), TEXT("FR")}};
+    cmd.submit_order = (struct order_details){.order_id = text_of(id),
+                                              .customer = TEXT("c-1"),
+                                              .currency = TEXT("EUR"),
+                                              .attributes = attributes,
+                                              .attribute_count = 1,
+                                              .workflow = TEXT("test")};
     cr_assert_eq(decided(partition, &cmd), EVENT_ORDER_ACCEPTED);
     cr_assert_not_null(order_of(partition->owner, id));
 }
@@ -175,8 +180,10 @@ static bool count_history(void *ctx, int64_t offset, struct text decision)
 
 static void expect_rows(struct view *view, const char *id, int index_rows, int history_rows)
 {
-    static const struct text values[STORE_INDEX_COUNT] = {
-        [INDEX_STATE] = {"Processed", 9}, [INDEX_WORKFLOW] = {"test", 4}};
+    static const struct text values[STORE_INDEX_COUNT] = {[INDEX_STATE] = {"Processed", 9},
+                                                          [INDEX_WORKFLOW] = {"test", 4},
+                                                          [INDEX_CUSTOMER] = {"c-1", 3},
+                                                          [INDEX_ATTRIBUTE] = {"country=FR", 10}};
     struct store *store = view_store(view);
     struct error error;
     int index = 0;
@@ -235,12 +242,12 @@ Test(view_expiry, removes_an_expired_order_from_the_store)
     complete(&partition, "o-1");
     complete(&partition, "o-2");
     commit(partition.owner);
-    expect_agreement(&partition, 2, "o-1", 6, 2);
+    expect_agreement(&partition, 2, "o-1", 12, 2);
     cr_expect_eq(expire(&partition, "o-1"), EVENT_ORDER_EXPIRED);
     cr_expect_null(order_of(partition.owner, "o-1"));
     commit(partition.owner);
     cr_expect_null(order_of(partition.owner, "o-1"));
-    expect_agreement(&partition, 1, "o-1", 3, 0);
+    expect_agreement(&partition, 1, "o-1", 6, 0);
     cr_expect_eq(expire(&partition, "o-2"), EVENT_ORDER_EXPIRED);
     commit(partition.owner);
     expect_agreement(&partition, 0, "o-2", 0, 0);
@@ -276,7 +283,7 @@ Test(view_expiry, accepts_the_same_id_again_in_the_same_batch)
     complete(&partition, "o-1");
     cr_expect_eq(order_of(partition.owner, "o-1")->state, ORDER_PROCESSED);
     commit(partition.owner);
-    expect_agreement(&partition, 1, "o-1", 3, 2);
+    expect_agreement(&partition, 1, "o-1", 6, 2);
     expire(&partition, "o-1");
     submit(&partition, "o-1");
     complete(&partition, "o-1");
@@ -305,6 +312,26 @@ Test(view_expiry, restores_an_expired_order_on_rollback)
     view_hold(partition.owner, false);
     commit(partition.owner);
     cr_expect_eq(order_of(partition.owner, "o-1")->version, 1);
-    expect_agreement(&partition, 1, "o-1", 2, 1);
+    expect_agreement(&partition, 1, "o-1", 5, 1);
+    end(&partition);
+}
+
+Test(view_expiry, keeps_no_history_of_what_was_rolled_back)
+{
+    struct partition partition;
+    struct error error;
+    int history = 0;
+    begin(&partition);
+    struct view *view = open_view(&partition, "history", true);
+    fold(&partition, view, 0);
+    commit(view);
+    submit(&partition, "o-1");
+    fold(&partition, view, partition.count - 1);
+    cr_assert(view_rollback(view, &error) == ERROR_OK);
+    commit(view);
+    cr_assert(store_scan_history(view_store(view), TEXT("o-1"), 0, count_history, &history,
+                                 &error) == ERROR_OK);
+    cr_assert_eq(history, 0);
+    view_close(view);
     end(&partition);
 }

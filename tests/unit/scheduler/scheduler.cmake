@@ -1,6 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Standbys, the states of an owner, the router and the backlog.
+# Standbys, the states of an owner, the router and the backlog; owners over the broker in memory.
 
-reeve_test(scheduler SOURCES standby_test.c owner_state_test.c router_test.c ../statestore/kit.c
-    LIBS reeve-scheduler reeve-test-engine)
+reeve_test(scheduler
+    SOURCES
+        owner_state_test.c
+        router_history_test.c
+        router_kit.c
+        router_pause_test.c
+        router_test.c
+        standby_test.c
+        ../statestore/kit.c
+    LIBS reeve-test-seed reeve-scheduler reeve-test-engine)
+
+reeve_test(scheduler-owner
+    SOURCES
+        group_watch_test.c
+        owner_claim_test.c
+        owner_clock_test.c
+        owner_commands_test.c
+        owner_expiry_test.c
+        owner_foreign_test.c
+        owner_isolation_test.c
+        owner_kit.c
+        owner_log_test.c
+        scheduler_test.c
+        ../statestore/kit.c
+    LIBS reeve-scheduler reeve-simulation)
+
+reeve_test(scheduler-emitter
+    SOURCES emitter_test.c owner_kit.c ../statestore/kit.c
+    LIBS reeve-scheduler reeve-simulation)

@@ -173,14 +173,12 @@ Test(schemas_codec, keeps_every_field_of_an_order_row)
     kit_deinit(&kit);
 }
 
-Test(schemas_codec, names_events_and_commands_as_the_engine_does)
+Test(schemas_codec, binds_each_event_and_finds_each_record_by_its_name)
 {
     for (int i = 1; i < EVENT_KIND_COUNT; i++)
-        cr_assert_str_eq(event_binding((enum event_kind)i)->name,
-                         event_kind_name((enum event_kind)i));
-    for (int i = 1; i < COMMAND_KIND_COUNT; i++)
-        cr_assert_str_eq(record_kind_name((enum record_kind)i),
-                         command_kind_name((enum command_kind)i));
+        cr_assert_not_null(event_binding((enum event_kind)i));
+    for (int i = 1; i < RECORD_KIND_COUNT; i++)
+        cr_assert_eq((int)record_kind_of(record_kind_name((enum record_kind)i)), i);
     cr_assert_str_eq(record_kind_name(RECORD_KIND_COUNT), "?");
     cr_assert_str_eq(record_kind_name((enum record_kind)0), "?");
 }
@@ -243,8 +241,10 @@ Test(schemas_codec, encodes_the_largest_dead_letter)
     kit_init(&kit);
     memset(long_text, 0xff, sizeof(long_text));
     struct text most = {long_text, INPUT_BYTES_MAX};
-    struct event event = {.kind = EVENT_COMMAND_DEAD_LETTERED,
-                          .command_dead_lettered = {most, most, TEXT("not Avro"), false}};
+    struct event event = {
+        .kind = EVENT_COMMAND_DEAD_LETTERED,
+        .command_dead_lettered = {
+            .bytes = most, .key = most, .reason = TEXT("not Avro"), .quarantined = false}};
     struct record record = {.kind = RECORD_DECISION};
     record.decision = (struct decision){.events = &event, .event_count = 1};
     struct buffer bytes = kit_encode(&kit, &record);

@@ -35,27 +35,25 @@ Test(schemas_json_codec, encodes_every_field_of_every_record)
         check_encoding(&samples[i]);
 }
 
-/* The commands that the HTTP API takes. */
-static bool is_decodable(enum record_kind kind)
+/* Where the struct of the record's kind begins. */
+static void *struct_of(struct record *record)
 {
-    return kind == RECORD_SUBMIT_ORDER || kind == RECORD_CANCEL_ORDER ||
-           kind == RECORD_COMPENSATE_ORDER || kind == RECORD_RESUBMIT_STEP;
+    return record_kind_is_command(record->kind) ? (void *)&record->command.submit_order
+                                                : (void *)&record->claim;
 }
 
 static void check_round_trip(struct kit *kit, const struct sample *sample)
 {
     const struct record_binding *binding = record_kind_info(sample->kind)->binding;
-    const struct command *cmd = sample->record;
     struct record back = {.kind = sample->kind};
     struct buffer expected = {0};
-    json_t *json = json_codec_encode(binding, &cmd->submit_order, 0);
-    json_object_del(json, "content_hash"); /* computed */
-    cr_assert_eq(json_codec_decode(binding, NULL, 0, json, &kit->memory.arena,
-                                   &back.command.submit_order, &kit->error),
+    json_t *json =
+        json_codec_encode(binding, (const char *)sample->record + base_of(sample->kind), 0);
+    cr_assert_eq(json_codec_decode(binding, NULL, 0, json, &kit->memory.arena, struct_of(&back),
+                                   &kit->error),
                  ERROR_OK, "%s: %s", sample->name, kit->error.message);
-    back.command.kind = (enum command_kind)sample->kind;
-    if (sample->kind == RECORD_SUBMIT_ORDER)
-        back.command.submit_order.content_hash = cmd->submit_order.content_hash;
+    if (record_kind_is_command(sample->kind))
+        back.command.kind = (enum command_kind)sample->kind;
     struct buffer bytes = kit_encode(kit, &back);
     codec_encode(kit->codec, sample->kind, sample->record, &expected);
     cr_assert(text_equal(text_of_buffer(&bytes), text_of_buffer(&expected)), "%s", sample->name);
@@ -64,13 +62,19 @@ static void check_round_trip(struct kit *kit, const struct sample *sample)
     json_decref(json);
 }
 
-Test(schemas_json_codec, round_trips_the_commands_of_the_http_api)
+/* Only owners write events. */
+Test(schemas_json_codec, round_trips_every_record_without_events)
 {
     struct kit kit;
+    uint32_t checked = 0;
     kit_init(&kit);
-    for (uint32_t i = 0; i < sample_count; i++)
-        if (is_decodable(samples[i].kind))
-            check_round_trip(&kit, &samples[i]);
+    for (uint32_t i = 0; i < sample_count; i++) {
+        if (samples[i].kind == RECORD_DECISION)
+            continue;
+        check_round_trip(&kit, &samples[i]);
+        checked++;
+    }
+    cr_assert_gt(checked, 25);
     kit_deinit(&kit);
 }
 
@@ -106,10 +110,12 @@ Test(schemas_json_codec, writes_each_form_as_documented)
                            "\"traceparent\":\"\","
                            "\"content_hash\":\"ab000000000000000000000000000000\"}");
     free(text);
-    struct undecodable undecodable = {{"\x00\xff\"", 3}, TEXT(""), TEXT("why"), true};
+    struct undecodable undecodable = {
+        .bytes = {"\x00\xff\"", 3}, .reason = TEXT("why"), .quarantined = true};
     text = encoded(event_binding(EVENT_COMMAND_DEAD_LETTERED), &undecodable, NULL, 0);
     cr_assert_str_eq(text, "{\"bytes\":\"AP8i\",\"key\":\"\",\"reason\":\"why\","
-                           "\"quarantined\":true}");
+                           "\"quarantined\":true,\"code\":\"\",\"value_bytes\":0,"
+                           "\"value_xxh128\":\"\",\"meta_bytes\":0,\"headers\":[]}");
     free(text);
     struct event event = {.kind = EVENT_COMMAND_DEAD_LETTERED,
                           .command_dead_lettered = undecodable};
@@ -118,7 +124,8 @@ Test(schemas_json_codec, writes_each_form_as_documented)
     text = encoded(&binding_decision, &decision, events, 0);
     cr_assert_str_eq(text,
                      "{\"events\":[{\"kind\":\"CommandDeadLettered\",\"data\":{\"bytes\":\"AP8i\","
-                     "\"key\":\"\",\"reason\":\"why\",\"quarantined\":true}}]}");
+                     "\"key\":\"\",\"reason\":\"why\",\"quarantined\":true,\"code\":\"\","
+                     "\"value_bytes\":0,\"value_xxh128\":\"\",\"meta_bytes\":0,\"headers\":[]}}]}");
     free(text);
     struct claim claim = {.claim_id = {{0xab, 1}}, .partition_count = -1};
     text = encoded(record_kind_info(RECORD_CLAIM)->binding, &claim, NULL, 0);
@@ -149,7 +156,7 @@ Test(schemas_json_codec, asserts_that_selected_fields_exist, .signal = SIGABRT)
 {
     static const char *const only[] = {"sku", "colour", NULL};
     struct order_line line = {TEXT("a"), TEXT(""), 1, {1}};
-    (void)encoded(binding_order_details.fields[3].sub, &line, only, 0);
+    encoded(binding_order_details.fields[3].sub, &line, only, 0);
 }
 
 /* ---- hostile input ---- */
@@ -177,6 +184,24 @@ static const struct mistake {
     const char *message;
 } mistakes[] = {
     {RECORD_CANCEL_ORDER, "{\"order_id\": null}", "BadField", "order_id: expected a text"},
+    {RECORD_SUBMIT_ORDER, "{\"content_hash\": \"0g\"}", "BadField",
+     "content_hash: expected 32 hexadecimal digits"},
+    {RECORD_CLAIM, "{\"claim_id\": \"ab010000-0000-0000-0000-00000000000\"}", "BadField",
+     "claim_id: expected a UUID of 32 hexadecimal digits with dashes"},
+    {RECORD_CLAIM, "{\"claim_id\": \"ab010000+0000-0000-0000-000000000000\"}", "BadField",
+     "claim_id: expected a UUID of 32 hexadecimal digits with dashes"},
+    {RECORD_CLAIM, "{\"claim_id\": \"gb010000-0000-0000-0000-000000000000\"}", "BadField",
+     "claim_id: expected a UUID of 32 hexadecimal digits with dashes"},
+    {RECORD_CLAIM, "{\"instance\": \"s\"}", "BadField",
+     "claim_id: expected a UUID of 32 hexadecimal digits with dashes"},
+    {RECORD_CLAIM,
+     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"claimed_at\": 1, "
+     "\"partition_count\": 2147483648}",
+     "BadField", "partition_count: expected an integer from -2147483648 to 2147483647"},
+    {RECORD_STEP_REQUEST, "{\"step\": \"A\", \"direction\": \"sideways\"}", "BadField",
+     "direction: expected \"do\" or \"undo\""},
+    {RECORD_STATUS_UPDATE, "{\"kind\": \"Received\", \"order_version\": -1}", "BadField",
+     "order_version: expected an integer from 0"},
     {RECORD_CANCEL_ORDER, "{\"reasn\": \"x\"}", "UnknownField",
      "unknown field \"reasn\": did you mean \"reason\"?"},
     {RECORD_CANCEL_ORDER, "{\"\": \"x\"}", "UnknownField", "unknown field \"\""},
@@ -287,7 +312,7 @@ Test(schemas_json_codec, gives_missing_fields_their_defaults)
     kit_init(&kit);
     json_t *json = json_object();
     struct order_details details;
-    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, 0, json, &kit.memory.arena,
+    cr_assert_eq(json_codec_decode(&binding_order_details, NULL, 0, json, &kit.memory.arena,
                                    &details, &kit.error),
                  ERROR_OK);
     cr_assert_eq(details.priority, PRIORITY_NORMAL);
@@ -302,10 +327,10 @@ Test(schemas_json_codec, leaves_sizes_to_the_caller_on_request)
     struct kit kit;
     kit_init(&kit);
     json_t *json = json_pack("{s:s}", "currency", "euro");
-    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, 0, json, &kit.memory.arena,
+    cr_assert_eq(json_codec_decode(&binding_order_details, NULL, 0, json, &kit.memory.arena,
                                    &details, &kit.error),
                  ERROR_REJECT);
-    cr_assert_eq(json_codec_decode(&binding_submit_order, NULL, JSON_CODEC_ANY_SIZE, json,
+    cr_assert_eq(json_codec_decode(&binding_order_details, NULL, JSON_CODEC_ANY_SIZE, json,
                                    &kit.memory.arena, &details, &kit.error),
                  ERROR_OK);
     cr_assert(text_equal(details.currency, TEXT("euro")));

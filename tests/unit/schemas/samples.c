@@ -48,8 +48,10 @@ static const struct order_details details = DETAILS("536365", 3);
 
 /* ---- commands ---- */
 
-static const struct command submit_order = {
-    .kind = COMMAND_SUBMIT_ORDER, .order_id = T("536365"), .submit_order = DETAILS("536365", 7)};
+static const struct command submit_order = {.kind = COMMAND_SUBMIT_ORDER,
+                                            .order_id = T("536365"),
+                                            .submit_order = DETAILS("536365", 7),
+                                            .submit_order.submitted_at = AT(7)};
 /* The least that a third-party client must fill in. */
 static const struct command submit_order_least = {.kind = COMMAND_SUBMIT_ORDER,
                                                   .order_id = T("536366"),
@@ -85,13 +87,31 @@ static const struct command compensate_order = {
     .compensate_order = {T("536365"), T("bob"), T("the customer gave up")}};
 static const struct command resubmit_step = {
     .kind = COMMAND_RESUBMIT_STEP,
-    .resubmit_step = {T("536365"), T("TakePayment"), T("bob"), T("bank is back"), true}};
+    .resubmit_step = {T("536365"), T("TakePayment"), T("bob"), T("bank is back"), true, 7200000}};
 static const struct command expire_order = {
     .kind = COMMAND_EXPIRE_ORDER, .expire_order = {T("536365"), AT(31), T("supervisor-3")}};
 static const struct command extend_step = {.kind = COMMAND_EXTEND_STEP,
                                            .extend_step = {T("536365"), T("TakePayment"),
                                                            DIRECTION_UNDO, 6, AT(32),
                                                            T("half done"), T("bank"), T("bank-1")}};
+
+static const struct command complete_step = {
+    .kind = COMMAND_COMPLETE_STEP,
+    .complete_step = {T("536365"), T("TakePayment"), T("{\"paid\":true}"), T("ann"), T("paid")}};
+static const struct command skip_step = {
+    .kind = COMMAND_SKIP_STEP,
+    .skip_step = {T("536365"), T("TakePayment"), true, T("ann"), T("a gift")}};
+static const struct command fail_step = {
+    .kind = COMMAND_FAIL_STEP,
+    .fail_step = {T("536365"), T("TakePayment"), T("Declined"), T("ann"), T("the bank refused")}};
+static const struct command pause_order = {
+    .kind = COMMAND_PAUSE_ORDER, .pause_order = {T("536365"), T("ann"), T("to look at it")}};
+static const struct command resume_order = {
+    .kind = COMMAND_RESUME_ORDER, .resume_order = {T("536365"), T("bob"), T("it is right")}};
+
+static const struct command migrate_order = {
+    .kind = COMMAND_MIGRATE_ORDER,
+    .migrate_order = {T("536365"), T("order-fulfilment"), 3, 4, T("ann"), T("it was wrong")}};
 
 /* ---- the log ---- */
 
@@ -105,6 +125,36 @@ static const struct claim claim_reset = {.claim_id = UUID(2),
                                          .reset = {77, T("carol"), T("commands were lost")}};
 static const struct command_guard attempt = {UUID(3), 4611686018427387904};
 
+static const struct continuation continuation = {.claim_id = UUID(7),
+                                                 .sequence = 71,
+                                                 .first_claim_id = UUID(8),
+                                                 .partition_count = 12,
+                                                 .next_command_offset = 72,
+                                                 .last_command_offset = -1,
+                                                 .last_command_time = AT(40),
+                                                 .newest_decided_at = AT(41),
+                                                 .emitted_through = -1,
+                                                 .claim_decisions = 73,
+                                                 .previous_claim_decisions = 74,
+                                                 .guarded_offset = 75,
+                                                 .guards = 4,
+                                                 .written_at = AT(42)};
+static const struct partition_reset reset = {.expected_offset = 76,
+                                             .next_command_offset = -1,
+                                             .newest_decided_at = AT(44),
+                                             .by = T("bob"),
+                                             .reason = T("a clock was wrong"),
+                                             .reset_at = AT(43)};
+static const struct partition_reset reset_skip = {.expected_offset = 77,
+                                                  .next_command_offset = 78,
+                                                  .has_skip = true,
+                                                  .skip = {60, 70},
+                                                  .by = T("bob"),
+                                                  .reason = T("another client wrote here"),
+                                                  .reset_at = AT(45)};
+
+static struct step_plan migrated_plans[] = {{T("ReserveStock"), T("stock")},
+                                            {T("CheckCredit"), T("credit")}};
 static struct step_plan plans[] = {{T("ReserveStock"), T("stock")}, {T("TakePayment"), T("bank")}};
 #define REF(n)                                \
     {                                         \
@@ -114,11 +164,13 @@ static struct step_plan plans[] = {{T("ReserveStock"), T("stock")}, {T("TakePaym
     {                                                      \
         T("code" n), T("reason" n), T("by" n), T("step" n) \
     }
+static struct command_header command_headers[] = {{T("trace"), T("\xff\x00")}, {{0}, {0}}};
+
 static struct event events[] = {
     {EVENT_ORDER_ACCEPTED, .order_accepted = {DETAILS("536365", 3), plans, 2, AT(6), 1001}},
     {EVENT_ORDER_STARTED, .order_marked = MARK("2")},
     {EVENT_STEP_STARTED, .step_started = {REF(3), 31, T("bank"), T("refund"), T("scheduler-1"),
-                                          AT(7), 1002, T("bank: 4 of 16 free")}},
+                                          AT(7), 1002, T("bank: 4 of 16 free"), 5}},
     {EVENT_STEP_SUCCEEDED, .step_succeeded = {REF(4), T("{\"ok\":true}"), T("payment-1")}},
     {EVENT_STEP_FAILED,
      .step_failed = {REF(5), T("Declined"), T("no money"), EFFECT_APPLIED, 51, T("payment-2")}},
@@ -145,11 +197,30 @@ static struct event events[] = {
      .report_ignored = {REF(22), true, T("Superseded"), T("attempt 23 runs"), T("payment-1")}},
     {EVENT_SUBMISSION_REPEATED, .order_marked = MARK("23")},
     {EVENT_COMMAND_DEAD_LETTERED,
-     .command_dead_lettered = {T("\x00\xff\xc3\x28"), T("\xfe"), T("not Avro"), true}},
+     .command_dead_lettered = {.bytes = T("\x00\xff\xc3\x28"),
+                               .key = T("\xfe"),
+                               .reason = T("not Avro"),
+                               .code = T("Undecodable"),
+                               .quarantined = true,
+                               .value_bytes = 241,
+                               .value_xxh128 = T("00112233445566778899aabbccddeeff"),
+                               .meta_bytes = 242,
+                               .headers = command_headers,
+                               .header_count = COUNT(command_headers)}},
     {EVENT_STEP_QUEUED, .step_queued = {REF(25), AT(33), AT(34), T("bank: circuit open")}},
     {EVENT_STEP_EXTENDED,
-     .step_extended = {REF(26), T("refund"), AT(35), T("half done"), T("bank-1")}},
+     .step_extended = {REF(26), T("refund"), AT(35), T("half done"), T("bank-1"), 6}},
     {EVENT_ORDER_EXPIRED, .order_marked = MARK("27")},
+    {EVENT_STEP_COMPLETED_BY_HAND,
+     .step_completed_by_hand = {REF(28), T("{\"ok\":2}"), T("ann"), T("paid in cash")}},
+    {EVENT_STEP_SKIPPED_BY_HAND, .step_skipped_by_hand = {REF(29), T("bob"), T("a gift")}},
+    {EVENT_STEP_FAILED_BY_HAND,
+     .step_failed_by_hand = {REF(30), T("Declined"), 52, T("ann"), T("the bank refused")}},
+    {EVENT_ORDER_DEADLINE_SET, .order_deadline_set = {AT(36), 1003, T("bob"), T("in a hurry")}},
+    {EVENT_ORDER_PAUSED, .order_marked = MARK("32")},
+    {EVENT_ORDER_PAUSE_ENDED, .order_marked = MARK("33")},
+    {EVENT_ORDER_MIGRATED,
+     .order_migrated = {3, 4, migrated_plans, COUNT(migrated_plans), T("ann"), T("it was wrong")}},
 };
 _Static_assert(COUNT(events) == EVENT_KIND_COUNT - 1, "one of each");
 static const struct decision decision = {
@@ -177,7 +248,8 @@ static struct event small_events[] = {
                                           T("scheduler-1"),
                                           AT(30000),
                                           1000,
-                                          T("")}},
+                                          T(""),
+                                          0}},
     {EVENT_STEP_STARTED, .step_started = {{T("BookCarrier"), DIRECTION_DO, 1},
                                           0,
                                           T("carrier"),
@@ -185,7 +257,8 @@ static struct event small_events[] = {
                                           T("scheduler-1"),
                                           AT(30000),
                                           1000,
-                                          T("")}},
+                                          T(""),
+                                          0}},
 };
 const struct decision sample_small_decision = {
     .claim_id = UUID(5),
@@ -235,6 +308,7 @@ static const struct status_update status_update = {
     .decided_at = AT(16),
     .command_partition = 11,
     .command_offset = 72,
+    .decision_offset = 73,
     .code = T("PaymentDeclined"),
     .message = T("no money"),
     .steps = changes,
@@ -250,11 +324,14 @@ static const struct operator_alert operator_alert = {
     .order_version = 81,
     .partition = 10,
     .command_offset = 82,
+    .decision_offset = 83,
     .decided_at = AT(17),
 };
 
 /* ---- side topics and stores ---- */
 
+static const struct workflow_activation workflow_activation = {
+    T("order-fulfilment"), 7, true, T("ann"), T("tested"), AT(47)};
 static const struct workflow_definition workflow_definition = {
     T("order-fulfilment"), 3, T("Name: order-fulfilment\n"), T("yaml"), T("ann"), AT(18)};
 static const struct agent_health agent_health = {.agent = T("bank"),
@@ -271,6 +348,19 @@ static const struct agent_health agent_health = {.agent = T("bank"),
                                                  .last_error = T("503 from the bank"),
                                                  .heartbeat_ms = 2000,
                                                  .reported_at = AT(19)};
+static const struct agent_pause agent_pause = {T("bank"), true, T("ann"), T("the bank is down"),
+                                               AT(48)};
+static const struct dead_letter_resolution dead_letter_resolution = {
+    .partition = 12,
+    .offset = 48,
+    .kind = DEAD_LETTER_REPLAYED,
+    .topic = T("orders.submissions"),
+    .replayed_partition = 13,
+    .replayed_offset = 49,
+    .corrected = true,
+    .by = T("ann"),
+    .reason = T("the shop sent a wrong currency"),
+    .resolved_at = AT(48)};
 static const struct leadership leadership = {.role = T("auditor"),
                                              .kind = LEADERSHIP_RENEW,
                                              .instance = T("supervisor-1"),
@@ -302,6 +392,8 @@ static struct step steps[] = {
      .started_version = 95,
      .completed_version = 96,
      .started_at = AT(22),
+     .inputs = 97,
+     .workflow_version = 98,
      .ended_at = AT(23),
      .output = T("[1]"),
      .error_name = T("Declined"),
@@ -314,6 +406,7 @@ static const struct order order_row = {
     .state = ORDER_ERROR,
     .error_from = ORDER_COMPENSATING,
     .accepted_at = AT(24),
+    .accepted_offset = 102,
     .updated_at = AT(25),
     .complete_by = AT(26),
     .margin_ms = 1004,
@@ -325,6 +418,9 @@ static const struct order order_row = {
     .reason_code = T("Cancelled"),
     .reason = T("ordered twice"),
     .reason_by = T("ann"),
+    .paused_at = AT(46),
+    .paused_by = T("carol"),
+    .pause_reason = T("a stocktaking"),
 };
 
 const struct sample samples[] = {
@@ -339,17 +435,29 @@ const struct sample samples[] = {
     {"ResubmitStep", RECORD_RESUBMIT_STEP, &resubmit_step},
     {"ExpireOrder", RECORD_EXPIRE_ORDER, &expire_order},
     {"ExtendStep", RECORD_EXTEND_STEP, &extend_step},
+    {"CompleteStep", RECORD_COMPLETE_STEP, &complete_step},
+    {"SkipStep", RECORD_SKIP_STEP, &skip_step},
+    {"FailStep", RECORD_FAIL_STEP, &fail_step},
+    {"PauseOrder", RECORD_PAUSE_ORDER, &pause_order},
+    {"ResumeOrder", RECORD_RESUME_ORDER, &resume_order},
+    {"MigrateOrder", RECORD_MIGRATE_ORDER, &migrate_order},
     {"Claim", RECORD_CLAIM, &claim},
     {"Claim-reset", RECORD_CLAIM, &claim_reset},
     {"Attempt", RECORD_COMMAND_GUARD, &attempt},
+    {"Continuation", RECORD_CONTINUATION, &continuation},
+    {"Reset", RECORD_RESET, &reset},
+    {"Reset-skip", RECORD_RESET, &reset_skip},
     {"Decision", RECORD_DECISION, &decision},
     {"Decision-small", RECORD_DECISION, &sample_small_decision},
     {"StepRequest", RECORD_STEP_REQUEST, &step_request},
     {"StatusUpdate", RECORD_STATUS_UPDATE, &status_update},
     {"OperatorAlert", RECORD_OPERATOR_ALERT, &operator_alert},
     {"WorkflowDefinition", RECORD_WORKFLOW_DEFINITION, &workflow_definition},
+    {"WorkflowActivation", RECORD_WORKFLOW_ACTIVATION, &workflow_activation},
     {"AgentHealth", RECORD_AGENT_HEALTH, &agent_health},
+    {"AgentPause", RECORD_AGENT_PAUSE, &agent_pause},
     {"Leadership", RECORD_LEADERSHIP, &leadership},
+    {"DeadLetterResolution", RECORD_DEAD_LETTER_RESOLUTION, &dead_letter_resolution},
     {"OrderRow", RECORD_ORDER_ROW, &order_row},
 };
 const uint32_t sample_count = COUNT(samples);

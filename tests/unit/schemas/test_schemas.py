@@ -134,7 +134,7 @@ def newer(schema):
             ("string", "new"), ("int", -5), ("long", 1 << 60), ("float", 0.5), ("double", -0.25),
             ("boolean", True), ("null", None), (["string", "null"], "first branch"),
             ({"type": "array", "items": {"type": "array", "items": "string"}}, [["a", ""], []]),
-            ({"type": "array", "items": "null"}, [None] * 1000),
+            ({"type": "array", "items": "null"}, [None] * 200),
             ({"type": "map", "values": {"type": "map", "values": "long"}}, {"x": {"y": 1}, "": {}}),
             (named("enum", symbols=["P", "Q"]), "Q"),
             (named("record", fields=[{"name": "a", "type": "string"},

@@ -3,6 +3,7 @@
 #include "statestore/checkpoint.h"
 
 #include <criterion/criterion.h>
+#include <xxhash.h>
 
 static struct checkpoint sample(void)
 {
@@ -22,6 +23,10 @@ static struct checkpoint sample(void)
         .guarded_offset = 10,
         .guards = 11,
         .skipped = 12,
+        .claim_decisions = 13,
+        .partition_count = 14,
+        .skip_count = 2,
+        .skips = {{15, 16, 17}, {18, 19, 20}},
     };
     memset(checkpoint.first_claim_id.bytes, 0xAA, 16);
     memset(checkpoint.claim_id.bytes, 0xBB, 16);
@@ -47,6 +52,8 @@ Test(statestore_checkpoint, round_trips_every_field)
     cr_assert(after.last_record_hash == UINT64_C(0xfedcba9876543210));
     cr_assert(after.last_command_offset == -1 && after.emitted_through == INT64_MIN);
     cr_assert(after.previous_claim_decisions == INT64_MAX && after.skipped == 12);
+    cr_assert(after.claim_decisions == 13 && after.partition_count == 14);
+    cr_assert(after.skip_count == 2 && after.skips[1].from == 18 && after.skips[1].at == 20);
     checkpoint_encode(&after, again);
     cr_assert(memcmp(bytes, again, sizeof(bytes)) == 0);
 }
@@ -56,13 +63,13 @@ Test(statestore_checkpoint, keeps_its_layout)
     struct checkpoint checkpoint = sample();
     uint8_t bytes[CHECKPOINT_BYTES];
     checkpoint_encode(&checkpoint, bytes);
-    static const uint8_t head[] = {1, 0, 0, 0, 3, 0, 0, 0, 'M', 'k'};
+    static const uint8_t head[] = {CHECKPOINT_FORMAT, 0, 0, 0, 3, 0, 0, 0, 'M', 'k'};
     cr_assert(memcmp(bytes, head, sizeof(head)) == 0);
     cr_assert(bytes[72] == 0xAA && bytes[88] == 0xBB);
     static const uint8_t numbers[] = {1,    0,    0,    0,    0,    0,    0,    0,
                                       0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe};
     cr_assert(memcmp(bytes + 104, numbers, sizeof(numbers)) == 0);
-    cr_assert(CHECKPOINT_BYTES == 208);
+    cr_assert(CHECKPOINT_BYTES == 424);
 }
 
 Test(statestore_checkpoint, detects_each_flipped_bit)
@@ -78,6 +85,24 @@ Test(statestore_checkpoint, detects_each_flipped_bit)
                   ERROR_FATAL);
         cr_assert_str_eq(error.code, "StoreCorrupt");
         bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
+    }
+}
+
+/* Whole, by a release with another layout of the same size. */
+Test(statestore_checkpoint, rejects_other_formats)
+{
+    struct checkpoint checkpoint = sample();
+    struct checkpoint decoded;
+    uint8_t bytes[CHECKPOINT_BYTES];
+    for (int step = -1; step <= 1; step++) {
+        checkpoint_encode(&checkpoint, bytes);
+        bytes[0] = (uint8_t)(CHECKPOINT_FORMAT + step);
+        uint64_t sum = XXH3_64bits(bytes, CHECKPOINT_BYTES - 8);
+        for (int i = 0; i < 8; i++)
+            bytes[CHECKPOINT_BYTES - 8 + i] = (uint8_t)(sum >> (8 * i));
+        enum error_class class =
+            checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &decoded, NULL);
+        cr_assert((class == ERROR_OK) == (step == 0));
     }
 }
 

@@ -119,7 +119,7 @@ Test(statestore_crash, keeps_a_bulk_fold_that_was_ended)
 {
     struct plan plan = {
         .path = kit_path(kit_folder(), "s"), .bulk = true, .per_commit = 100, .end_bulk_at = 5};
-    (void)fold_and_kill(plan, 6);
+    fold_and_kill(plan, 6);
     cr_assert(verify_in_child(plan.path) >= 600);
 }
 
@@ -127,7 +127,7 @@ Test(statestore_crash, keeps_logged_commits_after_a_bulk_fold)
 {
     struct plan plan = {
         .path = kit_path(kit_folder(), "s"), .bulk = true, .per_commit = 100, .end_bulk_at = 2};
-    (void)fold_and_kill(plan, 3);
+    fold_and_kill(plan, 3);
     plan.bulk = false;
     plan.end_bulk_at = -1;
     int64_t acknowledged = fold_and_kill(plan, 10);

@@ -8,6 +8,7 @@
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,8 +98,39 @@ static void fold_in_child(const char *path)
         kit_fold(store, n, n + 5, 5, false);
 }
 
-/* The files of the new store `path`, killed while it had tables and `logs` write-ahead logs. */
-static void kill_store(const char *path, int logs, struct files *ret_files)
+/* Of the newest write-ahead log; 0: there is none. */
+static off_t log_bytes(const char *path)
+{
+    DIR *dir = opendir(path);
+    char newest[NAME_MAX + 1] = "";
+    struct dirent *entry;
+    struct stat found = {0};
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (dot != NULL && strcmp(dot, ".log") == 0 && strcmp(entry->d_name, newest) > 0)
+            snprintf(newest, sizeof(newest), "%s", entry->d_name);
+    }
+    if (dir == NULL || newest[0] == '\0' || fstatat(dirfd(dir), newest, &found, 0) != 0)
+        found.st_size = 0;
+    if (dir != NULL)
+        closedir(dir);
+    return found.st_size;
+}
+
+/* What a store is to have when it is killed. */
+struct moment {
+    int logs;        /* write-ahead logs, and tables */
+    off_t log_bytes; /* at least, in the newest log */
+};
+
+static bool has_come(const struct moment *moment, const char *path)
+{
+    return count_suffix(path, ".sst") >= 2 && count_suffix(path, ".log") == moment->logs &&
+           log_bytes(path) >= moment->log_bytes;
+}
+
+/* The files of the new store `path`, killed at that moment. */
+static void kill_store(const char *path, const struct moment *moment, struct files *ret_files)
 {
     pid_t pid = fork();
     cr_assert(pid >= 0);
@@ -107,11 +139,11 @@ static void kill_store(const char *path, int logs, struct files *ret_files)
         _exit(1);
     }
     for (;;) {
-        while (count_suffix(path, ".sst") < 2 || count_suffix(path, ".log") != logs)
+        while (!has_come(moment, path))
             cr_assert(waitpid(pid, NULL, WNOHANG) == 0);
         cr_assert(kill(pid, SIGSTOP) == 0);
         cr_assert(waitpid(pid, NULL, WUNTRACED) == pid);
-        if (count_suffix(path, ".sst") >= 2 && count_suffix(path, ".log") == logs)
+        if (has_come(moment, path))
             break;
         cr_assert(kill(pid, SIGCONT) == 0);
     }
@@ -120,9 +152,10 @@ static void kill_store(const char *path, int logs, struct files *ret_files)
     cr_assert(waitpid(pid, NULL, 0) == pid);
 }
 
-static void killed_store(int logs, struct files *ret_files)
+static void killed_store(int logs, off_t bytes, struct files *ret_files)
 {
-    kill_store(kit_path(kit_folder(), "killed"), logs, ret_files);
+    struct moment moment = {.logs = logs, .log_bytes = bytes};
+    kill_store(kit_path(kit_folder(), "killed"), &moment, ret_files);
 }
 
 struct outcomes {
@@ -178,7 +211,7 @@ static int64_t records_of(struct store_env *env, const char *path, const struct 
 static void flip_bits(int logs)
 {
     struct files files = {0};
-    killed_store(logs, &files);
+    killed_store(logs, 0, &files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     int64_t records = records_of(env, path, &files);
@@ -232,33 +265,70 @@ static struct file *find_file(struct files *files, const char *part, bool newest
     return found;
 }
 
+/* How many records the store holds without the last `cut` bytes of the log; what it has lost is
+ * folded again if `refill`. */
+static int64_t records_without(struct store_env *env, const char *path, const struct files *files,
+                               struct file *log, size_t cut, bool refill, bool *ret_lost_tail)
+{
+    log->size -= cut;
+    write_files(path, files);
+    log->size += cut;
+    struct store *store = kit_open(env, path);
+    int64_t found = kit_verify(store);
+    cr_assert_geq(found, 0);
+    *ret_lost_tail = store_lost_tail(store);
+    if (refill) {
+        kit_fold(store, found, found + 100, 10, false);
+        cr_assert_eq(kit_verify(store), found + 100);
+    }
+    store_close(store);
+    return found;
+}
+
+/* How many bytes at the log's end belong to no record: one was being written. */
+static size_t torn_bytes(struct store_env *env, const char *path, const struct files *files,
+                         struct file *log, int64_t records)
+{
+    bool lost_tail;
+    size_t whole = 0;
+    size_t earlier = log->size;
+    while (earlier - whole > 1) {
+        size_t cut = whole + (earlier - whole) / 2;
+        if (records_without(env, path, files, log, cut, false, &lost_tail) < records)
+            earlier = cut;
+        else
+            whole = cut;
+    }
+    return whole;
+}
+
 Test(statestore_damage, refills_the_truncated_end_of_the_newest_log)
 {
+    enum { CUTS = 40, STEP = 97, LOG_BYTES = 64 * 1024 };
     struct files files = {0};
-    killed_store(1, &files);
+    bool lost_tail;
+    killed_store(1, LOG_BYTES, &files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     int64_t records = records_of(env, path, &files);
-    struct outcomes outcomes = {0};
     struct file *log = find_file(&files, ".log", true);
-    size_t size = log->size;
-    for (size_t cut = 1; cut <= 40; cut++) {
-        log->size = cut * 97 < size ? size - cut * 97 : 0;
-        write_files(path, &files);
-        try_store(env, path, records, &outcomes);
+    size_t torn = torn_bytes(env, path, &files, log, records);
+    cr_assert_lt(torn + CUTS * STEP + 1, log->size);
+    for (size_t cut = torn + 1; cut < torn + CUTS * STEP; cut += STEP) {
+        bool ignored;
+        int64_t shorter = records_without(env, path, &files, log, cut + 1, false, &ignored);
+        int64_t found = records_without(env, path, &files, log, cut, true, &lost_tail);
+        cr_assert_lt(found, records);
+        /* A cut between two records leaves a log that was once whole. */
+        cr_assert_eq(lost_tail, shorter == found);
     }
-    cr_assert(outcomes.unopened == 0 && outcomes.noticed == 0);
-    cr_assert(outcomes.earlier >= 39); /* a cut between two records leaves an older log */
     store_env_free(env);
 }
 
 Test(statestore_damage, detects_a_truncated_older_log)
 {
     struct files files = {0};
-    do {
-        files.count = 0;
-        killed_store(2, &files);
-    } while (find_file(&files, ".log", true)->size == 0);
+    killed_store(2, 1, &files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     int64_t records = records_of(env, path, &files);
@@ -273,6 +343,63 @@ Test(statestore_damage, detects_a_truncated_older_log)
     cr_assert(outcomes.earlier == 0 && outcomes.noticed == 0);
     /* The store is whole if it was killed while the older log existed but was no longer needed. */
     cr_assert(outcomes.unopened >= 12 || outcomes.whole >= 12);
+    store_env_free(env);
+}
+
+enum { LOG_RECORDS = 3, LOG_RECORD_HEADER = 7 };
+
+/* A store that was killed after LOG_RECORDS commits, each of which is one record of its log. */
+static void store_with_records(const char *path, struct files *ret_files)
+{
+    pid_t pid = fork();
+    cr_assert(pid >= 0);
+    if (pid == 0) {
+        struct store *store = kit_open(kit_env(), path);
+        for (int64_t n = 0; n < LOG_RECORDS; n++)
+            kit_fold(store, n, n + 1, 1, false);
+        _exit(0);
+    }
+    cr_assert(waitpid(pid, NULL, 0) == pid);
+    read_files(path, ret_files);
+}
+
+/* The log is cut into two files behind its first record, and the second one begins with its second
+ * record or with its third. */
+static enum error_class open_two_logs(struct store_env *env, const struct files *files, int second)
+{
+    const char *path = kit_path(kit_folder(), "s");
+    struct files two = *files;
+    struct file *older = find_file(&two, ".log", false);
+    struct file *newer = &two.files[two.count++];
+    size_t ends[LOG_RECORDS];
+    size_t at = 0;
+    for (int i = 0; i < LOG_RECORDS; i++) {
+        const uint8_t *header = (const uint8_t *)older->bytes + at;
+        cr_assert(at + LOG_RECORD_HEADER < older->size);
+        at += LOG_RECORD_HEADER + header[4] + ((size_t)header[5] << 8);
+        ends[i] = at;
+    }
+    cr_assert(at == older->size);
+    *newer = (struct file){.bytes = older->bytes + ends[second - 1],
+                           .size = ends[LOG_RECORDS - 1] - ends[second - 1]};
+    snprintf(newer->name, sizeof(newer->name), "%06ld.log", strtol(older->name, NULL, 10) + 1);
+    older->size = ends[0];
+    write_files(path, &two);
+    struct store *store = NULL;
+    struct error error = {0};
+    enum error_class class = store_open(env, path, &store, &error);
+    cr_assert(class == ERROR_OK || strcmp(error.code, "StoreCorrupt") == 0, "%s", error.message);
+    store_close(store);
+    return class;
+}
+
+Test(statestore_damage, detects_a_gap_between_two_logs)
+{
+    struct files files = {0};
+    store_with_records(kit_path(kit_folder(), "killed"), &files);
+    struct store_env *env = kit_env();
+    cr_assert(open_two_logs(env, &files, 1) == ERROR_OK);
+    cr_assert(open_two_logs(env, &files, 2) == ERROR_FATAL);
     store_env_free(env);
 }
 
@@ -302,7 +429,7 @@ Test(statestore_damage, ignores_a_leftover_log_that_is_not_needed)
 {
     struct files before = {0}, after = {0};
     const char *path = kit_path(kit_folder(), "killed");
-    kill_store(path, 1, &before);
+    kill_store(path, &(struct moment){.logs = 1}, &before);
     fold_on_in_child(path);
     read_files(path, &after);
     const struct file *old = find_file(&before, ".log", false);
@@ -321,7 +448,7 @@ Test(statestore_damage, ignores_a_leftover_log_that_is_not_needed)
 Test(statestore_damage, detects_each_flipped_bit_of_the_manifest)
 {
     struct files files = {0};
-    killed_store(1, &files);
+    killed_store(1, 0, &files);
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     write_files(path, &files);

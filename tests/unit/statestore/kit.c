@@ -207,8 +207,9 @@ int64_t kit_verify(struct store *store)
         orders += order.exists;
     }
     if (damaged(store_scan_orders(store, TEXT(""), verify_order, &verify, &error), &error) ||
-        damaged(store_scan_deadlines(store, 0, INT64_MAX, verify_deadline, &verify, &error),
-                &error))
+        damaged(
+            store_scan_deadlines(store, 0, TEXT(""), INT64_MAX, verify_deadline, &verify, &error),
+            &error))
         return -1;
     cr_assert(verify.orders == orders && verify.deadlines == orders);
     return verify.records;

@@ -59,6 +59,6 @@ Test(statestore_manifest, never_reads_past_the_end)
             edit[i] = (random >> 40) % 3 == 0 ? tags[(random >> 20) % sizeof(tags)]
                                               : (uint8_t)(random >> 32);
         }
-        (void)oldest_log(edit, random % (sizeof(edit) + 1), 0);
+        oldest_log(edit, random % (sizeof(edit) + 1), 0);
     }
 }

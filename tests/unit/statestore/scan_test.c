@@ -91,21 +91,31 @@ Test(statestore_scan, returns_deadlines_between_two_times)
                                  &(struct deadline){DEADLINE_START, dues[i], (uint32_t)i});
     commit(store, batch, 1);
     struct seen seen = {0};
-    cr_assert(store_scan_deadlines(store, 100, 200, note_deadline, &seen, NULL) == ERROR_OK);
+    cr_assert(store_scan_deadlines(store, 100, TEXT(""), 200, note_deadline, &seen, NULL) ==
+              ERROR_OK);
     cr_assert(seen.count == 3);
     cr_assert_str_eq(seen.ids[0], "z");
     cr_assert_str_eq(seen.ids[1], "a");
     cr_assert_str_eq(seen.ids[2], "b");
     seen = (struct seen){0};
-    cr_assert(store_scan_deadlines(store, 101, INT64_MAX, note_deadline, &seen, NULL) == ERROR_OK);
+    cr_assert(store_scan_deadlines(store, 101, TEXT(""), INT64_MAX, note_deadline, &seen, NULL) ==
+              ERROR_OK);
     cr_assert(seen.count == 4 && seen.times[3] == INT64_MAX);
     seen = (struct seen){0};
-    cr_assert(store_scan_deadlines(store, INT64_MIN, 99, note_deadline, &seen, NULL) == ERROR_OK);
-    cr_assert(store_scan_deadlines(store, 5, 4, note_deadline, &seen, NULL) == ERROR_OK);
+    cr_assert(store_scan_deadlines(store, INT64_MIN, TEXT(""), 99, note_deadline, &seen, NULL) ==
+              ERROR_OK);
+    cr_assert(store_scan_deadlines(store, 5, TEXT(""), 4, note_deadline, &seen, NULL) == ERROR_OK);
     cr_assert(seen.count == 0);
+    cr_assert(store_scan_deadlines(store, 200, TEXT("aa"), 300, note_deadline, &seen, NULL) ==
+              ERROR_OK);
+    cr_assert(seen.count == 2);
+    cr_assert_str_eq(seen.ids[0], "b");
+    cr_assert_str_eq(seen.ids[1], "c");
+    seen = (struct seen){0};
     store_batch_delete_deadline(batch, TEXT("z"), &(struct deadline){DEADLINE_START, 100, 1});
     commit(store, batch, 2);
-    cr_assert(store_scan_deadlines(store, 0, 100, note_deadline, &seen, NULL) == ERROR_OK);
+    cr_assert(store_scan_deadlines(store, 0, TEXT(""), 100, note_deadline, &seen, NULL) ==
+              ERROR_OK);
     cr_assert(seen.count == 0);
     store_batch_free(batch);
     store_close(store);
@@ -141,12 +151,13 @@ Test(statestore_scan, skips_tombstones_below_the_low_watermark)
     struct seen seen = {0};
     int64_t begin_us = now_us();
     for (int i = 0; i < 100; i++)
-        cr_assert(store_scan_deadlines(store, 1000 + FIRED, 800000, note_deadline, &seen, NULL) ==
-                  ERROR_OK);
+        cr_assert(store_scan_deadlines(store, 1000 + FIRED, TEXT(""), 800000, note_deadline, &seen,
+                                       NULL) == ERROR_OK);
     int64_t each_us = (now_us() - begin_us) / 100;
     cr_assert(seen.count == 0);
     cr_assert(each_us < 5000, "%lld us a scan", (long long)each_us);
-    cr_assert(store_scan_deadlines(store, 0, INT64_MAX, note_deadline, &seen, NULL) == ERROR_OK);
+    cr_assert(store_scan_deadlines(store, 0, TEXT(""), INT64_MAX, note_deadline, &seen, NULL) ==
+              ERROR_OK);
     cr_assert(seen.count == 1 && seen.times[0] == 900000);
     store_batch_free(batch);
     store_close(store);

@@ -9,6 +9,7 @@ reeve_test(statestore
         keys_test.c
         kit.c
         manifest_test.c
+        refused_write_test.c
         scan_test.c
         store_test.c
     LIBS reeve-statestore)

@@ -18,7 +18,7 @@ static struct workflow_definition definition_of(const char *name, uint32_t versi
     int size = snprintf(source, 128, workflow_text, name, version);
     return (struct workflow_definition){.name = text_of(name),
                                         .version = version,
-                                        .source = {source, (uint32_t)size},
+                                        .text = {source, (uint32_t)size},
                                         .format = TEXT("yaml")};
 }
 
@@ -118,9 +118,9 @@ void stage_end(struct stage *stage, size_t index, bool crash)
 void stage_turn(struct stage *stage, uint32_t steps, int64_t ms)
 {
     for (uint32_t i = 0; i < steps && broker_memory_step(stage->kafka); i++)
-        (void)loop_once(stage->loop, 0);
+        loop_once(stage->loop, 0);
     clock_manual_advance(&stage->clock, ms);
-    (void)loop_once(stage->loop, 0);
+    loop_once(stage->loop, 0);
 }
 
 void stage_settle(struct stage *stage)
@@ -150,8 +150,8 @@ void stage_deploy(struct stage *stage, const char *name, uint32_t version)
 {
     char source[128];
     struct workflow_definition definition = definition_of(name, version, source);
-    (void)broker_memory_append(stage->kafka, "p.workflows", 0, TEXT("k"),
-                               encode(stage, RECORD_WORKFLOW_DEFINITION, &definition));
+    broker_memory_append(stage->kafka, "p.workflows", 0, TEXT("k"),
+                         encode(stage, RECORD_WORKFLOW_DEFINITION, &definition));
 }
 
 struct text stage_order(struct stage *stage, const char *order_id, const char *workflow,
@@ -185,6 +185,18 @@ int64_t stage_submit(struct stage *stage, int32_t partition, const char *key, st
     return broker_memory_append(stage->kafka, "p.submissions", partition, text_of(key), value);
 }
 
+int64_t stage_submit_header(struct stage *stage, int32_t partition, const char *key,
+                            struct text value, uint32_t size)
+{
+    char *bytes = calloc(1, size);
+    assert(bytes != NULL);
+    struct broker_header header = {TEXT("h"), {bytes, size}};
+    int64_t offset = broker_memory_append_headers(stage->kafka, "p.submissions", partition,
+                                                  text_of(key), value, &header, 1);
+    free(bytes);
+    return offset;
+}
+
 /* ---- outcomes ---- */
 
 /* Calls `visit` for all records of a topic. */
@@ -211,6 +223,7 @@ struct search {
     int64_t offset;
     struct text value;
     char *code;
+    struct broker_record record;
     uint32_t found;
 };
 
@@ -244,7 +257,7 @@ uint32_t stage_commands(struct stage *stage, const char *order_id, enum command_
     return search.found;
 }
 
-static struct text header(const struct broker_record *record, const char *name)
+struct text stage_header(const struct broker_record *record, const char *name)
 {
     for (uint32_t i = 0; i < record->header_count; i++) {
         if (text_equal(record->headers[i].name, text_of(name)))
@@ -253,22 +266,27 @@ static struct text header(const struct broker_record *record, const char *name)
     return (struct text){0};
 }
 
-static void count_dead_letter(void *ctx, const struct broker_record *record)
+static bool is_dead_letter_of(const struct broker_record *record, const struct search *search)
 {
-    struct search *search = ctx;
     char partition[16];
     char offset[24];
     snprintf(partition, sizeof(partition), "%d", search->partition);
     snprintf(offset, sizeof(offset), "%lld", (long long)search->offset);
-    assert(text_equal(header(record, "__streams.errors.topic"), TEXT("p.submissions")));
-    if (!text_equal(header(record, "__streams.errors.partition"), text_of(partition)) ||
-        !text_equal(header(record, "__streams.errors.offset"), text_of(offset)))
+    assert(text_equal(stage_header(record, "__streams.errors.topic"), TEXT("p.submissions")));
+    assert(!text_empty(stage_header(record, "__streams.errors.message")));
+    return text_equal(stage_header(record, "__streams.errors.partition"), text_of(partition)) &&
+           text_equal(stage_header(record, "__streams.errors.offset"), text_of(offset));
+}
+
+static void count_dead_letter(void *ctx, const struct broker_record *record)
+{
+    struct search *search = ctx;
+    if (!is_dead_letter_of(record, search))
         return;
     assert(text_equal(record->value, search->value));
-    assert(!text_empty(header(record, "__streams.errors.message")));
     if (search->code != NULL)
         snprintf(search->code, ERROR_CODE_SIZE, "%.*s",
-                 TEXT_ARG(header(record, "__streams.errors.exception")));
+                 TEXT_ARG(stage_header(record, "__streams.errors.exception")));
     search->found++;
 }
 
@@ -278,6 +296,38 @@ uint32_t stage_dead_letters(struct stage *stage, int32_t partition, int64_t offs
     struct search search = {
         .stage = stage, .partition = partition, .offset = offset, .value = value, .code = ret_code};
     each(stage, "p.dead-letters", STAGE_COMMAND_PARTITIONS, count_dead_letter, &search);
+    return search.found;
+}
+
+static void keep_dead_letter(void *ctx, const struct broker_record *record)
+{
+    struct search *search = ctx;
+    if (!is_dead_letter_of(record, search))
+        return;
+    search->record = *record;
+    search->found++;
+}
+
+struct broker_record stage_dead_letter(struct stage *stage, int32_t partition, int64_t offset)
+{
+    struct search search = {.stage = stage, .partition = partition, .offset = offset};
+    each(stage, "p.dead-letters", STAGE_COMMAND_PARTITIONS, keep_dead_letter, &search);
+    assert(search.found == 1);
+    return search.record;
+}
+
+static void count_alert(void *ctx, const struct broker_record *record)
+{
+    struct search *search = ctx;
+    struct record decoded = decoded_of(search, record);
+    assert(decoded.kind == RECORD_OPERATOR_ALERT);
+    search->found += text_equal(decoded.operator_alert.code, search->value);
+}
+
+uint32_t stage_alerts(struct stage *stage, const char *code)
+{
+    struct search search = {.stage = stage, .value = text_of(code)};
+    each(stage, "p.alerts", STAGE_COMMAND_PARTITIONS, count_alert, &search);
     return search.found;
 }
 

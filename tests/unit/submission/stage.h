@@ -48,6 +48,9 @@ struct text stage_order(struct stage *stage, const char *order_id, const char *w
 struct text stage_cancel(struct stage *stage, const char *order_id);
 /* The offset of the new record of submissions. */
 int64_t stage_submit(struct stage *stage, int32_t partition, const char *key, struct text value);
+/* The same with a header of `size` bytes. */
+int64_t stage_submit_header(struct stage *stage, int32_t partition, const char *key,
+                            struct text value, uint32_t size);
 
 /* ---- results ---- */
 
@@ -58,6 +61,12 @@ uint32_t stage_commands(struct stage *stage, const char *order_id, enum command_
  * value must be `value`. */
 uint32_t stage_dead_letters(struct stage *stage, int32_t partition, int64_t offset,
                             struct text value, char ret_code[ERROR_CODE_SIZE]);
+/* The only dead letter of a position of submissions, borrowed. */
+struct broker_record stage_dead_letter(struct stage *stage, int32_t partition, int64_t offset);
+/* A header of the record; empty if it has none of the name. */
+struct text stage_header(const struct broker_record *record, const char *name);
+/* The alerts with this code. */
+uint32_t stage_alerts(struct stage *stage, const char *code);
 /* The Rejected statuses on p.replies.web for a position of submissions. */
 uint32_t stage_rejections(struct stage *stage, int32_t partition, int64_t offset);
 

@@ -78,7 +78,9 @@ static struct text encode(enum record_kind kind, const void *record)
 static struct validation validate_bytes(struct text key, struct text value, unsigned fresh)
 {
     struct validation validation;
-    validate_record(&validator, key, value, fresh, &heap.arena, &validation);
+    struct submitted_record record = {
+        .key = key, .value = value, .value_bytes = value.size, .meta_bytes = key.size};
+    validate_record(&validator, &record, fresh, &heap.arena, &validation);
     return validation;
 }
 
@@ -149,6 +151,31 @@ Test(submission_validate, looks_up_an_unknown_workflow_once)
     validation = validate_details(details, FRESH_WORKFLOWS);
     expect_refused(&validation, "UnknownWorkflow", "p.replies.web");
     cr_assert(strstr(validation.error.message, "version 7") != NULL);
+}
+
+static void activate(uint32_t version, bool active)
+{
+    struct error error;
+    struct workflow_activation activation = {.name = TEXT("w"),
+                                             .version = version,
+                                             .active = active,
+                                             .reason = TEXT("it charges twice")};
+    cr_assert(workflow_registry_activate(workflows, &activation, &error) == ERROR_OK);
+}
+
+Test(submission_validate, takes_the_active_version_and_refuses_a_retired_one)
+{
+    struct order_details details = good_order();
+    activate(1, true);
+    cr_assert_eq(validate_details(details, 0).command.submit_order.workflow_version, 1);
+    activate(2, false);
+    cr_assert_eq(validate_details(details, 0).outcome, VALIDATION_ACCEPT);
+    details.workflow_version = 2;
+    struct validation validation = validate_details(details, 0);
+    expect_refused(&validation, "WorkflowRetired", "p.replies.web");
+    cr_assert(strstr(validation.error.message, "it charges twice") != NULL);
+    activate(2, true);
+    cr_assert_eq(validate_details(details, 0).outcome, VALIDATION_ACCEPT);
 }
 
 Test(submission_validate, accepts_only_existing_reply_topics)
@@ -222,10 +249,83 @@ Test(submission_validate, refuses_garbage_with_its_reason)
     memcpy(longer, bytes.data, bytes.size);
     longer[bytes.size] = 0;
     validation = validate_bytes(TEXT("o1"), (struct text){longer, bytes.size + 1}, 0);
-    expect_refused(&validation, "TrailingBytes", "");
+    expect_refused(&validation, "TrailingBytes", "p.replies.web");
     char *huge = arena_calloc(&heap.arena, 1, INPUT_BYTES_MAX + 1);
     validation = validate_bytes(TEXT("o1"), (struct text){huge, INPUT_BYTES_MAX + 1}, 0);
     expect_refused(&validation, "TooLong", "");
+}
+
+/* A record of our schema whose currency is longer than any currency. */
+static struct text with_currency(struct order_details details, const char *currency)
+{
+    struct text bytes = order_bytes(details);
+    uint32_t size = (uint32_t)strlen(currency);
+    char *longer = arena_bytes(&heap.arena, bytes.size + size - 3);
+    const char *at = memmem(bytes.data, bytes.size,
+                            "\x06"
+                            "EUR",
+                            4);
+    cr_assert_not_null(at);
+    size_t before = (size_t)(at - bytes.data);
+    memcpy(longer, bytes.data, before);
+    longer[before] = (char)(2 * size);
+    memcpy(longer + before + 1, currency, size);
+    memcpy(longer + before + 1 + size, at + 4, bytes.size - before - 4);
+    return (struct text){longer, bytes.size + size - 3};
+}
+
+Test(submission_validate, reports_a_refusal_of_a_field_that_does_not_decode)
+{
+    struct order_details details = good_order();
+    struct validation validation = validate_bytes(TEXT("o1"), with_currency(details, "EUROS"), 0);
+    expect_refused(&validation, "TooLong", "p.replies.web");
+    cr_assert(text_equal(validation.order_id, TEXT("o1")));
+    details.reply_to = TEXT("p.replies.new");
+    validation = validate_bytes(TEXT("o1"), with_currency(details, "EUROS"), 0);
+    cr_assert(validation.outcome == VALIDATION_WAIT_REPLY);
+    static const char *const untold[] = {"", "p.replies.none", "p.events", "q.replies.web"};
+    for (size_t i = 0; i < sizeof(untold) / sizeof(untold[0]); i++) {
+        details.reply_to = text_of(untold[i]);
+        validation = validate_bytes(TEXT("o1"), with_currency(details, "EUROS"), 0);
+        expect_refused(&validation, "TooLong", "");
+    }
+    details = good_order();
+    details.order_id = TEXT("a/b");
+    validation = validate_bytes(TEXT("a/b"), with_currency(details, "EUROS"), 0);
+    expect_refused(&validation, "TooLong", "");
+    cr_assert(text_empty(validation.order_id));
+}
+
+Test(submission_validate, reports_a_refusal_of_a_record_that_is_too_large)
+{
+    struct text bytes = order_bytes(good_order());
+    char *huge = arena_calloc(&heap.arena, 1, INPUT_BYTES_MAX + 1);
+    memcpy(huge, bytes.data, bytes.size);
+    struct validation validation =
+        validate_bytes(TEXT("o1"), (struct text){huge, INPUT_BYTES_MAX + 1}, 0);
+    expect_refused(&validation, "TooLong", "p.replies.web");
+    /* What was read of it before it was cut. */
+    struct submitted_record cut = {.value = {huge, 1000},
+                                   .value_bytes = 2 * INPUT_BYTES_MAX,
+                                   .order_id = TEXT("o2"),
+                                   .reply_to = TEXT("p.replies.web")};
+    validate_record(&validator, &cut, 0, &heap.arena, &validation);
+    expect_refused(&validation, "TooLong", "p.replies.web");
+    cr_assert(text_equal(validation.order_id, TEXT("o2")));
+}
+
+Test(submission_validate, refuses_large_keys_and_headers)
+{
+    struct text bytes = order_bytes(good_order());
+    struct validation validation;
+    struct submitted_record record = {
+        .key = TEXT("o1"), .value = bytes, .value_bytes = bytes.size, .meta_bytes = META_BYTES_MAX};
+    validate_record(&validator, &record, 0, &heap.arena, &validation);
+    cr_assert(validation.outcome == VALIDATION_ACCEPT);
+    record.meta_bytes++;
+    validate_record(&validator, &record, 0, &heap.arena, &validation);
+    expect_refused(&validation, "TooLong", "p.replies.web");
+    cr_assert(strstr(validation.error.message, "65537 bytes; the limit is 65536") != NULL);
 }
 
 Test(submission_validate, looks_up_an_unknown_schema_once)

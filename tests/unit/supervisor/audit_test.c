@@ -49,6 +49,17 @@ Test(audit, accepts_a_step_in_a_queue)
     cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
 }
 
+Test(audit, accepts_a_paused_order)
+{
+    struct step step = {.state = STEP_PENDING};
+    struct order order = {.state = ORDER_PROCESSING, .steps = &step, .step_count = 1};
+    cr_assert_eq(find(&order, 1), AUDIT_LOST);
+    order.paused_at = 1;
+    cr_assert_eq(find(&order, 1000000), AUDIT_CLEAN);
+    order.complete_by = 900;
+    cr_assert_eq(find(&order, 1000000), AUDIT_OVERDUE);
+}
+
 Test(audit, requires_an_alert_for_an_order_in_error)
 {
     struct step step = {.state = STEP_ERROR};

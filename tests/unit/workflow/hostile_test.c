@@ -41,6 +41,8 @@ Test(workflow_hostile, rejects_empty_files_and_invalid_text)
           "2:1: error: a second document begins here: one file is one workflow\n"});
     struct parsed parsed = kit_parse(TEXT("Name: w\0\nVersion: 1\n"), WORKFLOW_YAML);
     cr_assert_str_eq(parsed.problems, "1:8: error: byte 0x00 is a control character\n");
+    parsed = kit_parse((struct text){0}, WORKFLOW_YAML);
+    cr_assert_str_eq(parsed.problems, "0:0: error: the file is empty\n");
     /* UTF-16 is not UTF-8. */
     parsed = kit_parse(TEXT("\xff\xfeN\0a\0"), WORKFLOW_YAML);
     cr_assert_str_eq(parsed.problems, "1:1: error: byte 0xff is not UTF-8\n");
@@ -48,7 +50,7 @@ Test(workflow_hostile, rejects_empty_files_and_invalid_text)
 
 Test(workflow_hostile, accepts_a_byte_order_mark)
 {
-    (void)kit_workflow("\xef\xbb\xbfName: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n");
+    kit_workflow("\xef\xbb\xbfName: w\nVersion: 1\nSteps: [{Name: A, Agent: x}]\n");
 }
 
 Test(workflow_hostile, locates_syntax_errors_in_yaml)
@@ -65,6 +67,15 @@ Test(workflow_hostile, locates_syntax_errors_in_yaml)
           "scalar that begins in line 1\n"},
          {"Name: @w\n", "1:7: error: found character that cannot start any token while scanning "
                         "for the next token\n"});
+}
+
+Test(workflow_hostile, rejects_error_names_that_no_agent_can_report)
+{
+    struct parsed parsed = kit_yaml("Name: w\nVersion: 1\nSteps:\n  - Name: A\n    Agent: x\n"
+                                    "    Retry: [{ErrorEquals: [\"a\\0b\"]}]\n");
+    cr_assert_null(parsed.workflow);
+    cr_assert(strstr(parsed.problems, "6:28: error: an error name must be printable") != NULL, "%s",
+              parsed.problems);
 }
 
 Test(workflow_hostile, escapes_control_characters_in_messages)

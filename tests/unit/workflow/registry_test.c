@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The registry keeps the first definition of each version and finds the newest version. */
+/* The registry keeps the first definition of each version and knows which version is active. */
 #include "workflow/registry.h"
 
 #include "tests/unit/workflow/kit.h"
@@ -17,7 +17,7 @@ static enum error_class deploy(struct workflow_registry *registry, const char *n
     struct workflow_definition definition = {
         .name = text_of(name),
         .version = version,
-        .source = {source, (uint32_t)size},
+        .text = {source, (uint32_t)size},
         .format = TEXT("yaml"),
         .deployed_by = TEXT("me"),
         .deployed_at = 5,
@@ -73,10 +73,28 @@ Test(workflow_registry, lists_entries_in_order_with_their_origin)
     const struct workflow_entry *entry = workflow_registry_at(registry, 0);
     cr_assert(text_equal(entry->definition.name, TEXT("a")) && entry->definition.version == 1);
     cr_assert(text_equal(entry->definition.deployed_by, TEXT("me")));
-    cr_assert(entry->definition.deployed_at == 5 && entry->definition.source.size > 20);
+    cr_assert(entry->definition.deployed_at == 5 && entry->definition.text.size > 20);
     entry = workflow_registry_at(registry, 2);
     cr_assert(text_equal(entry->definition.name, TEXT("b")));
     cr_assert(workflow_registry_entry(registry, TEXT("b"), 0) == entry);
+    workflow_registry_free(registry);
+}
+
+Test(workflow_registry, keeps_what_lint_warns_of)
+{
+    static const char text[] = "Name: w\nVersion: 1\nSteps:\n"
+                               "  - {Name: A, Agent: x}\n"
+                               "  - {Name: B, Agent: x, After: [A, A]}\n";
+    struct workflow_registry *registry = workflow_registry_new();
+    struct workflow_definition definition = {
+        .name = TEXT("w"), .version = 1, .text = text_of(text), .format = TEXT("yaml")};
+    cr_assert(workflow_registry_add(registry, &definition, NULL) == ERROR_OK);
+    cr_assert(deploy(registry, "w", 2, "x", NULL) == ERROR_OK);
+    const struct workflow_entry *entry = workflow_registry_entry(registry, TEXT("w"), 1);
+    cr_assert_eq(entry->warning_count, 1);
+    cr_assert_eq(entry->warnings[0].line, 5);
+    cr_assert_str_eq(entry->warnings[0].text, "A is named twice");
+    cr_assert_eq(workflow_registry_entry(registry, TEXT("w"), 2)->warning_count, 0);
     workflow_registry_free(registry);
 }
 
@@ -92,6 +110,8 @@ Test(workflow_registry, reserves_the_version_of_an_invalid_first_definition)
     cr_assert(strstr(error.message, "deploy another version") != NULL);
     cr_assert(workflow_registry_find(registry, TEXT("w"), 0) == NULL);
     cr_assert(workflow_registry_count(registry) == 0);
+    cr_assert(workflow_registry_refuses(registry, TEXT("w"), 1));
+    cr_assert(!workflow_registry_refuses(registry, TEXT("w"), 2));
     cr_assert(deploy(registry, "w", 2, "good", NULL) == ERROR_OK);
     cr_assert(workflow_registry_find(registry, TEXT("w"), 0)->version == 2);
     workflow_registry_free(registry);
@@ -104,11 +124,90 @@ Test(workflow_registry, rejects_a_record_that_contradicts_its_text)
     struct workflow_definition definition = {
         .name = TEXT("w"),
         .version = 2,
-        .source = TEXT("{\"Name\": \"w\", \"Version\": 1, \"Steps\": [{\"Name\": \"A\", "
-                       "\"Agent\": \"x\"}]}"),
+        .text = TEXT("{\"Name\": \"w\", \"Version\": 1, \"Steps\": [{\"Name\": \"A\", "
+                     "\"Agent\": \"x\"}]}"),
         .format = TEXT("json"),
     };
     cr_assert(workflow_registry_add(registry, &definition, &error) == ERROR_REJECT);
     cr_assert_str_eq(error.message, "the record says w:2, its text w:1");
+    workflow_registry_free(registry);
+}
+
+/* ---- which version is active ---- */
+
+static enum error_class activate(struct workflow_registry *registry, uint32_t version, bool active)
+{
+    struct error error;
+    struct workflow_activation activation = {.name = TEXT("w"),
+                                             .version = version,
+                                             .active = active,
+                                             .by = TEXT("ann"),
+                                             .reason = TEXT("because"),
+                                             .at = 7};
+    return workflow_registry_activate(registry, &activation, &error);
+}
+
+static uint32_t active(const struct workflow_registry *registry)
+{
+    const struct workflow_entry *entry = workflow_registry_entry(registry, TEXT("w"), 0);
+    return entry != NULL ? entry->definition.version : 0;
+}
+
+static uint32_t previous(const struct workflow_registry *registry)
+{
+    const struct workflow_entry *entry = workflow_registry_previous(registry, TEXT("w"));
+    return entry != NULL ? entry->definition.version : 0;
+}
+
+Test(workflow_registry, takes_the_newest_version_until_one_is_chosen)
+{
+    struct workflow_registry *registry = workflow_registry_new();
+    cr_assert_eq(previous(registry), 0);
+    cr_assert(deploy(registry, "w", 2, "x", NULL) == ERROR_OK);
+    cr_assert(deploy(registry, "w", 1, "x", NULL) == ERROR_OK);
+    cr_assert_eq(active(registry), 2);
+    cr_assert_eq(previous(registry), 0); /* version 1 came later and was never active */
+    cr_assert(deploy(registry, "w", 3, "x", NULL) == ERROR_OK);
+    cr_assert_eq(active(registry), 3);
+    cr_assert_eq(previous(registry), 2);
+    cr_assert_not(workflow_registry_is_chosen(registry, TEXT("w")));
+    cr_assert(activate(registry, 1, true) == ERROR_OK);
+    cr_assert(workflow_registry_is_chosen(registry, TEXT("w")));
+    cr_assert_eq(active(registry), 1);
+    cr_assert_eq(previous(registry), 3);
+    cr_assert(deploy(registry, "w", 4, "x", NULL) == ERROR_OK);
+    cr_assert_eq(active(registry), 1);
+    cr_assert(activate(registry, 4, true) == ERROR_OK);
+    cr_assert_eq(active(registry), 4);
+    cr_assert_eq(previous(registry), 1);
+    workflow_registry_free(registry);
+}
+
+Test(workflow_registry, goes_back_past_retired_versions)
+{
+    struct workflow_registry *registry = workflow_registry_new();
+    for (uint32_t version = 1; version <= 3; version++)
+        cr_assert(deploy(registry, "w", version, "x", NULL) == ERROR_OK);
+    cr_assert(activate(registry, 2, false) == ERROR_OK);
+    cr_assert_eq(active(registry), 3);
+    cr_assert_eq(previous(registry), 1);
+    /* The active one stays active when it is retired: no other version was chosen. */
+    cr_assert(activate(registry, 3, false) == ERROR_OK);
+    const struct workflow_entry *entry = workflow_registry_entry(registry, TEXT("w"), 0);
+    cr_assert(entry->definition.version == 3 && entry->retired);
+    cr_assert(text_equal(entry->latest.by, TEXT("ann")));
+    cr_assert(text_equal(entry->latest.reason, TEXT("because")));
+    cr_assert(activate(registry, 3, true) == ERROR_OK);
+    cr_assert_not(workflow_registry_entry(registry, TEXT("w"), 0)->retired);
+    workflow_registry_free(registry);
+}
+
+Test(workflow_registry, chooses_only_what_is_deployed)
+{
+    struct workflow_registry *registry = workflow_registry_new();
+    cr_assert(activate(registry, 1, true) == ERROR_REJECT);
+    cr_assert(deploy(registry, "w", 1, "x", NULL) == ERROR_OK);
+    cr_assert(activate(registry, 2, false) == ERROR_REJECT);
+    cr_assert_eq(active(registry), 1);
     workflow_registry_free(registry);
 }

@@ -5,8 +5,11 @@
 reeve_test(workflow
     SOURCES
         compile_test.c
+        diff_test.c
+        graph_test.c
         hostile_test.c
         kit.c
+        lifecycle_test.c
         lint_test.c
         policy_lint_test.c
         registry_test.c

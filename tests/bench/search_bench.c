@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How fast the console folds a log, and how long a page of each filter takes then: the same view,
+ * counts, search and rendering as in the service, without the broker and HTTP.
+ *
+ *     bench-search DIRECTORY [ORDERS [WRITE_BUFFER_MB]]
+ *
+ * 1,000,000 orders, four Decisions each, and the service's write buffers unless stated.
+ *
+ * The bench has partitions of its own in the place of services/console/model/partition.c. */
+#include "base/heap_arena.h"
+#include "platform/clock.h"
+#include "services/console/model/search.h"
+#include "services/console/model/stats.h"
+#include "services/console/render/render.h"
+#include "tests/lib/engine_workflow.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum {
+    PARTITIONS = 8,
+    ORDERS = 1000000,
+    COMMIT_RECORDS = 4000,
+    CHUNK_ORDERS = 2000, /* whose Decisions are made before they are folded */
+    RECORDS_EACH = 4,
+    REPEATS = 200,
+    COUNTRIES = 40,
+    CUSTOMERS = 50000,
+    PAGE = 50,
+    REST_LOOKS = 20,    /* tenths of a second */
+    CACHE_MB = 32,      /* rocksdb.cache.mb */
+    WRITE_BUFFER_MB = 8 /* rocksdb.write.buffer.mb */
+};
+
+struct console_partition {
+    int32_t number;
+    struct view *view;
+    struct stats stats;
+    struct order_counts counts;
+    int64_t offset;
+};
+
+/* ---- services/console/model/partition.h, as far as a search needs it ---- */
+
+bool console_partition_settle(struct console_partition *partition)
+{
+    (void)partition;
+    return true;
+}
+
+void console_partition_damaged(struct console_partition *partition, const struct error *error)
+{
+    (void)partition;
+    fprintf(stderr, "bench-search: %s\n", error->message);
+    abort();
+}
+
+struct view *console_partition_view(struct console_partition *partition)
+{
+    return partition->view;
+}
+
+const struct order_counts *console_partition_counts(const struct console_partition *partition)
+{
+    return &partition->counts;
+}
+
+/* ---- the log ---- */
+
+struct bench {
+    struct codec *codec;
+    struct store_env *env;
+    struct workflow *workflow;
+    struct heap_arena workflow_heap;
+    struct heap_arena heap;
+    struct console_partition partitions[PARTITIONS];
+    struct console_partition *list[PARTITIONS];
+    struct {
+        struct buffer bytes;
+        uint64_t begin[RECORDS_EACH * CHUNK_ORDERS + 1];
+        uint32_t count;
+    } chunk;
+    uint64_t random;
+    int64_t now;
+    uint64_t records;
+    double fold_seconds;
+};
+
+static uint64_t choose(struct bench *bench, uint64_t bound)
+{
+    bench->random ^= bench->random << 13;
+    bench->random ^= bench->random >> 7;
+    bench->random ^= bench->random << 17;
+    return bench->random % bound;
+}
+
+/* Of this thread: what a page takes on a machine that does nothing else, apart from the disk. */
+static int64_t thread_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Of all threads: RocksDB's as well. */
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* CPU time of the other threads until they rest. */
+static double rest_seconds(void)
+{
+    double began = cpu_seconds();
+    double before;
+    do {
+        before = cpu_seconds();
+        for (int i = 0; i < REST_LOOKS; i++)
+            (void)poll(NULL, 0, 100);
+    } while (cpu_seconds() - before > 0.02);
+    return before - began;
+}
+
+static long resident_mb(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+static void add_record(struct bench *bench, enum record_kind kind, const void *record)
+{
+    codec_encode(bench->codec, kind, record, &bench->chunk.bytes);
+    bench->chunk.begin[++bench->chunk.count] = bench->chunk.bytes.size;
+}
+
+static void decide(struct bench *bench, struct console_partition *partition, struct order *order,
+                   const struct command *cmd)
+{
+    struct decision decision;
+    struct decide_input input = {.now = bench->now,
+                                 .margin_ms = 1000,
+                                 .instance = TEXT("scheduler-1"),
+                                 .workflow = bench->workflow,
+                                 .command_offset = partition->offset,
+                                 .command_time = bench->now};
+    engine_decide(order->version > 0 ? order : NULL, cmd, &input, &bench->heap.arena, &decision);
+    decision.claim_id.bytes[0] = (uint8_t)(partition->number + 1);
+    decision.sequence = partition->offset++;
+    add_record(bench, RECORD_DECISION, &decision);
+    order_apply_decision(order, &decision, &bench->heap.arena);
+}
+
+static void submit(struct bench *bench, struct console_partition *partition, uint64_t number,
+                   struct order *order)
+{
+    char id[24];
+    char customer[24];
+    char country[24];
+    struct order_line line = {TEXT("85123A"), TEXT("HEART T-LIGHT HOLDER"), 6, {25500}};
+    uint64_t who = choose(bench, 10) == 0 ? 0 : choose(bench, CUSTOMERS);
+    uint64_t where = choose(bench, 2) == 0 ? 0 : choose(bench, COUNTRIES);
+    snprintf(id, sizeof(id), "o-%08llu", (unsigned long long)number);
+    snprintf(customer, sizeof(customer), "c-%llu", (unsigned long long)who);
+    snprintf(country, sizeof(country), "country-%llu", (unsigned long long)where);
+    struct attribute attributes[] = {{TEXT("channel"), TEXT("web")},
+                                     {TEXT("country"), text_of(country)}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};
+    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
+                                              .customer = text_of(customer),
+                                              .currency = TEXT("GBP"),
+                                              .lines = &line,
+                                              .line_count = 1,
+                                              .attributes = attributes,
+                                              .attribute_count = 2,
+                                              .workflow = TEXT("test")};
+    decide(bench, partition, order, &cmd);
+}
+
+/* One in 100 orders is left in Error, one in 50 in progress. */
+static void run_order(struct bench *bench, struct console_partition *partition, uint64_t number)
+{
+    struct order order = {.version = 0};
+    uint64_t fate = choose(bench, 100);
+    bench->now += 10;
+    submit(bench, partition, number, &order);
+    for (uint32_t i = 0; i < order.step_count; i++) {
+        struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = order.details.order_id};
+        bool fails = fate == 0 && i == 1;
+        if ((fate == 1 || fate == 2) && i == 2)
+            break;
+        cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                               .step = order.steps[i].name,
+                                               .attempt = 1,
+                                               .succeeded = !fails,
+                                               .agent = TEXT("agent"),
+                                               .instance = TEXT("agent-1"),
+                                               .output = fails ? TEXT("") : TEXT("{\"ok\":1}")};
+        if (fails)
+            cmd.report_step.error_name = TEXT("Declined");
+        decide(bench, partition, &order, &cmd);
+        if (fails)
+            break;
+    }
+    order_counts_add(&partition->counts, order.details.workflow, order.details.workflow_version,
+                     order.state, 1);
+}
+
+/* ---- folding ---- */
+
+static void must(enum error_class class, const struct error *error)
+{
+    if (class == ERROR_OK)
+        return;
+    fprintf(stderr, "bench-search: %s\n", error->message);
+    exit(1);
+}
+
+static void commit(struct console_partition *partition, bool bulk)
+{
+    struct error error;
+    must(view_commit(partition->view, bulk, &error), &error);
+    view_tidy(partition->view);
+}
+
+static void fold_chunk(struct bench *bench, struct console_partition *partition)
+{
+    struct error error;
+    double began = cpu_seconds();
+    int64_t offset = view_checkpoint(partition->view)->next_event_offset;
+    for (uint32_t i = 0; i < bench->chunk.count; i++) {
+        uint64_t begin = bench->chunk.begin[i];
+        struct broker_record record = {.topic = "bench.events",
+                                       .partition = partition->number,
+                                       .offset = offset + i,
+                                       .value = {(const char *)bench->chunk.bytes.data + begin,
+                                                 (uint32_t)(bench->chunk.begin[i + 1] - begin)}};
+        struct view_folded folded;
+        must(view_fold(partition->view, &record, &folded, &error), &error);
+        if (folded.kind == RECORD_DECISION)
+            stats_decided(&partition->stats, &folded.record->decision, folded.order, bench->now);
+        if (view_dirty(partition->view) >= COMMIT_RECORDS)
+            commit(partition, true);
+    }
+    bench->fold_seconds += cpu_seconds() - began;
+    bench->records += bench->chunk.count;
+    bench->chunk.count = 0;
+    bench->chunk.bytes.size = 0;
+}
+
+static void open_partition(struct bench *bench, const char *directory, int32_t number)
+{
+    char path[512];
+    struct error error;
+    bool dropped = false;
+    struct console_partition *partition = &bench->partitions[number];
+    snprintf(path, sizeof(path), "%s/%d", directory, number);
+    must(store_drop(path, &error), &error);
+    struct view_options options = {.env = bench->env,
+                                   .codec = bench->codec,
+                                   .path = path,
+                                   .cache_orders = 2000,
+                                   .history = true,
+                                   .index = &stats_index,
+                                   .index_ctx = &partition->stats};
+    *partition = (struct console_partition){.number = number};
+    must(view_open(&options, &partition->view, &dropped, &error), &error);
+    view_set_cluster_id(partition->view, "bench");
+    struct claim claim = {.instance = TEXT("scheduler-1"), .partition_count = PARTITIONS};
+    claim.claim_id.bytes[0] = (uint8_t)(number + 1);
+    add_record(bench, RECORD_CLAIM, &claim);
+    fold_chunk(bench, partition);
+    bench->list[number] = partition;
+}
+
+static void fill(struct bench *bench, uint64_t orders)
+{
+    for (uint64_t number = 0, chunk = 0; number < orders; chunk++) {
+        struct console_partition *partition = &bench->partitions[chunk % PARTITIONS];
+        heap_arena_reset(&bench->heap);
+        for (int i = 0; i < CHUNK_ORDERS && number < orders; i++)
+            run_order(bench, partition, number++);
+        fold_chunk(bench, partition);
+    }
+    double began = cpu_seconds();
+    for (int32_t p = 0; p < PARTITIONS; p++) {
+        struct error error;
+        commit(&bench->partitions[p], true);
+        must(view_end_bulk(bench->partitions[p].view, &error), &error);
+    }
+    bench->fold_seconds += cpu_seconds() - began;
+    double compactions = rest_seconds();
+    printf("%llu records folded, %.0f a second of CPU time, %.0f with the compactions that "
+           "follow, %ld MB resident at most\n",
+           (unsigned long long)bench->records, (double)bench->records / bench->fold_seconds,
+           (double)bench->records / (bench->fold_seconds + compactions), resident_mb());
+    fflush(stdout);
+}
+
+/* ---- queries ---- */
+
+static void render(struct bench *bench, const struct search_page *page)
+{
+    json_t *list = json_array();
+    for (uint32_t i = 0; i < page->count; i++) {
+        struct error error;
+        const struct order *order = NULL;
+        struct view *view = console_partition_view(page->hits[i].partition);
+        heap_arena_reset(&bench->heap);
+        must(view_read_order(view, search_cursor_id(&page->hits[i].at), &bench->heap.arena, &order,
+                             &error),
+             &error);
+        json_array_append_new(list, render_order_summary(order, page->hits[i].partition->number));
+    }
+    char *text = json_dumps(list, JSON_COMPACT);
+    assert(text != NULL);
+    free(text);
+    json_decref(list);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+struct times {
+    int64_t wall_us[REPEATS];
+    int64_t cpu_us[REPEATS];
+};
+
+static void print_times(const char *what, struct times *times, uint64_t listed)
+{
+    qsort(times->wall_us, REPEATS, sizeof(times->wall_us[0]), compare_times);
+    qsort(times->cpu_us, REPEATS, sizeof(times->cpu_us[0]), compare_times);
+    printf("%-40s %8.2f %8.2f %8.2f %8.2f %9.1f\n", what,
+           (double)times->wall_us[REPEATS / 2] / 1000,
+           (double)times->wall_us[REPEATS * 99 / 100] / 1000,
+           (double)times->cpu_us[REPEATS / 2] / 1000,
+           (double)times->cpu_us[REPEATS * 99 / 100] / 1000, (double)listed / REPEATS);
+    fflush(stdout);
+}
+
+/* One page after the other; from the first again at the end. */
+static void measure(struct bench *bench, const char *what, const struct search *asked)
+{
+    struct times times;
+    uint64_t listed = 0;
+    struct search search = *asked;
+    search.limit = search.limit > 0 ? search.limit : PAGE;
+    search.clock = clock_real();
+    for (int i = 0; i < REPEATS; i++) {
+        struct search_page page;
+        int64_t began = clock_mono_us(search.clock);
+        int64_t began_cpu = thread_us();
+        search_run(bench->list, PARTITIONS, &search, &page);
+        render(bench, &page);
+        times.wall_us[i] = clock_mono_us(search.clock) - began;
+        times.cpu_us[i] = thread_us() - began_cpu;
+        listed += page.count;
+        search.has_after = page.has_next;
+        search.after = page.next;
+        search_page_deinit(&page);
+    }
+    print_times(what, &times, listed);
+}
+
+static void measure_count(struct bench *bench, const char *what, const struct search *asked)
+{
+    struct times times;
+    uint64_t counted = 0;
+    bool exact = false;
+    struct search search = *asked;
+    search.clock = clock_real();
+    for (int i = 0; i < REPEATS; i++) {
+        int64_t began = clock_mono_us(search.clock);
+        int64_t began_cpu = thread_us();
+        counted += search_count(bench->list, PARTITIONS, &search, &exact);
+        times.wall_us[i] = clock_mono_us(search.clock) - began;
+        times.cpu_us[i] = thread_us() - began_cpu;
+    }
+    print_times(what, &times, counted);
+}
+
+static void measure_all(struct bench *bench)
+{
+    struct search error = {.has_state = true, .state = ORDER_ERROR};
+    struct search one = {.customer = TEXT("c-4711")};
+    struct search large = {.customer = TEXT("c-0")};
+    struct search country = {.attributes = {TEXT("country=country-7")}, .attribute_count = 1};
+    struct search both = {.has_state = true,
+                          .state = ORDER_ERROR,
+                          .attributes = {TEXT("channel=web"), TEXT("country=country-0")},
+                          .attribute_count = 2};
+    struct search rare = {.customer = TEXT("c-0"),
+                          .attributes = {TEXT("country=country-39")},
+                          .attribute_count = 1,
+                          .step = TEXT("C")};
+    struct search hour = {.has_since = true, .since = bench->now - 3600000};
+    struct search hour_error = {
+        .has_since = true, .since = bench->now - 3600000, .has_state = true, .state = ORDER_ERROR};
+    struct search none = {.customer = TEXT("c-0"),
+                          .attributes = {TEXT("channel=web")},
+                          .attribute_count = 1,
+                          .has_state = true,
+                          .state = ORDER_PROCESSED,
+                          .workflow = TEXT("test"),
+                          .error = TEXT("nope")};
+    struct search whole = {.limit = SEARCH_PAGE_MAX};
+    struct search processed = {.has_state = true,
+                               .state = ORDER_PROCESSED,
+                               .attributes = {TEXT("channel=web")},
+                               .attribute_count = 1,
+                               .limit = SEARCH_PAGE_MAX};
+    printf("\n%-40s %8s %8s %8s %8s %9s\n", "page of 50 unless stated", "p50 ms", "p99 ms",
+           "p50 CPU", "p99 CPU", "orders");
+    measure(bench, "no filter", &(struct search){.limit = 0});
+    measure(bench, "no filter, limit 1000", &whole);
+    measure(bench, "state Error", &error);
+    measure(bench, "a customer of 20 orders", &one);
+    measure(bench, "a customer of 100,000 orders", &large);
+    measure(bench, "an attribute of 12,500 orders", &country);
+    measure(bench, "id prefix of 100 orders", &(struct search){.id_prefix = TEXT("o-000123")});
+    measure(bench, "id prefix of all orders", &(struct search){.id_prefix = TEXT("o-")});
+    measure(bench, "since 1h (360,000 orders)", &hour);
+    measure(bench, "since 1h, state Error", &hour_error);
+    measure(bench, "state Error, two attributes", &both);
+    measure(bench, "customer, attribute, step: few match", &rare);
+    measure(bench, "five filters, none matches", &none);
+    measure(bench, "state Processed, attribute, limit 1000", &processed);
+    printf("\n%-40s %8s %8s %8s %8s %9s\n", "count", "p50 ms", "p99 ms", "p50 CPU", "p99 CPU",
+           "counted");
+    measure_count(bench, "state Error", &error);
+    measure_count(bench, "a customer of 100,000 orders", &large);
+    measure_count(bench, "since 1h (360,000 orders)", &hour);
+    measure_count(bench, "state Error, two attributes", &both);
+}
+
+int main(int argc, char **argv)
+{
+    struct bench *bench = calloc(1, sizeof(*bench));
+    assert(bench != NULL);
+    if (argc < 2) {
+        fprintf(stderr, "usage: bench-search DIRECTORY [ORDERS [WRITE_BUFFER_MB]]; the directory "
+                        "exists\n");
+        return 64;
+    }
+    const char *directory = argv[1];
+    uint64_t orders = argc > 2 ? strtoull(argv[2], NULL, 10) : ORDERS;
+    uint64_t buffer_mb = argc > 3 ? strtoull(argv[3], NULL, 10) : WRITE_BUFFER_MB;
+    struct store_options stores = {.cache_bytes = (uint64_t)CACHE_MB << 20,
+                                   .write_buffer_bytes = buffer_mb << 20};
+    *bench = (struct bench){.random = 88172645463325252, .now = 1000000};
+    bench->codec = codec_new();
+    bench->env = store_env_new(&stores);
+    heap_arena_init(&bench->heap, 1 << 20);
+    heap_arena_init(&bench->workflow_heap, 4096);
+    bench->workflow = workflow_of(&bench->workflow_heap.arena, "A{c} B<-A{c,e} C<-B");
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        open_partition(bench, directory, p);
+    fill(bench, orders);
+    measure_all(bench);
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        view_close(bench->partitions[p].view);
+    store_env_free(bench->env);
+    codec_free(bench->codec);
+    buffer_deinit(&bench->chunk.bytes);
+    heap_arena_deinit(&bench->heap);
+    heap_arena_deinit(&bench->workflow_heap);
+    free(bench);
+    return 0;
+}

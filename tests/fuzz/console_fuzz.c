@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: feeds a console of one partition, on the broker in memory and with a real store, what
+ * its topics may hold, and asks it. The input is a list of
+ *     what (1 byte), size (2 bytes, little-endian), bytes
+ * where `what`, modulo 6, is
+ *     0  a topic (1 byte), a record of it as it is
+ *     1  a topic (1 byte), a kind (1 byte), the body of a record of it
+ *     2  the rest of a Decision, from its order_id on: it counts, and consumes a command
+ *     3  pairs of bytes: something that a scheduler does, and to which order
+ *     4  a request: "GET /path?query", or "POST /path", a line feed, and the body
+ *     5  pairs of bytes: something that happens, and how much
+ * Whatever comes, every request has its answer, and the partition is read to its end, or stops at a
+ * record that no owner wrote. */
+#include "platform/logger.h"
+#include "replica/settings.h"
+#include "services/console/console.h"
+#include "tests/fuzz/console_http.h"
+#include "tests/fuzz/kept_store.h"
+#include "tests/fuzz/log_writer.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum {
+    ENTRIES_MAX = 32,
+    PAIRS_MAX = 32,
+    INPUT_MAX = 64 * 1024,
+    TURNS_MAX = 400,
+    TURN_MS = 50,
+    STEPS_PER_TURN = 2000
+};
+#define START_MS INT64_C(1700000000000)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Stores allocate much: with whole stacks, that would take most of the time. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "malloc_context_size=4:quarantine_size_mb=16";
+}
+
+static struct {
+    struct clock_manual clock;
+    struct loop *loop;
+    struct broker_memory_cluster *kafka;
+    struct broker *broker;
+    struct service_context service;
+    struct console *console;
+    struct codec *codec;
+    struct log_writer writer;
+    bool may_stop; /* the log has records that no owner wrote */
+} site;
+
+static const char *const topics[] = {"p.events",    "p.alerts",  "p.dead-letters", "p.agents",
+                                     "p.workflows", "p.schemas", "p.commands"};
+enum { TOPICS = sizeof(topics) / sizeof(topics[0]) };
+
+/* ---- the codec ---- */
+
+/* Making one takes longer than an input: the console's is kept until it may have learned a schema.
+ */
+static struct {
+    struct codec *codec;
+    bool used;
+    bool changed;
+} kept_codec;
+
+struct codec *__real_codec_new(void);
+struct codec *__wrap_codec_new(void);
+void __real_codec_free(struct codec *codec);
+void __wrap_codec_free(struct codec *codec);
+
+struct codec *__wrap_codec_new(void)
+{
+    assert(!kept_codec.used);
+    kept_codec.used = true;
+    if (kept_codec.codec == NULL)
+        kept_codec.codec = __real_codec_new();
+    return kept_codec.codec;
+}
+
+void __wrap_codec_free(struct codec *codec)
+{
+    assert(kept_codec.used && codec == kept_codec.codec);
+    kept_codec.used = false;
+    if (!kept_codec.changed)
+        return;
+    __real_codec_free(codec);
+    kept_codec.codec = NULL;
+    kept_codec.changed = false;
+}
+
+/* ---- the site ---- */
+
+static void turn(int64_t ms)
+{
+    do {
+        (void)broker_memory_settle(site.kafka, STEPS_PER_TURN);
+    } while (loop_once(site.loop, 0) > 0);
+    clock_manual_advance(&site.clock, ms);
+}
+
+static void start(void)
+{
+    struct error error;
+    site.service = (struct service_context){.name = "console",
+                                            .instance_id = "console-1",
+                                            .data_dir = "/nowhere",
+                                            .clock = &site.clock.clock,
+                                            .config = config_new(&settings_schema),
+                                            .loop = site.loop,
+                                            .metrics = metrics_new()};
+    enum error_class class = config_set(site.service.config, "topics.prefix", "p", &error);
+    assert(class == ERROR_OK);
+    class = config_finish(site.service.config, &error);
+    assert(class == ERROR_OK);
+    site.broker = broker_memory_new(site.kafka, "console-1");
+    class = console_new(&site.service, site.broker, &site.console, &error);
+    assert(class == ERROR_OK);
+}
+
+static void stop(void)
+{
+    console_free(site.console);
+    console_http_end();
+    config_free(site.service.config);
+    metrics_free(site.service.metrics);
+}
+
+static void open_site(void)
+{
+    static bool prepared;
+    struct error error;
+    if (!prepared) {
+        log_set_fd(open("/dev/null", O_WRONLY | O_CLOEXEC));
+        kept_store_prepare();
+        site.codec = __real_codec_new();
+    }
+    prepared = true;
+    clock_manual_init(&site.clock, START_MS);
+    enum error_class class = loop_new(&site.clock.clock, &site.loop, &error);
+    assert(class == ERROR_OK);
+    site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
+    for (size_t i = 0; i < TOPICS; i++)
+        broker_memory_topic(site.kafka, topics[i], 1);
+    log_writer_open(&site.writer, site.kafka, site.codec, &site.clock.clock);
+    site.may_stop = false;
+    start();
+    for (int i = 0; i < TURNS_MAX && site.console->owners == NULL; i++)
+        turn(1);
+    assert(site.console->owners != NULL);
+}
+
+static void close_site(void)
+{
+    stop();
+    log_writer_close(&site.writer);
+    broker_memory_cluster_free(site.kafka);
+    loop_free(site.loop);
+    kept_store_empty();
+}
+
+/* ---- what is fed ---- */
+
+static void put(struct text bytes, bool framed)
+{
+    uint32_t head = framed ? 2 : 1;
+    if (bytes.size < head)
+        return;
+    const char *topic = topics[(uint8_t)bytes.data[0] % TOPICS];
+    enum record_kind kind = (enum record_kind)0;
+    struct text key = TEXT("A");
+    struct text value = text_from(bytes, head);
+    if (framed)
+        kind = (enum record_kind)((uint8_t)bytes.data[1] % RECORD_KIND_COUNT);
+    /* These keys are names: up to a NUL. */
+    if (strcmp(topic, "p.agents") == 0 || strcmp(topic, "p.workflows") == 0) {
+        const char *nul = value.size > 0 ? memchr(value.data, 0, value.size) : NULL;
+        if (nul == NULL)
+            return;
+        key = (struct text){value.data, (uint32_t)(nul - value.data)};
+        value = text_from(value, key.size + 1);
+    }
+    site.may_stop = site.may_stop || strcmp(topic, "p.events") == 0;
+    kept_codec.changed = kept_codec.changed || strcmp(topic, "p.schemas") == 0;
+    (void)log_writer_put(&site.writer, topic, key, kind, value);
+}
+
+static void happen(uint8_t what, uint8_t much)
+{
+    switch (what % 6) {
+    case 0:
+        turn(much * 10);
+        break;
+    case 1:
+        clock_manual_advance(&site.clock, INT64_C(1) << much % 32);
+        turn(TURN_MS);
+        break;
+    case 2:
+        broker_memory_set_partition_fault(
+            site.kafka, topics[much % TOPICS], 0,
+            (enum broker_memory_partition_fault)(much / TOPICS % PARTITION_FAULT_COUNT));
+        break;
+    case 3:
+        broker_memory_disconnect(site.broker);
+        break;
+    case 4:
+        broker_memory_connect(site.broker);
+        break;
+    case 5: /* the store stays, in one input out of two */
+        stop();
+        if (much % 2 == 0)
+            kept_store_empty();
+        start();
+        break;
+    }
+}
+
+static void take(uint8_t what, struct text bytes)
+{
+    switch (what % 6) {
+    case 0:
+    case 1:
+        put(bytes, what % 6 == 1);
+        break;
+    case 2:
+        site.may_stop = true;
+        log_writer_put_decision(&site.writer, bytes);
+        break;
+    case 3:
+        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
+            log_writer_schedule(&site.writer, (uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        break;
+    case 4:
+        turn(TURN_MS);
+        console_http_ask(bytes);
+        turn(TURN_MS);
+        break;
+    case 5:
+        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
+            happen((uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        break;
+    }
+}
+
+/* ---- what must come of it ---- */
+
+static void run_to_end(void)
+{
+    char reason[1024];
+    broker_memory_clear_partition_faults(site.kafka);
+    broker_memory_connect(site.broker);
+    for (int i = 0; i < TURNS_MAX; i++) {
+        turn(i < TURNS_MAX / 2 ? TURN_MS : 1000);
+        if (site.console->owners == NULL)
+            continue;
+        struct console_partition *partition = site.console->partitions[0];
+        bool stopped = console_partition_is_stopped(partition, NULL);
+        assert(!stopped || site.may_stop);
+        int64_t next = view_checkpoint(console_partition_view(partition))->next_event_offset;
+        if (stopped || (console_is_ready(site.console, reason, sizeof(reason)) &&
+                        next == log_writer_end(&site.writer, "p.events")))
+            return;
+    }
+    assert(false); /* the console neither reads the log nor stops */
+}
+
+static void ask_everything(void)
+{
+    static const char *const requests[] = {
+        "GET /api/orders",    "GET /api/orders/A",     "GET /api/orders/A/history",
+        "GET /api/overview",  "GET /api/counts",       "GET /api/alerts",
+        "GET /api/owners",    "GET /api/health",       "GET /api/agents",
+        "GET /api/workflows", "GET /api/dead-letters", "GET /api/dead-letters/0/0"};
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
+        console_http_ask(text_of(requests[i]));
+    turn(TURN_MS);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > INPUT_MAX)
+        return 0;
+    open_site();
+    for (int i = 0; i < ENTRIES_MAX && size >= 3; i++) {
+        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
+        size_t taken = wanted < size - 3 ? wanted : size - 3;
+        take(data[0], (struct text){(const char *)data + 3, (uint32_t)taken});
+        data += 3 + taken;
+        size -= 3 + taken;
+    }
+    run_to_end();
+    ask_everything();
+    close_site();
+    return 0;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: feeds bytes to the HTTP server, on a connection of its own. A byte 0xFF cuts them into
+ * pieces that are sent one after the other. Whatever arrives, the server answers with HTTP or
+ * closes, keeps nothing of it, and goes on. The handlers use all that a handler can ask for. */
+#include "platform/http/internal.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { TURNS_MAX = 2000, ANSWER_BYTES = 64 * 1024, BODY_MAX = 2000, INPUTS_PER_SERVER = 5000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct loop *loop;
+static struct metrics *metrics;
+static struct http_server *server;
+static struct http_exchange *held;
+static uint32_t inputs;
+
+/* ---- handlers ---- */
+
+static void echo(struct http_exchange *exchange, void *userdata)
+{
+    static const char *const names[] = {"Host", "Content-Type", "X-A"};
+    size_t size = strlen(http_method(exchange)) + strlen(http_path(exchange));
+    (void)userdata;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *header = http_header(exchange, names[i]);
+        size += header != NULL ? strlen(header) : 0;
+    }
+    const char *limit = http_query(exchange, "limit");
+    size += limit != NULL ? strlen(limit) : 0;
+    struct text body = http_body(exchange);
+    assert(body.size <= BODY_MAX && body.data[body.size] == '\0');
+    (void)http_cross_site(exchange);
+    http_respond_error(exchange, 400, "Echo", "%zu %u %.*s", size, body.size, 40,
+                       http_path(exchange));
+}
+
+static void echo_param(struct http_exchange *exchange, void *userdata)
+{
+    assert(http_param(exchange, "id")[0] != '\0');
+    http_set_header(exchange, "X-Id", "1");
+    echo(exchange, userdata);
+}
+
+/* Answered after the bytes. */
+static void hold(struct http_exchange *exchange, void *userdata)
+{
+    (void)userdata;
+    if (held != NULL)
+        http_respond(held, 200, "text/plain", TEXT("first"));
+    held = exchange;
+}
+
+/* ---- the server ---- */
+
+static void open_server(void)
+{
+    struct error error;
+    struct http_server_options options = {.metrics = metrics};
+    enum error_class class = http_server_new(loop, &options, &server, &error);
+    assert(class == ERROR_OK);
+    http_server_allow_host(server, TEXT("reeve.internal"));
+    http_server_route(server, "GET", "/api/orders/{id}", 0, echo_param, NULL);
+    http_server_route(server, "POST", "/api/orders/{id}/cancel", BODY_MAX, echo_param, NULL);
+    http_server_route(server, "POST", "/orders", BODY_MAX, echo, NULL);
+    http_server_route(server, "GET", "/hold", 0, hold, NULL);
+}
+
+static void begin(void)
+{
+    struct error error;
+    if (loop == NULL) {
+        enum error_class class = loop_new(clock_real(), &loop, &error);
+        assert(class == ERROR_OK);
+        metrics = metrics_new();
+    }
+    if (inputs++ % INPUTS_PER_SERVER != 0)
+        return;
+    http_server_free(server);
+    open_server();
+}
+
+/* libFuzzer's alarm can interrupt connect(); the connection then goes on being made (POSIX). */
+static void finish_connecting(int fd)
+{
+    struct pollfd made = {.fd = fd, .events = POLLOUT};
+    while (poll(&made, 1, -1) < 0)
+        assert(errno == EINTR);
+    int problem = 0;
+    socklen_t size = sizeof(problem);
+    int rc = getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &size);
+    assert(rc == 0 && problem == 0);
+}
+
+static int dial(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons(http_server_port(server)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct linger none = {1, 0}; /* so that no ports wait for their time */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert(fd >= 0);
+    int rc = setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none));
+    assert(rc == 0);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0) {
+        assert(errno == EINTR);
+        finish_connecting(fd);
+    }
+    rc = fcntl(fd, F_SETFL, O_NONBLOCK);
+    assert(rc == 0);
+    return fd;
+}
+
+static void turn(int count)
+{
+    for (int i = 0; i < count; i++)
+        (void)loop_once(loop, 0);
+}
+
+/* True: the server closed the connection. */
+static bool read_answer(int fd, size_t *read)
+{
+    static char answer[ANSWER_BYTES];
+    for (;;) {
+        ssize_t got = recv(fd, answer, sizeof(answer), 0);
+        if (got <= 0)
+            return got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
+        if (*read == 0 && got >= 5)
+            assert(memcmp(answer, "HTTP/", 5) == 0);
+        *read += (size_t)got;
+    }
+}
+
+static void send_pieces(int fd, const uint8_t *data, size_t size)
+{
+    size_t answered = 0;
+    while (size > 0) {
+        const uint8_t *end = memchr(data, 0xff, size);
+        size_t piece = end != NULL ? (size_t)(end - data) : size;
+        if (piece > 0 && send(fd, data, piece, MSG_NOSIGNAL) < 0)
+            return;
+        turn(3);
+        if (read_answer(fd, &answered))
+            return;
+        size_t used = end != NULL ? piece + 1 : piece;
+        data += used;
+        size -= used;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0 || size > 16 * 1024)
+        return 0;
+    begin();
+    int fd = dial();
+    turn(2);
+    send_pieces(fd, data, size);
+    turn(3);
+    if (held != NULL) {
+        (void)http_gone(held);
+        http_respond(held, 200, "text/plain", TEXT("late"));
+        held = NULL;
+    }
+    turn(3);
+    close(fd);
+    for (int i = 0; server->connections != NULL || server->exchanges != NULL; i++) {
+        assert(i < TURNS_MAX);
+        (void)loop_once(loop, 0);
+        if (held != NULL) {
+            http_respond(held, 200, "text/plain", TEXT("later"));
+            held = NULL;
+        }
+    }
+    assert(server->body_bytes == 0);
+    return 0;
+}

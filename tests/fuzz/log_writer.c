@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fuzz/log_writer.h"
+
+#include "tests/lib/engine_workflow.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char workflow[] = "T600000 A{c,r2,m20000} B{c,u1} C<-A,B{p} D<-C{e}";
+
+/* ---- records ---- */
+
+int64_t log_writer_end(const struct log_writer *writer, const char *topic)
+{
+    int64_t low, high;
+    broker_memory_bounds(writer->kafka, topic, 0, &low, &high);
+    return high;
+}
+
+static void begin_frame(struct log_writer *writer, enum record_kind kind)
+{
+    uint64_t fingerprint = codec_fingerprint(writer->codec, kind);
+    uint8_t frame[10] = {0xc3, 0x01};
+    for (int i = 0; i < 8; i++)
+        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    writer->bytes.size = 0;
+    buffer_append(&writer->bytes, frame, sizeof(frame));
+}
+
+static int64_t put(struct log_writer *writer, const char *topic, struct text key, struct text rest)
+{
+    buffer_append(&writer->bytes, rest.data, rest.size);
+    struct text value = {(const char *)writer->bytes.data, (uint32_t)writer->bytes.size};
+    return broker_memory_append(writer->kafka, topic, 0, key, value);
+}
+
+int64_t log_writer_put(struct log_writer *writer, const char *topic, struct text key,
+                       enum record_kind kind, struct text bytes)
+{
+    writer->bytes.size = 0;
+    if (kind > 0)
+        begin_frame(writer, kind);
+    return put(writer, topic, key, bytes);
+}
+
+int64_t log_writer_send(struct log_writer *writer, const char *topic, struct text key,
+                        enum record_kind kind, const void *record)
+{
+    writer->bytes.size = 0;
+    codec_encode(writer->codec, kind, record, &writer->bytes);
+    return put(writer, topic, key, TEXT(""));
+}
+
+/* ---- the scheduler ---- */
+
+/* Its claim is the last one. */
+static void claim(struct log_writer *writer)
+{
+    static uint8_t claims;
+    struct claim record = {.instance = TEXT("fuzz"), .partition_count = 1};
+    if (writer->log_end > 0 && writer->log_end == log_writer_end(writer, "p.events"))
+        return;
+    memset(&writer->claim_id, ++claims, sizeof(writer->claim_id));
+    record.claim_id = writer->claim_id;
+    writer->next_sequence = 0;
+    log_writer_send(writer, "p.events", TEXT(""), RECORD_CLAIM, &record);
+    writer->log_end = log_writer_end(writer, "p.events");
+}
+
+static struct order *order_of(struct log_writer *writer, struct text order_id)
+{
+    uint32_t number = order_id.size == 1 ? (uint32_t)(order_id.data[0] - 'A') : LOG_WRITER_ORDERS;
+    return number < LOG_WRITER_ORDERS ? &writer->orders[number] : NULL;
+}
+
+/* The command is already in the log. */
+static void decide(struct log_writer *writer, const struct command *cmd, int64_t offset)
+{
+    struct order *place = order_of(writer, cmd->order_id);
+    struct decision decision;
+    struct broker_record record;
+    if (place == NULL)
+        return;
+    claim(writer);
+    bool found = broker_memory_record(writer->kafka, "p.commands", 0, offset, &record);
+    assert(found);
+    struct decide_input input = {.now = clock_wall_ms(writer->clock),
+                                 .margin_ms = LOG_WRITER_MARGIN_MS,
+                                 .instance = TEXT("fuzz"),
+                                 .workflow = writer->workflow,
+                                 .command_offset = offset,
+                                 .command_time = record.timestamp};
+    engine_decide(place->version != 0 ? place : NULL, cmd, &input, &writer->scratch.arena,
+                  &decision);
+    decision.claim_id = writer->claim_id;
+    decision.sequence = writer->next_sequence++;
+    decision.emitted_through = -1;
+    log_writer_send(writer, "p.events", cmd->order_id, RECORD_DECISION, &decision);
+    writer->log_end = log_writer_end(writer, "p.events");
+    if (decision_changes_order(&decision))
+        order_apply_decision(place, &decision, &writer->heap.arena);
+}
+
+/* What the supervisor requested; what is not a command is passed over, as this file put it there.
+ */
+static void decide_requests(struct log_writer *writer)
+{
+    struct broker_record record;
+    struct record decoded;
+    struct error error;
+    for (; broker_memory_record(writer->kafka, "p.commands", 0, writer->next_command, &record);
+         writer->next_command++) {
+        heap_arena_reset(&writer->scratch);
+        if (codec_decode(writer->codec, record.value, false, &writer->scratch.arena, &decoded,
+                         &error) == ERROR_OK)
+            decide(writer, &decoded.command, writer->next_command);
+    }
+}
+
+static void command(struct log_writer *writer, const struct command *cmd)
+{
+    decide_requests(writer);
+    writer->next_command =
+        1 + log_writer_send(writer, "p.commands", cmd->order_id, (enum record_kind)cmd->kind, cmd);
+    decide(writer, cmd, writer->next_command - 1);
+}
+
+static void submit(struct log_writer *writer, struct text order_id)
+{
+    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {100}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = order_id};
+    cmd.submit_order = (struct order_details){.order_id = order_id,
+                                              .customer = TEXT("c"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = &line,
+                                              .line_count = 1,
+                                              .workflow = writer->workflow->name,
+                                              .workflow_version = writer->workflow->version};
+    command(writer, &cmd);
+}
+
+static void report(struct log_writer *writer, struct text order_id, bool succeeded)
+{
+    const struct order *order = order_of(writer, order_id);
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = order_id};
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        if (step->state != STEP_PROCESSING)
+            continue;
+        cmd.report_step = (struct report_step){.order_id = order_id,
+                                               .step = step->name,
+                                               .direction = step->direction,
+                                               .attempt = step->attempt,
+                                               .succeeded = succeeded,
+                                               .agent = step->agent,
+                                               .instance = TEXT("agent-1")};
+        if (succeeded)
+            cmd.report_step.output = TEXT("{}");
+        else
+            cmd.report_step.error_name = TEXT("Failed");
+        command(writer, &cmd);
+        return;
+    }
+}
+
+void log_writer_schedule(struct log_writer *writer, uint8_t what, uint8_t number)
+{
+    static const struct text ids[LOG_WRITER_ORDERS] = {{"A", 1}, {"B", 1}, {"C", 1}, {"D", 1}};
+    struct text order_id = ids[number % LOG_WRITER_ORDERS];
+    heap_arena_reset(&writer->scratch);
+    switch (what % 6) {
+    case 0:
+        submit(writer, order_id);
+        break;
+    case 1:
+    case 2:
+        report(writer, order_id, what % 6 == 1);
+        break;
+    case 3:
+        decide_requests(writer);
+        break;
+    case 4:
+    case 5: {
+        struct command cmd = {.kind = what % 6 == 4 ? COMMAND_CANCEL_ORDER : COMMAND_PAUSE_ORDER,
+                              .order_id = order_id};
+        if (cmd.kind == COMMAND_CANCEL_ORDER)
+            cmd.cancel_order = (struct cancel_order){.order_id = order_id, .reason = TEXT("why")};
+        else
+            cmd.pause_order = (struct pause_order){order_id, TEXT("ann"), TEXT("why")};
+        command(writer, &cmd);
+        break;
+    }
+    }
+}
+
+static size_t varint(uint8_t *ret_bytes, int64_t value)
+{
+    uint64_t left = (uint64_t)value << 1;
+    size_t size = 0;
+    for (; left >= 0x80; left >>= 7)
+        ret_bytes[size++] = (uint8_t)(left | 0x80);
+    ret_bytes[size++] = (uint8_t)left;
+    return size;
+}
+
+void log_writer_put_decision(struct log_writer *writer, struct text rest)
+{
+    uint8_t head[sizeof(writer->claim_id) + 30];
+    size_t size = sizeof(writer->claim_id);
+    struct broker_record record;
+    claim(writer);
+    int64_t offset = broker_memory_append(writer->kafka, "p.commands", 0, TEXT("A"), TEXT("x"));
+    bool found = broker_memory_record(writer->kafka, "p.commands", 0, offset, &record);
+    assert(found);
+    memcpy(head, &writer->claim_id, size);
+    size += varint(head + size, writer->next_sequence++);
+    size += varint(head + size, offset);
+    size += varint(head + size, record.timestamp);
+    begin_frame(writer, RECORD_DECISION);
+    buffer_append(&writer->bytes, head, size);
+    put(writer, "p.events", TEXT("A"), rest);
+    writer->log_end = log_writer_end(writer, "p.events");
+}
+
+/* ---- life ---- */
+
+void log_writer_open(struct log_writer *writer, struct broker_memory_cluster *kafka,
+                     struct codec *codec, const struct clock *clock)
+{
+    *writer = (struct log_writer){.kafka = kafka, .codec = codec, .clock = clock};
+    heap_arena_init(&writer->scratch, 4096);
+    heap_arena_init(&writer->heap, 4096);
+    writer->workflow = workflow_of(&writer->heap.arena, workflow);
+    claim(writer);
+}
+
+void log_writer_close(struct log_writer *writer)
+{
+    buffer_deinit(&writer->bytes);
+    heap_arena_deinit(&writer->scratch);
+    heap_arena_deinit(&writer->heap);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: feeds the submission service, on the broker in memory, one record of its topic. Every
+ * record leads to one command or one dead letter, and its partition goes on. The input is
+ *   flags    1 the rest is a body of SubmitOrder, 2 of CancelOrder, which get their frames;
+ *            4 a header over the limit of headers; 8 the key follows as a size and bytes;
+ *            224 (all three bits: it takes long) zeros behind it, over the limit of a record
+ *   the key, if flag 8 is set; else the record has none
+ *   the value */
+#include "tests/unit/submission/stage.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    FLAG_ORDER = 1,
+    FLAG_CANCEL = 2,
+    FLAG_HEADER = 4,
+    FLAG_KEY = 8,
+    FLAG_LARGE = 224,
+    INPUTS_PER_STAGE = 1000,
+    TURNS_MAX = 4000,
+    LARGE_BYTES = INPUT_BYTES_MAX + 1000,
+    HEADER_BYTES = META_BYTES_MAX + 1
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct stage stage;
+static uint32_t inputs;
+
+static void begin(void)
+{
+    if (inputs++ % INPUTS_PER_STAGE != 0)
+        return;
+    if (inputs > 1)
+        stage_close(&stage);
+    stage_open(&stage, 1);
+    stage_start(&stage, 0);
+    while (stage.instances[0]->group == NULL)
+        stage_turn(&stage, 100, 20);
+    stage_rebalance(&stage);
+}
+
+static uint64_t count_of(const char *topic)
+{
+    uint64_t count = 0;
+    for (int32_t p = 0; p < STAGE_COMMAND_PARTITIONS; p++) {
+        int64_t low, high;
+        broker_memory_bounds(stage.kafka, topic, p, &low, &high);
+        count += (uint64_t)high;
+    }
+    return count;
+}
+
+static void append_frame(struct buffer *buffer, enum record_kind kind)
+{
+    uint64_t fingerprint = codec_fingerprint(stage.codec, kind);
+    uint8_t frame[10] = {0xc3, 0x01};
+    for (int i = 0; i < 8; i++)
+        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    buffer_append(buffer, frame, sizeof(frame));
+}
+
+static void submit(uint8_t flags, struct text key, struct text rest)
+{
+    static uint8_t zeros[LARGE_BYTES];
+    struct buffer value = {0};
+    struct broker_header headers[2] = {{TEXT("small"), TEXT("1")},
+                                       {TEXT("h"), {(const char *)zeros, HEADER_BYTES}}};
+    if ((flags & FLAG_ORDER) != 0)
+        append_frame(&value, RECORD_SUBMIT_ORDER);
+    else if ((flags & FLAG_CANCEL) != 0)
+        append_frame(&value, RECORD_CANCEL_ORDER);
+    buffer_append(&value, rest.data, rest.size);
+    if ((flags & FLAG_LARGE) == FLAG_LARGE)
+        buffer_append(&value, zeros, sizeof(zeros));
+    struct text bytes = {(const char *)value.data, (uint32_t)value.size};
+    (void)broker_memory_append_headers(stage.kafka, "p.submissions", 0, key, bytes, headers,
+                                       (flags & FLAG_HEADER) != 0 ? 2 : 1);
+    buffer_deinit(&value);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size < 2 || size > 64 * 1024)
+        return 0;
+    begin();
+    struct text rest = {(const char *)data + 1, (uint32_t)size - 1};
+    struct text key = {0};
+    if ((data[0] & FLAG_KEY) != 0) {
+        uint32_t key_size = data[1] < rest.size - 1 ? data[1] : rest.size - 1;
+        key = (struct text){rest.data + 1, key_size};
+        rest = text_from(rest, 1 + key_size);
+    }
+    uint64_t before = count_of("p.commands") + count_of("p.dead-letters");
+    submit(data[0], key, rest);
+    uint32_t turns = 0;
+    while (count_of("p.commands") + count_of("p.dead-letters") == before) {
+        assert(turns++ < TURNS_MAX);
+        stage_turn(&stage, 100, 20);
+    }
+    while (stage.instances[0]->in_flight_bytes > 0) {
+        assert(turns++ < TURNS_MAX);
+        stage_turn(&stage, 100, 20);
+    }
+    assert(count_of("p.commands") + count_of("p.dead-letters") == before + 1);
+    return 0;
+}

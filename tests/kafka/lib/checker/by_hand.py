@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What operators do by hand: they end steps outside of any attempt, and pause orders."""
+
+FINISHED = {"Processed", "Skipped"}  # the steps behind may start
+
+
+class ByHandRules:
+    """Handlers of events, mixed into Checker as OrderRules is."""
+
+    def by_hand(self, order, event, offset):
+        """The step, which may be ended by hand: nothing of it runs, and it is its turn."""
+        step, direction = order.step(event["step"]), event["direction"]
+        name, plan = f"{order.key}/{step.name}", order.plan(step)
+        self.named(order, event, offset)
+        if event["attempt"] != len(step.attempts[direction]):
+            self.find("I5", offset, f"{name}: by hand after attempt {event['attempt']}, not "
+                                    f"{len(step.attempts[direction])}")
+        if step.running(direction):
+            self.find("I6", offset, f"{name}: ended by hand while an attempt runs")
+        if step.state not in ("Pending", "Error", "Processing"):
+            self.find("I3", offset, f"{name}: ended by hand, but is {step.state}")
+        phase = order.interrupted if order.state == "Error" else order.state
+        if phase != ("Processing" if direction == "do" else "Compensating"):
+            self.find("I9", offset, f"{name}: {direction} ended by hand in {order.state}")
+        early = [other for other in (plan.after if plan is not None and direction == "do" else ())
+                 if order.step(other).state not in FINISHED]
+        if early:
+            self.find("I4", offset, f"{name}: ended by hand before {early}")
+        step.queued[direction], step.retry_at = None, None
+        return step
+
+    def on_StepCompletedByHand(self, order, decision, event, offset):
+        step = self.by_hand(order, event, offset)
+        step.by_hand = True
+        if event["direction"] == "undo":
+            if event["output"]:
+                self.find("I3", offset, f"{order.key}/{step.name}: an undo with an output")
+            step.state = "Compensated"
+            return
+        step.effect, step.completed = "applied", decision["order_version"]
+        step.state, step.output = "Processed", event["output"]
+
+    def on_StepSkippedByHand(self, order, decision, event, offset):
+        step = self.by_hand(order, event, offset)
+        if event["direction"] == "undo" or step.effect == "applied":
+            self.find("I9", offset, f"{order.key}/{step.name}: skipped, but its effect remains")
+        step.state, step.effect = "Skipped", "none"
+
+    def on_StepFailedByHand(self, order, decision, event, offset):
+        step, direction = self.by_hand(order, event, offset), event["direction"]
+        if step.state == "Error":
+            self.find("I3", offset, f"{order.key}/{step.name}: fails by hand, but is in Error")
+        step.failures[direction] += 1
+        if event["failure_count"] != step.failures[direction]:
+            self.find("I10", offset, f"{order.key}/{step.name}: failure_count by hand is "
+                                     f"{event['failure_count']}, counted "
+                                     f"{step.failures[direction]}")
+        step.state = "Pending"
+        self.follows(order, decision, event, step, event["error_name"], offset)
+
+    # ---- another version ----
+
+    def on_OrderMigrated(self, order, decision, event, offset):
+        self.named(order, event, offset)
+        old = order.workflow
+        new = (self.workflows or {}).get((order.name, event["workflow_version"]))
+        if (order.interrupted if order.state == "Error" else order.state) != "Processing":
+            self.find("I3", offset, f"{order.key}: another version in {order.state}")
+        if event["from_version"] == event["workflow_version"]:
+            self.find("I3", offset, f"{order.key}: moved to the version that it has")
+        names = [plan["name"] for plan in event["steps"]]
+        if new is not None and names != list(new.steps):
+            self.find("I4", offset, f"{order.key}: its steps are not those of the version")
+        for step in order.steps.values():
+            self.migrated(order, step, (old, new), names, offset)
+        order.workflow = new
+
+    def migrated(self, order, step, versions, names, offset):
+        name = f"{order.key}/{step.name}"
+        finished = step.state in FINISHED or step.effect != "none" or step.running("do")
+        if (finished or step.attempts["do"]) and step.name not in names:
+            self.find("I4", offset, f"{name}: was started, and the other version lacks it")
+        before, after = (workflow.steps.get(step.name) if workflow is not None else None
+                         for workflow in versions)
+        if finished and before is not None and after is not None:
+            if before.after != after.after or before.pivot != after.pivot:
+                self.find("I4", offset, f"{name}: stands elsewhere in the other version")
+            if (step.effect != "none" or step.running("do")) and (
+                    ("undo" in before.ways) != ("undo" in after.ways)):
+                self.find("I9", offset, f"{name}: is undone in another way in the other version")
+        step.queued["do"], step.retry_at = None, None
+
+    # ---- deadlines and pauses ----
+
+    def on_OrderDeadlineSet(self, order, decision, event, offset):
+        self.named(order, event, offset)
+        if event["complete_by"] <= decision["decided_at"]:
+            self.find("I8", offset, f"{order.key}: a new deadline that lies in the past")
+        if order.state != "Processing":
+            self.find("I3", offset, f"{order.key}: a new deadline in {order.state}")
+        order.due = event["complete_by"] + event["margin_ms"]
+
+    def on_OrderPaused(self, order, decision, event, offset):
+        self.named(order, event, offset)
+        if order.paused:
+            self.find("I3", offset, f"{order.key}: paused twice")
+        order.paused = True
+
+    def on_OrderPauseEnded(self, order, decision, event, offset):
+        self.named(order, event, offset)
+        if not order.paused:
+            self.find("I3", offset, f"{order.key}: the end of a pause that was none")
+        order.paused = False

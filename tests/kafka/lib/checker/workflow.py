@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a workflow file says, by docs/use/workflows.md, for files that `workflow lint` accepts."""
+
+import json
+
+import yaml
+
+DAY_MS = 24 * 3600 * 1000
+UNDO_RETRY = [{"ErrorEquals": ["States.ALL"], "MaxAttempts": 5}]
+
+
+def milliseconds(seconds):
+    return round(float(seconds) * 1000)
+
+
+def names(value):
+    return [value] if isinstance(value, str) else list(value)
+
+
+def matches(errors, error):
+    return ("States.ALL" in errors or error in errors
+            or "States.TaskFailed" in errors and error != "States.Timeout")
+
+
+class Retrier:
+    def __init__(self, fields):
+        self.errors = fields["ErrorEquals"]
+        self.most = fields.get("MaxAttempts", 3)
+        self.interval = milliseconds(fields.get("IntervalSeconds", 1))
+        self.rate = float(fields.get("BackoffRate", 2.0))
+        self.longest = milliseconds(fields.get("MaxDelaySeconds", 366 * DAY_MS / 1000))
+        self.exact = fields.get("JitterStrategy", "FULL") == "NONE"
+
+    def wait(self, retry):
+        """The longest wait before that retry (1, 2 ...), in ms."""
+        return min(self.interval * self.rate ** (retry - 1), self.longest)
+
+
+class Way:
+    """How a step is done, or how it is undone."""
+
+    def __init__(self, action, timeout, extension, retry):
+        self.action = action
+        self.timeout, self.extension = milliseconds(timeout), milliseconds(extension)
+        self.retriers = [Retrier(fields) for fields in retry]
+
+    def retrier(self, used, error):
+        """Index of the first retrier that matches and has retries left, or None."""
+        return next((number for number, retrier in enumerate(self.retriers)
+                     if used.get(number, 0) < retrier.most and matches(retrier.errors, error)),
+                    None)
+
+
+class Plan:
+    """One step of a workflow. `after`: its predecessors; `before`: also the indirect ones."""
+
+    def __init__(self, fields, defaults, previous):
+        self.name = fields["Name"]
+        self.agents = names(fields["Agents"]) if "Agents" in fields else [fields["Agent"]]
+        self.after = set(names(fields["After"]) if "After" in fields else previous)
+        self.before = set()
+        self.pivot = fields.get("Pivot", False)
+        timeout = fields.get("TimeoutSeconds", defaults.get("TimeoutSeconds", 60))
+        self.ways = {"do": Way(self.name, timeout, fields.get("MaxExtensionSeconds", 0),
+                               fields.get("Retry", defaults.get("Retry", [])))}
+        if "Compensate" in fields:
+            undo = {"TimeoutSeconds": timeout, "Retry": UNDO_RETRY,
+                    **defaults.get("Compensate", {}), **fields["Compensate"]}
+            self.ways["undo"] = Way(undo["Action"], undo["TimeoutSeconds"],
+                                    undo.get("MaxExtensionSeconds", 0), undo["Retry"])
+        self.catchers = fields.get("Catch", defaults.get("Catch", []))
+        self.own_end = fields.get("OnExhausted")
+        self.default_end = defaults.get("OnExhausted", "compensate")
+
+    def end(self, error, behind_pivot):
+        """"compensate" or "error": what follows this error when no retry is left."""
+        for catcher in self.catchers:
+            if matches(catcher["ErrorEquals"], error):
+                return catcher["Next"].removeprefix("$")
+        return self.own_end or ("error" if self.pivot or behind_pivot else self.default_end)
+
+
+class Workflow:
+    """`steps`: Plans by name, in the order of the file; `pivot`: its step of no return, or None."""
+
+    def __init__(self, fields):
+        timeout = fields.get("TimeoutSeconds")
+        self.timeout = None if timeout is None else milliseconds(timeout)
+        self.steps, previous = {}, []
+        for step in fields["Steps"]:
+            plan = Plan(step, fields.get("Defaults", {}), previous)
+            self.steps[plan.name], previous = plan, [plan.name]
+        self.pivot = next((plan.name for plan in self.steps.values() if plan.pivot), None)
+        for plan in self.steps.values():
+            waiting = list(plan.after)
+            while waiting:
+                name = waiting.pop()
+                if name not in plan.before:
+                    plan.before.add(name)
+                    waiting += self.steps[name].after
+
+    def end(self, step, error):
+        return self.steps[step].end(error, self.pivot in self.steps[step].before)
+
+
+def read_workflows(definitions):
+    """(name, version) -> Workflow, from the records of <p>.workflows. The first one counts."""
+    found = {}
+    for record in definitions:
+        value = record.value
+        if record.type != "WorkflowDefinition" or (value["name"], value["version"]) in found:
+            continue
+        read = json.loads if value["format"] == "json" else yaml.safe_load
+        found[value["name"], value["version"]] = Workflow(read(value["source"]))
+    return found

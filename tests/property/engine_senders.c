@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/property/engine_senders.h"
+
+#include "tests/property/engine_migrate.h"
+
+enum { OLD_COMMANDS = 16 };
+
+struct order_details senders_submission(void)
+{
+    struct order_details details = {.order_id = TEXT("order-7"),
+                                    .customer = TEXT("17850"),
+                                    .currency = TEXT("GBP"),
+                                    .reply_to = TEXT("orders.replies.shop"),
+                                    .workflow = TEXT("random")};
+    details.content_hash.bytes[0] = dice_percent(&history.dice, 70) ? 1 : 2;
+    return details;
+}
+
+void senders_customer(void)
+{
+    struct command cmd = {.order_id = TEXT("order-7")};
+    if (dice_percent(&history.dice, 50)) {
+        cmd.kind = COMMAND_SUBMIT_ORDER;
+        cmd.submit_order = senders_submission();
+    } else {
+        cmd.kind = COMMAND_CANCEL_ORDER;
+        cmd.cancel_order =
+            (struct cancel_order){cmd.order_id, TEXT("customer"), TEXT("changed my mind"), {0}};
+    }
+    history_command(&cmd);
+}
+
+void senders_resubmit(struct text step, bool anew, int64_t timeout_ms)
+{
+    struct command cmd = {.kind = COMMAND_RESUBMIT_STEP, .order_id = TEXT("order-7")};
+    cmd.resubmit_step = (struct resubmit_step){cmd.order_id,           step, TEXT("anna"),
+                                               TEXT("it is repaired"), anew, timeout_ms};
+    history_command(&cmd);
+}
+
+void senders_compensate(void)
+{
+    struct command cmd = {.kind = COMMAND_COMPENSATE_ORDER, .order_id = TEXT("order-7")};
+    cmd.compensate_order = (struct compensate_order){cmd.order_id, TEXT("anna"), TEXT("no hope")};
+    history_command(&cmd);
+}
+
+/* Whether an operator may end the step by hand: then one that does it does it outside first. */
+static bool may_be_ended(const struct step *step)
+{
+    return step->state == STEP_PENDING || step->state == STEP_ERROR;
+}
+
+static void complete(uint32_t index)
+{
+    struct command cmd = {.kind = COMMAND_COMPLETE_STEP, .order_id = TEXT("order-7")};
+    cmd.complete_step = (struct complete_step){
+        cmd.order_id, history.workflow->steps[index].name,
+        dice_percent(&history.dice, 70) ? (struct text){0} : TEXT("{\"by\":\"hand\"}"),
+        TEXT("anna"), TEXT("done by hand")};
+    history_command(&cmd);
+    const struct decision *decision = &history.log[history.count - 1];
+    if (decision->events[0].kind == EVENT_STEP_COMPLETED_BY_HAND)
+        services_by_hand(
+            &history.services, index, decision->events[0].step_completed_by_hand.ref.direction,
+            history.order.steps[index].agent, history.order.steps[index].generation[DIRECTION_DO]);
+}
+
+static void end_by_hand(uint32_t index)
+{
+    struct command cmd = {.kind = COMMAND_SKIP_STEP, .order_id = TEXT("order-7")};
+    struct text name = history.workflow->steps[index].name;
+    uint32_t roll = dice_roll(&history.dice, 3);
+    if (roll == 0) {
+        complete(index);
+        return;
+    }
+    if (roll == 1) {
+        cmd.skip_step = (struct skip_step){cmd.order_id, name,
+                                           services_nothing_applied(&history.services, index),
+                                           TEXT("anna"), TEXT("not needed")};
+    } else {
+        cmd.kind = COMMAND_FAIL_STEP;
+        cmd.fail_step = (struct fail_step){cmd.order_id, name, random_error(&history.dice),
+                                           TEXT("anna"), TEXT("it will not work")};
+    }
+    history_command(&cmd);
+}
+
+void senders_pause(bool pause)
+{
+    struct command cmd = {.order_id = TEXT("order-7")};
+    cmd.kind = pause ? COMMAND_PAUSE_ORDER : COMMAND_RESUME_ORDER;
+    if (pause)
+        cmd.pause_order = (struct pause_order){cmd.order_id, TEXT("anna"), TEXT("to look at it")};
+    else
+        cmd.resume_order = (struct resume_order){cmd.order_id, TEXT("anna"), TEXT("it is right")};
+    history_command(&cmd);
+}
+
+void senders_migrate(void)
+{
+    struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = TEXT("order-7")};
+    uint32_t roll = dice_roll(&history.dice, 20);
+    history.target =
+        roll == 0 ? NULL : other_version(&history.dice, &history.memory.arena, history.workflow);
+    cmd.migrate_order = (struct migrate_order){.order_id = cmd.order_id,
+                                               .version = history.workflow->version + (roll != 1),
+                                               .by = TEXT("anna"),
+                                               .reason = TEXT("it was wrong")};
+    history_command(&cmd);
+}
+
+/* Mostly of a step that can be ended. */
+void senders_end_a_step(void)
+{
+    uint32_t index = dice_roll(&history.dice, history.workflow->step_count);
+    for (uint32_t i = 0; i < history.order.step_count && dice_percent(&history.dice, 80); i++) {
+        if (may_be_ended(&history.order.steps[index]))
+            break;
+        index = (index + 1) % history.order.step_count;
+    }
+    end_by_hand(index);
+}
+
+void senders_operator(void)
+{
+    const struct workflow *workflow = history.workflow;
+    uint32_t step = dice_roll(&history.dice, workflow->step_count + 1);
+    bool all = step == workflow->step_count;
+    int64_t timeout_ms = dice_percent(&history.dice, 30) ? 60000 : 0;
+    if (dice_percent(&history.dice, 15))
+        senders_compensate();
+    else if (dice_percent(&history.dice, 25))
+        senders_end_a_step();
+    else if (!all && dice_percent(&history.dice, 50))
+        senders_resubmit(workflow->steps[step].name,
+                         services_nothing_applied(&history.services, step), timeout_ms);
+    else
+        senders_resubmit(all ? (struct text){0} : workflow->steps[step].name, false, timeout_ms);
+}
+
+void senders_ask(const struct deadline *deadline)
+{
+    struct order lasting; /* the kept command borrows from it */
+    struct command cmd;
+    order_copy(&history.order, &history.memory.arena, &lasting);
+    deadline_command(&lasting, deadline, TEXT("supervisor-1"), &cmd);
+    history_command(&cmd);
+}
+
+void senders_supervisor(bool early)
+{
+    struct deadline deadlines[DEADLINES_MAX];
+    uint32_t count = deadlines_of(&history.order, deadlines);
+    if (count == 0)
+        return;
+    const struct deadline *deadline = &deadlines[dice_roll(&history.dice, count)];
+    if (deadline->due_at <= history.now || early)
+        senders_ask(deadline);
+}
+
+void senders_owner(bool all)
+{
+    for (uint32_t i = 0; i < history.order.step_count && history.wrong == NULL; i++) {
+        const struct step *step = &history.order.steps[i];
+        if (!order_step_queued(&history.order, step) || (!all && dice_percent(&history.dice, 50)))
+            continue;
+        struct command cmd = {.kind = COMMAND_START_STEP, .order_id = TEXT("order-7")};
+        cmd.start_step = (struct start_step){.order_id = cmd.order_id,
+                                             .step = history.workflow->steps[i].name,
+                                             .direction = step->direction,
+                                             .attempt = step->attempt,
+                                             .by = TEXT("scheduler-1")};
+        history_command(&cmd);
+    }
+}
+
+void senders_agent(void)
+{
+    if (history.order.step_count == 0)
+        return;
+    uint32_t index = dice_roll(&history.dice, history.order.step_count);
+    const struct step *step = &history.order.steps[index];
+    if (step->state != STEP_PROCESSING && dice_percent(&history.dice, 90))
+        return;
+    struct command cmd = {.kind = COMMAND_EXTEND_STEP, .order_id = TEXT("order-7")};
+    cmd.extend_step =
+        (struct extend_step){.order_id = cmd.order_id,
+                             .step = history.workflow->steps[index].name,
+                             .direction = step->direction,
+                             .attempt = step->attempt - dice_percent(&history.dice, 5),
+                             .complete_by = history.now + dice_roll(&history.dice, 15000) - 500,
+                             .progress = TEXT("some of it"),
+                             .agent = TEXT("agent"),
+                             .instance = TEXT("agent-1")};
+    history_command(&cmd);
+}
+
+void senders_auditor(void)
+{
+    struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = TEXT("order-7")};
+    cmd.expire_order = (struct expire_order){
+        cmd.order_id, history.order.ended_at + dice_percent(&history.dice, 5), TEXT("auditor")};
+    history_command(&cmd);
+}
+
+void senders_repeat(void)
+{
+    uint32_t back = history.count - history.since;
+    if (back == 0)
+        return;
+    back = back < OLD_COMMANDS ? back : OLD_COMMANDS;
+    struct command cmd = history.commands[history.count - 1 - dice_roll(&history.dice, back)];
+    if (cmd.kind == COMMAND_RESUBMIT_STEP)
+        cmd.resubmit_step.new_generation = false; /* nothing random confirms effect none */
+    if (cmd.kind == COMMAND_COMPLETE_STEP || cmd.kind == COMMAND_SKIP_STEP)
+        return; /* nor has anyone done it */
+    history_command(&cmd);
+}
+
+void senders_garbage(void)
+{
+    struct command cmd = {.kind = COMMAND_UNDECODABLE};
+    cmd.undecodable = (struct undecodable){
+        .bytes = TEXT("\x01"), .key = TEXT("order-7"), .reason = TEXT("not Avro")};
+    history_command(&cmd);
+}
+
+void senders_services(void)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = TEXT("order-7")};
+    if (services_step(&history.services, history.now, &cmd.report_step))
+        history_command(&cmd);
+}

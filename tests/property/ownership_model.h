@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A model of what a log implies, written from the design and the invariants rather than from the
+ * product: which records count, which times and versions they carry, and which StepRequests,
+ * StatusUpdates, OperatorAlerts and dead letters they lead to. It shares only the codec. */
+#ifndef TESTS_PROPERTY_OWNERSHIP_MODEL_H
+#define TESTS_PROPERTY_OWNERSHIP_MODEL_H
+
+#include "tests/property/engine_rules.h"
+#include "tests/property/ownership_world.h"
+
+enum model_alert { MODEL_NO_ALERT, MODEL_RAISED, MODEL_CLOSED, MODEL_QUARANTINE };
+
+/* What one command led to. */
+struct model_outcome {
+    int64_t decision_offset; /* -1: not decided */
+    struct text order_id;
+    uint64_t order_version;
+    enum order_state order_state;
+    int64_t decided_at;
+    enum status_kind status; /* STATUS_KIND_COUNT: none */
+    enum model_alert alert;
+    struct text alert_code;
+    bool dead;
+    bool status_seen;
+    bool alert_seen;
+    bool dead_seen;
+};
+
+struct model_attempt {
+    struct text order_id;
+    struct attempt_ref ref;
+    uint32_t generation;
+    struct text agent;
+    int64_t complete_by; /* of the last extension */
+    int64_t margin_ms;
+    int64_t decision_offset;
+    bool ended;
+    bool requested;
+};
+
+struct model_order {
+    struct text id;
+    uint64_t version;
+    struct text outputs[WORKFLOW_STEPS_MAX]; /* by index in the workflow */
+    struct rules *rules;                     /* NULL: never accepted, or not followed */
+};
+
+/* A log walked from its start. Texts are in the world's scratch arena. */
+struct model {
+    struct world *world;
+    int32_t partition;
+    /* what the record to come has to be */
+    bool claimed;
+    struct uuid claim_id;
+    int64_t next_sequence;
+    int64_t last_command;
+    int64_t newest_decided_at;
+    uint64_t *rare; /* counters of engine_rules.h; NULL: the rules of orders are not followed */
+    /* what the records so far imply */
+    struct model_outcome *outcomes; /* by command offset */
+    int64_t outcome_count;
+    struct model_attempt *attempts;
+    uint32_t attempt_count;
+    uint32_t attempt_size;
+    struct model_order *orders;
+    uint32_t order_count;
+    uint32_t order_size;
+};
+
+/* Walks events[partition] from its start to its end; NULL, or which rule the log breaks. `rare`
+ * (RARE_COUNT counters) may be NULL: then orders are not followed one by one. */
+const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
+                       struct model *ret_model);
+void model_free(struct model *model);
+/* NULL: no such attempt was started. */
+struct model_attempt *model_find_attempt(const struct model *model, struct text order_id,
+                                         const struct attempt_ref *ref);
+const struct model_order *model_find_order(const struct model *model, struct text order_id);
+/* The same, to be changed. */
+struct model_order *model_order_of(struct model *model, struct text order_id);
+/* ownership_rules.c. The Decision counts, and is the one that its command deserves. */
+const char *model_follow_rules(struct model *model, const struct decision *decision);
+
+/* ownership_effects.c. At rest: the log keeps its rules, and what is in the other topics is what it
+ * implies, no less and nothing else. */
+const char *model_check(struct world *world, int32_t partition);
+/* ownership_effects.c. An owner that has nothing to do has asked the agent for every attempt that
+ * is under way. */
+const char *model_check_requests(struct world *world, int32_t partition);
+
+#endif

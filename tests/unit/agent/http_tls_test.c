@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP agent and a remote service behind TLS (tls_service.py): who trusts whom, and the headers
+ * of the configuration. Certificates are made here. */
+#include "platform/files.h"
+#include "replica/settings.h"
+#include "services/agent/kinds/http_headers.h"
+#include "services/agent/kinds/kinds.h"
+#include "tests/unit/agent/world.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/pem.h>
+#include <openssl/x509v3.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DAY = 86400, SOON = 1000000 + 60000 };
+
+/* ---- certificates ---- */
+
+struct identity {
+    EVP_PKEY *key;
+    X509 *cert;
+    char cert_path[PATH_MAX];
+    char key_path[PATH_MAX];
+};
+
+static char folder[PATH_MAX];
+
+static FILE *create(const char *name, const char *kind, char ret_path[PATH_MAX])
+{
+    cr_assert(snprintf(ret_path, PATH_MAX, "%s/%s.%s", folder, name, kind) < PATH_MAX);
+    FILE *file = fopen(ret_path, "w");
+    cr_assert_not_null(file);
+    return file;
+}
+
+static void add_extension(X509 *cert, int nid, const char *value)
+{
+    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, nid, value);
+    cr_assert_not_null(extension);
+    cr_assert_eq(X509_add_ext(cert, extension, -1), 1);
+    X509_EXTENSION_free(extension);
+}
+
+/* `issuer` NULL: an authority that signs itself. Valid for `days` from now, and ten days before. */
+static struct identity identity_new(const char *name, const struct identity *issuer, int days)
+{
+    static long serial;
+    struct identity identity = {.key = EVP_EC_gen("P-256"), .cert = X509_new()};
+    X509 *cert = identity.cert;
+    X509_set_version(cert, 2);
+    ASN1_INTEGER_set(X509_get_serialNumber(cert), ++serial);
+    X509_gmtime_adj(X509_getm_notBefore(cert), -10L * DAY);
+    X509_gmtime_adj(X509_getm_notAfter(cert), (long)days * DAY);
+    X509_set_pubkey(cert, identity.key);
+    X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_ASC,
+                               (const unsigned char *)name, -1, -1, 0);
+    X509_set_issuer_name(cert, X509_get_subject_name(issuer != NULL ? issuer->cert : cert));
+    add_extension(cert, NID_basic_constraints, issuer == NULL ? "critical,CA:TRUE" : "CA:FALSE");
+    add_extension(cert, NID_subject_alt_name, "IP:127.0.0.1");
+    cr_assert_gt(X509_sign(cert, issuer != NULL ? issuer->key : identity.key, EVP_sha256()), 0);
+    FILE *file = create(name, "pem", identity.cert_path);
+    cr_assert_eq(PEM_write_X509(file, cert), 1);
+    fclose(file);
+    file = create(name, "key", identity.key_path);
+    cr_assert_eq(PEM_write_PrivateKey(file, identity.key, NULL, NULL, 0, NULL, NULL), 1);
+    fclose(file);
+    return identity;
+}
+
+static void identity_free(struct identity *identity)
+{
+    X509_free(identity->cert);
+    EVP_PKEY_free(identity->key);
+}
+
+/* ---- the scene ---- */
+
+struct scene {
+    struct identity ours, theirs;        /* authorities */
+    struct identity server, client;      /* of ours */
+    struct identity expired_server;      /* of ours */
+    struct identity foreign, old_client; /* of theirs; of ours, expired */
+    struct world *world;
+    pid_t service;
+    int service_input;
+    char url[64];
+};
+
+static struct scene scene;
+
+static void open_scene(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    snprintf(folder, sizeof(folder), "%s/tls-XXXXXX", tmp != NULL ? tmp : "/tmp");
+    cr_assert_not_null(mkdtemp(folder));
+    signal(SIGPIPE, SIG_IGN);
+    scene = (struct scene){.service_input = -1};
+    scene.ours = identity_new("ours", NULL, 10);
+    scene.theirs = identity_new("theirs", NULL, 10);
+    scene.server = identity_new("server", &scene.ours, 10);
+    scene.client = identity_new("client", &scene.ours, 10);
+    scene.expired_server = identity_new("expired", &scene.ours, -1);
+    scene.foreign = identity_new("foreign", &scene.theirs, 10);
+    scene.old_client = identity_new("old-client", &scene.ours, -1);
+}
+
+static void close_scene(void)
+{
+    if (scene.world != NULL)
+        world_free(scene.world);
+    if (scene.service > 0) {
+        close(scene.service_input);
+        waitpid(scene.service, NULL, 0);
+    }
+    identity_free(&scene.ours);
+    identity_free(&scene.theirs);
+    identity_free(&scene.server);
+    identity_free(&scene.client);
+    identity_free(&scene.expired_server);
+    identity_free(&scene.foreign);
+    identity_free(&scene.old_client);
+    files_remove_tree(folder, NULL);
+}
+
+TestSuite(http_tls, .init = open_scene, .fini = close_scene);
+
+/* Starts the service with that certificate; `client_ca`: whose clients it accepts, NULL = all. */
+static void serve(const struct identity *as, const struct identity *client_ca)
+{
+    int input[2], output[2];
+    char script[PATH_MAX], line[32];
+    const char *root = getenv("REEVE_SOURCE_DIR");
+    if (root == NULL || root[0] == '\0')
+        cr_skip_test("REEVE_SOURCE_DIR does not name the tree");
+    snprintf(script, sizeof(script), "%s/tests/unit/agent/tls_service.py", root);
+    cr_assert(pipe2(input, O_CLOEXEC) == 0 && pipe2(output, O_CLOEXEC) == 0);
+    scene.service = fork();
+    if (scene.service == 0) {
+        dup2(input[0], 0);
+        dup2(output[1], 1);
+        execlp("python3", "python3", script, as->cert_path, as->key_path,
+               client_ca != NULL ? client_ca->cert_path : "", (char *)NULL);
+        _exit(127);
+    }
+    close(input[0]);
+    close(output[1]);
+    scene.service_input = input[1];
+    FILE *answer = fdopen(output[0], "r");
+    cr_assert_not_null(fgets(line, sizeof(line), answer), "%s does not run", script);
+    fclose(answer);
+    snprintf(scene.url, sizeof(scene.url), "https://127.0.0.1:%ld", strtol(line, NULL, 10));
+}
+
+/* The report of one call; the wait before a second try is longer than the deadline allows. `more`:
+ * "key", "value", ..., NULL. */
+static const char *call(const struct identity *ca, const char *const more[])
+{
+    const char *settings[32] = {"agent.name",
+                                "pay",
+                                "agent.http.url",
+                                scene.url,
+                                "agent.http.tls.ca",
+                                ca->cert_path,
+                                "agent.http.connect.timeout.ms",
+                                "60000",
+                                "agent.http.try.timeout.ms",
+                                "60000",
+                                "agent.retry.backoff.ms",
+                                "200000",
+                                "agent.retry.backoff.max.ms",
+                                "200000"};
+    for (size_t i = 0; more != NULL && more[i] != NULL; i++)
+        settings[14 + i] = more[i];
+    scene.world = world_new(1);
+    scene.world->ops = &http_agent_ops;
+    world_add(scene.world, settings);
+    world_rebalance(scene.world);
+    world_request(scene.world, "A", DIRECTION_DO, 1, SOON);
+    for (int i = 0; i < 100000 && world_reports(scene.world)[0] == '\0'; i++) {
+        broker_memory_settle(scene.world->kafka, 100000);
+        loop_once(scene.world->loop, 5);
+    }
+    return world_reports(scene.world);
+}
+
+/* ---- who trusts whom ---- */
+
+Test(http_tls, calls_a_service_of_the_configured_authority)
+{
+    serve(&scene.server, NULL);
+    cr_assert_str_eq(call(&scene.ours, NULL),
+                     "A/Pay/do/1 ok {\"authorization\":null,\"tenant\":null,\"peer\":null}\n");
+}
+
+Test(http_tls, sends_nothing_to_a_service_whose_certificate_has_expired)
+{
+    serve(&scene.expired_server, NULL);
+    cr_assert_str_eq(call(&scene.ours, NULL), "A/Pay/do/1 Http.NotConnected none\n");
+}
+
+Test(http_tls, sends_nothing_to_a_service_of_a_foreign_authority)
+{
+    serve(&scene.foreign, NULL);
+    cr_assert_str_eq(call(&scene.ours, NULL), "A/Pay/do/1 Http.NotConnected none\n");
+}
+
+Test(http_tls, shows_its_certificate_to_a_service_that_asks_for_one)
+{
+    serve(&scene.server, &scene.ours);
+    const char *report =
+        call(&scene.ours, (const char *[]){"agent.http.tls.cert", scene.client.cert_path,
+                                           "agent.http.tls.key", scene.client.key_path, NULL});
+    cr_assert_str_eq(
+        report, "A/Pay/do/1 ok {\"authorization\":null,\"tenant\":null,\"peer\":\"client\"}\n");
+}
+
+/* TLS 1.3 refuses a client after its request may be on the way: then the effect is unknown. */
+static void expect_refused(const struct identity *client)
+{
+    serve(&scene.server, &scene.ours);
+    const char *const with[] = {"agent.http.tls.cert", client->cert_path, "agent.http.tls.key",
+                                client->key_path, NULL};
+    const char *report = call(&scene.ours, client->cert != NULL ? with : NULL);
+    cr_assert(strcmp(report, "A/Pay/do/1 Http.NotConnected none\n") == 0 ||
+                  strcmp(report, "A/Pay/do/1 Http.ConnectionLost unknown\n") == 0,
+              "%s", report);
+}
+
+Test(http_tls, is_refused_without_a_certificate)
+{
+    expect_refused(&(struct identity){.cert = NULL});
+}
+
+Test(http_tls, is_refused_with_a_foreign_certificate)
+{
+    expect_refused(&scene.foreign);
+}
+
+Test(http_tls, is_refused_with_an_expired_certificate)
+{
+    expect_refused(&scene.old_client);
+}
+
+/* ---- headers and files ---- */
+
+Test(http_tls, sends_the_configured_headers)
+{
+    serve(&scene.server, NULL);
+    const char *report = call(
+        &scene.ours, (const char *[]){"agent.http.headers",
+                                      "Authorization: Bearer s3cret\r\n\nX-Tenant:  a b\n", NULL});
+    cr_assert_str_eq(report, "A/Pay/do/1 ok {\"authorization\":\"Bearer s3cret\","
+                             "\"tenant\":\"a b\",\"peer\":null}\n");
+}
+
+static void expect_bad_headers(const char *text, const char *message)
+{
+    struct http_headers headers;
+    struct error error;
+    cr_assert_eq(http_headers_parse(text, &headers, &error), ERROR_REJECT, "%s", text);
+    cr_assert_str_eq(error.message, message);
+}
+
+Test(http_tls, rejects_headers_without_showing_their_values)
+{
+    static const char line[] = "agent.http.headers: header 2 is not a line like NAME: VALUE";
+    expect_bad_headers("A: 1\ns3cret", line);
+    expect_bad_headers("A: 1\ns3 cret: x", line);
+    expect_bad_headers("A: 1\n: s3cret", line);
+    expect_bad_headers("A: 1\ns3cret:  ", line);
+    expect_bad_headers("A: 1\nB: s3\x01cret", line);
+    expect_bad_headers("HOST: s3cret",
+                       "agent.http.headers: HOST is set by the agent itself: remove it");
+    expect_bad_headers("Reeve-Attempt: 1",
+                       "agent.http.headers: Reeve-Attempt is set by the agent itself: remove it");
+    expect_bad_headers("a:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\na:1\n"
+                       "a:1\na:1\n",
+                       "agent.http.headers has more than 16 headers");
+}
+
+static void expect_bad_start(const char *key, const char *value, const char *message)
+{
+    struct service_context service = {.name = "agent", .config = config_new(&settings_schema)};
+    struct error error;
+    void *ctx = NULL;
+    cr_assert(config_set(service.config, "agent.http.url", "https://x", &error) == ERROR_OK);
+    cr_assert(config_set(service.config, key, value, &error) == ERROR_OK);
+    cr_assert(config_finish(service.config, &error) == ERROR_OK);
+    cr_assert_eq(http_agent_ops.start(&service, &ctx, &error), ERROR_REJECT);
+    cr_assert_str_eq(error.message, message);
+    config_free(service.config);
+}
+
+Test(http_tls, refuses_to_start_without_its_files)
+{
+    expect_bad_start(
+        "agent.http.tls.ca", "/no/ca",
+        "agent.http.tls.ca must be the path of a PEM file; cannot read /no/ca: No such "
+        "file or directory");
+    expect_bad_start("agent.http.tls.cert", scene.client.cert_path,
+                     "agent.http.tls.cert and agent.http.tls.key belong together: set both");
+    expect_bad_start("agent.http.tls.key", scene.client.key_path,
+                     "agent.http.tls.cert and agent.http.tls.key belong together: set both");
+}

@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One planted bug, at least, for each rule of the checker: what has to be found, and where."""
+
+from checker_stories import *  # noqa: F403
+
+HEIR = at(15, "Compensating", *UNDOING)
+FORWARD = [START, ONE_DONE]
+RETRIED = [START, at(10, "Processing", failed("A", error="Busy"), retry("A", NOW + 20, 0))]
+PAUSED = [*FORWARD, HEIR, at(20, "Compensating", failed("B"), skipped("B", 1),
+                             undo("A", NOW + 20))]
+BOTH_DONE = [BOTH, at(10, "Processing", succeeded("B")),
+             at(20, "Processing", succeeded("A"), started("C", at=NOW + 20)),
+             at(30, "Compensating", *UNDOING)]
+
+
+def log(*told):
+    """The findings in this log, when it is read."""
+    return lambda: story(*told)
+
+
+def last(*told, **fields):
+    """The same with other fields of the last Decision."""
+    time, state, events, more = told[-1]
+    return lambda: story(*told[:-1], (time, state, events, {**more, **fields}))
+
+
+def records(*told):
+    return lambda: of_log(*told).findings
+
+
+def foreign_key():
+    """The order's key belongs to another of two partitions."""
+    other = 1 - checker.partition_of("o", 2)
+    return checker.Checker(other, 2), [claim(count=2), *decisions(START)[1:]]
+
+
+def on_another_partition():
+    reader, log_records = foreign_key()
+    for found in log_records:
+        reader.record(found)
+    return reader.findings
+
+
+def of_commands(**times):
+    """check_commands() for a log of START and the commands at these offsets."""
+    checkers = folded(START)
+    checker.check_commands(checkers, [
+        types.SimpleNamespace(partition=0, offset=int(name[1:]), timestamp_ms=time)
+        for name, time in times.items()], True)
+    return checkers[0].findings
+
+
+def at_rest(*told):
+    def findings():
+        reader = folded(*told)[0]
+        reader.at_rest()
+        return reader.findings
+    return findings
+
+
+def changed(values, number, **fields):
+    """The records with other fields in one of them."""
+    copies = [types.SimpleNamespace(**vars(value)) for value in values]
+    copies[number].value = {**copies[number].value, **fields}
+    return copies
+
+
+LOG = {
+    "a Decision under another key's partition": ("I2: belongs to partition", on_another_partition),
+    "a version is left out": ("I2: version 3 follows 1", last(*FORWARD, order_version=3)),
+    "a refusal counts as a version": ("I2: version 2 follows 1", last(
+        START, at(5, "Processing", rejected()), order_version=2)),
+    "a Claim of another number of partitions": ("I2: a Claim states", records(claim(count=2))),
+    "a nameless Claim": ("I18: a Claim", records(claim(instance=""))),
+    "a Continuation of another position": ("I14: a Continuation", records(
+        claim(), continuation(1, 0, 3))),
+    "a nameless Reset": ("I18: a Reset", records(claim(), reset(1, 1, by=""))),
+    "a command in the log": ("I12: a ReportStep in the log", records(record("ReportStep", 0))),
+    "a command is passed over": ("I12: the next one was 1", last(*FORWARD, command_offset=2)),
+    "a command is another one": ("I12: command_time differs", lambda: of_commands(_0=NOW + 1)),
+    "a command is never decided": ("I12: never decided", lambda: of_commands(_0=NOW, _1=NOW)),
+    "time goes back": ("I8: goes backwards", last(*FORWARD, decided_at=NOW - 1)),
+    "an effect before its Decision": ("I13: emitted through", last(*FORWARD, emitted_through=2)),
+    "a change with a refusal": ("I3: a change and a refusal", log(
+        START, at(5, "Processing", succeeded("A"), rejected()))),
+    "a nameless refusal": ("I18: without a reason", log(START, at(5, "Processing", rejected("")))),
+    "a report that counts is ignored": ("I7: a report of the attempt that runs", log(
+        START, at(5, "Processing", ignored("A", 1)))),
+    "an order out of nothing": ("I3: begins with OrderStarted", log(
+        at(0, "Processing", mark("OrderStarted")))),
+    "an order changes after its end": ("I1: ended Processed", log(
+        START, ONE_DONE, TWO_DONE, at(30, "Processing", mark("OrderResumed")))),
+    "a state that no event explains": ("I3: order_state is Error", log(
+        START, at(5, "Error", succeeded("A"), started("B", at=NOW + 5)))),
+    "Error without an alert": ("I1: with alert open", log(
+        PIVOT_START, at(15, "Error", failed("A", error="Fraud"), exhausted("A"), FAILED[0]))),
+    "an order expires before its end": ("I1: expires, but is", log(
+        START, at(9, "Processing", mark("OrderExpired")))),
+    "an order expires in another state": ("I3: expires as", log(
+        START, ONE_DONE, TWO_DONE, at(30, "Compensated", mark("OrderExpired")))),
+    "an order expires by itself": ("I18: OrderExpired does not say by whom", log(
+        START, ONE_DONE, TWO_DONE, at(30, "Processed", mark("OrderExpired", by="")))),
+    "an order never ends": ("L1: is Processing", at_rest(WAITING)),
+    "an attempt never ends": ("I6: still runs", at_rest(START)),
+}
+
+ATTEMPTS = {
+    "an attempt is left out": ("I5: attempt 2 after 0", log(
+        WAITING, at(1, "Processing", started("A", 2, NOW + 1, reason="x")))),
+    "two attempts at once": ("I5: while the attempt before runs", log(
+        START, at(5, "Processing", started("A", 2, NOW + 5)))),
+    "another agent repeats what may be applied": ("I11: may have applied it", log(
+        START, at(110, "Processing", timed_out("A"), retry("A", NOW + 120, 2)),
+        at(120, "Processing", started("A", 2, NOW + 120, agent="two")))),
+    "a new key for the same attempt": ("I11: starts with generation 1", log(
+        at(0, "Processing", *begun(), started("A", generation=1)))),
+    "a queued step starts without a reason": ("I18: without a routing reason", log(
+        WAITING, at(1, "Processing", started("A", at=NOW + 1)))),
+    "a wait is cut short": ("I10: starts before its wait", log(
+        *RETRIED, at(19, "Processing", started("A", 2, NOW + 19)))),
+    "a step starts in Error": ("I9: do starts while the order is Error", log(
+        *IN_ERROR, at(20, "Error", started("B", at=NOW + 20)))),
+    "a step starts after compensation began": ("I9: do starts while the order is Compens", log(
+        *FORWARD, HEIR, at(16, "Compensating", failed("B", error="x"), skipped("B"),
+                           started("B", 2, at=NOW + 16)))),
+    "a step starts again after its end": ("I10: starts, but is Processed", log(
+        *FORWARD, at(15, "Processing", started("A", 2, at=NOW + 15)))),
+    "a step is undone twice": ("I9: undo starts again", log(
+        *PAUSED, at(30, "Compensating", *undone("A"), undo("A", NOW + 30, 2)))),
+    "a step starts before its predecessor": ("I4: starts before ['A']", log(
+        at(0, "Processing", *begun(), started("A"), started("B")))),
+    "a step is undone that has no Compensate": ("I9: has no Compensate", log(
+        *BEHIND[:1], at(10, "Compensating", succeeded("A"), *UNDOING, skipped("B"),
+                        undo("A", NOW + 10)))),
+    "a step of another workflow": ("I4: is not a step", log(
+        START, at(10, "Processing", succeeded("A"), started("B", at=NOW + 10), started("Z")))),
+    "a step goes to a foreign agent": ("I4: goes to two", log(
+        START, at(10, "Processing", succeeded("A"), started("B", at=NOW + 10, agent="two")))),
+    "another action": ("I4: asks for UndoA", log(
+        at(0, "Processing", *begun(), started("A", action="UndoA")))),
+    "another timeout": ("I8: is not TimeoutSeconds", log(
+        at(0, "Processing", *begun(), started("A", at=NOW + 1)))),
+    "queued as the wrong attempt": ("I5: queued after attempt 1", log(
+        at(0, "Processing", *begun(), queued("A", 1)))),
+    "queued while it runs": ("I5: queued while it runs", log(
+        START, at(1, "Processing", queued("A", 1, since=NOW + 1)))),
+    "an undo of nothing is queued": ("I9: there is nothing to undo", log(
+        WAITING, at(20, "Compensating", *UNDOING, skipped("B"), queued("A", 0, "undo", NOW + 20)))),
+    "the place in the queue is lost": ("I3: queued_at", log(
+        WAITING, at(9, "Processing", queued("A", since=NOW + 9)))),
+    "queued until the past": ("I10: until a time in the past", log(
+        at(0, "Processing", *begun(), queued("A", retry_at=NOW)))),
+    "queued before its wait is over": ("I10: queued before", log(
+        *RETRIED, at(19, "Processing", queued("A", 1, since=NOW + 19)))),
+    "queued without a reason": ("I18: queued without", log(
+        at(0, "Processing", *begun(), queued("A", reason="")))),
+    "an ended attempt is extended": ("I7: extended but not running", log(
+        *FORWARD, at(20, "Processing", extended("A", 1, NOW + 900)))),
+    "another attempt is extended": ("I7: attempt 2 is extended", log(
+        START, at(1, "Processing", extended("A", 2, NOW + 900)))),
+    "an extension to an earlier time": ("I3: to an earlier time", log(
+        START, at(1, "Processing", extended("A", 1, NOW + 100)))),
+    "an extension of another action": ("I11: extended as other", log(
+        START, at(1, "Processing", extended("A", 1, NOW + 900, "other")))),
+    "an extension without end": ("I8: beyond MaxExtensionSeconds", log(
+        START, at(1, "Processing", extended("A", 1, NOW + 1101)))),
+    "a second outcome": ("I6: Failed of attempt 1", log(
+        *FORWARD, at(15, "Processing", failed("A"), retry("A", NOW + 20)))),
+    "the outcome of another attempt": ("I6: Succeeded of attempt 2", log(
+        START, at(10, "Processing", succeeded("A", 2), started("B", at=NOW + 10)))),
+    "an outcome of another order": ("I6: which is not running", log(
+        START, ONE_DONE, TWO_DONE, EXPIRED, at(31, "Processed", succeeded("B"), PROCESSED))),
+    "an undo that does not count": ("I3: undone, but not Compensated", log(
+        *PAUSED, at(30, "Compensating", undone("A")[0]))),
+    "a timeout in the last millisecond": ("I8: timed out 1 ms too early", log(
+        START, at(109, "Processing", timed_out("A"), retry("A", NOW + 120, 2)))),
+    "a timeout before the extension is over": ("I8: too early", log(
+        START, at(20, "Processing", extended("A", 1, NOW + 900)),
+        at(110, "Processing", timed_out("A"), retry("A", NOW + 120, 2)))),
+}
+
+FAILURES = {
+    "a failure is not counted": ("I10: failure_count 1, counted 2", log(
+        *RETRIED, at(20, "Processing", started("A", 2, NOW + 20)),
+        at(30, "Processing", failed("A", 2), retry("A", NOW + 40, attempt=2)))),
+    "an unknown effect is forgotten": ("I9: an effect was forgotten: none", log(
+        START, at(110, "Processing", timed_out("A"), retry("A", NOW + 120, 2)),
+        at(120, "Processing", started("A", 2, NOW + 120)),
+        at(130, "Processing", failed("A", 2, count=2), retry("A", NOW + 140, attempt=2)))),
+    "a retry after compensation began": ("I9: StepRetryScheduled after", log(
+        START, at(5, "Compensating", *UNDOING, skipped("B")),
+        at(10, "Compensating", failed("A", effect="unknown"), retry("A", NOW + 20)))),
+    "nothing follows a failure": ("I10: neither a retry nor the end", log(
+        START, at(10, "Processing", failed("A")))),
+    "a retry too many": ("I10: the policy says otherwise", log(
+        PIVOT_START, at(10, "Processing", failed("A"), retry("A", NOW + 20, 0)))),
+    "a retry too few": ("I10: StepExhausted after Declined", log(
+        START, at(10, "Compensated", failed("A"), exhausted("A"), mark("CompensationStarted"),
+                  skipped("A", 1), skipped("B"), COMPENSATED))),
+    "the wrong retrier": ("I10: expected (0, 1)", log(
+        START, at(10, "Processing", failed("A", error="Busy"), retry("A", NOW + 20, 1)))),
+    "a used retrier is used again": ("I10: expected (1, 1)", log(
+        *RETRIED, at(20, "Processing", started("A", 2, NOW + 20)), at(
+            30, "Processing", failed("A", 2, "Busy", 2), retry("A", NOW + 40, 0, 2, 2)))),
+    "a wait longer than the policy's": ("I10: says at most 20", log(
+        START, at(10, "Processing", failed("A"), retry("A", NOW + 31)))),
+    "a wait shorter than the policy's": ("I10: waits 8 ms, the policy says 10", log(
+        START, at(10, "Processing", failed("A", error="Busy"), retry("A", NOW + 18, 0)))),
+    "a wait in the past": ("I10: retry_at lies in the past", log(
+        START, at(10, "Processing", failed("A"), retry("A", NOW + 9)))),
+    "nothing follows the end": ("I10: CompensationStarted does not follow", log(
+        PIVOT_START, at(10, "Processing", failed("A"), exhausted("A")))),
+    "a Catch is passed over": ("I10: OrderFailed does not follow", log(
+        PIVOT_START, at(10, "Compensated", failed("A", error="Fraud"), exhausted("A"),
+                        mark("CompensationStarted"), skipped("A", 1), skipped("B"), COMPENSATED))),
+    "a retry of a success": ("I3: a retry of what has not failed", log(
+        *FORWARD, at(15, "Processing", retry("A", NOW + 20)))),
+    "the end of a success": ("I3: exhausted without a failure", log(
+        *FORWARD, at(15, "Processing", exhausted("A")))),
+}
+
+UNDOS = {
+    "an undo before the forward attempt ended": ("I9: while a forward attempt may run", log(
+        *FORWARD, at(15, "Compensating", *UNDOING, undo("A", NOW + 15)))),
+    "two undos at once": ("I9: two undos run", log(
+        *BOTH_DONE, at(40, "Compensating", failed("C"), skipped("C", 1), undo(
+            "A", NOW + 40, workflow="parallel"), undo("B", NOW + 40, workflow="parallel")))),
+    "an undo of nothing": ("I9: undone, but nothing was applied", log(
+        START, at(10, "Compensating", failed("A"), exhausted("A"), mark("CompensationStarted"),
+                  skipped("B"), undo("A", NOW + 10)))),
+    "undos in forward order": ("I9: not in reverse order", log(
+        *BOTH_DONE, at(40, "Compensating", failed("C"), skipped("C", 1), undo(
+            "B", NOW + 40, workflow="parallel")),
+        at(50, "Compensating", *undone("B"), undo("A", NOW + 50, workflow="parallel")))),
+    "compensation behind the pivot": ("I9: behind the pivot", log(
+        *BEHIND, at(20, "Compensating", *UNDOING))),
+    "compensation of a pivot that may be applied": ("I9: behind the pivot", log(
+        *BEHIND, at(20, "Compensated", failed("B", effect="unknown"), exhausted("B"),
+                    mark("CompensationStarted"), skipped("B", 1), COMPENSATED))),
+    "compensation begins twice": ("I3: from Compensating to Compensating", log(
+        *FORWARD, HEIR, at(16, "Compensating", *UNDOING))),
+    "Compensated by a failure": ("I9: Compensated, but not undone", log(
+        *PAUSED, at(30, "Compensated", failed("A", direction="undo"), retry(
+            "A", NOW + 40, 0, direction="undo"), undone("A")[1], COMPENSATED))),
+    "a step is skipped in a healthy order": ("I9: skipped in Processing", log(
+        WAITING, at(5, "Processing", skipped("B")))),
+    "what was applied is skipped": ("I9: skipped, but is to be undone", log(
+        *FORWARD, at(15, "Compensating", *UNDOING, skipped("A", 1)))),
+    "Compensated while a step runs": ("I9: is Compensated while ['B'] run", log(
+        *FORWARD, at(15, "Compensated", *UNDOING, COMPENSATED))),
+    "an undo is left out": ("I9: ['A'] are not undone", log(
+        *FORWARD, HEIR, at(20, "Compensated", failed("B"), skipped("B", 1), COMPENSATED))),
+}
+
+ORDERS = {
+    "an order is accepted twice": ("I1: is accepted twice", log(
+        START, at(5, "Processing", accepted(due=NOW + 5005), succeeded("A"),
+                  started("B", at=NOW + 5)))),
+    "an unknown workflow": ("I4: is not deployed", log(
+        at(0, "Processing", accepted({**TWO, "Name": "other"}), mark("OrderStarted"),
+           started("A")))),
+    "the steps of another workflow": ("I4: not those of its workflow", log(
+        at(0, "Processing", accepted(steps=[{"name": "A"}]), mark("OrderStarted"), started("A")))),
+    "another order timeout": ("I8: o: complete_by is not", log(
+        at(0, "Processing", accepted(due=NOW + 1), mark("OrderStarted"), started("A")))),
+    "an order times out in Error": ("I3: is timed out in Error", log(
+        *IN_ERROR, at(9000, "Compensated", mark("OrderTimedOut"), mark("CompensationStarted"),
+                      mark("AlertClosed"), skipped("B"), COMPENSATED))),
+    "an order times out in the last millisecond": ("I8: o: timed out too early", log(
+        WAITING, at(5009, "Compensated", mark("OrderTimedOut"), mark("CompensationStarted"),
+                    skipped("A"), skipped("B"), COMPENSATED))),
+    "Processed with an open step": ("I1: ['B'] are not", log(
+        START, at(10, "Processed", succeeded("A"), PROCESSED))),
+    "an order starts twice": ("I3: from Processing to Processing", log(
+        at(0, "Processing", *begun(), mark("OrderStarted"), started("A")))),
+    "Processed while it is undone": ("I3: from Compensating to Processed", log(
+        *FORWARD, HEIR, at(20, "Processed", succeeded("B"), PROCESSED))),
+    "Compensated without compensation": ("I3: from Processing to Compensated", log(
+        PIVOT_START, at(10, "Compensated", succeeded("A"), COMPENSATED))),
+    "an order fails twice": ("I3: from Error to Error", log(
+        *IN_ERROR, at(20, "Error", mark("OrderFailed")))),
+    "a healthy order is resumed": ("I3: from Processing to None", log(
+        START, at(5, "Processing", mark("OrderResumed")))),
+    "a nameless resubmission": ("I18: StepResubmitted does not", log(
+        *IN_ERROR, at(40, "Processing", *resumed(by="")))),
+    "a nameless resumption": ("I18: OrderResumed does not", log(
+        *IN_ERROR, at(40, "Processing", resubmitted("A", generation=1), mark(
+            "OrderResumed", by=""), mark("AlertClosed"), started("A", 2, NOW + 40,
+                                                                 generation=1)))),
+    "a nameless cancellation": ("I18: OrderCancelled does not", log(
+        WAITING, at(5, "Compensated", mark("OrderCancelled", by=""), mark("CompensationStarted"),
+                    skipped("A"), skipped("B"), COMPENSATED))),
+    "a healthy step is resubmitted": ("I3: resubmitted in Processing", log(
+        START, at(5, "Processing", resubmitted("A")))),
+    "a generation is left out": ("I11: generation 2 after 0", log(
+        *IN_ERROR, at(40, "Processing", *resumed(generation=2)))),
+    "a second alert": ("I1: a second alert", log(*IN_ERROR, at(20, "Error", FAILED[1]))),
+    "an alert that is not open": ("I1: that is not open", log(
+        START, at(5, "Processing", mark("AlertClosed")))),
+}
+
+OUTPUT = at(60, "Compensated", completed("A", direction="undo", output="7"), COMPENSATED)
+BY_HAND = {
+    "by hand after another attempt": ("I5: by hand after attempt 2", log(
+        *IN_ERROR, at(40, "Processing", completed("A", 2), mark("OrderResumed"),
+                      mark("AlertClosed"), started("B", at=NOW + 40)))),
+    "by hand while it runs": ("I6: ended by hand while an attempt runs", log(
+        START, at(5, "Processing", completed("A"), started("B", at=NOW + 5)))),
+    "by hand after its end": ("I3: ended by hand, but is Processed", log(
+        *FORWARD, at(15, "Processing", completed("A")))),
+    "by hand in the wrong direction": ("I9: do ended by hand in Compensating", log(
+        *UNDO_WAITS, at(40, "Compensating", completed("C", 0)))),
+    "by hand before its turn": ("I4: ended by hand before ['A']", log(
+        WAITING, at(5, "Processing", completed("B", 0)))),
+    "a nameless completion": ("I18: StepCompletedByHand does not", log(
+        *IN_ERROR, at(40, "Processing", completed("A", by=""), mark("OrderResumed"),
+                      mark("AlertClosed"), started("B", at=NOW + 40)))),
+    "an undo with an output": ("I3: an undo with an output", log(*UNDO_WAITS, OUTPUT)),
+    "an undo is skipped by hand": ("I9: but its effect remains", log(
+        *UNDO_WAITS, at(60, "Compensating", skipped_by_hand("A", direction="undo")))),
+    "what has failed fails by hand": ("I3: fails by hand, but is in Error", log(
+        *IN_ERROR, at(40, "Error", failed_by_hand("A", 1, count=2), exhausted("A")))),
+    "a failure by hand is not counted": ("I10: failure_count by hand is 1, counted 2", log(
+        *RETRIED, at(15, "Processing", failed_by_hand("A", 1), retry("A", NOW + 20)))),
+    "a deadline in the past": ("I8: a new deadline that lies", log(
+        *IN_ERROR, at(40, "Processing", completed("A"), mark("OrderResumed"), deadline(NOW + 40),
+                      mark("AlertClosed"), started("B", at=NOW + 40)))),
+    "a deadline for an undo": ("I3: a new deadline in Compensating", log(
+        *UNDO_WAITS, at(40, "Compensating", deadline(NOW + 50)))),
+    "paused twice": ("I3: paused twice", log(
+        START, at(1, "Processing", mark("OrderPaused")),
+        at(2, "Processing", mark("OrderPaused")))),
+    "a pause that was none": ("I3: the end of a pause", log(
+        START, at(1, "Processing", mark("OrderPauseEnded")))),
+    "moved to the version that it has": ("I3: moved to the version", log(
+        START, at(1, "Processing", migrated(THREE, from_version=2)))),
+    "moved to other steps than those of the version": ("I4: its steps are not those of the", log(
+        START, at(1, "Processing", migrated(THREE, steps=[{"name": "A", "agent": "one"}])))),
+    "moved although a step stands elsewhere": ("I4: stands elsewhere", log(
+        START, at(1, "Processing", migrated(BARE)))),
+    "moved although its undo would be missing": ("I9: is undone in another way", log(
+        START, at(1, "Processing", migrated(BARE)))),
+    "moved to a version without a started step": ("I4: was started, and the other", log(
+        START, at(1, "Processing", migrated(THREE, steps=[{"name": "X", "agent": "one"}])))),
+    "moved while it is undone": ("I3: another version in Compensating", log(
+        *UNDO_WAITS, at(40, "Compensating", migrated(THREE)))),
+    "a step starts during a pause": ("I3: starts while the order is paused", log(
+        START, at(1, "Processing", mark("OrderPaused")), ONE_DONE)),
+}
+
+SENT_BUGS = {
+    "a request of no Decision": ("I13: explains the request", lambda: sent_findings(
+        requests=changed(REQUESTS, 0, decision_offset=2))),
+    "a request of another attempt": ("I13: explains the request", lambda: sent_findings(
+        requests=changed(REQUESTS, 1, attempt=2))),
+    "a request with another deadline": ("I13: complete_by is", lambda: sent_findings(
+        requests=changed(REQUESTS, 1, complete_by=NOW))),
+    "a request with another key": ("I11: idempotency_key is", lambda: sent_findings(
+        requests=changed(REQUESTS, 1, idempotency_key="o/B/do/1"))),
+    "a request with what is not in the log yet": ("I13: outputs of", lambda: sent_findings(
+        requests=changed(REQUESTS, 2, outputs=[]))),
+    "a status of no Decision": ("I13: explains the status", lambda: sent_findings(
+        statuses=changed(STATUSES, 1, order_version=9))),
+    "a status of another state": ("I15: the status says", lambda: sent_findings(
+        statuses=changed(STATUSES, 2, order_state="Error"))),
+    "a status on a foreign topic": ("I15: implies no status", lambda: effects.check_statuses(
+        folded(*SENT), "replies.other", STATUSES)),
+    "a repeated status is another one": ("I15: another content", lambda: sent_findings(
+        statuses=[*STATUSES, *changed(STATUSES[:1], 0, code="x")])),
+    "a status is lost": ("I15: no status for o version 2", lambda: sent_findings(
+        statuses=STATUSES[:1] + STATUSES[2:])),
+    "an alert of no Decision": ("I13: explains the alert", lambda: alert_findings(
+        changed(ALERTS, 0, decided_at=0))),
+    "an alert is closed instead of raised": ("I13: is not the Decision's", lambda: alert_findings(
+        changed(ALERTS, 0, raised=False))),
+    "an alert is lost": ("I1: its alert is not there", lambda: alert_findings(ALERTS[:1])),
+    "a quarantine without an alert": ("I1: its alert is not there", lambda: effects.missing_alerts(
+        folded(at(0, "Pending", dead(quarantined=True), order_id="")), [])),
+    "a dead letter without a reason": ("I18: a dead letter without", lambda: sent_findings(
+        letters=[*LETTERS, letter(message="")])),
+    "a dead letter from nowhere": ("I17: without coordinates", lambda: sent_findings(
+        letters=[*LETTERS, letter("replies", partition="")])),
+    "a dead letter of a good command": ("I13: explains the dead letter", lambda: sent_findings(
+        letters=[*LETTERS, letter(offset=1)])),
+    "a dead letter of other bytes": ("I17: not those of the command", lambda: sent_findings(
+        letters=[letter(raw=b"other"), *LETTERS[1:]])),
+    "a dead letter is lost": ("I17: no dead letter", lambda: sent_findings(letters=LETTERS[1:])),
+    "a submission is lost": ("I1: has no outcome", lambda: sent_findings(
+        submissions=[*SUBMISSIONS, submission(9, "x")])),
+    "a command waits while another partition stalls": ("L5: waited 3 ms", lambda:
+                                                       effects.check_prompt(folded(*SENT), 2)),
+}
+
+ENDED_WELL = [START, ONE_DONE, TWO_DONE]
+LEDGERS = {
+    "a call without a request": ("I11: explains the call", lambda: ledger_findings(
+        ENDED_WELL, call(), call("B"), call("B", attempt=2))),
+    "a call with another key": ("I11: called with the key", lambda: ledger_findings(
+        [START], call(generation=1))),
+    "a call after its complete_by": ("I11: called 1 ms after", lambda: ledger_findings(
+        [START], call(sent_at=101))),
+    "applied twice": ("I11: do was applied twice", lambda: ledger_findings(
+        [START], call(), call())),
+    "done after its undo": ("I11: was done after its undo", lambda: ledger_findings(
+        UNDONE, call(direction="undo"), call())),
+    "a success that was never applied": ("I11: succeeded, but nothing", lambda: ledger_findings(
+        FORWARD, call(applied=False))),
+    "a Processed order without its operation": ("I16: 0 operations remain", lambda:
+                                                ledger_findings(ENDED_WELL, call())),
+    "a Processed order with two operations": ("I16: 2 operations remain", lambda: ledger_findings(
+        [*ALERTED, at(50, "Processing", succeeded("A", 2), started("B", at=NOW + 50)),
+         at(60, "Processed", succeeded("B"), PROCESSED)],
+        call(), call(attempt=2, generation=1, sent_at=41, until=140),
+        call("B", sent_at=51, until=150))),
+    "a Compensated order keeps something": ("I16: Compensated, but 1", lambda: ledger_findings(
+        UNDONE, call())),
+}
+
+BUGS = {**BY_HAND, **LOG, **ATTEMPTS, **FAILURES, **UNDOS, **ORDERS, **SENT_BUGS, **LEDGERS}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reeve orders get`, `overview` and `health` print of the console's answer. */
+#include "tests/unit/cli/cli_kit.h"
+
+#include <criterion/criterion.h>
+#include <jansson.h>
+
+TestSuite(cli_views, .init = cli_kit_console_open, .fini = cli_kit_console_close);
+
+Test(cli_views, shows_who_paused_an_order_since_when_and_why)
+{
+    cli_kit_answer(200,
+                   "{\"order_id\": \"o-1\", \"state\": \"Processing\", \"workflow\": \"shop\", "
+                   "\"workflow_version\": 1, \"paused_at\": 1291191960000, \"paused_by\": "
+                   "\"carol\", \"pause_reason\": \"a stocktaking\", \"steps\": []}");
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "Paused        2010-12-01 08:26:00");
+    cli_kit_expect_text(cli_kit_out, " ago)\n");
+    cli_kit_expect_text(cli_kit_out, "Paused by     carol: a stocktaking\n");
+}
+
+Test(cli_views, says_nothing_of_a_pause_of_an_order_that_is_not_paused)
+{
+    cli_kit_answer(200,
+                   "{\"order_id\": \"o-1\", \"state\": \"Processing\", \"workflow\": \"shop\", "
+                   "\"workflow_version\": 1, \"paused_at\": null, \"paused_by\": null, "
+                   "\"pause_reason\": null, \"steps\": []}");
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cr_assert_null(strstr(cli_kit_out, "Paused"), "%s", cli_kit_out);
+}
+
+#define OVERVIEW                                                                         \
+    "{\"unfinished\": 3, \"step_ms\": 10000, \"by_state\": {\"Error\": 2}, \"errors\": " \
+    "[{\"orders\": 1, \"workflow\": \"shop\", \"step\": \"Pay\", \"error_name\": "       \
+    "\"Declined\", \"message\": \"no funds\"}], \"errors_of_other_causes\": 1, "         \
+    "\"incomplete\": [{\"partition\": 2, \"reason\": \"it is being read\"}]}"
+
+Test(cli_views, prints_the_overview_and_what_it_lacks)
+{
+    cli_kit_answer(200, OVERVIEW);
+    int code = CLI_KIT_RUN(&cli_overview, "overview");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "Unfinished          3\n");
+    cli_kit_expect_text(cli_kit_out, "and 1 order in Error for other causes\n");
+    cli_kit_expect_text(cli_kit_err, "orders may be missing: it is being read");
+}
+
+/* As JSON an answer is printed as it came. */
+static void check_json(const struct cli_noun *noun, const char *verb, const char *answer)
+{
+    cli_kit_answer(200, answer);
+    int code = CLI_KIT_RUN(noun, verb, "--output", "json");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    json_t *printed = json_loads(cli_kit_out, 0, NULL);
+    json_t *expected = json_loads(answer, 0, NULL);
+    cr_assert(json_equal(printed, expected), "%s", cli_kit_out);
+    json_decref(printed);
+    json_decref(expected);
+}
+
+#define HEALTH "{\"checks\": [{\"name\": \"disk\", \"ok\": false, \"message\": \"it is full\"}]}"
+
+Test(cli_views, prints_answers_as_json)
+{
+    check_json(&cli_overview, "overview", OVERVIEW);
+    check_json(&cli_health, "health", HEALTH);
+}
+
+Test(cli_views, ends_with_1_if_a_check_failed)
+{
+    cli_kit_answer(200, HEALTH);
+    cr_assert_eq(CLI_KIT_RUN(&cli_health, "health"), EXIT_CODE_NEGATIVE, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "disk   failed  it is full");
+}

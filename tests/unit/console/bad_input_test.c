@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each path of the API answers to a request that is wrong: 400 and one line that names the
+ * parameter, the field or the part of the path. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+
+#define LONG64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+#define WHY "\"by\": \"ann\", \"reason\": \"x\""
+
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(7, "A{c} B{c,z1} C{e}");
+    world_open(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_bad_input, .init = open_world, .fini = close_world);
+
+static const char *const gets[] = {
+    "/api",
+    "/api/orders",
+    "/api/orders/count",
+    "/api/orders/o",
+    "/api/orders/o/history",
+    "/api/orders/o/at/0",
+    "/api/overview",
+    "/api/counts",
+    "/api/alerts",
+    "/api/owners",
+    "/api/partitions",
+    "/api/health",
+    "/api/services",
+    "/api/agents",
+    "/api/workflows",
+    "/api/workflows/test/1/graph",
+    "/api/workflows/test/1",
+    "/api/workflows/test/diff",
+    "/api/orders/o/migrate",
+    "/api/watch",
+    "/api/events",
+    "/api/dead-letters",
+    "/api/dead-letters/0/0",
+};
+
+static const char *const posts[] = {
+    "/api/orders/o/cancel",          "/api/orders/o/compensate", "/api/orders/o/resubmit",
+    "/api/orders/o/complete",        "/api/orders/o/skip",       "/api/orders/o/fail",
+    "/api/orders/o/pause",           "/api/orders/o/resume",     "/api/orders/o/migrate",
+    "/api/agents/a/pause",           "/api/agents/a/resume",     "/api/dead-letters/0/0/replay",
+    "/api/dead-letters/0/0/discard",
+};
+
+/* What their bodies must have is in workflows_test.c. */
+static const char *const workflow_posts[] = {
+    "/api/workflows",
+    "/api/workflows/test/1/activate",
+    "/api/workflows/test/1/retire",
+    "/api/workflows/test/rollback",
+};
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+/* `body` NULL: a GET. */
+static void check(const char *path, const char *body, const char *expected)
+{
+    json_t *answer =
+        body != NULL ? world_post(world, 400, path, body) : world_get(world, 400, path);
+    const char *message = world_text(answer, "message");
+    cr_assert_str_eq(world_text(answer, "error"), "BadRequest", "%s: %s", path, message);
+    cr_assert_not_null(strstr(message, expected), "%s: \"%s\" is not in: %s", path, expected,
+                       message);
+    cr_assert_null(strchr(message, '\n'), "%s: %s", path, message);
+    json_decref(answer);
+}
+
+Test(console_bad_input, names_an_unknown_parameter_of_each_path)
+{
+    char path[128];
+    for (size_t i = 0; i < COUNT_OF(gets); i++) {
+        snprintf(path, sizeof(path), "%s?zzzzzz=1", gets[i]);
+        check(path, NULL, "unknown parameter zzzzzz: ");
+    }
+    for (size_t i = 0; i < COUNT_OF(posts); i++) {
+        snprintf(path, sizeof(path), "%s?by=ann", posts[i]);
+        check(path, "{" WHY "}", "unknown parameter by: this path takes no parameters");
+    }
+    for (size_t i = 0; i < COUNT_OF(workflow_posts); i++) {
+        snprintf(path, sizeof(path), "%s?by=ann", workflow_posts[i]);
+        check(path, "{" WHY "}", "unknown parameter by: this path takes no parameters");
+    }
+}
+
+/* A path that is not in the tables above has no test. */
+Test(console_bad_input, covers_each_route)
+{
+    uint32_t actions = 0;
+    for (uint32_t i = 0; i < world->console->binding_count; i++)
+        actions += strcmp(world->console->bindings[i].route->method, "POST") == 0;
+    cr_assert_eq(actions, COUNT_OF(posts) + COUNT_OF(workflow_posts));
+    cr_assert_eq(world->console->binding_count - actions, COUNT_OF(gets));
+}
+
+Test(console_bad_input, names_a_repeated_parameter)
+{
+    static const char *const cases[][2] = {
+        {"/api/orders?limit=1&limit=1", "limit is given more than once"},
+        {"/api/orders?state=Error&step=A&state=Error", "state is given more than once"},
+        {"/api/orders/count?workflow=a&workflow=b", "workflow is given more than once"},
+        {"/api/orders/o/history?after=1&after=", "after is given more than once"},
+        {"/api/alerts?open=1&open=0", "open is given more than once"},
+        {"/api/agents?agent=a&agent=b", "agent is given more than once"},
+        {"/api/watch?order=a&order=a", "order is given more than once"},
+        {"/api/events?state=Error&state=Error", "state is given more than once"},
+        {"/api/workflows/test/1/graph?format=svg&format=dot", "format is given more than once"},
+        {"/api/dead-letters?code=a&code=b", "code is given more than once"},
+        {"/api/dead-letters/0/0?bytes=1&bytes=1", "bytes is given more than once"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        check(cases[i][0], NULL, cases[i][1]);
+    json_decref(world_get(world, 200, "/api/orders?attribute=a%3D1&attribute=b%3D2"));
+}
+
+Test(console_bad_input, suggests_the_likely_parameter)
+{
+    static const char *const cases[][2] = {
+        {"/api/orders?stat=Error", "unknown parameter stat: did you mean state?"},
+        {"/api/orders?State=Error", "unknown parameter State: did you mean state?"},
+        {"/api/orders?limt=1", "unknown parameter limt: did you mean limit?"},
+        {"/api/orders?workflow-version=1", "did you mean workflow_version?"},
+        {"/api/orders/count?prefix=a", "did you mean id_prefix?"},
+        {"/api/orders/count?limit=5", "unknown parameter limit: expected state, step, error, "},
+        {"/api/dead-letters?topics=a", "did you mean topic?"},
+        {"/api/watch?zzz=", "unknown parameter zzz: expected after, order, state, workflow"},
+        {"/api/counts?%0A=1", "unknown parameter (not printable): this path takes no parameters"},
+        {"/api/counts?%FF", "unknown parameter (not printable)"},
+        {"/api/counts?=1", "unknown parameter "},
+        {"/api/counts?" LONG64 LONG64 "=1", "unknown parameter " LONG64 ": this path"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        check(cases[i][0], NULL, cases[i][1]);
+}
+
+Test(console_bad_input, names_the_parameter_whose_value_is_wrong)
+{
+    static const char *const cases[][2] = {
+        {"/api/orders?state=Eror", "state: expected"},
+        {"/api/orders?limit=0", "limit: expected an integer from 1 to 1000"},
+        {"/api/orders?limit=", "limit: expected"},
+        {"/api/orders?cursor=x", "cursor: expected"},
+        {"/api/orders?paused=2", "paused: expected"},
+        {"/api/orders?alert=closed", "alert: expected"},
+        {"/api/orders?attribute=x", "attribute: expected"},
+        {"/api/orders?workflow_version=1", "workflow_version: expected"},
+        {"/api/orders/count?since=2&until=1", "since: expected"},
+        {"/api/orders/count?step=" LONG64 "x", "step is 65 bytes; the limit is 64"},
+        {"/api/orders/o/history?limit=0", "limit: expected"},
+        {"/api/orders/o/history?after=x", "after: expected"},
+        {"/api/orders/o/at/x", "offset: expected"},
+        {"/api/orders/o/at/-1", "offset: expected"},
+        {"/api/orders/a%2Fb/at/0", "order_id"},
+        {"/api/orders/a%2Fb/history", "order_id"},
+        {"/api/alerts?open=2", "open: expected"},
+        {"/api/alerts?limit=x", "limit: expected"},
+        {"/api/agents?agent=" LONG64 "x", "agent is 65 bytes"},
+        {"/api/workflows/test/0/graph", "the version in the path: expected"},
+        {"/api/workflows/test/1/graph?format=png", "format: expected"},
+        {"/api/watch?state=x", "state: expected"},
+        {"/api/watch?workflow=" LONG64 "x", "workflow is 65 bytes"},
+        {"/api/watch?order=" LONG64 LONG64 "x", "order is 129 bytes; the limit is 128"},
+        {"/api/events?state=x", "state: expected"},
+        {"/api/events?order=" LONG64 LONG64 "x", "order is 129 bytes"},
+        {"/api/dead-letters?all=2", "all: expected"},
+        {"/api/dead-letters?since=2&until=1", "since: expected"},
+        {"/api/dead-letters?code=" LONG64 "x", "code is 65 bytes"},
+        {"/api/dead-letters/x/0", "the partition and the offset"},
+        {"/api/dead-letters/0/0?bytes=x", "bytes: expected"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        check(cases[i][0], NULL, cases[i][1]);
+}
+
+Test(console_bad_input, names_the_field_of_a_body)
+{
+    for (size_t i = 0; i < COUNT_OF(posts); i++) {
+        bool migrates = strstr(posts[i], "migrate") != NULL; /* the version is missing as well */
+        check(posts[i], "{\"reason\": \"x\"}", migrates ? "version: expected" : "by: expected");
+        check(posts[i], "{\"by\": \"ann\"}", migrates ? "version: expected" : "reason: expected");
+        check(posts[i], "{" WHY ", \"zzz\": 1}", "zzz");
+        check(posts[i], "[]", "");
+        check(posts[i], "{", "");
+    }
+    check("/api/agents/a%2Fb/pause", "{" WHY "}", "agent must be");
+    check("/api/orders/a%2Fb/pause", "{" WHY "}", "order_id");
+    check("/api/dead-letters/0/x/discard", "{" WHY "}", "the partition and the offset");
+}

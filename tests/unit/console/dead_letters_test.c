@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dead letters over the API of a whole console: the list, one decoded, replays and discards. */
+#include "base/base64.h"
+#include "platform/failpoint.h"
+#include "services/console/dead_letters/dead_letters.h"
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BY "{\"by\": \"ann\", \"reason\": \"the shop fixed it\""
+
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(7, "A B");
+    broker_memory_topic(world->kafka, "t.submissions", WORLD_PARTITIONS);
+    broker_memory_topic(world->kafka, "t.requests.bank", WORLD_PARTITIONS);
+    world_open(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(dead_letters, .init = open_world, .fini = close_world);
+
+/* ---- dead letters ---- */
+
+struct sample {
+    const char *topic;
+    const char *code;
+    struct text key;
+    struct text value;
+    struct broker_header header;
+};
+
+/* A dead letter in partition 1; returns its offset. */
+static int64_t add(const struct sample *sample)
+{
+    struct broker_record record = {.topic = sample->topic,
+                                   .partition = 1,
+                                   .offset = 40,
+                                   .key = sample->key,
+                                   .value = sample->value,
+                                   .headers = {sample->header},
+                                   .header_count = sample->header.name.size > 0};
+    struct dead_letter letter;
+    dead_letter_build(&record, NULL, sample->code, "it is wrong", &letter);
+    return broker_memory_append_headers(world->kafka, "t.dead-letters", 1, letter.key, letter.value,
+                                        letter.headers, letter.header_count);
+}
+
+static struct buffer order_bytes;
+
+/* A SubmitOrder as it is on the wire, until the next one. */
+static struct text order_of(const char *order_id, const char *currency)
+{
+    struct order_line lines[] = {{TEXT("85123A"), TEXT("T-LIGHT"), 6, {25500}}};
+    struct order_details details = {.order_id = text_of(order_id),
+                                    .customer = TEXT("17850"),
+                                    .currency = text_of(currency),
+                                    .lines = lines,
+                                    .line_count = 1,
+                                    .priority = PRIORITY_NORMAL,
+                                    .workflow = TEXT("w")};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .submit_order = details};
+    order_bytes.size = 0;
+    codec_encode(world->codec, RECORD_SUBMIT_ORDER, &cmd, &order_bytes);
+    return (struct text){(const char *)order_bytes.data, (uint32_t)order_bytes.size};
+}
+
+static int64_t add_order(const char *order_id)
+{
+    return add(&(struct sample){.topic = "t.submissions",
+                                .code = "InvalidOrder",
+                                .key = text_of(order_id),
+                                .value = order_of(order_id, "GBP"),
+                                .header = {TEXT("trace"), TEXT("abc")}});
+}
+
+/* The list, once it has `count` entries. */
+static json_t *list_of(const char *query, size_t count)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "/api/dead-letters%s", query);
+    for (int i = 0; i < 100; i++) {
+        json_t *body = world_get(world, 200, path);
+        if (json_array_size(world_at(body, "dead_letters")) == count)
+            return body;
+        json_decref(body);
+        world_turn(world);
+    }
+    cr_assert_fail("no %zu dead letters", count);
+    return NULL;
+}
+
+static void check_count(const char *query, size_t count)
+{
+    json_decref(list_of(query, count));
+}
+
+static void check_error(json_t *body, const char *code, const char *part)
+{
+    cr_assert_str_eq(world_text(body, "error"), code);
+    cr_assert(strstr(world_text(body, "message"), part) != NULL, "%s", world_text(body, "message"));
+    json_decref(body);
+}
+
+static void check_text(const json_t *body, const char *path, const char *text)
+{
+    cr_assert_str_eq(world_text(body, path), text, "%s", path);
+}
+
+/* ---- tests ---- */
+
+Test(dead_letters, lists_the_newest_first_with_what_they_are)
+{
+    (void)add_order("o-1");
+    (void)add(
+        &(struct sample){.topic = "t.commands", .code = "NotAvro", .value = TEXT("x\x1b[2J")});
+    json_t *body = list_of("", 2);
+    check_text(body, "dead_letters.0.id", "1:1");
+    check_text(body, "dead_letters.0.from.topic", "t.commands");
+    cr_assert(json_is_null(world_at(body, "dead_letters.0.order_id")));
+    check_text(body, "dead_letters.1.id", "1:0");
+    check_text(body, "dead_letters.1.order_id", "o-1");
+    check_text(body, "dead_letters.1.code", "InvalidOrder");
+    check_text(body, "dead_letters.1.message", "it is wrong");
+    check_text(body, "dead_letters.1.state", "open");
+    cr_assert_eq(world_int(body, "dead_letters.1.from.offset"), 40);
+    cr_assert_eq(world_int(body, "open"), 2);
+    cr_assert(json_is_null(world_at(body, "next")));
+    json_decref(body);
+}
+
+Test(dead_letters, filters_and_pages)
+{
+    for (int i = 0; i < 5; i++)
+        (void)add_order("o-1");
+    (void)add(&(struct sample){.topic = "t.commands", .code = "NotAvro", .value = TEXT("x")});
+    json_decref(list_of("", 6));
+    json_decref(list_of("?topic=submissions", 5));
+    json_decref(list_of("?topic=t.commands", 1));
+    json_decref(list_of("?code=NotAvro", 1));
+    json_decref(list_of("?code=Other", 0));
+    json_decref(list_of("?since=9000000000000", 0));
+    json_decref(list_of("?since=1&until=9000000000000", 6));
+    json_decref(list_of("?until=1", 0));
+    json_t *page = list_of("?limit=4", 4);
+    char query[128];
+    snprintf(query, sizeof(query), "?limit=4&cursor=%s", world_text(page, "next"));
+    json_t *rest = list_of(query, 2);
+    check_text(rest, "dead_letters.1.id", "1:0");
+    json_decref(page);
+    json_decref(rest);
+}
+
+Test(dead_letters, decodes_a_value_and_shows_the_rest_as_it_is)
+{
+    (void)add_order("o-1");
+    check_count("", 1);
+    json_t *body = world_get(world, 200, "/api/dead-letters/1/0?bytes=1");
+    check_text(body, "value.record", "SubmitOrder");
+    check_text(body, "value.json.order_id", "o-1");
+    check_text(body, "value.json.lines.0.unit_price", "2.55");
+    check_text(body, "key.text", "o-1");
+    check_text(body, "headers.0.name", "trace");
+    check_text(body, "headers.0.text", "abc");
+    check_text(body, "state", "open");
+    cr_assert(json_is_null(world_at(body, "not_replayable")));
+    char bytes[4096];
+    uint32_t size;
+    cr_assert(base64_decode(text_of(world_text(body, "value.bytes")), bytes, sizeof(bytes), &size));
+    cr_assert_eq(size, order_bytes.size);
+    cr_assert_arr_eq(bytes, order_bytes.data, size);
+    json_decref(body);
+}
+
+Test(dead_letters, shows_garbage_in_hex)
+{
+    (void)add(&(struct sample){.topic = "t.submissions",
+                               .code = "NotAvro",
+                               .key = TEXT("\xff\x00\x1b"),
+                               .value = TEXT("\x01\xfe\x1b[2J"),
+                               .header = {TEXT("h\xff\x07"), TEXT("\xc3\x28")}});
+    check_count("", 1);
+    json_t *body = world_get(world, 200, "/api/dead-letters/1/0");
+    check_text(body, "value.error.code", "NotAvro");
+    check_text(body, "value.hex", "01fe1b5b324a");
+    check_text(body, "key.hex", "ff001b");
+    check_text(body, "headers.0.hex", "c328");
+    cr_assert(json_is_null(world_at(body, "headers.0.text")));
+    json_decref(body);
+}
+
+Test(dead_letters, replays_to_where_it_came_from)
+{
+    struct broker_record record;
+    (void)add_order("o-1");
+    check_count("", 1);
+    json_t *body = world_post(world, 200, "/api/dead-letters/1/0/replay", BY "}");
+    int32_t partition = world_partition("o-1");
+    check_text(body, "state", "replayed");
+    check_text(body, "resolution.topic", "t.submissions");
+    cr_assert_eq(world_int(body, "resolution.partition"), partition);
+    cr_assert_eq(world_int(body, "resolution.offset"), 0);
+    json_decref(body);
+    cr_assert(broker_memory_record(world->kafka, "t.submissions", partition, 0, &record));
+    cr_assert(text_equal(record.key, TEXT("o-1")));
+    cr_assert(text_equal(
+        record.value, (struct text){(const char *)order_bytes.data, (uint32_t)order_bytes.size}));
+    cr_assert_eq(record.header_count, 1);
+    cr_assert(text_equal(record.headers[0].name, TEXT("trace")));
+    check_count("", 0);
+    body = list_of("?all=1", 1);
+    check_text(body, "dead_letters.0.state", "replayed");
+    check_text(body, "dead_letters.0.resolution.by", "ann");
+    json_decref(body);
+    check_error(world_post(world, 409, "/api/dead-letters/1/0/replay", BY "}"), "AlreadyResolved",
+                "ann replayed it before: the shop fixed it");
+}
+
+Test(dead_letters, replays_the_operators_value)
+{
+    struct broker_record record;
+    (void)add(&(struct sample){.topic = "t.submissions", .code = "NotAvro", .value = TEXT("junk")});
+    check_count("", 1);
+    json_t *body = world_post(
+        world, 200, "/api/dead-letters/1/0/replay",
+        BY ", \"json\": {\"order_id\": \"o-7\", \"customer\": \"1\", \"currency\": \"GBP\", "
+           "\"workflow\": \"w\", \"content_hash\": null, \"lines\": [{\"sku\": \"1\", "
+           "\"quantity\": 1, \"unit_price\": \"2.55\"}]}}");
+    cr_assert(json_is_true(world_at(body, "resolution.corrected")));
+    json_decref(body);
+    cr_assert(
+        broker_memory_record(world->kafka, "t.submissions", world_partition("o-7"), 0, &record));
+    cr_assert(text_equal(record.key, TEXT("o-7")));
+}
+
+/* The JSON that GET shows, replayed as it is, becomes the same bytes. */
+static void check_json(const char *topic, enum record_kind kind, const void *record, int64_t offset)
+{
+    char path[64];
+    struct buffer value = {0};
+    struct broker_record replayed;
+    codec_encode(world->codec, kind, record, &value);
+    struct text bytes = {(const char *)value.data, (uint32_t)value.size};
+    (void)add(&(struct sample){.topic = topic, .code = "X", .key = TEXT("o-1"), .value = bytes});
+    snprintf(path, sizeof(path), "/api/dead-letters/1/%lld", (long long)offset);
+    check_count("", 1);
+    json_t *shown = world_get(world, 200, path);
+    check_text(shown, "value.record", record_kind_name(kind));
+    json_t *body = json_pack("{s:s, s:s, s:s, s:O}", "by", "ann", "reason", "r", "record",
+                             record_kind_name(kind), "json", world_at(shown, "value.json"));
+    char *text = json_dumps(body, 0);
+    strncat(path, "/replay", sizeof(path) - strlen(path) - 1);
+    json_t *answer = world_post(world, 200, path, text);
+    cr_assert(json_is_true(world_at(answer, "resolution.corrected")));
+    cr_assert(broker_memory_record(world->kafka, topic, world_partition("o-1"), 0, &replayed));
+    cr_assert(text_equal(replayed.value, bytes), "%s", text);
+    cr_assert(text_equal(replayed.key, TEXT("o-1")));
+    check_count("", 0);
+    json_decref(answer);
+    json_decref(body);
+    json_decref(shown);
+    free(text);
+    buffer_deinit(&value);
+}
+
+Test(dead_letters, replays_json_of_every_kind)
+{
+    struct order_details details = {
+        .order_id = TEXT("o-1"), .currency = TEXT("GBP"), .workflow = TEXT("w")};
+    struct step_output output = {TEXT("Pack"), TEXT("{\"parcel\": 7}")};
+    struct step_request request = {.order_id = TEXT("o-1"),
+                                   .ref = {TEXT("Pay"), DIRECTION_UNDO, 2},
+                                   .agent = TEXT("bank"),
+                                   .action = TEXT("Refund"),
+                                   .idempotency_key = TEXT("o-1/Pay/undo/0"),
+                                   .complete_by = 7000,
+                                   .order = &details,
+                                   .outputs = &output,
+                                   .output_count = 1,
+                                   .claim_id = {{0xab, 1}},
+                                   .decision_offset = 12,
+                                   .order_version = 3};
+    struct step_change change = {
+        .step = TEXT("Pay"), .direction = DIRECTION_DO, .attempt = 1, .state = STEP_PROCESSED};
+    struct status_update status = {.order_id = TEXT("o-1"),
+                                   .kind = STATUS_STEP_CHANGED,
+                                   .order_version = 3,
+                                   .decided_at = 5,
+                                   .command_partition = 1,
+                                   .steps = &change,
+                                   .step_count = 1};
+    struct operator_alert alert = {
+        .order_id = TEXT("o-1"), .raised = true, .code = TEXT("X"), .partition = 1};
+    struct command cmd = {.kind = COMMAND_REPORT_STEP,
+                          .report_step = {.order_id = TEXT("o-1"),
+                                          .step = TEXT("Pay"),
+                                          .attempt = 1,
+                                          .succeeded = true,
+                                          .output = TEXT("{}")}};
+    broker_memory_topic(world->kafka, "t.replies.web", WORLD_PARTITIONS);
+    broker_memory_topic(world->kafka, "t.alerts", WORLD_PARTITIONS);
+    check_json("t.requests.bank", RECORD_STEP_REQUEST, &request, 0);
+    check_json("t.replies.web", RECORD_STATUS_UPDATE, &status, 2);
+    check_json("t.alerts", RECORD_OPERATOR_ALERT, &alert, 4);
+    check_json("t.commands", RECORD_REPORT_STEP, &cmd, 6);
+}
+
+Test(dead_letters, refuses_replays_that_would_be_wrong)
+{
+    static char large[2 << 20];
+    (void)add(&(struct sample){.topic = "t.events", .code = "X", .value = TEXT("v")});
+    (void)add(&(struct sample){.topic = "t.leadership", .code = "X", .value = TEXT("v")});
+    (void)add(&(struct sample){
+        .topic = "t.submissions", .code = "TooLong", .value = {large, sizeof(large)}});
+    (void)add(&(struct sample){.topic = "t.replies.gone", .code = "X", .value = TEXT("v")});
+    (void)add(&(struct sample){.topic = "t.submissions", .code = "Empty"});
+    check_count("", 5);
+    check_error(world_post(world, 409, "/api/dead-letters/1/0/replay", BY "}"), "NotReplayable",
+                "only the owner of a partition may write");
+    check_error(world_post(world, 409, "/api/dead-letters/1/1/replay", BY "}"), "NotReplayable",
+                "no operator may write");
+    check_error(world_post(world, 409, "/api/dead-letters/1/2/replay", BY "}"), "ValueCut",
+                "65536 of 2097152 bytes");
+    check_error(world_post(world, 409, "/api/dead-letters/1/3/replay", BY "}"), "UnknownTopic",
+                "does not exist");
+    check_error(world_post(world, 409, "/api/dead-letters/1/4/replay", BY "}"), "ValueCut",
+                "empty");
+    check_error(world_post(world, 400, "/api/dead-letters/1/2/replay", BY ", \"value\": \"eHg\"}"),
+                "BadValue", "cannot be decoded");
+    json_t *body = world_get(world, 200, "/api/dead-letters/1/2");
+    cr_assert(strstr(world_text(body, "not_replayable"), "65536 of 2097152") != NULL);
+    cr_assert_eq(world_int(body, "value.size"), 2 << 20);
+    json_decref(body);
+    check_count("", 5);
+}
+
+Test(dead_letters, discards)
+{
+    (void)add_order("o-1");
+    check_count("", 1);
+    json_t *body = world_post(world, 200, "/api/dead-letters/1/0/discard", BY "}");
+    check_text(body, "state", "discarded");
+    json_decref(body);
+    check_count("", 0);
+    check_error(world_post(world, 409, "/api/dead-letters/1/0/replay", BY "}"), "AlreadyResolved",
+                "ann discarded it before");
+    check_error(world_get(world, 404, "/api/dead-letters/1/1"), "UnknownDeadLetter",
+                "not a dead letter");
+}
+
+Test(dead_letters, remembers_after_a_restart)
+{
+    (void)add_order("o-1");
+    (void)add_order("o-2");
+    check_count("", 2);
+    json_decref(world_post(world, 200, "/api/dead-letters/1/0/discard", BY "}"));
+    world_close(world);
+    world_open(world);
+    json_t *body = list_of("", 1);
+    check_text(body, "dead_letters.0.order_id", "o-2");
+    json_decref(body);
+    check_count("?all=1", 2);
+}
+
+/* Another console replays it after this one has looked: both append, the first resolution counts,
+ * and the second operator learns of it. */
+Test(dead_letters, tells_the_second_of_two_operators)
+{
+    struct dead_letter_resolution other = {.partition = 1,
+                                           .offset = 0,
+                                           .kind = DEAD_LETTER_DISCARDED,
+                                           .by = TEXT("bob"),
+                                           .resolved_at = 1};
+    struct buffer value = {0};
+    (void)add_order("o-1");
+    check_count("", 1);
+    broker_memory_set_partition_fault(world->kafka, "t.submissions", BROKER_MEMORY_ALL,
+                                      PARTITION_HOLDS_ACKS);
+    world_ask(world, "/api/dead-letters/1/0/replay", BY "}");
+    int64_t low, high = 0;
+    for (int i = 0; i < 1000 && high == 0; i++) {
+        world_turn(world);
+        broker_memory_bounds(world->kafka, "t.submissions", world_partition("o-1"), &low, &high);
+    }
+    cr_assert_eq(high, 1);
+    codec_encode(world->codec, RECORD_DEAD_LETTER_RESOLUTION, &other, &value);
+    (void)broker_memory_append(world->kafka, "t.dead-letters", 1, TEXT("1:0"),
+                               (struct text){(const char *)value.data, (uint32_t)value.size});
+    buffer_deinit(&value);
+    broker_memory_clear_partition_faults(world->kafka);
+    check_error(world_answer(world, 409), "AlreadyResolved", "bob discarded it before");
+    json_t *body = list_of("?all=1", 1);
+    check_text(body, "dead_letters.0.resolution.by", "bob");
+    json_decref(body);
+}
+
+Test(dead_letters, refuses_bad_requests)
+{
+    static const struct {
+        const char *path;
+        const char *body;
+    } bad[] = {
+        {"/api/dead-letters?limit=0", NULL},
+        {"/api/dead-letters?cursor=x", NULL},
+        {"/api/dead-letters?cursor=1.2", NULL},
+        {"/api/dead-letters?since=-1", NULL},
+        {"/api/dead-letters?until=x", NULL},
+        {"/api/dead-letters?since=7&until=7", NULL},
+        {"/api/dead-letters?all=2", NULL},
+        {"/api/dead-letters/x/0", NULL},
+        {"/api/dead-letters/-1/0", NULL},
+        {"/api/dead-letters/1/99999999999999999999", NULL},
+        {"/api/dead-letters/1/0?bytes=9", NULL},
+        {"/api/dead-letters/1/0/replay", "{}"},
+        {"/api/dead-letters/1/0/replay", "[]"},
+        {"/api/dead-letters/1/0/replay", "{\"by\": \"ann\"}"},
+        {"/api/dead-letters/1/0/replay", "{\"by\": \"a\\u001b\", \"reason\": \"r\"}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"value\": 5}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"value\": \"***\"}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"value\": \"eA\", \"json\": {}}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"json\": []}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"json\": {}}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"json\": {}, \"record\": \"StepRequest\"}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"json\": {}, \"record\": \"Decision\"}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"json\": {}, \"record\": \"Claim\"}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"json\": {}, \"record\": \"\\ud800\"}"},
+        {"/api/dead-letters/1/0/replay", BY ", \"other\": 1}"},
+        {"/api/dead-letters/1/0/discard", BY ", \"value\": \"eA\"}"},
+    };
+    (void)add_order("o-1");
+    check_count("", 1);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        json_t *body = bad[i].body == NULL ? world_get(world, 400, bad[i].path)
+                                           : world_post(world, 400, bad[i].path, bad[i].body);
+        json_decref(body);
+    }
+    json_decref(world_get(world, 404, "/api/dead-letters/1/77"));
+    json_decref(world_get(world, 404, "/api/dead-letters/9/0"));
+    json_decref(world_post(world, 404, "/api/dead-letters/1/77/discard", BY "}"));
+    check_count("", 1);
+}
+
+Test(dead_letters, keeps_records_of_others_apart)
+{
+    struct broker_header header = {TEXT("x"), TEXT("y")};
+    (void)broker_memory_append_headers(world->kafka, "t.dead-letters", 1, TEXT("k"), TEXT("v"),
+                                       &header, 1);
+    json_t *body = list_of("", 1);
+    cr_assert(json_is_null(world_at(body, "dead_letters.0.from.topic")));
+    json_decref(body);
+    check_error(world_post(world, 409, "/api/dead-letters/1/0/replay", BY "}"), "NotReplayable",
+                "only be discarded");
+    json_decref(world_post(world, 200, "/api/dead-letters/1/0/discard", BY "}"));
+    check_count("", 0);
+}

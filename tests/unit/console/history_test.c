@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/orders/{id}/history: who acted and why, and the statuses that were sent. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(11, "A{c} B{c,e}");
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_history, .init = open_world, .fini = close_world);
+
+static void submit(const char *order_id, const char *workflow, struct text reply_to)
+{
+    struct order_line lines[] = {{TEXT("85123A"), TEXT("HEART"), 6, {25500}}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
+    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
+                                              .customer = TEXT("17850"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = lines,
+                                              .line_count = 1,
+                                              .priority = PRIORITY_NORMAL,
+                                              .workflow = text_of(workflow),
+                                              .reply_to = reply_to};
+    (void)world_send(world, &cmd);
+    world_schedule(world);
+}
+
+/* B fails, and ann resubmits it; then the supervisor asks for what is not due. */
+static void make_order(struct text reply_to)
+{
+    struct command cmd = {.kind = COMMAND_RESUBMIT_STEP, .order_id = TEXT("o")};
+    submit("o", "test", reply_to);
+    world_report(world, "o", "B", false);
+    world_schedule(world);
+    cmd.resubmit_step = (struct resubmit_step){
+        .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("the bank is back")};
+    (void)world_send(world, &cmd);
+    world_schedule(world);
+    cmd = (struct command){.kind = COMMAND_CANCEL_ORDER, .order_id = TEXT("o")};
+    cmd.cancel_order = (struct cancel_order){
+        .order_id = cmd.order_id, .by = TEXT("bob"), .reason = TEXT("ordered twice")};
+    (void)world_send(world, &cmd);
+    world_schedule(world);
+    cmd = (struct command){.kind = COMMAND_RECOVER_STEP, .order_id = TEXT("o")};
+    cmd.recover_step = (struct recover_step){.order_id = cmd.order_id,
+                                             .step = TEXT("A"),
+                                             .attempt = 9,
+                                             .complete_by = 5,
+                                             .by = TEXT("supervisor-1")};
+    (void)world_send(world, &cmd);
+    world_schedule(world);
+}
+
+static json_t *history_of(const char *path)
+{
+    world_open(world);
+    return world_get(world, 200, path);
+}
+
+Test(console_history, says_who_acted_and_why)
+{
+    make_order(TEXT(""));
+    json_t *history = history_of("/api/orders/o/history");
+    cr_assert_eq(json_array_size(world_at(history, "entries")), 5);
+    cr_assert(json_is_null(world_at(history, "entries.0.by")), "a submission is not signed");
+    cr_assert(json_is_null(world_at(history, "entries.0.reason")));
+    cr_assert_str_eq(world_text(history, "entries.1.by"), "agent-1");
+    cr_assert(json_is_null(world_at(history, "entries.1.reason")));
+    cr_assert_str_eq(world_text(history, "entries.2.by"), "ann");
+    cr_assert_str_eq(world_text(history, "entries.2.reason"), "the bank is back");
+    cr_assert_str_eq(world_text(history, "entries.3.by"), "bob");
+    cr_assert_str_eq(world_text(history, "entries.3.reason"), "ordered twice");
+    cr_assert_str_eq(world_text(history, "entries.4.events.0.kind"), "CommandRejected");
+    cr_assert_str_eq(world_text(history, "entries.4.by"), "supervisor-1");
+    cr_assert_str_eq(world_text(history, "entries.4.reason"),
+                     world_text(history, "entries.4.events.0.data.reason"));
+    json_decref(history);
+}
+
+Test(console_history, lists_the_statuses_that_each_decision_entails)
+{
+    make_order(TEXT("t.replies.web"));
+    json_t *history = history_of("/api/orders/o/history");
+    cr_assert_eq(json_array_size(world_at(history, "entries.0.updates")), 1);
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.kind"), "Received");
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.order_state"), "Processing");
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.topic"), "t.replies.web");
+    cr_assert(json_is_null(world_at(history, "entries.0.updates.0.code")));
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.steps.0.step"), "A");
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.steps.0.state"), "Processing");
+    cr_assert_str_eq(world_text(history, "entries.1.updates.0.kind"), "Error");
+    cr_assert_str_eq(world_text(history, "entries.1.updates.0.code"), "Declined");
+    cr_assert_str_eq(world_text(history, "entries.1.updates.0.steps.0.step"), "B");
+    cr_assert_str_eq(world_text(history, "entries.1.updates.0.steps.0.error_name"), "Declined");
+    cr_assert_str_eq(world_text(history, "entries.2.updates.0.kind"), "Resumed");
+    cr_assert_str_eq(world_text(history, "entries.3.updates.0.kind"), "Compensating");
+    cr_assert_eq(json_array_size(world_at(history, "entries.4.updates")), 0,
+                 "a supervisor's rejected request is nothing to the application");
+    json_decref(history);
+}
+
+Test(console_history, lists_no_status_where_none_can_be_sent)
+{
+    make_order(TEXT(""));
+    submit("other", "test", TEXT("t.events"));
+    json_t *history = history_of("/api/orders/o/history");
+    for (size_t i = 0; i < 5; i++)
+        cr_assert_eq(json_array_size(json_object_get(
+                         json_array_get(json_object_get(history, "entries"), i), "updates")),
+                     0);
+    json_decref(history);
+    history = world_get(world, 200, "/api/orders/other/history");
+    cr_assert_eq(json_array_size(world_at(history, "entries.0.updates")), 0,
+                 "the scheduler writes to no other topic");
+    json_decref(history);
+}
+
+Test(console_history, lists_the_status_of_a_refused_submission)
+{
+    submit("refused", "no-such-workflow", TEXT("t.replies.web"));
+    json_t *history = history_of("/api/orders/refused/history");
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.kind"), "Rejected");
+    cr_assert_str_eq(world_text(history, "entries.0.updates.0.code"), "UnknownWorkflow");
+    json_decref(history);
+}

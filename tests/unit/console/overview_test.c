@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pages show besides lists: /api/overview, /api/orders/{id}/at/{offset}, /api/partitions,
+ * /api/health. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(5, "A{c} B");
+    world->now = clock_wall_ms(clock_real());
+    world_open(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_overview, .init = open_world, .fini = close_world, .timeout = 120);
+
+static void report(const char *id, const char *step, bool succeeded)
+{
+    world_report(world, id, step, succeeded);
+    world_schedule(world);
+}
+
+static void make_orders(void)
+{
+    world_submit(world, "done", "test");
+    world_submit(world, "stuck", "test");
+    world_submit(world, "runs", "test");
+    world_schedule(world);
+    report("done", "A", true);
+    report("done", "B", true);
+    world->effect = EFFECT_UNKNOWN;
+    report("stuck", "A", true);
+    report("stuck", "B", false);
+    world_settle(world);
+}
+
+static int64_t total(const json_t *list)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < json_array_size(list); i++)
+        sum += json_integer_value(json_array_get(list, i));
+    return sum;
+}
+
+static void check_overview(const json_t *answer)
+{
+    cr_assert_eq(json_array_size(world_at(answer, "rates.submitted")), 90);
+    cr_assert_eq(total(world_at(answer, "rates.submitted")), 3);
+    cr_assert_eq(total(world_at(answer, "rates.processed")), 1);
+    cr_assert_eq(world_int(answer, "unfinished"), 3 - world_int(answer, "by_state.Processed") -
+                                                      world_int(answer, "by_state.Compensated"));
+    cr_assert_eq(world_int(answer, "step_ms"), 10000);
+    cr_assert_eq(world_int(answer, "partitions.total"), WORLD_PARTITIONS);
+    cr_assert_eq(world_int(answer, "partitions.owned"), WORLD_PARTITIONS);
+    cr_assert_eq(world_int(answer, "data_age_ms"), 0);
+    cr_assert_eq(total(world_at(answer, "rates.error")),
+                 (int64_t)json_array_size(world_at(answer, "errors")));
+}
+
+Test(console_overview, shows_rates_durations_and_what_is_under_way)
+{
+    make_orders();
+    json_t *answer = world_get(world, 200, "/api/overview");
+    check_overview(answer);
+    bool whole = false;
+    for (size_t i = 0; i < json_array_size(world_at(answer, "latency")); i++) {
+        const json_t *row = json_array_get(world_at(answer, "latency"), i);
+        whole |= json_is_null(json_object_get(row, "step"));
+        cr_assert(world_int(row, "count") >= 1);
+        cr_assert(world_int(row, "p50_ms") <= world_int(row, "p99_ms"));
+    }
+    cr_assert(whole, "the duration of a whole order");
+    /* In the order of the workflow's steps. */
+    cr_assert(json_is_null(world_at(answer, "latency.0.step")));
+    cr_assert_str_eq(world_text(answer, "latency.1.step"), "A");
+    cr_assert_str_eq(world_text(answer, "latency.2.step"), "B");
+    bool runs = false;
+    for (size_t i = 0; i < json_array_size(world_at(answer, "in_flight")); i++)
+        runs |=
+            strcmp(world_text(json_array_get(world_at(answer, "in_flight"), i), "step"), "A") == 0;
+    cr_assert(runs, "order \"runs\" is in its step A");
+    const char *oldest = world_text(answer, "oldest.id");
+    cr_assert(strcmp(oldest, "stuck") == 0 || strcmp(oldest, "runs") == 0, "%s", oldest);
+    json_decref(answer);
+}
+
+/* The times are those of the Decisions: neither a restart nor a new fold moves or doubles them. */
+Test(console_overview, is_the_same_after_a_restart_and_after_a_new_fold)
+{
+    make_orders();
+    json_t *before = world_get(world, 200, "/api/overview");
+    for (int wiped = 0; wiped < 2; wiped++) {
+        world_close(world);
+        if (wiped == 1)
+            world_wipe(world);
+        world_open(world);
+        world_settle(world);
+        json_t *after = world_get(world, 200, "/api/overview");
+        check_overview(after);
+        cr_assert(json_equal(world_at(before, "oldest"), world_at(after, "oldest")));
+        cr_assert_eq(json_array_size(world_at(before, "latency")),
+                     json_array_size(world_at(after, "latency")));
+        cr_assert_eq(json_array_size(world_at(before, "in_flight")),
+                     json_array_size(world_at(after, "in_flight")));
+        json_decref(after);
+    }
+    json_decref(before);
+}
+
+Test(console_overview, has_no_oldest_order_when_all_have_ended)
+{
+    json_t *answer = world_get(world, 200, "/api/overview");
+    cr_assert(json_is_null(world_at(answer, "oldest")));
+    json_decref(answer);
+    world_submit(world, "done", "test");
+    world_schedule(world);
+    report("done", "A", true);
+    report("done", "B", true);
+    world_settle(world);
+    answer = world_get(world, 200, "/api/overview");
+    cr_assert(json_is_null(world_at(answer, "oldest")));
+    cr_assert_eq(world_int(answer, "unfinished"), 0);
+    json_decref(answer);
+}
+
+/* ---- time travel ---- */
+
+static json_t *at(int status, const char *id, int64_t offset)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "/api/orders/%s/at/%lld", id, (long long)offset);
+    return world_get(world, status, path);
+}
+
+/* After its last Decision the order is as it is; before the first there is none. */
+Test(console_overview, shows_an_order_as_it_was)
+{
+    make_orders();
+    json_t *history = world_get(world, 200, "/api/orders/done/history");
+    json_t *now = world_get(world, 200, "/api/orders/done");
+    size_t count = json_array_size(world_at(history, "entries"));
+    cr_assert_geq(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *entry = json_array_get(world_at(history, "entries"), i);
+        int64_t offset = world_int(entry, "offset");
+        json_t *then = at(200, "done", offset);
+        cr_assert_eq(world_int(then, "at"), offset);
+        cr_assert_eq(world_int(then, "version"), world_int(entry, "version"));
+        if (i == 0) {
+            json_decref(at(404, "done", offset - 1));
+            cr_assert_str_eq(world_text(then, "state"), "Processing");
+        }
+        if (i == count - 1) {
+            json_object_del(then, "at");
+            cr_assert(json_equal(then, now));
+        }
+        json_decref(then);
+    }
+    json_t *later = at(200, "done", INT64_MAX - 1);
+    cr_assert_str_eq(world_text(later, "state"), "Processed");
+    json_decref(later);
+    json_decref(history);
+    json_decref(now);
+}
+
+Test(console_overview, rejects_bad_offsets)
+{
+    static const char *const paths[] = {"/api/orders/x/at/-1", "/api/orders/x/at/1x",
+                                        "/api/orders/x/at/99999999999999999999",
+                                        "/api/orders/x/at/%20", "/api/orders/%01/at/1"};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        json_t *answer = world_get(world, 400, paths[i]);
+        cr_assert_str_eq(world_text(answer, "error"), "BadRequest", "%s", paths[i]);
+        json_decref(answer);
+    }
+    json_decref(at(404, "unknown", 5));
+    json_decref(world_get(world, 404, "/api/orders/x/at/"));
+}
+
+/* ---- partitions and health ---- */
+
+Test(console_overview, lists_partitions_with_verdicts_and_claims)
+{
+    world_claim(world, 0, "scheduler-2");
+    world_claim(world, 0, "scheduler-1");
+    make_orders();
+    json_t *answer = world_get(world, 200, "/api/partitions");
+    cr_assert_eq(json_array_size(world_at(answer, "partitions")), WORLD_PARTITIONS);
+    const json_t *first = world_at(answer, "partitions.0");
+    cr_assert_str_eq(world_text(first, "verdict"), "ok");
+    cr_assert(json_is_null(world_at(first, "verdict_reason")));
+    cr_assert_eq(json_array_size(world_at(first, "claims")), 3);
+    cr_assert_str_eq(world_text(first, "claims.0.instance"), "scheduler-1");
+    cr_assert_str_eq(world_text(first, "claims.1.instance"), "scheduler-2");
+    cr_assert_eq(world_int(first, "handovers"), 2);
+    cr_assert_eq(world_int(first, "replay.folded"), world_int(first, "replay.end"));
+    cr_assert_gt(world_int(first, "store_bytes"), 0);
+    json_decref(answer);
+}
+
+Test(console_overview, keeps_the_claims_over_a_restart)
+{
+    for (int i = 0; i < 30; i++)
+        world_claim(world, 0, i % 2 == 0 ? "scheduler-2" : "scheduler-1");
+    world_settle(world);
+    world_close(world);
+    world_open(world);
+    json_t *answer = world_get(world, 200, "/api/partitions");
+    cr_assert_eq(json_array_size(world_at(answer, "partitions.0.claims")), 20);
+    cr_assert_eq(world_int(answer, "partitions.0.handovers"), 30);
+    json_decref(answer);
+}
+
+Test(console_overview, reports_its_checks_and_settings)
+{
+    json_t *answer = world_get(world, 200, "/api/health");
+    char *text = json_dumps(answer, 0);
+    cr_assert(strstr(text, "{\"key\": \"topics.prefix\", \"value\": \"t\", \"origin\": ") != NULL,
+              "%s", text);
+    free(text);
+    cr_assert_str_eq(world_text(answer, "instance"), "console-1");
+    for (size_t i = 0; i < json_array_size(world_at(answer, "checks")); i++) {
+        const json_t *check = json_array_get(world_at(answer, "checks"), i);
+        cr_assert(json_is_true(world_at(check, "ok")), "%s: %s", world_text(check, "name"),
+                  world_text(check, "message"));
+    }
+    json_decref(answer);
+}
+
+static void wait_for_age(bool old)
+{
+    for (int i = 0; i < 1000; i++) {
+        json_t *answer = world_get(world, 200, "/api/orders");
+        int64_t age = world_int(answer, "data_age_ms");
+        json_decref(answer);
+        if (old == (age > 5000))
+            return;
+        world_advance(world, 1000);
+    }
+    cr_assert_fail("the age of the data does not change");
+}
+
+/* Every answer that shows what the log holds. */
+static void check_ages(bool old)
+{
+    static const char *const paths[] = {
+        "/api/overview", "/api/orders",     "/api/orders/count", "/api/orders/done",
+        "/api/counts",   "/api/alerts",     "/api/dead-letters", "/api/orders/done/history",
+        "/api/owners",   "/api/partitions", "/api/agents",       "/api/orders/done/at/1000000",
+        "/api/watch",    "/api/workflows",  "/api/health",
+    };
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        json_t *answer = world_get(world, 200, paths[i]);
+        cr_assert_eq(world_int(answer, "data_age_ms") > 5000, old, "%s", paths[i]);
+        json_decref(answer);
+    }
+}
+
+/* Agents that cannot be heard are not said to be absent. */
+Test(console_overview, says_in_every_answer_how_old_its_data_are)
+{
+    make_orders();
+    check_ages(false);
+    broker_memory_set_partition_fault(world->kafka, "t.commands", BROKER_MEMORY_ALL,
+                                      PARTITION_NO_LEADER);
+    wait_for_age(true);
+    check_ages(true);
+    json_t *answer = world_get(world, 200, "/api/agents");
+    cr_assert(json_is_false(world_at(answer, "complete")));
+    json_decref(answer);
+}
+
+Test(console_overview, says_how_old_its_data_are_while_the_brokers_are_away)
+{
+    broker_memory_set_partition_fault(world->kafka, "t.commands", BROKER_MEMORY_ALL,
+                                      PARTITION_NO_LEADER);
+    wait_for_age(true);
+    json_t *answer = world_get(world, 200, "/api/partitions");
+    cr_assert_str_eq(world_text(answer, "partitions.0.verdict"), "stalled");
+    cr_assert(strstr(world_text(answer, "partitions.0.verdict_reason"), "brokers") != NULL);
+    json_decref(answer);
+    answer = world_get(world, 200, "/api/health");
+    cr_assert_str_eq(world_text(answer, "checks.1.name"), "brokers");
+    cr_assert(json_is_false(world_at(answer, "checks.1.ok")));
+    json_decref(answer);
+    broker_memory_clear_partition_faults(world->kafka);
+    wait_for_age(false);
+    answer = world_get(world, 200, "/api/overview");
+    cr_assert_eq(world_int(answer, "data_age_ms"), 0);
+    json_decref(answer);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/services: what the services that console.services names say about themselves. */
+#include "platform/files.h"
+#include "replica/service_about.h"
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct world *world;
+static struct http_server *other; /* a service with a port of its own */
+static const char *about;         /* what it answers; NULL: what service_about_respond() does */
+static int status;
+
+static void serve_about(struct http_exchange *exchange, void *userdata)
+{
+    const struct service_about usual = {.context = &world->service,
+                                        .readers = SETTINGS_CONSOLE,
+                                        .started_ms = 1000,
+                                        .ready = true,
+                                        .reason = "slow"};
+    (void)userdata;
+    if (about == NULL)
+        service_about_respond(exchange, &usual);
+    else
+        http_respond(exchange, status, "application/json", text_of(about));
+}
+
+static void open_with(const char *services)
+{
+    world->services = services;
+    world_open(world);
+}
+
+static void open_world(void)
+{
+    struct http_server_options options = {.port = 0};
+    struct error error;
+    world = world_new(5, "A");
+    about = NULL;
+    status = 200;
+    cr_assert(http_server_new(world->loop, &options, &other, &error) == ERROR_OK);
+    http_server_route(other, "GET", "/about", 0, serve_about, NULL);
+}
+
+static void close_world(void)
+{
+    world_close(world);
+    http_server_free(other);
+    world_free(world);
+}
+
+TestSuite(console_services, .init = open_world, .fini = close_world, .timeout = 120);
+
+Test(console_services, returns_what_each_service_says)
+{
+    char port[16];
+    char services[256];
+    char path[128];
+    struct error error;
+    snprintf(path, sizeof(path), "%s/http.port", world->folder);
+    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(other));
+    cr_assert(files_write_atomic(path, text_of(port), &error) == ERROR_OK);
+    snprintf(services, sizeof(services), "127.0.0.1:%u,%s,%s", (unsigned)http_server_port(other),
+             http_server_url(other), world->folder);
+    open_with(services);
+    json_t *answer = world_get(world, 200, "/api/services");
+    cr_assert_eq(json_array_size(world_at(answer, "services")), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *service = json_array_get(world_at(answer, "services"), i);
+        cr_assert(json_is_null(world_at(service, "error")), "%s", json_dumps(service, 0));
+        cr_assert_str_eq(world_text(service, "service"), "console");
+        cr_assert_str_eq(world_text(service, "instance"), "console-1");
+        cr_assert_str_eq(world_text(service, "version"), service_version());
+        cr_assert_str_eq(world_text(service, "reason"), "slow");
+        cr_assert_eq(world_int(service, "started_at"), 1000);
+        cr_assert(json_is_true(world_at(service, "ready")));
+        cr_assert_gt(json_array_size(world_at(service, "configuration")), 10);
+    }
+    cr_assert_str_eq(world_text(answer, "services.2.address"), world->folder);
+    json_decref(answer);
+}
+
+Test(console_services, names_the_services_that_do_not_answer)
+{
+    open_with("127.0.0.1:1,/nowhere");
+    json_t *answer = world_get(world, 200, "/api/services");
+    cr_assert_str_eq(world_text(answer, "services.0.address"), "127.0.0.1:1");
+    cr_assert_gt(strlen(world_text(answer, "services.0.error")), 0);
+    cr_assert(strstr(world_text(answer, "services.1.error"), "there is no http.port") != NULL);
+    json_decref(answer);
+}
+
+Test(console_services, shows_nothing_of_an_answer_that_is_not_a_services)
+{
+    static const struct {
+        int status;
+        const char *body;
+        const char *error;
+    } rows[] = {
+        {200, "", "not that of a reeve service"},
+        {200, "[1]", "not that of a reeve service"},
+        {200, "{\"service\": \"scheduler\"}", "not that of a reeve service"},
+        {200,
+         "{\"service\": 1, \"instance\": \"i\", \"version\": \"1\", \"started_at\": 1, "
+         "\"configuration\": [], \"ready\": true, \"reason\": null}",
+         "not that of a reeve service"},
+        {200,
+         "{\"service\": \"s\", \"instance\": \"i\", \"version\": \"1\", \"started_at\": 1, "
+         "\"configuration\": [{\"key\": 1}], \"ready\": true, \"reason\": null}",
+         "not that of a reeve service"},
+        {404, "{}", "answered with 404"},
+        {403, "{}", "http.allowed.hosts"},
+    };
+    open_with(http_server_url(other));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        about = rows[i].body;
+        status = rows[i].status;
+        json_t *answer = world_get(world, 200, "/api/services");
+        const json_t *service = world_at(answer, "services.0");
+        cr_assert(strstr(world_text(service, "error"), rows[i].error) != NULL, "row %zu", i);
+        cr_assert_eq(json_object_size(service), 2, "row %zu", i);
+        json_decref(answer);
+    }
+}
+
+Test(console_services, lists_nothing_where_nothing_is_configured)
+{
+    open_with(NULL);
+    json_t *answer = world_get(world, 200, "/api/services");
+    cr_assert_eq(json_array_size(world_at(answer, "services")), 0);
+    json_decref(answer);
+}
+
+Test(console_services, refuses_addresses_of_no_known_form)
+{
+    struct service_list *list;
+    struct error error;
+    struct config *config = config_new(&settings_schema);
+    cr_assert(config_set(config, "console.services", "a:1,ftp://b:2", &error) == ERROR_OK);
+    cr_assert(config_finish(config, &error) == ERROR_OK);
+    cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "\"ftp://b:2\" must be HOST:PORT") != NULL, "%s",
+              error.message);
+    config_free(config);
+    open_with(NULL);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/workflows/{name}/{version}/graph. */
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+
+static const char text[] = "Name: shop\nVersion: 3\nSteps:\n"
+                           "  - {Name: Pay, Agent: bank, After: [],\n"
+                           "     Compensate: {Action: Refund}}\n"
+                           "  - {Name: Ship, Agents: [a, b], After: [Pay], Pivot: true}\n";
+
+static struct world *world;
+
+static void open_world(void)
+{
+    struct buffer bytes = {.size = 0};
+    struct workflow_definition definition = {
+        .name = TEXT("shop"), .version = 3, .text = text_of(text), .format = TEXT("yaml")};
+    world = world_new(3, "linear: Pay=pay");
+    codec_encode(world->codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
+    (void)broker_memory_append(world->kafka, "t.workflows", 0, TEXT("shop:3"),
+                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
+    world_open(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_graph, .init = open_world, .fini = close_world);
+
+Test(console_graph, answers_with_the_steps)
+{
+    json_t *graph = world_get(world, 200, "/api/workflows/shop/3/graph");
+    cr_assert_str_eq(world_text(graph, "name"), "shop");
+    cr_assert_eq(world_int(graph, "version"), 3);
+    cr_assert_str_eq(world_text(graph, "steps.0.undo"), "Refund");
+    cr_assert_eq(world_int(graph, "steps.0.level"), 0);
+    cr_assert_eq(world_int(graph, "steps.1.level"), 1);
+    cr_assert_str_eq(world_text(graph, "steps.1.after.0"), "Pay");
+    cr_assert_str_eq(world_text(graph, "steps.1.agents.1"), "b");
+    cr_assert(json_is_true(world_at(graph, "steps.1.pivot")));
+    cr_assert(json_is_null(world_at(graph, "steps.1.undo")));
+    json_decref(graph);
+}
+
+Test(console_graph, refuses_what_it_cannot_draw)
+{
+    static const struct {
+        const char *path;
+        int status;
+        const char *message;
+    } cases[] = {
+        {"/api/workflows/shop/3/graph?format=png", 400,
+         "format: expected \"text\", \"dot\", \"svg\" or \"json\""},
+        {"/api/workflows/shop/x/graph", 400,
+         "the version in the path: expected an integer from 1 to 2147483647"},
+        {"/api/workflows/shop/0/graph", 400,
+         "the version in the path: expected an integer from 1 to 2147483647"},
+        {"/api/workflows/shop/4/graph?format=svg", 404,
+         "version 4 of this workflow is not deployed"},
+        {"/api/workflows/%22/3/graph", 404, "version 3 of this workflow is not deployed"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *answer = world_get(world, cases[i].status, cases[i].path);
+        cr_assert_str_eq(world_text(answer, "message"), cases[i].message);
+        json_decref(answer);
+    }
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/workflows and /api/counts: orders per version, and what lint says. */
+#include "tests/lib/engine_workflow.h"
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+
+static const char first[] = "Name: test\nVersion: 1\nSteps:\n"
+                            "  - {Name: A, Agent: agent}\n"
+                            "  - {Name: B, Agent: agent, After: [A, A]}\n";
+static const char second[] = "Name: test\nVersion: 2\nSteps:\n"
+                             "  - {Name: A, Agent: agent}\n"
+                             "  - {Name: B, Agent: agent, After: [A]}\n";
+
+static struct world *world;
+
+static void deploy(uint32_t version, const char *text)
+{
+    struct buffer bytes = {.size = 0};
+    struct workflow_definition definition = {
+        .name = TEXT("test"), .version = version, .text = text_of(text), .format = TEXT("yaml")};
+    codec_encode(world->codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
+    (void)broker_memory_append(world->kafka, "t.workflows", 0, TEXT("test"),
+                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    buffer_deinit(&bytes);
+}
+
+/* Three orders of version 1, one of them Processed. */
+static void open_world(void)
+{
+    static const char *const ids[] = {"done", "one", "two"};
+    world = world_new(17, "A B<-A");
+    world->target = workflow_of(&world->workflow_heap.arena, "A B<-A C<-B");
+    world->target->version = 2;
+    deploy(1, first);
+    deploy(2, second);
+    for (int i = 0; i < 3; i++)
+        world_submit(world, ids[i], "test");
+    world_schedule(world);
+    world_report(world, "done", "A", true);
+    world_schedule(world);
+    world_report(world, "done", "B", true);
+    world_schedule(world);
+    world_open(world);
+    world_settle(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(console_workflows, .init = open_world, .fini = close_world);
+
+static void migrate(const char *order_id)
+{
+    struct command cmd = {.kind = COMMAND_MIGRATE_ORDER, .order_id = text_of(order_id)};
+    cmd.migrate_order = (struct migrate_order){.order_id = cmd.order_id,
+                                               .version = 2,
+                                               .by = TEXT("ann"),
+                                               .reason = TEXT("version 1 is wrong")};
+    (void)world_send(world, &cmd);
+    world_schedule(world);
+    world_settle(world);
+    cr_assert_eq(world_order(world, order_id)->details.workflow_version, 2);
+}
+
+static void expect(int64_t first_unfinished, int64_t second_unfinished)
+{
+    json_t *body = world_get(world, 200, "/api/workflows");
+    cr_expect_eq(world_int(body, "workflows.0.version"), 1);
+    cr_expect_eq(world_int(body, "workflows.0.orders.total"), first_unfinished + 1);
+    cr_expect_eq(world_int(body, "workflows.0.orders.unfinished"), first_unfinished);
+    cr_expect_eq(world_int(body, "workflows.0.orders.by_state.Processing"), first_unfinished);
+    cr_expect_eq(world_int(body, "workflows.0.orders.by_state.Processed"), 1);
+    cr_expect_eq(world_int(body, "workflows.1.orders.total"), second_unfinished);
+    cr_expect_eq(world_int(body, "workflows.1.orders.unfinished"), second_unfinished);
+    cr_expect_null(json_object_get(body, "incomplete"));
+    json_decref(body);
+    body = world_get(world, 200, "/api/counts");
+    cr_expect_eq(world_int(body, "orders"), 3);
+    cr_expect_eq(world_int(body, "by_workflow.test.Processing"), 2);
+    cr_expect_str_eq(world_text(body, "by_version.0.workflow"), "test");
+    cr_expect_eq(world_int(body, "by_version.0.by_state.Processing"), first_unfinished);
+    if (second_unfinished > 0) {
+        cr_expect_eq(world_int(body, "by_version.1.version"), 2);
+        cr_expect_eq(world_int(body, "by_version.1.by_state.Processing"), second_unfinished);
+    }
+    json_decref(body);
+}
+
+Test(console_workflows, counts_the_orders_of_each_version)
+{
+    expect(2, 0);
+    migrate("one");
+    expect(1, 1);
+    migrate("two");
+    expect(0, 2);
+    json_t *count = world_get(
+        world, 200, "/api/orders/count?workflow=test&workflow_version=2&state=processing");
+    cr_assert_eq(world_int(count, "orders"), 2);
+    json_decref(count);
+    json_t *page = world_get(world, 200, "/api/orders?workflow=test&workflow_version=1");
+    cr_assert_eq(json_array_size(world_at(page, "orders")), 1);
+    cr_assert_str_eq(world_text(page, "orders.0.order_id"), "done");
+    json_decref(page);
+}
+
+/* From the rows of the store, and from the log. */
+Test(console_workflows, counts_them_again_after_a_restart)
+{
+    migrate("one");
+    world_close(world);
+    world_open(world);
+    expect(1, 1);
+    world_close(world);
+    world_wipe(world);
+    world_open(world);
+    expect(1, 1);
+    migrate("two");
+    expect(0, 2);
+}
+
+Test(console_workflows, lists_what_lint_finds)
+{
+    json_t *body = world_get(world, 200, "/api/workflows");
+    cr_assert_eq(json_array_size(world_at(body, "workflows.0.lint")), 1);
+    cr_assert_str_eq(world_text(body, "workflows.0.lint.0.severity"), "warning");
+    cr_assert_str_eq(world_text(body, "workflows.0.lint.0.message"), "A is named twice");
+    cr_assert_eq(world_int(body, "workflows.0.lint.0.line"), 5);
+    cr_assert_gt(world_int(body, "workflows.0.lint.0.column"), 1);
+    cr_assert_eq(json_array_size(world_at(body, "workflows.1.lint")), 0);
+    json_decref(body);
+}
+
+Test(console_workflows, shows_a_migration_in_the_history)
+{
+    migrate("one");
+    json_t *history = world_get(world, 200, "/api/orders/one/history");
+    cr_assert_str_eq(world_text(history, "entries.1.events.0.kind"), "OrderMigrated");
+    cr_assert_eq(world_int(history, "entries.1.events.0.data.from_version"), 1);
+    cr_assert_str_eq(world_text(history, "entries.1.events.0.data.steps.2.name"), "C");
+    cr_assert_str_eq(world_text(history, "entries.1.by"), "ann");
+    cr_assert_str_eq(world_text(history, "entries.1.reason"), "version 1 is wrong");
+    json_decref(history);
+}
+
+/* ---- the life cycle of versions ---- */
+
+#define WHO "{\"by\": \"ann\", \"reason\": \"tested\"}"
+
+static void expect_refusal(int status, const char *code, const char *path, const char *body)
+{
+    json_t *answer =
+        body != NULL ? world_post(world, status, path, body) : world_get(world, status, path);
+    cr_expect_str_eq(world_text(answer, "error"), code, "%s: %s", path,
+                     world_text(answer, "message"));
+    json_decref(answer);
+}
+
+/* The answer of a change, which shows the version as it was read back. */
+static void expect_change(const char *path, int64_t version, const char *result, bool warns)
+{
+    json_t *answer = world_post(world, 200, path, WHO);
+    cr_expect_eq(world_int(answer, "version"), version, "%s", path);
+    cr_expect_str_eq(world_text(answer, "result"), result, "%s", path);
+    cr_expect_eq(json_is_string(world_at(answer, "warning")), warns, "%s", path);
+    cr_expect_str_eq(world_text(answer, json_is_true(world_at(answer, "retired"))
+                                            ? "retirement_reason"
+                                            : "activation_reason"),
+                     "tested");
+    json_decref(answer);
+}
+
+Test(console_workflows, activates_rolls_back_and_retires_versions)
+{
+    expect_change("/api/workflows/test/1/activate", 1, "active", false);
+    expect_refusal(409, "AlreadyActive", "/api/workflows/test/1/activate", WHO);
+    expect_change("/api/workflows/test/rollback", 2, "active", false);
+    expect_change("/api/workflows/test/1/retire", 1, "retired", false);
+    expect_refusal(409, "AlreadyRetired", "/api/workflows/test/1/retire", WHO);
+    expect_refusal(409, "NoPreviousVersion", "/api/workflows/test/rollback", WHO);
+    expect_change("/api/workflows/test/2/retire", 2, "retired", true);
+    expect_change("/api/workflows/test/1/activate", 1, "active", false);
+    json_t *body = world_get(world, 200, "/api/workflows/test/1");
+    cr_assert(json_is_true(world_at(body, "active")));
+    cr_assert_str_eq(world_text(body, "activated_by"), "ann");
+    cr_assert_eq(world_int(body, "orders.total"), 3);
+    json_decref(body);
+}
+
+Test(console_workflows, refuses_changes_of_unknown_versions_and_without_who_and_why)
+{
+    expect_refusal(404, "UnknownWorkflow", "/api/workflows/test/9/activate", WHO);
+    expect_refusal(404, "UnknownWorkflow", "/api/workflows/test/9/retire", WHO);
+    expect_refusal(404, "UnknownWorkflow", "/api/workflows/other/rollback", WHO);
+    expect_refusal(404, "UnknownWorkflow", "/api/workflows/test/9", NULL);
+    expect_refusal(400, "BadRequest", "/api/workflows/test/0/activate", WHO);
+    expect_refusal(400, "BadRequest", "/api/workflows/test/1/activate", "{\"by\": \"ann\"}");
+    expect_refusal(400, "BadRequest", "/api/workflows/test/1/activate", "{\"reason\": \"x\"}");
+    expect_refusal(400, "BadRequest", "/api/workflows/test/1/activate",
+                   "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"A\"}");
+}
+
+static json_t *post_text(int status, const char *text, const char *more)
+{
+    char body[1024];
+    int size = snprintf(body, sizeof(body), "{\"by\": \"ann\", \"source\": \"%s\"%s}", text, more);
+    cr_assert_lt((size_t)size, sizeof(body));
+    return world_post(world, status, "/api/workflows", body);
+}
+
+static void expect_deployment(int status, const char *member, const char *expected,
+                              const char *text, const char *more)
+{
+    json_t *answer = post_text(status, text, more);
+    cr_expect_str_eq(world_text(answer, member), expected, "%s", text);
+    json_decref(answer);
+}
+
+#define STEPS "\\nSteps: [{Name: A, Agent: agent}]"
+
+Test(console_workflows, deploys_a_text)
+{
+    expect_deployment(409, "error", "TopicsMissing", "Name: test\\nVersion: 3" STEPS, "");
+    broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
+    expect_deployment(200, "result", "deployed, not active", "Name: test\\nVersion: 3" STEPS,
+                      ", \"activate\": false");
+    expect_deployment(200, "result", "already deployed, not active",
+                      "Name: test\\nVersion: 3" STEPS, ", \"activate\": false");
+    json_t *list = world_get(world, 200, "/api/workflows");
+    cr_assert(json_is_true(world_at(list, "workflows.1.active")));
+    cr_assert_str_eq(world_text(list, "workflows.2.deployed_by"), "ann");
+    json_decref(list);
+    expect_deployment(409, "error", "OtherContent", "Name: test\\nVersion: 3 " STEPS, "");
+    expect_deployment(200, "result", "deployed, active", "Name: test\\nVersion: 4" STEPS,
+                      ", \"activate\": true");
+    expect_deployment(200, "result", "deployed, not active", "Name: new\\nVersion: 1" STEPS,
+                      ", \"activate\": false");
+    expect_deployment(
+        200, "result", "deployed, active",
+        "{\\\"Name\\\": \\\"new\\\", \\\"Version\\\": 2, \\\"Steps\\\": [{\\\"Name\\\": "
+        "\\\"A\\\", \\\"Agent\\\": \\\"agent\\\"}]}",
+        ", \"format\": \"json\"");
+}
+
+Test(console_workflows, answers_what_lint_says_of_a_text_that_does_not_compile)
+{
+    json_t *answer = post_text(400, "Name: test\\nVersion: 0\\nSteps: [{Name: A}]", "");
+    cr_assert_str_eq(world_text(answer, "error"), "BadWorkflow");
+    cr_assert_eq(json_array_size(world_at(answer, "problems")), 2);
+    cr_assert_str_eq(world_text(answer, "problems.0.severity"), "error");
+    cr_assert_eq(world_int(answer, "problems.0.line"), 2);
+    json_decref(answer);
+    expect_deployment(400, "error", "BadRequest", "Name: w", ", \"format\": \"xml\"");
+    expect_deployment(400, "error", "BadRequest", "Name: w", ", \"activate\": 1");
+    expect_deployment(400, "error", "BadRequest", "Name: w", ", \"name\": \"w\"");
+    expect_deployment(400, "error", "BadRequest", "", "");
+    expect_refusal(400, "BadRequest", "/api/workflows", "{\"source\": \"Name: w\"}");
+}
+
+Test(console_workflows, shows_what_differs_between_two_versions)
+{
+    broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
+    expect_deployment(200, "result", "deployed, active", "Name: test\\nVersion: 3" STEPS, "");
+    json_t *body = world_get(world, 200, "/api/workflows/test/diff?left=2&right=3");
+    cr_assert_eq(json_array_size(world_at(body, "differences")), 1);
+    cr_assert_str_eq(world_text(body, "differences.0.step"), "B");
+    cr_assert_str_eq(world_text(body, "differences.0.field"), "Step");
+    cr_assert(json_is_null(world_at(body, "differences.0.right")));
+    json_decref(body);
+    body = world_get(world, 200, "/api/workflows/test/diff?left=1&right=2");
+    cr_assert_eq(json_array_size(world_at(body, "differences")), 0);
+    json_decref(body);
+    expect_refusal(404, "UnknownWorkflow", "/api/workflows/test/diff?left=1&right=9", NULL);
+    expect_refusal(400, "BadRequest", "/api/workflows/test/diff?left=1", NULL);
+}
+
+/* ---- before orders are moved ---- */
+
+Test(console_workflows, checks_a_migration_without_a_command)
+{
+    struct broker_record record;
+    int32_t partition = world_partition("one");
+    int64_t next = world->partitions[partition].next_command;
+    json_t *body =
+        world_get(world, 200, "/api/orders/one/migrate?workflow=test&from_version=1&version=2");
+    cr_assert_eq(world_int(body, "version"), 2);
+    cr_assert_eq(world_int(body, "from_version"), 1);
+    json_decref(body);
+    expect_refusal(409, "AlreadyEnded", "/api/orders/done/migrate?version=2", NULL);
+    expect_refusal(409, "OtherVersion", "/api/orders/one/migrate?version=2&from_version=2", NULL);
+    expect_refusal(409, "UnknownWorkflow", "/api/orders/one/migrate?version=9", NULL);
+    expect_refusal(404, "UnknownOrder", "/api/orders/none/migrate?version=2", NULL);
+    expect_refusal(400, "BadRequest", "/api/orders/one/migrate", NULL);
+    expect_change("/api/workflows/test/1/activate", 1, "active", false);
+    expect_change("/api/workflows/test/2/retire", 2, "retired", false);
+    expect_refusal(409, "WorkflowRetired", "/api/orders/one/migrate?version=2", NULL);
+    cr_assert_not(broker_memory_record(world->kafka, "t.commands", partition, next, &record));
+}
+
+/* The answer comes at once: no scheduler runs. */
+Test(console_workflows, writes_no_command_for_an_unknown_version)
+{
+    struct broker_record record;
+    int32_t partition = world_partition("one");
+    int64_t next = world->partitions[partition].next_command;
+    expect_refusal(409, "UnknownWorkflow", "/api/orders/one/migrate",
+                   "{\"by\": \"ann\", \"reason\": \"x\", \"workflow\": \"test\", \"version\": 9}");
+    cr_assert_not(broker_memory_record(world->kafka, "t.commands", partition, next, &record));
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cluster that opens while the broker refuses appends: its schemas are published all the same,
+ * before it is ready. */
+#include "platform/logger.h"
+#include "replica/cluster.h"
+#include "replica/settings.h"
+#include "tests/simulation/broker_memory.h"
+
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { START_MS = 1000000, STEPS_MAX = 2000, ROUNDS_MAX = 100 };
+
+struct site {
+    struct clock_manual clock;
+    struct broker_memory_cluster *kafka;
+    struct service_context service;
+    struct broker *broker;
+    struct cluster *cluster;
+    bool ready;
+};
+
+static void on_ready(void *ctx)
+{
+    struct site *site = ctx;
+    cr_assert_not(site->ready);
+    site->ready = true;
+}
+
+static struct site *site_new(void)
+{
+    static const char *const topics[] = {"t.commands", "t.events", "t.schemas"};
+    static struct site site;
+    struct error error;
+    clock_manual_init(&site.clock, START_MS);
+    site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+        broker_memory_topic(site.kafka, topics[i], 1);
+    site.service = (struct service_context){.name = "test",
+                                            .instance_id = "test-1",
+                                            .clock = &site.clock.clock,
+                                            .config = config_new(&settings_schema),
+                                            .metrics = metrics_new()};
+    cr_assert_eq(loop_new(&site.clock.clock, &site.service.loop, &error), ERROR_OK);
+    cr_assert_eq(config_set(site.service.config, "topics.prefix", "t", &error), ERROR_OK);
+    cr_assert_eq(config_finish(site.service.config, &error), ERROR_OK);
+    site.broker = broker_memory_new(site.kafka, "test-1");
+    cr_assert_eq(
+        cluster_open_on(&site.service, site.broker, 0, on_ready, &site, &site.cluster, &error),
+        ERROR_OK, "%s", error.message);
+    return &site;
+}
+
+static void site_free(struct site *site)
+{
+    cluster_close(site->cluster);
+    broker_memory_cluster_free(site->kafka);
+    loop_free(site->service.loop);
+    config_free(site->service.config);
+    metrics_free(site->service.metrics);
+}
+
+/* Everything that needs no time to pass. */
+static void settle(struct site *site)
+{
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        uint64_t steps = broker_memory_settle(site->kafka, STEPS_MAX);
+        cr_assert_lt(steps, STEPS_MAX, "a busy loop");
+        if (loop_once(site->service.loop, 0) == 0 && steps == 0)
+            return;
+    }
+    cr_assert_fail("it does not settle");
+}
+
+static void advance(struct site *site, int64_t ms)
+{
+    for (int64_t at = 0; at < ms; at += 100) {
+        clock_manual_advance(&site->clock, 100);
+        settle(site);
+    }
+}
+
+static int64_t published(const struct site *site)
+{
+    int64_t low, high;
+    broker_memory_bounds(site->kafka, "t.schemas", 0, &low, &high);
+    return high - low;
+}
+
+enum { SCHEMAS = RECORD_KIND_COUNT - 2 /* kinds begin at 1; the order row stays in the store */ };
+
+Test(cluster, publishes_every_schema_although_the_queue_was_full)
+{
+    struct site *site = site_new();
+    broker_memory_set_queue_max(site->kafka, 2);
+    settle(site);
+    cr_assert_not(site->ready, "%lld of %d schemas", (long long)published(site), SCHEMAS);
+    advance(site, 60000);
+    cr_assert(site->ready);
+    cr_assert_eq(published(site), SCHEMAS);
+    site_free(site);
+}
+
+/* ---- what lasts is logged once ---- */
+
+static int log_ends[2];
+
+static void open_log(void)
+{
+    cr_assert_eq(pipe2(log_ends, O_NONBLOCK), 0);
+    log_set_fd(log_ends[1]);
+}
+
+static void expect_logged_once(const char *message)
+{
+    static char log[65536];
+    log_set_fd(-1);
+    close(log_ends[1]);
+    ssize_t size = read(log_ends[0], log, sizeof(log) - 1);
+    cr_assert_gt(size, 0);
+    const char *line = strstr(log, message);
+    cr_assert_not_null(line, "%s", log);
+    cr_assert_null(strstr(line + 1, message), "%s", log);
+    close(log_ends[0]);
+}
+
+Test(cluster, reports_once_that_it_cannot_read_a_topic_and_goes_on)
+{
+    open_log();
+    struct site *site = site_new();
+    broker_memory_delete_topic(site->kafka, "t.schemas");
+    settle(site);
+    advance(site, 60000);
+    cr_assert_not(site->ready);
+    broker_memory_topic(site->kafka, "t.schemas", 1);
+    advance(site, 60000);
+    cr_assert(site->ready);
+    expect_logged_once("cannot read a side topic");
+    site_free(site);
+}
+
+Test(cluster, reports_once_that_it_cannot_publish_and_goes_on)
+{
+    char reason[256];
+    open_log();
+    struct site *site = site_new();
+    broker_memory_set_faults(site->kafka, &(struct broker_memory_faults){.append_lost = 1000});
+    settle(site);
+    advance(site, 60000);
+    cr_assert_not(site->ready);
+    cr_assert(site->service.in_trouble(site->service.in_trouble_ctx, reason, sizeof(reason)));
+    cr_assert_not_null(strstr(reason, "cannot publish schemas: "), "%s", reason);
+    broker_memory_set_faults(site->kafka, &(struct broker_memory_faults){.append_lost = 0});
+    advance(site, 60000);
+    cr_assert(site->ready);
+    cr_assert_eq(published(site), SCHEMAS);
+    cr_assert_not(site->service.in_trouble(site->service.in_trouble_ctx, reason, sizeof(reason)));
+    expect_logged_once("cannot publish a schema");
+    site_free(site);
+}

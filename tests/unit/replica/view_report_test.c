@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /stores: who may ask, and how often the digest is computed. */
+#include "replica/service_main.h"
+#include "replica/view_report.h"
+#include "tests/unit/platform/http_server_kit.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct store_env *env;
+static struct codec *codec;
+static struct view *view;
+static struct clock_manual clock_of_report;
+static struct service_context service;
+static struct view_report *report;
+
+static void each(void *ctx, struct view_report *asked)
+{
+    (void)ctx;
+    view_report_add(asked, 3, view);
+}
+
+/* A record that is not reeve's: it moves the position, and changes nothing else. */
+static void fold_one(int64_t offset)
+{
+    struct error error = {0};
+    struct broker_record record = {.topic = "p.events", .offset = offset, .value = TEXT("x")};
+    cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+}
+
+static void begin(void)
+{
+    struct error error = {0};
+    bool dropped = false;
+    http_kit_open();
+    env = kit_env();
+    codec = codec_new();
+    struct view_options options = {
+        .env = env, .codec = codec, .path = kit_path(kit_folder(), "view"), .cache_orders = 2};
+    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
+    view_set_cluster_id(view, "kit");
+    clock_manual_init(&clock_of_report, 1700000000000);
+    service = (struct service_context){.name = "scheduler",
+                                       .instance_id = "s-1",
+                                       .clock = &clock_of_report.clock,
+                                       .http = http_kit_server};
+    report = view_report_route(&service, false, each, NULL);
+}
+
+static void end(void)
+{
+    http_kit_close();
+    view_report_free(report);
+    view_close(view);
+    codec_free(codec);
+    store_env_free(env);
+}
+
+TestSuite(view_report, .init = begin, .fini = end);
+
+static const char *ask(const char *headers)
+{
+    char request[512];
+    snprintf(request, sizeof(request), "GET /stores HTTP/1.1\r\n" HTTP_KIT_HOST "%s\r\n", headers);
+    return http_kit_ask(request);
+}
+
+static void expect_position(int64_t position)
+{
+    char expected[64];
+    snprintf(expected, sizeof(expected), "\"next_event_offset\":%lld,", (long long)position);
+    const char *answer = ask("");
+    cr_assert(http_kit_starts(answer, "HTTP/1.1 200"), "%s", answer);
+    cr_assert_not_null(strstr(answer, expected), "%s", answer);
+}
+
+Test(view_report, refuses_other_sites)
+{
+    static const char *const headers[] = {
+        "Sec-Fetch-Site: cross-site\r\n", "Sec-Fetch-Site: same-site\r\n",
+        "Origin: http://elsewhere.example\r\n", "Origin: null\r\n"};
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        const char *answer = ask(headers[i]);
+        cr_assert(http_kit_starts(answer, "HTTP/1.1 403"), "%s: %s", headers[i], answer);
+    }
+    const char *answer = http_kit_ask("GET /stores HTTP/1.1\r\nHost: rebound.example\r\n\r\n");
+    cr_assert(!http_kit_starts(answer, "HTTP/1.1 200"), "%s", answer);
+}
+
+Test(view_report, answers_its_own_pages_and_clients_without_a_browser)
+{
+    static const char *const headers[] = {"", "Sec-Fetch-Site: same-origin\r\n",
+                                          "Sec-Fetch-Site: none\r\n",
+                                          "Origin: http://localhost\r\n"};
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        const char *answer = ask(headers[i]);
+        cr_assert(http_kit_starts(answer, "HTTP/1.1 200"), "%s: %s", headers[i], answer);
+    }
+}
+
+/* However often it is asked: the answer is that of an offset, and stays right. */
+Test(view_report, computes_the_digest_at_most_once_a_second)
+{
+    fold_one(0);
+    expect_position(1);
+    fold_one(1);
+    clock_manual_advance(&clock_of_report, 999);
+    expect_position(1);
+    clock_manual_advance(&clock_of_report, 1);
+    expect_position(2);
+}

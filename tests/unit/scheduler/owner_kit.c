@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/scheduler/owner_kit.h"
+
+#include "replica/settings.h"
+#include "services/scheduler/router.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TICK_MS = 10, STEPS_PER_TICK = 2000 };
+
+static const char *const workflow_source =
+    "{\"Name\": \"test\", \"Version\": 1, \"Steps\": [{\"Name\": \"A\", \"Agent\": \"agent\"}]}";
+
+/* ---- the world ---- */
+
+void owner_kit_deploy(struct owner_kit *kit, const char *name, uint32_t version, const char *source)
+{
+    char key[NAME_BYTES_MAX + 16];
+    snprintf(key, sizeof(key), "%s:%u", name, version);
+    struct workflow_definition definition = {.name = text_of(name),
+                                             .version = version,
+                                             .text = text_of(source),
+                                             .format = TEXT("json"),
+                                             .deployed_by = TEXT("test")};
+    owner_kit_send(kit, "p.workflows", 0, text_of(key), RECORD_WORKFLOW_DEFINITION, &definition);
+}
+
+/* A test that begins again with the same struct leaves the earlier one reachable. */
+static void keep(const struct owner_kit *kit)
+{
+    static struct owner_kit *kept[16];
+    static uint32_t count;
+    cr_assert_lt(count, sizeof(kept) / sizeof(kept[0]));
+    kept[count] = malloc(sizeof(*kit));
+    *kept[count++] = *kit;
+}
+
+void owner_kit_begin(struct owner_kit *kit, int32_t partitions)
+{
+    static const char *const of_orders[] = {"p.commands", "p.events", "p.requests.agent",
+                                            "p.replies.app", "p.dead-letters"};
+    static const char *const others[] = {"p.schemas", "p.workflows", "p.alerts", "p.agents"};
+    cr_assert_leq(partitions, OWNER_KIT_PARTITIONS_MAX);
+    if (kit->kafka != NULL)
+        keep(kit);
+    *kit = (struct owner_kit){.partitions = partitions, .stores = kit_env(), .codec = codec_new()};
+    clock_manual_init(&kit->clock, 1700000000000);
+    heap_arena_init(&kit->heap, 64 * 1024);
+    kit->kafka = broker_memory_cluster_new(1, &kit->clock.clock);
+    for (size_t i = 0; i < sizeof(of_orders) / sizeof(of_orders[0]); i++)
+        broker_memory_topic(kit->kafka, of_orders[i], partitions);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        broker_memory_topic(kit->kafka, others[i], 1);
+    owner_kit_deploy(kit, "test", 1, workflow_source);
+}
+
+static void on_ready(void *ctx)
+{
+    (void)ctx;
+}
+
+static void add_router(struct owner_kit_process *process, int64_t calls)
+{
+    struct router_options options = {.loop = process->service.loop,
+                                     .workflows = process->cluster->workflows,
+                                     .factor = 1,
+                                     .retry_ms_min = 500,
+                                     .retry_ms_max = 2000,
+                                     .weights = {4, 2, 1}};
+    struct agent_status status = {
+        .healthy = true, .calls = calls, .latency_p95_ms = 3, .why = "no live instance"};
+    process->router = router_new(&options);
+    router_set_part(process->router, 1, 1);
+    router_set_agent(process->router, TEXT("agent"), &status);
+}
+
+struct owner_kit_process *owner_kit_host(struct owner_kit *kit, const char *name,
+                                         const char *standbys)
+{
+    struct error error = {0};
+    struct config *config = config_new(&settings_schema);
+    cr_assert_lt(kit->process_count, OWNER_KIT_PROCESSES_MAX);
+    struct owner_kit_process *process = &kit->processes[kit->process_count++];
+    cr_assert_eq(config_set(config, "topics.prefix", "p", &error), ERROR_OK);
+    cr_assert_eq(config_set(config, "scheduler.standby", standbys, &error), ERROR_OK);
+    cr_assert_eq(config_finish(config, &error), ERROR_OK, "%s", error.message);
+    *process = (struct owner_kit_process){.kit = kit, .name = name, .folder = kit_folder()};
+    process->clock = kit->clock;
+    process->clock.clock.ctx = &process->clock;
+    process->service = (struct service_context){.name = "scheduler",
+                                                .instance_id = name,
+                                                .data_dir = process->folder,
+                                                .clock = &process->clock.clock,
+                                                .config = config,
+                                                .metrics = metrics_new()};
+    cr_assert_eq(loop_new(&process->clock.clock, &process->service.loop, &error), ERROR_OK);
+    process->broker = broker_memory_new(kit->kafka, name);
+    return process;
+}
+
+struct owner_kit_process *owner_kit_boot(struct owner_kit *kit, const char *name, int64_t calls)
+{
+    struct error error = {0};
+    struct owner_kit_process *process = owner_kit_host(kit, name, "0");
+    cr_assert_eq(cluster_open_on(&process->service, process->broker, CLUSTER_FOLLOWS_WORKFLOWS,
+                                 on_ready, process, &process->cluster, &error),
+                 ERROR_OK, "%s", error.message);
+    process->metrics = owner_metrics_new(process->service.metrics);
+    if (calls > 0)
+        add_router(process, calls);
+    owner_kit_run(kit, 100);
+    cr_assert(process->cluster->ready);
+    return process;
+}
+
+static struct owner *open_owner(struct owner_kit_process *process, int32_t partition, bool standby)
+{
+    struct error error = {0};
+    char name[16];
+    snprintf(name, sizeof(name), "p-%d", partition);
+    struct owner_options options = {.view = {.env = process->kit->stores,
+                                             .codec = process->cluster->codec,
+                                             .path = kit_path(process->folder, name),
+                                             .cache_orders = 100},
+                                    .router = process->router,
+                                    .batch_max = 10,
+                                    .margin_ms = 1000,
+                                    .retention_ms = OWNER_KIT_RETENTION_MS,
+                                    .standby = standby};
+    cr_assert_null(process->owners[partition]);
+    enum error_class class = owner_new(process->cluster, partition, &options, process->metrics,
+                                       &process->owners[partition], &error);
+    cr_assert_eq(class, ERROR_OK, "%s", error.message);
+    return process->owners[partition];
+}
+
+struct owner *owner_kit_own(struct owner_kit_process *process, int32_t partition)
+{
+    if (process->owners[partition] == NULL)
+        return open_owner(process, partition, false);
+    owner_promote(process->owners[partition]);
+    return process->owners[partition];
+}
+
+struct owner *owner_kit_stand_by(struct owner_kit_process *process, int32_t partition)
+{
+    return open_owner(process, partition, true);
+}
+
+void owner_kit_release(struct owner_kit_process *process, int32_t partition)
+{
+    owner_release(process->owners[partition], NULL, NULL);
+    process->owners[partition] = NULL;
+}
+
+void owner_kit_run(struct owner_kit *kit, int64_t ms)
+{
+    for (int64_t at = 0; at < ms; at += TICK_MS) {
+        broker_memory_settle(kit->kafka, STEPS_PER_TICK);
+        for (uint32_t i = 0; i < kit->process_count; i++)
+            loop_once(kit->processes[i].service.loop, 0);
+        clock_manual_advance(&kit->clock, TICK_MS);
+        for (uint32_t i = 0; i < kit->process_count; i++)
+            clock_manual_advance(&kit->processes[i].clock, TICK_MS);
+    }
+}
+
+void owner_kit_run_until(struct owner_kit *kit, const struct owner *owner, enum owner_state state,
+                         int64_t ms_max)
+{
+    for (int64_t at = 0; at < ms_max && owner_state(owner) != state; at += TICK_MS)
+        owner_kit_run(kit, TICK_MS);
+    cr_assert_eq(owner_state(owner), state, "it is %s: %s", owner_state_name(owner_state(owner)),
+                 owner_kit_trouble(owner));
+}
+
+/* ---- records ---- */
+
+int64_t owner_kit_send(struct owner_kit *kit, const char *topic, int32_t partition, struct text key,
+                       enum record_kind kind, const void *record)
+{
+    kit->bytes.size = 0;
+    codec_encode(kit->codec, kind, record, &kit->bytes);
+    return broker_memory_append(
+        kit->kafka, topic, partition, key,
+        (struct text){(const char *)kit->bytes.data, (uint32_t)kit->bytes.size});
+}
+
+static const char unknown_schema[] = "\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08 ";
+const struct text owner_kit_unknown_schema = {unknown_schema, sizeof(unknown_schema) - 1};
+
+void owner_kit_claim(struct owner_kit *kit, int32_t partition, uint8_t claim_id)
+{
+    struct claim claim = {.instance = TEXT("other"),
+                          .claimed_at = kit->clock.now_wall_ms,
+                          .partition_count = kit->partitions};
+    claim.claim_id.bytes[0] = claim_id;
+    owner_kit_send(kit, "p.events", partition, TEXT("other"), RECORD_CLAIM, &claim);
+}
+
+int64_t owner_kit_command(struct owner_kit *kit, const struct command *cmd)
+{
+    return owner_kit_send(kit, "p.commands", broker_partition_of(cmd->order_id, kit->partitions),
+                          cmd->order_id, (enum record_kind)cmd->kind, cmd);
+}
+
+struct command owner_kit_submission(const char *order_id)
+{
+    static struct order_line line;
+    line = (struct order_line){.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(order_id)};
+    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
+                                              .customer = TEXT("c"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = &line,
+                                              .line_count = 1,
+                                              .reply_to = TEXT("p.replies.app"),
+                                              .workflow = TEXT("test"),
+                                              .workflow_version = 1};
+    cmd.submit_order.content_hash.bytes[0] = 1;
+    return cmd;
+}
+
+int64_t owner_kit_submit_to(struct owner_kit *kit, int32_t partition, const char *order_id)
+{
+    struct command cmd = owner_kit_submission(order_id);
+    return owner_kit_send(kit, "p.commands", partition, cmd.order_id, (enum record_kind)cmd.kind,
+                          &cmd);
+}
+
+int64_t owner_kit_submit(struct owner_kit *kit, const char *order_id)
+{
+    struct command cmd = owner_kit_submission(order_id);
+    return owner_kit_command(kit, &cmd);
+}
+
+struct command owner_kit_report_of(const char *order_id)
+{
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = text_of(order_id)};
+    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                           .step = TEXT("A"),
+                                           .direction = DIRECTION_DO,
+                                           .attempt = 1,
+                                           .succeeded = true,
+                                           .output = TEXT("{}"),
+                                           .agent = TEXT("agent"),
+                                           .instance = TEXT("agent-1")};
+    return cmd;
+}
+
+void owner_kit_report(struct owner_kit *kit, const char *order_id)
+{
+    struct command cmd = owner_kit_report_of(order_id);
+    owner_kit_command(kit, &cmd);
+}
+
+const char *owner_kit_id(const struct owner_kit *kit, int32_t partition, uint32_t number)
+{
+    char *id = kit_memory(16);
+    for (uint32_t i = 0;; i++) {
+        snprintf(id, 16, "order-%u-%u", number, i);
+        if (broker_partition_of(text_of(id), kit->partitions) == partition)
+            return id;
+    }
+}
+
+int64_t owner_kit_end(const struct owner_kit *kit, const char *topic, int32_t partition)
+{
+    int64_t low;
+    int64_t high;
+    broker_memory_bounds(kit->kafka, topic, partition, &low, &high);
+    return high;
+}
+
+bool owner_kit_read(struct owner_kit *kit, const char *topic, int32_t partition, int64_t offset,
+                    struct record *ret_record)
+{
+    struct broker_record record;
+    struct error error;
+    return broker_memory_record(kit->kafka, topic, partition, offset, &record) &&
+           codec_decode(kit->codec, record.value, true, &kit->heap.arena, ret_record, &error) ==
+               ERROR_OK;
+}
+
+uint32_t owner_kit_count(struct owner_kit *kit, const char *topic, int32_t partition,
+                         enum record_kind kind)
+{
+    uint32_t count = 0;
+    struct record record;
+    heap_arena_reset(&kit->heap);
+    for (int64_t at = 0; at < owner_kit_end(kit, topic, partition); at++)
+        count += owner_kit_read(kit, topic, partition, at, &record) && record.kind == kind;
+    return count;
+}
+
+uint32_t owner_kit_decisions(struct owner_kit *kit, int32_t partition)
+{
+    return owner_kit_count(kit, "p.events", partition, RECORD_DECISION);
+}
+
+const struct decision *owner_kit_decision(struct owner_kit *kit, int32_t partition,
+                                          const char *order_id)
+{
+    static struct record record;
+    heap_arena_reset(&kit->heap);
+    for (int64_t at = owner_kit_end(kit, "p.events", partition) - 1; at >= 0; at--)
+        if (owner_kit_read(kit, "p.events", partition, at, &record) &&
+            record.kind == RECORD_DECISION &&
+            text_equal(record.decision.order_id, text_of(order_id)))
+            return &record.decision;
+    cr_assert(false, "no decision about %s", order_id);
+    return NULL;
+}
+
+uint32_t owner_kit_requests(struct owner_kit *kit, const char *order_id)
+{
+    uint32_t count = 0;
+    struct record record;
+    heap_arena_reset(&kit->heap);
+    for (int32_t p = 0; p < kit->partitions; p++)
+        for (int64_t at = 0; at < owner_kit_end(kit, "p.requests.agent", p); at++)
+            count += owner_kit_read(kit, "p.requests.agent", p, at, &record) &&
+                     text_equal(record.step_request.order_id, text_of(order_id));
+    return count;
+}
+
+uint32_t owner_kit_alerts(struct owner_kit *kit, const char *code, bool raised)
+{
+    uint32_t count = 0;
+    struct record record;
+    heap_arena_reset(&kit->heap);
+    for (int64_t at = 0; at < owner_kit_end(kit, "p.alerts", 0); at++)
+        count += owner_kit_read(kit, "p.alerts", 0, at, &record) &&
+                 record.kind == RECORD_OPERATOR_ALERT && record.operator_alert.raised == raised &&
+                 text_equal(record.operator_alert.code, text_of(code));
+    return count;
+}
+
+const char *owner_kit_trouble(const struct owner *owner)
+{
+    static char text[ERROR_MESSAGE_SIZE + 64];
+    text[0] = '\0';
+    owner_trouble(owner, text, sizeof(text));
+    return text;
+}

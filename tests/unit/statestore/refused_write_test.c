@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A disk that refuses every write (EFBIG here; a read-only or broken one returns other errors in
+ * the same places): each operation returns an error, and closing aborts nothing. */
+#include "statestore/answers.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+TestSuite(statestore_refused_write);
+
+/* No file may grow beyond `bytes`. */
+static void limit_files(rlim_t bytes)
+{
+    struct rlimit limit;
+    cr_assert(signal(SIGXFSZ, SIG_IGN) != SIG_ERR);
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static enum error_class commit(struct store *store, int64_t n, bool bulk, struct error *ret_error)
+{
+    struct store_batch *batch = store_batch_new(store);
+    kit_put_record(batch, n);
+    struct checkpoint checkpoint = kit_checkpoint(n + 1);
+    enum error_class class = store_commit(store, batch, &checkpoint, bulk, ret_error);
+    store_batch_free(batch);
+    return class;
+}
+
+/* The disk is writable again. */
+static void assert_starts_over(struct store_env *env, const char *path)
+{
+    struct store *store = kit_open(env, path);
+    cr_assert_eq(kit_verify(store), 0);
+    kit_fold(store, 0, 100, 10, false);
+    cr_assert_eq(kit_verify(store), 100);
+    store_close(store);
+    store_env_free(env);
+}
+
+Test(statestore_refused_write, closes_a_store_after_failed_commits)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct error error = {0};
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 100, 10, false);
+    limit_files(0);
+    for (int64_t n = 100; n < 103; n++) {
+        cr_assert(commit(store, n, false, &error) == ERROR_FATAL);
+        cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    }
+    store_close(store);
+    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(store_open(env, path, &store, &error) == ERROR_FATAL);
+    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    limit_files(RLIM_INFINITY);
+    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
+    assert_starts_over(env, path);
+}
+
+Test(statestore_refused_write, keeps_what_was_committed_before)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 100, 10, false);
+    limit_files(0);
+    cr_assert(commit(store, 100, false, NULL) == ERROR_FATAL);
+    store_close(store);
+    limit_files(RLIM_INFINITY);
+    store = kit_open(env, path);
+    cr_assert_eq(kit_verify(store), 100);
+    store_close(store);
+    store_env_free(env);
+}
+
+/* Rows that only memory has are flushed when the store is closed, or not at all. */
+Test(statestore_refused_write, closes_a_store_after_a_failed_flush)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct error error = {0};
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 100, 10, true);
+    limit_files(0);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(store_end_bulk(store, NULL, &error) == ERROR_FATAL);
+        cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    }
+    store_close(store);
+    limit_files(RLIM_INFINITY);
+    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
+    assert_starts_over(env, path);
+}
+
+Test(statestore_refused_write, closes_a_bulk_fold_that_was_not_flushed)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct error error = {0};
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 100, 10, true);
+    limit_files(0);
+    store_close(store);
+    limit_files(RLIM_INFINITY);
+    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
+    assert_starts_over(env, path);
+}
+
+Test(statestore_refused_write, closes_the_answers_of_an_agent)
+{
+    const char *path = kit_path(kit_folder(), "answers");
+    struct answers_options options = {.keep_ms = 10000, .bytes_max = 1 << 20};
+    struct answers *answers = NULL;
+    struct error error = {0};
+    struct text value = {0};
+    cr_assert(answers_open(path, &options, 1, &answers, &error) == ERROR_OK, "%s", error.message);
+    answers_put(answers, TEXT("a"), TEXT("before"));
+    cr_assert(answers_write(answers, 1, &error) == ERROR_OK, "%s", error.message);
+    limit_files(0);
+    for (int i = 0; i < 3; i++) {
+        answers_put(answers, TEXT("b"), TEXT("refused"));
+        cr_assert(answers_write(answers, 1, &error) == ERROR_FATAL);
+        cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    }
+    answers_close(answers);
+    limit_files(RLIM_INFINITY);
+    cr_assert(answers_open(path, &options, 1, &answers, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(answers_get(answers, TEXT("a"), &value, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(text_equal(value, TEXT("before")));
+    answers_value_free(value);
+    answers_close(answers);
+}
+
+/* A line in it that the disk refuses would abort the process with the next one. */
+Test(statestore_refused_write, writes_no_information_log)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct stat info;
+    for (int i = 0; i < 3; i++) {
+        struct store *store = kit_open(env, path);
+        kit_fold(store, i * 100, i * 100 + 100, 10, true);
+        cr_assert(store_end_bulk(store, NULL, NULL) == ERROR_OK);
+        store_close(store);
+        cr_assert_eq(stat(kit_path(path, "LOG"), &info), 0);
+        cr_assert_eq(info.st_size, 0, "%lld bytes", (long long)info.st_size);
+    }
+    store_env_free(env);
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When a supervisor asks, how often, and what it costs: one partition over the broker in memory. */
+#include "platform/failpoint.h"
+#include "tests/lib/engine_workflow.h"
+#include "tests/unit/supervisor/world.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+enum { HOUR_MS = 3600 * 1000, TICKS_MS = 100, OVERDUE = 60000 };
+
+static bool count_visit(const char *name, void *ctx)
+{
+    uint64_t *visits = ctx;
+    *visits += strcmp(name, "supervisor.visit") == 0;
+    return false;
+}
+
+/* Opens the partition and lets it fold. */
+static void open_and_fold(struct supervised_world *world)
+{
+    world_open(world);
+    world_run(world, 500);
+    cr_assert(supervisor_partition_is_ready(world->partition));
+}
+
+/* The scheduler decides at each step. */
+static void run_with_scheduler(struct supervised_world *world, int64_t ms)
+{
+    for (int64_t passed = 0; passed < ms; passed += TICKS_MS) {
+        world_run(world, TICKS_MS);
+        world_decide(world);
+    }
+    world_settle(world);
+}
+
+Test(supervisor, asks_when_a_step_is_due)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    int64_t due = world_due(world, 0);
+    world_run(world, due - world->right.now_wall_ms - WORLD_STEP_MS);
+    world_count(world);
+    cr_assert_eq(world->requests, 0);
+    run_with_scheduler(world, 2 * TICKS_MS);
+    world_count(world);
+    cr_assert_eq(world->requests, 1);
+    cr_assert(order_ended(&world->orders[0].order));
+    run_with_scheduler(world, 200000);
+    world_count(world);
+    cr_assert_eq(world->requests, 1);
+    world_free(world);
+}
+
+Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
+{
+    struct supervised_world *world = world_new("A");
+    uint64_t visits = 0;
+    for (uint32_t i = 0; i < OVERDUE; i++)
+        world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
+    failpoint_on_pass(count_visit, &visits);
+    open_and_fold(world);
+    world_run(world, 10000);
+    world_count(world);
+    cr_assert(world->requests > 0 && world->requests <= OVERDUE);
+    for (uint32_t i = 0; i < OVERDUE; i++)
+        cr_assert(world->orders[i].requests <= 1, "order-%u: %u requests", i,
+                  world->orders[i].requests);
+    /* Nothing has become due since: nothing is walked over. */
+    visits = 0;
+    world_run(world, 10000);
+    cr_assert_eq(visits, 0, "%llu rows", (unsigned long long)visits);
+    /* The scheduler is back: all of them are asked for and end. */
+    for (int i = 0; i < 200 && supervisor_partition_next_offset(world->partition) < 2 * OVERDUE;
+         i++)
+        run_with_scheduler(world, TICKS_MS);
+    for (uint32_t i = 0; i < OVERDUE; i++)
+        cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
+    failpoint_on_pass(NULL, NULL);
+    world_free(world);
+}
+
+Test(supervisor, repeats_with_backoff_what_the_scheduler_did_not_settle)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world->rejects = true;
+    world_run(world, world_due(world, 0) - world->right.now_wall_ms);
+    run_with_scheduler(world, 123000); /* 0, 2, 6, 14, 30, 62, 122 s */
+    world_count(world);
+    cr_assert_eq(world->requests, 7, "%u requests", world->requests);
+    world->rejects = false;
+    run_with_scheduler(world, 61000);
+    cr_assert(order_ended(&world->orders[0].order));
+    world_free(world);
+}
+
+Test(supervisor, repeats_a_request_that_was_lost_by_the_monotonic_clock)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    broker_memory_set_faults(world->kafka, &(struct broker_memory_faults){.append_lost = 1000});
+    world_run(world, world_due(world, 0) - world->right.now_wall_ms + TICKS_MS);
+    broker_memory_set_faults(world->kafka, &(struct broker_memory_faults){0});
+    world->clock.now_wall_ms -= HOUR_MS;
+    run_with_scheduler(world, 2000 + TICKS_MS);
+    world_count(world);
+    cr_assert_eq(world->requests, 1);
+    cr_assert(order_ended(&world->orders[0].order));
+    world_free(world);
+}
+
+/* The record behind it needs a schema that is looked for first. */
+Test(supervisor, asks_for_what_was_folded_before_an_unknown_schema)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world_run(world, 1000);
+    int64_t left = world_due(world, 0) - world->right.now_wall_ms;
+    world_submit(world, 1, world->right.now_wall_ms - left - 1000 + 2 * TICKS_MS);
+    broker_memory_append(world->kafka, "p.events", 0, TEXT("x"),
+                         (struct text){"\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08 ", 11});
+    broker_memory_set_partition_fault(world->kafka, "p.schemas", 0, PARTITION_UNREADABLE);
+    world_run(world, 4000);
+    world_count(world);
+    cr_assert_eq(world->requests, 1);
+    world_free(world); /* while the schema is looked for */
+}
+
+/* The store cannot be dropped either, so its requests are remembered. */
+Test(supervisor, asks_again_when_the_order_could_not_be_read)
+{
+    enum { UNCACHED = 200 }; /* the store is asked for the first of them */
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    for (uint32_t i = 0; i < UNCACHED; i++)
+        world_submit(world, i, world->right.now_wall_ms);
+    world_run(world, world_due(world, 0) - world->right.now_wall_ms - TICKS_MS);
+    cr_assert(failpoint_configure("view.read=error@1,view.drop=error@1"));
+    run_with_scheduler(world, 60000);
+    cr_assert_geq(failpoint_passes("view.drop"), 1);
+    for (uint32_t i = 0; i < UNCACHED; i++)
+        cr_assert(order_ended(&world->orders[i].order), "order %u has not ended", i);
+    world_free(world);
+}
+
+Test(supervisor, asks_on_time_after_its_clock_was_an_hour_fast_for_some_seconds)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    int64_t due = world_due(world, 0);
+    world->clock.now_wall_ms += HOUR_MS;
+    run_with_scheduler(world, 5000);
+    cr_assert_geq(world->metrics.early->value, 1);
+    world->clock.now_wall_ms -= HOUR_MS;
+    run_with_scheduler(world, due - world->right.now_wall_ms + 2 * TICKS_MS);
+    cr_assert(order_ended(&world->orders[0].order));
+    world_free(world);
+}
+
+Test(supervisor, asks_again_on_time_while_its_clock_is_fast)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    for (uint32_t i = 0; i < 10; i++) {
+        world_submit(world, i, world->right.now_wall_ms);
+        run_with_scheduler(world, TICKS_MS);
+    }
+    world->clock.now_wall_ms += HOUR_MS;
+    run_with_scheduler(world, world_due(world, 9) - world->right.now_wall_ms + 2 * TICKS_MS);
+    world_count(world);
+    for (uint32_t i = 0; i < 10; i++) {
+        cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
+        cr_assert(world->orders[i].requests <= 3, "order-%u: %u", i, world->orders[i].requests);
+    }
+    world_free(world);
+}
+
+/* The acknowledgement of the first request measures the clock. */
+Test(supervisor, asks_early_only_once_while_its_clock_is_fast)
+{
+    struct supervised_world *world = world_new("A");
+    world->clock.now_wall_ms += HOUR_MS;
+    for (uint32_t i = 0; i < 500; i++)
+        world_submit(world, i, world->right.now_wall_ms);
+    open_and_fold(world);
+    world_run(world, 5000);
+    world_count(world);
+    cr_assert_eq(world->requests, 1);
+    run_with_scheduler(world, world_due(world, 499) - world->right.now_wall_ms + 20 * TICKS_MS);
+    for (uint32_t i = 0; i < 500; i++)
+        cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
+    world_free(world);
+}
+
+Test(supervisor, asks_on_time_while_its_clock_is_slow)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    int64_t due = world_due(world, 0);
+    world->clock.now_wall_ms -= HOUR_MS;
+    run_with_scheduler(world, TICKS_MS);
+    world_submit(world, 1, world->right.now_wall_ms);
+    run_with_scheduler(world, due - world->right.now_wall_ms + 2 * TICKS_MS);
+    cr_assert(order_ended(&world->orders[0].order));
+    world_free(world);
+}
+
+/* The deadline is in the past when it is folded, whenever in a tick that is. */
+Test(supervisor, asks_for_what_was_due_before_it_was_folded)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    for (uint32_t i = 0; i < 20; i++) {
+        world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
+        world_run(world, WORLD_STEP_MS);
+    }
+    world_run(world, 2 * TICKS_MS);
+    world_count(world);
+    for (uint32_t i = 0; i < 20; i++)
+        cr_assert_eq(world->orders[i].requests, 1, "order-%u", i);
+    world_free(world);
+}
+
+/* What ends further on in the log is not asked for on the way there. */
+Test(supervisor, asks_for_nothing_before_it_has_folded_to_the_end)
+{
+    enum { ORDERS = 200 };
+    struct supervised_world *world = world_new("A");
+    for (uint32_t i = 0; i < ORDERS; i++)
+        world_submit(world, i, world->right.now_wall_ms - HOUR_MS);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        world_report(world, i);
+    world_open(world);
+    while (!supervisor_partition_is_ready(world->partition)) {
+        clock_manual_advance(&world->clock, WORLD_STEP_MS);
+        clock_manual_advance(&world->right, WORLD_STEP_MS);
+        loop_once(world->loop, 0);
+        broker_memory_step(world->kafka);
+    }
+    world_run(world, 1000);
+    world_count(world);
+    cr_assert_eq(world->requests, 0);
+    world_free(world);
+}
+
+Test(supervisor, names_what_it_waits_for)
+{
+    struct supervised_world *world = world_new("A");
+    char text[ERROR_MESSAGE_SIZE];
+    broker_memory_set_partition_fault(world->kafka, "p.events", 0, PARTITION_UNREADABLE);
+    world_open(world);
+    world_run(world, 2000);
+    cr_assert(supervisor_partition_trouble(world->partition, text, sizeof(text)));
+    cr_assert_not_null(strstr(text, "partition 0 waits for the"), "%s", text);
+    cr_assert_not_null(strstr(text, "p.events[0]"), "%s", text);
+    broker_memory_clear_partition_faults(world->kafka);
+    world_run(world, 2000);
+    cr_assert(!supervisor_partition_trouble(world->partition, text, sizeof(text)), "%s", text);
+    world_submit(world, 0, world->right.now_wall_ms - HOUR_MS);
+    broker_memory_set_partition_fault(world->kafka, "p.commands", 0, PARTITION_NO_LEADER);
+    world_run(world, 6000);
+    cr_assert(supervisor_partition_trouble(world->partition, text, sizeof(text)));
+    cr_assert_not_null(strstr(text, "the leader of p.commands[0] to acknowledge 1 requests"), "%s",
+                       text);
+    broker_memory_clear_partition_faults(world->kafka);
+    world_run(world, 1000);
+    cr_assert(!supervisor_partition_trouble(world->partition, text, sizeof(text)), "%s", text);
+    world_free(world);
+}
+
+Test(supervisor, asks_for_nothing_while_it_is_suspended)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms - HOUR_MS);
+    supervisor_partition_suspend(world->partition, true);
+    world_run(world, 5000);
+    world_count(world);
+    cr_assert_eq(world->requests, 0);
+    supervisor_partition_suspend(world->partition, false);
+    world_run(world, TICKS_MS);
+    world_count(world);
+    cr_assert_eq(world->requests, 1);
+    world_free(world);
+}
+
+/* Orders are elsewhere now: what this partition says of them is no longer true. */
+Test(supervisor, stops_at_a_claim_with_another_number_of_partitions)
+{
+    char trouble[512] = "";
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_claim(world, 1);
+    world_run(world, 500);
+    cr_assert(supervisor_partition_is_ready(world->partition));
+    world_claim(world, 2);
+    for (int i = 0; i < 3; i++) {
+        world_run(world, 30000);
+        cr_assert(supervisor_partition_trouble(world->partition, trouble, sizeof(trouble)));
+        cr_assert_not_null(strstr(trouble, "was claimed when there were 2 partitions, and now "
+                                           "there are 1"),
+                           "%s", trouble);
+        cr_assert_eq(supervisor_partition_next_offset(world->partition), 2);
+    }
+    world_free(world);
+}

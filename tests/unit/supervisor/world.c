@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/supervisor/world.h"
+
+#include "platform/files.h"
+#include "platform/logger.h"
+#include "replica/settings.h"
+#include "tests/lib/engine_workflow.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { STEPS_MAX = 10000000, START_MS = 1700000000 };
+
+/* ---- life ---- */
+
+static void append(struct supervised_world *world, struct text key, enum record_kind kind,
+                   const void *record)
+{
+    world->bytes.size = 0;
+    codec_encode(world->codec, kind, record, &world->bytes);
+    broker_memory_append(
+        world->kafka, "p.events", 0, key,
+        (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
+}
+
+void world_claim(struct supervised_world *world, int32_t partition_count)
+{
+    struct claim claim = {.instance = TEXT("scheduler"), .partition_count = partition_count};
+    world->claim_id.bytes[0]++;
+    world->sequence = 0;
+    claim.claim_id = world->claim_id;
+    append(world, claim.instance, RECORD_CLAIM, &claim);
+}
+
+static void make_log(struct supervised_world *world)
+{
+    static const char *const topics[] = {"p.commands", "p.events", "p.submissions",
+                                         "p.schemas",  "p.alerts", "p.dead-letters"};
+    for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
+        broker_memory_topic(world->kafka, topics[i], 1);
+    world_claim(world, 1);
+}
+
+struct supervised_world *world_new(const char *workflow)
+{
+    struct supervised_world *world = calloc(1, sizeof(*world));
+    cr_assert(world != NULL);
+    log_set_level(LOG_LEVEL_ERROR);
+    world->orders = calloc(WORLD_ORDERS_MAX, sizeof(*world->orders));
+    cr_assert(world->orders != NULL);
+    clock_manual_init(&world->clock, START_MS);
+    clock_manual_init(&world->right, START_MS);
+    world->kafka = broker_memory_cluster_new(1, &world->right.clock);
+    world->codec = codec_new();
+    heap_arena_init(&world->heap, 1 << 20);
+    heap_arena_init(&world->scratch, 64 * 1024);
+    world->workflow = workflow_of(&world->heap.arena, workflow);
+    snprintf(world->folder, sizeof(world->folder), "/tmp/supervisor-XXXXXX");
+    cr_assert(mkdtemp(world->folder) != NULL);
+    make_log(world);
+    return world;
+}
+
+void world_free(struct supervised_world *world)
+{
+    if (world->partition != NULL) {
+        supervisor_partition_free(world->partition);
+        cluster_close(world->cluster);
+        metrics_free(world->service.metrics);
+        config_free(world->config);
+        loop_free(world->loop);
+        store_env_free(world->stores);
+    }
+    broker_memory_cluster_free(world->kafka);
+    codec_free(world->codec);
+    buffer_deinit(&world->bytes);
+    heap_arena_deinit(&world->heap);
+    heap_arena_deinit(&world->scratch);
+    cr_assert(files_remove_tree(world->folder, NULL) == ERROR_OK);
+    free(world->orders);
+    free(world);
+}
+
+static void on_ready(void *ctx)
+{
+    (void)ctx;
+}
+
+static void open_cluster(struct supervised_world *world)
+{
+    struct error error;
+    world->config = config_new(&settings_schema);
+    cr_assert(config_set(world->config, "topics.prefix", "p", &error) == ERROR_OK);
+    cr_assert(config_finish(world->config, &error) == ERROR_OK);
+    cr_assert(loop_new(&world->clock.clock, &world->loop, &error) == ERROR_OK);
+    world->service = (struct service_context){.name = "supervisor",
+                                              .instance_id = "supervisor-1",
+                                              .data_dir = world->folder,
+                                              .clock = &world->clock.clock,
+                                              .config = world->config,
+                                              .loop = world->loop,
+                                              .metrics = metrics_new()};
+    cr_assert(cluster_open_on(&world->service, broker_memory_new(world->kafka, "supervisor-1"), 0,
+                              on_ready, world, &world->cluster, &error) == ERROR_OK,
+              "%s", error.message);
+    world_settle(world);
+}
+
+void world_open(struct supervised_world *world)
+{
+    struct error error;
+    char path[64];
+    struct store_options sizes = {.cache_bytes = 1 << 20, .write_buffer_bytes = 1 << 20};
+    struct metrics *metrics;
+    open_cluster(world);
+    metrics = world->service.metrics;
+    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
+        world->metrics.requests[kind] =
+            metrics_counter(metrics, "reeve_requests_total", "Test.",
+                            METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
+    world->metrics.early =
+        metrics_counter(metrics, "reeve_early_total", "Test.", METRICS_NO_LABELS);
+    world->metrics.skipped =
+        metrics_counter(metrics, "reeve_skipped_total", "Test.", METRICS_NO_LABELS);
+    world->metrics.late =
+        metrics_histogram(metrics, "reeve_late_seconds", "Test.", METRICS_NO_LABELS);
+    world->stores = store_env_new(&sizes);
+    snprintf(path, sizeof(path), "%s/0", world->folder);
+    struct view_options options = {.env = world->stores,
+                                   .codec = world->cluster->codec,
+                                   .path = path,
+                                   .cache_orders = 100,
+                                   .deadlines = true};
+    cr_assert(supervisor_partition_new(world->cluster, 0, &options, &world->metrics,
+                                       &world->partition, &error) == ERROR_OK,
+              "%s", error.message);
+}
+
+void world_settle(struct supervised_world *world)
+{
+    broker_memory_settle(world->kafka, STEPS_MAX);
+}
+
+void world_run(struct supervised_world *world, int64_t ms)
+{
+    for (int64_t passed = 0; passed < ms; passed += WORLD_STEP_MS) {
+        world_settle(world);
+        clock_manual_advance(&world->clock, WORLD_STEP_MS);
+        clock_manual_advance(&world->right, WORLD_STEP_MS);
+        while (loop_once(world->loop, 0) > 0)
+            world_settle(world);
+    }
+    world_settle(world);
+}
+
+/* ---- the scheduler ---- */
+
+static struct text name_of(struct supervised_world *world, uint32_t number)
+{
+    char *name = arena_bytes(&world->scratch.arena, 16);
+    int size = snprintf(name, 16, "order-%u", number);
+    return (struct text){name, (uint32_t)size};
+}
+
+static struct supervised_order *order_of(struct supervised_world *world, struct text order_id)
+{
+    unsigned long number = strtoul(order_id.data + strlen("order-"), NULL, 10);
+    cr_assert(number < WORLD_ORDERS_MAX);
+    return &world->orders[number];
+}
+
+static void decide(struct supervised_world *world, const struct command *cmd, int64_t offset,
+                   int64_t at)
+{
+    struct supervised_order *place = order_of(world, cmd->order_id);
+    struct order *order = place->order.version != 0 ? &place->order : NULL;
+    struct decision decision;
+    struct decide_input input = {.now = at,
+                                 .margin_ms = WORLD_MARGIN_MS,
+                                 .instance = TEXT("scheduler"),
+                                 .workflow = world->rejects ? NULL : world->workflow,
+                                 .command_offset = offset,
+                                 .command_time = at};
+    engine_decide(order, cmd, &input, &world->scratch.arena, &decision);
+    decision.claim_id = world->claim_id;
+    decision.sequence = world->sequence++;
+    decision.emitted_through = -1;
+    append(world, cmd->order_id, RECORD_DECISION, &decision);
+    if (decision_changes_order(&decision))
+        order_apply_decision(&place->order, &decision, &world->heap.arena);
+}
+
+/* The test's own commands take part in <p>.commands as well, so that offsets stay true. */
+static void command(struct supervised_world *world, const struct command *cmd, int64_t at)
+{
+    world->bytes.size = 0;
+    codec_encode(world->codec, (enum record_kind)cmd->kind, cmd, &world->bytes);
+    world->next_command = 1 + broker_memory_append(world->kafka, "p.commands", 0, cmd->order_id,
+                                                   (struct text){(const char *)world->bytes.data,
+                                                                 (uint32_t)world->bytes.size});
+    decide(world, cmd, world->next_command - 1, at);
+}
+
+void world_submit(struct supervised_world *world, uint32_t number, int64_t at)
+{
+    struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {100}};
+    world_decide(world);
+    heap_arena_reset(&world->scratch);
+    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = name_of(world, number)};
+    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
+                                              .customer = TEXT("c"),
+                                              .currency = TEXT("GBP"),
+                                              .lines = &line,
+                                              .line_count = 1,
+                                              .workflow = world->workflow->name,
+                                              .workflow_version = world->workflow->version};
+    command(world, &cmd, at);
+    cr_assert(order_of(world, cmd.order_id)->order.version != 0);
+}
+
+void world_report(struct supervised_world *world, uint32_t number)
+{
+    const struct order *order = &world->orders[number].order;
+    world_decide(world);
+    heap_arena_reset(&world->scratch);
+    struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = name_of(world, number)};
+    cmd.report_step = (struct report_step){.order_id = cmd.order_id,
+                                           .step = order->steps[0].name,
+                                           .direction = DIRECTION_DO,
+                                           .attempt = order->steps[0].attempt,
+                                           .succeeded = true,
+                                           .agent = order->steps[0].agent,
+                                           .instance = TEXT("agent-1"),
+                                           .output = TEXT("{}")};
+    command(world, &cmd, world->right.now_wall_ms);
+}
+
+static bool next_command(struct supervised_world *world, int64_t offset, struct command *ret_cmd,
+                         int64_t *ret_time)
+{
+    struct broker_record record;
+    struct record decoded;
+    struct error error;
+    if (!broker_memory_record(world->kafka, "p.commands", 0, offset, &record))
+        return false;
+    cr_assert(codec_decode(world->codec, record.value, true, &world->scratch.arena, &decoded,
+                           &error) == ERROR_OK,
+              "%s", error.message);
+    *ret_cmd = decoded.command;
+    *ret_time = record.timestamp;
+    return true;
+}
+
+void world_decide(struct supervised_world *world)
+{
+    struct command cmd;
+    int64_t time;
+    while (next_command(world, world->next_command, &cmd, &time)) {
+        decide(world, &cmd, world->next_command++, world->right.now_wall_ms);
+        heap_arena_reset(&world->scratch);
+    }
+}
+
+void world_count(struct supervised_world *world)
+{
+    struct command cmd;
+    int64_t time;
+    for (; next_command(world, world->looked_at, &cmd, &time); world->looked_at++) {
+        if (cmd.kind != COMMAND_SUBMIT_ORDER && cmd.kind != COMMAND_REPORT_STEP) {
+            struct supervised_order *order = order_of(world, cmd.order_id);
+            order->requests++;
+            order->asked_ms = time;
+            world->requests++;
+        }
+        heap_arena_reset(&world->scratch);
+    }
+}
+
+int64_t world_due(const struct supervised_world *world, uint32_t number)
+{
+    struct deadline deadlines[DEADLINES_MAX];
+    uint32_t count = deadlines_of(&world->orders[number].order, deadlines);
+    cr_assert(count >= 1);
+    return deadlines[0].due_at;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One partition of a supervisor over the broker in memory, with a clock of its own, and a scheduler
+ * that the test plays: it decides commands when the test calls world_decide(), by a clock that is
+ * right. */
+#ifndef TESTS_UNIT_SUPERVISOR_WORLD_H
+#define TESTS_UNIT_SUPERVISOR_WORLD_H
+
+#include "base/heap_arena.h"
+#include "replica/cluster.h"
+#include "services/supervisor/partition.h"
+#include "tests/simulation/broker_memory.h"
+
+enum { WORLD_MARGIN_MS = 1000, WORLD_ORDERS_MAX = 70000, WORLD_STEP_MS = 10 };
+
+struct supervised_order {
+    struct order order; /* zeroed: it has not been submitted */
+    uint32_t requests;  /* of the supervisor, seen in <p>.commands */
+    int64_t asked_ms;   /* the last of them: its append time */
+};
+
+struct supervised_world {
+    struct clock_manual clock; /* the supervisor's; its wall clock may be wrong */
+    struct clock_manual right; /* that of the brokers and of the scheduler */
+    struct broker_memory_cluster *kafka;
+    struct loop *loop;
+    struct config *config;
+    struct service_context service;
+    struct cluster *cluster;
+    struct store_env *stores;
+    struct supervisor_metrics metrics;
+    struct supervisor_partition *partition; /* NULL before world_open() */
+    struct codec *codec;
+    struct buffer bytes;
+    struct heap_arena heap; /* orders and the workflow */
+    struct heap_arena scratch;
+    const struct workflow *workflow;
+    struct supervised_order *orders;
+    /* the scheduler */
+    struct uuid claim_id;
+    int64_t sequence;
+    int64_t next_command;
+    int64_t looked_at; /* commands counted so far */
+    uint32_t requests; /* all that were counted */
+    bool rejects;      /* it decides without the workflow, so that nothing changes */
+    char folder[32];
+};
+
+/* New: an empty log with a Claim. `workflow` as in engine_workflow.h. */
+struct supervised_world *world_new(const char *workflow);
+void world_free(struct supervised_world *world);
+/* Opens the partition, with an empty store. Nothing has happened yet. */
+void world_open(struct supervised_world *world);
+/* Time passes, in small steps; everything that can happen does. */
+void world_run(struct supervised_world *world, int64_t ms);
+/* What is on its way arrives; no time passes and no timer fires. */
+void world_settle(struct supervised_world *world);
+
+/* Another scheduler claims the partition, when there are that many. */
+void world_claim(struct supervised_world *world, int32_t partition_count);
+/* Submits order `number`, and decides it at once, at the time `at`. */
+void world_submit(struct supervised_world *world, uint32_t number, int64_t at);
+/* The step's first attempt succeeds; decided at once. */
+void world_report(struct supervised_world *world, uint32_t number);
+/* The scheduler decides the commands that wait. */
+void world_decide(struct supervised_world *world);
+/* Counts the requests that have reached <p>.commands since the last time. */
+void world_count(struct supervised_world *world);
+/* When the first attempt of a step of this order is to be recovered. */
+int64_t world_due(const struct supervised_world *world, uint32_t number);
+
+#endif

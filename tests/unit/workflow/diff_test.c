@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What differs between workflows. */
+#include "tests/unit/workflow/kit.h"
+#include "workflow/diff.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+static const char base[] = "Name: w\nVersion: 1\nTimeoutSeconds: 600\nSteps:\n"
+                           "  - {Name: A, Agents: [x, y], After: []}\n"
+                           "  - {Name: B, Agent: y, After: [A], TimeoutSeconds: 4}\n";
+
+/* "step.field: left | right\n" for each. */
+static const char *diff(const char *left, const char *right)
+{
+    static char lines[4096];
+    size_t size = 0;
+    const struct workflow_difference *differences;
+    uint32_t count =
+        workflow_diff(kit_workflow(left), kit_workflow(right), kit_arena(), &differences);
+    lines[0] = '\0';
+    for (uint32_t i = 0; i < count; i++)
+        size += (size_t)snprintf(lines + size, sizeof(lines) - size, "%.*s.%s: %.*s | %.*s\n",
+                                 TEXT_ARG(differences[i].step), differences[i].field,
+                                 TEXT_ARG(differences[i].left), TEXT_ARG(differences[i].right));
+    return lines;
+}
+
+Test(diff, the_same_steps_do_not_differ)
+{
+    cr_assert_str_eq(diff(base, base), "");
+    /* comments, the version, the order of steps and of agents, defaults spelled out */
+    cr_assert_str_eq(diff(base,
+                          "Comment: other\nName: w\nVersion: 2\nTimeoutSeconds: 600\nSteps:\n"
+                          "  - {Name: B, Agent: y, After: [A], TimeoutSeconds: 4, Pivot: false}\n"
+                          "  - {Name: A, Agents: [y, x], After: []}\n"),
+                     "");
+}
+
+Test(diff, tells_steps_that_come_and_go)
+{
+    cr_assert_str_eq(diff(base, "Name: w\nVersion: 2\nTimeoutSeconds: 600\nSteps:\n"
+                                "  - {Name: A, Agents: [x, y], After: []}\n"
+                                "  - {Name: C, Agent: y, After: [A]}\n"),
+                     "B.Step: present | \n"
+                     "C.Step:  | present\n");
+}
+
+Test(diff, tells_fields_with_both_values)
+{
+    cr_assert_str_eq(
+        diff(base,
+             "Name: w\nVersion: 2\nSteps:\n"
+             "  - {Name: A, Agent: x, After: []}\n"
+             "  - Name: B\n    Agent: y\n    After: []\n    TimeoutSeconds: 0.25\n"
+             "    OnExhausted: error\n"
+             "    Retry: [{ErrorEquals: [States.Timeout, E], MaxAttempts: 2, BackoffRate: 1.5,\n"
+             "             MaxDelaySeconds: 9, JitterStrategy: NONE}]\n"
+             "    Catch: [{ErrorEquals: [E], Next: $compensate}]\n"
+             "    Compensate: {Action: UndoB, TimeoutSeconds: 7}\n"),
+        ".TimeoutSeconds: 600 s | \n"
+        "A.Agent: x, y | x\n"
+        "B.After: A | none\n"
+        "B.TimeoutSeconds: 4 s | 0.25 s\n"
+        "B.Retry: none | States.Timeout, E: 2 after 1 s x 1.500, at most 9 s, no jitter\n"
+        "B.Catch: none | E -> compensate\n"
+        "B.OnExhausted: compensate | error\n"
+        "B.Compensate.Action:  | UndoB\n"
+        "B.Compensate.TimeoutSeconds:  | 7 s\n"
+        "B.Compensate.MaxExtensionSeconds:  | 0 s\n"
+        "B.Compensate.Retry:  | States.ALL: 5 after 1 s x 2.000\n");
+}

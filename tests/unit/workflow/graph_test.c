@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pictures of workflows. */
+#include "tests/unit/workflow/kit.h"
+#include "workflow/graph.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static const char diamond[] = "Name: shop\nVersion: 7\nSteps:\n"
+                              "  - Name: Reserve\n    Agent: stock\n    After: []\n"
+                              "    Compensate:\n      Action: Release\n"
+                              "  - Name: Check\n    Agents: [fraud, fraud2]\n    After: []\n"
+                              "  - Name: Pay\n    Agent: bank\n    After: [Reserve, Check]\n"
+                              "  - Name: Ship\n    Agent: carrier\n    After: [Pay]\n"
+                              "    Pivot: true\n";
+
+/* New, lives as long as the test. */
+static const char *draw(const struct workflow *workflow, enum workflow_graph_format format)
+{
+    size_t size = workflow_graph(workflow, format, NULL, 0);
+    char *picture = arena_bytes(kit_arena(), size + 1);
+    picture[size] = '\0';
+    cr_assert_eq(workflow_graph(workflow, format, picture, size), size);
+    cr_assert_eq(strlen(picture), size);
+    return picture;
+}
+
+Test(graph, lists_the_steps_by_level_as_text)
+{
+    cr_assert_str_eq(draw(kit_workflow(diamond), GRAPH_TEXT),
+                     "shop:7\n"
+                     "  1  Reserve  [stock]         (undo: Release)\n"
+                     "     Check    [fraud|fraud2]\n"
+                     "  2  Pay      [bank]          <- Reserve, Check\n"
+                     "  3  Ship     [carrier]       <- Pay  (pivot)\n");
+}
+
+Test(graph, names_steps_and_edges_in_dot)
+{
+    cr_assert_str_eq(draw(kit_workflow(diamond), GRAPH_DOT),
+                     "digraph \"shop:7\" {\n"
+                     "  rankdir=LR;\n"
+                     "  node [shape=box, style=rounded];\n"
+                     "  \"Reserve\" [label=\"Reserve\\nstock\\nundo: Release\"];\n"
+                     "  \"Check\" [label=\"Check\\nfraud, fraud2\"];\n"
+                     "  \"Pay\" [label=\"Pay\\nbank\"];\n"
+                     "  \"Ship\" [label=\"Ship\\ncarrier\\npivot\", penwidth=2];\n"
+                     "  \"Reserve\" -> \"Pay\";\n"
+                     "  \"Check\" -> \"Pay\";\n"
+                     "  \"Pay\" -> \"Ship\";\n"
+                     "}\n");
+}
+
+Test(graph, gives_an_svg_a_title_and_a_group_for_each_step)
+{
+    const char *svg = draw(kit_workflow(diamond), GRAPH_SVG);
+    cr_assert_not_null(strstr(svg, "<title id=\"workflow-title\">shop version 7</title>"));
+    cr_assert_not_null(
+        strstr(svg, "<desc id=\"workflow-desc\">4 steps: Reserve, Check, Pay, Ship</desc>"));
+    cr_assert_not_null(strstr(svg, "<g class=\"step pivot\" data-step=\"Ship\">"));
+    cr_assert_not_null(strstr(svg, "<title>Pay: agent bank; after Reserve, Check</title>"));
+    cr_assert_null(strstr(svg, "style"));
+}
+
+Test(graph, puts_a_step_on_a_level_after_all_its_predecessors)
+{
+    uint32_t levels[WORKFLOW_STEPS_MAX];
+    struct workflow *workflow = kit_workflow(HEAD "  - {Name: C, Agent: a, After: [B, A]}\n"
+                                                  "  - {Name: B, Agent: a, After: [A]}\n"
+                                                  "  - {Name: A, Agent: a, After: []}\n");
+    cr_assert_eq(workflow_levels(workflow, levels), 3);
+    cr_assert_eq(levels[0], 2);
+    cr_assert_eq(levels[1], 1);
+    cr_assert_eq(levels[2], 0);
+}
+
+/* Files cannot hold such names; a function that writes markup does not rely on it. */
+Test(graph, escapes_hostile_names)
+{
+    struct text agents[] = {TEXT("a\n\x01z")};
+    struct text name = TEXT("<x y=\"&'\\\xff>");
+    struct workflow_step step = {.name = name, .agents = agents, .agent_count = 1, .timeout_ms = 1};
+    struct workflow workflow = {
+        .name = name, .version = 1, .steps = &step, .step_count = 1, .pivot = -1};
+    const char *svg = draw(&workflow, GRAPH_SVG);
+    cr_assert_not_null(strstr(svg, "data-step=\"&lt;x y=&quot;&amp;&#39;\\?&gt;\""));
+    cr_assert_null(strstr(svg, "<x"));
+    cr_assert_null(strchr(svg, 1));
+    const char *dot = draw(&workflow, GRAPH_DOT);
+    cr_assert_not_null(strstr(dot, "digraph \"<x y=\\\"&'\\\\?>:1\""));
+    cr_assert_not_null(strstr(dot, "\\na??z\"];"));
+    cr_assert_not_null(strstr(draw(&workflow, GRAPH_TEXT), "[a??z]"));
+}
+
+Test(graph, fills_a_short_buffer_with_the_beginning)
+{
+    char buffer[8] = "-------";
+    size_t size = workflow_graph(kit_workflow(diamond), GRAPH_TEXT, buffer, 6);
+    cr_assert_gt(size, 6);
+    cr_assert_arr_eq(buffer, "shop:7-", 8);
+}
+
+Test(graph, cuts_long_names_in_svg_boxes)
+{
+    const char *svg = draw(kit_workflow(HEAD "  - Name: A23456789012345678901234567890123456789\n"
+                                             "    Agent: a\n    After: []\n"),
+                           GRAPH_SVG);
+    cr_assert_not_null(strstr(svg, ">A23456789012345678901234567\u2026</text>"));
+    cr_assert_not_null(
+        strstr(svg, "<title>A23456789012345678901234567890123456789: agent a</title>"));
+}
