@@ -40,10 +40,17 @@ wait_until() {
     done
 }
 
-# is_process PID TEXT: PID is running and its command line contains TEXT.
+# is_process PID TEXT: PID is running and its command line contains TEXT. While a process executes
+# another program, its command line is empty for a moment, as that of one that has ended.
 is_process() {
-    [ -n "$1" ] && [ -r "/proc/$1/cmdline" ] &&
-        tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | grep -qF -- "$2"
+    local line='' tries=100
+    [ -n "$1" ] || return 1
+    while [ -z "$line" ] && [ $tries -gt 0 ]; do
+        line=$(tr '\0' ' ' <"/proc/$1/cmdline") || return 1
+        [ -n "$line" ] || ! grep -q '^State:.[ZX]' "/proc/$1/status" || return 1
+        tries=$((tries - 1))
+    done 2>/dev/null
+    [[ $line == *"$2"* ]]
 }
 
 not_process() {
