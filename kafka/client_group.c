@@ -19,7 +19,9 @@ enum {
     LEAVE_MS = 2000,
     COMMITTED_MS = 2000,
     REJOIN_MS = 500, /* a fenced member joins again after */
-    REJOIN_POLL_MS = 20
+    REJOIN_POLL_MS = 20,
+    FENCES_MAX = 5, /* within FENCES_MS: another process has the same instance.id */
+    FENCES_MS = 60000
 };
 
 /* A commit or a query for a committed offset without a result yet. */
@@ -49,14 +51,13 @@ struct kafka_group {
     bool querying;                 /* a job queries committed offsets with this client */
     bool ended;                    /* the job in progress owns the client and this struct */
     bool owning;                   /* assigned() was called, revoked() not yet */
-    /* A static member that is fenced may have been fenced by its own earlier membership: a commit
+    /* A static member that is fenced may have been fenced by its own earlier membership: a request
      * of that one, late, after its session had ended and it had joined again. So it joins anew,
-     * with a new client, which sends nothing of the old one. If that is fenced as well, although
-     * its session did not end, then by another process. */
-    bool rejoined;      /* this client is not the first */
-    bool joined;        /* this client got an assignment */
-    bool session_ended; /* and lost it */
-    bool fenced;        /* this client is dead; `rejoin_timer` replaces it */
+     * with a new client, which sends nothing of the old one. Two processes with one instance.id
+     * fence each other whenever either joins: the one that is fenced again and again gives up. */
+    uint32_t fences; /* since `fences_since_ms` */
+    int64_t fences_since_ms;
+    bool fenced; /* this client is dead; `rejoin_timer` replaces it */
     bool leaving;
     struct error *open_error; /* the client failed to open; `begin` reports it */
     struct loop_deferred begin;
@@ -88,7 +89,7 @@ static void report_assigned(struct kafka_group *group, const rd_kafka_topic_part
             partitions[count++] = list->elems[i].partition;
     }
     qsort(partitions, count, sizeof(*partitions), by_number);
-    group->owning = group->joined = true;
+    group->owning = true;
     group->ops->assigned(group->ctx, partitions, count);
     free(partitions);
 }
@@ -113,8 +114,6 @@ static void on_rebalance(struct kafka_group *group, rd_kafka_event_t *event)
     /* Before the answer: until then no other member owns the partitions, so that last commits
      * count. */
     bool lost = rd_kafka_assignment_lost(rk) != 0;
-    if (lost && rd_kafka_fatal_error(rk, NULL, 0) == RD_KAFKA_RESP_ERR_NO_ERROR)
-        group->session_ended = true;
     if (group->owning && !group->leaving) {
         group->owning = false;
         group->ops->revoked(group->ctx, lost);
@@ -316,7 +315,12 @@ bool kafka_group_members(struct broker_group *base, broker_members_done done, vo
 /* True: this client is dead, but the member joins again with another. */
 static bool joins_again(struct kafka_group *group)
 {
-    if (group->rejoined && group->joined && !group->session_ended)
+    int64_t now_ms = loop_now_ms(group->kafka->loop);
+    if (group->fences == 0 || now_ms - group->fences_since_ms > FENCES_MS) {
+        group->fences = 0;
+        group->fences_since_ms = now_ms;
+    }
+    if (++group->fences >= FENCES_MAX)
         return false;
     log_warning("fenced as a static member, joining again: its session had ended, or another "
                 "process has the same instance.id",
@@ -440,8 +444,7 @@ static void on_rejoin_timer(struct loop *loop, struct loop_timer *timer, void *u
     }
     kafka_handle_close(&group->handle);
     fail_commits(group);
-    group->fenced = group->joined = group->session_ended = false;
-    group->rejoined = true;
+    group->fenced = false;
     if (subscribe(group, &error) == ERROR_OK)
         return;
     error.class = ERROR_FATAL;
