@@ -233,7 +233,7 @@ struct route_choice {
 static bool names(const struct route_queue *queue, const struct route_agent *agent)
 {
     bool found = false;
-    assert(queue->agent_count > 0 && queue->agent_count <= STEP_AGENTS_MAX);
+    assert(queue->agent_count <= STEP_AGENTS_MAX);
     for (uint32_t i = 0; i < queue->agent_count && !found; i++)
         found = queue->agents[i] == agent;
     return found;
@@ -260,7 +260,7 @@ static void find_choices(struct router *router, const struct route_agent *agent,
         if (partition->suspended || partition->held || HASH_COUNT(partition->starts) >= STARTS_MAX)
             continue;
         for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {
-            if (router_resolve(router, queue->queue) && names(queue->queue, agent))
+            if (names(queue->queue, agent))
                 consider_queue(partition, queue, choices);
         }
     }
@@ -329,6 +329,15 @@ static void forget_stale(struct router *router)
                 queue->stale[priority] = false;
 }
 
+/* The store may be ahead of the workflows' topic: a queue's agents are known only once its workflow
+ * was read, and until then no agent may be known at all. */
+static void resolve_queues(struct router *router)
+{
+    struct route_queue *queue;
+    for (queue = router->queues; queue != NULL; queue = queue->hh.next)
+        router_resolve(router, queue);
+}
+
 /* Where routing is switched off: the next one of the growing numbers of starts; the smallest again
  * once nothing waits. */
 static void renew_credit(struct route_agent *agent)
@@ -353,8 +362,10 @@ bool router_pick(struct router *router, bool afresh)
     uint32_t picks = 0;
     if (router->waiting == 0)
         return false;
-    if (afresh)
+    if (afresh) {
         forget_stale(router);
+        resolve_queues(router);
+    }
     for (agent = router->agents; agent != NULL; agent = agent->hh.next) {
         agent->refused = agent->refused && !afresh;
         if (afresh && router->options.switched_off)

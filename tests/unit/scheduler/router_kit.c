@@ -313,27 +313,53 @@ bool router_kit_all_ended(const struct router_kit *kit)
     return true;
 }
 
-void router_kit_begin_with(struct router_kit *kit, uint64_t seed, bool switched_off)
+void router_kit_deploy(struct router_kit *kit)
 {
     struct error error = {0};
     struct workflow_definition deployed = {
         .name = TEXT("test"), .version = 1, .text = text_of(definition), .format = TEXT("json")};
-    *kit = (struct router_kit){.env = kit_env(),
-                               .codec = codec_new(),
-                               .now = ROUTER_KIT_NOW,
-                               .seed = seed,
-                               .switched_off = switched_off};
-    heap_arena_init(&kit->heap, 4096);
-    kit->registry = workflow_registry_new();
     cr_assert(workflow_registry_add(kit->registry, &deployed, &error) == ERROR_OK, "%s",
               error.message);
-    struct router_options options = {.switched_off = switched_off,
+}
+
+static void begin_process(struct router_kit *kit)
+{
+    kit->registry = workflow_registry_new();
+    struct router_options options = {.switched_off = kit->switched_off,
                                      .workflows = kit->registry,
                                      .factor = 2,
                                      .retry_ms_min = 10,
                                      .retry_ms_max = 100,
                                      .weights = {16, 4, 1}};
     kit->router = router_new(&options);
+}
+
+void router_kit_restart(struct router_kit *kit)
+{
+    for (int p = 0; p < ROUTER_KIT_PARTITIONS; p++) {
+        router_leave(kit->router, &kit->partitions[p].source);
+        close_view(&kit->partitions[p]);
+        kit->partitions[p].command_count = 0;
+    }
+    router_free(kit->router);
+    workflow_registry_free(kit->registry);
+    begin_process(kit);
+    for (int p = 0; p < ROUTER_KIT_PARTITIONS; p++) {
+        open_view(&kit->partitions[p]);
+        join(&kit->partitions[p]);
+    }
+}
+
+void router_kit_begin_with(struct router_kit *kit, uint64_t seed, bool switched_off)
+{
+    *kit = (struct router_kit){.env = kit_env(),
+                               .codec = codec_new(),
+                               .now = ROUTER_KIT_NOW,
+                               .seed = seed,
+                               .switched_off = switched_off};
+    heap_arena_init(&kit->heap, 4096);
+    begin_process(kit);
+    router_kit_deploy(kit);
     const char *folder = kit_folder();
     for (int p = 0; p < ROUTER_KIT_PARTITIONS; p++) {
         struct router_kit_partition *partition = &kit->partitions[p];

@@ -51,12 +51,14 @@ struct router_kit {
 };
 
 /* Both partitions are owned and empty, no agent is running, and the random numbers begin with
- * `seed`. `switched_off`: routing is, so
- * that steps are queued only for pauses. */
+ * `seed`. `switched_off`: routing is, so that steps are queued only for pauses. */
 void router_kit_begin_with(struct router_kit *kit, uint64_t seed, bool switched_off);
 void router_kit_begin(struct router_kit *kit, uint64_t seed);
 /* Checks each partition's store against a fold from zero, and frees all. */
 void router_kit_end(struct router_kit *kit);
+/* The process starts again with what was committed. It knows no workflow until they are deployed. */
+void router_kit_restart(struct router_kit *kit);
+void router_kit_deploy(struct router_kit *kit);
 /* A random number below `sides`. */
 uint32_t router_kit_roll(struct router_kit *kit, uint32_t sides);
 

@@ -88,3 +88,23 @@ Test(router_pause, starts_what_waited_step_by_step_where_routing_is_switched_off
         0, "nothing waits before it");
     router_kit_end(&kit);
 }
+
+/* Its queues name no agent until the workflow was read, so that no agent is known to the router. */
+Test(router_pause, starts_what_waited_before_a_restart_once_the_workflow_is_known)
+{
+    static struct router_kit kit;
+    router_kit_begin_with(&kit, 1, true);
+    struct router_kit_partition *partition = &kit.partitions[0];
+    router_kit_submit(partition, PRIORITY_NORMAL);
+    router_kit_commit(partition);
+    router_kit_restart(&kit);
+    router_begin(kit.router);
+    router_pick(kit.router, true);
+    cr_assert_eq(partition->command_count, 0);
+    router_kit_deploy(&kit);
+    router_pick(kit.router, true);
+    cr_assert_eq(partition->command_count, 2);
+    router_kit_decide(partition);
+    cr_assert_eq(router_kit_first_step(partition, "o-0")->queued_at, 0);
+    router_kit_end(&kit);
+}
