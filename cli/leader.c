@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve leader`: the leader of each elected role, according to the log of the elections. */
+#include "cli/leader.h"
+
 #include "cli/output.h"
-#include "cli/session.h"
 #include "leader/election.h"
 #include "platform/clock.h"
 #include "replica/settings.h"
@@ -20,7 +21,7 @@ struct role {
 };
 
 struct reading {
-    struct cli_session session;
+    struct cli_session *session;
     struct role *roles;
     int64_t first_offset; /* of the topic, -1: not known yet */
     bool append_times;
@@ -53,7 +54,7 @@ static struct election_log *log_of(struct reading *reading, struct text name)
 static void on_record(void *ctx, const struct broker_record *record)
 {
     struct reading *reading = ctx;
-    struct cluster *cluster = reading->session.cluster;
+    struct cluster *cluster = reading->session->cluster;
     struct record decoded;
     struct election_log *log;
     if (reading->first_offset < 0)
@@ -94,11 +95,11 @@ static bool is_done(void *ctx)
 static enum error_class read_all(struct reading *reading, struct error *ret_error)
 {
     static const struct broker_reader_ops ops = {on_record, on_end, on_error};
-    struct cluster *cluster = reading->session.cluster;
+    struct cluster *cluster = reading->session->cluster;
     reading->append_times = broker_has_append_time(cluster->broker);
     struct broker_reader *reader =
         broker_read(cluster->broker, cluster->topics.leadership, 0, BROKER_EARLIEST, &ops, reading);
-    bool answered = cli_session_wait(&reading->session, is_done, reading, ANSWER_MS);
+    bool answered = cli_session_wait(reading->session, is_done, reading, ANSWER_MS);
     broker_reader_close(reader);
     if (!answered)
         return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
@@ -164,19 +165,27 @@ static int show(const struct cli *cli, const struct reading *reading)
     return output_finish(output, EXIT_CODE_OK);
 }
 
-static int run(struct cli *cli)
+int leader_show(struct cli *cli, struct cli_session *session)
 {
-    struct reading reading = {.first_offset = -1};
+    struct reading reading = {.session = session, .first_offset = -1};
     struct error error;
     struct role *role;
     struct role *next;
-    if (cli_session_open(cli, 0, &reading.session, &error) != ERROR_OK)
-        return cli_fail(cli, &error);
     enum error_class class = read_all(&reading, &error);
     int code = class == ERROR_OK ? show(cli, &reading) : cli_fail(cli, &error);
     LL_FOREACH_SAFE(reading.roles, role, next)
         free(role);
-    cli_session_close(&reading.session);
+    return code;
+}
+
+static int run(struct cli *cli)
+{
+    struct error error;
+    struct cli_session session;
+    if (cli_session_open(cli, 0, &session, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    int code = leader_show(cli, &session);
+    cli_session_close(&session);
     return code;
 }
 

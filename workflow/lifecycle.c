@@ -10,24 +10,28 @@
 bool workflow_lifecycle_is_active(const struct workflow_registry *registry,
                                   const struct workflow_entry *entry)
 {
-    return workflow_registry_entry(registry, entry->definition.name, 0) == entry;
+    return !entry->retired && workflow_registry_entry(registry, entry->definition.name, 0) == entry;
 }
 
-void workflow_lifecycle_retired_active(const struct workflow_entry *entry, char *buffer,
+bool workflow_lifecycle_retired_active(const struct workflow_registry *registry,
+                                       const struct workflow_entry *entry, char *buffer,
                                        size_t size)
 {
     struct text name = entry->definition.name;
+    if (!entry->retired || workflow_registry_entry(registry, name, 0) != entry)
+        return false;
     snprintf(buffer, size,
-             "%.*s:%u is the active version: new orders that name no version are refused until "
+             "%.*s:%u was the active version: new orders that name no version are refused until "
              "`reeve workflow rollback %.*s` or `activate` chooses another one",
              TEXT_ARG(name), entry->definition.version, TEXT_ARG(name));
+    return true;
 }
 
 /* An activation of the active version changes something only where none has chosen it yet. */
 static bool already_active(const struct workflow_registry *registry,
                            const struct workflow_entry *entry)
 {
-    return workflow_lifecycle_is_active(registry, entry) && entry->chosen && !entry->retired;
+    return workflow_lifecycle_is_active(registry, entry) && entry->chosen;
 }
 
 static enum error_class unknown(struct text name, uint32_t version, struct error *ret_error)
@@ -117,8 +121,8 @@ enum error_class workflow_deployment_next(const struct workflow_registry *regist
     /* Another client may have been faster: the first definition counts. */
     if (!text_equal(entry->definition.text, deployment->text))
         return other_content(workflow, ret_error);
-    bool takes_orders = workflow_lifecycle_is_active(registry, entry) && !entry->retired;
-    if (!deployment->is_new || takes_orders == deployment->activate)
+    if (!deployment->is_new ||
+        workflow_lifecycle_is_active(registry, entry) == deployment->activate)
         *ret_step = DEPLOYMENT_DONE;
     else
         *ret_step = deployment->activate ? DEPLOYMENT_ACTIVATE : DEPLOYMENT_RETIRE;
@@ -139,11 +143,10 @@ const char *workflow_deployment_result(const struct workflow_registry *registry,
     const struct workflow *workflow = deployment->workflow;
     const struct workflow_entry *entry =
         workflow_registry_entry(registry, workflow->name, workflow->version);
-    bool takes_orders =
-        entry != NULL && workflow_lifecycle_is_active(registry, entry) && !entry->retired;
+    bool active = entry != NULL && workflow_lifecycle_is_active(registry, entry);
     if (deployment->is_new)
-        return takes_orders ? "deployed, active" : "deployed, not active";
-    return takes_orders ? "already deployed, active" : "already deployed, not active";
+        return active ? "deployed, active" : "deployed, not active";
+    return active ? "already deployed, active" : "already deployed, not active";
 }
 
 /* ---- names ---- */

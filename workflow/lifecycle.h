@@ -17,11 +17,14 @@ enum error_class workflow_lifecycle_check(const struct workflow_registry *regist
                                           uint32_t version, const struct workflow_entry **ret_entry,
                                           struct error *ret_error);
 
-/* The version is the active one of its name: to retire it leaves new orders without a version. */
+/* New orders that name no version take this one. None of a name is active once the active one is
+ * retired. */
 bool workflow_lifecycle_is_active(const struct workflow_registry *registry,
                                   const struct workflow_entry *entry);
-/* What to warn of once an active version is retired; ends with NUL. */
-void workflow_lifecycle_retired_active(const struct workflow_entry *entry, char *buffer,
+/* Whether the version was retired while it was the active one, with what to warn of then; ends with
+ * NUL. */
+bool workflow_lifecycle_retired_active(const struct workflow_registry *registry,
+                                       const struct workflow_entry *entry, char *buffer,
                                        size_t size);
 
 /* ---- deploying ---- */

@@ -4,7 +4,7 @@
  * until the registry is freed. Loop thread only.
  *
  * One version of a name is active: the one that was activated last, or, if none ever was, the
- * newest. The active version may also be retired: then new orders have to name another one. */
+ * newest. If that one is retired, none is active: new orders have to name another one. */
 #ifndef WORKFLOW_REGISTRY_H
 #define WORKFLOW_REGISTRY_H
 
@@ -45,7 +45,7 @@ const struct workflow_entry *workflow_registry_previous(const struct workflow_re
 /* Its first definition does not compile: no later one of that version counts. */
 bool workflow_registry_refuses(const struct workflow_registry *registry, struct text name,
                                uint32_t version);
-/* NULL: there is none. `version` 0: the active one. */
+/* NULL: there is none. `version` 0: the active one, or the retired one that was. */
 const struct workflow *workflow_registry_find(const struct workflow_registry *registry,
                                               struct text name, uint32_t version);
 const struct workflow_entry *workflow_registry_entry(const struct workflow_registry *registry,

@@ -9,9 +9,8 @@
 static const struct output_column columns[] = {
     {"workflow", "WORKFLOW", false}, {"version", "VERSION", true}, {"result", "RESULT", false}};
 
-/* The session follows workflows; the exit code. */
-static int change(struct cli *cli, struct cli_session *session, enum workflow_change what,
-                  struct text name, uint32_t version)
+int workflow_change_run(struct cli *cli, struct cli_session *session, enum workflow_change what,
+                        struct text name, uint32_t version)
 {
     struct error error = {0};
     char warning[ERROR_MESSAGE_SIZE];
@@ -31,10 +30,8 @@ static int change(struct cli *cli, struct cli_session *session, enum workflow_ch
     output_row(output,
                json_pack("{s:s%, s:i, s:s}", "workflow", name.data, (size_t)name.size, "version",
                          (int)entry->definition.version, "result", active ? "active" : "retired"));
-    if (!active && workflow_lifecycle_is_active(registry, entry)) {
-        workflow_lifecycle_retired_active(entry, warning, sizeof(warning));
+    if (workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning)))
         cli_warn(cli, "RetiredActive", "%s", warning);
-    }
     return output_finish(output, EXIT_CODE_OK);
 }
 
@@ -70,7 +67,7 @@ static int run(struct cli *cli, enum workflow_change what)
                          names_version ? "NAME:VERSION" : "NAME");
     if (!begin(cli, &session, &code))
         return code;
-    code = change(cli, &session, what, name, version);
+    code = workflow_change_run(cli, &session, what, name, version);
     cli_session_close(&session);
     return code;
 }

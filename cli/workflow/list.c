@@ -35,18 +35,12 @@ static json_t *agents_of(const struct workflow *workflow)
     return json_string(names);
 }
 
-/* New orders that name no version take it. */
-static bool is_active(const struct workflow_registry *registry, const struct workflow_entry *entry)
-{
-    return !entry->retired && workflow_registry_entry(registry, entry->definition.name, 0) == entry;
-}
-
 static const char *status_of(const struct workflow_registry *registry,
                              const struct workflow_entry *entry)
 {
     if (entry->retired)
         return "retired";
-    return is_active(registry, entry) ? "active" : "";
+    return workflow_lifecycle_is_active(registry, entry) ? "active" : "";
 }
 
 /* As a table: how many, since the list has a line for each workflow. */
@@ -88,7 +82,7 @@ static void warn_unserved(struct cli *cli, struct cli_session *session)
     struct agent_check agents = {.table = NULL};
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++) {
         const struct workflow_entry *entry = workflow_registry_at(registry, i);
-        if (!is_active(registry, entry))
+        if (!workflow_lifecycle_is_active(registry, entry))
             continue;
         agent_check_read(&agents, session);
         agent_check_warn(&agents, cli, entry->workflow);

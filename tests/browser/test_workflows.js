@@ -211,6 +211,7 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   assert.match(await cell(versionRow(page, 3), 'Activated').textContent(), /by olga: tested$/);
   assert.deepEqual(statuses(), { 1: '', 2: '', 3: 'active' });
 
+  assert.equal(await panel.getByText('No version is active').count(), 0);
   await panel.getByRole('button', { name: 'Roll back' }).click();
   await confirm(page, 'Roll back', 'worse', 'reeve workflow rollback parallel --reason worse --by olga');
   await hasStatus(page, 2, 'active');
@@ -225,6 +226,7 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   await dialog.getByText(/This is the active version: new orders that name no version are refused/).waitFor();
   await confirm(page, 'Retire', 'broken', 'reeve workflow retire parallel:2 --reason broken --by olga');
   await hasStatus(page, 2, /retired.*by olga: broken/);
+  await panel.getByText('No version is active: new orders that name no version are refused').waitFor();
   assert.deepEqual(statuses(), { 1: '', 2: 'retired', 3: 'retired' });
   assert.throws(() => world.submit(['refused-1'], 'parallel'), /version 2 of workflow "parallel" takes no new orders: broken/);
 });

@@ -181,6 +181,13 @@ class OperatorsTest(DeliveryTest):
         missing = self.cluster.reeve("workflow", "activate", "delivery:9", *WHO, check=False)
         self.assertEqual((missing.returncode, missing.stdout), (1, ""))
         self.assertIn("workflow delivery:9 is not deployed", missing.stderr)
+        # None is active once the active one is retired.
+        retired = self.cluster.reeve("workflow", "retire", "delivery:1", *WHO)
+        self.assertIn("delivery:1 was the active version: new orders that name no version are "
+                      "refused", retired.stderr)
+        self.assertEqual({row["status"] for row in self.cluster.reeve_json("workflow", "list")},
+                         {"", "retired"})
+        self.assertEqual(self.version_of("none"), "WorkflowRetired")
 
     def test_a_paused_order_starts_nothing_until_it_is_resumed(self):
         self.submit("held", "free")

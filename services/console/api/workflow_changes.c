@@ -95,11 +95,10 @@ static void finish(struct workflow_request *request)
         workflow_registry_entry(registry, request->name, request->version);
     assert(exchange != NULL && entry != NULL);
     bool active = workflow_lifecycle_is_active(registry, entry);
-    bool warns = !request->is_deployment && !request->active && active;
     const char *result = entry->retired ? "retired" : active ? "active" : "not active";
     json_t *body = render_workflow(entry, active);
-    if (warns)
-        workflow_lifecycle_retired_active(entry, warning, sizeof(warning));
+    bool warns = !request->is_deployment &&
+                 workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
     if (request->is_deployment)
         result = workflow_deployment_result(registry, &request->deployment);
     render_put(body, "lint", render_problems(entry->warnings, entry->warning_count));

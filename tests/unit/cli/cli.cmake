@@ -4,12 +4,14 @@
 
 reeve_test(cli
     SOURCES
+        activate_test.c
         agents_test.c
         cli_kit.c
         csv_test.c
         deploy_test.c
         drafts_test.c
         files_test.c
+        leader_test.c
         map_test.c
         migrate_test.c
         old_data_test.c
@@ -17,6 +19,7 @@ reeve_test(cli
         output_test.c
         partition_test.c
         reasons_test.c
+        session_kit.c
         step_test.c
         table_test.c
         views_test.c

@@ -172,6 +172,15 @@ static void expect_change(const char *path, int64_t version, const char *result,
     json_decref(answer);
 }
 
+/* Which of the versions 1 and 2 is active: at most one, and none that is retired. */
+static void expect_active(bool one, bool two)
+{
+    json_t *body = world_get(world, 200, "/api/workflows");
+    cr_expect_eq(json_is_true(world_at(body, "workflows.0.active")), one);
+    cr_expect_eq(json_is_true(world_at(body, "workflows.1.active")), two);
+    json_decref(body);
+}
+
 Test(console_workflows, activates_rolls_back_and_retires_versions)
 {
     expect_change("/api/workflows/test/1/activate", 1, "active", false);
@@ -181,7 +190,9 @@ Test(console_workflows, activates_rolls_back_and_retires_versions)
     expect_refusal(409, "AlreadyRetired", "/api/workflows/test/1/retire", WHO);
     expect_refusal(409, "NoPreviousVersion", "/api/workflows/test/rollback", WHO);
     expect_change("/api/workflows/test/2/retire", 2, "retired", true);
+    expect_active(false, false);
     expect_change("/api/workflows/test/1/activate", 1, "active", false);
+    expect_active(true, false);
     json_t *body = world_get(world, 200, "/api/workflows/test/1");
     cr_assert(json_is_true(world_at(body, "active")));
     cr_assert_str_eq(world_text(body, "activated_by"), "ann");

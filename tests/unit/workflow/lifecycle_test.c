@@ -154,15 +154,37 @@ Test(workflow_lifecycle, gives_the_reason_of_each_refusal)
     cr_expect_str_eq(refusal(WORKFLOW_ROLLBACK, "w", 0), "NoPreviousVersion");
 }
 
-Test(workflow_lifecycle, warns_of_a_retired_version_that_stays_the_active_one)
+static bool retired_active(uint32_t version, char warning[ERROR_MESSAGE_SIZE])
 {
-    char warning[ERROR_MESSAGE_SIZE];
+    const struct workflow_entry *entry = workflow_registry_entry(registry, TEXT("w"), version);
+    return workflow_lifecycle_retired_active(registry, entry, warning, ERROR_MESSAGE_SIZE);
+}
+
+static bool is_active(uint32_t version)
+{
+    return workflow_lifecycle_is_active(registry,
+                                        workflow_registry_entry(registry, TEXT("w"), version));
+}
+
+Test(workflow_lifecycle, leaves_no_version_active_when_the_active_one_is_retired)
+{
+    char warning[ERROR_MESSAGE_SIZE] = "";
     struct workflow_deployment first = deployment_of(1, "x", true);
+    struct workflow_deployment second = deployment_of(2, "y", true);
     deploy(&first);
+    deploy(&second);
     activate(1, false);
-    const struct workflow_entry *entry = workflow_registry_entry(registry, TEXT("w"), 1);
-    cr_assert(workflow_lifecycle_is_active(registry, entry));
-    workflow_lifecycle_retired_active(entry, warning, sizeof(warning));
-    cr_assert_not_null(strstr(warning, "w:1 is the active version: new orders that name no version "
-                                       "are refused"));
+    cr_assert(is_active(2) && !is_active(1));
+    cr_assert_not(retired_active(1, warning));
+    cr_assert_not(retired_active(2, warning));
+    activate(1, true);
+    activate(1, false);
+    cr_assert(!is_active(1) && !is_active(2));
+    cr_assert(retired_active(1, warning));
+    cr_assert_not_null(strstr(warning, "w:1 was the active version: new orders that name no "
+                                       "version are refused"),
+                       "%s", warning);
+    activate(2, true);
+    cr_assert(is_active(2));
+    cr_assert_not(retired_active(1, warning));
 }

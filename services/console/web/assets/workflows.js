@@ -3,14 +3,14 @@
 import { h } from './dom.js';
 import { command, count, duration, number, time, visible } from './format.js';
 import { get } from './api.js';
-import { badge, commandBox, data, empty, incomplete, link, panel, sign, table } from './parts.js';
+import { badge, commandBox, data, empty, incomplete, link, notice, panel, sign, table } from './parts.js';
 import { movable, openAction } from './actions.js';
 import { openChange, openDeploy, openDiff } from './versions.js';
 import { graph } from './graph.js';
 import { ordersPage } from './filters.js';
 
 function standing(version) {
-  if (version.active && !version.retired) return badge('ok', 'active');
+  if (version.active) return badge('ok', 'active');
   if (version.retired) return [badge('stopped', 'retired'), version.retired_at ? [' ', time(version.retired_at), ' by ', data(version.retired_by), ': ', data(version.retirement_reason)] : null];
   return badge('Pending', 'deployed');
 }
@@ -36,7 +36,7 @@ function changes(v, list, migrate, reload) {
   const button = (label, spoken, disabled, click) =>
     h('button', { type: 'button', class: 'quiet', disabled, 'aria-label': spoken, on: { click } }, label);
   return h('div', { class: 'tools' },
-    button('Activate', `Activate version ${v.version}`, v.active && !v.retired, () => openChange('activate', v, reload)),
+    button('Activate', `Activate version ${v.version}`, v.active, () => openChange('activate', v, reload)),
     button('Retire', `Retire version ${v.version}`, v.retired, () => openChange('retire', v, reload)),
     list.length > 1 ? button('Migrate', `Migrate orders of version ${v.version}`,
       !v.orders.unfinished || !movable(list).includes(v), () => migrate(v)) : null);
@@ -98,17 +98,19 @@ export function open(view) {
   }
 
   function one(name, list) {
-    const active = list.find((v) => v.active) ?? list[list.length - 1];
+    const active = list.find((v) => v.active) ?? list.at(-1);
     const shown = list.find((v) => v.version === chosen.get(name)) ?? active;
     const picker = list.length > 1 ? h('label', { class: 'field inline' }, h('span', null, 'Graph of version'),
       h('select', { value: String(shown.version), on: { change: (event) => {
         chosen.set(name, Number(event.target.value));
         draw();
       } } }, list.map((v) => h('option', { value: String(v.version) }, String(v.version))))) : null;
+    const closed = list.some((v) => v.active) ? null
+      : notice('warn', 'No version is active: new orders that name no version are refused until one is activated.');
     const made = panel(visible(name), { tools: [
       h('button', { type: 'button', disabled: list.length < 2, on: { click: () => openChange('rollback', shown, view.reload) } }, 'Roll back'),
       list.length > 1 ? h('button', { type: 'button', on: { click: () => openDiff(name, list) } }, 'Compare') : null, picker], command: command(['reeve', 'workflow', 'show', `${name}:${shown.version}`]) },
-      byState(counts, name), versions(list, migrate, view.reload), graph(shown), steps(shown));
+      closed, byState(counts, name), versions(list, migrate, view.reload), graph(shown), steps(shown));
     made.id = name;
     made.setAttribute('data-key', `workflow-${name}`);
     return made;
