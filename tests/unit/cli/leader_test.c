@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve leader` judges the log of the elections as the candidates do. */
+/* `reeve leader` counts the records of the elections that candidates count. */
 #include "cli/leader.h"
 #include "tests/unit/cli/session_kit.h"
 

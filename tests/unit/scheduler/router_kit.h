@@ -56,7 +56,8 @@ void router_kit_begin_with(struct router_kit *kit, uint64_t seed, bool switched_
 void router_kit_begin(struct router_kit *kit, uint64_t seed);
 /* Checks each partition's store against a fold from zero, and frees all. */
 void router_kit_end(struct router_kit *kit);
-/* The process starts again with what was committed. It knows no workflow until they are deployed. */
+/* The process starts again with what was committed. It knows no workflow until they are deployed.
+ */
 void router_kit_restart(struct router_kit *kit);
 void router_kit_deploy(struct router_kit *kit);
 /* A random number below `sides`. */
