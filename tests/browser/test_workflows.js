@@ -195,6 +195,10 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   await dialog.locator('textarea[name=source]').fill('Name: parallel\nVersion: 0\n');
   await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
   await dialog.getByText(/nothing was deployed.*line 2: error: /).waitFor();
+  await dialog.locator('textarea[name=source]').fill('Name: parallel\nVersion: 3\nSteps: [{Name: A, Agent: nowhere}]\n');
+  await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
+  await dialog.getByText(/1 of the workflow's agents has no requests topic, and nothing was deployed/).waitFor();
+  assert.match(await dialog.getByLabel('What solves the problem').textContent(), /^reeve topics apply --partitions \d+ .*--agent nowhere$/);
   await dialog.locator('input[name=file]').setInputFiles(file);
   await waitFor('the text of the file', async () => /^Version: 3$/m.test(await dialog.locator('textarea[name=source]').inputValue()));
   await dialog.getByLabel('New orders take this version').uncheck();

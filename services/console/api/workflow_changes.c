@@ -5,13 +5,14 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "services/console/api/workflow_topics.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { METADATA_MS = 2000, ARENA_SIZE = 16 * 1024 };
+enum { ARENA_SIZE = 16 * 1024 };
 
 struct workflow_request {
     struct workflow_request *prev, *next;
@@ -399,33 +400,6 @@ static bool compile(struct workflow_request *request, struct http_exchange *exch
     return false;
 }
 
-/* False after it answered: steps of the workflow would lose their requests. */
-static bool check_topics(struct workflow_request *request, struct http_exchange *exchange)
-{
-    struct text agents[WORKFLOW_AGENTS_MAX];
-    struct cluster *cluster = request->changes->cluster;
-    size_t count = workflow_agents(request->deployment.workflow, agents);
-    for (size_t i = 0; i < count; i++) {
-        char topic[TOPIC_NAME_SIZE];
-        topics_requests(&cluster->topics, agents[i], topic);
-        if (broker_partition_count_known(cluster->broker, topic) > 0)
-            continue;
-        int32_t partitions = broker_partition_count(cluster->broker, topic, METADATA_MS);
-        if (partitions > 0)
-            continue;
-        if (partitions == 0)
-            http_respond_error(exchange, 409, "TopicsMissing",
-                               "the topic %s of agent %.*s does not exist, and the console creates "
-                               "no topics: `reeve topics apply` or `reeve workflow deploy` does",
-                               topic, TEXT_ARG(agents[i]));
-        else
-            http_respond_error(exchange, 503, "BrokerUnavailable",
-                               "the broker does not say whether %s exists: try again later", topic);
-        return false;
-    }
-    return true;
-}
-
 void workflow_changes_serve_deployment(struct workflow_changes *changes,
                                        struct http_exchange *exchange)
 {
@@ -440,7 +414,8 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
     json_decref(body);
     if (!is_read)
         http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
-    if (is_read && compile(request, exchange) && check_topics(request, exchange))
+    if (is_read && compile(request, exchange) &&
+        workflow_topics_check(changes->cluster, request->deployment.workflow, exchange))
         take(request, exchange, "deploy workflow");
     else
         request_free(request);

@@ -234,6 +234,11 @@ static void expect_deployment(int status, const char *member, const char *expect
 Test(console_workflows, deploys_a_text)
 {
     expect_deployment(409, "error", "TopicsMissing", "Name: test\\nVersion: 3" STEPS, "");
+    expect_deployment(409, "command",
+                      "reeve topics apply --partitions 3 --topics-prefix t --agent agent --agent b",
+                      "Name: test\\nVersion: 3\\nSteps: [{Name: A, Agent: agent}, {Name: B, "
+                      "Agent: b}]",
+                      "");
     broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
     expect_deployment(200, "result", "deployed, not active", "Name: test\\nVersion: 3" STEPS,
                       ", \"activate\": false");

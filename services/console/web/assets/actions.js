@@ -457,9 +457,10 @@ export function openAction(action, target, done) {
 }
 
 // A dialog for one POST with who and, unless `reason` is false, why: `send(body)` resolves to what is
-// said then.
+// said then. An error that names a command shows it, ready to be copied.
 export function openQuestion({ title, about, label, danger, extra, reason: wantsReason = true, commandFor, send, done }) {
   const problem = h('p', { class: 'problem', role: 'alert' });
+  const remedy = h('div');
   const terminal = h('div');
   const bodyOf = () => ({ by: form.elements.by.value.trim(), reason: form.elements.reason?.value.trim() });
   const showCommand = () => {
@@ -472,17 +473,19 @@ export function openQuestion({ title, about, label, danger, extra, reason: wants
     rememberBy(bodyOf().by);
     submit.disabled = true;
     problem.textContent = '';
+    patch(remedy, null);
     try {
       say(await send(bodyOf(), form));
       dialog.close();
       done?.();
     } catch (error) {
       problem.textContent = visible(error.message);
+      if (typeof error.command === 'string') patch(remedy, commandBox(error.command, 'What solves the problem'));
       submit.disabled = false;
     }
   };
   const form = h('form', { on: { submit: start, input: showCommand } },
-    h('fieldset', null, extra, whoAndWhy(wantsReason)), problem, terminal,
+    h('fieldset', null, extra, whoAndWhy(wantsReason)), problem, remedy, terminal,
     h('div', { class: 'buttons' }, submit,
       h('button', { type: 'button', on: { click: () => dialog.close() } }, 'Close')));
   const dialog = h('dialog', { class: 'action', 'aria-labelledby': 'question-title' },

@@ -44,7 +44,7 @@ async function deploy(body, form) {
     return `${visible(answer.workflow)}:${answer.version}: ${answer.result}`;
   } catch (error) {
     const problems = error.body?.problems?.map((each) => `line ${each.line}: ${each.severity}: ${each.message}`) ?? [];
-    throw new Error([error.message, ...problems].join('; '));
+    throw Object.assign(new Error([error.message, ...problems].join('; ')), { command: error.body?.command });
   }
 }
 
