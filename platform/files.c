@@ -234,6 +234,21 @@ enum error_class files_read(const char *path, size_t limit, char **ret_content, 
     return ERROR_OK;
 }
 
+bool files_changed(const char *path, struct files_version *seen)
+{
+    struct stat info;
+    struct files_version now = {0};
+    if (stat(path, &info) == 0)
+        now = (struct files_version){.inode = info.st_ino,
+                                     .size = info.st_size,
+                                     .changed_ns = info.st_ctim.tv_sec * INT64_C(1000000000) +
+                                                   info.st_ctim.tv_nsec};
+    bool changed =
+        now.inode != seen->inode || now.size != seen->size || now.changed_ns != seen->changed_ns;
+    *seen = now;
+    return changed;
+}
+
 enum error_class files_free_bytes(const char *path, int64_t *ret_bytes, struct error *ret_error)
 {
     struct statvfs info;

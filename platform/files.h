@@ -26,6 +26,18 @@ enum error_class files_read(const char *path, size_t limit, char **ret_content, 
 enum error_class files_free_bytes(const char *path, int64_t *ret_bytes, struct error *ret_error);
 bool files_exists(const char *path);
 
+/* What tells one version of a file from the next: also its owner and mode, which may make it
+ * readable. Zeroed = none. */
+struct files_version {
+    uint64_t inode;
+    int64_t size;
+    int64_t changed_ns;
+};
+
+/* Whether the file at `path` is another one than `seen`, which becomes that of now. A file that
+ * does not exist has a version too. */
+bool files_changed(const char *path, struct files_version *seen);
+
 /* Locks `directory` (which exists) for this process through <directory>/lock, which then holds its
  * pid. FATAL, code DirectoryInUse, if another process holds the lock. It ends with the process. */
 enum error_class files_lock(const char *directory, int *ret_lock, struct error *ret_error);

@@ -208,7 +208,7 @@ static enum error_class open_http(struct service_process *process, struct error 
     if (class != ERROR_OK)
         return class;
     allow_hosts(process);
-    http_server_route(process->context.http, "GET", "/about", 0, serve_about, process);
+    http_server_route(process->context.http, "GET", "/about", HTTP_VIEW, 0, serve_about, process);
     snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(process->context.http));
     return files_write_atomic(process->port_file, text_of(port), ret_error);
 }

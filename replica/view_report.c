@@ -124,7 +124,7 @@ struct view_report *view_report_route(const struct service_context *service, boo
     assert(report != NULL);
     *report =
         (struct view_report){.service = service, .deadlines = deadlines, .each = each, .ctx = ctx};
-    http_server_route(service->http, "GET", "/stores", 0, answer, report);
+    http_server_route(service->http, "GET", "/stores", HTTP_VIEW, 0, answer, report);
     return report;
 }
 

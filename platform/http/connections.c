@@ -38,6 +38,13 @@ void http_connection_enters(struct MHD_Connection *mhd, enum http_phase phase)
     connection->phase = phase;
 }
 
+const uint8_t *http_connection_address(struct MHD_Connection *mhd)
+{
+    const struct http_connection *connection = of(mhd);
+    assert(connection != NULL); /* from http_connection_notify() until it is closed */
+    return connection->address;
+}
+
 /* ---- cutting ---- */
 
 #define TIMEOUT_BODY "{\"error\":\"Timeout\",\"message\":\"the request did not end in time\"}"
@@ -51,6 +58,7 @@ static void cut(struct http_connection *connection, struct metrics_counter *coun
                                "Content-Type: application/json\r\n"
                                "Content-Length: 63\r\n\r\n" TIMEOUT_BODY;
     connection->cut = true;
+    answer = answer && connection->server->tls == NULL; /* a clear text is not for a TLS client */
     if (counter != NULL)
         metrics_add(counter, 1);
     if (answer)
@@ -98,11 +106,11 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 /* ---- accepting ---- */
 
 /* IPv4 as the mapped IPv6 address. */
-static void read_address(const struct sockaddr *address, uint8_t ret_address[16])
+static void read_address(const struct sockaddr *address, uint8_t ret_address[HTTP_ADDRESS_SIZE])
 {
-    memset(ret_address, 0, 16);
+    memset(ret_address, 0, HTTP_ADDRESS_SIZE);
     if (address != NULL && address->sa_family == AF_INET6) {
-        memcpy(ret_address, &((const struct sockaddr_in6 *)address)->sin6_addr, 16);
+        memcpy(ret_address, &((const struct sockaddr_in6 *)address)->sin6_addr, HTTP_ADDRESS_SIZE);
     } else if (address != NULL && address->sa_family == AF_INET) {
         ret_address[10] = 0xff;
         ret_address[11] = 0xff;
@@ -113,7 +121,7 @@ static void read_address(const struct sockaddr *address, uint8_t ret_address[16]
 enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, socklen_t peer_size)
 {
     struct http_server *server = cls;
-    uint8_t address[16];
+    uint8_t address[HTTP_ADDRESS_SIZE];
     uint32_t all = 0;
     uint32_t same = 0;
     struct http_connection *oldest = NULL;
@@ -165,6 +173,8 @@ static void begin(struct http_server *server, struct MHD_Connection *mhd, void *
                                            .since_ms = now_ms(server),
                                            .next = server->connections};
     read_address(peer != NULL ? peer->client_addr : NULL, connection->address);
+    if (server->tls != NULL)
+        connection->keys = http_tls_begin(server->tls, mhd);
     if (connection->next != NULL)
         connection->next->prev = connection;
     server->connections = connection;
@@ -182,6 +192,7 @@ static void end(struct http_server *server, void **socket_context)
     if (connection->next != NULL)
         connection->next->prev = connection->prev;
     *(connection->prev != NULL ? &connection->prev->next : &server->connections) = connection->next;
+    http_tls_keys_release(connection->keys);
     free(connection);
 }
 

@@ -4,16 +4,19 @@
 #include "platform/http/internal.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <jansson.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/socket.h>
 
 enum { MESSAGE_SIZE = 512, BODY_FIRST = 4096 };
+
+static const char security_policy[] =
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+    "object-src 'none'";
 
 static char *copy(const char *text)
 {
@@ -220,7 +223,6 @@ struct text http_body(const struct http_exchange *exchange)
 
 bool http_gone(const struct http_exchange *exchange)
 {
-    char byte;
     if (exchange->connection == NULL)
         return true;
     /* libmicrohttpd does not read suspended connections; the end of the stream shows here. */
@@ -228,8 +230,8 @@ bool http_gone(const struct http_exchange *exchange)
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == NULL)
         return false;
-    ssize_t got = recv(info->connect_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    struct pollfd poll_fd = {.fd = info->connect_fd, .events = POLLRDHUP};
+    return poll(&poll_fd, 1, 0) > 0;
 }
 
 /* ---- the answer ---- */
@@ -243,6 +245,9 @@ void http_exchange_finish_response(struct http_exchange *exchange, struct MHD_Re
     if (content_type != NULL)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(response, "Content-Security-Policy", security_policy);
+    MHD_add_response_header(response, "X-Frame-Options", "DENY");
+    MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
     for (size_t i = 0; i < exchange->header_count; i++) {
         MHD_add_response_header(response, exchange->headers[i].name, exchange->headers[i].value);
         cache_control |= strcasecmp(exchange->headers[i].name, "Cache-Control") == 0;
@@ -290,6 +295,15 @@ void http_set_header(struct http_exchange *exchange, const char *name, const cha
         (struct http_pair){MHD_HEADER_KIND, copy(name), copy(value)};
 }
 
+static const struct http_refusal revoked = {401, "BadToken",
+                                            "the token was revoked or has expired"};
+
+static bool is_revoked_read(const struct http_exchange *exchange)
+{
+    bool reads = strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
+    return reads && exchange->route->permission != HTTP_OPEN && !http_access_still_valid(exchange);
+}
+
 void http_respond(struct http_exchange *exchange, int status, const char *content_type,
                   struct text body)
 {
@@ -299,7 +313,10 @@ void http_respond(struct http_exchange *exchange, int status, const char *conten
         http_exchange_release(exchange);
         return;
     }
-    http_exchange_make_response(exchange, status, content_type, body);
+    if (is_revoked_read(exchange))
+        http_exchange_make_error(exchange, &revoked);
+    else
+        http_exchange_make_response(exchange, status, content_type, body);
     if (exchange->suspended)
         http_server_resume(exchange);
 }

@@ -187,6 +187,16 @@ static bool has_body(const struct http_exchange *exchange)
     return http_content_length(exchange) > 0 || http_header(exchange, "Transfer-Encoding") != NULL;
 }
 
+static bool is_not_json(const struct http_exchange *exchange)
+{
+    static const char json[] = "application/json";
+    const char *type = http_header(exchange, "Content-Type");
+    if (type == NULL || !has_body(exchange))
+        return false;
+    size_t size = strcspn(type, "; \t");
+    return size != sizeof(json) - 1 || strncasecmp(type, json, size) != 0;
+}
+
 void http_guard(struct http_exchange *exchange)
 {
     if (exchange->refusal.status != 0)
@@ -203,6 +213,11 @@ void http_guard(struct http_exchange *exchange)
                                                   "a request with this method takes no body"};
     else
         find_route(exchange);
+    if (exchange->refusal.status == 0)
+        http_access_check(exchange);
+    if (exchange->refusal.status == 0 && is_not_json(exchange))
+        exchange->refusal = (struct http_refusal){
+            415, "NotJson", "the body must be JSON, with Content-Type: application/json"};
     if (exchange->refusal.status == 0 && http_content_length(exchange) > exchange->route->body_max)
         exchange->refusal =
             (struct http_refusal){413, "TooLarge", "the body is larger than this path accepts"};

@@ -4,7 +4,9 @@
 #ifndef PLATFORM_HTTP_INTERNAL_H
 #define PLATFORM_HTTP_INTERNAL_H
 
+#include "platform/http/access_internal.h"
 #include "platform/http/server.h"
+#include "platform/http/tls.h"
 
 #include <microhttpd.h>
 
@@ -19,6 +21,7 @@ enum {
 struct http_route {
     const char *method;
     const char *pattern;
+    enum http_permission permission;
     size_t body_max;
     http_handler handler;
     void *userdata;
@@ -37,7 +40,8 @@ struct http_connection {
     struct http_connection *prev, *next; /* of server->connections, the newest first */
     struct http_server *server;
     int fd;
-    uint8_t address[16];
+    uint8_t address[HTTP_ADDRESS_SIZE];
+    struct http_tls_keys *keys; /* NULL: without TLS */
     enum http_phase phase;
     int64_t since_ms; /* monotonic: the phase, or the phase before */
     bool cut;         /* until libmicrohttpd has closed it */
@@ -49,6 +53,8 @@ struct http_server {
     int epoll_fd;
     struct loop_timer timer;
     struct loop_deferred deferred;
+    struct http_access *access; /* borrowed; NULL: everyone may do everything */
+    struct http_tls *tls;       /* borrowed; NULL: without TLS */
     struct metrics *metrics;
     struct metrics_counter *answers[6]; /* by hundreds of the status */
     bool (*ready)(void *ctx, char *ret_reason, size_t reason_size);
@@ -103,6 +109,7 @@ struct http_exchange {
     bool suspended;
     struct http_refusal refusal;
     const struct http_route *route;
+    struct http_identity identity;
 
     char *method;
     char *path; /* decoded */
@@ -156,6 +163,8 @@ enum MHD_Result http_connection_accept(void *cls, const struct sockaddr *peer, s
 void http_connection_notify(void *cls, struct MHD_Connection *mhd, void **socket_context,
                             enum MHD_ConnectionNotificationCode code);
 void http_connection_enters(struct MHD_Connection *mhd, enum http_phase phase);
+/* The peer's: HTTP_ADDRESS_SIZE bytes, borrowed. */
+const uint8_t *http_connection_address(struct MHD_Connection *mhd);
 
 /* guard.c: sets the route and its params, or the refusal. */
 void http_guard(struct http_exchange *exchange);

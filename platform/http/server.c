@@ -196,15 +196,31 @@ static void serve_metrics(struct http_exchange *exchange, void *userdata)
 static void add_built_in(struct http_server *server)
 {
     static const char *const classes[] = {NULL, "1xx", "2xx", "3xx", "4xx", "5xx"};
-    http_server_route(server, "GET", "/livez", 0, serve_livez, server);
-    http_server_route(server, "GET", "/readyz", 0, serve_readyz, server);
+    http_server_route(server, "GET", "/livez", HTTP_OPEN, 0, serve_livez, server);
+    http_server_route(server, "GET", "/readyz", HTTP_OPEN, 0, serve_readyz, server);
     if (server->metrics == NULL)
         return;
-    http_server_route(server, "GET", "/metrics", 0, serve_metrics, server);
+    http_server_route(server, "GET", "/metrics", HTTP_VIEW, 0, serve_metrics, server);
     for (int i = 1; i < 6; i++)
         server->answers[i] =
             metrics_counter(server->metrics, "reeve_http_responses_total",
                             "HTTP requests answered.", METRICS_LABEL("status", classes[i]));
+}
+
+/* ---- revoked tokens ---- */
+
+/* Streams end, and reads that wait are refused when they are answered. What changes something was
+ * permitted when it began, and its answer is that of what it did. */
+static void end_revoked(void *ctx)
+{
+    struct http_server *server = ctx;
+    for (struct http_exchange *exchange = server->exchanges; exchange != NULL;
+         exchange = exchange->next) {
+        if (exchange->stream == NULL || http_access_still_valid(exchange))
+            continue;
+        http_stream_close(exchange->stream);
+        http_stream_cut(exchange->stream);
+    }
 }
 
 /* ---- listening ---- */
@@ -233,8 +249,9 @@ static void note_address(struct http_server *server, const struct sockaddr_stora
     server->loopback = is_loopback(address);
     server->port = ntohs(ipv6 ? ((const struct sockaddr_in6 *)address)->sin6_port
                               : ((const struct sockaddr_in *)address)->sin_port);
-    snprintf(server->url, sizeof(server->url), "http://%s%s%s:%u", ipv6 ? "[" : "", server->host,
-             ipv6 ? "]" : "", (unsigned)server->port);
+    snprintf(server->url, sizeof(server->url), "%s://%s%s%s:%u",
+             server->tls != NULL ? "https" : "http", ipv6 ? "[" : "", server->host, ipv6 ? "]" : "",
+             (unsigned)server->port);
 }
 
 /* A listening socket, -1 with errno. */
@@ -279,15 +296,32 @@ static enum error_class open_listener(struct http_server *server, int *ret_fd,
     return ERROR_OK;
 }
 
+/* Each connection gets the keys of its time: see http_tls_begin(). */
+static void use_tls(const struct http_tls *tls, struct MHD_OptionItem ret_options[4])
+{
+    ret_options[0] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0,
+                                             (void *)(uintptr_t)http_tls_cert(tls)};
+    ret_options[1] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)http_tls_key(tls)};
+    ret_options[2] =
+        (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0,
+                                (void *)(uintptr_t) "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"};
+    ret_options[3] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+}
+
 static enum error_class start_daemon(struct http_server *server, int fd, struct error *ret_error)
 {
+    struct MHD_OptionItem options[4] = {{MHD_OPTION_END, 0, NULL}};
+    if (server->tls != NULL)
+        use_tls(server->tls, options);
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, http_connection_accept, server, on_request,
-        server, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (server->tls != NULL ? MHD_USE_TLS : 0u), 0,
+        http_connection_accept, server, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
+        NULL, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)(HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_SLACK), MHD_OPTION_NOTIFY_CONNECTION,
         http_connection_notify, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     if (server->daemon == NULL) {
         close(fd);
         return fail(ret_error, server, "serve");
@@ -314,6 +348,8 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
     server->ready = options->ready;
     server->degraded = options->degraded;
     server->ctx = options->ctx;
+    server->access = options->access;
+    server->tls = options->tls;
     snprintf(server->host, sizeof(server->host), "%s", host);
     loop_timer_init(&server->timer, on_timer, server);
     loop_deferred_init(&server->deferred, on_deferred, server);
@@ -326,6 +362,8 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
         return class;
     }
     add_built_in(server);
+    if (server->access != NULL)
+        http_access_on_check(server->access, end_revoked, server);
     *ret_server = server;
     return ERROR_OK;
 }
@@ -356,6 +394,8 @@ void http_server_free(struct http_server *server)
 {
     if (server == NULL)
         return;
+    if (server->access != NULL)
+        http_access_on_check(server->access, NULL, NULL);
     if (server->daemon != NULL) {
         answer_the_rest(server);
         loop_fd_remove(server->loop, server->epoll_fd);
@@ -376,18 +416,20 @@ void http_server_free(struct http_server *server)
 }
 
 void http_server_route(struct http_server *server, const char *method, const char *pattern,
-                       size_t body_max, http_handler handler, void *userdata)
+                       enum http_permission permission, size_t body_max, http_handler handler,
+                       void *userdata)
 {
+    assert((unsigned)permission < HTTP_PERMISSION_COUNT);
     assert(server->route_count < HTTP_ROUTES_MAX && pattern[0] == '/' && handler != NULL);
     assert(body_max < UINT32_MAX);
     server->routes[server->route_count++] = (struct http_route){
-        method, pattern, body_max > 0 ? body_max : HTTP_BODY_MAX, handler, userdata};
+        method, pattern, permission, body_max > 0 ? body_max : HTTP_BODY_MAX, handler, userdata};
 }
 
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata)
 {
     assert(handler != NULL);
-    server->missing = (struct http_route){"GET", "/", HTTP_BODY_MAX, handler, userdata};
+    server->missing = (struct http_route){"GET", "/", HTTP_OPEN, HTTP_BODY_MAX, handler, userdata};
 }
 
 void http_server_allow_host(struct http_server *server, struct text host)

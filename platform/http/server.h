@@ -3,8 +3,9 @@
  *
  * A handler gets an exchange and answers it exactly once, at once or any time later. The exchange
  * stays valid until http_respond, even if the client has gone (the answer is then dropped). Built
- * in: /livez, /readyz, /metrics, JSON errors for unknown paths (404) and methods (405), and 413 for
- * bodies over the route's limit.
+ * in: /livez, /readyz, /metrics, JSON errors for unknown paths (404) and methods (405), 413 for
+ * bodies over the route's limit, and 415 for bodies that are not JSON. access.h says who may do
+ * what.
  *
  * Pages of other sites reach nothing: the server refuses Host headers with a name that is not its
  * own (DNS rebinding), and cross-origin requests with methods other than GET and HEAD. If it
@@ -15,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "platform/http/access.h"
 #include "platform/loop.h"
 #include "platform/metrics.h"
 
@@ -24,6 +26,7 @@
 
 struct http_server;
 struct http_exchange;
+struct http_tls;
 
 enum {
     HTTP_BODY_MAX = 1 << 20, /* default limit of a route */
@@ -51,8 +54,10 @@ struct http_server_options {
      * NULL = never. */
     bool (*degraded)(void *ctx, char *ret_reason, size_t reason_size);
     void *ctx;
-    int64_t request_ms; /* 0 = HTTP_REQUEST_SECONDS */
-    int64_t answer_ms;  /* 0 = HTTP_ANSWER_SECONDS */
+    struct http_access *access; /* borrowed; NULL = everyone may do everything */
+    struct http_tls *tls;       /* borrowed; NULL = without TLS */
+    int64_t request_ms;         /* 0 = HTTP_REQUEST_SECONDS */
+    int64_t answer_ms;          /* 0 = HTTP_ANSWER_SECONDS */
 };
 
 /* Listens when it returns; serves once the loop runs. */
@@ -62,14 +67,18 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
  * only frees them. */
 void http_server_free(struct http_server *server);
 uint16_t http_server_port(const struct http_server *server);
-/* "http://127.0.0.1:8080", borrowed. */
+/* "http://127.0.0.1:8080" or "https://...", borrowed. */
 const char *http_server_url(const struct http_server *server);
 
 /* `pattern`: "/api/orders/{id}/history": a {name} matches one segment. The strings are
  * borrowed until http_server_free. `body_max` 0 = HTTP_BODY_MAX. The first route that matches wins.
  * A GET route also answers HEAD, and takes no body. */
 void http_server_route(struct http_server *server, const char *method, const char *pattern,
-                       size_t body_max, http_handler handler, void *userdata);
+                       enum http_permission permission, size_t body_max, http_handler handler,
+                       void *userdata);
+/* /api/session, for browsers: GET says who the user is and what the user may do, POST logs in with
+ * {"token": ...}, DELETE logs out. */
+void http_session_add_routes(struct http_server *server);
 /* GET and HEAD of a path that no route has; the handler answers 404. Without one they get JSON. */
 void http_server_missing(struct http_server *server, http_handler handler, void *userdata);
 /* Requests may name this host as the server's. Copied; more than 64 are ignored. */
@@ -94,6 +103,11 @@ const char *http_header(const struct http_exchange *exchange, const char *name);
 struct text http_body(const struct http_exchange *exchange);
 /* Whether a page of another site made the browser send it. */
 bool http_cross_site(const struct http_exchange *exchange);
+/* The name of the token that came with the request, or of the user that a trusted proxy passed on;
+ * "" = neither. */
+const char *http_user(const struct http_exchange *exchange);
+/* Whether the role of the token permits it; without authentication everything is permitted. */
+bool http_may(const struct http_exchange *exchange, enum http_permission permission);
 /* True once the server knows that the client has gone. */
 bool http_gone(const struct http_exchange *exchange);
 

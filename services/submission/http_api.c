@@ -276,8 +276,8 @@ struct http_api *http_api_new(struct submission *submission)
     assert(api != NULL);
     api->submission = submission;
     struct http_server *http = submission->service->http;
-    http_server_route(http, "POST", "/orders", INPUT_BYTES_MAX, on_order, api);
-    http_server_route(http, "POST", "/orders/{id}/cancel", 64 * 1024, on_cancel, api);
+    http_server_route(http, "POST", "/orders", HTTP_SUBMIT, INPUT_BYTES_MAX, on_order, api);
+    http_server_route(http, "POST", "/orders/{id}/cancel", HTTP_SUBMIT, 64 * 1024, on_cancel, api);
     return api;
 }
 

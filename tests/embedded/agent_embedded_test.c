@@ -148,7 +148,7 @@ static struct lab *lab_open(void)
     open_broker(&lab);
     struct http_server_options options = {.port = 0};
     cr_assert(http_server_new(lab.loop, &options, &lab.server, &error) == ERROR_OK);
-    http_server_route(lab.server, "POST", "/svc/{action}", 0, on_post, &lab);
+    http_server_route(lab.server, "POST", "/svc/{action}", HTTP_OPEN, 0, on_post, &lab);
     lab.service = (struct service_context){.name = "agent",
                                            .instance_id = "a1",
                                            .clock = clock_real(),

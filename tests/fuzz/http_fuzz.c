@@ -68,10 +68,11 @@ static void open_server(void)
     enum error_class class = http_server_new(loop, &options, &server, &error);
     assert(class == ERROR_OK);
     http_server_allow_host(server, TEXT("reeve.internal"));
-    http_server_route(server, "GET", "/api/orders/{id}", 0, echo_param, NULL);
-    http_server_route(server, "POST", "/api/orders/{id}/cancel", BODY_MAX, echo_param, NULL);
-    http_server_route(server, "POST", "/orders", BODY_MAX, echo, NULL);
-    http_server_route(server, "GET", "/hold", 0, hold, NULL);
+    http_server_route(server, "GET", "/api/orders/{id}", HTTP_OPEN, 0, echo_param, NULL);
+    http_server_route(server, "POST", "/api/orders/{id}/cancel", HTTP_OPEN, BODY_MAX, echo_param,
+                      NULL);
+    http_server_route(server, "POST", "/orders", HTTP_OPEN, BODY_MAX, echo, NULL);
+    http_server_route(server, "GET", "/hold", HTTP_OPEN, 0, hold, NULL);
 }
 
 static void begin(void)

@@ -114,8 +114,8 @@ struct agent_callbacks *agent_callbacks_new(struct agent *agent)
                         "/v1/callbacks/%s/{order}/{step}/{direction}/{attempt}", agent->name);
     assert(size > 0);
     callbacks->base = base_url(callbacks);
-    http_server_route(service->http, "POST", callbacks->pattern, AGENT_CALLBACK_BODY_MAX, on_post,
-                      callbacks);
+    http_server_route(service->http, "POST", callbacks->pattern, HTTP_OPEN, AGENT_CALLBACK_BODY_MAX,
+                      on_post, callbacks);
     return callbacks;
 }
 

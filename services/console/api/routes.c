@@ -88,7 +88,9 @@ void api_add_routes(struct console *console, const struct api_route routes[], si
         assert(count_parameters(&routes[i]) <= API_PARAMETERS_MAX);
         struct api_binding *binding = &console->bindings[console->binding_count++];
         *binding = (struct api_binding){console, &routes[i]};
+        bool reads = strcmp(routes[i].method, "GET") == 0;
         http_server_route(console->service->http, routes[i].method, routes[i].pattern,
+                          reads ? HTTP_VIEW : HTTP_OPERATE,
                           routes[i].body_max > 0 ? routes[i].body_max : OPERATOR_COMMAND_BODY_MAX,
                           serve, binding);
     }

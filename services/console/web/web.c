@@ -15,9 +15,6 @@
 enum { TAG_SIZE = 40 };
 
 static const char index_name[] = "index.html";
-static const char security_policy[] =
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
-    "object-src 'none'";
 
 static const struct asset *find_asset(const char *name)
 {
@@ -83,9 +80,6 @@ static void respond_asset(struct http_exchange *exchange, int status, const stru
     http_set_header(exchange, "ETag", tag);
     http_set_header(exchange, "Vary", "Accept-Encoding");
     http_set_header(exchange, "Cache-Control", "no-cache");
-    http_set_header(exchange, "Content-Security-Policy", security_policy);
-    http_set_header(exchange, "X-Frame-Options", "DENY");
-    http_set_header(exchange, "Referrer-Policy", "no-referrer");
     if (status == 200 && is_known(exchange, tag)) {
         http_respond(exchange, 304, NULL, TEXT(""));
         return;
@@ -131,7 +125,8 @@ void web_add_routes(struct http_server *server)
     static const char *const pages[] = {"/",           "/orders",    "/orders/{id}", "/recovery",
                                         "/partitions", "/workflows", "/agents",      "/health"};
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
-        http_server_route(server, "GET", pages[i], 0, serve_page, NULL);
-    http_server_route(server, "GET", "/assets/{name}", 0, serve_asset, NULL);
+        http_server_route(server, "GET", pages[i], HTTP_OPEN, 0, serve_page, NULL);
+    http_server_route(server, "GET", "/assets/{name}", HTTP_OPEN, 0, serve_asset, NULL);
+    http_session_add_routes(server);
     http_server_missing(server, serve_missing, NULL);
 }

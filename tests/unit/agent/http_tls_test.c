@@ -5,87 +5,29 @@
 #include "replica/settings.h"
 #include "services/agent/kinds/http_headers.h"
 #include "services/agent/kinds/kinds.h"
+#include "tests/lib/certificate.h"
 #include "tests/unit/agent/world.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <openssl/pem.h>
-#include <openssl/x509v3.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DAY = 86400, SOON = 1000000 + 60000 };
-
-/* ---- certificates ---- */
-
-struct identity {
-    EVP_PKEY *key;
-    X509 *cert;
-    char cert_path[PATH_MAX];
-    char key_path[PATH_MAX];
-};
+enum { SOON = 1000000 + 60000 };
 
 static char folder[PATH_MAX];
-
-static FILE *create(const char *name, const char *kind, char ret_path[PATH_MAX])
-{
-    cr_assert(snprintf(ret_path, PATH_MAX, "%s/%s.%s", folder, name, kind) < PATH_MAX);
-    FILE *file = fopen(ret_path, "w");
-    cr_assert_not_null(file);
-    return file;
-}
-
-static void add_extension(X509 *cert, int nid, const char *value)
-{
-    X509_EXTENSION *extension = X509V3_EXT_conf_nid(NULL, NULL, nid, value);
-    cr_assert_not_null(extension);
-    cr_assert_eq(X509_add_ext(cert, extension, -1), 1);
-    X509_EXTENSION_free(extension);
-}
-
-/* `issuer` NULL: an authority that signs itself. Valid for `days` from now, and ten days before. */
-static struct identity identity_new(const char *name, const struct identity *issuer, int days)
-{
-    static long serial;
-    struct identity identity = {.key = EVP_EC_gen("P-256"), .cert = X509_new()};
-    X509 *cert = identity.cert;
-    X509_set_version(cert, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(cert), ++serial);
-    X509_gmtime_adj(X509_getm_notBefore(cert), -10L * DAY);
-    X509_gmtime_adj(X509_getm_notAfter(cert), (long)days * DAY);
-    X509_set_pubkey(cert, identity.key);
-    X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_ASC,
-                               (const unsigned char *)name, -1, -1, 0);
-    X509_set_issuer_name(cert, X509_get_subject_name(issuer != NULL ? issuer->cert : cert));
-    add_extension(cert, NID_basic_constraints, issuer == NULL ? "critical,CA:TRUE" : "CA:FALSE");
-    add_extension(cert, NID_subject_alt_name, "IP:127.0.0.1");
-    cr_assert_gt(X509_sign(cert, issuer != NULL ? issuer->key : identity.key, EVP_sha256()), 0);
-    FILE *file = create(name, "pem", identity.cert_path);
-    cr_assert_eq(PEM_write_X509(file, cert), 1);
-    fclose(file);
-    file = create(name, "key", identity.key_path);
-    cr_assert_eq(PEM_write_PrivateKey(file, identity.key, NULL, NULL, 0, NULL, NULL), 1);
-    fclose(file);
-    return identity;
-}
-
-static void identity_free(struct identity *identity)
-{
-    X509_free(identity->cert);
-    EVP_PKEY_free(identity->key);
-}
 
 /* ---- the scene ---- */
 
 struct scene {
-    struct identity ours, theirs;        /* authorities */
-    struct identity server, client;      /* of ours */
-    struct identity expired_server;      /* of ours */
-    struct identity foreign, old_client; /* of theirs; of ours, expired */
+    struct certificate ours, theirs;        /* authorities */
+    struct certificate server, client;      /* of ours */
+    struct certificate expired_server;      /* of ours */
+    struct certificate foreign, old_client; /* of theirs; of ours, expired */
     struct world *world;
     pid_t service;
     int service_input;
@@ -101,13 +43,13 @@ static void open_scene(void)
     cr_assert_not_null(mkdtemp(folder));
     signal(SIGPIPE, SIG_IGN);
     scene = (struct scene){.service_input = -1};
-    scene.ours = identity_new("ours", NULL, 10);
-    scene.theirs = identity_new("theirs", NULL, 10);
-    scene.server = identity_new("server", &scene.ours, 10);
-    scene.client = identity_new("client", &scene.ours, 10);
-    scene.expired_server = identity_new("expired", &scene.ours, -1);
-    scene.foreign = identity_new("foreign", &scene.theirs, 10);
-    scene.old_client = identity_new("old-client", &scene.ours, -1);
+    scene.ours = certificate_new(folder, "ours", NULL, 10);
+    scene.theirs = certificate_new(folder, "theirs", NULL, 10);
+    scene.server = certificate_new(folder, "server", &scene.ours, 10);
+    scene.client = certificate_new(folder, "client", &scene.ours, 10);
+    scene.expired_server = certificate_new(folder, "expired", &scene.ours, -1);
+    scene.foreign = certificate_new(folder, "foreign", &scene.theirs, 10);
+    scene.old_client = certificate_new(folder, "old-client", &scene.ours, -1);
 }
 
 static void close_scene(void)
@@ -118,20 +60,20 @@ static void close_scene(void)
         close(scene.service_input);
         waitpid(scene.service, NULL, 0);
     }
-    identity_free(&scene.ours);
-    identity_free(&scene.theirs);
-    identity_free(&scene.server);
-    identity_free(&scene.client);
-    identity_free(&scene.expired_server);
-    identity_free(&scene.foreign);
-    identity_free(&scene.old_client);
+    certificate_free(&scene.ours);
+    certificate_free(&scene.theirs);
+    certificate_free(&scene.server);
+    certificate_free(&scene.client);
+    certificate_free(&scene.expired_server);
+    certificate_free(&scene.foreign);
+    certificate_free(&scene.old_client);
     files_remove_tree(folder, NULL);
 }
 
 TestSuite(http_tls, .init = open_scene, .fini = close_scene);
 
 /* Starts the service with that certificate; `client_ca`: whose clients it accepts, NULL = all. */
-static void serve(const struct identity *as, const struct identity *client_ca)
+static void serve(const struct certificate *as, const struct certificate *client_ca)
 {
     int input[2], output[2];
     char script[PATH_MAX], line[32];
@@ -159,7 +101,7 @@ static void serve(const struct identity *as, const struct identity *client_ca)
 
 /* The report of one call; the wait before a second try is longer than the deadline allows. `more`:
  * "key", "value", ..., NULL. */
-static const char *call(const struct identity *ca, const char *const more[])
+static const char *call(const struct certificate *ca, const char *const more[])
 {
     const char *settings[32] = {"agent.name",
                                 "pay",
@@ -221,12 +163,12 @@ Test(http_tls, shows_its_certificate_to_a_service_that_asks_for_one)
 }
 
 /* TLS 1.3 refuses a client after its request may be on the way: then the effect is unknown. */
-static void expect_refused(const struct identity *client)
+static void expect_refused(const struct certificate *client)
 {
     serve(&scene.server, &scene.ours);
     const char *const with[] = {"agent.http.tls.cert", client->cert_path, "agent.http.tls.key",
                                 client->key_path, NULL};
-    const char *report = call(&scene.ours, client->cert != NULL ? with : NULL);
+    const char *report = call(&scene.ours, client->x509 != NULL ? with : NULL);
     cr_assert(strcmp(report, "A/Pay/do/1 Http.NotConnected none\n") == 0 ||
                   strcmp(report, "A/Pay/do/1 Http.ConnectionLost unknown\n") == 0,
               "%s", report);
@@ -234,7 +176,7 @@ static void expect_refused(const struct identity *client)
 
 Test(http_tls, is_refused_without_a_certificate)
 {
-    expect_refused(&(struct identity){.cert = NULL});
+    expect_refused(&(struct certificate){.x509 = NULL});
 }
 
 Test(http_tls, is_refused_with_a_foreign_certificate)

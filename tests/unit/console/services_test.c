@@ -41,7 +41,7 @@ static void open_world(void)
     about = NULL;
     status = 200;
     cr_assert(http_server_new(world->loop, &options, &other, &error) == ERROR_OK);
-    http_server_route(other, "GET", "/about", 0, serve_about, NULL);
+    http_server_route(other, "GET", "/about", HTTP_OPEN, 0, serve_about, NULL);
 }
 
 static void close_world(void)

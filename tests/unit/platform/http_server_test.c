@@ -110,14 +110,20 @@ Test(http_server, refuses_foreign_hosts_on_every_address)
     }
 }
 
+#define PAGE "X-Reeve-Request: 1\r\n"
+
 Test(http_server, refuses_posts_from_other_sites)
 {
     static const char *const good[] = {
-        "", "Origin: http://localhost\r\n",
-        "Origin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n"};
-    static const char *const bad[] = {"Origin: http://evil.example\r\n", "Origin: null\r\n",
+        "", PAGE "Origin: http://localhost\r\n",
+        PAGE "Origin: http://localhost\r\nSec-Fetch-Site: same-origin\r\n"};
+    static const char *const bad[] = {"Origin: http://evil.example\r\n",
+                                      "Origin: null\r\n",
                                       "Origin: http://localhost:81\r\n",
+                                      PAGE "Origin: http://evil.example\r\n",
                                       "Sec-Fetch-Site: cross-site\r\n",
+                                      "Origin: http://localhost\r\n",
+                                      "Sec-Fetch-Site: same-origin\r\n",
                                       "Origin: http://localhost\r\nSec-Fetch-Site: same-site\r\n"};
     char request[512];
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {

@@ -123,7 +123,7 @@ static bool is_cut(void *ctx)
 Test(http_slow_clients, gives_an_answer_a_deadline)
 {
     http_kit_listen((struct http_server_options){.answer_ms = 100});
-    http_server_route(http_kit_server, "GET", "/large", 0, hold_large, NULL);
+    http_server_route(http_kit_server, "GET", "/large", HTTP_OPEN, 0, hold_large, NULL);
     int fd = http_kit_dial();
     http_kit_send_text(fd, "GET /large HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n");
     cr_assert(

@@ -11,12 +11,14 @@ reeve_test(platform
         disk_guard_test.c
         failpoint_test.c
         files_test.c
+        http_access_test.c
         http_client_test.c
         http_server_kit.c
         http_server_test.c
         http_slow_clients_test.c
         http_stream_test.c
+        http_tls_test.c
         logger_test.c
         loop_test.c
         metrics_test.c
-    LIBS reeve-platform)
+    LIBS reeve-test-certificate reeve-platform)

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See access.h. The tokens and who is trusted; access_check.c judges requests by them. */
+#include "platform/http/access_internal.h"
+
+#include "base/numbers.h"
+#include "platform/logger.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADDRESS_BITS = 128, MAPPED_BITS = 96, NETWORK_SIZE = 64 };
+
+bool http_role_permits(enum http_role role, enum http_permission permission)
+{
+    static const bool permits[HTTP_ROLE_COUNT][HTTP_PERMISSION_COUNT] = {
+        [HTTP_ROLE_VIEWER] = {[HTTP_OPEN] = true, [HTTP_VIEW] = true},
+        [HTTP_ROLE_OPERATOR] = {[HTTP_OPEN] = true, [HTTP_VIEW] = true, [HTTP_OPERATE] = true},
+        [HTTP_ROLE_SUBMITTER] = {[HTTP_OPEN] = true, [HTTP_SUBMIT] = true},
+        [HTTP_ROLE_AGENT] = {[HTTP_OPEN] = true, [HTTP_CALL_BACK] = true},
+    };
+    assert((unsigned)role < HTTP_ROLE_COUNT && (unsigned)permission < HTTP_PERMISSION_COUNT);
+    return permits[role][permission];
+}
+
+/* ---- addresses ---- */
+
+bool http_address_parse(const char *text, uint8_t ret_address[HTTP_ADDRESS_SIZE], bool *ret_ipv4)
+{
+    uint8_t mapped[HTTP_ADDRESS_SIZE] = {[10] = 0xff, [11] = 0xff};
+    bool ipv4 = inet_pton(AF_INET, text, mapped + 12) == 1;
+    if (!ipv4 && inet_pton(AF_INET6, text, mapped) != 1)
+        return false;
+    memcpy(ret_address, mapped, sizeof(mapped));
+    *ret_ipv4 = ipv4;
+    return true;
+}
+
+/* "10.0.0.0/8", "10.1.2.3", "fd00::/8". */
+static bool parse_network(const char *text, struct http_network *ret_network)
+{
+    char address[NETWORK_SIZE];
+    size_t size = strcspn(text, "/");
+    uint64_t bits = ADDRESS_BITS;
+    bool ipv4 = false;
+    if (size >= sizeof(address))
+        return false;
+    memcpy(address, text, size);
+    address[size] = '\0';
+    if (!http_address_parse(address, ret_network->address, &ipv4))
+        return false;
+    if (text[size] == '/') {
+        struct text rest = text_of(text + size + 1);
+        uint64_t most = ipv4 ? ADDRESS_BITS - MAPPED_BITS : ADDRESS_BITS;
+        if (!number_take(&rest, most, &bits) || rest.size > 0)
+            return false;
+        bits += ipv4 ? MAPPED_BITS : 0;
+    }
+    ret_network->bits = (uint32_t)bits;
+    return true;
+}
+
+static bool in_network(const struct http_network *network, const uint8_t *address)
+{
+    uint32_t whole = network->bits / 8;
+    uint32_t rest = network->bits % 8;
+    uint8_t mask = (uint8_t)(0xff00u >> rest);
+    return memcmp(network->address, address, whole) == 0 &&
+           (rest == 0 || ((network->address[whole] ^ address[whole]) & mask) == 0);
+}
+
+bool http_access_trusts(const struct http_access *access, const uint8_t *address)
+{
+    bool trusts = false;
+    for (size_t i = 0; i < access->network_count && !trusts; i++)
+        trusts = in_network(&access->networks[i], address);
+    return trusts;
+}
+
+bool http_address_is_loopback(const uint8_t *address)
+{
+    static const struct http_network loopback[] = {
+        {.address = {[10] = 0xff, [11] = 0xff, [12] = 127}, .bits = MAPPED_BITS + 8},
+        {.address = {[15] = 1}, .bits = ADDRESS_BITS}};
+    return in_network(&loopback[0], address) || in_network(&loopback[1], address);
+}
+
+static enum error_class read_networks(struct http_access *access, struct error *ret_error)
+{
+    if (access->options.proxy_count > HTTP_PROXIES_MAX)
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "http.proxy.trusted has %zu entries: the limit is %d",
+                         access->options.proxy_count, HTTP_PROXIES_MAX);
+    for (size_t i = 0; i < access->options.proxy_count; i++) {
+        const char *text = access->options.proxies[i];
+        if (!parse_network(text, &access->networks[access->network_count++]))
+            return error_set(ret_error, ERROR_REJECT, "Config",
+                             "http.proxy.trusted: %.64s is not an address or a network such as "
+                             "10.0.0.0/8",
+                             text);
+    }
+    return ERROR_OK;
+}
+
+/* ---- the token file ---- */
+
+static bool has_file(const struct http_access *access)
+{
+    return access->options.authenticates && access->options.token_file[0] != '\0';
+}
+
+void http_access_reload(struct http_access *access)
+{
+    struct http_tokens tokens = {0};
+    struct error error;
+    if (!has_file(access))
+        return;
+    files_changed(access->options.token_file, &access->seen);
+    if (http_tokens_read(access->options.token_file, &tokens, &error) != ERROR_OK) {
+        log_error("cannot read the tokens again; those that were read before stay",
+                  LOG_ERR(&error));
+        return;
+    }
+    http_tokens_deinit(&access->tokens);
+    access->tokens = tokens;
+    log_info("read the tokens again", LOG_STR("file", access->options.token_file),
+             LOG_U64("tokens", tokens.count));
+}
+
+static void on_check(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct http_access *access = userdata;
+    if (has_file(access) && files_changed(access->options.token_file, &access->seen))
+        http_access_reload(access);
+    if (access->check != NULL)
+        access->check(access->check_ctx);
+    loop_timer_after(loop, timer, HTTP_ACCESS_CHECK_MS);
+}
+
+/* ---- life ---- */
+
+static enum error_class begin(struct http_access *access, struct error *ret_error)
+{
+    if (read_networks(access, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    if (!has_file(access))
+        return ERROR_OK;
+    files_changed(access->options.token_file, &access->seen);
+    return http_tokens_read(access->options.token_file, &access->tokens, ret_error);
+}
+
+enum error_class http_access_new(struct loop *loop, struct metrics *metrics,
+                                 const struct http_access_options *options,
+                                 struct http_access **ret_access, struct error *ret_error)
+{
+    struct http_access *access = calloc(1, sizeof(*access));
+    assert(access != NULL && options->token_file != NULL && options->user_header != NULL);
+    access->loop = loop;
+    access->options = *options;
+    loop_timer_init(&access->timer, on_check, access);
+    if (begin(access, ret_error) != ERROR_OK) {
+        http_access_free(access);
+        return ERROR_REJECT;
+    }
+    if (metrics != NULL)
+        access->failures_total =
+            metrics_counter(metrics, "reeve_http_authentication_failures_total",
+                            "Requests with a token that is not right.", METRICS_NO_LABELS);
+    if (options->authenticates)
+        loop_timer_after(loop, &access->timer, HTTP_ACCESS_CHECK_MS);
+    *ret_access = access;
+    return ERROR_OK;
+}
+
+void http_access_free(struct http_access *access)
+{
+    if (access == NULL)
+        return;
+    assert(access->check == NULL);
+    loop_timer_cancel(access->loop, &access->timer);
+    http_tokens_deinit(&access->tokens);
+    free(access);
+}
+
+void http_access_on_check(struct http_access *access, void (*check)(void *ctx), void *ctx)
+{
+    access->check = check;
+    access->check_ctx = ctx;
+}
+
+/* ---- failures ---- */
+
+/* Addresses share slots: then they share a count. */
+static struct http_failures *slot_of(struct http_access *access, const uint8_t *address)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (int i = 0; i < HTTP_ADDRESS_SIZE; i++)
+        hash = (hash ^ address[i]) * 16777619u;
+    return &access->failures[hash % HTTP_FAILURE_SLOTS];
+}
+
+int64_t http_access_failed(struct http_access *access, const uint8_t *address)
+{
+    struct http_failures *slot = slot_of(access, address);
+    int64_t now_ms = clock_mono_ms(loop_clock(access->loop));
+    int64_t since_ms = now_ms - slot->since_ms;
+    if (slot->count == 0 || since_ms >= HTTP_FAILURES_SECONDS * 1000) {
+        *slot = (struct http_failures){.since_ms = now_ms};
+        since_ms = 0;
+    }
+    if (access->failures_total != NULL)
+        metrics_add(access->failures_total, 1);
+    if (slot->count < HTTP_FAILURES_MAX) {
+        slot->count++;
+        return 0;
+    }
+    return (HTTP_FAILURES_SECONDS * 1000 - since_ms + 999) / 1000;
+}

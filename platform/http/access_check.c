@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Judges a request by who sent it. See access.h. */
+#include "base/utf8.h"
+#include "platform/http/access_internal.h"
+#include "platform/http/internal.h"
+#include "platform/logger.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define BEARER "Bearer "
+
+static bool only_reads(const struct http_exchange *exchange)
+{
+    return strcmp(exchange->method, "GET") == 0 || strcmp(exchange->method, "HEAD") == 0;
+}
+
+static void refuse(struct http_exchange *exchange, int status, const char *code,
+                   const char *message)
+{
+    exchange->refusal = (struct http_refusal){status, code, message};
+}
+
+/* ---- addresses ---- */
+
+/* Of the client: behind a trusted proxy, what that added to X-Forwarded-For. */
+static void client_address(const struct http_exchange *exchange,
+                           uint8_t ret_address[HTTP_ADDRESS_SIZE])
+{
+    char text[INET6_ADDRSTRLEN];
+    const uint8_t *peer = http_connection_address(exchange->connection);
+    const char *list = http_header(exchange, "X-Forwarded-For");
+    bool ipv4 = false;
+    memcpy(ret_address, peer, HTTP_ADDRESS_SIZE);
+    if (list == NULL || !http_access_trusts(exchange->server->access, peer))
+        return;
+    const char *last = strrchr(list, ',');
+    last = last != NULL ? last + 1 : list;
+    last += strspn(last, " \t");
+    size_t size = strcspn(last, " \t");
+    if (size >= sizeof(text))
+        return;
+    memcpy(text, last, size);
+    text[size] = '\0';
+    http_address_parse(text, ret_address, &ipv4);
+}
+
+/* ---- without authentication ---- */
+
+static void check_without_tokens(struct http_exchange *exchange)
+{
+    const struct http_access *access = exchange->server->access;
+    const uint8_t *peer = http_connection_address(exchange->connection);
+    bool trusted = http_access_trusts(access, peer);
+    const char *user = trusted ? http_header(exchange, access->options.user_header) : NULL;
+    if (user != NULL && (!utf8_printable(text_of(user)) || strlen(user) > HTTP_USER_MAX))
+        refuse(exchange, 400, "BadUser",
+               "the proxy passed on a user name that is not 1 to 64 printable bytes");
+    else if (user != NULL)
+        memcpy(exchange->identity.user, user, strlen(user) + 1);
+    if (exchange->route->permission != HTTP_OPEN && !trusted && !http_address_is_loopback(peer))
+        refuse(exchange, 403, "NotThroughProxy",
+               "without authentication, only requests through a proxy that http.proxy.trusted "
+               "names are accepted");
+}
+
+/* ---- tokens ---- */
+
+static struct text token_of(const struct http_exchange *exchange, bool *ret_cookie)
+{
+    const char *header = http_header(exchange, "Authorization");
+    struct text prefix = TEXT(BEARER);
+    *ret_cookie = false;
+    if (header != NULL && strncasecmp(header, prefix.data, prefix.size) == 0)
+        return text_of(header + prefix.size + strspn(header + prefix.size, " "));
+    if (header != NULL)
+        return TEXT("?"); /* another scheme: as a wrong token */
+    *ret_cookie = true;
+    return http_session_token(exchange);
+}
+
+bool http_access_identify(const struct http_access *access, struct text token,
+                          struct http_identity *ret_identity)
+{
+    struct http_identity identity = {.has_token = true};
+    http_token_hash(token, identity.hash);
+    const struct http_token *found =
+        http_tokens_find(&access->tokens, identity.hash, clock_wall_ms(loop_clock(access->loop)));
+    if (found == NULL)
+        return false;
+    identity.role = found->role;
+    memcpy(identity.user, found->name, sizeof(found->name));
+    *ret_identity = identity;
+    return true;
+}
+_Static_assert((int)HTTP_USER_MAX >= (int)HTTP_TOKEN_NAME_MAX, "a user may be the name of a token");
+
+void http_access_refuse(struct http_exchange *exchange, bool wrong)
+{
+    uint8_t address[HTTP_ADDRESS_SIZE];
+    char seconds[24];
+    client_address(exchange, address);
+    int64_t wait = wrong ? http_access_failed(exchange->server->access, address) : 0;
+    if (wrong)
+        log_warning_limited("refused a request: its token is not right",
+                            LOG_STR("path", exchange->path));
+    if (wait > 0) {
+        snprintf(seconds, sizeof(seconds), "%" PRId64, wait);
+        http_set_header(exchange, "Retry-After", seconds);
+        refuse(exchange, 429, "TooManyFailures",
+               "too many requests with wrong tokens: wait, see the Retry-After header");
+        return;
+    }
+    http_set_header(exchange, "WWW-Authenticate",
+                    wrong ? "Bearer realm=\"reeve\", error=\"invalid_token\""
+                          : "Bearer realm=\"reeve\"");
+    if (wrong)
+        refuse(exchange, 401, "BadToken", "the token is not right, was revoked or has expired");
+    else
+        refuse(exchange, 401, "NoToken",
+               "this path needs a token: send it as Authorization: Bearer TOKEN");
+}
+
+static void check_token(struct http_exchange *exchange)
+{
+    const struct http_access *access = exchange->server->access;
+    enum http_permission permission = exchange->route->permission;
+    bool cookie = false;
+    struct text token = token_of(exchange, &cookie);
+    bool known = token.size > 0 && http_access_identify(access, token, &exchange->identity);
+    if (permission == HTTP_OPEN)
+        return;
+    if (!known)
+        http_access_refuse(exchange, token.size > 0);
+    else if (!http_role_permits(exchange->identity.role, permission))
+        refuse(exchange, 403, "Forbidden", "the role of this token does not permit it");
+}
+
+/* A page of another site cannot send the header without asking first, which is never granted. */
+static bool lacks_page_header(const struct http_exchange *exchange)
+{
+    bool page = http_header(exchange, "Origin") != NULL ||
+                http_header(exchange, "Sec-Fetch-Site") != NULL ||
+                http_session_token(exchange).size > 0;
+    return page && http_header(exchange, HTTP_PAGE_HEADER) == NULL;
+}
+
+void http_access_check(struct http_exchange *exchange)
+{
+    const struct http_access *access = exchange->server->access;
+    assert(exchange->route != NULL && exchange->refusal.status == 0);
+    if (!only_reads(exchange) && lacks_page_header(exchange)) {
+        refuse(exchange, 403, "HeaderMissing",
+               "requests of pages that change something need the header " HTTP_PAGE_HEADER);
+        return;
+    }
+    if (access == NULL)
+        return;
+    if (access->options.authenticates)
+        check_token(exchange);
+    else
+        check_without_tokens(exchange);
+    if (exchange->refusal.status == 0 && access->options.read_only && !only_reads(exchange) &&
+        exchange->route->permission != HTTP_OPEN)
+        refuse(exchange, 403, "ReadOnly", "this server only answers requests that read");
+}
+
+bool http_access_still_valid(const struct http_exchange *exchange)
+{
+    const struct http_access *access = exchange->server->access;
+    const struct http_identity *identity = &exchange->identity;
+    return access == NULL || !identity->has_token ||
+           http_tokens_find(&access->tokens, identity->hash,
+                            clock_wall_ms(loop_clock(access->loop))) != NULL;
+}
+
+/* ---- for handlers ---- */
+
+const char *http_user(const struct http_exchange *exchange)
+{
+    return exchange->identity.user;
+}
+
+bool http_may(const struct http_exchange *exchange, enum http_permission permission)
+{
+    const struct http_server *server = exchange->server;
+    if (server == NULL)
+        return false;
+    if (server->access == NULL || !server->access->options.authenticates)
+        return true;
+    return permission == HTTP_OPEN ||
+           (exchange->identity.has_token && http_role_permits(exchange->identity.role, permission));
+}

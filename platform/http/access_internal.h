@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by access.c (tokens and trusted proxies), access_check.c (requests), session.c (logins of
+ * browsers) and server.c. */
+#ifndef PLATFORM_HTTP_ACCESS_INTERNAL_H
+#define PLATFORM_HTTP_ACCESS_INTERNAL_H
+
+#include "platform/files.h"
+#include "platform/http/access.h"
+
+enum { HTTP_ADDRESS_SIZE = 16, HTTP_FAILURE_SLOTS = 1024 };
+
+#define HTTP_COOKIE_NAME "reeve_token"
+/* Pages must send it with each request that changes something: other sites' pages cannot. */
+#define HTTP_PAGE_HEADER "X-Reeve-Request"
+
+struct http_network {
+    uint8_t address[HTTP_ADDRESS_SIZE]; /* IPv4 as the mapped IPv6 address */
+    uint32_t bits;
+};
+
+struct http_failures {
+    int64_t since_ms;
+    uint32_t count;
+};
+
+struct http_access {
+    struct loop *loop;
+    struct http_access_options options;
+    struct http_network networks[HTTP_PROXIES_MAX];
+    size_t network_count;
+    struct http_tokens tokens;
+    struct files_version seen; /* the file that the tokens are from */
+    struct loop_timer timer;
+    void (*check)(void *ctx); /* the server's; NULL = none */
+    void *check_ctx;
+    struct http_failures failures[HTTP_FAILURE_SLOTS];
+    struct metrics_counter *failures_total; /* NULL: without metrics */
+};
+
+/* Who sent a request. */
+struct http_identity {
+    char user[HTTP_USER_MAX + 1]; /* "" = not known */
+    bool has_token;
+    enum http_role role;                /* of that token */
+    uint8_t hash[HTTP_TOKEN_HASH_SIZE]; /* of that token */
+};
+
+/* ---- access.c ---- */
+
+bool http_address_parse(const char *text, uint8_t ret_address[HTTP_ADDRESS_SIZE], bool *ret_ipv4);
+bool http_address_is_loopback(const uint8_t *address);
+bool http_access_trusts(const struct http_access *access, const uint8_t *address);
+/* Notes a wrong token. 0, or if there were too many: the seconds to wait. */
+int64_t http_access_failed(struct http_access *access, const uint8_t *address);
+/* Called every HTTP_ACCESS_CHECK_MS where tokens are asked for. NULL: no more. */
+void http_access_on_check(struct http_access *access, void (*check)(void *ctx), void *ctx);
+
+/* ---- access_check.c ---- */
+
+struct http_exchange;
+
+/* Sets the exchange's identity, and its refusal if it may not use its route. */
+void http_access_check(struct http_exchange *exchange);
+/* False: the token of the request has been revoked or has expired. */
+bool http_access_still_valid(const struct http_exchange *exchange);
+/* The refusal of a request with a wrong token, or without one. */
+void http_access_refuse(struct http_exchange *exchange, bool wrong);
+/* The token's identity; false: there is no such token. */
+bool http_access_identify(const struct http_access *access, struct text token,
+                          struct http_identity *ret_identity);
+
+/* ---- session.c ---- */
+
+/* The token of the request's cookie, or "". */
+struct text http_session_token(const struct http_exchange *exchange);
+
+#endif

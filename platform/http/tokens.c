@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See tokens.h. */
+#include "platform/http/tokens.h"
+
+#include "base/enum_names.h"
+#include "base/rfc3339.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/crypto.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HASH_PREFIX "sha256:"
+
+enum { FIELDS_MAX = 5, LINE_SIZE = 256 };
+
+static const char *const role_table[] = {"viewer", "operator", "submitter", "agent"};
+static const struct enum_names role_names = ENUM_NAMES(role_table);
+_Static_assert(sizeof(role_table) / sizeof(role_table[0]) == HTTP_ROLE_COUNT, "one for each");
+
+const char *http_role_name(enum http_role role)
+{
+    return enum_name(&role_names, (uint32_t)role);
+}
+
+bool http_role_parse(struct text text, enum http_role *ret_role)
+{
+    uint32_t value = 0;
+    if (!enum_names_find(&role_names, text, &value))
+        return false;
+    *ret_role = (enum http_role)value;
+    return true;
+}
+
+static bool name_is_valid(struct text name)
+{
+    if (name.size == 0 || name.size > HTTP_TOKEN_NAME_MAX)
+        return false;
+    for (uint32_t i = 0; i < name.size; i++) {
+        unsigned char byte = (unsigned char)name.data[i];
+        if (!isalnum(byte) && (byte == '\0' || strchr("._-@+", byte) == NULL))
+            return false;
+    }
+    return true;
+}
+
+/* ---- reading ---- */
+
+static int hex_digit(char digit)
+{
+    if (digit >= '0' && digit <= '9')
+        return digit - '0';
+    return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
+}
+
+static bool read_hash(struct text text, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE])
+{
+    struct text prefix = TEXT(HASH_PREFIX);
+    if (text.size != prefix.size + 2 * HTTP_TOKEN_HASH_SIZE ||
+        memcmp(text.data, prefix.data, prefix.size) != 0)
+        return false;
+    for (uint32_t i = 0; i < HTTP_TOKEN_HASH_SIZE; i++) {
+        int high = hex_digit(text.data[prefix.size + 2 * i]);
+        int low = hex_digit(text.data[prefix.size + 2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        ret_hash[i] = (uint8_t)(high * 16 + low);
+    }
+    return true;
+}
+
+/* The fields of a line, separated by blanks; more than FIELDS_MAX count as FIELDS_MAX + 1. */
+static size_t split(struct text line, struct text ret_fields[FIELDS_MAX])
+{
+    size_t count = 0;
+    uint32_t at = 0;
+    while (true) {
+        while (at < line.size && (line.data[at] == ' ' || line.data[at] == '\t'))
+            at++;
+        if (at == line.size || count > FIELDS_MAX)
+            return count;
+        uint32_t begin = at;
+        while (at < line.size && line.data[at] != ' ' && line.data[at] != '\t')
+            at++;
+        if (count < FIELDS_MAX)
+            ret_fields[count] = (struct text){line.data + begin, at - begin};
+        count++;
+    }
+}
+
+static const char *read_token(struct text line, struct http_token *ret_token)
+{
+    struct text fields[FIELDS_MAX];
+    size_t count = split(line, fields);
+    if (count < 4 || count > FIELDS_MAX)
+        return "expected NAME ROLE sha256:HEX CREATED [EXPIRES]";
+    if (!name_is_valid(fields[0]))
+        return "the name must be " HTTP_TOKEN_NAME_EXPECTED;
+    memcpy(ret_token->name, fields[0].data, fields[0].size);
+    if (!http_role_parse(fields[1], &ret_token->role))
+        return "the role must be viewer, operator, submitter or agent";
+    if (!read_hash(fields[2], ret_token->hash))
+        return "the hash must be sha256: and 64 hexadecimal digits in lower case";
+    if (!rfc3339_parse(fields[3], &ret_token->created_ms) ||
+        (count == FIELDS_MAX && !rfc3339_parse(fields[4], &ret_token->expires_ms)))
+        return "times must be like 2010-12-01T08:26:00Z";
+    return NULL;
+}
+
+static bool is_skipped(struct text line)
+{
+    uint32_t at = 0;
+    while (at < line.size && (line.data[at] == ' ' || line.data[at] == '\t'))
+        at++;
+    return at == line.size || line.data[at] == '#';
+}
+
+static const struct http_token *by_name(const struct http_tokens *tokens, struct text name)
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (text_equal(name, text_of(tokens->of[i].name)))
+            return &tokens->of[i];
+    }
+    return NULL;
+}
+
+/* The next line of *rest, without its end, which is taken from *rest. */
+static struct text take_line(struct text *rest)
+{
+    const char *end = memchr(rest->data, '\n', rest->size);
+    uint32_t size = end != NULL ? (uint32_t)(end - rest->data) : rest->size;
+    struct text line = {rest->data, size};
+    *rest = text_from(*rest, size + (end != NULL));
+    if (line.size > 0 && line.data[line.size - 1] == '\r')
+        line.size--;
+    return line;
+}
+
+static enum error_class parse(const char *path, struct text content, struct http_tokens *tokens,
+                              struct error *ret_error)
+{
+    for (unsigned number = 1; content.size > 0; number++) {
+        struct text line = take_line(&content);
+        struct http_token token = {.expires_ms = 0};
+        if (is_skipped(line))
+            continue;
+        const char *wrong = read_token(line, &token);
+        if (wrong == NULL && by_name(tokens, text_of(token.name)) != NULL)
+            wrong = "another line has the same name";
+        if (wrong == NULL && tokens->count == HTTP_TOKENS_MAX)
+            wrong = "there are more than 1000 tokens";
+        if (wrong != NULL)
+            return error_set(ret_error, ERROR_REJECT, "Config", "%s, line %u: %s", path, number,
+                             wrong);
+        tokens->of = reallocarray(tokens->of, tokens->count + 1, sizeof(token));
+        assert(tokens->of != NULL);
+        tokens->of[tokens->count++] = token;
+    }
+    return ERROR_OK;
+}
+_Static_assert(HTTP_TOKENS_MAX == 1000, "as in the message");
+
+static enum error_class read_content(const char *path, char **ret_content, size_t *ret_size,
+                                     struct error *ret_error)
+{
+    struct error error;
+    if (files_read(path, HTTP_TOKEN_FILE_MAX, ret_content, ret_size, &error) == ERROR_OK)
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "Config", "%s", error.message);
+}
+
+enum error_class http_tokens_read(const char *path, struct http_tokens *ret_tokens,
+                                  struct error *ret_error)
+{
+    struct http_tokens tokens = {0};
+    char *content = NULL;
+    size_t size = 0;
+    if (read_content(path, &content, &size, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
+    enum error_class class =
+        parse(path, (struct text){content, (uint32_t)size}, &tokens, ret_error);
+    free(content);
+    if (class == ERROR_OK)
+        *ret_tokens = tokens;
+    else
+        http_tokens_deinit(&tokens);
+    return class;
+}
+
+void http_tokens_deinit(struct http_tokens *tokens)
+{
+    free(tokens->of);
+    *tokens = (struct http_tokens){0};
+}
+
+/* ---- looking up ---- */
+
+void http_token_hash(struct text token, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE])
+{
+    int rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, token.data, token.size, ret_hash);
+    assert(rc == 0); /* fails only for an algorithm that is not there */
+}
+
+const struct http_token *http_tokens_find(const struct http_tokens *tokens,
+                                          const uint8_t hash[HTTP_TOKEN_HASH_SIZE], int64_t now_ms)
+{
+    const struct http_token *found = NULL;
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (gnutls_memcmp(tokens->of[i].hash, hash, HTTP_TOKEN_HASH_SIZE) == 0)
+            found = &tokens->of[i];
+    }
+    bool expired = found != NULL && found->expires_ms != 0 && found->expires_ms <= now_ms;
+    return expired ? NULL : found;
+}
+
+/* ---- changing the file ---- */
+
+/* One process at a time changes a file; the lock is on its directory, since the file is replaced.
+ * -1 with *ret_error. */
+static int lock_directory(const char *path, struct error *ret_error)
+{
+    char copy[PATH_MAX];
+    if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy)) {
+        error_set(ret_error, ERROR_REJECT, "Config", "the path of the tokens' file is too long");
+        return -1;
+    }
+    const char *directory = dirname(copy);
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && flock(fd, LOCK_EX) == 0)
+        return fd;
+    error_set(ret_error, ERROR_REJECT, "Config", "%s: %s", directory, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void new_token(char ret_token[HTTP_TOKEN_SIZE])
+{
+    uint8_t bytes[HTTP_TOKEN_BYTES];
+    size_t prefix = sizeof(HTTP_TOKEN_PREFIX) - 1;
+    int rc = gnutls_rnd(GNUTLS_RND_KEY, bytes, sizeof(bytes));
+    assert(rc == 0);
+    memcpy(ret_token, HTTP_TOKEN_PREFIX, prefix);
+    base64_encode((struct text){(const char *)bytes, sizeof(bytes)}, ret_token + prefix);
+    assert(strlen(ret_token) == HTTP_TOKEN_SIZE - 1);
+}
+
+static void format_line(const struct http_token *token, char ret_line[LINE_SIZE])
+{
+    char hash[2 * HTTP_TOKEN_HASH_SIZE + 1];
+    char created[CLOCK_TEXT_SIZE];
+    char expires[CLOCK_TEXT_SIZE] = "";
+    for (int i = 0; i < HTTP_TOKEN_HASH_SIZE; i++)
+        snprintf(hash + 2 * i, 3, "%02x", token->hash[i]);
+    clock_text(token->created_ms, created);
+    if (token->expires_ms != 0)
+        clock_text(token->expires_ms, expires);
+    int size = snprintf(ret_line, LINE_SIZE, "%s %s " HASH_PREFIX "%s %s%s%s\n", token->name,
+                        http_role_name(token->role), hash, created, expires[0] != '\0' ? " " : "",
+                        expires);
+    assert(size > 0 && size < LINE_SIZE);
+}
+
+/* The file with `line` at its end, or without the line of the token `leave_out`. New. */
+static char *edited(struct text content, const char *line, struct text leave_out)
+{
+    size_t capacity = content.size + strlen(line) + 2;
+    char *text = malloc(capacity);
+    size_t size = 0;
+    assert(text != NULL);
+    while (content.size > 0) {
+        struct text old = take_line(&content);
+        struct text fields[FIELDS_MAX];
+        bool leaves = leave_out.size > 0 && !is_skipped(old) && split(old, fields) > 0 &&
+                      text_equal(fields[0], leave_out);
+        if (!leaves)
+            size += (size_t)snprintf(text + size, capacity - size, "%.*s\n", TEXT_ARG(old));
+    }
+    snprintf(text + size, capacity - size, "%s", line);
+    return text;
+}
+
+/* Under the lock. A file that does not exist yet is an empty one if `create`. */
+static enum error_class read_for_change(const char *path, bool create,
+                                        struct http_tokens *ret_tokens, char **ret_content,
+                                        struct error *ret_error)
+{
+    size_t size = 0;
+    if (create && !files_exists(path)) {
+        *ret_content = calloc(1, 1);
+        assert(*ret_content != NULL);
+        return ERROR_OK;
+    }
+    enum error_class class = http_tokens_read(path, ret_tokens, ret_error);
+    return class == ERROR_OK ? read_content(path, ret_content, &size, ret_error) : class;
+}
+
+/* The service that reads the file may run as another user than the one who changes it. */
+static enum error_class write_changed(const char *path, const char *content, const char *line,
+                                      struct text leave_out, struct error *ret_error)
+{
+    struct stat before;
+    bool existed = stat(path, &before) == 0;
+    char *text = edited(text_of(content), line, leave_out);
+    enum error_class class = files_write_atomic(path, text_of(text), ret_error);
+    free(text);
+    if (class != ERROR_OK || !existed)
+        return class;
+    if (chown(path, before.st_uid, before.st_gid) == 0 && chmod(path, before.st_mode & 07777) == 0)
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "Owner",
+                     "%s was changed, but has lost its owner and mode: %s", path, strerror(errno));
+}
+
+static enum error_class check_new(const struct http_tokens *tokens, const char *path,
+                                  struct text name, struct error *ret_error)
+{
+    if (!name_is_valid(name))
+        return error_set(ret_error, ERROR_REJECT, "BadName",
+                         "the name must be " HTTP_TOKEN_NAME_EXPECTED);
+    if (by_name(tokens, name) != NULL)
+        return error_set(ret_error, ERROR_REJECT, "Exists",
+                         "%s has a token of the name %.*s: revoke it first", path, TEXT_ARG(name));
+    if (tokens->count == HTTP_TOKENS_MAX)
+        return error_set(ret_error, ERROR_REJECT, "TooMany", "%s holds %d tokens: revoke some",
+                         path, HTTP_TOKENS_MAX);
+    return ERROR_OK;
+}
+
+enum error_class http_tokens_add(const char *path, struct text name, enum http_role role,
+                                 int64_t now_ms, int64_t expires_ms,
+                                 char ret_token[HTTP_TOKEN_SIZE], struct error *ret_error)
+{
+    struct http_tokens tokens = {0};
+    struct http_token token = {.role = role, .created_ms = now_ms, .expires_ms = expires_ms};
+    char text[HTTP_TOKEN_SIZE];
+    char line[LINE_SIZE];
+    char *content = NULL;
+    int lock = lock_directory(path, ret_error);
+    if (lock < 0)
+        return ERROR_REJECT;
+    enum error_class class = read_for_change(path, true, &tokens, &content, ret_error);
+    if (class == ERROR_OK)
+        class = check_new(&tokens, path, name, ret_error);
+    if (class == ERROR_OK) {
+        memcpy(token.name, name.data, name.size);
+        new_token(text);
+        http_token_hash(text_of(text), token.hash);
+        format_line(&token, line);
+        class = write_changed(path, content, line, TEXT(""), ret_error);
+    }
+    if (class == ERROR_OK)
+        memcpy(ret_token, text, sizeof(text));
+    http_tokens_deinit(&tokens);
+    free(content);
+    close(lock);
+    return class;
+}
+
+enum error_class http_tokens_revoke(const char *path, struct text name, struct error *ret_error)
+{
+    struct http_tokens tokens = {0};
+    char *content = NULL;
+    int lock = lock_directory(path, ret_error);
+    if (lock < 0)
+        return ERROR_REJECT;
+    enum error_class class = read_for_change(path, false, &tokens, &content, ret_error);
+    if (class == ERROR_OK && by_name(&tokens, name) == NULL)
+        class = error_set(ret_error, ERROR_REJECT, "NotFound", "%s has no token of the name %.*s",
+                          path, TEXT_ARG(name));
+    if (class == ERROR_OK)
+        class = write_changed(path, content, "", name, ret_error);
+    http_tokens_deinit(&tokens);
+    free(content);
+    close(lock);
+    return class;
+}

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Roles, tokens that come and go, logins of browsers, proxies. */
+#include "tests/unit/platform/http_server_kit.h"
+
+#include "platform/http/access_internal.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NOW = 1291191960, PATH_SIZE = 256, REQUEST_SIZE = 1024 };
+
+static char folder[] = "/tmp/reeve-access-XXXXXX";
+static char path[PATH_SIZE];
+static char tokens[HTTP_ROLE_COUNT][HTTP_TOKEN_SIZE];
+static struct http_access *access_of_server;
+static struct http_stream *stream;
+static bool stream_closed;
+
+static void answer(struct http_exchange *exchange, void *userdata)
+{
+    char text[HTTP_USER_MAX + 16];
+    (void)userdata;
+    snprintf(text, sizeof(text), "hello %s%s", http_user(exchange),
+             http_may(exchange, HTTP_CALL_BACK) ? ", call back" : "");
+    http_respond(exchange, 200, "text/plain", text_of(text));
+}
+
+static void on_closed(void *ctx)
+{
+    (void)ctx;
+    stream_closed = true;
+    stream = NULL;
+}
+
+static void begin_stream(struct http_exchange *exchange, void *userdata)
+{
+    (void)userdata;
+    stream = http_respond_stream(exchange, "text/event-stream", on_closed, NULL);
+}
+
+/* One path for each permission. */
+static void add_routes(void)
+{
+    static const char *const paths[HTTP_PERMISSION_COUNT] = {"/open", "/view", "/operate",
+                                                             "/submit", "/call-back"};
+    for (int i = 0; i < HTTP_PERMISSION_COUNT; i++)
+        http_server_route(http_kit_server, i > HTTP_VIEW ? "POST" : "GET", paths[i],
+                          (enum http_permission)i, 0, answer, NULL);
+    http_server_route(http_kit_server, "GET", "/stream", HTTP_VIEW, 0, begin_stream, NULL);
+    http_session_add_routes(http_kit_server);
+}
+
+static void listen_with(struct http_access_options options)
+{
+    struct error error = {0};
+    struct http_access *before = access_of_server;
+    options.token_file = path;
+    options.user_header = "X-Forwarded-User";
+    cr_assert(http_access_new(http_kit_loop, NULL, &options, &access_of_server, &error) == ERROR_OK,
+              "%s", error.message);
+    http_kit_listen((struct http_server_options){.access = access_of_server});
+    http_access_free(before);
+    add_routes();
+}
+
+static void add_token(const char *name, enum http_role role, int64_t expires_ms,
+                      char ret_token[HTTP_TOKEN_SIZE])
+{
+    struct error error = {0};
+    cr_assert(http_tokens_add(path, text_of(name), role, NOW * INT64_C(1000), expires_ms, ret_token,
+                              &error) == ERROR_OK,
+              "%s", error.message);
+}
+
+static void open_kit(void)
+{
+    cr_assert(mkdtemp(folder) != NULL);
+    snprintf(path, sizeof(path), "%s/tokens", folder);
+    for (int i = 0; i < HTTP_ROLE_COUNT; i++)
+        add_token(http_role_name((enum http_role)i), (enum http_role)i, 0, tokens[i]);
+    http_kit_open();
+    listen_with((struct http_access_options){.authenticates = true});
+}
+
+static void close_kit(void)
+{
+    http_server_free(http_kit_server);
+    http_kit_server = NULL;
+    http_access_free(access_of_server);
+    http_kit_close();
+    unlink(path);
+    rmdir(folder);
+}
+
+TestSuite(http_access, .init = open_kit, .fini = close_kit);
+
+/* `head`: further lines. Returns the status. */
+static int ask(const char *method, const char *target, const char *head)
+{
+    char request[REQUEST_SIZE];
+    snprintf(request, sizeof(request),
+             "%s %s HTTP/1.1\r\n" HTTP_KIT_HOST "%sConnection: close\r\n%s\r\n", method, target,
+             head, strcmp(method, "POST") == 0 ? "Content-Length: 0\r\n" : "");
+    return atoi(http_kit_ask(request) + strlen("HTTP/1.1 "));
+}
+
+static int ask_as(const char *method, const char *target, const char *token)
+{
+    char head[REQUEST_SIZE / 2];
+    snprintf(head, sizeof(head), "Authorization: Bearer %s\r\n", token);
+    return ask(method, target, head);
+}
+
+/* ---- roles ---- */
+
+Test(http_access, gives_each_role_its_permissions)
+{
+    static const char *const targets[HTTP_PERMISSION_COUNT] = {"/open", "/view", "/operate",
+                                                               "/submit", "/call-back"};
+    static const int expected[HTTP_ROLE_COUNT][HTTP_PERMISSION_COUNT] = {
+        {200, 200, 403, 403, 403},
+        {200, 200, 200, 403, 403},
+        {200, 403, 403, 200, 403},
+        {200, 403, 403, 403, 200},
+    };
+    for (int role = 0; role < HTTP_ROLE_COUNT; role++) {
+        for (int i = 0; i < HTTP_PERMISSION_COUNT; i++) {
+            const char *method = i > HTTP_VIEW ? "POST" : "GET";
+            int status = ask_as(method, targets[i], tokens[role]);
+            cr_expect_eq(status, expected[role][i], "%s %s: %d",
+                         http_role_name((enum http_role)role), targets[i], status);
+        }
+    }
+    cr_assert_eq(ask_as("GET", "/livez", "wrong"), 200);
+    cr_assert_eq(ask_as("GET", "/metrics", tokens[HTTP_ROLE_SUBMITTER]), 403);
+    cr_assert_eq(ask_as("GET", "/metrics", tokens[HTTP_ROLE_VIEWER]), 200);
+}
+
+Test(http_access, knows_who_asks)
+{
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_OPERATOR]), 200);
+    cr_assert_str_eq(http_kit_body(http_kit_answer), "hello operator");
+    cr_assert_eq(ask_as("GET", "/open", tokens[HTTP_ROLE_AGENT]), 200);
+    cr_assert_str_eq(http_kit_body(http_kit_answer), "hello agent, call back");
+    cr_assert_eq(ask("GET", "/open", ""), 200);
+    cr_assert_str_eq(http_kit_body(http_kit_answer), "hello ");
+}
+
+Test(http_access, refuses_missing_and_wrong_tokens)
+{
+    static const char *const wrong[] = {
+        "Authorization: Bearer reeve_\r\n", "Authorization: Bearer viewer\r\n",
+        "Authorization: Basic dmlld2VyOng=\r\n", "Authorization: \r\n",
+        "Cookie: a=b; reeve_token=reeve_x\r\n"};
+    cr_assert_eq(ask("GET", "/view", ""), 401);
+    cr_assert(strstr(http_kit_answer, "\r\nWWW-Authenticate: Bearer realm=\"reeve\"\r\n") != NULL);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        cr_expect_eq(ask("GET", "/view", wrong[i]), 401, "%s", wrong[i]);
+        cr_expect(strstr(http_kit_answer, "invalid_token") != NULL, "%s", http_kit_answer);
+    }
+    cr_assert_eq(ask("GET", "/nowhere", ""), 404);
+}
+
+Test(http_access, slows_down_who_tries_tokens)
+{
+    for (int i = 0; i < HTTP_FAILURES_MAX; i++)
+        cr_assert_eq(ask_as("GET", "/view", "wrong"), 401);
+    cr_assert_eq(ask_as("GET", "/view", "wrong"), 429);
+    const char *after = strstr(http_kit_answer, "\r\nRetry-After: ");
+    cr_assert(after != NULL, "%s", http_kit_answer);
+    int seconds = atoi(after + strlen("\r\nRetry-After: "));
+    cr_assert(seconds > 0 && seconds <= HTTP_FAILURES_SECONDS, "%d", seconds);
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200, "others share the address");
+    cr_assert_eq(ask("GET", "/view", ""), 401, "a token was not tried");
+}
+
+Test(http_access, only_reads_where_that_is_set)
+{
+    listen_with((struct http_access_options){.authenticates = true, .read_only = true});
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_OPERATOR]), 200);
+    cr_assert_eq(ask_as("POST", "/operate", tokens[HTTP_ROLE_OPERATOR]), 403);
+    cr_assert(strstr(http_kit_answer, "ReadOnly") != NULL, "%s", http_kit_answer);
+    cr_assert_eq(ask_as("GET", "/api/session", tokens[HTTP_ROLE_OPERATOR]), 200);
+    cr_assert_str_eq(http_kit_body(http_kit_answer),
+                     "{\"authentication\":true,\"read_only\":true,\"user\":\"operator\","
+                     "\"role\":\"operator\",\"permissions\":[\"view\"]}");
+}
+
+/* ---- changes of the file ---- */
+
+static bool is_refused(void *ctx)
+{
+    return ask_as("GET", "/view", ctx) == 401;
+}
+
+Test(http_access, follows_the_file_of_tokens)
+{
+    struct error error = {0};
+    char late[HTTP_TOKEN_SIZE];
+    add_token("late", HTTP_ROLE_VIEWER, 0, late);
+    cr_assert_eq(ask_as("GET", "/view", late), 401, "not read again yet");
+    http_access_reload(access_of_server);
+    cr_assert_eq(ask_as("GET", "/view", late), 200);
+    cr_assert(http_tokens_revoke(path, TEXT("late"), &error) == ERROR_OK, "%s", error.message);
+    cr_assert(loop_run_until(http_kit_loop, is_refused, late, HTTP_KIT_WAIT_MS),
+              "the file was not looked at");
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200);
+}
+
+static bool is_stream_closed(void *ctx)
+{
+    (void)ctx;
+    return stream_closed;
+}
+
+static bool has_stream(void *ctx)
+{
+    (void)ctx;
+    return stream != NULL;
+}
+
+static void send_as(int fd, const char *target, const char *token)
+{
+    char request[REQUEST_SIZE];
+    snprintf(request, sizeof(request),
+             "GET %s HTTP/1.1\r\n" HTTP_KIT_HOST "Authorization: Bearer %s\r\n\r\n", target, token);
+    http_kit_send_text(fd, request);
+}
+
+Test(http_access, ends_what_a_revoked_token_follows)
+{
+    struct error error = {0};
+    int following = http_kit_dial();
+    int waiting = http_kit_dial();
+    send_as(following, "/stream", tokens[HTTP_ROLE_VIEWER]);
+    cr_assert(loop_run_until(http_kit_loop, has_stream, NULL, HTTP_KIT_WAIT_MS));
+    send_as(waiting, "/hold", tokens[HTTP_ROLE_VIEWER]);
+    cr_assert(loop_run_until(http_kit_loop, http_kit_is_held, NULL, HTTP_KIT_WAIT_MS));
+    cr_assert(http_tokens_revoke(path, TEXT("viewer"), &error) == ERROR_OK);
+    cr_assert(loop_run_until(http_kit_loop, is_stream_closed, NULL, HTTP_KIT_WAIT_MS));
+    http_respond(http_kit_held, 200, "text/plain", TEXT("a secret"));
+    http_kit_held = NULL;
+    http_kit_expect_answer(waiting);
+    cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 401"), "%s", http_kit_answer);
+    cr_assert(strstr(http_kit_answer, "a secret") == NULL);
+    close(following);
+    close(waiting);
+}
+
+Test(http_access, refuses_expired_tokens)
+{
+    char old[HTTP_TOKEN_SIZE];
+    char young[HTTP_TOKEN_SIZE];
+    int64_t now_ms = clock_wall_ms(clock_real());
+    add_token("old", HTTP_ROLE_VIEWER, now_ms - 1, old);
+    add_token("young", HTTP_ROLE_VIEWER, now_ms + 3600 * 1000, young);
+    http_access_reload(access_of_server);
+    cr_assert_eq(ask_as("GET", "/view", old), 401);
+    cr_assert_eq(ask_as("GET", "/view", young), 200);
+}
+
+Test(http_access, keeps_its_tokens_when_the_file_breaks)
+{
+    FILE *file = fopen(path, "a");
+    fputs("half a line\n", file);
+    fclose(file);
+    http_access_reload(access_of_server);
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200);
+    unlink(path);
+    http_access_reload(access_of_server);
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200);
+}
+
+/* ---- browsers ---- */
+
+static void log_in(const char *token, const char *head)
+{
+    char request[REQUEST_SIZE];
+    char body[128];
+    int size = snprintf(body, sizeof(body), "{\"token\": \"%s\"}", token);
+    snprintf(request, sizeof(request),
+             "POST /api/session HTTP/1.1\r\n" HTTP_KIT_HOST "%sX-Reeve-Request: 1\r\n"
+             "Content-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n\r\n%s",
+             head, size, body);
+    http_kit_ask(request);
+}
+
+Test(http_access, logs_browsers_in_and_out)
+{
+    char cookie[REQUEST_SIZE / 4];
+    log_in(tokens[HTTP_ROLE_OPERATOR], "Origin: http://localhost\r\n");
+    cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 200"), "%s", http_kit_answer);
+    snprintf(cookie, sizeof(cookie),
+             "\r\nSet-Cookie: reeve_token=%s; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict\r\n",
+             tokens[HTTP_ROLE_OPERATOR]);
+    cr_assert(strstr(http_kit_answer, cookie) != NULL, "%s", http_kit_answer);
+    cr_assert(strstr(http_kit_body(http_kit_answer), tokens[HTTP_ROLE_OPERATOR]) == NULL);
+    snprintf(cookie, sizeof(cookie), "Cookie: theme=dark; reeve_token=%s\r\n",
+             tokens[HTTP_ROLE_OPERATOR]);
+    cr_assert_eq(ask("GET", "/view", cookie), 200);
+    cr_assert_eq(ask("POST", "/operate", cookie), 403, "a form could send the cookie");
+    cr_assert(strstr(http_kit_answer, "HeaderMissing") != NULL, "%s", http_kit_answer);
+    strcat(cookie, "X-Reeve-Request: 1\r\n");
+    cr_assert_eq(ask("POST", "/operate", cookie), 200);
+    cr_assert_eq(ask("DELETE", "/api/session", cookie), 204);
+    cr_assert(strstr(http_kit_answer, "\r\nSet-Cookie: reeve_token=; Path=/; Max-Age=0;") != NULL,
+              "%s", http_kit_answer);
+    log_in("wrong", "");
+    cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 401"), "%s", http_kit_answer);
+    cr_assert(strstr(http_kit_answer, "Set-Cookie") == NULL);
+}
+
+/* ---- without authentication ---- */
+
+Test(http_access, takes_the_user_from_a_trusted_proxy)
+{
+    listen_with((struct http_access_options){.proxies = (const char *const[]){"127.0.0.0/30"},
+                                             .proxy_count = 1});
+    cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: ann@shop\r\n"), 200);
+    cr_assert_str_eq(http_kit_body(http_kit_answer), "hello ann@shop, call back");
+    cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: a\tb\r\n"), 400);
+    cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: \xff\r\n"), 400);
+    listen_with((struct http_access_options){.proxies = (const char *const[]){"10.0.0.0/8"},
+                                             .proxy_count = 1});
+    cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: ann\r\n"), 200);
+    cr_assert_str_eq(http_kit_body(http_kit_answer), "hello , call back", "not from a proxy");
+}
+
+Test(http_access, knows_networks)
+{
+    static const char *const proxies[] = {"10.1.2.3", "192.168.0.0/22", "fd00::/8", "::1"};
+    static const struct {
+        const char *address;
+        bool trusted;
+        bool loopback;
+    } cases[] = {{"10.1.2.3", true, false},
+                 {"10.1.2.4", false, false},
+                 {"192.168.3.255", true, false},
+                 {"192.168.4.0", false, false},
+                 {"fd12::9", true, false},
+                 {"fe80::1", false, false},
+                 {"::1", true, true},
+                 {"127.9.9.9", false, true},
+                 {"::ffff:10.1.2.3", true, false}};
+    listen_with((struct http_access_options){.proxies = proxies,
+                                             .proxy_count = sizeof(proxies) / sizeof(proxies[0])});
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        uint8_t address[HTTP_ADDRESS_SIZE];
+        bool ipv4 = false;
+        cr_assert(http_address_parse(cases[i].address, address, &ipv4));
+        cr_expect_eq(http_access_trusts(access_of_server, address), cases[i].trusted, "%s",
+                     cases[i].address);
+        cr_expect_eq(http_address_is_loopback(address), cases[i].loopback, "%s", cases[i].address);
+    }
+}
+
+Test(http_access, rejects_malformed_networks)
+{
+    static const char *const bad[] = {"",       "proxy",    "10.0.0.0/33", "10.0.0.0/",
+                                      "::/129", "10.0.0/8", "10.0.0.0/8x"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct http_access *access = NULL;
+        struct error error = {0};
+        const struct http_access_options options = {
+            .proxies = &bad[i], .proxy_count = 1, .token_file = "", .user_header = "X-User"};
+        cr_expect(http_access_new(http_kit_loop, NULL, &options, &access, &error) == ERROR_REJECT,
+                  "%s", bad[i]);
+        cr_expect_str_eq(error.code, "Config");
+        cr_expect_null(access);
+    }
+}
+
+/* ---- the file ---- */
+
+static void write_file(const char *content)
+{
+    FILE *file = fopen(path, "w");
+    cr_assert(file != NULL);
+    fputs(content, file);
+    fclose(file);
+}
+
+#define HASH "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
+
+Test(http_access, names_the_line_that_is_malformed)
+{
+    static const struct {
+        const char *line;
+        const char *why;
+    } cases[] = {
+        {"ann viewer " HASH, "expected NAME ROLE"},
+        {"ann viewer " HASH " 2026-01-01 2027-01-01 more", "expected NAME ROLE"},
+        {"a/b viewer " HASH " 2026-01-01", "the name must be"},
+        {"ann admin " HASH " 2026-01-01", "the role must be"},
+        {"ann viewer sha256:00 2026-01-01", "the hash must be"},
+        {"ann viewer " HASH " yesterday", "times must be"},
+        {"ann viewer " HASH " 2026-01-01 never", "times must be"},
+        {"bob viewer " HASH " 2026-01-01", "another line has the same name"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char content[512];
+        struct http_tokens read = {0};
+        struct error error = {0};
+        snprintf(content, sizeof(content), "# who\n\n bob\toperator " HASH " 2026-01-01\r\n%s\n",
+                 cases[i].line);
+        write_file(content);
+        cr_expect(http_tokens_read(path, &read, &error) == ERROR_REJECT, "%s", cases[i].line);
+        cr_expect(strstr(error.message, "line 4: ") != NULL, "%s", error.message);
+        cr_expect(strstr(error.message, cases[i].why) != NULL, "%s", error.message);
+        cr_expect_eq(read.count, 0);
+    }
+}
+
+Test(http_access, changes_only_the_line_of_a_token)
+{
+    struct error error = {0};
+    char token[HTTP_TOKEN_SIZE] = "";
+    struct stat info;
+    write_file("# kept\nbob operator " HASH " 2026-01-01T00:00:00Z\n\nann viewer " HASH
+               " 2026-01-02T00:00:00Z # not a comment");
+    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT, "line 4 is malformed");
+    write_file("# kept\nbob operator " HASH " 2026-01-01T00:00:00Z\n\nann viewer " HASH
+               " 2026-01-02T00:00:00Z");
+    cr_assert(chmod(path, 0604) == 0);
+    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_OK, "%s", error.message);
+    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT);
+    cr_assert_str_eq(error.code, "NotFound");
+    cr_assert(http_tokens_add(path, TEXT("ann"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
+              ERROR_REJECT);
+    cr_assert_str_eq(error.code, "Exists");
+    cr_assert(http_tokens_add(path, TEXT("a b"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
+              ERROR_REJECT);
+    cr_assert_str_eq(error.code, "BadName");
+    cr_assert_str_eq(token, "");
+    add_token("cat", HTTP_ROLE_AGENT, (NOW + 1) * INT64_C(1000), token);
+    cr_assert(stat(path, &info) == 0);
+    cr_assert_eq(info.st_mode & 0777, 0604, "the service must still be able to read it");
+    struct http_tokens read = {0};
+    cr_assert(http_tokens_read(path, &read, &error) == ERROR_OK, "%s", error.message);
+    cr_assert_eq(read.count, 2);
+    cr_assert_str_eq(read.of[0].name, "ann");
+    cr_assert_str_eq(read.of[1].name, "cat");
+    cr_assert_eq(read.of[1].role, HTTP_ROLE_AGENT);
+    cr_assert_eq(read.of[1].created_ms, NOW * INT64_C(1000));
+    cr_assert_eq(read.of[1].expires_ms, (NOW + 1) * INT64_C(1000));
+    http_tokens_deinit(&read);
+}
