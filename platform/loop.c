@@ -420,6 +420,7 @@ enum error_class loop_on_signals(struct loop *loop,
     sigemptyset(&mask);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGHUP);
     /* A parent may have left SIGCHLD ignored: then the exit codes of children are lost. */
     if (signal(SIGPIPE, SIG_IGN) == SIG_ERR || signal(SIGCHLD, SIG_DFL) == SIG_ERR)
         return system_error(ret_error, "signal");

@@ -105,9 +105,9 @@ void loop_wakeup_send(struct loop_wakeup *wakeup);
 
 /* ---- signals ---- */
 
-/* From now on SIGTERM and SIGINT call `callback`, SIGPIPE is ignored, and SIGCHLD is not. Call it
- * before the process starts any thread: it blocks the signals, and threads inherit that. loop_free
- * unblocks them. */
+/* From now on SIGTERM, SIGINT and SIGHUP call `callback`, SIGPIPE is ignored, and SIGCHLD is not.
+ * Call it before the process starts any thread: it blocks the signals, and threads inherit that.
+ * loop_free unblocks them. */
 enum error_class loop_on_signals(struct loop *loop,
                                  void (*callback)(struct loop *, int signal, void *userdata),
                                  void *userdata, struct error *ret_error);

@@ -5,6 +5,7 @@
 #include "platform/files.h"
 #include "platform/logger.h"
 #include "replica/service_about.h"
+#include "replica/service_access.h"
 #include "replica/settings.h"
 
 #include <assert.h>
@@ -18,6 +19,7 @@
 
 struct service_process {
     struct service_context context;
+    struct service_access access;
     const struct service *service;
     void *state;
     bool started;
@@ -83,6 +85,10 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
 static void on_signal(struct loop *loop, int signal, void *userdata)
 {
     struct service_process *process = userdata;
+    if (signal == SIGHUP) {
+        service_access_reload(&process->access);
+        return;
+    }
     const char *name = signal == SIGTERM ? "SIGTERM" : "SIGINT";
     if (process->draining) {
         log_warning("second signal, leaving at once", LOG_STR("signal", name));
@@ -201,10 +207,15 @@ static enum error_class open_http(struct service_process *process, struct error 
         .ready = is_ready,
         .degraded = is_degraded,
         .ctx = process,
+        .access = process->access.access,
+        .tls = process->access.tls,
     };
     unlink(process->port_file); /* of an earlier process: clients must not use it */
     enum error_class class =
         http_server_new(process->context.loop, &options, &process->context.http, ret_error);
+    if (class == ERROR_OK)
+        class = service_access_check(&process->access, process->context.config,
+                                     process->context.http, ret_error);
     if (class != ERROR_OK)
         return class;
     allow_hosts(process);
@@ -237,7 +248,9 @@ static enum error_class build(struct service_process *process, struct error *ret
     process->context.metrics = metrics_new();
     metrics_add_process(process->context.metrics);
     watch_disk(process);
-    return open_http(process, ret_error);
+    class = service_access_open(process->context.loop, process->context.metrics,
+                                process->context.config, &process->access, ret_error);
+    return class == ERROR_OK ? open_http(process, ret_error) : class;
 }
 
 static void tear_down(struct service_process *process)
@@ -245,6 +258,7 @@ static void tear_down(struct service_process *process)
     if (process->context.http != NULL)
         unlink(process->port_file);
     http_server_free(process->context.http);
+    service_access_close(&process->access);
     disk_guard_free(process->context.disk);
     metrics_free(process->context.metrics);
     loop_free(process->context.loop);

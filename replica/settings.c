@@ -47,9 +47,33 @@ static const struct config_key keys[] = {
      "Name of this instance in claims, logs and lists of owners. Empty: host-pid-random, new "
      "at each start."},
     {"http.host", CONFIG_STRING, "127.0.0.1", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES,
+     SETTINGS_SERVICES, "Address of the HTTP server."},
+    {"http.auth", CONFIG_ENUM, "tokens", NO_BOUNDS, NO_UNIT, "tokens|none", SETTINGS_SERVICES,
+     "tokens: every request needs a token of http.tokens.file, except for /livez, /readyz and the "
+     "console's pages, which hold no data. none: everyone who reaches the server may do "
+     "everything; if http.host is not a loopback address, http.proxy.trusted must be set."},
+    {"http.tokens.file", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
      SETTINGS_SERVICES,
-     "Address of the HTTP server. There is no authentication: use an address other than "
-     "loopback only in a network that you trust."},
+     "Path of the file with the hashes of tokens, which reeve token add writes. The service reads "
+     "it again when it changes and on SIGHUP. Empty: no token is accepted."},
+    {"http.read.only", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "true: the HTTP server answers only requests that change nothing."},
+    {"http.proxy.trusted", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "Addresses and networks (10.0.0.0/8) of proxies in front of the HTTP server, separated by "
+     "commas. With http.auth = none, requests of other machines must come through one of them."},
+    {"http.proxy.user.header", CONFIG_STRING, "X-Forwarded-User", 1, 64, NO_UNIT, NO_CHOICES,
+     SETTINGS_SERVICES,
+     "Header in which a trusted proxy passes on the user's name. With http.auth = none it becomes "
+     "the name of who acted."},
+    {"http.tls.cert", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "Path of a PEM file with the certificate of the HTTP server, and its chain. The service reads "
+     "it again when it changes and on SIGHUP. Empty: the server speaks HTTP, not HTTPS."},
+    {"http.tls.key", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
+     "Path of a PEM file with the unencrypted private key of http.tls.cert."},
+    {"http.tls.client.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SERVICES,
+     "Path of a PEM file with the certificate authorities that may sign certificates of clients. "
+     "Every client needs one then, in addition to its token. Empty: clients need none."},
     {"http.allowed.hosts", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
      "Host names by which clients reach the HTTP server, such as that of a proxy, separated by "
      "commas. localhost, http.host and, if that is not a loopback address, every IP address "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See access.h. The tokens and who is trusted; access_check.c judges requests by them. */
+/* See access.h. The tokens and who is trusted; access_check.c decides about requests by them. */
 #include "platform/http/access_internal.h"
 
 #include "base/numbers.h"

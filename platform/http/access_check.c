@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges a request by who sent it. See access.h. */
+/* Decides about a request by who sent it. See access.h. */
 #include "base/utf8.h"
 #include "platform/http/access_internal.h"
 #include "platform/http/internal.h"
@@ -183,6 +183,11 @@ bool http_access_still_valid(const struct http_exchange *exchange)
 const char *http_user(const struct http_exchange *exchange)
 {
     return exchange->identity.user;
+}
+
+bool http_authenticated(const struct http_exchange *exchange)
+{
+    return exchange->identity.has_token;
 }
 
 bool http_may(const struct http_exchange *exchange, enum http_permission permission)

@@ -451,6 +451,11 @@ uint16_t http_server_port(const struct http_server *server)
     return server->port;
 }
 
+bool http_server_is_loopback(const struct http_server *server)
+{
+    return server->loopback;
+}
+
 uint32_t http_server_streams(const struct http_server *server)
 {
     return server->streams;

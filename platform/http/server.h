@@ -67,6 +67,8 @@ enum error_class http_server_new(struct loop *loop, const struct http_server_opt
  * only frees them. */
 void http_server_free(struct http_server *server);
 uint16_t http_server_port(const struct http_server *server);
+/* Whether only this machine can reach it. */
+bool http_server_is_loopback(const struct http_server *server);
 /* "http://127.0.0.1:8080" or "https://...", borrowed. */
 const char *http_server_url(const struct http_server *server);
 
@@ -106,6 +108,8 @@ bool http_cross_site(const struct http_exchange *exchange);
 /* The name of the token that came with the request, or of the user that a trusted proxy passed on;
  * "" = neither. */
 const char *http_user(const struct http_exchange *exchange);
+/* Whether it came with a token that is right. */
+bool http_authenticated(const struct http_exchange *exchange);
 /* Whether the role of the token permits it; without authentication everything is permitted. */
 bool http_may(const struct http_exchange *exchange, enum http_permission permission);
 /* True once the server knows that the client has gone. */

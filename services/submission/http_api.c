@@ -253,6 +253,9 @@ static enum error_class read_cancel(struct http_submission *request, struct text
                                   &request->cancel, ret_error);
     json_decref(object);
     request->cancel.order_id = request->order_id;
+    const char *user = http_user(request->exchange);
+    if (class == ERROR_OK && user[0] != '\0')
+        request->cancel.by = arena_text(&request->heap.arena, text_of(user));
     return class;
 }
 

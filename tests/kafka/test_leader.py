@@ -38,6 +38,7 @@ class Candidate:
         write_properties(config, {
             "kafka.bootstrap.servers": self.cluster.broker.bootstrap,
             "topics.prefix": self.cluster.prefix, "data.dir": data, "http.port": 0,
+            "http.auth": "none",
             "instance.id": f"{self.name}-{self.runs}", **TIMES, **self.properties})
         with open(self.folder / f"{self.name}.stderr", "ab") as stderr:
             self.process = subprocess.Popen(

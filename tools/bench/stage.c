@@ -190,6 +190,7 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     add_argument(&arguments, "--topics-prefix=%s", stage->topics.prefix);
     add_argument(&arguments, "--data-dir=%s", directory);
     add_argument(&arguments, "--http-port=0");
+    add_argument(&arguments, "--http-auth=none");
     add_argument(&arguments, "--instance-id=%s", name);
     if (strcmp(service, "agent") == 0) {
         add_argument(&arguments, "--agent-name=" AGENT);

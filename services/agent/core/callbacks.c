@@ -204,14 +204,17 @@ static bool read_id(const struct http_exchange *exchange, struct callback_id *re
     return true;
 }
 
-/* The length of a token is not a secret. */
+/* By a token of http.tokens.file, or by that of the URL, whose length is not a secret. */
 static bool is_authorized(const struct agent_callbacks *callbacks,
                           const struct http_exchange *exchange, const struct callback_id *id)
 {
     char token[AGENT_CALLBACK_TOKEN_SIZE];
     const char *given = http_query(exchange, "token");
+    if (http_authenticated(exchange))
+        return http_may(exchange, HTTP_CALL_BACK);
     if (callbacks->secret.size == 0)
-        return is_loopback(config_string(callbacks->agent->service->config, "http.host"));
+        return http_may(exchange, HTTP_CALL_BACK) &&
+               is_loopback(config_string(callbacks->agent->service->config, "http.host"));
     if (given == NULL || strlen(given) != AGENT_CALLBACK_TOKEN_SIZE - 1)
         return false;
     agent_callback_token(callbacks->secret, text_of(callbacks->agent->name), id->order, id->step,

@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "services/console/api/body.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -360,7 +361,7 @@ void operator_commands_serve(struct operator_commands *commands, const char *act
         return;
     }
     heap_arena_reset(&commands->heap);
-    if (json_codec_parse(http_body(exchange), &body, &error) != ERROR_OK ||
+    if (api_body_read(exchange, &body, &error) != ERROR_OK ||
         read_command(body, action, order_id, &commands->heap.arena, &cmd, &error) != ERROR_OK) {
         http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
     } else if (names_unknown_version(commands, &cmd)) {

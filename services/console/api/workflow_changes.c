@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "services/console/api/body.h"
 #include "services/console/api/workflow_topics.h"
 #include "services/console/render/render.h"
 
@@ -280,7 +281,7 @@ static enum error_class read_change(struct workflow_request *request,
     static const char *const fields[] = {"by", "reason", NULL};
     struct workflow_activation record = {.version = 0};
     json_t *body = NULL;
-    if (json_codec_parse(http_body(exchange), &body, ret_error) != ERROR_OK)
+    if (api_body_read(exchange, &body, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     enum error_class class =
         json_codec_decode(record_kind_info(RECORD_WORKFLOW_ACTIVATION)->binding, fields, 0, body,
@@ -409,7 +410,7 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
         return;
     struct workflow_request *request = request_new(changes);
     request->is_deployment = true;
-    bool is_read = json_codec_parse(http_body(exchange), &body, &error) == ERROR_OK &&
+    bool is_read = api_body_read(exchange, &body, &error) == ERROR_OK &&
                    read_fields(request, body, &error) == ERROR_OK;
     json_decref(body);
     if (!is_read)

@@ -6,6 +6,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "services/console/api/body.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
 #include "services/console/render/render.h"
@@ -180,8 +181,7 @@ static void serve_resolution(struct dead_letter_api *letters, struct http_exchan
     struct operation *operation = operation_new(letters, exchange, kind, partition, offset);
     if (operation == NULL)
         return;
-    if (json_codec_parse(http_body(exchange), &body, &error) == ERROR_OK &&
-        read_body(operation, body, &error)) {
+    if (api_body_read(exchange, &body, &error) == ERROR_OK && read_body(operation, body, &error)) {
         log_info(kind == OPERATION_REPLAY ? "an operator replays a dead letter"
                                           : "an operator discards a dead letter",
                  LOG_I64("partition", partition), LOG_I64("offset", offset),

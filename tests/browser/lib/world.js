@@ -213,7 +213,7 @@ class World {
 
   async startConsole() {
     this.console = this.launch('console', REEVE, ['run', 'console', '--config', this.client, '--http-port',
-      String(this.port), '--data-dir', path.join(this.folder, 'console-data')]);
+      String(this.port), '--http-auth', 'none', '--data-dir', path.join(this.folder, 'console-data')]);
     await exports.waitFor('the console is ready', async () => {
       try {
         return (await fetch(`${this.base}/readyz`)).ok;

@@ -25,6 +25,9 @@ class Load(threading.Thread):
         producer = confluent_kafka.Producer({
             "bootstrap.servers": self.crowd.broker.bootstrap, "acks": "all",
             "partitioner": "murmur2_random", "message.timeout.ms": 0, "linger.ms": 1,
+            # A broker answers one request of a connection at a time: what waits behind more of them
+            # is not batched.
+            "max.in.flight.requests.per.connection": 5,
             "log_level": 0})
         topic = self.crowd.cluster.topic("submissions")
         while not self.ends.wait(0.02):

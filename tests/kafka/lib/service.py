@@ -44,6 +44,7 @@ class Service:
             "partitions": partitions,
             "data.dir": self.data,
             "http.port": 0,
+            "http.auth": "none",
             **(properties or {}),
         }
         self.process = None

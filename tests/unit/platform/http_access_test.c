@@ -105,7 +105,7 @@ static int ask(const char *method, const char *target, const char *head)
     snprintf(request, sizeof(request),
              "%s %s HTTP/1.1\r\n" HTTP_KIT_HOST "%sConnection: close\r\n%s\r\n", method, target,
              head, strcmp(method, "POST") == 0 ? "Content-Length: 0\r\n" : "");
-    return atoi(http_kit_ask(request) + strlen("HTTP/1.1 "));
+    return (int)strtol(http_kit_ask(request) + strlen("HTTP/1.1 "), NULL, 10);
 }
 
 static int ask_as(const char *method, const char *target, const char *token)
@@ -172,8 +172,8 @@ Test(http_access, slows_down_who_tries_tokens)
     cr_assert_eq(ask_as("GET", "/view", "wrong"), 429);
     const char *after = strstr(http_kit_answer, "\r\nRetry-After: ");
     cr_assert(after != NULL, "%s", http_kit_answer);
-    int seconds = atoi(after + strlen("\r\nRetry-After: "));
-    cr_assert(seconds > 0 && seconds <= HTTP_FAILURES_SECONDS, "%d", seconds);
+    long seconds = strtol(after + strlen("\r\nRetry-After: "), NULL, 10);
+    cr_assert(seconds > 0 && seconds <= HTTP_FAILURES_SECONDS, "%ld", seconds);
     cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200, "others share the address");
     cr_assert_eq(ask("GET", "/view", ""), 401, "a token was not tried");
 }
@@ -304,7 +304,8 @@ Test(http_access, logs_browsers_in_and_out)
     cr_assert_eq(ask("GET", "/view", cookie), 200);
     cr_assert_eq(ask("POST", "/operate", cookie), 403, "a form could send the cookie");
     cr_assert(strstr(http_kit_answer, "HeaderMissing") != NULL, "%s", http_kit_answer);
-    strcat(cookie, "X-Reeve-Request: 1\r\n");
+    snprintf(cookie, sizeof(cookie), "X-Reeve-Request: 1\r\nCookie: reeve_token=%s\r\n",
+             tokens[HTTP_ROLE_OPERATOR]);
     cr_assert_eq(ask("POST", "/operate", cookie), 200);
     cr_assert_eq(ask("DELETE", "/api/session", cookie), 204);
     cr_assert(strstr(http_kit_answer, "\r\nSet-Cookie: reeve_token=; Path=/; Max-Age=0;") != NULL,

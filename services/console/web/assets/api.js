@@ -68,7 +68,7 @@ export const get = (path) => call(path, {}, GET_TIMEOUT_MS);
 export const post = (path, body) =>
   call(path, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
+    headers: { 'Content-Type': 'application/json', 'X-Reeve-Request': '1' },
     body: JSON.stringify(body),
   }, POST_TIMEOUT_MS);
 
