@@ -308,7 +308,8 @@ static const struct config_key keys[] = {
     {"console.services", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_CONSOLE,
      "The services that the console shows on its page Health and in `reeve services`, separated by "
      "commas: HOST:PORT or the base URL of each, or the absolute path of its data.dir on this "
-     "machine. The console asks each at GET /about."},
+     "machine. `dns:HOST:PORT` stands for all addresses of the name, as replicas have them. The "
+     "console asks each at GET /about."},
     {"console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
      "Base URL at which the CLI calls the console. Empty: the port that a console wrote below "
      "data.dir (or reeve-data), else http://127.0.0.1:8080."},

@@ -5,7 +5,9 @@
 
 #include <assert.h>
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,6 +25,7 @@ struct http_call {
     struct http_call *prev, *next; /* of client->calls; `next` also of client->idle */
     CURL *easy;
     struct curl_slist *headers;
+    struct curl_slist *connect_to; /* NULL: what the URL says */
     http_client_callback callback;
     void *userdata;
     int64_t started_us;
@@ -96,6 +99,7 @@ static size_t on_body(char *data, size_t size, size_t count, void *userdata)
 static void free_call(struct http_call *call)
 {
     curl_slist_free_all(call->headers);
+    curl_slist_free_all(call->connect_to);
     curl_easy_cleanup(call->easy);
     free(call->body);
     free(call);
@@ -142,6 +146,7 @@ static void put_back(struct http_call *call)
         return;
     }
     curl_slist_free_all(call->headers);
+    curl_slist_free_all(call->connect_to);
     curl_easy_reset(call->easy);
     if (call->body_capacity > BODY_KEPT_MAX) {
         free(call->body);
@@ -149,6 +154,7 @@ static void put_back(struct http_call *call)
         call->body_capacity = 0;
     }
     call->headers = NULL;
+    call->connect_to = NULL;
     call->body_size = 0;
     call->body_cut = false;
     call->maybe_sent = false;
@@ -395,6 +401,18 @@ static void set_method(struct http_call *call, const struct http_request *reques
         curl_easy_setopt(call->easy, CURLOPT_CUSTOMREQUEST, method);
 }
 
+/* For whatever host and port the URL has, the same port of this address. */
+static void set_address(struct http_call *call, const char *address)
+{
+    char entry[sizeof("::[]:") + INET6_ADDRSTRLEN];
+    int size =
+        snprintf(entry, sizeof(entry), strchr(address, ':') != NULL ? "::[%s]:" : "::%s:", address);
+    assert(size > 0 && (size_t)size < sizeof(entry));
+    call->connect_to = curl_slist_append(NULL, entry);
+    assert(call->connect_to != NULL);
+    curl_easy_setopt(call->easy, CURLOPT_CONNECT_TO, call->connect_to);
+}
+
 static void set_options(struct http_call *call, const struct http_request *request)
 {
     const struct http_client *client = call->client;
@@ -423,6 +441,8 @@ static void set_options(struct http_call *call, const struct http_request *reque
         curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
         curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
     }
+    if (request->address != NULL)
+        set_address(call, request->address);
     set_method(call, request);
     set_headers(call, request);
 }

@@ -53,6 +53,9 @@ struct http_client_options {
 struct http_request {
     const char *method; /* NULL = POST */
     const char *url;    /* http or https */
+    /* An IP address to connect to instead of those that the URL's host has; NULL = none. The Host
+     * header and the certificate are those of the URL. */
+    const char *address;
     /* "Name: value" lines, NULL-terminated; may be NULL. A body without Content-Type is JSON. */
     const char *const *headers;
     struct text body;

@@ -275,6 +275,17 @@ class ComposeTest(unittest.TestCase):
                     self.assertEqual({b["HostIp"] for b in bindings}, {"127.0.0.1"})
                 self.assertNotRegex(" ".join(config["Env"]), "trial")
 
+    def test_the_console_finds_every_container(self):
+        scaled = ("submission", "scheduler", "supervisor", "agent", "agent", "agent", "console")
+
+        def all_listed():
+            rows = json.loads(self.fetch("http://127.0.0.1:8080/api/services"))["services"]
+            assert not any(row["error"] for row in rows), rows
+            assert sorted(row["service"] for row in rows) == sorted(2 * scaled), rows
+            return len({row["instance"] for row in rows}) == len(rows)
+
+        wait_for("the console lists all services", all_listed, LONG)
+
     def test_topics_have_three_replicas(self):
         self.assertIn("OK: all topics are as expected",
                       self.reeve("topics", "check", "--app", "web"))

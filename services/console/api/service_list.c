@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Services are asked together, in rounds: a request that comes during a round waits for its end. */
+/* Services are asked together, in rounds: a request that comes during a round waits for its end. An
+ * address that begins with "dns:" is a name of several instances, which are looked up each time. */
 #include "services/console/api/service_list.h"
 
 #include "platform/files.h"
 #include "platform/http/client.h"
+#include "platform/name_lookup.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -12,32 +14,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, URL_SIZE = 1024 };
+#define NAME_MARK "dns:"
+enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, URL_SIZE = 1024, ADDRESS_SIZE = 320 };
 
-/* A service as this round finds it. */
+/* An instance as this round finds it. */
+struct listed_instance {
+    struct listed_service *service;
+    char ip[INET6_ADDRSTRLEN]; /* of a name; "": the configured address is the instance's own */
+    json_t *found;             /* NULL: it has not answered yet */
+};
+
+/* What one address of the configuration names. */
 struct listed_service {
     struct service_list *list;
-    const char *address; /* as configured; borrowed from the configuration */
-    json_t *found;       /* NULL: it has not answered yet */
+    const char *address;           /* as configured; borrowed from the configuration */
+    struct name_lookup *lookup;    /* under way, maybe since an earlier round; NULL: none is */
+    bool awaits;                   /* this round waits for the lookup */
+    json_t *failure;               /* of the lookup; NULL: there is none */
+    struct listed_instance *found; /* of this round; calls that are under way point into it */
+    size_t count;
 };
 
 struct service_list {
+    struct loop *loop;
     struct http_client *client;
+    struct loop_timer timer; /* the round goes on without the lookups that are still under way */
     struct listed_service *services;
     size_t count;
-    size_t outstanding; /* of the round; 0: none is under way */
+    size_t outstanding; /* lookups and calls of the round; 0: none is under way */
     struct http_exchange *waiting[WAITING_MAX];
     size_t waiting_count;
 };
 
-/* ---- one service ---- */
+/* ---- one instance ---- */
 
-static json_t *failed(const struct listed_service *service, const char *message)
+static json_t *failed(const char *address, const char *message)
 {
     json_t *row = json_object();
-    render_put(row, "address", json_codec_text(text_of(service->address)));
+    render_put(row, "address", json_codec_text(text_of(address)));
     render_put(row, "error", json_codec_text(text_of(message)));
     return row;
+}
+
+static void write_address(const struct listed_instance *instance, char ret_address[ADDRESS_SIZE])
+{
+    const char *address = instance->service->address;
+    if (instance->ip[0] == '\0')
+        snprintf(ret_address, ADDRESS_SIZE, "%.250s", address);
+    else
+        snprintf(ret_address, ADDRESS_SIZE, "%.250s (%s)", address, instance->ip);
 }
 
 /* Each has a key, a value and an origin. */
@@ -86,38 +111,65 @@ static json_t *copy_fields(const json_t *about)
     return row;
 }
 
-static json_t *read_answer(const struct listed_service *service, const struct http_result *result)
+static json_t *read_answer(const char *address, const struct http_result *result)
 {
     char message[ERROR_MESSAGE_SIZE];
     if (result->outcome != HTTP_ANSWERED)
-        return failed(service, result->message);
+        return failed(address, result->message);
     if (result->status != 200) {
         snprintf(message, sizeof(message), "GET /about is answered with %d: %.200s", result->status,
                  result->status == 403 ? "add this host name to its http.allowed.hosts"
                                        : "is it a reeve service of this version?");
-        return failed(service, message);
+        return failed(address, message);
     }
     json_t *about = json_loadb(result->body.data, result->body.size, 0, NULL);
     json_t *row = result->body_cut ? NULL : copy_fields(about);
     json_decref(about);
     if (row == NULL)
-        return failed(service, "the answer to GET /about is not that of a reeve service");
-    render_put(row, "address", json_codec_text(text_of(service->address)));
+        return failed(address, "the answer to GET /about is not that of a reeve service");
+    render_put(row, "address", json_codec_text(text_of(address)));
     render_put(row, "error", json_null());
     return row;
 }
 
 /* ---- a round ---- */
 
+static bool is_same(const json_t *a, const json_t *b)
+{
+    const char *instance = json_string_value(json_object_get(a, "instance"));
+    const char *other = json_string_value(json_object_get(b, "instance"));
+    return instance != NULL && other != NULL && strcmp(instance, other) == 0 &&
+           json_equal(json_object_get(a, "service"), json_object_get(b, "service"));
+}
+
+/* An instance that has an IPv4 and an IPv6 address is listed once. */
+static void add_rows(struct listed_service *service, json_t *rows)
+{
+    if (service->failure != NULL)
+        json_array_append_new(rows, service->failure);
+    for (size_t i = 0; i < service->count; i++) {
+        bool again = false;
+        for (size_t j = 0; j < i && !again; j++)
+            again = is_same(service->found[i].found, service->found[j].found);
+        if (!again)
+            json_array_append(rows, service->found[i].found);
+    }
+    for (size_t i = 0; i < service->count; i++)
+        json_decref(service->found[i].found);
+    free(service->found);
+    service->found = NULL;
+    service->failure = NULL;
+    service->count = 0;
+}
+
 static void end_round(struct service_list *list)
 {
     json_t *rows = json_array();
     json_t *body = json_object();
     size_t waiting_count = list->waiting_count;
-    for (size_t i = 0; i < list->count; i++) {
-        json_array_append_new(rows, list->services[i].found);
-        list->services[i].found = NULL;
-    }
+    loop_timer_cancel(list->loop, &list->timer);
+    for (size_t i = 0; i < list->count; i++)
+        add_rows(&list->services[i], rows);
     render_put(body, "services", rows);
     list->waiting_count = 0;
     for (size_t i = 0; i < waiting_count; i++)
@@ -127,12 +179,20 @@ static void end_round(struct service_list *list)
 
 static void on_answer(const struct http_result *result, void *userdata)
 {
-    struct listed_service *service = userdata;
-    struct service_list *list = service->list;
-    assert(service->found == NULL && list->outstanding > 0);
-    service->found = read_answer(service, result);
+    char address[ADDRESS_SIZE];
+    struct listed_instance *instance = userdata;
+    struct service_list *list = instance->service->list;
+    assert(instance->found == NULL && list->outstanding > 0);
+    write_address(instance, address);
+    instance->found = read_answer(address, result);
     if (--list->outstanding == 0)
         end_round(list);
+}
+
+/* The address without what says that it is a name. */
+static const char *name_of(const char *address)
+{
+    return strncmp(address, NAME_MARK, strlen(NAME_MARK)) == 0 ? address + strlen(NAME_MARK) : NULL;
 }
 
 /* A directory is the data.dir of a service on this machine, which wrote its port into it. */
@@ -155,21 +215,95 @@ static enum error_class url_of(const char *address, char ret_url[URL_SIZE], stru
     return class;
 }
 
-static void ask(struct listed_service *service)
+static void ask(struct listed_instance *instance)
 {
     char url[URL_SIZE];
+    char address[ADDRESS_SIZE];
     struct error error;
-    struct http_request request = {
-        .method = "GET", .url = url, .timeout_ms = SERVICE_LIST_TIMEOUT_MS};
-    if (url_of(service->address, url, &error) != ERROR_OK) {
-        service->found =
-            failed(service, "it does not run: there is no http.port in that directory");
+    struct service_list *list = instance->service->list;
+    const char *name = name_of(instance->service->address);
+    struct http_request request = {.method = "GET",
+                                   .url = url,
+                                   .address = instance->ip[0] != '\0' ? instance->ip : NULL,
+                                   .timeout_ms = SERVICE_LIST_TIMEOUT_MS};
+    write_address(instance, address);
+    if (url_of(name != NULL ? name : instance->service->address, url, &error) != ERROR_OK)
+        instance->found =
+            failed(address, "it does not run: there is no http.port in that directory");
+    else if (http_client_send(list->client, &request, on_answer, instance, &error) == ERROR_OK)
+        list->outstanding++;
+    else
+        instance->found = failed(address, error.message);
+}
+
+static void ask_all(struct listed_service *service, const struct name_addresses *addresses)
+{
+    service->count = addresses != NULL ? addresses->count : 1;
+    service->found = calloc(service->count, sizeof(*service->found));
+    assert(service->found != NULL);
+    for (size_t i = 0; i < service->count; i++) {
+        service->found[i].service = service;
+        if (addresses != NULL)
+            memcpy(service->found[i].ip, addresses->texts[i], sizeof(service->found[i].ip));
+    }
+    for (size_t i = 0; i < service->count; i++)
+        ask(&service->found[i]);
+}
+
+/* ---- names ---- */
+
+/* The round no longer waits for the lookup; true: that was the last thing it waited for. */
+static bool await_no_more(struct listed_service *service, const char *problem)
+{
+    char message[ERROR_MESSAGE_SIZE];
+    assert(service->awaits && service->list->outstanding > 0);
+    service->awaits = false;
+    if (problem[0] != '\0') {
+        snprintf(message, sizeof(message), "the name has no address: %s", problem);
+        service->failure = failed(service->address, message);
+    }
+    return --service->list->outstanding == 0;
+}
+
+static void on_addresses(const struct name_addresses *addresses, void *userdata)
+{
+    struct listed_service *service = userdata;
+    service->lookup = NULL;
+    if (!service->awaits)
+        return; /* too late; the next round asks again */
+    if (addresses->count > 0)
+        ask_all(service, addresses);
+    if (await_no_more(service, addresses->problem))
+        end_round(service->list);
+}
+
+static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userdata)
+{
+    struct service_list *list = userdata;
+    bool ended = false;
+    (void)loop;
+    (void)timer;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->services[i].awaits)
+            ended = await_no_more(&list->services[i], "the name server does not answer");
+    if (ended)
+        end_round(list);
+}
+
+static void look_up(struct listed_service *service, const char *name)
+{
+    char host[URL_SIZE];
+    struct error error;
+    const char *scheme = strstr(name, "://");
+    const char *begin = scheme != NULL ? scheme + strlen("://") : name;
+    snprintf(host, sizeof(host), "%.*s", (int)strcspn(begin, ":/"), begin);
+    if (service->lookup == NULL && name_lookup_new(service->list->loop, host, on_addresses, service,
+                                                   &service->lookup, &error) != ERROR_OK) {
+        service->failure = failed(service->address, error.message);
         return;
     }
-    if (http_client_send(service->list->client, &request, on_answer, service, &error) == ERROR_OK)
-        service->list->outstanding++;
-    else
-        service->found = failed(service, error.message);
+    service->awaits = true;
+    service->list->outstanding++;
 }
 
 void service_list_serve(struct service_list *list, struct http_exchange *exchange)
@@ -181,23 +315,33 @@ void service_list_serve(struct service_list *list, struct http_exchange *exchang
     list->waiting[list->waiting_count++] = exchange;
     if (list->outstanding > 0)
         return;
-    for (size_t i = 0; i < list->count; i++)
-        ask(&list->services[i]);
+    for (size_t i = 0; i < list->count; i++) {
+        const char *name = name_of(list->services[i].address);
+        if (name != NULL)
+            look_up(&list->services[i], name);
+        else
+            ask_all(&list->services[i], NULL);
+    }
     if (list->outstanding == 0)
         end_round(list);
+    else
+        loop_timer_after(list->loop, &list->timer, SERVICE_LIST_LOOKUP_MS);
 }
 
 /* ---- life ---- */
 
 static enum error_class check_address(const char *address, struct error *ret_error)
 {
-    const char *host = strstr(address, "://");
-    bool url = strncmp(address, "http://", 7) == 0 || strncmp(address, "https://", 8) == 0;
-    if (address[0] == '/' || url || (host == NULL && strchr(address, ':') != NULL))
+    const char *name = name_of(address);
+    const char *place = name != NULL ? name : address;
+    const char *host = strstr(place, "://");
+    bool url = strncmp(place, "http://", 7) == 0 || strncmp(place, "https://", 8) == 0;
+    if ((name == NULL && address[0] == '/') || url || (host == NULL && strchr(place, ':') != NULL))
         return ERROR_OK;
     return error_set(ret_error, ERROR_REJECT, "Config",
-                     "console.services: \"%.200s\" must be HOST:PORT, a base URL, or the absolute "
-                     "path of a data.dir on this machine",
+                     "console.services: \"%.200s\" must be HOST:PORT, a base URL, one of these "
+                     "after \"" NAME_MARK "\" for all addresses of the name, or the absolute path "
+                     "of a data.dir on this machine",
                      address);
 }
 
@@ -217,6 +361,8 @@ enum error_class service_list_new(struct loop *loop, const struct config *config
             return ERROR_REJECT;
     struct service_list *list = calloc(1, sizeof(*list));
     assert(list != NULL);
+    list->loop = loop;
+    loop_timer_init(&list->timer, on_timeout, list);
     enum error_class class = http_client_new(loop, &options, &list->client, ret_error);
     if (class != ERROR_OK) {
         free(list);
@@ -231,6 +377,15 @@ enum error_class service_list_new(struct loop *loop, const struct config *config
     return ERROR_OK;
 }
 
+static void forget_service(struct listed_service *service)
+{
+    name_lookup_cancel(service->lookup);
+    json_decref(service->failure);
+    for (size_t i = 0; i < service->count; i++)
+        json_decref(service->found[i].found);
+    free(service->found);
+}
+
 void service_list_free(struct service_list *list)
 {
     if (list == NULL)
@@ -238,8 +393,9 @@ void service_list_free(struct service_list *list)
     http_client_free(list->client); /* cancels the calls */
     for (size_t i = 0; i < list->waiting_count; i++)
         http_respond_error(list->waiting[i], 503, "Stopping", "the console stops");
+    loop_timer_cancel(list->loop, &list->timer);
     for (size_t i = 0; i < list->count; i++)
-        json_decref(list->services[i].found);
+        forget_service(&list->services[i]);
     free(list->services);
     free(list);
 }

@@ -8,15 +8,16 @@
 
 struct service_list;
 
-/* New. REJECT "Config": an address is neither a base URL, HOST:PORT nor an absolute path; RETRY or
- * FATAL: no HTTP client. */
+/* New. REJECT "Config": an address is neither a base URL, HOST:PORT, one of these after "dns:" nor
+ * an absolute path; RETRY or FATAL: no HTTP client. */
 enum error_class service_list_new(struct loop *loop, const struct config *config,
                                   struct service_list **ret_list, struct error *ret_error);
 /* Answers the outstanding requests with 503. NULL does nothing. */
 void service_list_free(struct service_list *list);
-/* Answers the exchange once every service has answered, within SERVICE_LIST_TIMEOUT_MS. */
+/* Answers the exchange once every service has answered, within SERVICE_LIST_LOOKUP_MS and
+ * SERVICE_LIST_TIMEOUT_MS. */
 void service_list_serve(struct service_list *list, struct http_exchange *exchange);
 
-enum { SERVICE_LIST_TIMEOUT_MS = 2000, SERVICE_LIST_MAX = 256 };
+enum { SERVICE_LIST_LOOKUP_MS = 1000, SERVICE_LIST_TIMEOUT_MS = 2000, SERVICE_LIST_MAX = 256 };
 
 #endif

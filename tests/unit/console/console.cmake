@@ -31,6 +31,7 @@ reeve_test(console-api
         workflow_graph_test.c
         workflows_test.c
         world.c
+        ../platform/names_kit.c
     LIBS reeve-console reeve-simulation reeve-test-engine reeve-test-seed)
 reeve_test(console-web
     SOURCES

@@ -3,6 +3,7 @@
 #include "platform/files.h"
 #include "replica/service_about.h"
 #include "tests/unit/console/world.h"
+#include "tests/unit/platform/names_kit.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -82,6 +83,77 @@ Test(console_services, returns_what_each_service_says)
     json_decref(answer);
 }
 
+/* Another server on the port of `other`, at another address. */
+static struct http_server *add_replica(const char *host, http_handler handler)
+{
+    struct error error;
+    struct http_server *server;
+    struct http_server_options options = {.host = host, .port = http_server_port(other)};
+    cr_assert(http_server_new(world->loop, &options, &server, &error) == ERROR_OK, "%s",
+              error.message);
+    http_server_route(server, "GET", "/about", HTTP_OPEN, 0, handler, NULL);
+    return server;
+}
+
+static void serve_second(struct http_exchange *exchange, void *userdata)
+{
+    (void)userdata;
+    http_respond(exchange, 200, "application/json",
+                 TEXT("{\"service\": \"console\", \"instance\": \"console-2\", \"version\": "
+                      "\"1\", \"started_at\": 1, \"configuration\": [], \"ready\": true, "
+                      "\"reason\": null}"));
+}
+
+Test(console_services, asks_every_address_of_a_name)
+{
+    char expected[128];
+    char services[64];
+    struct http_server *second = add_replica("127.0.0.2", serve_second);
+    struct http_server *again = add_replica("127.0.0.3", serve_second);
+    NAMES_KIT_SET("localhost", "127.0.0.4", "127.0.0.3", "127.0.0.2", "127.0.0.1", );
+    snprintf(services, sizeof(services), "dns:localhost:%u", (unsigned)http_server_port(other));
+    open_with(services);
+    for (int round = 0; round < 2; round++) {
+        json_t *answer = world_get(world, 200, "/api/services");
+        cr_assert_eq(json_array_size(world_at(answer, "services")), 3, "%s", json_dumps(answer, 0));
+        cr_assert_str_eq(world_text(answer, "services.0.instance"), "console-1");
+        cr_assert_str_eq(world_text(answer, "services.1.instance"), "console-2");
+        snprintf(expected, sizeof(expected), "%s (127.0.0.2)", services);
+        cr_assert_str_eq(world_text(answer, "services.1.address"), expected);
+        snprintf(expected, sizeof(expected), "%s (127.0.0.4)", services);
+        cr_assert_str_eq(world_text(answer, "services.2.address"), expected);
+        cr_assert_gt(strlen(world_text(answer, "services.2.error")), 0);
+        json_decref(answer);
+    }
+    http_server_free(second);
+    http_server_free(again);
+}
+
+Test(console_services, does_not_wait_for_a_name_server_that_is_silent)
+{
+    char services[64];
+    NAMES_KIT_SET("localhost", "127.0.0.1", );
+    names_kit_hold();
+    snprintf(services, sizeof(services), "dns:localhost:%u,/nowhere",
+             (unsigned)http_server_port(other));
+    open_with(services);
+    for (int round = 0; round < 2; round++) {
+        json_t *answer = world_get(world, 200, "/api/services");
+        cr_assert_eq(json_array_size(world_at(answer, "services")), 2);
+        cr_assert_str_eq(world_text(answer, "services.0.error"),
+                         "the name has no address: the name server does not answer");
+        json_decref(answer);
+    }
+    names_kit_release();
+    json_t *answer = world_get(world, 200, "/api/services");
+    cr_assert_str_eq(world_text(answer, "services.0.instance"), "console-1");
+    json_decref(answer);
+    NAMES_KIT_SET("localhost", );
+    answer = world_get(world, 200, "/api/services");
+    cr_assert(strstr(world_text(answer, "services.0.error"), "the name has no address") != NULL);
+    json_decref(answer);
+}
+
 Test(console_services, names_the_services_that_do_not_answer)
 {
     open_with("127.0.0.1:1,/nowhere");
@@ -143,6 +215,12 @@ Test(console_services, refuses_addresses_of_no_known_form)
     cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
     cr_assert(strstr(error.message, "\"ftp://b:2\" must be HOST:PORT") != NULL, "%s",
               error.message);
+    config_free(config);
+    config = config_new(&settings_schema);
+    cr_assert(config_set(config, "console.services", "dns:b:1,dns:/a", &error) == ERROR_OK);
+    cr_assert(config_finish(config, &error) == ERROR_OK);
+    cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, "\"dns:/a\" must be HOST:PORT") != NULL, "%s", error.message);
     config_free(config);
     open_with(NULL);
 }

@@ -21,4 +21,6 @@ reeve_test(platform
         logger_test.c
         loop_test.c
         metrics_test.c
+        name_lookup_test.c
+        names_kit.c
     LIBS reeve-test-certificate reeve-platform)
