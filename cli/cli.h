@@ -41,7 +41,8 @@
     X(leader)        \
     X(verify)        \
     X(replay)        \
-    X(partition)
+    X(partition)     \
+    X(token)
 #define CLI_PROGRAM_NOUNS(X) X(config) X(version) X(help)
 
 /* A flag of a verb's own. */

@@ -52,8 +52,7 @@ static const struct config_key keys[] = {
      "tokens: every request needs a token of http.tokens.file, except for /livez, /readyz and the "
      "console's pages, which hold no data. none: everyone who reaches the server may do "
      "everything; if http.host is not a loopback address, http.proxy.trusted must be set."},
-    {"http.tokens.file", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
-     SETTINGS_SERVICES,
+    {"http.tokens.file", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_ALL,
      "Path of the file with the hashes of tokens, which reeve token add writes. The service reads "
      "it again when it changes and on SIGHUP. Empty: no token is accepted."},
     {"http.read.only", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,

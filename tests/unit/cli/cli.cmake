@@ -22,6 +22,7 @@ reeve_test(cli
         session_kit.c
         step_test.c
         table_test.c
+        token_test.c
         views_test.c
         console_test.c
         dead_letters_test.c
