@@ -6,6 +6,7 @@
 #include "statestore/log_check.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
+#include "statestore/table_check.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -233,6 +234,10 @@ static enum error_class open_checked(struct answers *answers, int64_t now, struc
     if (state == LOG_DAMAGED)
         return error_set(ret_error, ERROR_FATAL, "StoreCorrupt", "the store %s has %s",
                          answers->path, what);
+    if (!table_check_store(answers->path))
+        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
+                         "the store %s has a table whose properties do not match their checksum",
+                         answers->path);
     answers->lost_tail = state == LOG_TORN;
     make_options(answers, answers->lost_tail);
     enum error_class class = open_rocks(answers, ret_error);

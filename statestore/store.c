@@ -8,6 +8,7 @@
 #include "statestore/log_check.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
+#include "statestore/table_check.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -105,6 +106,9 @@ static enum error_class open_checked(struct store *store, struct error *ret_erro
     enum log_state state = log_check_store(store->path, &what);
     if (state == LOG_DAMAGED)
         return store_corrupt(store, what, ret_error);
+    if (!table_check_store(store->path))
+        return store_corrupt(store, "a table whose properties do not match their checksum",
+                             ret_error);
     store->lost_tail = state == LOG_TORN;
     return store_fail(store->path, "open", open_rocks(store, state), ret_error);
 }
