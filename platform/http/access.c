@@ -59,7 +59,7 @@ static bool parse_network(const char *text, struct http_network *ret_network)
         bits += ipv4 ? MAPPED_BITS : 0;
     }
     ret_network->bits = (uint32_t)bits;
-    return true;
+    return bits > (ipv4 ? MAPPED_BITS : 0); /* every address is not a proxy */
 }
 
 static bool in_network(const struct http_network *network, const uint8_t *address)

@@ -22,12 +22,15 @@
 #include <stdint.h>
 
 enum {
-    HTTP_USER_MAX = 64,     /* bytes of a user's name */
-    HTTP_PROXIES_MAX = 64,  /* addresses and networks of trusted proxies */
-    HTTP_FAILURES_MAX = 10, /* of one address within HTTP_FAILURES_SECONDS; then 429 */
+    HTTP_USER_MAX = 64,        /* bytes of a user's name */
+    HTTP_PROXIES_MAX = 64,     /* addresses and networks of trusted proxies */
+    HTTP_TOKEN_SENT_MAX = 256, /* bytes of a token that a request sends */
+    HTTP_FAILURES_MAX = 10,    /* of one address within HTTP_FAILURES_SECONDS; then 429 */
     HTTP_FAILURES_SECONDS = 60,
     HTTP_ACCESS_CHECK_MS = 1000 /* how often the file is looked at */
 };
+
+#define HTTP_READ_ONLY_MESSAGE "this server only answers requests that read"
 
 enum http_permission {
     HTTP_OPEN, /* everyone, without a token */

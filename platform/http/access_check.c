@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,19 +28,31 @@ static void refuse(struct http_exchange *exchange, int status, const char *code,
 
 /* ---- addresses ---- */
 
+/* A proxy adds the address that it sees at the end, or as a further header: what is before that is
+ * the client's own, which may name any address. */
+static const char *last_forwarded(const struct http_exchange *exchange)
+{
+    const char *value = NULL;
+    for (size_t i = 0; i < exchange->pair_count; i++) {
+        const struct http_pair *pair = &exchange->pairs[i];
+        if (pair->kind == MHD_HEADER_KIND && strcasecmp(pair->name, "X-Forwarded-For") == 0)
+            value = pair->value;
+    }
+    const char *comma = value != NULL ? strrchr(value, ',') : NULL;
+    return comma != NULL ? comma + 1 : value;
+}
+
 /* Of the client: behind a trusted proxy, what that added to X-Forwarded-For. */
 static void client_address(const struct http_exchange *exchange,
                            uint8_t ret_address[HTTP_ADDRESS_SIZE])
 {
     char text[INET6_ADDRSTRLEN];
     const uint8_t *peer = http_connection_address(exchange->connection);
-    const char *list = http_header(exchange, "X-Forwarded-For");
+    const char *last = last_forwarded(exchange);
     bool ipv4 = false;
     memcpy(ret_address, peer, HTTP_ADDRESS_SIZE);
-    if (list == NULL || !http_access_trusts(exchange->server->access, peer))
+    if (last == NULL || !http_access_trusts(exchange->server->access, peer))
         return;
-    const char *last = strrchr(list, ',');
-    last = last != NULL ? last + 1 : list;
     last += strspn(last, " \t");
     size_t size = strcspn(last, " \t");
     if (size >= sizeof(text))
@@ -75,18 +88,34 @@ static struct text token_of(const struct http_exchange *exchange, bool *ret_cook
     const char *header = http_header(exchange, "Authorization");
     struct text prefix = TEXT(BEARER);
     *ret_cookie = false;
-    if (header != NULL && strncasecmp(header, prefix.data, prefix.size) == 0)
-        return text_of(header + prefix.size + strspn(header + prefix.size, " "));
+    if (header != NULL && strncasecmp(header, prefix.data, prefix.size) == 0) {
+        header += prefix.size + strspn(header + prefix.size, " \t");
+        return (struct text){header, (uint32_t)strcspn(header, " \t")};
+    }
     if (header != NULL)
         return TEXT("?"); /* another scheme: as a wrong token */
     *ret_cookie = true;
     return http_session_token(exchange);
 }
 
+/* One that a header and a cookie can hold: RFC 6750's characters. The token of a hash that was made
+ * by other means than `reeve token add` may be anything. */
+static bool may_be_token(struct text token)
+{
+    for (uint32_t i = 0; i < token.size; i++) {
+        unsigned char byte = (unsigned char)token.data[i];
+        if (!isalnum(byte) && (byte == '\0' || strchr("-._~+/=", byte) == NULL))
+            return false;
+    }
+    return token.size > 0 && token.size <= HTTP_TOKEN_SENT_MAX;
+}
+
 bool http_access_identify(const struct http_access *access, struct text token,
                           struct http_identity *ret_identity)
 {
     struct http_identity identity = {.has_token = true};
+    if (!may_be_token(token))
+        return false;
     http_token_hash(token, identity.hash);
     const struct http_token *found =
         http_tokens_find(&access->tokens, identity.hash, clock_wall_ms(loop_clock(access->loop)));
@@ -99,25 +128,29 @@ bool http_access_identify(const struct http_access *access, struct text token,
 }
 _Static_assert((int)HTTP_USER_MAX >= (int)HTTP_TOKEN_NAME_MAX, "a user may be the name of a token");
 
-void http_access_refuse(struct http_exchange *exchange, bool wrong)
+bool http_access_too_many(struct http_exchange *exchange)
 {
     uint8_t address[HTTP_ADDRESS_SIZE];
     char seconds[24];
     client_address(exchange, address);
-    int64_t wait = wrong ? http_access_failed(exchange->server->access, address) : 0;
-    if (wrong)
-        log_warning_limited("refused a request: its token is not right",
-                            LOG_STR("path", exchange->path));
-    if (wait > 0) {
-        snprintf(seconds, sizeof(seconds), "%" PRId64, wait);
-        http_set_header(exchange, "Retry-After", seconds);
-        refuse(exchange, 429, "TooManyFailures",
-               "too many requests with wrong tokens: wait, see the Retry-After header");
+    int64_t wait = http_access_failed(exchange->server->access, address);
+    log_warning_limited("refused a request: its token is not right",
+                        LOG_STR("path", exchange->path));
+    if (wait == 0)
+        return false;
+    snprintf(seconds, sizeof(seconds), "%" PRId64, wait);
+    http_set_header(exchange, "Retry-After", seconds);
+    refuse(exchange, 429, "TooManyFailures",
+           "too many requests with wrong tokens: wait, see the Retry-After header");
+    return true;
+}
+
+void http_access_refuse(struct http_exchange *exchange, bool wrong)
+{
+    if (wrong && http_access_too_many(exchange))
         return;
-    }
     http_set_header(exchange, "WWW-Authenticate",
-                    wrong ? "Bearer realm=\"reeve\", error=\"invalid_token\""
-                          : "Bearer realm=\"reeve\"");
+                    wrong ? HTTP_CHALLENGE ", error=\"invalid_token\"" : HTTP_CHALLENGE);
     if (wrong)
         refuse(exchange, 401, "BadToken", "the token is not right, was revoked or has expired");
     else
@@ -132,6 +165,7 @@ static void check_token(struct http_exchange *exchange)
     bool cookie = false;
     struct text token = token_of(exchange, &cookie);
     bool known = token.size > 0 && http_access_identify(access, token, &exchange->identity);
+    exchange->identity.wrong_token = token.size > 0 && !known;
     if (permission == HTTP_OPEN)
         return;
     if (!known)
@@ -164,18 +198,20 @@ void http_access_check(struct http_exchange *exchange)
         check_token(exchange);
     else
         check_without_tokens(exchange);
-    if (exchange->refusal.status == 0 && access->options.read_only && !only_reads(exchange) &&
+    if (exchange->refusal.status == 0 && http_read_only(exchange) && !only_reads(exchange) &&
         exchange->route->permission != HTTP_OPEN)
-        refuse(exchange, 403, "ReadOnly", "this server only answers requests that read");
+        refuse(exchange, 403, "ReadOnly", HTTP_READ_ONLY_MESSAGE);
 }
 
 bool http_access_still_valid(const struct http_exchange *exchange)
 {
     const struct http_access *access = exchange->server->access;
     const struct http_identity *identity = &exchange->identity;
-    return access == NULL || !identity->has_token ||
-           http_tokens_find(&access->tokens, identity->hash,
-                            clock_wall_ms(loop_clock(access->loop))) != NULL;
+    if (access == NULL || !identity->has_token)
+        return true;
+    const struct http_token *token =
+        http_tokens_find(&access->tokens, identity->hash, clock_wall_ms(loop_clock(access->loop)));
+    return token != NULL && http_role_permits(token->role, exchange->route->permission);
 }
 
 /* ---- for handlers ---- */
@@ -188,6 +224,12 @@ const char *http_user(const struct http_exchange *exchange)
 bool http_authenticated(const struct http_exchange *exchange)
 {
     return exchange->identity.has_token;
+}
+
+bool http_read_only(const struct http_exchange *exchange)
+{
+    const struct http_server *server = exchange->server;
+    return server != NULL && server->access != NULL && server->access->options.read_only;
 }
 
 bool http_may(const struct http_exchange *exchange, enum http_permission permission)

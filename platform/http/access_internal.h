@@ -10,6 +10,7 @@
 enum { HTTP_ADDRESS_SIZE = 16, HTTP_FAILURE_SLOTS = 1024 };
 
 #define HTTP_COOKIE_NAME "reeve_token"
+#define HTTP_CHALLENGE "Bearer realm=\"reeve\"" /* of WWW-Authenticate */
 /* Pages must send it with each request that changes something: other sites' pages cannot. */
 #define HTTP_PAGE_HEADER "X-Reeve-Request"
 
@@ -41,6 +42,7 @@ struct http_access {
 struct http_identity {
     char user[HTTP_USER_MAX + 1]; /* "" = not known */
     bool has_token;
+    bool wrong_token;                   /* there is one, but it is not right */
     enum http_role role;                /* of that token */
     uint8_t hash[HTTP_TOKEN_HASH_SIZE]; /* of that token */
 };
@@ -65,6 +67,8 @@ void http_access_check(struct http_exchange *exchange);
 bool http_access_still_valid(const struct http_exchange *exchange);
 /* The refusal of a request with a wrong token, or without one. */
 void http_access_refuse(struct http_exchange *exchange, bool wrong);
+/* Notes a wrong token of the client. True: there were too many, and that is the refusal. */
+bool http_access_too_many(struct http_exchange *exchange);
 /* The token's identity; false: there is no such token. */
 bool http_access_identify(const struct http_access *access, struct text token,
                           struct http_identity *ret_identity);

@@ -37,6 +37,8 @@ static enum MHD_Result add_pair(void *cls, enum MHD_ValueKind kind, const char *
     exchange->pairs = grown;
     struct http_pair *pair = &grown[exchange->pair_count++];
     *pair = (struct http_pair){kind, copy(name), copy(value != NULL ? value : "")};
+    if (kind == MHD_GET_ARGUMENT_KIND)
+        exchange->query_size += strlen("&=") + strlen(pair->name) + strlen(pair->value);
     if (kind == MHD_GET_ARGUMENT_KIND &&
         (!percent_decode(pair->name) || !percent_decode(pair->value)))
         exchange->refusal = (struct http_refusal){400, "BadRequest", "the query is malformed"};
@@ -254,7 +256,7 @@ void http_exchange_finish_response(struct http_exchange *exchange, struct MHD_Re
     }
     if (!cache_control)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    if (exchange->server->draining || exchange->stream != NULL)
+    if (exchange->server->draining || exchange->stream != NULL || exchange->closes)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     exchange->response = response;
     exchange->status = (unsigned)status;
@@ -295,8 +297,19 @@ void http_set_header(struct http_exchange *exchange, const char *name, const cha
         (struct http_pair){MHD_HEADER_KIND, copy(name), copy(value)};
 }
 
-static const struct http_refusal revoked = {401, "BadToken",
-                                            "the token was revoked or has expired"};
+/* Nothing of the handler's answer is for this client any more, its headers included. */
+static void make_revoked(struct http_exchange *exchange)
+{
+    static const struct http_refusal revoked = {
+        .status = 401, .code = "BadToken", .message = "the token was revoked or has expired"};
+    while (exchange->header_count > 0) {
+        struct http_pair *header = &exchange->headers[--exchange->header_count];
+        free(header->name);
+        free(header->value);
+    }
+    http_set_header(exchange, "WWW-Authenticate", HTTP_CHALLENGE ", error=\"invalid_token\"");
+    http_exchange_make_error(exchange, &revoked);
+}
 
 static bool is_revoked_read(const struct http_exchange *exchange)
 {
@@ -314,7 +327,7 @@ void http_respond(struct http_exchange *exchange, int status, const char *conten
         return;
     }
     if (is_revoked_read(exchange))
-        http_exchange_make_error(exchange, &revoked);
+        make_revoked(exchange);
     else
         http_exchange_make_response(exchange, status, content_type, body);
     if (exchange->suspended)

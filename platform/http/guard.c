@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { ALLOW_SIZE = 96 };
+enum { ALLOW_SIZE = 128 };
 
 /* ---- origin ---- */
 
@@ -154,7 +154,8 @@ static void find_route(struct http_exchange *exchange)
         }
         forget_params(exchange);
         size_t size = strlen(allow);
-        snprintf(allow + size, sizeof(allow) - size, "%s%s", size > 0 ? ", " : "", route->method);
+        snprintf(allow + size, sizeof(allow) - size, "%s%s%s", size > 0 ? ", " : "", route->method,
+                 strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
     }
     if (allow[0] == '\0' && server->missing.handler != NULL &&
         has_method(exchange, &server->missing)) {
@@ -199,6 +200,7 @@ static bool is_not_json(const struct http_exchange *exchange)
 
 void http_guard(struct http_exchange *exchange)
 {
+    http_framing_check(exchange);
     if (exchange->refusal.status != 0)
         return;
     if (is_foreign_host(exchange))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by server.c (the daemon), exchange.c (requests and answers) and guard.c
- * (refusals before a handler sees a request). */
+/* Shared by server.c (the daemon), exchange.c (requests and answers), guard.c, framing.c and
+ * access_check.c (refusals before a handler sees a request). */
 #ifndef PLATFORM_HTTP_INTERNAL_H
 #define PLATFORM_HTTP_INTERNAL_H
 
@@ -15,7 +15,8 @@ enum {
     HTTP_CONNECTIONS_SLACK = 256,   /* that were cut and are not closed yet */
     HTTP_BODIES_MAX = 64 * 1 << 20, /* bytes of all bodies that are held at a time */
     HTTP_HOSTS_MAX = 64,
-    HTTP_DISCARD_MAX = 8 * 1 << 20 /* bytes of a refused body read before the connection is cut */
+    HTTP_DISCARD_MAX = 8 * 1 << 20, /* bytes of a refused body read before the connection is cut */
+    HTTP_POOL_SIZE = 32 * 1024 /* for the head of a request and of its answer; libmicrohttpd's */
 };
 
 struct http_route {
@@ -108,6 +109,7 @@ struct http_exchange {
     bool handled;
     bool suspended;
     struct http_refusal refusal;
+    bool closes; /* the connection, after the refusal: where the request ends is not sure */
     const struct http_route *route;
     struct http_identity identity;
 
@@ -116,6 +118,7 @@ struct http_exchange {
     char *raw_path;
     struct http_pair *pairs;
     size_t pair_count;
+    size_t query_size; /* bytes, the question mark included */
     struct {
         const char *name; /* into the pattern, `size` bytes */
         size_t size;
@@ -165,6 +168,9 @@ void http_connection_notify(void *cls, struct MHD_Connection *mhd, void **socket
 void http_connection_enters(struct MHD_Connection *mhd, enum http_phase phase);
 /* The peer's: HTTP_ADDRESS_SIZE bytes, borrowed. */
 const uint8_t *http_connection_address(struct MHD_Connection *mhd);
+
+/* framing.c: the refusal of a head that is too large, or that others could read in another way. */
+void http_framing_check(struct http_exchange *exchange);
 
 /* guard.c: sets the route and its params, or the refusal. */
 void http_guard(struct http_exchange *exchange);

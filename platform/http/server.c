@@ -43,8 +43,9 @@ static enum MHD_Result begin(struct http_exchange *exchange)
 {
     http_guard(exchange);
     bool waits = http_header(exchange, "Expect") != NULL;
-    if (exchange->refusal.status == 0 ||
-        (!waits && http_content_length(exchange) <= HTTP_DISCARD_MAX))
+    bool discards =
+        !exchange->closes && !waits && http_content_length(exchange) <= HTTP_DISCARD_MAX;
+    if (exchange->refusal.status == 0 || discards)
         return MHD_YES;
     http_exchange_make_error(exchange, &exchange->refusal);
     return queue_response(exchange);
@@ -319,7 +320,8 @@ static enum error_class start_daemon(struct http_server *server, int fd, struct 
         http_connection_accept, server, on_request, server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes,
         NULL, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)(HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_SLACK), MHD_OPTION_NOTIFY_CONNECTION,
+        (unsigned)(HTTP_CONNECTIONS_MAX + HTTP_CONNECTIONS_SLACK),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HTTP_POOL_SIZE, MHD_OPTION_NOTIFY_CONNECTION,
         http_connection_notify, server, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)HTTP_IDLE_SECONDS,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
     if (server->daemon == NULL) {

@@ -4,8 +4,9 @@
  * A handler gets an exchange and answers it exactly once, at once or any time later. The exchange
  * stays valid until http_respond, even if the client has gone (the answer is then dropped). Built
  * in: /livez, /readyz, /metrics, JSON errors for unknown paths (404) and methods (405), 413 for
- * bodies over the route's limit, and 415 for bodies that are not JSON. access.h says who may do
- * what.
+ * bodies over the route's limit, 414 and 431 for heads that are too large, and 415 for bodies that
+ * are not JSON. access.h says who may do what. A request that a proxy could read in another way,
+ * for example one with two Content-Length headers, is refused and ends its connection (framing.c).
  *
  * Pages of other sites reach nothing: the server refuses Host headers with a name that is not its
  * own (DNS rebinding), and cross-origin requests with methods other than GET and HEAD. If it
@@ -35,6 +36,9 @@ enum {
     HTTP_REQUEST_SECONDS = 20,              /* to send a request, head and body: 408 */
     HTTP_ANSWER_SECONDS = 60,               /* to take an answer */
     HTTP_IDLE_SECONDS = 60,                 /* until the next request of a connection */
+    HTTP_TARGET_MAX = 12 * 1024,            /* bytes of path and query: 414 */
+    HTTP_FIELDS_SIZE_MAX = 12 * 1024,       /* bytes of all headers: 431 */
+    HTTP_FIELDS_MAX = 100,                  /* headers: 431 */
     HTTP_PARAMS_MAX = 4,                    /* {names} in one path pattern */
     HTTP_STREAMS_MAX = 100,                 /* streamed answers at a time; of the connections */
     HTTP_STREAM_BUFFER_MAX = 256 * 1024,    /* bytes that a client has not taken */
@@ -100,7 +104,8 @@ const char *http_query(const struct http_exchange *exchange, const char *name);
 const char *http_query_next(const struct http_exchange *exchange, const char *name, size_t *index);
 /* The names of all arguments, a repeated one each time: as http_query_next(). */
 const char *http_query_name(const struct http_exchange *exchange, size_t *index);
-/* Ignores case. NULL = not sent. */
+/* Ignores case. NULL = not sent. The first of several; those about who asks, and about where the
+ * request ends, are sent once (framing.c). */
 const char *http_header(const struct http_exchange *exchange, const char *name);
 struct text http_body(const struct http_exchange *exchange);
 /* Whether a page of another site made the browser send it. */
@@ -110,6 +115,9 @@ bool http_cross_site(const struct http_exchange *exchange);
 const char *http_user(const struct http_exchange *exchange);
 /* Whether it came with a token that is right. */
 bool http_authenticated(const struct http_exchange *exchange);
+/* Whether http.read.only is set. For routes that are HTTP_OPEN and change something: the others are
+ * refused before their handler is called. */
+bool http_read_only(const struct http_exchange *exchange);
 /* Whether the role of the token permits it; without authentication everything is permitted. */
 bool http_may(const struct http_exchange *exchange, enum http_permission permission);
 /* True once the server knows that the client has gone. */

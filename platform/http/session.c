@@ -10,21 +10,38 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { COOKIE_SECONDS = 12 * 3600, COOKIE_SIZE = 512, BODY_MAX = 1024 };
+_Static_assert(HTTP_TOKEN_SENT_MAX + 100 < COOKIE_SIZE, "a token and the cookie's attributes");
 
 #define SESSION_PATH "/api/session"
 
-struct text http_session_token(const struct http_exchange *exchange)
+/* Of one header: "a=b; reeve_token=x". */
+static struct text token_in(const char *at)
 {
     static const char name[] = HTTP_COOKIE_NAME "=";
-    const char *at = http_header(exchange, "Cookie");
-    while (at != NULL && *at != '\0') {
-        at += strspn(at, "; ");
+    while (*at != '\0') {
+        at += strspn(at, "; \t");
         size_t size = strcspn(at, ";");
         if (size >= sizeof(name) - 1 && memcmp(at, name, sizeof(name) - 1) == 0)
-            return (struct text){at + sizeof(name) - 1, (uint32_t)(size - (sizeof(name) - 1))};
+            return (struct text){at + sizeof(name) - 1,
+                                 (uint32_t)strcspn(at + sizeof(name) - 1, "; \t")};
         at += size;
+    }
+    return TEXT("");
+}
+
+/* HTTP/2 may split cookies into several headers, and proxies pass them on like that. */
+struct text http_session_token(const struct http_exchange *exchange)
+{
+    for (size_t i = 0; i < exchange->pair_count; i++) {
+        const struct http_pair *pair = &exchange->pairs[i];
+        struct text token = TEXT("");
+        if (pair->kind == MHD_HEADER_KIND && strcasecmp(pair->name, "Cookie") == 0)
+            token = token_in(pair->value);
+        if (token.size > 0)
+            return token;
     }
     return TEXT("");
 }
@@ -79,10 +96,20 @@ static void respond_session(struct http_exchange *exchange)
     free(text);
 }
 
+static void respond_refusal(struct http_exchange *exchange)
+{
+    http_respond_error(exchange, exchange->refusal.status, exchange->refusal.code, "%s",
+                       exchange->refusal.message);
+}
+
+/* The answer tells whether a token is right: trying tokens here counts as anywhere else. */
 static void serve_get(struct http_exchange *exchange, void *userdata)
 {
     (void)userdata;
-    respond_session(exchange);
+    if (exchange->identity.wrong_token && http_access_too_many(exchange))
+        respond_refusal(exchange);
+    else
+        respond_session(exchange);
 }
 
 /* ---- POST: log in; DELETE: log out ---- */
@@ -104,8 +131,7 @@ static void serve_post(struct http_exchange *exchange, void *userdata)
     } else if (!http_access_identify(access, (struct text){given, (uint32_t)size},
                                      &exchange->identity)) {
         http_access_refuse(exchange, true);
-        http_respond_error(exchange, exchange->refusal.status, exchange->refusal.code, "%s",
-                           exchange->refusal.message);
+        respond_refusal(exchange);
     } else {
         set_cookie(exchange, (struct text){given, (uint32_t)size}, COOKIE_SECONDS);
         respond_session(exchange);

@@ -126,6 +126,15 @@ static bool is_skipped(struct text line)
     return at == line.size || line.data[at] == '#';
 }
 
+static bool has_hash(const struct http_tokens *tokens, const uint8_t hash[HTTP_TOKEN_HASH_SIZE])
+{
+    for (size_t i = 0; i < tokens->count; i++) {
+        if (memcmp(tokens->of[i].hash, hash, HTTP_TOKEN_HASH_SIZE) == 0)
+            return true;
+    }
+    return false;
+}
+
 static const struct http_token *by_name(const struct http_tokens *tokens, struct text name)
 {
     for (size_t i = 0; i < tokens->count; i++) {
@@ -158,6 +167,8 @@ static enum error_class parse(const char *path, struct text content, struct http
         const char *wrong = read_token(line, &token);
         if (wrong == NULL && by_name(tokens, text_of(token.name)) != NULL)
             wrong = "another line has the same name";
+        if (wrong == NULL && has_hash(tokens, token.hash))
+            wrong = "another line has the same hash: every token has one name and one role";
         if (wrong == NULL && tokens->count == HTTP_TOKENS_MAX)
             wrong = "there are more than 1000 tokens";
         if (wrong != NULL)

@@ -344,6 +344,8 @@ static void on_post(struct http_exchange *exchange, void *userdata)
     heap_arena_reset(&callbacks->scratch);
     if (!read_id(exchange, &id, &error))
         refuse(callbacks, exchange, 400, error.code, error.message);
+    else if (http_read_only(exchange))
+        refuse(callbacks, exchange, 403, "ReadOnly", HTTP_READ_ONLY_MESSAGE);
     else if (!is_authorized(callbacks, exchange, &id))
         refuse(callbacks, exchange, 403, "BadToken",
                callbacks->secret.size > 0

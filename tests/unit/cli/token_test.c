@@ -102,11 +102,11 @@ Test(cli_token, prints_a_token_as_json)
 Test(cli_token, lists_tokens_with_their_status)
 {
     struct error error;
-#define HASH "sha256:000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e0f"
+#define HASH "sha256:000102030405060708090a0b0c0d0e0f000102030405060708090a0b0c0d0e"
     const struct text content =
         TEXT_CONST("# who\n"
-                   "old viewer " HASH " 2010-12-01T08:26:00Z 2010-12-02T08:26:00Z\n"
-                   "ann operator " HASH " 2010-12-01T08:26:00Z\n");
+                   "old viewer " HASH "0e 2010-12-01T08:26:00Z 2010-12-02T08:26:00Z\n"
+                   "ann operator " HASH "0f 2010-12-01T08:26:00Z\n");
     cr_assert_eq(files_write_atomic(path, content, &error), ERROR_OK);
     EXPECT_CODE(EXIT_CODE_OK, "list", "--file", path);
     cr_assert_str_eq(cli_kit_out,

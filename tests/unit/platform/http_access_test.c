@@ -242,13 +242,42 @@ Test(http_access, ends_what_a_revoked_token_follows)
     cr_assert(loop_run_until(http_kit_loop, http_kit_is_held, NULL, HTTP_KIT_WAIT_MS));
     cr_assert(http_tokens_revoke(path, TEXT("viewer"), &error) == ERROR_OK);
     cr_assert(loop_run_until(http_kit_loop, is_stream_closed, NULL, HTTP_KIT_WAIT_MS));
+    http_set_header(http_kit_held, "ETag", "a secret");
     http_respond(http_kit_held, 200, "text/plain", TEXT("a secret"));
     http_kit_held = NULL;
     http_kit_expect_answer(waiting);
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 401"), "%s", http_kit_answer);
+    cr_assert(strstr(http_kit_answer, "\r\nWWW-Authenticate: Bearer ") != NULL);
     cr_assert(strstr(http_kit_answer, "a secret") == NULL);
     close(following);
     close(waiting);
+}
+
+static void replace_in_file(const char *from, const char *to)
+{
+    char content[4096] = "";
+    FILE *file = fopen(path, "r");
+    size_t size = fread(content, 1, sizeof(content) - 1, file);
+    fclose(file);
+    char *at = strstr(content, from);
+    cr_assert(size > 0 && at != NULL && strlen(from) == strlen(to));
+    memcpy(at, to, strlen(to));
+    file = fopen(path, "w");
+    fputs(content, file);
+    fclose(file);
+}
+
+Test(http_access, ends_what_a_token_of_another_role_follows)
+{
+    int following = http_kit_dial();
+    replace_in_file("viewer viewer", "watch1 viewer");
+    http_access_reload(access_of_server);
+    send_as(following, "/stream", tokens[HTTP_ROLE_VIEWER]);
+    cr_assert(loop_run_until(http_kit_loop, has_stream, NULL, HTTP_KIT_WAIT_MS));
+    replace_in_file("watch1 viewer", "watch1  agent");
+    cr_assert(loop_run_until(http_kit_loop, is_stream_closed, NULL, HTTP_KIT_WAIT_MS));
+    cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 403);
+    close(following);
 }
 
 Test(http_access, refuses_expired_tokens)
@@ -273,6 +302,124 @@ Test(http_access, keeps_its_tokens_when_the_file_breaks)
     unlink(path);
     http_access_reload(access_of_server);
     cr_assert_eq(ask_as("GET", "/view", tokens[HTTP_ROLE_VIEWER]), 200);
+}
+
+/* ---- tricks ---- */
+
+Test(http_access, asks_for_a_token_whatever_the_path_looks_like)
+{
+    static const char *const targets[] = {"//view",
+                                          "/view/",
+                                          "/./view",
+                                          "/x/../view",
+                                          "/%76iew",
+                                          "/view%2f",
+                                          "/view;a",
+                                          "/view?",
+                                          "/view#",
+                                          "/open/../view",
+                                          "/open/%2e%2e/view",
+                                          "/VIEW",
+                                          "/open?/view",
+                                          "/open%3f/..",
+                                          "/open/..%2fview",
+                                          "view",
+                                          "*",
+                                          "/view?a",
+                                          "/\\view",
+                                          "/view%20",
+                                          "http://localhost/view",
+                                          "/open;/view"};
+    static const char *const methods[] = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "get", "TRACE"};
+    for (size_t t = 0; t < sizeof(targets) / sizeof(targets[0]); t++) {
+        for (size_t m = 0; m < sizeof(methods) / sizeof(methods[0]); m++) {
+            int status = ask(methods[m], targets[t],
+                             "X-HTTP-Method-Override: GET\r\nX-Original-URL: /view\r\n"
+                             "X-Forwarded-User: operator\r\nX-Forwarded-For: 127.0.0.1\r\n");
+            bool open = strcmp(targets[t], "/open?/view") == 0 && m < 2;
+            cr_expect(open ? status == 200 : status >= 400, "%s %s: %d", methods[m], targets[t],
+                      status);
+        }
+    }
+}
+
+/* A connection is not a login: each request is asked again. */
+Test(http_access, asks_every_request_of_a_connection)
+{
+    const char *sent[] = {tokens[HTTP_ROLE_VIEWER], "wrong", tokens[HTTP_ROLE_AGENT],
+                          tokens[HTTP_ROLE_OPERATOR]};
+    static const char *const expected[] = {"HTTP/1.1 200", "HTTP/1.1 401", "HTTP/1.1 403",
+                                           "HTTP/1.1 200"};
+    int fd = http_kit_dial();
+    for (size_t i = 0; i < sizeof(sent) / sizeof(sent[0]); i++) {
+        send_as(fd, "/view", sent[i]);
+        http_kit_expect_answer(fd);
+        cr_expect(http_kit_starts(http_kit_answer, expected[i]), "%zu: %s", i, http_kit_answer);
+    }
+    close(fd);
+}
+
+/* An operator may hash a text of any kind and put it into the file. */
+Test(http_access, refuses_tokens_that_no_header_can_hold)
+{
+    enum { LONG = 700 };
+    static char long_token[LONG + 1];
+    const char *const bad[] = {long_token, "a;b", "a b", "a,b", "a\\u000d\\u000aX-A: 1", "\\u00e9"};
+    memset(long_token, 'a', LONG);
+    FILE *file = fopen(path, "a");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        uint8_t hash[HTTP_TOKEN_HASH_SIZE];
+        const char *token = i == 4 ? "a\r\nX-A: 1" : i == 5 ? "\xc3\xa9" : bad[i];
+        http_token_hash(text_of(token), hash);
+        fprintf(file, "bad%zu viewer sha256:", i);
+        for (size_t at = 0; at < sizeof(hash); at++)
+            fprintf(file, "%02x", hash[at]);
+        fprintf(file, " 2026-01-01\n");
+    }
+    fclose(file);
+    http_access_reload(access_of_server);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char body[REQUEST_SIZE];
+        char request[2 * REQUEST_SIZE];
+        int size = snprintf(body, sizeof(body), "{\"token\": \"%s\"}", bad[i]);
+        snprintf(request, sizeof(request),
+                 "POST /api/session HTTP/1.1\r\n" HTTP_KIT_HOST
+                 "Content-Length: %d\r\nConnection: close\r\n\r\n%s",
+                 size, body);
+        cr_expect(http_kit_starts(http_kit_ask(request), "HTTP/1.1 401"), "%s: %s", bad[i],
+                  http_kit_answer);
+    }
+}
+
+Test(http_access, slows_down_who_asks_the_session_about_tokens)
+{
+    cr_assert_eq(ask_as("GET", "/api/session", tokens[HTTP_ROLE_VIEWER]), 200);
+    for (int i = 0; i < HTTP_FAILURES_MAX; i++)
+        cr_assert_eq(ask_as("GET", "/api/session", "wrong"), 200);
+    cr_assert_eq(ask_as("GET", "/api/session", "wrong"), 429);
+    cr_assert(strstr(http_kit_answer, "\r\nRetry-After: ") != NULL, "%s", http_kit_answer);
+    cr_assert_eq(ask("GET", "/api/session", ""), 200);
+    cr_assert_eq(ask_as("GET", "/livez", "wrong"), 200);
+}
+
+/* Proxies add the client's address at the end or in a header of its own. */
+Test(http_access, counts_by_the_address_that_the_proxy_adds)
+{
+    static const char *const forms[] = {"X-Forwarded-For: 10.0.%d.%d, 192.0.2.7\r\n",
+                                        "X-Forwarded-For: 10.0.%d.%d\r\n"
+                                        "X-Forwarded-For: 192.0.2.7\r\n"};
+    char head[REQUEST_SIZE / 2];
+    for (size_t f = 0; f < sizeof(forms) / sizeof(forms[0]); f++) {
+        listen_with((struct http_access_options){.authenticates = true,
+                                                 .proxies = (const char *const[]){"127.0.0.1"},
+                                                 .proxy_count = 1});
+        for (int i = 0; i <= HTTP_FAILURES_MAX; i++) {
+            int size = snprintf(head, sizeof(head), "Authorization: Bearer wrong\r\n");
+            snprintf(head + size, sizeof(head) - (size_t)size, forms[f], i, i);
+            cr_expect_eq(ask("GET", "/view", head), i < HTTP_FAILURES_MAX ? 401 : 429, "%s", head);
+        }
+        cr_expect_eq(ask_as("GET", "/view", "wrong"), 401, "the proxy itself");
+    }
 }
 
 /* ---- browsers ---- */
@@ -307,6 +454,12 @@ Test(http_access, logs_browsers_in_and_out)
     snprintf(cookie, sizeof(cookie), "X-Reeve-Request: 1\r\nCookie: reeve_token=%s\r\n",
              tokens[HTTP_ROLE_OPERATOR]);
     cr_assert_eq(ask("POST", "/operate", cookie), 200);
+    snprintf(cookie, sizeof(cookie), "Cookie: theme=dark\r\nCookie: reeve_token=%s; a=b\r\n",
+             tokens[HTTP_ROLE_VIEWER]);
+    cr_assert_eq(ask("GET", "/view", cookie), 200, "as some proxies send cookies");
+    snprintf(cookie, sizeof(cookie), "X-Reeve-Request: 1\r\nCookie: xreeve_token=%s\r\n",
+             tokens[HTTP_ROLE_VIEWER]);
+    cr_assert_eq(ask("GET", "/view", cookie), 401, "another cookie");
     cr_assert_eq(ask("DELETE", "/api/session", cookie), 204);
     cr_assert(strstr(http_kit_answer, "\r\nSet-Cookie: reeve_token=; Path=/; Max-Age=0;") != NULL,
               "%s", http_kit_answer);
@@ -325,6 +478,8 @@ Test(http_access, takes_the_user_from_a_trusted_proxy)
     cr_assert_str_eq(http_kit_body(http_kit_answer), "hello ann@shop, call back");
     cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: a\tb\r\n"), 400);
     cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: \xff\r\n"), 400);
+    cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: eve\r\nX-Forwarded-User: ann\r\n"), 400,
+                 "the client's, and the proxy's");
     listen_with((struct http_access_options){.proxies = (const char *const[]){"10.0.0.0/8"},
                                              .proxy_count = 1});
     cr_assert_eq(ask("GET", "/view", "X-Forwarded-User: ann\r\n"), 200);
@@ -362,7 +517,8 @@ Test(http_access, knows_networks)
 Test(http_access, rejects_malformed_networks)
 {
     static const char *const bad[] = {"",       "proxy",    "10.0.0.0/33", "10.0.0.0/",
-                                      "::/129", "10.0.0/8", "10.0.0.0/8x"};
+                                      "::/129", "10.0.0/8", "10.0.0.0/8x", "0.0.0.0/0",
+                                      "::/0"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct http_access *access = NULL;
         struct error error = {0};
@@ -373,80 +529,4 @@ Test(http_access, rejects_malformed_networks)
         cr_expect_str_eq(error.code, "Config");
         cr_expect_null(access);
     }
-}
-
-/* ---- the file ---- */
-
-static void write_file(const char *content)
-{
-    FILE *file = fopen(path, "w");
-    cr_assert(file != NULL);
-    fputs(content, file);
-    fclose(file);
-}
-
-#define HASH "sha256:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
-
-Test(http_access, names_the_line_that_is_malformed)
-{
-    static const struct {
-        const char *line;
-        const char *why;
-    } cases[] = {
-        {"ann viewer " HASH, "expected NAME ROLE"},
-        {"ann viewer " HASH " 2026-01-01 2027-01-01 more", "expected NAME ROLE"},
-        {"a/b viewer " HASH " 2026-01-01", "the name must be"},
-        {"ann admin " HASH " 2026-01-01", "the role must be"},
-        {"ann viewer sha256:00 2026-01-01", "the hash must be"},
-        {"ann viewer " HASH " yesterday", "times must be"},
-        {"ann viewer " HASH " 2026-01-01 never", "times must be"},
-        {"bob viewer " HASH " 2026-01-01", "another line has the same name"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char content[512];
-        struct http_tokens read = {0};
-        struct error error = {0};
-        snprintf(content, sizeof(content), "# who\n\n bob\toperator " HASH " 2026-01-01\r\n%s\n",
-                 cases[i].line);
-        write_file(content);
-        cr_expect(http_tokens_read(path, &read, &error) == ERROR_REJECT, "%s", cases[i].line);
-        cr_expect(strstr(error.message, "line 4: ") != NULL, "%s", error.message);
-        cr_expect(strstr(error.message, cases[i].why) != NULL, "%s", error.message);
-        cr_expect_eq(read.count, 0);
-    }
-}
-
-Test(http_access, changes_only_the_line_of_a_token)
-{
-    struct error error = {0};
-    char token[HTTP_TOKEN_SIZE] = "";
-    struct stat info;
-    write_file("# kept\nbob operator " HASH " 2026-01-01T00:00:00Z\n\nann viewer " HASH
-               " 2026-01-02T00:00:00Z # not a comment");
-    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT, "line 4 is malformed");
-    write_file("# kept\nbob operator " HASH " 2026-01-01T00:00:00Z\n\nann viewer " HASH
-               " 2026-01-02T00:00:00Z");
-    cr_assert(chmod(path, 0604) == 0);
-    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_OK, "%s", error.message);
-    cr_assert(http_tokens_revoke(path, TEXT("bob"), &error) == ERROR_REJECT);
-    cr_assert_str_eq(error.code, "NotFound");
-    cr_assert(http_tokens_add(path, TEXT("ann"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
-              ERROR_REJECT);
-    cr_assert_str_eq(error.code, "Exists");
-    cr_assert(http_tokens_add(path, TEXT("a b"), HTTP_ROLE_AGENT, 0, 0, token, &error) ==
-              ERROR_REJECT);
-    cr_assert_str_eq(error.code, "BadName");
-    cr_assert_str_eq(token, "");
-    add_token("cat", HTTP_ROLE_AGENT, (NOW + 1) * INT64_C(1000), token);
-    cr_assert(stat(path, &info) == 0);
-    cr_assert_eq(info.st_mode & 0777, 0604, "the service must still be able to read it");
-    struct http_tokens read = {0};
-    cr_assert(http_tokens_read(path, &read, &error) == ERROR_OK, "%s", error.message);
-    cr_assert_eq(read.count, 2);
-    cr_assert_str_eq(read.of[0].name, "ann");
-    cr_assert_str_eq(read.of[1].name, "cat");
-    cr_assert_eq(read.of[1].role, HTTP_ROLE_AGENT);
-    cr_assert_eq(read.of[1].created_ms, NOW * INT64_C(1000));
-    cr_assert_eq(read.of[1].expires_ms, (NOW + 1) * INT64_C(1000));
-    http_tokens_deinit(&read);
 }

@@ -13,11 +13,13 @@ reeve_test(platform
         files_test.c
         http_access_test.c
         http_client_test.c
+        http_framing_test.c
         http_server_kit.c
         http_server_test.c
         http_slow_clients_test.c
         http_stream_test.c
         http_tls_test.c
+        http_tokens_test.c
         logger_test.c
         loop_test.c
         metrics_test.c
