@@ -468,8 +468,10 @@ int main(int argc, char **argv)
     for (int32_t p = 0; p < PARTITIONS; p++)
         open_partition(bench, directory, p);
     fill(bench, orders);
-    if (argc <= 4)
+    if (argc <= 4) {
         measure_all(bench);
+        printf("\n%ld MB resident at most\n", resident_mb());
+    }
     for (int32_t p = 0; p < PARTITIONS; p++)
         view_close(bench->partitions[p].view);
     store_env_free(bench->env);

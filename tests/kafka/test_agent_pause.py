@@ -8,6 +8,7 @@ import unittest
 from lib import wait_for
 from lib.checker import read_ledger
 from lib.crowd import CrowdTest
+from lib.delivery import CRASHES, DeliveryTest
 
 TIMEOUT_SECONDS = 600
 
@@ -120,6 +121,48 @@ class PauseTest(CrowdTest):
 
 class PauseWithoutRoutingTest(PauseTest):
     switched_off = True
+
+
+class PauseAcrossCrashesTest(DeliveryTest):
+    """No scheduler runs when an operator pauses or resumes an agent, and the one that is started
+    next crashes in the Decision that follows from it."""
+
+    def change(self, action):
+        self.scheduler.terminate()
+        self.cli("agents", action, "carrier", "--by", "ann", "--reason", "maintenance")
+
+    def crash(self, point, decision, then=lambda: None):
+        self.scheduler.start(ready=False, env={"REEVE_FAILPOINT": f"{point}=kill@{decision}"})
+        then()
+        self.assertEqual(self.scheduler.wait_end(), -9, point)
+        self.scheduler.start()
+
+    def events(self, order, kind):
+        return [event for r in self.cluster.read_topic("events")
+                if r.type == "Decision" and r.value["order_id"] == order
+                for event in r.value["events"]
+                if event["_type"] == kind and event["step"] == "Ship"]
+
+    def test_pauses_and_resumes(self):
+        self.add_agent("carrier")
+        for point in CRASHES:
+            order = f"held-{point}"
+            with self.subTest(point):
+                self.change("pause")
+                # It accepts the order, and queues Ship when Pack is done.
+                self.crash(point, 2, lambda order=order: self.send(order))
+                self.wait_at_ship(order)
+                self.assertEqual({event["reason"] for event in self.events(order, "StepQueued")},
+                                 {"carrier: paused by ann: maintenance"})
+                self.assertEqual(self.events(order, "StepStarted"), [])
+                self.assertNotIn(order, [r.key for r in self.cluster.read_topic(
+                    "requests.carrier")])
+                self.change("resume")
+                self.crash(point, 1)
+                self.wait_state("Processed", order)
+                self.assertEqual(len(self.events(order, "StepStarted")), 1)
+                self.assertEqual(self.events(order, "StepTimedOut"), [])
+        self.check("noop", "carrier")
 
 
 if __name__ == "__main__":

@@ -60,6 +60,28 @@ class OperatorsTest(DeliveryTest):
             self.assertIn(f"({code})", done.stderr)
         self.assertEqual(self.state("one"), "Processing")
 
+    def test_ends_no_step_by_hand_while_an_attempt_runs(self):
+        self.add_agent("carrier", agent_sim_silent_share=1)
+        self.send("one")
+
+        def runs():
+            known = self.orders()
+            return "one" in known and any(
+                step["step"] == "Ship" and step["state"] == "Processing"
+                for step in known["one"]["active_steps"])
+
+        wait_for("an attempt of Ship runs", runs, 60)
+        for arguments in (("complete", "one", "Ship"), ("skip", "one", "Ship"),
+                          ("fail", "one", "Ship", "Strike")):
+            done = self.cli("step", *arguments, *WHO, check=False)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertIn("(AttemptRuns)", done.stderr)
+        rejected = [event["code"] for r in self.cluster.read_topic("events")
+                    if r.type == "Decision" for event in r.value["events"]
+                    if event["_type"] == "CommandRejected"]
+        self.assertEqual(rejected, ["AttemptRuns"] * 3)
+        self.check("noop", "carrier")
+
     def test_acts_on_many_orders_at_once(self):
         orders = [f"many-{number}" for number in range(40)]
         self.submit("apart", *orders)

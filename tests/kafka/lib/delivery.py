@@ -36,9 +36,11 @@ class DeliveryTest(unittest.TestCase):
     def stop(self):
         self.cluster.stop(check=self._outcome.success)
 
-    def add_agent(self, name):
+    def add_agent(self, name, **properties):
+        """`properties`: with underscores for dots."""
+        more = {key.replace("_", "."): value for key, value in properties.items()}
         self.cluster.add("agent", name=name, ready=False,
-                         properties={"agent.name": name, "agent.kind": "sim"})
+                         properties={"agent.name": name, "agent.kind": "sim", **more})
 
     def deploy(self, version, *flags, steps=(PACK, SHIP, BILL)):
         """Returns what the command printed: its result in JSON, and its warnings."""
