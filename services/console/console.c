@@ -72,7 +72,7 @@ static void on_cluster_ready(void *ctx)
     console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
     console->pauses = agent_pauses_new(console->cluster);
     console->agents = agent_pauses_table(console->pauses);
-    console->workflow_changes = workflow_changes_new(console->cluster);
+    console->workflow_changes = workflow_changes_new(console->cluster, console->agents);
     console->dead_letters = dead_letter_api_new(console->cluster, console->owners);
 }
 

@@ -202,7 +202,7 @@ test('deploys_activates_rolls_back_and_retires_versions', async ({ page, open })
   await dialog.locator('input[name=file]').setInputFiles(file);
   await waitFor('the text of the file', async () => /^Version: 3$/m.test(await dialog.locator('textarea[name=source]').inputValue()));
   await dialog.getByLabel('New orders take this version').uncheck();
-  assert.equal(await dialog.locator('.command code').textContent(), 'reeve workflow deploy parallel-3.yaml --no-activate');
+  assert.equal(await dialog.getByLabel('The same in a terminal').textContent(), 'reeve workflow deploy parallel-3.yaml --no-activate');
   await dialog.getByRole('button', { name: 'Deploy', exact: true }).click();
   await hasStatus(page, 3, 'deployed');
   await hasStatus(page, 2, 'active');

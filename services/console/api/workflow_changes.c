@@ -33,7 +33,8 @@ struct workflow_request {
 };
 
 struct workflow_changes {
-    struct cluster *cluster; /* not to be used by workflow_changes_free() */
+    struct cluster *cluster;          /* not to be used by workflow_changes_free() */
+    const struct agent_table *agents; /* the same */
     struct loop *loop;
     bool draining;
     struct workflow_request *list;
@@ -87,6 +88,27 @@ static void refuse(struct http_exchange *exchange, const struct error *error)
     http_respond_error(exchange, unknown ? 404 : 409, error->code, "%s", error->message);
 }
 
+/* False: each agent of the workflow has an instance, as far as is known. */
+static bool warn_unserved(const struct agent_table *table, const struct workflow *workflow,
+                          char *buffer, size_t size)
+{
+    struct text agents[WORKFLOW_AGENTS_MAX];
+    size_t count = agent_table_is_complete(table) ? workflow_agents(workflow, agents) : 0;
+    size_t used = (size_t)snprintf(buffer, size, "no running instance serves");
+    size_t empty = used;
+    for (size_t i = 0; i < count; i++) {
+        if (agent_table_find(table, agents[i]) == NULL && used < size / 2)
+            used += (size_t)snprintf(buffer + used, size - used, "%s %.*s", used > empty ? "," : "",
+                                     TEXT_ARG(agents[i]));
+    }
+    if (used == empty)
+        return false;
+    snprintf(buffer + used, size - used,
+             ": steps that no other agent gets wait in the queue; start an instance, or correct "
+             "Agent and deploy the next version");
+    return true;
+}
+
 /* The version as it was read back, with the result in words and, or null, what to be warned of. */
 static void finish(struct workflow_request *request)
 {
@@ -99,8 +121,10 @@ static void finish(struct workflow_request *request)
     bool active = workflow_lifecycle_is_active(registry, entry);
     const char *result = entry->retired ? "retired" : active ? "active" : "not active";
     json_t *body = render_workflow(entry, active);
-    bool warns = !request->is_deployment &&
-                 workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
+    bool warns =
+        request->is_deployment
+            ? warn_unserved(request->changes->agents, entry->workflow, warning, sizeof(warning))
+            : workflow_lifecycle_retired_active(registry, entry, warning, sizeof(warning));
     if (request->is_deployment)
         result = workflow_deployment_result(registry, &request->deployment);
     render_put(body, "lint", render_problems(entry->warnings, entry->warning_count));
@@ -424,11 +448,13 @@ void workflow_changes_serve_deployment(struct workflow_changes *changes,
 
 /* ---- life ---- */
 
-struct workflow_changes *workflow_changes_new(struct cluster *cluster)
+struct workflow_changes *workflow_changes_new(struct cluster *cluster,
+                                              const struct agent_table *agents)
 {
     struct workflow_changes *changes = calloc(1, sizeof(*changes));
     assert(changes != NULL && cluster->workflows != NULL);
     changes->cluster = cluster;
+    changes->agents = agents;
     changes->loop = cluster_loop(cluster);
     return changes;
 }

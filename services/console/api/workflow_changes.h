@@ -14,6 +14,7 @@
 #define SERVICES_CONSOLE_WORKFLOW_CHANGES_H
 
 #include "platform/http/server.h"
+#include "replica/agent_table.h"
 #include "replica/cluster.h"
 #include "workflow/lifecycle.h"
 
@@ -21,8 +22,9 @@ struct workflow_changes;
 
 enum { WORKFLOW_CHANGES_WAIT_MS = 30000, WORKFLOW_CHANGES_UNDER_WAY_MAX = 16 };
 
-/* `cluster` is borrowed, and follows workflows. */
-struct workflow_changes *workflow_changes_new(struct cluster *cluster);
+/* Borrows both until workflow_changes_drain(); the cluster follows workflows. */
+struct workflow_changes *workflow_changes_new(struct cluster *cluster,
+                                              const struct agent_table *agents);
 /* Answers the outstanding requests and accepts no more. Before cluster_close(). */
 void workflow_changes_drain(struct workflow_changes *changes);
 /* After cluster_close(). NULL does nothing. */

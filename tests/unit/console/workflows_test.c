@@ -242,6 +242,10 @@ Test(console_workflows, deploys_a_text)
     broker_memory_topic(world->kafka, "t.requests.agent", WORLD_PARTITIONS);
     expect_deployment(200, "result", "deployed, not active", "Name: test\\nVersion: 3" STEPS,
                       ", \"activate\": false");
+    expect_deployment(200, "warning",
+                      "no running instance serves agent: steps that no other agent gets wait in "
+                      "the queue; start an instance, or correct Agent and deploy the next version",
+                      "Name: test\\nVersion: 3" STEPS, ", \"activate\": false");
     expect_deployment(200, "result", "already deployed, not active",
                       "Name: test\\nVersion: 3" STEPS, ", \"activate\": false");
     json_t *list = world_get(world, 200, "/api/workflows");

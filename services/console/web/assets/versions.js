@@ -41,7 +41,7 @@ async function deploy(body, form) {
   const format = source.trimStart().startsWith('{') ? 'json' : 'yaml';
   try {
     const answer = await post('/api/workflows', { by: body.by, source, format, activate: form.elements.activate.checked });
-    return `${visible(answer.workflow)}:${answer.version}: ${answer.result}`;
+    return `${visible(answer.workflow)}:${answer.version}: ${answer.result}${answer.warning ? `; ${visible(answer.warning)}` : ''}`;
   } catch (error) {
     const problems = error.body?.problems?.map((each) => `line ${each.line}: ${each.severity}: ${each.message}`) ?? [];
     throw Object.assign(new Error([error.message, ...problems].join('; ')), { command: error.body?.command });
