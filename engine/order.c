@@ -69,6 +69,7 @@ void order_details_copy(const struct order_details *details, struct arena *arena
     copy.reply_to = arena_text(arena, details->reply_to);
     copy.workflow = arena_text(arena, details->workflow);
     copy.traceparent = arena_text(arena, details->traceparent);
+    copy.submitted_by = arena_text(arena, details->submitted_by);
     *ret_details = copy;
 }
 

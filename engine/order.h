@@ -71,6 +71,7 @@ struct order_details {
     uint32_t workflow_version; /* 0 in a submission: the newest */
     struct text traceparent;
     struct content_hash content_hash; /* identity: of the content as submitted */
+    struct text submitted_by;         /* name of a token, or empty */
     int64_t submitted_at;             /* in a submission: its append time, 0 = unknown; not kept */
 };
 

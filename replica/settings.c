@@ -151,6 +151,18 @@ static const struct config_key keys[] = {
     /* ---- submission ---- */
     {"submission.http", CONFIG_BOOL, "true", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SUBMISSION,
      "true: the service also takes orders by POST /orders. false: only from the topic."},
+    {"submission.console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION,
+     "URL of a console, or its data.dir on this machine. The console knows what became of orders: "
+     "for GET /orders/{id}, and to refuse an order at once that was submitted before with other "
+     "content. Empty: neither."},
+    {"submission.console.token", CONFIG_SECRET, "", TEXT_UP_TO(256), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION,
+     "Token for that console, of the role viewer. Set it with submission.console.token.file."},
+    {"submission.console.tls.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_SUBMISSION,
+     "Path of a PEM file with the certificate authorities that may sign that console's "
+     "certificate. Empty: those of the system."},
 
     /* ---- scheduler ---- */
     {"scheduler.batch.max", CONFIG_INT, "512", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,

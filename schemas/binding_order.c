@@ -23,6 +23,7 @@ static const struct field_binding details_fields[] = {
     F_U32(OPTIONAL, struct order_details, workflow_version),
     F_TEXT(OPTIONAL, struct order_details, traceparent, TRACEPARENT_BYTES_MAX),
     {FIELD_AS("content_hash", FIELD_HASH, OPTIONAL, struct order_details, content_hash)},
+    F_TEXT(OPTIONAL, struct order_details, submitted_by, WHO_BYTES_MAX),
     F_TIME(OPTIONAL, struct order_details, submitted_at),
 };
 const struct record_binding binding_order_details = BINDING(struct order_details, details_fields);

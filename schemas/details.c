@@ -44,7 +44,8 @@ static enum error_class check_names(const struct order_details *details, struct 
         check_text("workflow", details->workflow, 1, NAME_BYTES_MAX, ret_error) != ERROR_OK ||
         check_text("reply_to", details->reply_to, 0, TOPIC_BYTES_MAX, ret_error) != ERROR_OK ||
         check_text("traceparent", details->traceparent, 0, TRACEPARENT_BYTES_MAX, ret_error) !=
-            ERROR_OK)
+            ERROR_OK ||
+        check_text("submitted_by", details->submitted_by, 0, WHO_BYTES_MAX, ret_error) != ERROR_OK)
         return ERROR_REJECT;
     if (!name_characters_valid(details->workflow))
         return INVALID("workflow must consist of letters, digits, '.', '_' and '-'");
@@ -142,7 +143,8 @@ enum error_class details_validate(struct order_details *details, struct error *r
  * The hash goes over a sequence of items: a tag byte, then 8 bytes little-endian (a number, or the
  * size of the text that follows). Defaults are left out, so that naming a default is the same as
  * leaving it away, and so that a field that later versions add changes no hash of an order without
- * it. Tags never change. traceparent has none: it differs from try to try. */
+ * it. Tags never change. traceparent and submitted_by have none: they may differ from try to
+ * try. */
 
 enum hash_tag {
     TAG_ORDER_ID = 1,

@@ -292,6 +292,17 @@ static void add_services(struct dev *dev, struct command_line *line)
     free(list);
 }
 
+/* The submission service asks it what became of orders. */
+static void add_console(const struct dev *dev, struct command_line *line)
+{
+    char root[PATH_MAX];
+    if (config_is_set(dev->cli->config, "submission.console.url") ||
+        realpath(dev->directory, root) == NULL)
+        return;
+    add_word(line, "--set");
+    add_word(line, "submission.console.url=%s/console", root);
+}
+
 static enum error_class start_service(struct dev *dev, const char *service, const char *name,
                                       const struct dev_agent *agent, struct error *ret_error)
 {
@@ -309,6 +320,8 @@ static enum error_class start_service(struct dev *dev, const char *service, cons
         add_services(dev, &line);
     if (!config_is_set(dev->cli->config, "http.auth"))
         add_set(&line, "http.auth", "none"); /* on a loopback address, which is checked */
+    if (strcmp(service, "submission") == 0)
+        add_console(dev, &line);
     add_set(&line, "instance.id", name);
     if (agent != NULL) {
         add_set(&line, "agent.name", agent->name);

@@ -53,7 +53,8 @@ def submit_order(order, reply_to):
             "priority": order.get("priority", "normal"), "reply_to": reply_to,
             "workflow": order["workflow"], "workflow_version": order.get("workflow_version", 0),
             "traceparent": order.get("traceparent", ""),
-            "content_hash": None, "submitted_at": UNKNOWN_TIME}  # the service fills them in
+            # The service fills them in.
+            "content_hash": None, "submitted_by": "", "submitted_at": UNKNOWN_TIME}
 
 
 class Application:

@@ -26,6 +26,8 @@ static void on_decided(void *ctx, struct console_partition *partition,
     operator_commands_decided(console->commands, record->partition, record->offset, decision);
     if (console_partition_is_live(partition) && !text_empty(decision->order_id))
         changes_add(console->changes, record->partition, record, decision, folded->order);
+    if (folded->order != NULL && order_ended(folded->order))
+        order_waits_ended(console->order_waits, decision->order_id);
 }
 
 static enum error_class open_partition(struct console *console, int32_t number,
@@ -69,6 +71,8 @@ static void on_cluster_ready(void *ctx)
     console->changes = changes_new(console->cluster, console->owners);
     console->events =
         events_new(cluster_loop(console->cluster), console->service->metrics, console->changes);
+    console->order_waits =
+        order_waits_new(cluster_loop(console->cluster), console_answer_order, console);
     console->commands = operator_commands_new(console->cluster, on_commands_settled, console);
     console->pauses = agent_pauses_new(console->cluster);
     console->agents = agent_pauses_table(console->pauses);
@@ -208,10 +212,12 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 
 void console_free(struct console *console)
 {
+    order_waits_drain(console->order_waits);
     if (console->owners != NULL)
         owners_drain(console->owners);
     service_list_free(console->services);
     events_free(console->events);
+    order_waits_free(console->order_waits);
     dead_letter_api_drain(console->dead_letters);
     changes_free(console->changes);
     alerts_free(console->alerts);
@@ -260,6 +266,7 @@ static void drain(void *state)
         return;
     }
     events_drain(console->events);
+    order_waits_drain(console->order_waits);
     changes_drain(console->changes);
     operator_commands_drain(console->commands);
 }

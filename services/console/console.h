@@ -16,6 +16,7 @@
 #include "services/console/dead_letters/dead_letters.h"
 #include "services/console/live/changes.h"
 #include "services/console/live/events.h"
+#include "services/console/live/order_waits.h"
 #include "services/console/model/partition.h"
 
 struct console {
@@ -26,6 +27,7 @@ struct console {
     int32_t partition_count;               /* 0 before */
     struct changes *changes;
     struct events *events;
+    struct order_waits *order_waits;
     struct operator_commands *commands;
     struct alerts *alerts;
     struct dead_letter_api *dead_letters;
@@ -60,6 +62,8 @@ bool console_is_ready(struct console *console, char *ret_reason, size_t reason_s
 
 /* api.c: adds the routes. Nothing is answered from the stores before console_is_open(). */
 void console_add_routes(struct console *console);
+/* Answers with the order of the path, as it is now. */
+void console_answer_order(void *console, struct http_exchange *exchange);
 /* dead_letters/routes.c: called by console_add_routes(). */
 void dead_letter_api_add_routes(struct console *console);
 /* Answers 503 and returns false while the cluster is not ready. */

@@ -10,6 +10,7 @@
 #include "platform/logger.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_json.h"
+#include "services/submission/order_lookup.h"
 #include "services/submission/submission.h"
 
 #include <assert.h>
@@ -26,7 +27,9 @@ struct http_submission {
     struct http_exchange *exchange; /* NULL: answered, but its append is outstanding */
     bool is_cancel;
     bool appended;
-    bool waits; /* for a refresh (ticket) or a reply topic */
+    bool waits;                     /* for a refresh (ticket) or a reply topic */
+    bool looked_up;                 /* whether the console knows the order */
+    struct order_lookup_call *call; /* while it is asked */
     unsigned fresh;
     uint64_t ticket;
     struct refresh *refresh; /* that it waits for; NULL: none */
@@ -52,6 +55,7 @@ static void request_free(struct http_submission *request)
     assert(api->count > 0);
     DL_DELETE(api->requests, request);
     api->count--;
+    order_lookup_cancel(request->call);
     loop_timer_cancel(api->submission->service->loop, &request->deadline);
     heap_arena_deinit(&request->heap);
     free(request);
@@ -121,10 +125,59 @@ static void on_deadline(struct loop *loop, struct loop_timer *timer, void *userd
 
 /* ---- validation ---- */
 
+static void validate_request(struct http_submission *request);
+
+static void answer_differs(struct http_submission *request, const char *field)
+{
+    json_t *body = json_pack("{s:s, s:o, s:s}", "error", "ContentDiffers", "message",
+                             json_sprintf("order %.*s was submitted before with a different %s",
+                                          TEXT_ARG(request->order_id), field),
+                             "field", field);
+    assert(body != NULL);
+    char *text = json_dumps(body, JSON_COMPACT);
+    json_decref(body);
+    http_respond(request->exchange, 409, "application/json", text_of(text));
+    request->exchange = NULL;
+    free(text);
+}
+
+/* What cannot be found out now is for the scheduler to decide, as without a console. */
+static void on_known(void *ctx, int status, const json_t *body, const char *why)
+{
+    struct http_submission *request = ctx;
+    struct order_details details = request->details;
+    char field[ORDER_DIFFERENCE_SIZE] = "";
+    (void)why;
+    request->call = NULL;
+    details.content_hash = details_content_hash(&details);
+    if (status == 200 && order_lookup_is_of(body, request->exchange))
+        order_difference(&details, body, field);
+    if (field[0] == '\0') {
+        validate_request(request);
+        return;
+    }
+    metrics_add(request->api->submission->metrics.refused_http, 1);
+    answer_differs(request, field);
+    request_free(request);
+}
+
+/* True: the answer of the console has to come first. */
+static bool look_up(struct http_submission *request)
+{
+    struct order_lookup *lookup = request->api->submission->lookup;
+    if (lookup == NULL || request->is_cancel || request->looked_up)
+        return false;
+    request->looked_up = true;
+    request->call = order_lookup_get(lookup, request->order_id, 0, on_known, request);
+    return true;
+}
+
 static void accept(struct http_submission *request, struct validation *validation)
 {
     struct submission *submission = request->api->submission;
     assert(!request->appended && !request->waits);
+    if (look_up(request))
+        return;
     if (!request->is_cancel)
         request->workflow_version = validation->command.submit_order.workflow_version;
     if (submission_append(submission, &validation->command, on_appended, request, 0,
@@ -237,6 +290,7 @@ static void on_order(struct http_exchange *exchange, void *userdata)
         return;
     }
     request->order_id = request->details.order_id;
+    request->details.submitted_by = arena_text(&request->heap.arena, text_of(http_user(exchange)));
     validate_request(request);
 }
 

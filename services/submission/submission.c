@@ -6,6 +6,7 @@
 #include "platform/logger.h"
 #include "replica/settings.h"
 #include "services/services.h"
+#include "services/submission/order_api.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -254,8 +255,10 @@ static void on_cluster_ready(void *ctx)
     submission->group = broker_join(cluster->broker, submission->group_name,
                                     cluster->topics.submissions, &group_ops, submission);
     loop_timer_after(submission->service->loop, &submission->tick, COMMIT_TICK_MS);
-    if (config_bool(submission->service->config, "submission.http"))
-        submission->api = http_api_new(submission);
+    if (!config_bool(submission->service->config, "submission.http"))
+        return;
+    submission->api = http_api_new(submission);
+    submission->orders = order_api_new(submission->service->http, submission->lookup);
 }
 
 static void refresh_gauges(void *ctx)
@@ -301,6 +304,17 @@ static void make_metrics(struct submission *submission)
     metrics_on_render(metrics, refresh_gauges, submission);
 }
 
+/* `broker` is stolen, also on failure. */
+static enum error_class open_cluster(struct submission *submission, struct broker *broker,
+                                     struct error *ret_error)
+{
+    if (broker == NULL)
+        return cluster_open(submission->service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
+                            submission, &submission->cluster, ret_error);
+    return cluster_open_on(submission->service, broker, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
+                           submission, &submission->cluster, ret_error);
+}
+
 enum error_class submission_open(struct service_context *service, struct broker *broker,
                                  struct submission **ret_submission, struct error *ret_error)
 {
@@ -308,12 +322,13 @@ enum error_class submission_open(struct service_context *service, struct broker 
     assert(submission != NULL);
     submission->service = service;
     enum error_class class =
-        broker == NULL
-            ? cluster_open(service, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready, submission,
-                           &submission->cluster, ret_error)
-            : cluster_open_on(service, broker, CLUSTER_FOLLOWS_WORKFLOWS, on_cluster_ready,
-                              submission, &submission->cluster, ret_error);
+        order_lookup_new(service->loop, service->config, &submission->lookup, ret_error);
+    if (class == ERROR_OK)
+        class = open_cluster(submission, broker, ret_error);
+    else
+        broker_free(broker);
     if (class != ERROR_OK) {
+        order_lookup_free(submission->lookup);
         free(submission);
         return class;
     }
@@ -363,6 +378,7 @@ static void drain(void *state)
 {
     struct submission *submission = state;
     submission->draining = true;
+    order_api_drain(submission->orders);
     if (submission->group == NULL) {
         service_drained(submission->service);
         return;
@@ -384,7 +400,10 @@ void submission_close(struct submission *submission)
     cluster_refresh_cancel(submission->cluster, &submission->schemas);
     cluster_refresh_cancel(submission->cluster, &submission->workflows);
     cluster_close(submission->cluster);
+    order_api_drain(submission->orders);
+    order_api_free(submission->orders);
     http_api_free(submission->api);
+    order_lookup_free(submission->lookup);
     submission_partitions_free_closed(submission);
     free(submission->partitions);
     heap_arena_deinit(&submission->scratch);

@@ -53,6 +53,8 @@ struct submission_metrics {
 
 struct submission_partition;
 struct http_api;
+struct order_api;
+struct order_lookup;
 
 struct submission {
     struct service_context *service;
@@ -70,7 +72,9 @@ struct submission {
     int32_t partition_count;                        /* of the array */
     struct submission_partition *closed_partitions; /* answers of the broker are outstanding */
     uint64_t in_flight_bytes;
-    struct http_api *api; /* NULL: no HTTP */
+    struct http_api *api;        /* NULL: no HTTP */
+    struct order_api *orders;    /* the same */
+    struct order_lookup *lookup; /* NULL: submission.console.url is not set */
     struct heap_arena scratch;
     struct buffer value; /* encoded, for one append */
     struct loop_timer tick;

@@ -250,6 +250,7 @@ void validate_record(const struct validator *validator, const struct submitted_r
         return;
     if (is_order) {
         ret_validation->command.submit_order.submitted_at = submitted->appended_at;
+        ret_validation->command.submit_order.submitted_by = TEXT(""); /* only tokens prove it */
         validate_content(validator, fresh, ret_validation);
     } else {
         validate_cancel_content(arena, ret_validation);

@@ -24,6 +24,7 @@ static const char *details_difference(const struct order_details *a, const struc
     SAME_TEXT(workflow);
     SAME(workflow_version);
     SAME_TEXT(traceparent);
+    SAME_TEXT(submitted_by);
     if (memcmp(&a->content_hash, &b->content_hash, sizeof(a->content_hash)) != 0)
         return "content_hash";
     for (uint32_t i = 0; i < a->line_count; i++) {

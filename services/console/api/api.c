@@ -23,6 +23,7 @@ static const char index_text[] =
     "       limit= cursor=\n"
     "GET  /api/orders/count                  how many, with the same filters\n"
     "GET  /api/orders/{id}                   one order with all its fields\n"
+    "       wait=30s                          when it has ended\n"
     "GET  /api/orders/{id}/history           what was decided about it, from the log\n"
     "       limit= after=\n"
     "GET  /api/orders/{id}/at/{offset}       the order as it was after that Decision\n"
@@ -221,12 +222,10 @@ static void serve_alerts(struct http_exchange *exchange, void *userdata)
 
 /* ---- one order ---- */
 
-static void serve_order(struct http_exchange *exchange, void *userdata)
+void console_answer_order(void *ctx, struct http_exchange *exchange)
 {
-    struct console *console = userdata;
-    struct text order_id;
-    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id))
-        return;
+    struct console *console = ctx;
+    struct text order_id = text_of(http_param(exchange, "id"));
     struct console_partition *partition = api_partition_of(console, order_id);
     const struct order *order = api_find_order(exchange, partition, order_id);
     if (order == NULL)
@@ -234,6 +233,43 @@ static void serve_order(struct http_exchange *exchange, void *userdata)
     json_t *body = render_order(order, console_partition_number(partition));
     view_tidy(console_partition_view(partition));
     owners_respond(console->owners, exchange, body);
+}
+
+static bool has_ended(struct console *console, struct text order_id)
+{
+    struct view *view = console_partition_view(api_partition_of(console, order_id));
+    const struct order *order = NULL;
+    struct error error;
+    bool ended = view_order(view, order_id, &order, &error) == ERROR_OK && order != NULL &&
+                 order_ended(order);
+    view_tidy(view);
+    return ended;
+}
+
+static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
+{
+    const char *text = http_query(exchange, "wait");
+    *ret_wait_ms = 0;
+    if (text == NULL || (number_parse_duration(text_of(text), ret_wait_ms) && *ret_wait_ms >= 0 &&
+                         *ret_wait_ms <= ORDER_WAIT_MS_MAX))
+        return true;
+    http_respond_error(exchange, 400, "BadRequest", "wait: expected a time of up to %ds, as in 30s",
+                       ORDER_WAIT_MS_MAX / 1000);
+    return false;
+}
+
+static void serve_order(struct http_exchange *exchange, void *userdata)
+{
+    struct console *console = userdata;
+    struct text order_id;
+    int64_t wait_ms = 0;
+    if (!console_is_open(console, exchange) || !api_read_order_id(exchange, &order_id) ||
+        !read_wait(exchange, &wait_ms))
+        return;
+    if (wait_ms > 0 && !has_ended(console, order_id))
+        order_waits_add(console->order_waits, exchange, order_id, wait_ms);
+    else
+        console_answer_order(console, exchange);
 }
 
 /* ---- the rest ---- */
@@ -364,7 +400,7 @@ static const struct api_route routes[] = {
     {"GET", "/api", serve_index, {NULL}, 0},
     {"GET", "/api/orders", search_api_serve_list, {FILTERS, "limit", "cursor", NULL}, 0},
     {"GET", "/api/orders/count", search_api_serve_count, {FILTERS, NULL}, 0},
-    {"GET", "/api/orders/{id}", serve_order, {NULL}, 0},
+    {"GET", "/api/orders/{id}", serve_order, {"wait", NULL}, 0},
     {"GET", "/api/orders/{id}/history", serve_history, {"limit", "after", NULL}, 0},
     {"GET", "/api/orders/{id}/at/{offset}", serve_order_at, {NULL}, 0},
     {"POST", "/api/orders/{id}/cancel", serve_action, {NULL}, 0},

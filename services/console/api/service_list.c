@@ -3,9 +3,9 @@
  * address that begins with "dns:" is a name of several instances, which are looked up each time. */
 #include "services/console/api/service_list.h"
 
-#include "platform/files.h"
 #include "platform/http/client.h"
 #include "platform/name_lookup.h"
+#include "replica/service_address.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define NAME_MARK "dns:"
-enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, URL_SIZE = 1024, ADDRESS_SIZE = 320 };
+enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, ADDRESS_SIZE = 320 };
 
 /* An instance as this round finds it. */
 struct listed_instance {
@@ -195,29 +195,10 @@ static const char *name_of(const char *address)
     return strncmp(address, NAME_MARK, strlen(NAME_MARK)) == 0 ? address + strlen(NAME_MARK) : NULL;
 }
 
-/* A directory is the data.dir of a service on this machine, which wrote its port into it. */
-static enum error_class url_of(const char *address, char ret_url[URL_SIZE], struct error *ret_error)
-{
-    char path[PATH_MAX];
-    char *port = NULL;
-    size_t size = 0;
-    if (address[0] != '/') {
-        snprintf(ret_url, URL_SIZE, "%s%.900s/about",
-                 strstr(address, "://") != NULL ? "" : "http://", address);
-        return ERROR_OK;
-    }
-    snprintf(path, sizeof(path), "%.900s/http.port", address);
-    enum error_class class = files_read(path, sizeof("65535\n"), &port, &size, ret_error);
-    if (class == ERROR_OK)
-        snprintf(ret_url, URL_SIZE, "http://127.0.0.1:%.*s/about", (int)strspn(port, "0123456789"),
-                 port);
-    free(port);
-    return class;
-}
-
 static void ask(struct listed_instance *instance)
 {
-    char url[URL_SIZE];
+    char base[SERVICE_URL_SIZE];
+    char url[SERVICE_URL_SIZE + sizeof("/about")];
     char address[ADDRESS_SIZE];
     struct error error;
     struct service_list *list = instance->service->list;
@@ -227,10 +208,14 @@ static void ask(struct listed_instance *instance)
                                    .address = instance->ip[0] != '\0' ? instance->ip : NULL,
                                    .timeout_ms = SERVICE_LIST_TIMEOUT_MS};
     write_address(instance, address);
-    if (url_of(name != NULL ? name : instance->service->address, url, &error) != ERROR_OK)
+    if (service_address_url(name != NULL ? name : instance->service->address, base, &error) !=
+        ERROR_OK) {
         instance->found =
             failed(address, "it does not run: there is no http.port in that directory");
-    else if (http_client_send(list->client, &request, on_answer, instance, &error) == ERROR_OK)
+        return;
+    }
+    snprintf(url, sizeof(url), "%s/about", base);
+    if (http_client_send(list->client, &request, on_answer, instance, &error) == ERROR_OK)
         list->outstanding++;
     else
         instance->found = failed(address, error.message);

@@ -37,7 +37,7 @@ static void put_details(json_t *object, const struct order_details *details)
 {
     static const char *const lists[] = {"lines", "attributes", NULL};
     ADD(object, &binding_order_details, details, "customer", "currency", "priority", "reply_to",
-        "traceparent", "content_hash");
+        "traceparent", "content_hash", "submitted_by");
     json_codec_add(object, &binding_order_details, details, lists, 0);
 }
 

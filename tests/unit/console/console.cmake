@@ -15,6 +15,7 @@ reeve_test(console
 reeve_test(console-api
     SOURCES
         operator_commands_test.c
+        order_wait_test.c
         agents_test.c
         api_test.c
         bad_input_test.c

@@ -165,7 +165,7 @@ Test(schemas_evolution, matches_symbols_by_name)
         put_long(&bytes, index);
         put_string(&bytes, "");
         put_string(&bytes, "flow");
-        put_bytes(&bytes, "\0\0\0\0", 4);
+        put_bytes(&bytes, "\0\0\0\0\0", 5);
         if (codes[index] != NULL) {
             kit_refuses(&kit, text_of_buffer(&bytes), ERROR_REJECT, codes[index]);
         } else {

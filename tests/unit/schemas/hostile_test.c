@@ -269,6 +269,7 @@ static void put_order_tail(struct buffer *buffer)
     put_long(buffer, 0);
     put_string(buffer, "");
     put_long(buffer, 0); /* no hash */
+    put_string(buffer, "");
     put_long(buffer, 0); /* no append time */
 }
 
@@ -366,12 +367,13 @@ Test(schemas_hostile, rejects_booleans_enums_and_unions_out_of_range)
      * 6 paused_at, 6 "carol", 14 "a stocktaking" */
     refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 1, 2, "BadValue");
     refuses_byte("OrderRow", 10 + 14 + 4 + 6 + 6 + 14 + 1, 0xff, "BadValue");
-    /* SubmitOrder-least ends: priority, reply_to, 12 workflow, version, traceparent, hash, time */
-    refuses_byte("SubmitOrder-least", 18, 6, "BadValue"); /* the fourth priority */
-    refuses_byte("SubmitOrder-least", 18, 1, "BadValue"); /* the one before the first */
-    refuses_byte("SubmitOrder-least", 2, 4, "BadValue");  /* third branch of two */
-    refuses_byte("SubmitOrder-least", 2, 1, "BadValue");
-    refuses_byte("SubmitOrder-least", 2, 2, "Truncated"); /* a hash, but no bytes */
+    /* SubmitOrder-least ends: priority, reply_to, 12 workflow, version, traceparent, hash,
+     * submitted_by, time */
+    refuses_byte("SubmitOrder-least", 19, 6, "BadValue"); /* the fourth priority */
+    refuses_byte("SubmitOrder-least", 19, 1, "BadValue"); /* the one before the first */
+    refuses_byte("SubmitOrder-least", 3, 4, "BadValue");  /* third branch of two */
+    refuses_byte("SubmitOrder-least", 3, 1, "BadValue");
+    refuses_byte("SubmitOrder-least", 3, 2, "Truncated"); /* a hash, but no bytes */
 }
 
 Test(schemas_hostile, rejects_a_decision_without_events)

@@ -4,6 +4,7 @@
 
 reeve_test(submission
     SOURCES
+        order_api_test.c
         order_json_test.c
         validate_test.c
         service_test.c

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "services/submission/order_api.h"
+
+#include "base/numbers.h"
+#include "base/utf8.h"
+#include "schemas/codec.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+struct order_query {
+    struct order_query *prev, *next;
+    struct order_api *api;
+    struct http_exchange *exchange;
+    struct order_lookup_call *call;
+};
+
+struct order_api {
+    struct order_lookup *lookup; /* NULL: there is no console */
+    struct order_query *queries;
+    bool draining;
+};
+
+static void answer_draining(struct http_exchange *exchange)
+{
+    http_respond_error(exchange, 503, "Draining",
+                       "this instance is shutting down; use another one");
+}
+
+static void answer_order(struct http_exchange *exchange, const json_t *order)
+{
+    char *text = json_dumps(order, JSON_COMPACT);
+    assert(text != NULL);
+    http_respond(exchange, 200, "application/json", text_of(text));
+    free(text);
+}
+
+static void on_order(void *ctx, int status, const json_t *body, const char *why)
+{
+    struct order_query *query = ctx;
+    struct http_exchange *exchange = query->exchange;
+    const char *code = json_string_value(json_object_get(body, "error"));
+    const char *message = json_string_value(json_object_get(body, "message"));
+    DL_DELETE(query->api->queries, query);
+    free(query);
+    if (status == 200 && order_lookup_is_of(body, exchange))
+        answer_order(exchange, body);
+    else if (status == 200 || status == 404)
+        http_respond_error(exchange, 404, "UnknownOrder", "order %s does not exist",
+                           http_param(exchange, "id"));
+    else if (status == 401 || status == 403)
+        http_respond_error(exchange, 503, "NoConsole",
+                           "the console does not accept submission.console.token");
+    else if (status == 0)
+        http_respond_error(exchange, 503, "NoConsole", "the console does not answer: %.200s", why);
+    else
+        http_respond_error(exchange, 503, code != NULL ? code : "NoConsole", "%.200s",
+                           message != NULL ? message : "the console gives no reason");
+}
+
+static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)
+{
+    const char *text = http_query(exchange, "wait");
+    *ret_wait_ms = 0;
+    if (text == NULL || (number_parse_duration(text_of(text), ret_wait_ms) && *ret_wait_ms >= 0 &&
+                         *ret_wait_ms <= ORDER_LOOKUP_WAIT_MAX))
+        return true;
+    http_respond_error(exchange, 400, "BadRequest", "wait: expected a time of up to %ds, as in 30s",
+                       ORDER_LOOKUP_WAIT_MAX / 1000);
+    return false;
+}
+
+/* A typing error must not turn into a request that does not wait. */
+static bool check_query(struct http_exchange *exchange)
+{
+    const char *name;
+    for (size_t index = 0; (name = http_query_name(exchange, &index)) != NULL;) {
+        if (strcmp(name, "wait") == 0)
+            continue;
+        http_respond_error(exchange, 400, "BadRequest", "unknown parameter %.64s: expected wait",
+                           utf8_printable(text_of(name)) ? name : "(not printable)");
+        return false;
+    }
+    return true;
+}
+
+static void on_get(struct http_exchange *exchange, void *userdata)
+{
+    struct order_api *api = userdata;
+    struct error error;
+    struct text order_id = text_of(http_param(exchange, "id"));
+    int64_t wait_ms = 0;
+    if (api->draining) {
+        answer_draining(exchange);
+    } else if (api->lookup == NULL) {
+        http_respond_error(exchange, 503, "NoConsole",
+                           "this server does not know what became of orders: "
+                           "submission.console.url is not set");
+    } else if (order_id_validate(order_id, &error) != ERROR_OK) {
+        http_respond_error(exchange, 400, "BadRequest", "%s", error.message);
+    } else if (check_query(exchange) && read_wait(exchange, &wait_ms)) {
+        struct order_query *query = calloc(1, sizeof(*query));
+        assert(query != NULL);
+        query->api = api;
+        query->exchange = exchange;
+        DL_APPEND(api->queries, query);
+        query->call = order_lookup_get(api->lookup, order_id, wait_ms, on_order, query);
+    }
+}
+
+struct order_api *order_api_new(struct http_server *http, struct order_lookup *lookup)
+{
+    struct order_api *api = calloc(1, sizeof(*api));
+    assert(api != NULL);
+    api->lookup = lookup;
+    http_server_route(http, "GET", "/orders/{id}", HTTP_SUBMIT, 0, on_get, api);
+    return api;
+}
+
+void order_api_drain(struct order_api *api)
+{
+    struct order_query *query, *next;
+    if (api == NULL)
+        return;
+    api->draining = true;
+    DL_FOREACH_SAFE(api->queries, query, next) {
+        order_lookup_cancel(query->call);
+        answer_draining(query->exchange);
+        DL_DELETE(api->queries, query);
+        free(query);
+    }
+}
+
+void order_api_free(struct order_api *api)
+{
+    assert(api == NULL || api->queries == NULL);
+    free(api);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /api/orders/{id}?wait=...: requests that wait for the end of an order. */
+#include "services/console/live/order_waits.h"
+#include "tests/unit/console/world.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static struct world *world;
+
+static void open_world(void)
+{
+    world = world_new(1, "A B");
+    world_open(world);
+}
+
+static void close_world(void)
+{
+    world_free(world);
+}
+
+TestSuite(order_wait, .init = open_world, .fini = close_world);
+
+static void turn(int times)
+{
+    while (times-- > 0)
+        world_turn(world);
+}
+
+Test(order_wait, answers_when_the_order_has_ended)
+{
+    world_submit(world, "o-1", "test");
+    world_schedule(world);
+    world_settle(world);
+    world_ask(world, "/api/orders/o-1?wait=30s", NULL);
+    world_report(world, "o-1", "A", true);
+    world_schedule(world);
+    world_settle(world);
+    turn(50);
+    cr_assert(!world->answered, "the order goes on");
+    world_report(world, "o-1", "B", true);
+    world_schedule(world);
+    json_t *order = world_answer(world, 200);
+    cr_assert_str_eq(world_text(order, "state"), "Processed");
+    json_decref(order);
+    order = world_get(world, 200, "/api/orders/o-1?wait=30s");
+    cr_assert_str_eq(world_text(order, "state"), "Processed");
+    json_decref(order);
+}
+
+Test(order_wait, waits_for_an_order_that_is_not_accepted_yet)
+{
+    world_ask(world, "/api/orders/o-2?wait=30s", NULL);
+    turn(50);
+    cr_assert(!world->answered);
+    world_submit(world, "o-2", "test");
+    world_schedule(world);
+    world_report(world, "o-2", "A", true);
+    world_schedule(world);
+    world_report(world, "o-2", "B", true);
+    world_schedule(world);
+    json_t *order = world_answer(world, 200);
+    cr_assert_str_eq(world_text(order, "order_id"), "o-2");
+    json_decref(order);
+}
+
+Test(order_wait, answers_with_what_there_is_when_the_time_is_over)
+{
+    world_submit(world, "o-1", "test");
+    world_schedule(world);
+    world_settle(world);
+    world_ask(world, "/api/orders/o-1?wait=10s", NULL);
+    turn(20);
+    cr_assert(!world->answered);
+    world_advance(world, 10001);
+    json_t *order = world_answer(world, 200);
+    cr_assert_str_eq(world_text(order, "state"), "Processing");
+    json_decref(order);
+    world_ask(world, "/api/orders/o-9?wait=10s", NULL);
+    turn(20);
+    world_advance(world, 10001);
+    json_decref(world_answer(world, 404));
+}
+
+Test(order_wait, rejects_malformed_times)
+{
+    static const char *const bad[] = {"61s", "1h", "-1s", "soon", "", "1x"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char path[64];
+        snprintf(path, sizeof(path), "/api/orders/o-1?wait=%s", bad[i]);
+        json_t *body = world_get(world, 400, path);
+        cr_expect(strstr(world_text(body, "message"), "up to 60s") != NULL, "%s", bad[i]);
+        json_decref(body);
+    }
+    json_decref(world_get(world, 404, "/api/orders/o-1?wait=0"));
+}
+
+Test(order_wait, answers_when_the_console_ends)
+{
+    world_ask(world, "/api/orders/o-1?wait=30s", NULL);
+    turn(20);
+    cr_assert(!world->answered);
+    order_waits_drain(world->console->order_waits);
+    json_decref(world_answer(world, 404));
+    json_decref(world_get(world, 404, "/api/orders/o-1?wait=30s"));
+}
