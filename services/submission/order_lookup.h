@@ -19,13 +19,14 @@ enum {
 struct order_lookup;
 struct order_lookup_call;
 
-/* *ret_lookup NULL: submission.console.url is not set. REJECT, code Config. `config` is borrowed. */
+/* *ret_lookup NULL: submission.console.url is not set. REJECT, code Config. `config` is
+ * borrowed. */
 enum error_class order_lookup_new(struct loop *loop, const struct config *config,
                                   struct order_lookup **ret_lookup, struct error *ret_error);
 /* Lookups in progress are cancelled. NULL is allowed. */
 void order_lookup_free(struct order_lookup *lookup);
 
-/* `status` 0: no answer, and `why` says so. `body` is borrowed, and NULL without one. */
+/* `status` 0: no answer, for the reason `why`. `body` is borrowed, and NULL without one. */
 typedef void (*order_lookup_done)(void *ctx, int status, const json_t *body, const char *why);
 
 /* `wait_ms` > 0: the answer may take that long, until the order has ended. The callback never runs

@@ -277,7 +277,7 @@ static void on_timeout(struct loop *loop, struct loop_timer *timer, void *userda
 
 static void look_up(struct listed_service *service, const char *name)
 {
-    char host[URL_SIZE];
+    char host[SERVICE_URL_SIZE];
     struct error error;
     const char *scheme = strstr(name, "://");
     const char *begin = scheme != NULL ? scheme + strlen("://") : name;
