@@ -188,8 +188,8 @@ Test(http_framing, refuses_headers_that_are_malformed_or_repeated)
         "Host: evil.example\r\n",
         "X-A : 1\r\n",
         "X A: 1\r\n",
-        "X-A: a\x01"
-        "b\r\n",
+        ("X-A: a\x01"
+         "b\r\n"),
         "Authorization: Bearer a\r\nauthorization: Bearer b\r\n",
         "Origin: http://localhost\r\nOrigin: http://evil.example\r\n",
     };
