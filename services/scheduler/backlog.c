@@ -93,6 +93,13 @@ static uint32_t rows_of(const struct order *order,
     return count;
 }
 
+bool backlog_waits_in(const struct order *order, uint32_t step, struct text queue)
+{
+    char bytes[QUEUE_KEY_BYTES_MAX];
+    return step < order->step_count && order_step_queued(order, &order->steps[step]) &&
+           text_equal(queue_key_of(order, step, bytes), queue);
+}
+
 void backlog_queue_forget(struct backlog_queue *queue)
 {
     for (int priority = 0; priority < PRIORITY_COUNT; priority++) {

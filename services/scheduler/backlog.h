@@ -22,6 +22,11 @@ extern const struct view_index backlog_index;
 /* A step is under way. */
 bool backlog_any_running(const struct backlog *backlog);
 
+/* Whether the order's step waits in the queue with this key. What was read of a queue may be older:
+ * since then the step may wait for the one agent that it has called, or the order may have got
+ * another version of its workflow, where the step's index is that of another step. */
+bool backlog_waits_in(const struct order *order, uint32_t step, struct text queue);
+
 /* New. The counts of an active backlog are part of the router's sums. A standby's backlog is not
  * active: another scheduler runs its orders. */
 struct backlog *backlog_new(struct router *router, bool active);

@@ -106,11 +106,9 @@ static enum route_answer start_step(void *ctx, const struct route_pick *pick)
     assert(pick->order_id.size <= ORDER_ID_BYTES_MAX);
     if (view_order(follower_view(owner->follower), pick->order_id, &order, &error) != ERROR_OK)
         return ROUTE_LATER;
-    if (order == NULL || pick->step >= order->step_count)
+    if (order == NULL || !backlog_waits_in(order, pick->step, pick->queue))
         return ROUTE_GONE;
     const struct step *step = &order->steps[pick->step];
-    if (step->direction != pick->direction || !order_step_queued(order, step))
-        return ROUTE_GONE;
     struct command cmd = {.kind = COMMAND_START_STEP,
                           .order_id = pick->order_id,
                           .start_step = {.order_id = pick->order_id,

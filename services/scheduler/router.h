@@ -113,13 +113,13 @@ const struct routing *router_routing(struct router *router, const struct workflo
 struct route_pick {
     struct text order_id;
     uint32_t step;
-    enum direction direction;
-    uint32_t number; /* names it in router_start_failed() */
+    struct text queue; /* the key of the queue that it was read from: see backlog_waits_in() */
+    uint32_t number;   /* names it in router_start_failed() */
 };
 
 enum route_answer {
     ROUTE_SENT,
-    ROUTE_GONE, /* it no longer waits */
+    ROUTE_GONE, /* it no longer waits in that queue */
     ROUTE_LATER /* the command cannot be sent now */
 };
 

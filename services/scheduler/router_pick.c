@@ -299,9 +299,10 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     assert(priority < PRIORITY_COUNT && choice->head != NULL);
     assert(choice->queue->heads[priority] != NULL);
     assert(!choice->partition->suspended && !choice->partition->held);
+    const struct route_queue *queue = choice->queue->queue;
     const struct route_pick pick = {.order_id = {choice->head->id, choice->head->id_size},
-                                    .step = choice->queue->queue->step,
-                                    .direction = choice->queue->queue->direction,
+                                    .step = queue->step,
+                                    .queue = {queue->key, queue->key_size},
                                     .number = ++router->pick_number};
     enum route_answer answer = choice->partition->start(choice->partition->ctx, &pick);
     if (answer == ROUTE_LATER) {

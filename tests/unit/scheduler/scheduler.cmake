@@ -24,6 +24,7 @@ reeve_test(scheduler-owner
         owner_isolation_test.c
         owner_kit.c
         owner_log_test.c
+        owner_route_test.c
         scheduler_test.c
         ../statestore/kit.c
     LIBS reeve-scheduler reeve-simulation)
