@@ -8,6 +8,7 @@ reeve_test(engine-property
         engine_distort.c
         engine_history.c
         engine_migrate.c
+        engine_other_version.c
         engine_property.c
         engine_random.c
         engine_rules.c

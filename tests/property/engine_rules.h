@@ -116,6 +116,7 @@ const char *rare_name(enum rare rare);
 struct rules {
     const struct workflow *workflow;
     const struct workflow *target; /* the engine's input for MigrateOrder; NULL: none */
+    bool target_retired;           /* likewise */
     struct rules_step steps[WORKFLOW_STEPS_MAX];
     enum phase phase;
     bool error;

@@ -325,6 +325,10 @@ static const char *migrate(struct rules *rules, const struct migrate_order *aske
 {
     if (rules->phase == PHASE_NONE)
         return "UnknownOrder";
+    if (!text_empty(asked->workflow) && !text_equal(asked->workflow, rules->workflow->name))
+        return "OtherWorkflow";
+    if (asked->from_version != 0 && asked->from_version != rules->workflow->version)
+        return "OtherVersion";
     if (rules->phase == PHASE_PROCESSED || rules->phase == PHASE_COMPENSATED)
         return "AlreadyEnded";
     if (asked->version == rules->workflow->version)
@@ -333,6 +337,8 @@ static const char *migrate(struct rules *rules, const struct migrate_order *aske
         return "AlreadyCompensating";
     if (rules->target == NULL || rules->target->version != asked->version)
         return "UnknownWorkflow";
+    if (rules->target_retired)
+        return "WorkflowRetired";
     if (same_steps(rules))
         return NULL;
     rules->rare[RARE_MIGRATION_REFUSED]++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/engine_senders.h"
 
-#include "tests/property/engine_migrate.h"
+#include "tests/property/engine_other_version.h"
 
 enum { OLD_COMMANDS = 16 };
 

@@ -4,6 +4,7 @@
 
 reeve_test(ownership-property
     SOURCES
+        engine_other_version.c
         engine_random.c
         engine_rules.c
         engine_rules_route.c
@@ -14,7 +15,10 @@ reeve_test(ownership-property
         ownership_chaos.c
         ownership_clock.c
         ownership_crowd.c
+        ownership_deployments.c
         ownership_effects.c
+        ownership_expiry.c
+        ownership_extensions.c
         ownership_fold.c
         ownership_garbage.c
         ownership_group.c

@@ -255,13 +255,17 @@ static void submit_garbage(struct world *world)
                                TEXT("garbage"));
 }
 
+uint32_t some_order(struct world *world, struct dice *dice)
+{
+    return world->orders < ORDERS_MAX ? world->orders++ : dice_roll(dice, ORDERS_MAX);
+}
+
 void act(struct world *world)
 {
     uint32_t roll = dice_roll(&world->dice, 100);
     heap_arena_reset(&world->scratch);
     if (roll < 20)
-        (void)submit_order(world, world->orders < ORDERS_MAX ? world->orders++
-                                                             : dice_roll(&world->dice, ORDERS_MAX));
+        (void)submit_order(world, some_order(world, &world->dice));
     else if (roll < 55)
         agent_answer(world, 60);
     else if (roll < 65)

@@ -7,6 +7,8 @@
 
 /* One action that the dice choose. */
 void act(struct world *world);
+/* The next order, or one that was submitted before. */
+uint32_t some_order(struct world *world, struct dice *dice);
 
 /* The agent learns of requests that arrived since the last time. */
 void agent_read_requests(struct world *world);

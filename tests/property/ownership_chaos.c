@@ -3,6 +3,9 @@
 
 #include "tests/property/ownership_bytes.h"
 #include "tests/property/ownership_clock.h"
+#include "tests/property/ownership_deployments.h"
+#include "tests/property/ownership_expiry.h"
+#include "tests/property/ownership_extensions.h"
 #include "tests/property/ownership_garbage.h"
 #include "tests/property/ownership_group.h"
 #include "tests/property/ownership_operators.h"
@@ -210,6 +213,9 @@ static const struct kind kinds[] = {
     [CHAOS_OPERATORS] = {30, SOMETIMES_OPERATED, NULL, operators_act, operators_end},
     [CHAOS_GROUP] = {25, SOMETIMES_REBALANCED, NULL, group_act, nothing},
     [CHAOS_UPGRADE] = {20, SOMETIMES_UPGRADED, upgrade_begin, upgrade_act, upgrade_end},
+    [CHAOS_EXTENSIONS] = {15, SOMETIMES_EXTENDED, extensions_begin, extensions_act, nothing},
+    [CHAOS_DEPLOYMENTS] = {25, SOMETIMES_MIGRATED, deployments_begin, deployments_act, nothing},
+    [CHAOS_EXPIRY] = {25, SOMETIMES_EXPIRED, expiry_begin, expiry_act, nothing},
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CHAOS_KIND_COUNT, "every kind is here");
 
@@ -231,6 +237,8 @@ static struct dice *dice_for(struct world *world, int kind)
 {
     if (kind < CHAOS_GARBAGE)
         return &world->chaos.dice;
+    if (kind > CHAOS_UPGRADE)
+        return &world->chaos.own[kind];
     if (kind == CHAOS_UPGRADE)
         return &world->chaos.newest;
     return kind == CHAOS_GARBAGE ? &world->chaos.later : &world->chaos.last;

@@ -60,10 +60,11 @@ static const char *take_alert(struct model *model, const struct operator_alert *
 
 /* ---- requests ---- */
 
-static bool is_key(struct text key, const struct model_attempt *attempt, enum direction direction)
+static bool is_key(struct text key, struct text order_id, const struct model_attempt *attempt,
+                   enum direction direction)
 {
     char expected[256];
-    snprintf(expected, sizeof(expected), "%.*s/%.*s/%s/", TEXT_ARG(attempt->order_id),
+    snprintf(expected, sizeof(expected), "%.*s/%.*s/%s/", TEXT_ARG(order_id),
              TEXT_ARG(attempt->ref.step), direction == DIRECTION_DO ? "do" : "undo");
     size_t size = strlen(expected);
     if (direction == attempt->ref.direction)
@@ -85,6 +86,7 @@ static uint64_t settled_steps(const struct workflow *workflow, uint32_t step,
     return direction == DIRECTION_UNDO ? settled | UINT64_C(1) << step : settled;
 }
 
+/* The place of a step in a workflow, or -1. */
 static int step_of(const struct workflow *workflow, struct text name)
 {
     for (uint32_t i = 0; i < workflow->step_count; i++)
@@ -93,17 +95,22 @@ static int step_of(const struct workflow *workflow, struct text name)
     return -1;
 }
 
-/* I13: outputs of steps that are settled when the request is decided, and no others. */
-static const char *check_outputs(const struct model *model, const struct step_request *request)
+/* I13: outputs of steps that are settled when the request is decided, and no others. Whatever
+ * version the order has got since, they are those of the one that it had then. */
+static const char *check_outputs(const struct model *model, const struct model_attempt *attempt,
+                                 const struct step_request *request)
 {
-    const struct workflow *workflow = model->world->workflow;
-    const struct model_order *order = model_find_order(model, request->order_id);
-    int step = step_of(workflow, request->ref.step);
+    const struct workflow *workflow = attempt->workflow;
+    const struct model_order *order = &model->orders[attempt->order];
+    int step = workflow != NULL ? step_of(workflow, request->ref.step) : -1;
+    if (step < 0 || request->order->workflow_version != workflow->version)
+        return wrong("the request %.*s is not of the version that its order had",
+                     TEXT_ARG(request->idempotency_key));
     for (uint32_t i = 0; i < request->output_count && SETTLED_OUTPUTS; i++) {
         int from = step_of(workflow, request->outputs[i].step);
-        if (step < 0 || from < 0 || order == NULL ||
+        if (from < 0 ||
             (settled_steps(workflow, (uint32_t)step, request->ref.direction) >> from & 1) == 0 ||
-            !text_equal(request->outputs[i].output, order->outputs[from]))
+            !text_equal(request->outputs[i].output, model_output(order, request->outputs[i].step)))
             return wrong("the request %.*s carries an output of %.*s",
                          TEXT_ARG(request->idempotency_key), TEXT_ARG(request->outputs[i].step));
     }
@@ -114,18 +121,21 @@ static const char *take_request(struct model *model, const struct step_request *
 {
     if (partition_of(model->world, request->order_id) != model->partition)
         return NULL;
-    struct model_attempt *attempt = model_find_attempt(model, request->order_id, &request->ref);
-    if (attempt == NULL)
+    struct model_request *expected = model_find_request(model, request);
+    if (expected == NULL)
         return wrong("no Decision explains the request %.*s", TEXT_ARG(request->idempotency_key));
+    const struct model_attempt *attempt = &model->attempts[expected->attempt];
+    struct text order_id = model->orders[attempt->order].id;
     if (request->generation != attempt->generation || !text_equal(request->agent, attempt->agent) ||
-        (!request->extension && request->complete_by != attempt->complete_by) ||
-        !text_equal(request->order->order_id, attempt->order_id) ||
-        !is_key(request->idempotency_key, attempt, attempt->ref.direction) ||
-        !is_key(request->do_key, attempt, DIRECTION_DO))
+        request->extension != expected->extension ||
+        request->complete_by != expected->complete_by ||
+        !text_equal(request->order->order_id, order_id) ||
+        !is_key(request->idempotency_key, order_id, attempt, attempt->ref.direction) ||
+        !is_key(request->do_key, order_id, attempt, DIRECTION_DO))
         return wrong("the request %.*s is not as it was decided",
                      TEXT_ARG(request->idempotency_key));
-    attempt->requested = true;
-    return check_outputs(model, request);
+    expected->seen = true;
+    return check_outputs(model, attempt, request);
 }
 
 /* ---- dead letters ---- */
@@ -224,12 +234,13 @@ static const char *check_complete(const struct model *model)
 
 static const char *check_requested(const struct model *model)
 {
-    for (uint32_t i = 0; i < model->attempt_count; i++) {
-        const struct model_attempt *attempt = &model->attempts[i];
-        if (!attempt->ended && !attempt->requested)
-            return wrong("%.*s/%.*s attempt %u is under way, and its request was never sent",
-                         TEXT_ARG(attempt->order_id), TEXT_ARG(attempt->ref.step),
-                         attempt->ref.attempt);
+    for (uint32_t i = 0; i < model->request_count; i++) {
+        const struct model_request *request = &model->requests[i];
+        const struct model_attempt *attempt = &model->attempts[request->attempt];
+        if (!attempt->ended && !request->seen)
+            return wrong("%.*s/%.*s attempt %u is under way, and its %s was never sent",
+                         TEXT_ARG(model->orders[attempt->order].id), TEXT_ARG(attempt->ref.step),
+                         attempt->ref.attempt, request->extension ? "extension" : "request");
     }
     return NULL;
 }

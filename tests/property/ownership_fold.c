@@ -23,6 +23,14 @@ static struct order *find_or_add_order(struct fold *fold, struct text id)
     return &fold->orders[fold->order_count++];
 }
 
+/* It has expired. */
+static void remove_order(struct fold *fold, struct order *order)
+{
+    struct order *last = &fold->orders[--fold->order_count];
+    *order = *last;
+    *last = (struct order){0};
+}
+
 /* ---- rare situations ---- */
 
 static void count_timeout(const struct fold *fold, const struct decision *decision, uint32_t index,
@@ -44,10 +52,23 @@ static void count_start(const struct order *before, const struct step_started *s
     counts[SOMETIMES_UNKNOWN_UNDONE] += step >= 0 && before->steps[step].effect == EFFECT_UNKNOWN;
 }
 
+static void count_migration(const struct order *before, uint64_t *counts)
+{
+    bool runs = false;
+    for (uint32_t i = 0; before != NULL && i < before->step_count; i++)
+        runs = runs || before->steps[i].state == STEP_PROCESSING;
+    counts[SOMETIMES_MIGRATED]++;
+    counts[SOMETIMES_MIGRATED_LATE] += runs;
+}
+
 static void count_rejection(const struct order *before, const struct command_rejected *rejected,
                             uint64_t *counts)
 {
     counts[SOMETIMES_NOT_YET_DUE] += rejected->due_at != 0;
+    counts[SOMETIMES_EXPIRY_EARLY] +=
+        rejected->command == COMMAND_EXPIRE_ORDER && rejected->due_at != 0;
+    counts[SOMETIMES_NO_EXTENSION] += rejected->command == COMMAND_EXTEND_STEP;
+    counts[SOMETIMES_RETIRED] += text_equal(rejected->code, TEXT("WorkflowRetired"));
     counts[SOMETIMES_CONTENT_DIFFERS] += text_equal(rejected->code, TEXT("ContentDiffers"));
     counts[SOMETIMES_CANCEL_IN_UNDO] += rejected->command == COMMAND_CANCEL_ORDER &&
                                         before != NULL && before->state == ORDER_COMPENSATING;
@@ -64,10 +85,14 @@ static void count_rarities(const struct fold *fold, const struct order *before,
         counts[SOMETIMES_REPORT_IGNORED] += event->kind == EVENT_REPORT_IGNORED;
         counts[SOMETIMES_CANCELLED] += event->kind == EVENT_ORDER_CANCELLED;
         counts[SOMETIMES_RESUBMITTED] += event->kind == EVENT_STEP_RESUBMITTED;
+        counts[SOMETIMES_EXTENDED] += event->kind == EVENT_STEP_EXTENDED;
+        counts[SOMETIMES_EXPIRED] += event->kind == EVENT_ORDER_EXPIRED;
         counts[SOMETIMES_PAUSED] += event->kind == EVENT_ORDER_PAUSED;
         counts[SOMETIMES_BY_HAND] += event->kind == EVENT_STEP_COMPLETED_BY_HAND ||
                                      event->kind == EVENT_STEP_SKIPPED_BY_HAND ||
                                      event->kind == EVENT_STEP_FAILED_BY_HAND;
+        if (event->kind == EVENT_ORDER_MIGRATED)
+            count_migration(before, counts);
         if (event->kind == EVENT_STEP_TIMED_OUT)
             count_timeout(fold, decision, i, counts);
         if (event->kind == EVENT_STEP_STARTED)
@@ -93,9 +118,12 @@ static const char *fold_decision(struct world *world, struct fold *fold,
                      (long long)decision->command_offset, (long long)next);
     if (sometimes != NULL)
         count_rarities(fold, find_order(fold, decision->order_id), decision, sometimes->counts);
-    if (decision_changes_order(decision))
-        order_apply_decision(find_or_add_order(fold, decision->order_id), decision,
-                             &world->scratch.arena);
+    if (decision_changes_order(decision)) {
+        struct order *order = find_or_add_order(fold, decision->order_id);
+        order_apply_decision(order, decision, &world->scratch.arena);
+        if (order->version == 0)
+            remove_order(fold, order);
+    }
     return NULL;
 }
 

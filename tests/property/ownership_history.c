@@ -6,6 +6,8 @@
 #include "tests/property/ownership_actors.h"
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_clock.h"
+#include "tests/property/ownership_deployments.h"
+#include "tests/property/ownership_expiry.h"
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_group.h"
 #include "tests/property/ownership_instance.h"
@@ -45,6 +47,7 @@ static const char *step_world(struct world *world, uint32_t deliveries)
     supervisor_turn(world);
     agent_read_requests(world);
     count_owners(world);
+    deployments_observe(world);
     world_advance(world, 1 + dice_roll(&world->dice, 20));
     const char *failed = upgrade_check(world);
     return failed != NULL ? failed : compare_stores(world);
@@ -220,6 +223,8 @@ static void let_go_on(struct world *world)
     for (int i = 0; i < 20; i++)
         agent_answer(world, 90);
     supervise(world, false);
+    if (world->retention_ms > 0)
+        expiry_audit(world);
 }
 
 static const char *make_peace(struct world *world)
@@ -261,6 +266,8 @@ static const char *make_peace(struct world *world)
     if (failed == NULL)
         failed = supervisor_compare(world);
     if (failed == NULL)
+        failed = deployments_check(world);
+    if (failed == NULL)
         failed = take_over_at_rest(world);
     return failed;
 }
@@ -285,7 +292,9 @@ const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t
     const char *failed = NULL;
     draw_faults(world);
     chaos_draw(world);
-    if (dice_percent(&world->chaos.later, LEDGER_PERCENT))
+    /* A service remembers keys for as long as an order is kept, not for the seconds of an order
+     * that expires here. */
+    if (dice_percent(&world->chaos.later, LEDGER_PERCENT) && !chaos_has(world, CHAOS_EXPIRY))
         world->ledger = ledger_new();
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_boot(world, &world->instances[i]);

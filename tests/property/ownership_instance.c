@@ -5,6 +5,7 @@
 #include "platform/files.h"
 #include "tests/lib/store_copy.h"
 #include "tests/property/ownership_chaos.h"
+#include "tests/property/ownership_deployments.h"
 #include "tests/property/ownership_group.h"
 #include "tests/property/ownership_process.h"
 #include "tests/property/ownership_route.h"
@@ -42,6 +43,7 @@ void instance_boot(struct world *world, struct instance *instance)
     instance->owner_metrics = owner_metrics_new(instance->process.metrics);
     route_boot(world, instance);
     group_boot(world, instance);
+    deployments_booted(world, instance);
 }
 
 void instance_shut(struct world *world, struct instance *instance)
@@ -83,6 +85,7 @@ static enum error_class open_owner(struct world *world, struct instance *instanc
                                     .router = instance->router,
                                     .batch_max = 1 + dice_roll(&world->dice, 6),
                                     .margin_ms = MARGIN_MS,
+                                    .retention_ms = world->retention_ms,
                                     .standby = standby};
     if (world->batch_max > 0)
         options.batch_max = world->batch_max;

@@ -246,7 +246,8 @@ static void submit_wave(struct isolation *isolation)
         bool spare = i % 2 == 0 && (isolation->broken != BROKEN_WORKFLOWS || hit);
         isolation->spare[number] = spare;
         isolation->submitted_ms[number] = world->clock.now_wall_ms;
-        (void)submit_order_to(world, number, spare ? world->spare : world->workflow,
+        const struct workflow *workflow = spare ? world->spare : world->workflow;
+        (void)submit_order_to(world, number, workflow->version,
                               i % 4 < 2 ? "p.replies.app" : "p.replies.dead");
     }
     /* A dead letter. */

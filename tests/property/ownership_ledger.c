@@ -111,14 +111,35 @@ static uint32_t applied_of(const struct ledger *ledger, struct text order_id, st
     return applied;
 }
 
+/* Nothing of it is applied: the order has got a version without this step. */
+static const char *check_dropped(const struct world *world, const struct order *order,
+                                 struct text step)
+{
+    uint32_t applied = applied_of(world->ledger, order->details.order_id, step);
+    return applied == 0 || order_find_step(order, step) >= 0
+               ? NULL
+               : wrong("%.*s has no step %.*s any more, and it is applied",
+                       TEXT_ARG(order->details.order_id), TEXT_ARG(step));
+}
+
+static const char *check_dropped_steps(const struct world *world, const struct order *order)
+{
+    const char *failed = NULL;
+    for (uint32_t v = 0; v < world->version_count; v++)
+        for (uint32_t i = 0; i < world->versions[v]->step_count && failed == NULL; i++)
+            failed = check_dropped(world, order, world->versions[v]->steps[i].name);
+    return failed;
+}
+
 const char *ledger_check(const struct world *world, const struct order *order)
 {
+    const struct workflow *workflow = world_workflow(world, order->details.workflow_version);
     if (world->ledger->done_after_undo)
         return wrong("the agent was to do a step after its undo");
     if (order->state != ORDER_PROCESSED && order->state != ORDER_COMPENSATED)
         return NULL;
-    for (uint32_t i = 0; i < world->workflow->step_count; i++) {
-        const struct workflow_step *step = &world->workflow->steps[i];
+    for (uint32_t i = 0; i < workflow->step_count; i++) {
+        const struct workflow_step *step = &workflow->steps[i];
         uint32_t applied = applied_of(world->ledger, order->details.order_id, step->name);
         uint32_t wanted = order->steps[i].state == STEP_SKIPPED ? 0 : 1; /* by an operator */
         bool right = order->state == ORDER_PROCESSED ? applied == wanted
@@ -128,5 +149,5 @@ const char *ledger_check(const struct world *world, const struct order *order)
                          TEXT_ARG(order->details.order_id), order_state_name(order->state),
                          TEXT_ARG(step->name), applied);
     }
-    return NULL;
+    return check_dropped_steps(world, order);
 }

@@ -1,29 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_model.h"
 #include "tests/property/ownership_upgrade.h"
+#include "tests/property/ownership_versions.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 /* ---- what is known so far ---- */
 
-struct model_attempt *model_find_attempt(const struct model *model, struct text order_id,
-                                         const struct attempt_ref *ref)
+static bool same_attempt(const struct attempt_ref *a, const struct attempt_ref *b)
 {
-    for (uint32_t i = model->attempt_count; i-- > 0;) {
-        struct model_attempt *attempt = &model->attempts[i];
-        if (attempt->ref.attempt == ref->attempt && attempt->ref.direction == ref->direction &&
-            text_equal(attempt->ref.step, ref->step) && text_equal(attempt->order_id, order_id))
-            return attempt;
+    return a->attempt == b->attempt && a->direction == b->direction && text_equal(a->step, b->step);
+}
+
+/* The latest one of its order; NULL: it was never started. */
+static struct model_attempt *find_attempt(const struct model *model, uint32_t order,
+                                          const struct attempt_ref *ref)
+{
+    for (uint32_t i = model->attempt_count; i-- > 0;)
+        if (model->attempts[i].order == order && same_attempt(&model->attempts[i].ref, ref))
+            return &model->attempts[i];
+    return NULL;
+}
+
+struct model_request *model_find_request(const struct model *model,
+                                         const struct step_request *request)
+{
+    uint32_t low = 0;
+    uint32_t high = model->request_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (model->requests[middle].decision_offset < request->decision_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = low; i < model->request_count; i++) {
+        struct model_request *found = &model->requests[i];
+        const struct model_attempt *attempt = &model->attempts[found->attempt];
+        if (found->decision_offset != request->decision_offset)
+            break;
+        if (same_attempt(&attempt->ref, &request->ref) &&
+            text_equal(model->orders[attempt->order].id, request->order_id))
+            return found;
     }
     return NULL;
 }
 
+/* The latest of that id. */
 const struct model_order *model_find_order(const struct model *model, struct text order_id)
 {
-    for (uint32_t i = 0; i < model->order_count; i++)
+    for (uint32_t i = model->order_count; i-- > 0;)
         if (text_equal(model->orders[i].id, order_id))
-            return &model->orders[i];
+            return model->orders[i].expired ? NULL : &model->orders[i];
     return NULL;
 }
 
@@ -58,20 +87,62 @@ static struct model_order *add_order(struct model *model, struct text order_id)
 
 /* ---- events ---- */
 
-static int step_index(const struct model *model, struct text step)
+struct text model_output(const struct model_order *order, struct text step)
 {
-    const struct workflow *workflow = model->world->workflow;
-    for (uint32_t i = 0; i < workflow->step_count; i++)
-        if (text_equal(workflow->steps[i].name, step))
-            return (int)i;
-    return -1;
+    for (uint32_t i = 0; i < order->output_count; i++)
+        if (text_equal(order->outputs[i].step, step))
+            return order->outputs[i].output;
+    return (struct text){0};
+}
+
+/* Under the step's name, which other versions of the workflow have elsewhere. */
+static void add_output(struct model *model, struct text order_id, struct text step,
+                       struct text output)
+{
+    struct model_order *order = add_order(model, order_id);
+    uint32_t at = 0;
+    while (at < order->output_count && !text_equal(order->outputs[at].step, step))
+        at++;
+    assert(at < WORKFLOW_STEPS_MAX);
+    order->outputs[at] = (struct step_output){step, output};
+    if (at == order->output_count)
+        order->output_count++;
+}
+
+/* The version that the order has from now on is deployed. */
+static const char *set_version(struct model *model, const struct decision *decision,
+                               uint32_t version)
+{
+    struct model_order *order = add_order(model, decision->order_id);
+    order->workflow = world_workflow(model->world, version);
+    return order->workflow != NULL ? NULL
+                                   : wrong("%.*s has version %u, which is not deployed",
+                                           TEXT_ARG(decision->order_id), version);
+}
+
+static void add_request(struct model *model, const struct model_attempt *attempt, int64_t offset,
+                        bool extension)
+{
+    model->requests =
+        grow(model->requests, model->request_count, &model->request_size, sizeof(*model->requests));
+    model->requests[model->request_count++] =
+        (struct model_request){.decision_offset = offset,
+                               .attempt = (uint32_t)(attempt - model->attempts),
+                               .complete_by = attempt->complete_by,
+                               .extension = extension};
+}
+
+static uint32_t place_of(struct model *model, struct text order_id)
+{
+    return (uint32_t)(add_order(model, order_id) - model->orders);
 }
 
 /* I5: each attempt starts once. */
 static const char *start(struct model *model, const struct decision *decision, int64_t offset,
                          const struct step_started *started)
 {
-    if (model_find_attempt(model, decision->order_id, &started->ref) != NULL)
+    uint32_t order = place_of(model, decision->order_id);
+    if (find_attempt(model, order, &started->ref) != NULL)
         return wrong("%.*s/%.*s attempt %u starts twice", TEXT_ARG(decision->order_id),
                      TEXT_ARG(started->ref.step), started->ref.attempt);
     if (started->complete_by <= decision->decided_at || started->margin_ms != MARGIN_MS)
@@ -79,14 +150,29 @@ static const char *start(struct model *model, const struct decision *decision, i
                      TEXT_ARG(started->ref.step), (long long)started->complete_by);
     model->attempts =
         grow(model->attempts, model->attempt_count, &model->attempt_size, sizeof(*model->attempts));
-    model->attempts[model->attempt_count++] =
-        (struct model_attempt){.order_id = decision->order_id,
-                               .ref = started->ref,
-                               .generation = started->generation,
-                               .agent = started->agent,
-                               .complete_by = started->complete_by,
-                               .margin_ms = started->margin_ms,
-                               .decision_offset = offset};
+    struct model_attempt *attempt = &model->attempts[model->attempt_count++];
+    *attempt = (struct model_attempt){.order = order,
+                                      .ref = started->ref,
+                                      .generation = started->generation,
+                                      .agent = started->agent,
+                                      .workflow = model->orders[order].workflow,
+                                      .complete_by = started->complete_by,
+                                      .margin_ms = started->margin_ms};
+    add_request(model, attempt, offset, false);
+    return NULL;
+}
+
+/* Its service is asked with the new time. */
+static const char *extend(struct model *model, const struct decision *decision, int64_t offset,
+                          const struct step_extended *extended)
+{
+    struct model_attempt *attempt =
+        find_attempt(model, place_of(model, decision->order_id), &extended->ref);
+    if (attempt == NULL || attempt->ended || extended->complete_by <= attempt->complete_by)
+        return wrong("%.*s/%.*s attempt %u gets more time", TEXT_ARG(decision->order_id),
+                     TEXT_ARG(extended->ref.step), extended->ref.attempt);
+    attempt->complete_by = extended->complete_by;
+    add_request(model, attempt, offset, true);
     return NULL;
 }
 
@@ -95,7 +181,7 @@ static const char *end_attempt(struct model *model, const struct decision *decis
                                const struct event *event)
 {
     const struct attempt_ref *ref = &event->step_marked.ref;
-    struct model_attempt *attempt = model_find_attempt(model, decision->order_id, ref);
+    struct model_attempt *attempt = find_attempt(model, place_of(model, decision->order_id), ref);
     if (attempt == NULL || attempt->ended)
         return wrong("%.*s/%.*s attempt %u ends and does not run", TEXT_ARG(decision->order_id),
                      TEXT_ARG(ref->step), ref->attempt);
@@ -105,9 +191,8 @@ static const char *end_attempt(struct model *model, const struct decision *decis
         return wrong("%.*s/%.*s times out %lld ms early", TEXT_ARG(decision->order_id),
                      TEXT_ARG(ref->step),
                      (long long)(attempt->complete_by + attempt->margin_ms - decision->decided_at));
-    int index = step_index(model, ref->step);
-    if (event->kind == EVENT_STEP_SUCCEEDED && ref->direction == DIRECTION_DO && index >= 0)
-        add_order(model, decision->order_id)->outputs[index] = event->step_succeeded.output;
+    if (event->kind == EVENT_STEP_SUCCEEDED && ref->direction == DIRECTION_DO)
+        add_output(model, decision->order_id, ref->step, event->step_succeeded.output);
     return NULL;
 }
 
@@ -115,16 +200,24 @@ static const char *end_attempt(struct model *model, const struct decision *decis
 static const char *complete_by_hand(struct model *model, const struct decision *decision,
                                     const struct step_completed_by_hand *completed)
 {
-    int index = step_index(model, completed->ref.step);
-    if (index >= 0 && completed->ref.direction == DIRECTION_DO)
-        add_order(model, decision->order_id)->outputs[index] = completed->output;
+    if (completed->ref.direction == DIRECTION_DO)
+        add_output(model, decision->order_id, completed->ref.step, completed->output);
     return NULL;
 }
 
-/* Every submission of these worlds names a workflow that was deployed before. */
+/* What follows under its id is another order. */
+static const char *expire(struct model *model, const struct decision *decision)
+{
+    add_order(model, decision->order_id)->expired = true;
+    return NULL;
+}
+
+/* Every submission of these worlds names a workflow that was deployed before, so each order's own
+ * is known. */
 static const char *reject(const struct decision *decision, const struct command_rejected *rejected)
 {
-    if (text_equal(rejected->code, TEXT("UnknownWorkflow")))
+    if (rejected->command != COMMAND_MIGRATE_ORDER &&
+        text_equal(rejected->code, TEXT("UnknownWorkflow")))
         return wrong("command %lld: the deployed workflow is unknown",
                      (long long)decision->command_offset);
     return NULL;
@@ -134,6 +227,14 @@ static const char *take_event(struct model *model, const struct decision *decisi
                               const struct event *event)
 {
     switch ((int)event->kind) {
+    case EVENT_ORDER_ACCEPTED:
+        return set_version(model, decision, event->order_accepted.details.workflow_version);
+    case EVENT_ORDER_MIGRATED:
+        return set_version(model, decision, event->order_migrated.workflow_version);
+    case EVENT_ORDER_EXPIRED:
+        return expire(model, decision);
+    case EVENT_STEP_EXTENDED:
+        return extend(model, decision, offset, &event->step_extended);
     case EVENT_STEP_STARTED:
         return start(model, decision, offset, &event->step_started);
     case EVENT_STEP_SUCCEEDED:
@@ -271,6 +372,10 @@ static const char *check_time(struct model *model, const struct decision *decisi
     if (decision->decided_at > record.timestamp + MARGIN_MS / 2)
         return wrong("events@%lld is decided %lld ms after it was appended", (long long)offset,
                      (long long)(decision->decided_at - record.timestamp));
+    model->reader.partition = model->partition;
+    model->reader.command_offset = decision->command_offset;
+    model->reader.asked_at = command_ms;
+    model->reader.appended_at = record.timestamp;
     return NULL;
 }
 
@@ -324,6 +429,19 @@ static const char *take_decision(struct model *model, const struct decision *dec
 
 /* ---- the walk ---- */
 
+/* Instances have the same number in both versions. */
+static void begin_claim(struct model *model, const struct claim *claim)
+{
+    assert(claim->instance.size > 0);
+    uint32_t number = (uint32_t)(claim->instance.data[claim->instance.size - 1] - '0');
+    model->claimed = true;
+    model->claim_id = claim->claim_id;
+    model->next_sequence = 0;
+    model->reader = (struct deployments_reader){
+        .instance = number,
+        .older = model->world->upgrade != NULL && !versions_is_newer_claim(&claim->claim_id)};
+}
+
 static void begin(struct model *model, struct world *world, int32_t partition, uint64_t *rare)
 {
     *model = (struct model){.world = world,
@@ -354,9 +472,7 @@ const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
             break;
         if (record.kind == RECORD_CLAIM &&
             !(ret_model->claimed && uuid_equal(&ret_model->claim_id, &record.claim.claim_id))) {
-            ret_model->claimed = true;
-            ret_model->claim_id = record.claim.claim_id;
-            ret_model->next_sequence = 0;
+            begin_claim(ret_model, &record.claim);
         } else if (record.kind == RECORD_CONTINUATION &&
                    record.continuation.sequence == ret_model->next_sequence) {
             ret_model->next_sequence +=
@@ -375,6 +491,7 @@ void model_free(struct model *model)
 {
     free(model->outcomes);
     free(model->attempts);
+    free(model->requests);
     for (uint32_t i = 0; i < model->order_count; i++)
         free(model->orders[i].rules);
     free(model->orders);

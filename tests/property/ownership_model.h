@@ -6,6 +6,7 @@
 #define TESTS_PROPERTY_OWNERSHIP_MODEL_H
 
 #include "tests/property/engine_rules.h"
+#include "tests/property/ownership_deployments.h"
 #include "tests/property/ownership_world.h"
 
 enum model_alert { MODEL_NO_ALERT, MODEL_RAISED, MODEL_CLOSED, MODEL_QUARANTINE };
@@ -27,22 +28,34 @@ struct model_outcome {
 };
 
 struct model_attempt {
-    struct text order_id;
+    uint32_t order; /* the place of its order in the model */
     struct attempt_ref ref;
     uint32_t generation;
     struct text agent;
-    int64_t complete_by; /* of the last extension */
+    const struct workflow *workflow; /* the order's, when it started */
+    int64_t complete_by;             /* of the last extension */
     int64_t margin_ms;
-    int64_t decision_offset;
     bool ended;
-    bool requested;
 };
 
+/* A StepRequest that a Decision leads to: an attempt starts, or gets more time. */
+struct model_request {
+    int64_t decision_offset;
+    uint32_t attempt; /* its place in the model */
+    int64_t complete_by;
+    bool extension;
+    bool seen;
+};
+
+/* When an order has expired, another one of its id may follow. */
 struct model_order {
     struct text id;
     uint64_t version;
-    struct text outputs[WORKFLOW_STEPS_MAX]; /* by index in the workflow */
-    struct rules *rules;                     /* NULL: never accepted, or not followed */
+    bool expired;
+    const struct workflow *workflow; /* of its present version; NULL: never accepted */
+    struct step_output outputs[WORKFLOW_STEPS_MAX];
+    uint32_t output_count;
+    struct rules *rules; /* NULL: never accepted, or not followed */
 };
 
 /* A log walked from its start. Texts are in the world's scratch arena. */
@@ -55,6 +68,7 @@ struct model {
     int64_t next_sequence;
     int64_t last_command;
     int64_t newest_decided_at;
+    struct deployments_reader reader; /* the owner, as a reader of <p>.workflows */
     uint64_t *rare; /* counters of engine_rules.h; NULL: the rules of orders are not followed */
     /* what the records so far imply */
     struct model_outcome *outcomes; /* by command offset */
@@ -62,6 +76,9 @@ struct model {
     struct model_attempt *attempts;
     uint32_t attempt_count;
     uint32_t attempt_size;
+    struct model_request *requests; /* by decision_offset */
+    uint32_t request_count;
+    uint32_t request_size;
     struct model_order *orders;
     uint32_t order_count;
     uint32_t order_size;
@@ -72,12 +89,15 @@ struct model {
 const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
                        struct model *ret_model);
 void model_free(struct model *model);
-/* NULL: no such attempt was started. */
-struct model_attempt *model_find_attempt(const struct model *model, struct text order_id,
-                                         const struct attempt_ref *ref);
+/* NULL: no Decision leads to it. */
+struct model_request *model_find_request(const struct model *model,
+                                         const struct step_request *request);
+/* NULL: there is none, or it has expired. */
 const struct model_order *model_find_order(const struct model *model, struct text order_id);
 /* The same, to be changed. */
 struct model_order *model_order_of(struct model *model, struct text order_id);
+/* What the step put out, or an empty text. */
+struct text model_output(const struct model_order *order, struct text step);
 /* ownership_rules.c. The Decision counts, and is the one that its command deserves. */
 const char *model_follow_rules(struct model *model, const struct decision *decision);
 

@@ -7,8 +7,8 @@ enum { COMMANDS_MAX = 4, PAUSED_PERCENT = 60, LONG_MS = 3600 * 1000 };
 
 static struct text some_step(struct world *world)
 {
-    uint32_t step = dice_roll(&world->chaos.last, world->workflow->step_count);
-    return world->workflow->steps[step].name;
+    const struct workflow *newest = world->versions[world->version_count - 1];
+    return newest->steps[dice_roll(&world->chaos.last, newest->step_count)].name;
 }
 
 static void pause_or_resume(struct world *world, struct text order_id, bool pause)

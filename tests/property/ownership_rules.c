@@ -5,11 +5,19 @@
 #include "tests/property/ownership_model.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-/* `cmd` is its submission if it has none yet. */
+/* The version that a submission gets, if it names none, is the active one. */
+static uint32_t version_of(const struct command *cmd, const struct decision *decision)
+{
+    uint32_t named = cmd->submit_order.workflow_version;
+    return named != 0 ? named : decision->events[0].order_accepted.details.workflow_version;
+}
+
+/* `cmd` and `decision` are about its submission if it has none yet. */
 static struct rules *rules_of(struct model *model, struct model_order *order,
-                              const struct command *cmd)
+                              const struct command *cmd, const struct decision *decision)
 {
     const struct world *world = model->world;
     if (order->rules != NULL)
@@ -17,11 +25,52 @@ static struct rules *rules_of(struct model *model, struct model_order *order,
     /* Only some pages of it are touched. */
     order->rules = calloc(1, sizeof(*order->rules));
     assert(order->rules != NULL);
-    bool usual = cmd->submit_order.workflow_version == world->workflow->version;
-    order->rules->workflow = usual ? world->workflow : world->spare;
+    order->rules->workflow = world_workflow(world, version_of(cmd, decision));
+    assert(order->rules->workflow != NULL);
     order->rules->rare = model->rare;
+    for (uint32_t i = 0; i + 1 < model->order_count; i++)
+        if (model->orders[i].expired && text_equal(model->orders[i].id, order->id))
+            world_count(model->world, SOMETIMES_ANEW);
     order->rules->routing_unknown = world->routed;
     return order->rules;
+}
+
+/* ---- what the owner knows of <p>.workflows ---- */
+
+static bool is_rejected_as(const struct decision *decision, struct text code)
+{
+    const struct event *event = &decision->events[0];
+    return event->kind == EVENT_COMMAND_REJECTED && text_equal(event->command_rejected.code, code);
+}
+
+/* The other version, as far as the owner can know it. */
+static const char *find_target(struct model *model, struct rules *rules, uint32_t version,
+                               const struct decision *decision)
+{
+    bool unknown = is_rejected_as(decision, TEXT("UnknownWorkflow"));
+    bool retired = is_rejected_as(decision, TEXT("WorkflowRetired"));
+    bool usable = decision->events[0].kind == EVENT_ORDER_MIGRATED ||
+                  is_rejected_as(decision, TEXT("StepsDiffer"));
+    rules->target = unknown ? NULL : world_workflow(model->world, version);
+    rules->target_retired = retired;
+    enum version_state state = unknown   ? VERSION_UNKNOWN
+                               : retired ? VERSION_RETIRED
+                                         : VERSION_USABLE;
+    if (!unknown && !retired && !usable)
+        return NULL;
+    if (!deployments_explain(model->world, &model->reader, version, state))
+        return wrong("its owner cannot know of version %u what it says", version);
+    return NULL;
+}
+
+static const char *check_active(struct model *model, const struct decision *decision)
+{
+    uint32_t version = decision->events[0].order_accepted.details.workflow_version;
+    if (!deployments_explain(model->world, &model->reader, version, VERSION_ACTIVE))
+        return wrong("version %u is not active", version);
+    if (!deployments_is_newest(model->world, &model->reader, version))
+        world_count(model->world, SOMETIMES_ACTIVE_TAKEN);
+    return NULL;
 }
 
 /* Of an order that was never accepted, whatever is asked of it is refused. */
@@ -31,7 +80,25 @@ static const char *follow_unknown(const struct model *model, const struct comman
     static struct rules nothing;
     static uint64_t rare[RARE_COUNT];
     rules_init(&nothing, model->world->workflow, rare);
-    return rules_follow(&nothing, cmd, decision, NULL, 0);
+    return rules_follow(&nothing, cmd, decision, NULL, model->world->retention_ms);
+}
+
+/* NULL, or what the Decision must not be. */
+static const char *follow(struct model *model, const struct command *cmd,
+                          const struct decision *decision)
+{
+    struct model_order *order = model_order_of(model, decision->order_id);
+    bool accepts = decision->events[0].kind == EVENT_ORDER_ACCEPTED;
+    if (order == NULL || (order->rules == NULL && !accepts))
+        return follow_unknown(model, cmd, decision);
+    struct rules *rules = rules_of(model, order, cmd, decision);
+    const char *broken = NULL;
+    if (accepts && cmd->submit_order.workflow_version == 0)
+        broken = check_active(model, decision);
+    if (cmd->kind == COMMAND_MIGRATE_ORDER)
+        broken = find_target(model, rules, cmd->migrate_order.version, decision);
+    return broken != NULL ? broken
+                          : rules_follow(rules, cmd, decision, NULL, model->world->retention_ms);
 }
 
 const char *model_follow_rules(struct model *model, const struct decision *decision)
@@ -48,14 +115,11 @@ const char *model_follow_rules(struct model *model, const struct decision *decis
                                &error) != ERROR_OK)
         return wrong("command %lld is decided, and cannot be read",
                      (long long)decision->command_offset);
-    struct model_order *order = model_order_of(model, decision->order_id);
-    bool accepts = decision->events[0].kind == EVENT_ORDER_ACCEPTED;
-    const char *broken = order == NULL || (order->rules == NULL && !accepts)
-                             ? follow_unknown(model, &record.command, decision)
-                             : rules_follow(rules_of(model, order, &record.command),
-                                            &record.command, decision, NULL, 0);
+    const char *broken = follow(model, &record.command, decision);
     if (broken == NULL)
         return NULL;
+    char reason[200];
+    snprintf(reason, sizeof(reason), "%s", broken); /* it may be in the memory of wrong() */
     return wrong("%.*s: command %lld, a %s: %s", TEXT_ARG(decision->order_id),
-                 (long long)decision->command_offset, record_kind_name(record.kind), broken);
+                 (long long)decision->command_offset, record_kind_name(record.kind), reason);
 }

@@ -56,6 +56,16 @@ enum sometimes {
     SOMETIMES_UPGRADED,           /* a process was */
     SOMETIMES_OUTDATED,           /* an older process stops at a record of a newer one */
     SOMETIMES_LATER_COMMAND,      /* a command that it does not know, replayed */
+    SOMETIMES_MIGRATED,           /* an order got another version of its workflow */
+    SOMETIMES_MIGRATED_LATE,      /* while one of its steps ran */
+    SOMETIMES_RETIRED,            /* it did not, because that version is retired */
+    SOMETIMES_ACTIVE_TAKEN,       /* a submission named no version, and the newest is not active */
+    SOMETIMES_LATER_ACTIVATION,   /* of a version of the workflow, in a rolling upgrade */
+    SOMETIMES_EXTENDED,           /* an attempt got more time */
+    SOMETIMES_NO_EXTENSION,       /* or not: the workflow bounds it, or it is over */
+    SOMETIMES_EXPIRED,            /* an order that had ended */
+    SOMETIMES_EXPIRY_EARLY,       /* it was asked for too early */
+    SOMETIMES_ANEW,               /* the id of an expired order was accepted again */
     SOMETIMES_LEDGER_COMPENSATED, /* a remote service has undone all that it applied */
     SOMETIMES_PROCESSED,
     SOMETIMES_COMPENSATED,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A rolling upgrade: processes of two versions at the same topics. To the older one, pauses and
- * steps that are ended by hand do not exist: neither these commands, nor the events that they lead
- * to, nor their names in other records. What the newer one writes is of schemas of its own, which
- * the older one learns from <p>.schemas, late, or never.
+/* A rolling upgrade: processes of two versions at the same topics. To the older one, pauses,
+ * migrations, activations and steps that are ended by hand do not exist: neither these commands and
+ * records, nor the events that they lead to, nor their names in other records. What the newer one
+ * writes is of schemas of its own, which the older one learns from <p>.schemas, late, or never.
  *
  * An older process takes a command that it does not know for a dead letter, which an operator
  * replays after the upgrade. It stops at a record of the log that it cannot read, neither passes it
- * nor claims, and raises one alert. So do its supervisors. A newer one carries on; and when all are
- * of the newer version, everything ends. */
+ * nor claims, and raises one alert. So do its supervisors. Activations it passes, and does not know
+ * of them. A newer one carries on; and when all are of the newer version, everything ends. */
 #ifndef TESTS_PROPERTY_OWNERSHIP_UPGRADE_H
 #define TESTS_PROPERTY_OWNERSHIP_UPGRADE_H
 

@@ -13,16 +13,17 @@
 enum { OLDER_MAX = 8, NAME_MAX_BYTES = 64, LATER_GROWTH = 1024, FINGERPRINT_AT = 2 };
 
 /* Kinds of which the newer version has a schema of its own. */
-static const enum record_kind later_kinds[] = {RECORD_DECISION,    RECORD_COMPLETE_STEP,
-                                               RECORD_SKIP_STEP,   RECORD_FAIL_STEP,
-                                               RECORD_PAUSE_ORDER, RECORD_RESUME_ORDER};
+static const enum record_kind later_kinds[] = {
+    RECORD_DECISION,    RECORD_COMPLETE_STEP, RECORD_SKIP_STEP,     RECORD_FAIL_STEP,
+    RECORD_PAUSE_ORDER, RECORD_RESUME_ORDER,  RECORD_MIGRATE_ORDER, RECORD_WORKFLOW_ACTIVATION};
 enum { LATER_KINDS = sizeof(later_kinds) / sizeof(later_kinds[0]) };
 
 /* Records, events and symbols that the older version does not have. */
 static const char *const later_names[] = {
-    "CompleteStep",      "SkipStep",        "FailStep",        "PauseOrder",
-    "ResumeOrder",       "OrderPaused",     "OrderPauseEnded", "StepCompletedByHand",
-    "StepSkippedByHand", "StepFailedByHand"};
+    "CompleteStep",      "SkipStep",         "FailStep",        "PauseOrder",
+    "ResumeOrder",       "OrderPaused",      "OrderPauseEnded", "StepCompletedByHand",
+    "StepSkippedByHand", "StepFailedByHand", "MigrateOrder",    "OrderMigrated",
+    "WorkflowActivation"};
 
 /* It belongs to no world, because the codec knows none. */
 static struct versions {
@@ -160,6 +161,7 @@ static bool is_later_event(const struct event *event)
     case EVENT_STEP_COMPLETED_BY_HAND:
     case EVENT_STEP_SKIPPED_BY_HAND:
     case EVENT_STEP_FAILED_BY_HAND:
+    case EVENT_ORDER_MIGRATED:
         return true;
     default:
         return false;

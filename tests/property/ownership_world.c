@@ -5,6 +5,7 @@
 #include "platform/failpoint.h"
 #include "platform/files.h"
 #include "tests/property/ownership_clock.h"
+#include "tests/property/ownership_deployments.h"
 #include "tests/property/ownership_garbage.h"
 #include "tests/property/ownership_instance.h"
 #include "tests/property/ownership_ledger.h"
@@ -68,7 +69,7 @@ void ownership_run_end(struct ownership_run *run)
 
 /* ---- records into the topics and from them ---- */
 
-static int64_t send(struct world *world, const char *topic, int32_t partition, struct text key,
+int64_t send_record(struct world *world, const char *topic, int32_t partition, struct text key,
                     enum record_kind kind, const void *record)
 {
     world->bytes.size = 0;
@@ -85,8 +86,8 @@ int32_t partition_of(const struct world *world, struct text order_id)
 
 int64_t send_command(struct world *world, const struct command *cmd)
 {
-    return send(world, "p.commands", partition_of(world, cmd->order_id), cmd->order_id,
-                (enum record_kind)cmd->kind, cmd);
+    return send_record(world, "p.commands", partition_of(world, cmd->order_id), cmd->order_id,
+                       (enum record_kind)cmd->kind, cmd);
 }
 
 struct text order_name(struct world *world, uint32_t number)
@@ -98,10 +99,10 @@ struct text order_name(struct world *world, uint32_t number)
 
 int64_t submit_order(struct world *world, uint32_t number)
 {
-    return submit_order_to(world, number, world->workflow, "p.replies.app");
+    return submit_order_to(world, number, world->workflow->version, "p.replies.app");
 }
 
-int64_t submit_order_to(struct world *world, uint32_t number, const struct workflow *workflow,
+int64_t submit_order_to(struct world *world, uint32_t number, uint32_t version,
                         const char *reply_to)
 {
     struct order_line line = {.sku = TEXT("sku"), .quantity = 1, .unit_price = {12500}};
@@ -112,8 +113,8 @@ int64_t submit_order_to(struct world *world, uint32_t number, const struct workf
                                               .lines = &line,
                                               .line_count = 1,
                                               .reply_to = text_of(reply_to),
-                                              .workflow = workflow->name,
-                                              .workflow_version = workflow->version};
+                                              .workflow = world->workflow->name,
+                                              .workflow_version = version};
     /* Now and then the same id with other content. */
     cmd.submit_order.content_hash.bytes[0] = dice_percent(&world->dice, 5) ? 2 : 1;
     return send_command(world, &cmd);
@@ -162,9 +163,9 @@ static void make_topics(struct world *world)
         broker_memory_topic(world->kafka, others[i], 1);
 }
 
-/* False: lint refuses it. */
-static bool deploy_if_sound(struct world *world, const struct workflow *workflow)
+bool deploy_if_sound(struct world *world, const struct workflow *workflow)
 {
+    assert(world->version_count < VERSIONS_MAX);
     static char yaml[YAML_MAX];
     static struct workflow_problems problems;
     struct workflow *compiled = NULL;
@@ -177,7 +178,9 @@ static bool deploy_if_sound(struct world *world, const struct workflow *workflow
                                              .text = {yaml, size},
                                              .format = TEXT("yaml"),
                                              .deployed_by = TEXT("test")};
-    (void)send(world, "p.workflows", 0, TEXT("random"), RECORD_WORKFLOW_DEFINITION, &definition);
+    (void)send_record(world, "p.workflows", 0, workflow->name, RECORD_WORKFLOW_DEFINITION,
+                      &definition);
+    world->versions[world->version_count++] = workflow;
     return true;
 }
 
@@ -209,6 +212,14 @@ void deploy_spare(struct world *world)
     world->spare = spare;
 }
 
+const struct workflow *world_workflow(const struct world *world, uint32_t version)
+{
+    for (uint32_t i = 0; i < world->version_count; i++)
+        if (world->versions[i]->version == version)
+            return world->versions[i];
+    return NULL;
+}
+
 struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partitions)
 {
     struct world *world = calloc(1, sizeof(*world));
@@ -219,6 +230,8 @@ struct world *world_new(struct ownership_run *run, uint64_t seed, int32_t partit
     world->chaos.later = dice_of(seed * 3 + 1);
     world->chaos.last = dice_of(seed * 5 + 9);    /* so no kept seed has one of the last kinds */
     world->chaos.newest = dice_of(seed * 7 + 12); /* likewise */
+    for (uint32_t i = CHAOS_UPGRADE + 1; i < CHAOS_KIND_COUNT; i++)
+        world->chaos.own[i] = dice_of(seed * 11 + 986 + i); /* likewise */
     world->partitions = partitions;
     route_draw(world);
     clock_manual_init(&world->clock, 1700000000000);
@@ -243,6 +256,7 @@ void world_free(struct world *world)
     supervisor_shut(world);
     free(world->watcher);
     upgrade_free(world);
+    deployments_free(world);
     ledger_free(world->ledger);
     broker_memory_cluster_free(world->kafka);
     store_env_free(world->stores);

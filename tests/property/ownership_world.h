@@ -15,6 +15,10 @@
  *     ownership_route      healthy and unhealthy agents, steps that wait for capacity
  *     ownership_group      partitions that a consumer group assigns
  *     ownership_operators  operators who end steps by hand and pause orders
+ *     ownership_deployments  versions of the workflow that come and are retired, and orders that
+ *                          move between them
+ *     ownership_extensions agents that ask for more time
+ *     ownership_expiry     orders that expire, and are submitted anew
  *     ownership_garbage    records in the log that stop its readers
  *     ownership_upgrade    processes of two versions; ownership_versions: what the older one cannot
  *                          read
@@ -36,6 +40,7 @@
 #include <setjmp.h>
 
 enum { INSTANCES = 2, PARTITIONS_MAX = 4, REQUESTS_MAX = 512, MARGIN_MS = 1000 };
+enum { VERSIONS_MAX = 5 };
 enum { REQUEST_KEY_SIZE = 64 };
 
 /* What the cases of a run share, none of which remembers a case. */
@@ -78,17 +83,21 @@ enum chaos_kind {
     CHAOS_OPERATORS,   /* steps ended by hand, orders paused */
     CHAOS_GROUP,       /* a consumer group assigns the partitions */
     CHAOS_UPGRADE,     /* processes of two versions */
+    CHAOS_EXTENSIONS,  /* agents ask for more time */
+    CHAOS_DEPLOYMENTS, /* versions of the workflow; orders move between them */
+    CHAOS_EXPIRY,      /* of orders that have ended */
     CHAOS_KIND_COUNT
 };
 
 struct chaos {
     struct dice dice;
-    struct dice later;  /* of CHAOS_GARBAGE, and of the ledger */
-    struct dice last;   /* of the kinds after it */
-    struct dice newest; /* of CHAOS_UPGRADE */
-    uint32_t kinds;     /* a bit for each kind that this world has */
-    bool stores;        /* they fail now */
-    bool directories;   /* likewise */
+    struct dice later;                 /* of CHAOS_GARBAGE, and of the ledger */
+    struct dice last;                  /* of the kinds after it */
+    struct dice newest;                /* of CHAOS_UPGRADE */
+    struct dice own[CHAOS_KIND_COUNT]; /* of each kind after it */
+    uint32_t kinds;                    /* a bit for each kind that this world has */
+    bool stores;                       /* they fail now */
+    bool directories;                  /* likewise */
 };
 
 /* A process. `cluster` NULL: it does not run. */
@@ -158,13 +167,17 @@ struct world {
     bool routed;               /* steps wait for capacity, or while the agent is paused */
     bool routing_off;          /* only the latter */
     bool agent_paused;         /* by an operator */
+    int64_t retention_ms;      /* of orders that have ended; 0: they do not expire */
     uint32_t batch_max;        /* 0: drawn for each owner */
     struct heap_arena arena;   /* as long as the world */
     struct heap_arena scratch; /* each user resets it */
     struct buffer bytes;
-    const struct workflow *workflow;
-    const struct workflow *spare; /* its next version, of the agent "spare"; NULL: none */
-    uint32_t orders;              /* submitted so far */
+    const struct workflow *workflow; /* that orders have, unless it is said otherwise */
+    const struct workflow *spare;    /* its next version, of the agent "spare"; NULL: none */
+    const struct workflow *versions[VERSIONS_MAX]; /* all of them, these two too */
+    uint32_t version_count;
+    struct deployments *deployments; /* NULL: there was only the first one */
+    uint32_t orders;                 /* submitted so far */
     struct garbage garbage[GARBAGE_MAX];
     uint32_t garbage_count;
     /* the agent */
@@ -202,11 +215,19 @@ int32_t partition_of(const struct world *world, struct text order_id);
 /* Into <p>.commands, to where its order belongs; the offset. */
 int64_t send_command(struct world *world, const struct command *cmd);
 int64_t submit_order(struct world *world, uint32_t number);
-int64_t submit_order_to(struct world *world, uint32_t number, const struct workflow *workflow,
+/* `version` 0: the active one. */
+int64_t submit_order_to(struct world *world, uint32_t number, uint32_t version,
                         const char *reply_to);
+/* Into <p>.workflows; it is one of the world's versions from now on. False: lint refuses it. */
+bool deploy_if_sound(struct world *world, const struct workflow *workflow);
 /* From now on the topics have the next version of the workflow, with the same steps of the agent
  * "spare". */
 void deploy_spare(struct world *world);
+/* NULL: no such version is deployed. */
+const struct workflow *world_workflow(const struct world *world, uint32_t version);
+/* A record made here into a topic; the offset. */
+int64_t send_record(struct world *world, const char *topic, int32_t partition, struct text key,
+                    enum record_kind kind, const void *record);
 /* The next offset. */
 int64_t log_end(const struct world *world, const char *topic, int32_t partition);
 /* The record lacks our framing (C3 01), so it cannot be a transition and every reader passes it; or

@@ -47,6 +47,12 @@ static void put_retry(struct writer *writer, const char *indent, const struct re
     }
 }
 
+static void put_max_extension(struct writer *writer, const char *indent, int64_t ms)
+{
+    if (ms > 0)
+        put(writer, "%sMaxExtensionSeconds: %.3f\n", indent, (double)ms / 1000);
+}
+
 static void put_step(struct writer *writer, const struct workflow *workflow, uint32_t index)
 {
     const struct workflow_step *step = &workflow->steps[index];
@@ -60,6 +66,7 @@ static void put_step(struct writer *writer, const struct workflow *workflow, uin
         separator = ", ";
     }
     put(writer, "]\n    TimeoutSeconds: %.3f\n", (double)step->timeout_ms / 1000);
+    put_max_extension(writer, "    ", step->max_extension_ms);
     put_retry(writer, "    ", &step->retry);
     if (step->catcher_count > 0)
         put(writer, "    Catch:\n");
@@ -77,6 +84,7 @@ static void put_step(struct writer *writer, const struct workflow *workflow, uin
         return;
     put(writer, "    Compensate:\n      Action: %.*s\n      TimeoutSeconds: %.3f\n",
         TEXT_ARG(step->compensate.action), (double)step->compensate.timeout_ms / 1000);
+    put_max_extension(writer, "      ", step->compensate.max_extension_ms);
     put_retry(writer, "      ", &step->compensate.retry);
 }
 
