@@ -34,8 +34,9 @@ class ConsoleTest(StageTest):
     def api(self, path, status=200, body=None, console=None):
         url = f"http://127.0.0.1:{(console or self.console).http_port()}{path}"
         data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
         try:
-            with urllib.request.urlopen(urllib.request.Request(url, data), timeout=40) as answer:
+            with urllib.request.urlopen(request, timeout=40) as answer:
                 found, text = answer.status, answer.read()
         except urllib.error.HTTPError as error:
             found, text = error.code, error.read()
