@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may do what: the table of docs/operate/access.md, on running services, row by row and role by
+role. Every route of every service has a row. Then tokens that are revoked while they are in use."""
+
+import http.client
+import os
+import re
+import signal
+import tempfile
+import unittest
+
+from lib.dev import ROLES, Dev
+from lib.paths import ROOT
+from lib.waiting import wait_for
+
+TIMEOUT_SECONDS = 300
+SERVICES = {"submission": "submission", "scheduler": "scheduler-1", "supervisor": "supervisor-1",
+            "agent": "agent-noop", "console": "console"}
+COLUMNS = [*ROLES, "no token"]
+VALUES = {"id": "o-1", "offset": "0", "name": "noop", "version": "1", "agent": "noop",
+          "order": "o-1", "step": "First", "direction": "do", "attempt": "1"}
+OWN_TOKEN = "with the URL's own token"
+
+
+# ---- the table --------------------------------------------------------------------------------
+
+
+class Row:
+    def __init__(self, cells):
+        where, self.what, *answers = cells
+        self.services = list(SERVICES) if where == "all" else where.split(", ")
+        self.may = dict(zip(COLUMNS, answers, strict=True))
+
+    def covers(self, service, method, path):
+        if service not in self.services:
+            return False
+        if f"`{method} {path}`" in self.what:
+            return True
+        other = re.fullmatch(r"every other `(\w+)` below `(\S+)`", self.what)
+        return bool(other) and method == other[1] and re.match(rf"{other[2]}(/|$)", path)
+
+
+def read_table():
+    text = (ROOT / "docs/operate/access.md").read_text()
+    lines = text[text.index("| service | path |"):].split("\n\n")[0].splitlines()[2:]
+    return [Row([cell.strip() for cell in line.strip("|").split("|")]) for line in lines]
+
+
+def row_of(table, service, method, path):
+    """A row that names the path before one for every other path."""
+    rows = [row for row in table if row.covers(service, method, path)]
+    return min(rows, key=lambda row: row.what.startswith("every other"), default=None)
+
+
+# ---- the routes, from the sources -------------------------------------------------------------
+
+FOLDERS = {"services/submission": ["submission"], "services/agent": ["agent"],
+           "services/console": ["console"], "platform/http/session.c": ["console"],
+           "replica/view_report.c": ["scheduler", "supervisor", "console"],
+           "replica/service_main.c": list(SERVICES), "platform/http": list(SERVICES)}
+
+
+def patterns(text, expression):
+    """The paths that the third argument of http_server_route() stands for in its file."""
+    if expression.startswith('"'):
+        return [expression.strip('"')]
+    if expression == "pages[i]":
+        return re.findall(r'"(/[^"]*)"', re.search(r"pages\[\] = \{(.*?)\};", text, re.S)[1])
+    if expression == "SESSION_PATH":
+        return re.findall(r'#define SESSION_PATH "(.*)"', text)
+    if expression == "callbacks->pattern":
+        return [re.search(r'"(/v1/callbacks/[^"]*)"', text)[1].replace("%s", "{agent}")]
+    raise AssertionError(f"unknown pattern {expression}: teach this test about it")
+
+
+def read_routes():
+    """(service, method, path) of each route."""
+    for folder in ("services", "platform", "replica", "leader", "kafka"):
+        for source in sorted((ROOT / folder).rglob("*.c")):
+            name = str(source.relative_to(ROOT))
+            text = source.read_text()
+            found = []
+            for call in re.findall(r"(?<!void )http_server_route\(([^;]*)\);", text):
+                method, expression = [part.strip() for part in call.split(",")[1:3]]
+                if method != "routes[i].method":  # the tables of the console's API
+                    found += [(method.strip('"'), path) for path in patterns(text, expression)]
+            if name.startswith("services/console/"):
+                found += re.findall(r'^    \{"([A-Z]+)", "(/[^"]*)", \w+', text, re.M)
+            owners = next((FOLDERS[key] for key in FOLDERS if name.startswith(key)), None)
+            assert owners or not found, f"{name} has routes: of which services?"
+            for method, path in found:
+                yield from ((service, method, path) for service in owners)
+
+
+# ---- on running services ----------------------------------------------------------------------
+
+
+class RolesTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.table = read_table()
+        cls.routes = list(read_routes())
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.dev = Dev(folder.name)
+        cls.addClassCleanup(cls.dev.stop)
+
+    def ask(self, service, method, path, column, **more):
+        path = re.sub(r"\{(\w+)\}", lambda name: VALUES[name[1]], path)
+        answer = self.dev.ask(SERVICES[service], method, path, self.dev.tokens.get(column),
+                              body={} if method == "POST" else None, stream=True, **more)
+        answer.close()
+        return answer.status
+
+    def test_every_route_has_a_row(self):
+        self.assertGreater(len(self.routes), 60)
+        for route in self.routes:
+            self.assertIsNotNone(row_of(self.table, *route), f"no row of access.md for {route}")
+
+    def test_every_row_has_a_route(self):
+        used = {row_of(self.table, *route).what for route in self.routes}
+        self.assertEqual([row.what for row in self.table if row.what not in used], [])
+        named = {path for row in self.table for path in re.findall(r"`\w+ (/[^`]*)`", row.what)}
+        self.assertEqual(named - {path for _, _, path in self.routes}, set())
+
+    def test_the_table_is_what_the_services_do(self):
+        for service, method, path in self.routes:
+            row = row_of(self.table, service, method, path)
+            for column, cell in row.may.items():
+                with self.subTest(f"{service} {method} {path} as {column}"):
+                    self.assertIn(cell, ("yes", "", OWN_TOKEN))
+                    status = self.ask(service, method, path, column)
+                    if cell == "yes":
+                        self.assertNotIn(status, (401, 403, 404 if "{" not in path else 0, 405))
+                    elif cell == OWN_TOKEN or column != "no token":
+                        self.assertEqual(status, 403)
+                    else:
+                        self.assertEqual(status, 401)
+
+    def test_other_methods_permit_nothing_more(self):
+        for service, method, path in self.routes:
+            others = {m for s, m, p in self.routes if (s, p) == (service, path)}
+            with self.subTest(f"{service} {path}"):
+                if "GET" in others:
+                    self.assertEqual(self.ask(service, "HEAD", path, "no token"),
+                                     self.ask(service, "GET", path, "no token"))
+                for other in {"PUT", "PATCH", "OPTIONS", "TRACE", "POST", "DELETE"} - others:
+                    self.assertEqual(self.ask(service, other, path, "no token"), 405, other)
+
+
+# ---- tokens that are revoked ------------------------------------------------------------------
+
+
+class RevocationTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dev = Dev(folder.name)
+        self.addCleanup(self.dev.stop)
+
+    def ask(self, path, role="viewer", **more):
+        return self.dev.ask("console", "GET", path, self.dev.tokens[role], **more)
+
+    def messages(self):
+        return [line for line in self.dev.log("console").splitlines() if "the tokens again" in line]
+
+    def reload(self):
+        before = len(self.messages())
+        os.kill(self.dev.pid("console"), signal.SIGHUP)
+        wait_for("the console reads its tokens again", lambda: len(self.messages()) > before)
+        return self.messages()[-1]
+
+    def test_what_a_revoked_token_uses_ends(self):
+        stream = self.ask("/api/events", stream=True)
+        self.assertEqual(stream.status, 200)
+        other = self.ask("/api/events", "operator", stream=True)
+        waiting = self.ask("/api/watch")
+        cursor = re.search(r'"cursor": ?"?([^",}]*)', waiting.body)[1]
+        connection, response = self.begin_watch(cursor)
+        self.dev.write_tokens(["operator", "submitter"])
+        wait_for("the token is refused", lambda: self.ask("/api/agents").status == 401)
+        stream.response.read()  # returns at the end of the stream
+        stream.close()
+        self.assertEqual(self.ask("/api/agents", "operator").status, 200)
+        self.submit("after")
+        answer = response()
+        self.assertEqual(answer.status, 401)
+        self.assertIn("BadToken", answer.read().decode())
+        connection.close()
+        self.assertIn("after", self.read_until(other, b"after"))
+        other.close()
+
+    def begin_watch(self, cursor):
+        connection = http.client.HTTPConnection("127.0.0.1", self.dev.port("console"), timeout=60)
+        connection.request("GET", f"/api/watch?after={cursor}", headers={
+            "Authorization": f"Bearer {self.dev.tokens['viewer']}"})
+        return connection, connection.getresponse
+
+    def submit(self, order):
+        answer = self.dev.ask("submission", "POST", "/orders", self.dev.tokens["submitter"], {
+            "order_id": order, "customer": "c", "currency": "GBP", "workflow": "three-steps",
+            "lines": [{"sku": "a", "quantity": 1, "unit_price": "1.50"}]})
+        self.assertIn(answer.status, (200, 201, 202), answer.body)
+
+    def read_until(self, answer, wanted):
+        seen = b""
+        while wanted not in seen:
+            seen += answer.response.read1(65536)
+        return seen.decode()
+
+    def test_sighup_reads_the_tokens_and_a_malformed_file_changes_nothing(self):
+        self.dev.write_tokens(["operator"])
+        self.assertIn("read the tokens again", self.reload())
+        self.assertEqual(self.ask("/api/agents").status, 401)
+        self.dev.tokens_file.write_text("operator admin sha256:00 2026-01-01\n")
+        message = self.reload()
+        self.assertIn('"level":"error"', message)
+        self.assertIn(f"{self.dev.tokens_file}, line 1: the role must be viewer", message)
+        self.assertEqual(self.ask("/api/agents", "operator").status, 200)
+        self.dev.tokens_file.unlink()
+        self.assertIn("those that were read before stay", self.reload())
+        self.assertEqual(self.ask("/api/agents", "operator").status, 200)
+        self.dev.write_tokens(["viewer"])
+        wait_for("the new file counts", lambda: self.ask("/api/agents").status == 200)
+        self.assertIn(self.ask("/api/agents", "operator").status, (401, 429))
+
+
+if __name__ == "__main__":
+    unittest.main()
