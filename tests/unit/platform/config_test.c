@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "platform/config/config.h"
+#include "platform/config/hide.h"
 #include "platform/files.h"
 #include "tests/unit/platform/config_schema.h"
 
@@ -394,4 +395,51 @@ Test(configuration, names_every_key_in_help_and_docs)
 Test(configuration_bugs, aborts_when_a_getter_has_the_wrong_type, .signal = SIGABRT)
 {
     config_int(config_new(&test_schema), "data.dir");
+}
+
+Test(config, hides_secrets_in_arguments)
+{
+    static const char *const given[] = {"run",
+                                        "--agent-callback-secret",
+                                        "s1",
+                                        "--agent-callback-secret=s2",
+                                        "--set",
+                                        "agent.pay.callback.secret=s3",
+                                        "--set=kafka.x.password=s=4",
+                                        "--set",
+                                        "kafka.x.password.file=/run/s5",
+                                        "--http-host",
+                                        "s6",
+                                        "--agent-callback-secret-file",
+                                        "s7",
+                                        "--embedded",
+                                        "kafka.x.password=s8",
+                                        "--set",
+                                        "--http-port"};
+    static const char *const expected[] = {"run",
+                                           "--agent-callback-secret",
+                                           "**",
+                                           "--agent-callback-secret=**",
+                                           "--set",
+                                           "agent.pay.callback.secret=**",
+                                           "--set=kafka.x.password=***",
+                                           "--set",
+                                           "kafka.x.password.file=/run/s5",
+                                           "--http-host",
+                                           "s6",
+                                           "--agent-callback-secret-file",
+                                           "s7",
+                                           "--embedded",
+                                           "kafka.x.password=s8",
+                                           "--set",
+                                           "--http-port"};
+    enum { COUNT = sizeof(given) / sizeof(given[0]) };
+    char *argv[COUNT];
+    for (int i = 0; i < COUNT; i++)
+        argv[i] = strdup(given[i]);
+    config_hide_secrets(&test_schema, COUNT, argv);
+    for (int i = 0; i < COUNT; i++) {
+        cr_expect_str_eq(argv[i], expected[i]);
+        free(argv[i]);
+    }
 }
