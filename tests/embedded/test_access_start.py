@@ -125,13 +125,13 @@ class StartTest(unittest.TestCase):
                 if line.startswith("{")]
         return [row["message"] for row in rows if row["level"] == "warning"]
 
-    def test_warns_where_nobody_can_come_in_or_tokens_can_be_read(self):
+    def test_warns_where_no_token_counts_or_tokens_can_be_read(self):
         cert, key = Authority(self.folder, "ours").sign("server")
         file = f"http.tokens.file={self.tokens}"
-        nobody = ("the HTTP server answers only /livez and /readyz: set http.tokens.file, or "
+        no_tokens = ("the HTTP server answers only /livez and /readyz: set http.tokens.file, or "
                   "http.auth = none")
         clear = "tokens are sent in clear text: set http.tls.cert and http.tls.key"
-        cases = [([], nobody), (["http.host=0.0.0.0", file], clear), ([file], None),
+        cases = [([], no_tokens), (["http.host=0.0.0.0", file], clear), ([file], None),
                  (["http.auth=none"], None),
                  (["http.host=0.0.0.0", file, "http.proxy.trusted=10.0.0.0/8"], None),
                  (["http.host=0.0.0.0", file, f"http.tls.cert={cert}", f"http.tls.key={key}"],
@@ -141,7 +141,7 @@ class StartTest(unittest.TestCase):
                 process = self.start(*settings)
                 wait_for(self.log.read_text, lambda: (self.folder / "data/http.port").exists(), 30)
                 self.end(process)
-                self.assertEqual([text for text in self.warnings() if text in (nobody, clear)],
+                self.assertEqual([text for text in self.warnings() if text in (no_tokens, clear)],
                                  [expected] if expected else [])
 
     # ---- TLS ----
