@@ -16,10 +16,14 @@ static bool is_ready(void *ctx)
 }
 
 /* Programs that read JSON from stderr get the one error. */
-static void report_no_broker(void *ctx, const char *servers)
+static void report_no_broker(void *ctx, const char *servers, const char *refusal)
 {
     const struct cli *cli = ctx;
-    if (cli->output == CLI_OUTPUT_TABLE)
+    if (cli->output != CLI_OUTPUT_TABLE)
+        return;
+    if (refusal != NULL)
+        fprintf(cli->err, "%s; waiting (start.timeout.ms)\n", refusal);
+    else
         fprintf(cli->err, "no broker answers at %s yet; waiting (start.timeout.ms)\n", servers);
 }
 

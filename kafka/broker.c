@@ -132,6 +132,11 @@ bool broker_trouble(const struct broker *broker, char *ret_text, size_t size)
     return broker->ops->trouble != NULL && broker->ops->trouble(broker, ret_text, size);
 }
 
+enum error_class broker_refused(const struct broker *broker, struct error *ret_error)
+{
+    return broker->ops->refused != NULL ? broker->ops->refused(broker, ret_error) : ERROR_OK;
+}
+
 int32_t broker_partition_of(struct text key, int32_t partition_count)
 {
     assert(partition_count > 0);

@@ -188,6 +188,9 @@ bool broker_connected(const struct broker *broker);
  * leader, too few replicas in sync, nothing acknowledged for a while. As of the last probe, at most
  * some seconds ago. */
 bool broker_trouble(const struct broker *broker, char *ret_text, size_t size);
+/* OK, or, while no broker answers, why they refuse the login: RETRY "LoginRefused"; REJECT "Config"
+ * if it can never work. */
+enum error_class broker_refused(const struct broker *broker, struct error *ret_error);
 
 /* Kafka's murmur2 partitioner: (murmur2(key) & 0x7fffffff) mod count. */
 int32_t broker_partition_of(struct text key, int32_t partition_count);

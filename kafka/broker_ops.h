@@ -40,6 +40,8 @@ struct broker_ops {
     bool (*connected)(const struct broker *broker);
     /* NULL: never in trouble. */
     bool (*trouble)(const struct broker *broker, char *ret_text, size_t size);
+    /* NULL: there are no logins. */
+    enum error_class (*refused)(const struct broker *broker, struct error *ret_error);
     void (*free)(struct broker *broker);
 };
 

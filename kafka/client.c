@@ -85,6 +85,7 @@ enum error_class kafka_handle_open(struct kafka_handle *handle, struct kafka_cli
     }
     loop_deferred_init(&handle->more, on_handle_more, handle);
     handle->rk = rk;
+    kafka_oauth_begin(rk);
     if (type == RD_KAFKA_CONSUMER) {
         code = rd_kafka_poll_set_consumer(rk);
         assert(code == RD_KAFKA_RESP_ERR_NO_ERROR);
@@ -157,9 +158,24 @@ static void on_log(struct kafka_handle *handle, rd_kafka_event_t *event)
     if (rd_kafka_event_log(event, &facility, &message, &level) != 0)
         return;
     /* CONFWARN: a producer setting in a consumer, or the reverse; all handles get all settings.
-     * AUTOCREATE: always done by the mock cluster. */
-    if (strcmp(facility, "CONFWARN") != 0 && strcmp(facility, "AUTOCREATE") != 0)
+     * AUTOCREATE: always done by the mock cluster. A refused login is an error event as well. */
+    if (strcmp(facility, "CONFWARN") != 0 && strcmp(facility, "AUTOCREATE") != 0 &&
+        strstr(message, "SASL authentication error") == NULL)
         write_log(handle, level_of(level), facility, message);
+}
+
+/* Each handle reports the same again and again. */
+static void on_refusal(struct kafka_client *kafka, const char *said)
+{
+    struct error error;
+    bool is_logged = kafka_log_tokens(kafka);
+    if (!kafka_note_refusal(kafka, said) || is_logged)
+        return;
+    enum error_class class = kafka_login_error(kafka, kafka->health.refusal, &error);
+    /* At the start, the caller ends with this error. */
+    if (class == ERROR_REJECT && kafka->metadata == NULL && kafka->cluster_id == NULL)
+        return;
+    log_warning("kafka refuses the login", LOG_ERR(&error));
 }
 
 bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event)
@@ -178,6 +194,10 @@ bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event)
     if (code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN ||
         code == RD_KAFKA_RESP_ERR__RESOLVE)
         return true;
+    if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
+        on_refusal(handle->kafka, rd_kafka_event_error_string(event));
+        return true;
+    }
     write_log(handle, LOG_LEVEL_WARNING, rd_kafka_err2name(code),
               rd_kafka_event_error_string(event));
     return false;
@@ -217,8 +237,11 @@ static bool refresh_metadata(struct kafka_client *kafka, int timeout_ms)
     if (kafka->metadata != NULL && now_ms < kafka->metadata_until_ms)
         return true;
     if (rd_kafka_metadata(kafka->reader_handle.rk, 1, NULL, &metadata, timeout_ms) !=
-        RD_KAFKA_RESP_ERR_NO_ERROR)
+        RD_KAFKA_RESP_ERR_NO_ERROR) {
+        /* Before the loop runs, nothing else takes note of what went wrong. */
+        kafka_handle_drain(&kafka->reader_handle, kafka->events_per_turn);
         return false;
+    }
     keep_metadata(kafka, metadata);
     return true;
 }
@@ -323,7 +346,10 @@ static void kafka_free(struct broker *broker)
     kafka_groups_close(kafka);
     kafka_jobs_deinit(&kafka->jobs); /* first: they use the reader handle */
     kafka_handle_close(&kafka->reader_handle);
-    kafka_destroy_wait(&kafka->ends, DESTROY_WAIT_MS);
+    kafka_oauth_stop(kafka->oauth);
+    /* What was abandoned may still ask for a token. */
+    if (kafka_destroy_wait(&kafka->ends, DESTROY_WAIT_MS))
+        kafka_oauth_free(kafka->oauth);
     kafka_options_free(kafka);
     if (kafka->metadata != NULL)
         rd_kafka_metadata_destroy(kafka->metadata);
@@ -350,6 +376,7 @@ static const struct broker_ops kafka_ops = {
     .has_append_time = kafka_has_append_time,
     .connected = kafka_connected,
     .trouble = kafka_trouble,
+    .refused = kafka_refused,
     .free = kafka_free,
 };
 
@@ -377,6 +404,7 @@ enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_o
     kafka->base.ops = &kafka_ops;
     kafka->loop = loop;
     kafka_options_copy(kafka, options);
+    kafka->oauth = kafka_oauth_new(&options->token);
     kafka_health_init(kafka);
     enum error_class class = open_handles(kafka, ret_error);
     if (class != ERROR_OK) {

@@ -2,9 +2,9 @@
 /* The broker interface over librdkafka 2.0: real clusters, and its mock cluster (embedded.h).
  *
  * Handles: one producer each for LOG and EFFECTS, one consumer that only assigns for all readers,
- * one consumer for each group membership. Their queues signal eventfds of the loop; no code of
- * reeve runs on librdkafka's threads. Blocking calls (watermarks, destroying a handle) run as jobs
- * on a few worker threads (client_job.c). */
+ * one consumer for each group membership. Their queues signal eventfds of the loop; of reeve's code
+ * only the reading of OAUTHBEARER tokens (oauth.c) runs on librdkafka's threads. Blocking calls
+ * (watermarks, destroying a handle) run as jobs on a few worker threads (client_job.c). */
 #ifndef KAFKA_CLIENT_H
 #define KAFKA_CLIENT_H
 
@@ -22,11 +22,24 @@ struct kafka_setting {
     const char *value;
 };
 
+/* Where tokens for the mechanism OAUTHBEARER come from. */
+struct kafka_token_options {
+    const char *file;       /* read again before a token expires; NULL or "": none */
+    const char *command;    /* a program and its arguments, split at blanks; NULL or "": none */
+    const char *extensions; /* NAME=VALUE,...: sent with the token; NULL: none */
+    int64_t lifetime_ms;    /* of a token that does not say when it expires */
+    int64_t timeout_ms;     /* of the command */
+};
+
+struct kafka_oauth;
+
 /* All borrowed for the call; 0 and NULL mean the default. */
 struct kafka_client_options {
     const char *bootstrap_servers;        /* NULL: it is among the settings */
     const struct kafka_setting *settings; /* override defaults, but not what guarantees need */
     size_t setting_count;
+    struct kafka_token_options token;
+    struct kafka_oauth *oauth;     /* topics/ only: shares tokens that are there already */
     const char *client_id;         /* appears in the brokers' logs */
     const char *group_instance_id; /* static membership; NULL: dynamic */
     int64_t session_timeout_ms;    /* 6000 */

@@ -43,6 +43,7 @@ void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_op
         add_setting(kafka, options->settings[i].name, options->settings[i].value);
     if (options->bootstrap_servers != NULL)
         add_setting(kafka, "bootstrap.servers", options->bootstrap_servers);
+    kafka->oauth = options->oauth;
     kafka->client_id = copy(options->client_id != NULL ? options->client_id : "reeve");
     if (options->group_instance_id != NULL && !options->embedded)
         kafka->group_instance_id = copy(options->group_instance_id);
@@ -132,6 +133,7 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *ro
     kafka_conf_set(conf, "client.id", client_id);
     kafka_conf_set(conf, "log.queue", "true");
     kafka_conf_set(conf, "allow.auto.create.topics", "false");
+    kafka_oauth_attach(kafka->oauth, conf);
     return conf;
 }
 

@@ -89,7 +89,9 @@ bool kafka_trouble(const struct broker *broker, char *ret_text, size_t size)
 {
     const struct kafka_client *kafka = kafka_of(broker);
     if (!kafka->health.connected) {
-        snprintf(ret_text, size, "no broker answers");
+        const char *refusal = kafka->health.refusal;
+        snprintf(ret_text, size, "%s%s", refusal[0] != '\0' ? "cannot log in to Kafka: " : "",
+                 refusal[0] != '\0' ? refusal : "no broker answers");
         return true;
     }
     if (kafka->health.shortfall[0] != '\0') {
@@ -106,6 +108,7 @@ void kafka_alive(struct kafka_client *kafka)
     kafka->health.connected = true;
     kafka->health.alive_since_probe = true;
     kafka->health.down = false;
+    kafka->health.refusal[0] = '\0';
 }
 
 void kafka_keep_cluster_id(struct kafka_client *kafka, rd_kafka_t *rk, char *cluster_id)
@@ -235,6 +238,7 @@ static void probe_done(struct kafka_job *job)
     }
     note_progress(kafka);
     log_trouble(kafka);
+    kafka_log_tokens(kafka);
     if (!kafka->closing)
         loop_timer_after(kafka->loop, &health->timer,
                          probe->answered ? PROBE_AGAIN_MS : DOWN_AGAIN_MS);

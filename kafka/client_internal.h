@@ -5,6 +5,7 @@
 
 #include "kafka/broker_ops.h"
 #include "kafka/client.h"
+#include "kafka/oauth.h"
 #include "platform/logger.h"
 
 #include <librdkafka/rdkafka.h>
@@ -74,7 +75,7 @@ bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event);
 
 /* ---- health: whether the brokers answer and accept records (client_health.c) ---- */
 
-enum { KAFKA_TROUBLE_SIZE = 320 };
+enum { KAFKA_TROUBLE_SIZE = 320, KAFKA_REFUSAL_SIZE = 240 };
 
 /* A topic whose number of partitions must not change. */
 struct kafka_watch {
@@ -97,6 +98,7 @@ struct kafka_health {
     int64_t stalled_since_ms;
     char shortfall[KAFKA_TROUBLE_SIZE]; /* of replicas in sync, or of rights; "" = none */
     char logged[KAFKA_TROUBLE_SIZE];    /* the trouble that was logged last; "" = none */
+    char refusal[KAFKA_REFUSAL_SIZE]; /* why the login failed, since a broker answered; "" = none */
     struct kafka_watch watches[BROKER_WATCHES_MAX];
     uint32_t watch_count;
 };
@@ -130,6 +132,18 @@ void kafka_shortfall_add(struct kafka_shortfall *shortfall,
  */
 bool kafka_shortfall_text(const struct kafka_shortfall *shortfall, int broker_count, char *ret_text,
                           size_t size);
+
+/* ---- logins (client_login.c) ---- */
+
+/* What librdkafka said about a login that failed, as an error: RETRY "LoginRefused", or REJECT
+ * "Config" where this version of librdkafka cannot log in at all. */
+enum error_class kafka_login_error(const struct kafka_client *kafka, const char *said,
+                                   struct error *ret_error);
+/* Keeps it until a broker answers. False: nothing new. */
+bool kafka_note_refusal(struct kafka_client *kafka, const char *said);
+enum error_class kafka_refused(const struct broker *broker, struct error *ret_error);
+/* Logs once when tokens cannot be read, and when they can be read again. True: they cannot. */
+bool kafka_log_tokens(struct kafka_client *kafka);
 
 /* ---- jobs: blocking calls on worker threads (client_job.c) ---- */
 
@@ -172,9 +186,9 @@ struct kafka_ends {
 /* Destroys the client without closing its membership. The caller has released all its queues and
  * topics. */
 void kafka_destroy_later(struct kafka_ends *ends, rd_kafka_t *rk);
-/* Waits; abandons a client that has not ended by then: librdkafka 2.0 may wait for ever for a
- * reference that it lost, for instance after a topic was deleted and made again. */
-void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms);
+/* Waits; abandons a client that has not ended by then, and returns false: librdkafka 2.0 may wait
+ * for ever for a reference that it lost, for instance after a topic was deleted and made again. */
+bool kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms);
 
 /* ---- producers (client_producer.c) ---- */
 
@@ -333,6 +347,7 @@ struct kafka_client {
     bool metadata_asked;                      /* a job reads it */
     struct kafka_jobs jobs;
     struct kafka_ends ends;
+    struct kafka_oauth *oauth; /* NULL: no tokens */
     struct kafka_producer producers[BROKER_PRODUCER_COUNT];
     struct kafka_handle reader_handle;
     struct kafka_reader *readers; /* by key */

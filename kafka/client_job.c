@@ -151,8 +151,9 @@ void kafka_destroy_later(struct kafka_ends *ends, rd_kafka_t *rk)
         log_warning("cannot start a thread to destroy a kafka client: abandoned it");
 }
 
-void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
+bool kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
 {
+    bool all = true;
     /* The clock of pthread_clockjoin_np, not the loop's: threads are not simulated. */
     const struct timespec until = clock_monotonic_after(timeout_ms);
     for (uint32_t i = 0; i < ends->count; i++) {
@@ -160,7 +161,9 @@ void kafka_destroy_wait(struct kafka_ends *ends, int64_t timeout_ms)
             continue;
         log_warning("a kafka client does not end: abandoned it");
         pthread_detach(ends->threads[i]);
+        all = false;
     }
     free(ends->threads);
     *ends = (struct kafka_ends){.threads = NULL};
+    return all;
 }

@@ -52,8 +52,25 @@ static const struct {
     {"message.max.bytes", "it follows from the limits of orders and workflows"},
     {"allow.auto.create.topics", "use `reeve topics apply` to create topics"},
     {"metadata.broker.list", "set kafka.bootstrap.servers instead"},
+    {"enable.sasl.oauthbearer.unsecure.jwt",
+     "unsecured tokens are for tests; set kafka.sasl.oauthbearer.token.command"},
     {"test.mock.num.brokers", "set embedded=true instead"},
 };
+
+/* Where OAUTHBEARER tokens come from; kafka/oauth.h. */
+#define TOKEN_FILE "sasl.oauthbearer.token.file"
+#define TOKEN_COMMAND "sasl.oauthbearer.token.command"
+static const char *const own[] = {TOKEN_FILE, TOKEN_COMMAND, "sasl.oauthbearer.token.lifetime.ms",
+                                  "sasl.oauthbearer.token.timeout.ms"};
+
+bool kafka_settings_is_own(const char *name)
+{
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strcmp(own[i], name) == 0)
+            return true;
+    }
+    return false;
+}
 
 static const char *reason_to_refuse(const char *name)
 {
@@ -156,6 +173,8 @@ static enum error_class check_one(const struct config_setting *setting, rd_kafka
 {
     char reason[REASON_SIZE] = "";
     const char *refusal = reason_to_refuse(setting->name);
+    if (kafka_settings_is_own(setting->name))
+        return ERROR_OK;
     if (refusal != NULL)
         return fail(ret_error, setting, " cannot be set: %s", refusal);
     switch (rd_kafka_conf_set(conf, setting->name, setting->value, reason, sizeof(reason))) {
@@ -171,6 +190,52 @@ static enum error_class check_one(const struct config_setting *setting, rd_kafka
     return fail(ret_error, setting, ": %s", reason);
 }
 
+/* NULL: not set. */
+static const struct config_setting *find(const struct config_setting settings[], size_t count,
+                                         const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(settings[i].name, name) == 0 && settings[i].value[0] != '\0')
+            return &settings[i];
+    }
+    return NULL;
+}
+
+static bool is_equal(const rd_kafka_conf_t *conf, const char *name, const char *value)
+{
+    char set[REASON_SIZE] = "";
+    size_t size = sizeof(set);
+    return rd_kafka_conf_get(conf, name, set, &size) == RD_KAFKA_CONF_OK && strcmp(set, value) == 0;
+}
+
+/* The mechanism OAUTHBEARER and where its tokens come from need each other. `conf` has all
+ * settings. */
+static enum error_class check_tokens(const struct config_setting settings[], size_t count,
+                                     const rd_kafka_conf_t *conf, struct error *ret_error)
+{
+    const struct config_setting *file = find(settings, count, TOKEN_FILE);
+    const struct config_setting *command = find(settings, count, TOKEN_COMMAND);
+    const struct config_setting *source = file != NULL ? file : command;
+    /* Debian builds librdkafka without it. */
+    bool oidc = is_equal(conf, "sasl.oauthbearer.method", "oidc");
+    if (file != NULL && command != NULL)
+        return fail(ret_error, command,
+                    ": a token comes from here or from kafka." TOKEN_FILE ", not from both");
+    if (source != NULL && oidc)
+        return fail(ret_error, source,
+                    ": with kafka.sasl.oauthbearer.method = oidc, librdkafka "
+                    "gets the tokens itself");
+    if (!is_equal(conf, "sasl.mechanism", "OAUTHBEARER"))
+        return source == NULL
+                   ? ERROR_OK
+                   : fail(ret_error, source, " needs kafka.sasl.mechanism = OAUTHBEARER");
+    if (source != NULL || oidc)
+        return ERROR_OK;
+    return error_set(ret_error, ERROR_REJECT, "Config",
+                     "kafka.sasl.mechanism = OAUTHBEARER needs kafka." TOKEN_FILE
+                     " or kafka." TOKEN_COMMAND);
+}
+
 static enum error_class check(const struct config_setting settings[], size_t count,
                               struct error *ret_error)
 {
@@ -178,6 +243,8 @@ static enum error_class check(const struct config_setting settings[], size_t cou
     enum error_class class = ERROR_OK;
     for (size_t i = 0; i < count && class == ERROR_OK; i++)
         class = check_one(&settings[i], conf, ret_error);
+    if (class == ERROR_OK)
+        class = check_tokens(settings, count, conf, ret_error);
     rd_kafka_conf_destroy(conf);
     return class;
 }

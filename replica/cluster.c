@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replica/cluster.h"
 
+#include "kafka/settings.h"
 #include "platform/logger.h"
 #include "replica/cluster_check.h"
 #include "replica/settings.h"
@@ -188,20 +189,26 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
 {
     struct kafka_setting *settings = ret_options->settings;
     size_t count = config_setting_count(config);
-    size_t own = 0;
+    size_t passed = 0;
     if (count > CLUSTER_KAFKA_SETTINGS_MAX)
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
                          CLUSTER_KAFKA_SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
     if ((flags & CLUSTER_READS_IN_BULK) != 0)
-        settings[own++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
+        settings[passed++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
     for (size_t i = 0; i < count; i++) {
         struct config_setting setting = config_setting_at(config, i);
-        settings[own + i] = (struct kafka_setting){setting.name, setting.value};
+        if (!kafka_settings_is_own(setting.name))
+            settings[passed++] = (struct kafka_setting){setting.name, setting.value};
     }
     ret_options->options = (struct kafka_client_options){
         .settings = settings,
-        .setting_count = own + count,
+        .setting_count = passed,
+        .token = {.file = config_string(config, "kafka.sasl.oauthbearer.token.file"),
+                  .command = config_string(config, "kafka.sasl.oauthbearer.token.command"),
+                  .extensions = config_text(config, "kafka.sasl.oauthbearer.extensions"),
+                  .lifetime_ms = config_ms(config, "kafka.sasl.oauthbearer.token.lifetime.ms"),
+                  .timeout_ms = config_ms(config, "kafka.sasl.oauthbearer.token.timeout.ms")},
         .client_id = config_string(config, "instance.id"),
         .session_timeout_ms = config_ms(config, "session.timeout.ms"),
         .embedded = config_bool(config, "embedded"),

@@ -15,11 +15,13 @@ enum { METADATA_MS = 3000, CLAIM_WITHIN = 1000 /* records from the beginning of 
 /* ---- before anything else: these block ---- */
 
 /* The caller waits for start.timeout.ms, which is too long to be silent. */
-static void report_wait(const struct cluster *cluster, const char *servers)
+static void report_wait(const struct cluster *cluster, const char *servers,
+                        const struct error *refusal)
 {
     if (cluster->service->on_no_broker != NULL)
-        cluster->service->on_no_broker(cluster->service->on_no_broker_ctx, servers);
-    else
+        cluster->service->on_no_broker(cluster->service->on_no_broker_ctx, servers,
+                                       refusal != NULL ? refusal->message : NULL);
+    else if (refusal == NULL) /* else it is in the log */
         log_warning("no broker answers yet", LOG_STR("servers", servers));
 }
 
@@ -28,16 +30,25 @@ static enum error_class count_partitions(struct cluster *cluster, struct error *
     const char *servers = config_string(cluster->service->config, "kafka.bootstrap.servers");
     int32_t commands = 0;
     int32_t events = 0;
+    struct error refusal;
+    enum error_class refused;
     int64_t deadline = clock_mono_ms(cluster->service->clock) +
                        config_ms(cluster->service->config, "start.timeout.ms");
     bool reported = false;
     do {
         commands = broker_partition_count(cluster->broker, cluster->topics.commands, METADATA_MS);
+        refused = commands < 0 ? broker_refused(cluster->broker, &refusal) : ERROR_OK;
+        if (refused == ERROR_REJECT)
+            break;
         if (commands < 0 && !reported)
-            report_wait(cluster, servers);
+            report_wait(cluster, servers, refused != ERROR_OK ? &refusal : NULL);
         reported = reported || commands < 0;
         events = broker_partition_count(cluster->broker, cluster->topics.events, METADATA_MS);
     } while ((commands < 0 || events < 0) && clock_mono_ms(cluster->service->clock) < deadline);
+    if ((commands < 0 || events < 0) && refused != ERROR_OK) {
+        *ret_error = refusal;
+        return refused;
+    }
     if (commands < 0 || events < 0)
         return error_set(
             ret_error, ERROR_RETRY, "BrokerUnavailable",

@@ -46,7 +46,7 @@ struct service_context {
     bool (*in_trouble)(const void *ctx, char *ret_reason, size_t reason_size);
     const void *in_trouble_ctx;
     /* Called once if the first request for metadata gets no answer. NULL: a line in the log. */
-    void (*on_no_broker)(void *ctx, const char *servers);
+    void (*on_no_broker)(void *ctx, const char *servers, const char *refusal);
     void *on_no_broker_ctx;
     /* Called by service_fail(). NULL in a process of service_main(), which ends. */
     void (*on_failure)(void *ctx, const struct error *error);

@@ -26,7 +26,22 @@ static const struct config_key keys[] = {
     {"kafka.bootstrap.servers", CONFIG_STRING, "127.0.0.1:9092", 1, 4096, NO_UNIT, NO_CHOICES,
      SETTINGS_ALL,
      "Brokers to connect to first: host:port, separated by commas. Every other kafka.* key is "
-     "a setting of librdkafka and is passed on as it is."},
+     "a setting of librdkafka and is passed on as it is, except the next four."},
+    {"kafka.sasl.oauthbearer.token.file", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_ALL,
+     "File with a token, for kafka.sasl.mechanism = OAUTHBEARER. Read again before the token "
+     "expires, so another program can renew it."},
+    {"kafka.sasl.oauthbearer.token.command", CONFIG_STRING, "", TEXT_UP_TO(4096), NO_UNIT,
+     NO_CHOICES, SETTINGS_ALL,
+     "Program that prints a token and nothing else, with its arguments, separated by blanks; no "
+     "shell. Runs again before the token expires. Other users of the machine can see the "
+     "arguments."},
+    {"kafka.sasl.oauthbearer.token.lifetime.ms", CONFIG_DURATION_MS, "5m", 1000, DAY_MS, "ms",
+     NO_CHOICES, SETTINGS_ALL,
+     "How long a token is valid that does not say it: one that is not a JSON web token with the "
+     "claim exp."},
+    {"kafka.sasl.oauthbearer.token.timeout.ms", CONFIG_DURATION_MS, "10s", 100, 60000, "ms",
+     NO_CHOICES, SETTINGS_ALL, "When a token command that has not ended is killed."},
     {"embedded", CONFIG_BOOL, "false", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_ALL,
      "true: the brokers are the embedded ones of `reeve dev`, which keep records in memory and "
      "have no append times. For trying reeve out and for tests."},

@@ -14,46 +14,12 @@
 
 enum { TIMEOUT_MS = 15000, SETTLE_MS = 100, SETTLE_TRIES = 50, REASON_SIZE = 256, LINE_SIZE = 512 };
 
-/* ---- the client ---- */
-
-rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error)
-{
-    struct kafka_client options = {.loop = NULL};
-    char reason[REASON_SIZE] = "";
-    kafka_options_copy(&options, kafka);
-    rd_kafka_conf_t *conf = kafka_conf_new(&options, "admin", ret_error);
-    kafka_options_free(&options);
-    if (conf == NULL)
-        return NULL;
-    kafka_conf_set(conf, "log.queue", "false");
-    rd_kafka_conf_set_log_cb(conf, NULL); /* the returned errors say it */
-    rd_kafka_t *rk = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof(reason));
-    if (rk == NULL) {
-        rd_kafka_conf_destroy(conf);
-        error_set(ret_error, ERROR_REJECT, "Config", "kafka settings: %s", reason);
-    }
-    return rk;
-}
-
-enum error_class topics_no_broker(const struct kafka_client_options *kafka,
-                                  rd_kafka_resp_err_t code, struct error *ret_error)
-{
-    const char *servers = kafka->bootstrap_servers;
-    for (size_t i = 0; i < kafka->setting_count && servers == NULL; i++) {
-        if (strcmp(kafka->settings[i].name, "bootstrap.servers") == 0)
-            servers = kafka->settings[i].value;
-    }
-    return error_set(
-        ret_error, ERROR_RETRY, "BrokerUnavailable",
-        "no broker answers at %s (%s): is it running, is kafka.bootstrap.servers right?",
-        servers != NULL ? servers : "any address", rd_kafka_err2str(code));
-}
-
 static enum error_class open_admin(struct topics_admin *admin, struct error *ret_error)
 {
-    admin->rk = topics_client_new(admin->plan->kafka, ret_error);
-    if (admin->rk == NULL)
-        return ERROR_REJECT;
+    enum error_class class = topics_client_open(&admin->client, admin->plan->kafka, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    admin->rk = admin->client.rk;
     admin->queue = rd_kafka_queue_new(admin->rk);
     admin->timeout_ms = admin->plan->timeout_ms > 0 ? admin->plan->timeout_ms : TIMEOUT_MS;
     return ERROR_OK;
@@ -66,8 +32,7 @@ static void close_admin(struct topics_admin *admin)
         rd_kafka_metadata_destroy(admin->metadata);
     if (admin->queue != NULL)
         rd_kafka_queue_destroy(admin->queue);
-    if (admin->rk != NULL)
-        rd_kafka_destroy(admin->rk);
+    topics_client_close(&admin->client);
 }
 
 static enum error_class read_metadata(struct topics_admin *admin, struct error *ret_error)
@@ -75,11 +40,7 @@ static enum error_class read_metadata(struct topics_admin *admin, struct error *
     if (admin->metadata != NULL)
         rd_kafka_metadata_destroy(admin->metadata);
     admin->metadata = NULL;
-    rd_kafka_resp_err_t code =
-        rd_kafka_metadata(admin->rk, 1, NULL, &admin->metadata, admin->timeout_ms);
-    if (code == RD_KAFKA_RESP_ERR_NO_ERROR)
-        return ERROR_OK;
-    return topics_no_broker(admin->plan->kafka, code, ret_error);
+    return topics_client_metadata(&admin->client, admin->timeout_ms, &admin->metadata, ret_error);
 }
 
 const struct rd_kafka_metadata_topic *topics_admin_find(const struct topics_admin *admin,
@@ -312,7 +273,7 @@ static enum error_class check_effect(struct topics_admin *admin, bool changed, b
     size_t differing = 0;
     enum error_class class = read_metadata(admin, ret_error);
     *ret_there = class == ERROR_OK && all_exist(admin) &&
-                 topics_known_everywhere(admin->plan->kafka, admin->metadata, admin->specs,
+                 topics_known_everywhere(&admin->client.kafka, admin->metadata, admin->specs,
                                          admin->spec_count);
     if (!*ret_there || !changed)
         return class;

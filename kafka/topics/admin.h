@@ -9,7 +9,8 @@ struct topics_admin {
     const struct topics_plan *plan;
     topics_report report;
     void *ctx;
-    rd_kafka_t *rk;
+    struct topics_client client;
+    rd_kafka_t *rk; /* the client's */
     rd_kafka_queue_t *queue;
     int timeout_ms;
     const struct rd_kafka_metadata *metadata; /* of all topics */

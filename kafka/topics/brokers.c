@@ -27,15 +27,15 @@ static bool knows(const struct kafka_client_options *kafka, const char *address,
     struct kafka_client_options options = *kafka;
     bool all = true;
     options.bootstrap_servers = address;
-    rd_kafka_t *rk = topics_client_new(&options, NULL);
-    if (rk == NULL)
+    struct topics_client client;
+    if (topics_client_open(&client, &options, NULL) != ERROR_OK)
         return true;
-    if (rd_kafka_metadata(rk, 1, NULL, &metadata, ANSWER_MS) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+    if (rd_kafka_metadata(client.rk, 1, NULL, &metadata, ANSWER_MS) == RD_KAFKA_RESP_ERR_NO_ERROR) {
         for (size_t i = 0; i < count && all; i++)
             all = lists(metadata, specs[i].name);
         rd_kafka_metadata_destroy(metadata);
     }
-    rd_kafka_destroy(rk);
+    topics_client_close(&client);
     return all;
 }
 

@@ -30,13 +30,13 @@ enum error_class topics_delete(const struct kafka_client_options *kafka,
 {
     const struct rd_kafka_metadata *metadata = NULL;
     size_t prefix_size = strlen(topics->prefix);
-    rd_kafka_t *rk = topics_client_new(kafka, ret_error);
-    if (rk == NULL)
+    struct topics_client client;
+    if (topics_client_open(&client, kafka, ret_error) != ERROR_OK)
         return ERROR_REJECT;
-    rd_kafka_resp_err_t code = rd_kafka_metadata(rk, 1, NULL, &metadata, TIMEOUT_MS);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-        rd_kafka_destroy(rk);
-        return topics_no_broker(kafka, code, ret_error);
+    enum error_class class = topics_client_metadata(&client, TIMEOUT_MS, &metadata, ret_error);
+    if (class != ERROR_OK) {
+        topics_client_close(&client);
+        return class;
     }
     rd_kafka_DeleteTopic_t **names =
         calloc((size_t)metadata->topic_cnt + 1, sizeof(rd_kafka_DeleteTopic_t *));
@@ -47,10 +47,11 @@ enum error_class topics_delete(const struct kafka_client_options *kafka,
         if (strncmp(name, topics->prefix, prefix_size) == 0 && name[prefix_size] == '.')
             names[count++] = rd_kafka_DeleteTopic_new(name);
     }
-    enum error_class class = count > 0 ? delete_all(rk, names, count, ret_error) : ERROR_OK;
+    if (count > 0)
+        class = delete_all(client.rk, names, count, ret_error);
     rd_kafka_DeleteTopic_destroy_array(names, count);
     free(names);
     rd_kafka_metadata_destroy(metadata);
-    rd_kafka_destroy(rk);
+    topics_client_close(&client);
     return class;
 }

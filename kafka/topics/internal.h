@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared by topics.c (names and specifications), admin.c and admin_settings.c (checks and changes),
- * brokers.c (who knows of them) and delete.c. */
+ * brokers.c (who knows of them), delete.c and rights.c (access rules); client.c connects them. */
 #ifndef KAFKA_TOPICS_INTERNAL_H
 #define KAFKA_TOPICS_INTERNAL_H
 
@@ -34,14 +34,28 @@ void topics_spec_set_replicas(struct topics_spec *spec, int replicas);
 struct topics_spec *topics_essentials(const struct topics_plan *plan, bool submissions,
                                       size_t *ret_count);
 
-/* admin.c: new; a client for admin requests. NULL: its settings are invalid. */
-rd_kafka_t *topics_client_new(const struct kafka_client_options *kafka, struct error *ret_error);
+/* A client for admin requests. Nothing runs its queue: it makes every request wait. */
+struct topics_client {
+    struct kafka_client_options kafka; /* .oauth: this client's; others may share it */
+    bool owns_oauth;
+    rd_kafka_t *rk;
+};
+
+/* client.c: REJECT "Config" if the settings are invalid. `kafka` is borrowed until the client is
+ * closed; if it has no tokens (.oauth), the client gets its own. */
+enum error_class topics_client_open(struct topics_client *client,
+                                    const struct kafka_client_options *kafka,
+                                    struct error *ret_error);
+/* Does nothing if it is all zeros or did not open. */
+void topics_client_close(struct topics_client *client);
+/* All topics; blocks. RETRY "BrokerUnavailable", or why the brokers refuse the login. */
+enum error_class topics_client_metadata(const struct topics_client *client, int timeout_ms,
+                                        const struct rd_kafka_metadata **ret_metadata,
+                                        struct error *ret_error);
+
 /* brokers.c: whether every broker of `metadata` that answers lists these topics. Blocks. */
 bool topics_known_everywhere(const struct kafka_client_options *kafka,
                              const struct rd_kafka_metadata *metadata,
                              const struct topics_spec *specs, size_t count);
-/* admin.c: the error of a request for metadata that failed with `code`. */
-enum error_class topics_no_broker(const struct kafka_client_options *kafka,
-                                  rd_kafka_resp_err_t code, struct error *ret_error);
 
 #endif

@@ -89,3 +89,37 @@ Test(kafka_settings, tells_known_names_from_others)
     cr_assert_str_eq(nearest, "sasl.password");
     free(nearest);
 }
+
+static enum error_class check_tokens(const char *mechanism, const char *file, const char *command)
+{
+    struct config_setting settings[] = {{"sasl.mechanism", mechanism, "--set"},
+                                        {"sasl.oauthbearer.token.file", file, "file"},
+                                        {"sasl.oauthbearer.token.command", command, "env"},
+                                        {"sasl.oauthbearer.token.timeout.ms", "10s", "default"}};
+    return kafka_settings.check(settings, 4, &error);
+}
+
+Test(kafka_settings, accepts_one_source_of_tokens)
+{
+    cr_assert(check_tokens("OAUTHBEARER", "/token", "") == ERROR_OK);
+    cr_assert(check_tokens("OAUTHBEARER", "", "get token") == ERROR_OK);
+    cr_assert(check_tokens("PLAIN", "", "") == ERROR_OK);
+    cr_assert(kafka_settings_is_own("sasl.oauthbearer.token.lifetime.ms"));
+    cr_assert(!kafka_settings_is_own("sasl.oauthbearer.token.endpoint.url"));
+}
+
+Test(kafka_settings, rejects_tokens_from_nowhere_or_for_nothing)
+{
+    cr_assert(check_tokens("OAUTHBEARER", "", "") == ERROR_REJECT);
+    cr_assert_str_eq(
+        error.message,
+        "kafka.sasl.mechanism = OAUTHBEARER needs kafka.sasl.oauthbearer.token.file or "
+        "kafka.sasl.oauthbearer.token.command");
+    cr_assert(check_tokens("OAUTHBEARER", "/token", "get token") == ERROR_REJECT);
+    cr_assert_str_eq(error.message,
+                     "kafka.sasl.oauthbearer.token.command (env): a token comes from here or from "
+                     "kafka.sasl.oauthbearer.token.file, not from both");
+    cr_assert(check_tokens("PLAIN", "/token", "") == ERROR_REJECT);
+    cr_assert_str_eq(error.message, "kafka.sasl.oauthbearer.token.file (file) needs "
+                                    "kafka.sasl.mechanism = OAUTHBEARER");
+}

@@ -23,6 +23,7 @@ reeve_test(platform
         logger_test.c
         loop_test.c
         metrics_test.c
+        program_run_test.c
         name_lookup_test.c
         names_kit.c
     LIBS reeve-test-certificate reeve-platform)
