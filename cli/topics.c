@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `reeve topics`: creates and checks the topics of a prefix. */
+/* `reeve topics`: creates and checks the topics of a prefix. The access rules: topics_acl.c. */
 #include "kafka/topics/topics.h"
 #include "base/names.h"
 #include "cli/cli.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/topics_acl.h"
 #include "replica/settings.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NAMES_MAX = 256 };
 
 struct topic_findings {
     const struct cli *cli;
@@ -50,9 +49,9 @@ static void on_finding(void *ctx, enum topics_finding finding, const char *topic
                                            "topic", topic, "message", line));
 }
 
-static enum error_class take_names(const struct cli *cli, const char *flag,
-                                   const char *ret_names[NAMES_MAX], size_t *ret_count,
-                                   struct error *ret_error)
+enum error_class cli_topics_names(const struct cli *cli, const char *flag,
+                                  const char *ret_names[CLI_TOPICS_NAMES_MAX], size_t *ret_count,
+                                  struct error *ret_error)
 {
     const char *name;
     *ret_count = 0;
@@ -61,9 +60,9 @@ static enum error_class take_names(const struct cli *cli, const char *flag,
             return error_set(ret_error, ERROR_REJECT, "Usage",
                              "--%s %.80s: expected 1 to %d letters, digits, '.', '_' or '-'", flag,
                              name, NAME_BYTES_MAX);
-        if (*ret_count == NAMES_MAX)
+        if (*ret_count == CLI_TOPICS_NAMES_MAX)
             return error_set(ret_error, ERROR_REJECT, "Usage", "--%s: more than %d", flag,
-                             NAMES_MAX);
+                             CLI_TOPICS_NAMES_MAX);
         ret_names[(*ret_count)++] = name;
     }
     return ERROR_OK;
@@ -85,13 +84,13 @@ static int apply_or_check(struct cli *cli, bool apply)
     struct error error = {0};
     struct topics topics;
     struct cluster_kafka_options kafka;
-    const char *agents[NAMES_MAX];
-    const char *apps[NAMES_MAX];
+    const char *agents[CLI_TOPICS_NAMES_MAX];
+    const char *apps[CLI_TOPICS_NAMES_MAX];
     struct topics_plan plan = {
         .kafka = &kafka.options, .topics = &topics, .agents = agents, .apps = apps};
-    enum error_class class = take_names(cli, "agent", agents, &plan.agent_count, &error);
+    enum error_class class = cli_topics_names(cli, "agent", agents, &plan.agent_count, &error);
     if (class == ERROR_OK)
-        class = take_names(cli, "app", apps, &plan.app_count, &error);
+        class = cli_topics_names(cli, "app", apps, &plan.app_count, &error);
     if (class == ERROR_OK)
         class = topics_init(&topics, config_string(cli->config, "topics.prefix"), &error);
     if (class == ERROR_OK)
@@ -131,6 +130,21 @@ static const struct cli_flag flags[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct cli_flag acl_flags[] = {
+    {"principal-prefix", "PREFIX",
+     "Each program's user is this and its name: PREFIXscheduler, PREFIXagent-NAME. Default: "
+     "reeve-"},
+    {"principal", "SERVICE=USER",
+     "The user of one program instead, such as "
+     "agent.stock=User:CN=stock; may be repeated."},
+    {"agent", "NAME", "Includes the agent's user; may be repeated."},
+    {"app", "NAME", "Includes the application's user; may be repeated."},
+    {"apply", NULL, "Adds the rules that are missing."},
+    {"check", NULL, "Lists the rules that are missing. Exit code 1 if any."},
+    {"markdown", NULL, "Prints the table of rights for the documentation."},
+    {NULL, NULL, NULL},
+};
+
 static const struct cli_verb verbs[] = {
     {
         .name = "apply",
@@ -152,7 +166,20 @@ static const struct cli_verb verbs[] = {
         .output = true,
         .run = run_check,
     },
+    {
+        .name = "acl",
+        .summary = "Prints the access rules that reeve's users need, as kafka-acls commands; or "
+                   "applies or checks them.",
+        .examples = "reeve topics acl --agent stock --agent bank --app web\n"
+                    "reeve topics acl --principal-prefix svc- --agent stock --apply\n"
+                    "reeve topics acl --principal scheduler=User:CN=scheduler,O=Example --check",
+        .flags = acl_flags,
+        .config_services = SETTINGS_CLI,
+        .output = true,
+        .run = cli_topics_acl,
+    },
 };
 
-const struct cli_noun cli_topics = {"topics", "The Kafka topics of one prefix.", verbs,
-                                    sizeof(verbs) / sizeof(verbs[0])};
+const struct cli_noun cli_topics = {"topics",
+                                    "The Kafka topics of one prefix, and the rights on them.",
+                                    verbs, sizeof(verbs) / sizeof(verbs[0])};

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs/reference/ shows what the program has: its configuration, commands, metrics and codes.
+"""docs/ shows what the program has: its configuration, commands, rights, metrics and codes.
 
     REEVE_BUILD_DIR=build/dev python3 tests/unit/test_reference_docs.py --write
 
-What stands between `<!-- config -->` or `<!-- cli -->` and `<!-- end -->` is made here.
+What stands between `<!-- config -->`, `<!-- cli -->` or `<!-- rights -->` and `<!-- end -->` is
+made here.
 """
 
 import os
@@ -18,7 +19,8 @@ ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__)
 REEVE = pathlib.Path(os.environ.get("REEVE_BUILD_DIR") or ROOT / "build/gcc") / "bin/reeve"
 FOLDER = ROOT / "docs" / "reference"
 MADE = {"config": ("configuration.md", ("config", "--docs")),
-        "cli": ("cli.md", ("help", "--markdown"))}
+        "cli": ("cli.md", ("help", "--markdown")),
+        "rights": ("../operate/kafka.md", ("topics", "acl", "--markdown"))}
 
 # Sections of errors.md: the calls whose code they list, where these are, and codes from elsewhere.
 BYTES = {"NotAvro", "Truncated", "TrailingBytes", "TooLong", "TooMany", "BadValue", "BadJson",
@@ -65,6 +67,9 @@ class ReferenceDocsTest(unittest.TestCase):
 
     def test_commands_are_those_of_the_program(self):
         self.check("cli")
+
+    def test_rights_are_those_of_the_program(self):
+        self.check("rights")
 
     def test_metrics_are_those_of_the_sources(self):
         page = (FOLDER / "metrics.md").read_text(encoding="utf-8")
