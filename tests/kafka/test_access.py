@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of rights in docs/operate/kafka.md: on a broker that refuses what is not granted, a
-user for each row has exactly the rights of that row, and every service works as its own user."""
+"""The table of rights, which `reeve topics acl` applies: on a broker that refuses what is not
+granted, a user for each row has exactly the rights of that row, and every service works as its own
+user."""
 
-import contextlib
 import json
 import pathlib
 import re
-import socket
-import struct
 import subprocess
 import unittest
 
@@ -23,17 +21,9 @@ TIMEOUT_SECONDS = 600
 
 APP = "web"
 SERVICES = ("submission", "scheduler", "supervisor", "agent stock", "agent bank", "console")
-# User -> how its row begins.
-ROWS = {**{name: name for name in SERVICES}, "agent stock": "agent NAME",
-        "agent bank": "agent NAME", "leader": "`reeve leader`", "app": "an application",
-        "submitter": "`reeve submit`", "admin": "`topics apply`"}
-# How Kafka numbers them.
-TOPIC, GROUP = 2, 3
-LITERAL, PREFIXED = 3, 4
-ALLOW = 3
-OPERATIONS = {"Read": 3, "Write": 4, "Create": 5, "Delete": 6, "Alter": 7, "Describe": 8,
-              "DescribeConfigs": 10, "AlterConfigs": 11}
-CREATE_ACLS = 30
+# User -> the program of the table.
+USERS = {**{name: name.replace(" ", ".") for name in SERVICES}, "leader": "leader",
+         "app": f"app.{APP}", "submitter": "submit", "admin": "admin"}
 
 # The plaintext listener is for the test itself, which starts the broker and reads its topics; reeve
 # and applications use the other listener.
@@ -47,7 +37,7 @@ allow.everyone.if.no.acl.found=false
 super.users=User:ANONYMOUS
 listener.name.sasl_plaintext.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required """ + " ".join(
-    f'user_{user.replace(" ", "-")}="of {user}"' for user in ROWS) + ";\n"
+    f'user_{user.replace(" ", "-")}="of {user}"' for user in USERS) + ";\n"
 
 # The first ends as Processed; the second step of the other always fails and raises an alert.
 WORKFLOWS = (
@@ -60,66 +50,11 @@ WORKFLOWS = (
 )
 
 
-def table():
-    """{how the row begins: {column: cell}} of the table below "## Rights"."""
-    text = (paths.ROOT / "docs/operate/kafka.md").read_text(encoding="utf-8").split("## Rights")[1]
-    lines = [[cell.strip() for cell in line.strip("|").split("|")]
-             for line in re.search(r"(?m)(^\|.*\n)+", text).group(0).splitlines()]
-    columns = lines[0]
-    return {cells[0]: dict(zip(columns, cells)) for cells in lines[2:]}
-
-
-def row_of(rows, start):
-    (found,) = [row for who, row in rows.items() if who.startswith(start)]
-    return found
-
-
-def resource_of(name, user, prefix):
-    """(name, kind of pattern); the table has the prefix `orders`, and leaves it away at topics."""
-    name = f"{prefix}.{name.removeprefix('orders.')}"
-    name = name.replace("NAME", user.split(" ")[-1]).replace("APP", APP)
-    return (name[:-1], PREFIXED) if name.endswith("*") else (name, LITERAL)
-
-
-def rights_of(row, user, prefix):
-    """[(TOPIC or GROUP, name, kind of pattern, operation)] that one row grants."""
-    found = []
-    for operation in ("Read", "Write", "Describe"):
-        # Capitalized words outside the names are further operations on the same topics.
-        cell = row[operation]
-        more = [word for word in re.findall(r"[A-Z]\w+", re.sub(r"`[^`]*`", "", cell))]
-        for name in re.findall(r"`([^`]+)`", cell):
-            name, kind = resource_of(name, user, prefix)
-            found += [(TOPIC, name, kind, word) for word in (operation, *more)]
-    groups = row["groups (Read)"]
-    if groups == "its own":
-        return [*found, (GROUP, f"{APP}-group", LITERAL, "Read")]
-    for name, operation in re.findall(r"`([^`]+)`(?: \((\w+)\))?", groups):
-        group = resource_of(name, user, prefix) if "." in name else (name, LITERAL)
-        found.append((GROUP, *group, operation or "Read"))
-    return found
-
-
-def text(value):
-    return struct.pack(">h", len(value)) + value.encode()
-
-
-def grant(bootstrap, rights):
-    """Sends CreateAcls version 1, which Debian's client library lacks. `rights`: (user, right)s."""
-    body = struct.pack(">i", len(rights))
-    for user, (resource, name, kind, operation) in rights:
-        body += struct.pack(">b", resource) + text(name) + struct.pack(">b", kind)
-        body += text(f"User:{user.replace(' ', '-')}") + text("*")
-        body += struct.pack(">bb", OPERATIONS[operation], ALLOW)
-    head = struct.pack(">hhi", CREATE_ACLS, 1, 7) + text("grant")
-    host, port = bootstrap.split(":")
-    with contextlib.closing(socket.create_connection((host, int(port)), timeout=30)) as conn:
-        conn.sendall(struct.pack(">i", len(head) + len(body)) + head + body)
-        answers = conn.makefile("rb")
-        size, _, _, count = struct.unpack(">iiii", answers.read(16))
-        rest = answers.read(size - 12)
-    if count != len(rights) or any(rest):  # each answer: an error of two bytes, and no text
-        raise AssertionError(f"the rights were not granted: {count} {rest}")
+def acl_flags():
+    """Flags of `topics acl` for the users of this test."""
+    flags = ["--principal-prefix", "", "--agent", "stock", "--agent", "bank", "--app", APP]
+    return flags + [word for user, program in USERS.items()
+                    for word in ("--principal", f"{program}={user.replace(' ', '-')}")]
 
 
 class Users:
@@ -147,16 +82,28 @@ class OwnUsers(Crowd):
         super().__init__(broker, properties=self.users.properties("admin"), **options)
 
     def _start(self, *arguments):
-        rows = table()
-        rights = [(user, right) for user, start in ROWS.items()
-                  for right in rights_of(row_of(rows, start), user, self.cluster.prefix)]
-        rights += [(user, right) for user in ROWS if user != "app" for right in
-                   rights_of(rows["every program of reeve"], user, self.cluster.prefix)]
-        grant(self.broker.bootstrap, rights)
+        self.grant()
         self.producer = confluent_kafka.Producer({
             **self.users.client("app"), "enable.idempotence": True,
             "partitioner": "murmur2_random", "log_level": 0})
         super()._start(*arguments)
+
+    def grant(self):
+        """Applies the table as the broker's super user, and again, which changes nothing."""
+        def acl(action, check=True):
+            return self.cluster.reeve("topics", "acl", *acl_flags(), action, "--output", "json",
+                                      "--set", f"kafka.bootstrap.servers={self.broker.bootstrap}",
+                                      "--set", "kafka.security.protocol=PLAINTEXT",
+                                      "--set", "kafka.sasl.mechanism=PLAIN", check=check)
+
+        def findings(done):
+            return {row["finding"] for row in json.loads(done.stdout)}
+
+        missing = acl("--check", check=False)
+        assert (missing.returncode, findings(missing)) == (1, {"missing"}), missing
+        assert findings(acl("--apply")) == {"created"}
+        assert findings(acl("--apply")) == {"exists"}
+        assert findings(acl("--check")) == {"exists"}
 
     def add(self, role, name=None, properties=None, **options):
         user = role if role != "agent" else f"agent {properties['agent.name']}"
@@ -286,6 +233,9 @@ class AccessTest(unittest.TestCase):
             self.assertNotRegex(service.stderr, "(?i)authoriz")
         self.assertEqual(self.refusals(), [])
 
+        # Who may create topics may not see or change the rights.
+        for action in ("--check", "--apply"):
+            crowd.reeve("admin", "topics", "acl", action, code=65)
         # An application may not write to the trusted topics.
         for topic in ("events", "commands"):
             error = crowd.produce(topic, "order-1", b"forged")
@@ -317,6 +267,8 @@ class AccessTest(unittest.TestCase):
         crowd.reeve("submitter", "cancel", "by-hand", "--no-wait", "--by", "ann", "--reason",
                     "too late")
         crowd.reeve("admin", "topics", "check")
+        self.operator("agents", "pause", "bank", "--by", "ann", "--reason", "maintenance")
+        self.operator("agents", "resume", "bank", "--by", "ann", "--reason", "done")
 
 
 if __name__ == "__main__":
