@@ -109,7 +109,7 @@ static size_t collect_names(char *table, const char *names[NAMES_MAX])
 static enum error_class fail(struct error *ret_error, const struct config_setting *setting,
                              const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* ERROR_REJECT, code Config; the message is `format` after the key and its source. */
+/* ERROR_REJECT, code Config; the message is `format` after the key and its origin. */
 static enum error_class fail(struct error *ret_error, const struct config_setting *setting,
                              const char *format, ...)
 {
@@ -119,7 +119,7 @@ static enum error_class fail(struct error *ret_error, const struct config_settin
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
     return error_set(ret_error, ERROR_REJECT, "Config", "kafka.%.100s (%.100s)%s", setting->name,
-                     setting->source, message);
+                     setting->origin, message);
 }
 
 /* librdkafka's table, new. */

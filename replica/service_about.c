@@ -26,12 +26,12 @@ static void put(json_t *object, const char *name, json_t *value)
     assert(failed == 0);
 }
 
-static void add_setting(void *ctx, const char *name, const char *value, const char *source)
+static void add_setting(void *ctx, const char *name, const char *value, const char *origin)
 {
     json_t *object = json_object();
     put(object, "key", json_codec_text(text_of(name)));
     put(object, "value", json_codec_text(text_of(value)));
-    put(object, "origin", json_codec_text(text_of(source)));
+    put(object, "origin", json_codec_text(text_of(origin)));
     json_array_append_new(ctx, object);
 }
 

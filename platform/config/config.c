@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of the configuration: which source wins, and the getters. See config.h. */
+/* The values of the configuration: which origin wins, and the getters. See config.h. */
 #include "platform/config/internal.h"
 
 #include "base/suggest.h"
@@ -51,7 +51,7 @@ struct config *config_new(const struct config_schema *schema)
         entry->key = &schema->keys[i];
         entry->name = config_copy(entry->key->name);
         entry->text = config_copy(entry->key->fallback);
-        entry->source = config_copy("default");
+        entry->origin = config_copy("default");
         enum error_class class =
             config_parse(entry->key, entry->text, "default", &entry->value, &error);
         assert(class == ERROR_OK); /* otherwise a row of the table is wrong */
@@ -64,9 +64,9 @@ static void deinit_entry(struct config_entry *entry)
     config_value_deinit(&entry->value);
     free(entry->name);
     free(entry->text);
-    free(entry->source);
+    free(entry->origin);
     free(entry->file);
-    free(entry->file_source);
+    free(entry->file_origin);
 }
 
 void config_free(struct config *config)
@@ -119,7 +119,7 @@ struct config_entry *config_add(struct config *config, const char *name)
     *entry = (struct config_entry){.key = key,
                                    .name = config_copy(name),
                                    .text = config_copy(""),
-                                   .source = config_copy("default")};
+                                   .origin = config_copy("default")};
     return entry;
 }
 
@@ -191,7 +191,7 @@ const char *config_hint(const struct config *config)
 
 /* Suggests only keys of the table: the check of the pass-through settings suggests its own. */
 enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
-                                     const char *source, struct error *ret_error)
+                                     const char *origin, struct error *ret_error)
 {
     const char **names = calloc(schema->key_count, sizeof(*names));
     assert(names != NULL);
@@ -204,29 +204,29 @@ enum error_class config_fail_unknown(const struct config_schema *schema, const c
         return config_fail(ret_error,
                            "%.100s is not a flag: settings below %s need --set %.100s=VALUE, or a "
                            "line in the properties file",
-                           source, passthrough->prefix, name);
-    return config_fail(ret_error, "unknown key %.100s (%s)%s%s%s", name, source,
+                           origin, passthrough->prefix, name);
+    return config_fail(ret_error, "unknown key %.100s (%s)%s%s%s", name, origin,
                        nearest != NULL ? ": did you mean " : "", nearest != NULL ? nearest : "",
                        nearest != NULL ? "?" : "");
 }
 
 /* ---- assigning ---- */
 
-/* Takes the value unless a stronger source has set one. A file must not set a key twice. */
+/* Takes the value unless a stronger origin has set one. A file must not set a key twice. */
 static enum error_class assign_text(struct config_entry *entry, const char *text,
-                                    enum config_rank rank, const char *source,
+                                    enum config_rank rank, const char *origin,
                                     struct error *ret_error)
 {
     struct config_value value = {0};
     if (entry->key != NULL) {
-        enum error_class class = config_parse(entry->key, text, source, &value, ret_error);
+        enum error_class class = config_parse(entry->key, text, origin, &value, ret_error);
         if (class != ERROR_OK)
             return class;
     }
     if (rank == CONFIG_RANK_FILE && entry->rank == CONFIG_RANK_FILE) {
         config_value_deinit(&value);
         return config_fail(ret_error, "%s is set twice: by %s and by %s", entry->name,
-                           entry->source, source);
+                           entry->origin, origin);
     }
     if (rank < entry->rank) {
         config_value_deinit(&value);
@@ -236,7 +236,7 @@ static enum error_class assign_text(struct config_entry *entry, const char *text
     entry->value = value;
     entry->rank = rank;
     replace(&entry->text, text);
-    replace(&entry->source, source);
+    replace(&entry->origin, origin);
     return ERROR_OK;
 }
 
@@ -247,7 +247,7 @@ static struct config_entry *find_for_file(struct config *config, const char *nam
 }
 
 enum error_class config_assign(struct config *config, const char *name, const char *text,
-                               enum config_rank rank, const char *source, struct error *ret_error)
+                               enum config_rank rank, const char *origin, struct error *ret_error)
 {
     assert(!config->finished);
     struct config_entry *entry = config_find(config, name);
@@ -255,15 +255,15 @@ enum error_class config_assign(struct config *config, const char *name, const ch
     if (file_entry != NULL) {
         if (rank >= file_entry->file_rank) {
             replace(&file_entry->file, text);
-            replace(&file_entry->file_source, source);
+            replace(&file_entry->file_origin, origin);
             file_entry->file_rank = rank;
         }
         return ERROR_OK;
     }
     entry = config_add(config, name);
     if (entry == NULL || strlen(name) >= CONFIG_NAME_SIZE)
-        return config_fail_unknown(config->schema, name, source, ret_error);
-    return assign_text(entry, text, rank, source, ret_error);
+        return config_fail_unknown(config->schema, name, origin, ret_error);
+    return assign_text(entry, text, rank, origin, ret_error);
 }
 
 enum error_class config_set(struct config *config, const char *name, const char *value,
@@ -287,24 +287,24 @@ static enum error_class read_value_file(struct config_entry *entry, struct error
     char *content = NULL;
     size_t size = 0;
     struct error error = {0};
-    char source[256];
+    char origin[256];
     if (entry->file == NULL || entry->file_rank < entry->rank)
         return ERROR_OK;
     if (entry->file_rank == entry->rank)
         return config_fail(ret_error, "%s is set twice: by %s, and from a file by %s", entry->name,
-                           entry->source, entry->file_source);
+                           entry->origin, entry->file_origin);
     if (files_read(entry->file, SECRET_MAX, &content, &size, &error) != ERROR_OK)
-        return config_fail(ret_error, "%s.file (%s): %s", entry->name, entry->file_source,
+        return config_fail(ret_error, "%s.file (%s): %s", entry->name, entry->file_origin,
                            error.message);
     if (size > 0 && content[size - 1] == '\n')
         content[--size] = '\0';
     if (size > 0 && content[size - 1] == '\r')
         content[--size] = '\0';
-    snprintf(source, sizeof(source), "file %.240s", entry->file);
+    snprintf(origin, sizeof(origin), "file %.240s", entry->file);
     enum error_class class = strlen(content) != size
                                  ? config_fail(ret_error, "%s.file (%s): the file holds NUL bytes",
-                                               entry->name, entry->file_source)
-                                 : assign_text(entry, content, entry->file_rank, source, ret_error);
+                                               entry->name, entry->file_origin)
+                                 : assign_text(entry, content, entry->file_rank, origin, ret_error);
     explicit_bzero(content, size);
     free(content);
     return class;
@@ -316,7 +316,7 @@ static struct config_setting setting_of(const struct config *config,
     return (struct config_setting){.name =
                                        entry->name + strlen(config->schema->passthrough->prefix),
                                    .value = entry->text,
-                                   .source = entry->source};
+                                   .origin = entry->origin};
 }
 
 static enum error_class check_passthrough(const struct config *config, struct error *ret_error)
@@ -416,9 +416,9 @@ bool config_is_set(const struct config *config, const char *name)
     return get(config, name)->rank > CONFIG_RANK_PROGRAM;
 }
 
-const char *config_source(const struct config *config, const char *name)
+const char *config_origin(const struct config *config, const char *name)
 {
-    return get(config, name)->source;
+    return get(config, name)->origin;
 }
 
 /* ---- pass-through settings ---- */

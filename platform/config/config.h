@@ -2,7 +2,7 @@
 /* Typed configuration, driven by a schema: one table of keys (struct config_schema) from which
  * parsing, checks, help and documentation are made.
  *
- * Sources, the strongest first: flags, environment, properties file, default.
+ * Origins, the strongest first: flags, environment, properties file, default.
  *   flags        --set KEY=VALUE, or --KEY=VALUE and --KEY VALUE with dots or dashes
  *                (--data-dir /x); a bool alone means true; --config FILE names the properties file
  *   environment  with the prefix REEVE_: REEVE_DATA_DIR is data.dir; REEVE_CONFIG is --config;
@@ -11,7 +11,7 @@
  * KEY.file = PATH reads the value from a file (for secrets; one trailing newline is cut off).
  * A schema may pass the keys below one prefix through to a library that checks them itself.
  * Unknown keys are errors that suggest the nearest known one. Errors have class REJECT, code
- * Config (Usage for flags that do not exist), and one line that names the key and its source.
+ * Config (Usage for flags that do not exist), and one line that names the key and its origin.
  *
  * Getters assert that the key exists and has that type: a wrong name is a bug, not an input.
  * Strings are borrowed until config_free. */
@@ -62,14 +62,14 @@ struct config_reader {
 struct config_setting {
     const char *name; /* without the prefix */
     const char *value;
-    const char *source;
+    const char *origin;
 };
 
 /* The keys below `prefix` belong to a library: it checks them, the table need not list them. */
 struct config_passthrough {
     const char *prefix; /* "kafka." */
     bool (*is_secret)(const char *name);
-    /* ERROR_OK, or class REJECT, code Config, with a message that names the key and its source. */
+    /* ERROR_OK, or class REJECT, code Config, with a message that names the key and its origin. */
     enum error_class (*check)(const struct config_setting settings[], size_t count,
                               struct error *ret_error);
     /* Whether the library has a setting of that name. If not, *ret_nearest is the one that differs
@@ -92,7 +92,7 @@ struct config_schema {
     const struct config_passthrough *passthrough; /* NULL = none */
     struct config_scope scope;
     const char *environment_prefix; /* "REEVE_" */
-    /* Called by config_finish after all sources: sets, by config_set_default, what only the running
+    /* Called by config_finish after all origins: sets, by config_set_default, what only the running
      * process knows. May be NULL. */
     void (*complete)(struct config *config);
 };
@@ -101,9 +101,9 @@ struct config_schema {
 struct config *config_new(const struct config_schema *schema);
 void config_free(struct config *config);
 
-/* ---- reading the sources: in any order, the stronger source wins ---- */
+/* ---- reading the origins: in any order, the stronger origin wins ---- */
 
-/* All sources, then config_finish. `argv` begins after the names of program and subcommand;
+/* All origins, then config_finish. `argv` begins after the names of program and subcommand;
  * arguments that are not flags of the configuration are errors. `envp` is like environ; NULL = no
  * environment. */
 enum error_class config_load(struct config *config, int argc, char *const argv[],
@@ -123,7 +123,7 @@ enum error_class config_load_file(struct config *config, const char *path, struc
 /* Sets one key as --set does. */
 enum error_class config_set(struct config *config, const char *name, const char *value,
                             struct error *ret_error);
-/* A default that only the program knows (weaker than all sources). */
+/* A default that only the program knows (weaker than all origins). */
 void config_set_default(struct config *config, const char *name, const char *value);
 /* Reads the file that --config or the environment names, then the KEY.file values, checks the
  * pass-through settings, and calls the schema's complete(). Call it once, last. */
@@ -141,11 +141,11 @@ int64_t config_ms(const struct config *config, const char *name);
 double config_double(const struct config *config, const char *name);
 /* The array and its NUL-terminated items are borrowed. */
 size_t config_list(const struct config *config, const char *name, const char *const **ret_items);
-/* Whether a source other than the defaults set it. */
+/* Whether an origin other than the defaults set it. */
 bool config_is_set(const struct config *config, const char *name);
-/* The source of the value: "--set", "environment", "/etc/reeve.properties:12", "default".
+/* The origin of the value: "--set", "environment", "/etc/reeve.properties:12", "default".
  * Borrowed. */
-const char *config_source(const struct config *config, const char *name);
+const char *config_origin(const struct config *config, const char *name);
 
 /* The settings below the pass-through prefix, those in the table included. */
 size_t config_setting_count(const struct config *config);
@@ -168,7 +168,7 @@ void config_markdown(const struct config_schema *schema, FILE *out, unsigned rea
 /* Calls `visit` with each effective value as it may be shown: secrets are hidden. All borrowed
  * during the call. */
 void config_each(const struct config *config, unsigned readers,
-                 void (*visit)(void *ctx, const char *name, const char *value, const char *source),
+                 void (*visit)(void *ctx, const char *name, const char *value, const char *origin),
                  void *ctx);
 /* The same as text. */
 void config_show(const struct config *config, FILE *out, unsigned readers);

@@ -121,7 +121,7 @@ static char *shown_value(const char *text)
 }
 
 void config_each(const struct config *config, unsigned readers,
-                 void (*visit)(void *ctx, const char *name, const char *value, const char *source),
+                 void (*visit)(void *ctx, const char *name, const char *value, const char *origin),
                  void *ctx)
 {
     for (size_t i = 0; i < config->count; i++) {
@@ -132,14 +132,14 @@ void config_each(const struct config *config, unsigned readers,
             continue;
         bool hidden = config_is_secret(config, entry) && entry->text[0] != '\0';
         char *shown = shown_value(hidden ? "(hidden)" : entry->text);
-        visit(ctx, entry->name, shown, entry->source);
+        visit(ctx, entry->name, shown, entry->origin);
         free(shown);
     }
 }
 
-static void show_entry(void *ctx, const char *name, const char *value, const char *source)
+static void show_entry(void *ctx, const char *name, const char *value, const char *origin)
 {
-    fprintf(ctx, "%s = %s   # %s\n", name, value, source);
+    fprintf(ctx, "%s = %s   # %s\n", name, value, origin);
 }
 
 void config_show(const struct config *config, FILE *out, unsigned readers)

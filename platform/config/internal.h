@@ -5,7 +5,7 @@
 
 #include "platform/config/config.h"
 
-/* Which source wins, the strongest last. */
+/* Which origin wins, the strongest last. */
 enum config_rank {
     CONFIG_RANK_DEFAULT,
     CONFIG_RANK_PROGRAM,
@@ -26,11 +26,11 @@ struct config_entry {
     const struct config_key *key; /* NULL = a pass-through setting that the table does not list */
     char *name;                   /* the key's, or one with a scope */
     char *text;                   /* never NULL */
-    char *source;
+    char *origin;
     enum config_rank rank;
     struct config_value value;
     char *file; /* of KEY.file, NULL = none */
-    char *file_source;
+    char *file_origin;
     enum config_rank file_rank;
 };
 
@@ -50,16 +50,16 @@ enum error_class config_fail(struct error *ret_error, const char *format, ...)
 
 /* config.c. NULL = no such entry. */
 struct config_entry *config_find(const struct config *config, const char *name);
-/* One value from one source, KEY.file included. An unknown key is an error with a suggestion. */
+/* One value from one origin, KEY.file included. An unknown key is an error with a suggestion. */
 enum error_class config_assign(struct config *config, const char *name, const char *text,
-                               enum config_rank rank, const char *source, struct error *ret_error);
+                               enum config_rank rank, const char *origin, struct error *ret_error);
 /* The entry of that name, added if it is a pass-through setting or has a scope. NULL = unknown. */
 struct config_entry *config_add(struct config *config, const char *name);
 /* Whether config_assign would find the name. If not, *ret_nearest is the known name that differs by
  * one letter, new, or NULL. */
 bool config_knows(const struct config *config, const char *name, char **ret_nearest);
 enum error_class config_fail_unknown(const struct config_schema *schema, const char *name,
-                                     const char *source, struct error *ret_error);
+                                     const char *origin, struct error *ret_error);
 bool config_is_passthrough(const struct config *config, const char *name);
 /* Whether the entry's value must not be shown. */
 bool config_is_secret(const struct config *config, const struct config_entry *entry);
@@ -67,7 +67,7 @@ bool config_is_secret(const struct config *config, const struct config_entry *en
 const struct config_key *config_scope_key(const struct config_schema *schema, const char *name);
 
 /* parse.c: reads `text` by the key's type and bounds. *ret_value is new. */
-enum error_class config_parse(const struct config_key *key, const char *text, const char *source,
+enum error_class config_parse(const struct config_key *key, const char *text, const char *origin,
                               struct config_value *ret_value, struct error *ret_error);
 void config_value_deinit(struct config_value *value);
 

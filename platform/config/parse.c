@@ -116,7 +116,7 @@ static const char *expectation(const struct config_key *key)
 }
 
 static enum error_class check_bounds(const struct config_key *key, const char *text,
-                                     const char *source, const struct config_value *value,
+                                     const char *origin, const struct config_value *value,
                                      struct error *ret_error)
 {
     const char *unit = key->unit != NULL ? key->unit : "";
@@ -131,8 +131,8 @@ static enum error_class check_bounds(const struct config_key *key, const char *t
         if (measure >= key->min && measure <= key->max)
             return ERROR_OK;
         if (measure < key->min)
-            return config_fail(ret_error, "%s (%s) is empty; set a value", key->name, source);
-        return config_fail(ret_error, "%s (%s) is %.0f bytes; the limit is %.0f", key->name, source,
+            return config_fail(ret_error, "%s (%s) is empty; set a value", key->name, origin);
+        return config_fail(ret_error, "%s (%s) is %.0f bytes; the limit is %.0f", key->name, origin,
                            measure, key->max);
     case CONFIG_DOUBLE:
         measure = value->real;
@@ -147,18 +147,18 @@ static enum error_class check_bounds(const struct config_key *key, const char *t
     }
     if (measure >= key->min && measure <= key->max)
         return ERROR_OK;
-    return config_fail(ret_error, "%s (%s) is %s; it must be %.15g to %.15g%s%s", key->name, source,
+    return config_fail(ret_error, "%s (%s) is %s; it must be %.15g to %.15g%s%s", key->name, origin,
                        text, key->min, key->max, *unit != '\0' ? " " : "", unit);
 }
 
-enum error_class config_parse(const struct config_key *key, const char *text, const char *source,
+enum error_class config_parse(const struct config_key *key, const char *text, const char *origin,
                               struct config_value *ret_value, struct error *ret_error)
 {
     struct config_value value = {0};
     if (!parse_by_type(key, text, &value))
-        return config_fail(ret_error, "%s (%s) is \"%.100s\"; it must be %s", key->name, source,
+        return config_fail(ret_error, "%s (%s) is \"%.100s\"; it must be %s", key->name, origin,
                            text, expectation(key));
-    enum error_class class = check_bounds(key, text, source, &value, ret_error);
+    enum error_class class = check_bounds(key, text, origin, &value, ret_error);
     if (class != ERROR_OK) {
         config_value_deinit(&value);
         return class;

@@ -70,13 +70,13 @@ static void take(struct config_entry *to, const struct config_entry *from)
     struct error error;
     config_value_deinit(&to->value);
     free(to->text);
-    free(to->source);
+    free(to->origin);
     to->text = config_copy(from->text);
-    to->source = config_copy(from->source);
+    to->origin = config_copy(from->origin);
     to->rank = from->rank;
     if (to->key == NULL)
         return;
-    enum error_class class = config_parse(to->key, to->text, to->source, &to->value, &error);
+    enum error_class class = config_parse(to->key, to->text, to->origin, &to->value, &error);
     assert(class == ERROR_OK); /* it was parsed before */
 }
 
@@ -118,7 +118,7 @@ enum error_class config_check_scopes(const struct config *config, const char *co
             known = strlen(names[k]) == size && memcmp(names[k], at, size) == 0;
         if (!known)
             return config_fail(ret_error, "%s (%s): neither %s nor %s names %.*s", entry->name,
-                               entry->source, scope->name_key, scope->names_key, (int)size, at);
+                               entry->origin, scope->name_key, scope->names_key, (int)size, at);
     }
     return ERROR_OK;
 }

@@ -78,7 +78,7 @@ Test(configuration, has_valid_and_complete_defaults)
     cr_assert(!config_bool(config, "embedded"));
     cr_assert(config_double(config, "agent.sim.fail.share") == 0);
     cr_assert(!config_is_set(config, "data.dir"));
-    cr_assert_str_eq(config_source(config, "data.dir"), "default");
+    cr_assert_str_eq(config_origin(config, "data.dir"), "default");
     cr_assert_str_eq(config_string(config, "instance.id"), "completed");
 }
 
@@ -93,12 +93,12 @@ Test(configuration, prefers_flags_to_environment_to_file_to_program)
     snprintf(flags, sizeof(flags), "--http-port=3 --config %s", path);
     expect_ok(flags, environment);
     cr_assert(config_int(config, "http.port") == 3);
-    cr_assert_str_eq(config_source(config, "http.port"), "--http-port");
+    cr_assert_str_eq(config_origin(config, "http.port"), "--http-port");
     cr_assert_str_eq(config_string(config, "log.level"), "error");
-    cr_assert_str_eq(config_source(config, "log.level"), "environment REEVE_LOG_LEVEL");
+    cr_assert_str_eq(config_origin(config, "log.level"), "environment REEVE_LOG_LEVEL");
     cr_assert_str_eq(config_string(config, "topics.prefix"), "shop");
     cr_assert_str_eq(config_string(config, "data.dir"), "/a=b c");
-    cr_assert(strstr(config_source(config, "data.dir"), "/p:6") != NULL);
+    cr_assert(strstr(config_origin(config, "data.dir"), "/p:6") != NULL);
     cr_assert(config_is_set(config, "data.dir"));
     cr_assert(config_int(config, "scheduler.batch.max") == 7);
     cr_assert(!config_is_set(config, "scheduler.batch.max"));
@@ -144,7 +144,7 @@ Test(configuration, reads_durations_with_units)
     }
 }
 
-Test(configuration, rejects_wrong_values_by_name_and_source)
+Test(configuration, rejects_wrong_values_by_name_and_origin)
 {
     expect_error("--http-port 65536", NULL,
                  "http.port (--http-port) is 65536; it must be 0 to 65535");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sources of the configuration: flags, environment, properties file. See config.h. */
+/* The origins of the configuration: flags, environment, properties file. See config.h. */
 #include "platform/config/internal.h"
 
 #include "platform/files.h"
@@ -94,9 +94,9 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
         set_path(config, value, CONFIG_RANK_FLAG);
         return ERROR_OK;
     }
-    char source[CONFIG_NAME_SIZE + 2];
-    snprintf(source, sizeof(source), "%.*s", (int)strcspn(flag, "="), flag);
-    return config_assign(config, name, value, CONFIG_RANK_FLAG, source, ret_error);
+    char origin[CONFIG_NAME_SIZE + 2];
+    snprintf(origin, sizeof(origin), "%.*s", (int)strcspn(flag, "="), flag);
+    return config_assign(config, name, value, CONFIG_RANK_FLAG, origin, ret_error);
 }
 
 /* ---- the environment ---- */
@@ -141,7 +141,7 @@ static enum error_class take_variable(struct config *config, const char *variabl
 {
     char name[CONFIG_NAME_SIZE];
     char key[CONFIG_NAME_SIZE];
-    char source[CONFIG_NAME_SIZE + 16];
+    char origin[CONFIG_NAME_SIZE + 16];
     const struct config_schema *schema = config->schema;
     size_t prefix = strlen(schema->environment_prefix);
     const char *equals = strchr(variable, '=');
@@ -162,8 +162,8 @@ static enum error_class take_variable(struct config *config, const char *variabl
         key[i - prefix] = name[i] == '_' ? '.' : (char)tolower((unsigned char)name[i]);
     if (is_foreign(config, name, key))
         return ERROR_OK;
-    snprintf(source, sizeof(source), "environment %s", name);
-    return config_assign(config, key, equals + 1, CONFIG_RANK_ENVIRONMENT, source, ret_error);
+    snprintf(origin, sizeof(origin), "environment %s", name);
+    return config_assign(config, key, equals + 1, CONFIG_RANK_ENVIRONMENT, origin, ret_error);
 }
 
 enum error_class config_load_environment(struct config *config, char *const envp[],
@@ -188,7 +188,7 @@ static char *trim(char *text)
     return text;
 }
 
-static enum error_class take_line(struct config *config, char *line, const char *source,
+static enum error_class take_line(struct config *config, char *line, const char *origin,
                                   struct error *ret_error)
 {
     line = trim(line);
@@ -196,9 +196,9 @@ static enum error_class take_line(struct config *config, char *line, const char 
         return ERROR_OK;
     char *equals = strchr(line, '=');
     if (equals == NULL) /* the line may hold a password: it is not shown */
-        return config_fail(ret_error, "%s: expected KEY = VALUE, but the line has no '='", source);
+        return config_fail(ret_error, "%s: expected KEY = VALUE, but the line has no '='", origin);
     *equals = '\0';
-    return config_assign(config, trim(line), trim(equals + 1), CONFIG_RANK_FILE, source, ret_error);
+    return config_assign(config, trim(line), trim(equals + 1), CONFIG_RANK_FILE, origin, ret_error);
 }
 
 enum error_class config_load_file(struct config *config, const char *path, struct error *ret_error)
@@ -213,10 +213,10 @@ enum error_class config_load_file(struct config *config, const char *path, struc
         class = config_fail(ret_error, "%s holds NUL bytes: not a properties file", path);
     char *rest = content;
     for (int number = 1; rest != NULL && class == ERROR_OK; number++) {
-        char source[256];
+        char origin[256];
         char *line = strsep(&rest, "\n");
-        snprintf(source, sizeof(source), "%.230s:%d", path, number);
-        class = take_line(config, line, source, ret_error);
+        snprintf(origin, sizeof(origin), "%.230s:%d", path, number);
+        class = take_line(config, line, origin, ret_error);
     }
     free(content);
     return class;
