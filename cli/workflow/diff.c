@@ -3,7 +3,7 @@
 #include "workflow/diff.h"
 
 #include "cli/output.h"
-#include "cli/workflow/sources.h"
+#include "cli/workflow/operands.h"
 #include "cli/workflow/verbs.h"
 
 static const struct output_column columns[] = {{"step", "STEP", false},
@@ -39,24 +39,24 @@ static void print_difference(FILE *out, const struct workflow_difference *differ
         fprintf(out, "+     %.*s\n", TEXT_ARG(difference->right));
 }
 
-static void print_title(FILE *out, char sign, const struct workflow_source *source)
+static void print_title(FILE *out, char sign, const struct workflow_operand *operand)
 {
-    fprintf(out, "%c%c%c %.*s:%u%s%s%s\n", sign, sign, sign, TEXT_ARG(source->workflow->name),
-            source->workflow->version, source->is_file ? " (" : "",
-            source->is_file ? source->argument : "", source->is_file ? ")" : "");
+    fprintf(out, "%c%c%c %.*s:%u%s%s%s\n", sign, sign, sign, TEXT_ARG(operand->workflow->name),
+            operand->workflow->version, operand->is_file ? " (" : "",
+            operand->is_file ? operand->argument : "", operand->is_file ? ")" : "");
 }
 
-static int print(struct cli *cli, const struct workflow_sources *sources)
+static int print(struct cli *cli, const struct workflow_operands *operands)
 {
     struct heap_arena heap;
     const struct workflow_difference *differences;
     heap_arena_init(&heap, 64 * 1024);
-    uint32_t count =
-        workflow_diff(sources->of[0].workflow, sources->of[1].workflow, &heap.arena, &differences);
+    uint32_t count = workflow_diff(operands->of[0].workflow, operands->of[1].workflow, &heap.arena,
+                                   &differences);
     int code = count == 0 ? EXIT_CODE_OK : EXIT_CODE_NEGATIVE;
     if (cli->output == CLI_OUTPUT_TABLE && count > 0) {
-        print_title(cli->out, '-', &sources->of[0]);
-        print_title(cli->out, '+', &sources->of[1]);
+        print_title(cli->out, '-', &operands->of[0]);
+        print_title(cli->out, '+', &operands->of[1]);
         for (uint32_t i = 0; i < count; i++)
             print_difference(cli->out, &differences[i]);
     } else if (cli->output != CLI_OUTPUT_TABLE) {
@@ -71,10 +71,10 @@ static int print(struct cli *cli, const struct workflow_sources *sources)
 
 int workflow_run_diff(struct cli *cli)
 {
-    struct workflow_sources sources;
+    struct workflow_operands operands;
     int code = EXIT_CODE_OK;
-    if (workflow_sources_init(cli, true, &sources, &code))
-        code = print(cli, &sources);
-    workflow_sources_deinit(&sources);
+    if (workflow_operands_init(cli, true, &operands, &code))
+        code = print(cli, &operands);
+    workflow_operands_deinit(&operands);
     return code;
 }

@@ -2,7 +2,7 @@
 /* `reeve workflow graph`: the steps of a workflow as a picture. */
 #include "workflow/graph.h"
 
-#include "cli/workflow/sources.h"
+#include "cli/workflow/operands.h"
 #include "cli/workflow/verbs.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ static int print(struct cli *cli, const struct workflow *workflow,
 
 int workflow_run_graph(struct cli *cli)
 {
-    struct workflow_sources sources;
+    struct workflow_operands operands;
     uint32_t format = GRAPH_TEXT;
     char list[64];
     int code = EXIT_CODE_OK;
@@ -31,8 +31,8 @@ int workflow_run_graph(struct cli *cli)
         enum_names_list(&workflow_graph_format_names, list, sizeof(list));
         return cli_usage(cli, "--format %.40s: expected %s", given, list);
     }
-    if (workflow_sources_init(cli, false, &sources, &code))
-        code = print(cli, sources.of[0].workflow, (enum workflow_graph_format)format);
-    workflow_sources_deinit(&sources);
+    if (workflow_operands_init(cli, false, &operands, &code))
+        code = print(cli, operands.of[0].workflow, (enum workflow_graph_format)format);
+    workflow_operands_deinit(&operands);
     return code;
 }
