@@ -109,7 +109,8 @@ static void print(struct printer *printer, const struct avro_type *type)
 
 struct text avro_schema_canonical(const struct avro_type *type, struct arena *arena)
 {
-    const struct avro_type **written = ARENA_ARRAY(arena, const struct avro_type *, type->nodes);
+    const struct avro_type **written =
+        ARENA_ARRAY(arena, const struct avro_type *, type->type_count);
     struct printer printer = {.written = written};
     print(&printer, type);
     char *text = arena_bytes(arena, printer.size);

@@ -94,7 +94,7 @@ static const struct avro_type *leaf(struct parser *parser, enum avro_kind kind)
     };
     struct avro_type *type = ARENA_NEW(parser->arena, struct avro_type);
     *type = (struct avro_type){
-        .kind = kind, .scale = -1, .bytes_min = bytes_min[kind], .nodes = 1, .depth = 1};
+        .kind = kind, .scale = -1, .bytes_min = bytes_min[kind], .type_count = 1, .depth = 1};
     return type;
 }
 
@@ -132,11 +132,11 @@ static const struct avro_type *parse(struct parser *parser, const json_t *json,
 static bool weigh(struct parser *parser, struct avro_type *type, const struct avro_type *member,
                   bool required)
 {
-    if (type->nodes + member->nodes > AVRO_NODES_MAX || member->depth >= AVRO_DEPTH_MAX) {
+    if (type->type_count + member->type_count > AVRO_TYPES_MAX || member->depth >= AVRO_DEPTH_MAX) {
         bad(parser, "too large or too deep", type->name != NULL ? type->name : "");
         return false;
     }
-    type->nodes += member->nodes;
+    type->type_count += member->type_count;
     if (member->depth + 1 > type->depth)
         type->depth = member->depth + 1;
     if (required) {
@@ -152,7 +152,7 @@ static const struct avro_type *parse_union(struct parser *parser, const json_t *
     struct avro_type *type = ARENA_NEW(parser->arena, struct avro_type);
     uint32_t count = (uint32_t)json_array_size(json);
     *type = (struct avro_type){
-        .kind = AVRO_KIND_UNION, .scale = -1, .bytes_min = 1, .nodes = 1, .depth = 1};
+        .kind = AVRO_KIND_UNION, .scale = -1, .bytes_min = 1, .type_count = 1, .depth = 1};
     type->members = ARENA_ARRAY(parser->arena, const struct avro_type *, count + 1);
     for (uint32_t i = 0; i < count; i++) {
         const struct avro_type *member = parse(parser, json_array_get(json, i), namespace);
@@ -177,7 +177,7 @@ static const struct avro_type *parse_items(struct parser *parser, enum avro_kind
         return NULL;
     struct avro_type *type = ARENA_NEW(parser->arena, struct avro_type);
     *type = (struct avro_type){
-        .kind = kind, .scale = -1, .bytes_min = 1, .nodes = 1, .depth = 1, .count = 1};
+        .kind = kind, .scale = -1, .bytes_min = 1, .type_count = 1, .depth = 1, .count = 1};
     type->members = ARENA_ARRAY(parser->arena, const struct avro_type *, 1);
     type->members[0] = member;
     return weigh(parser, type, member, false) ? type : NULL;
@@ -190,7 +190,7 @@ static const struct avro_type *parse_fields(struct parser *parser, struct avro_t
     if (!json_is_array(fields))
         return bad(parser, "a record without fields", type->name);
     uint32_t count = (uint32_t)json_array_size(fields);
-    if (count > AVRO_NODES_MAX)
+    if (count > AVRO_TYPES_MAX)
         return bad(parser, "too many fields", type->name);
     struct avro_field *list = ARENA_ARRAY(parser->arena, struct avro_field, count + 1);
     type->fields = list;
@@ -217,7 +217,7 @@ static const struct avro_type *parse_symbols(struct parser *parser, struct avro_
 {
     const json_t *symbols = json_object_get(json, "symbols");
     uint32_t count = (uint32_t)json_array_size(symbols);
-    if (!json_is_array(symbols) || count == 0 || count > AVRO_NODES_MAX)
+    if (!json_is_array(symbols) || count == 0 || count > AVRO_TYPES_MAX)
         return bad(parser, "an enum without symbols", type->name);
     const char **list = ARENA_ARRAY(parser->arena, const char *, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -250,7 +250,7 @@ static const struct avro_type *parse_named(struct parser *parser, enum avro_kind
         return bad(parser, "too many named types", full);
 
     struct avro_type *type = ARENA_NEW(parser->arena, struct avro_type);
-    *type = (struct avro_type){.kind = kind, .scale = -1, .nodes = 1, .depth = 1};
+    *type = (struct avro_type){.kind = kind, .scale = -1, .type_count = 1, .depth = 1};
     type->name = keep(parser, full);
     struct named *entry = &parser->named[parser->named_count++];
     *entry = (struct named){NULL, type->name};

@@ -4,7 +4,7 @@
  * Why not avro-c's avro_schema_t: it drops logical types, prints no canonical form, and follows
  * recursive schemas. avro-c is asked for its opinion all the same: what it does not take for a
  * schema is none. Invariants of a tree: not recursive, at most AVRO_DEPTH_MAX deep, at most
- * AVRO_NODES_MAX nodes when every named type is written out in full, so that walking it needs
+ * AVRO_TYPES_MAX types when every named type is written out in full, so that walking it needs
  * no bound of its own. */
 #ifndef SCHEMAS_AVRO_SCHEMA_H
 #define SCHEMAS_AVRO_SCHEMA_H
@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-enum { AVRO_DEPTH_MAX = 16, AVRO_NODES_MAX = 20000, AVRO_SCHEMA_BYTES_MAX = 256 * 1024 };
+enum { AVRO_DEPTH_MAX = 16, AVRO_TYPES_MAX = 20000, AVRO_SCHEMA_BYTES_MAX = 256 * 1024 };
 
 enum avro_kind {
     AVRO_KIND_NULL,
@@ -49,7 +49,7 @@ struct avro_type {
     uint32_t size;                    /* fixed, in bytes */
     int32_t scale;                    /* of a decimal; -1: says nothing about it */
     uint32_t bytes_min;               /* smallest encoding; 0 only if it is always empty */
-    uint32_t nodes;                   /* written out in full */
+    uint32_t type_count;              /* written out in full */
     uint32_t depth;                   /* 1 for a leaf */
 };
 
