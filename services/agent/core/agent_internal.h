@@ -75,7 +75,7 @@ void agent_intake_halt(struct agent_intake *intake);
 void agent_intake_close(struct agent_intake *intake);
 /* What kept queued requests from beginning may be over. */
 void agent_intake_continue(struct agent_intake *intake);
-void agent_intake_settled(struct agent_intake *intake, const struct request_origin *origin);
+void agent_intake_settled(struct agent_intake *intake, const struct request_receipt *receipt);
 /* A queued request may begin, if the circuit limits the calls. */
 void agent_intake_call_ended(struct agent_intake *intake);
 /* No settled request waits for its commit, no dead letter for its acknowledgement. */

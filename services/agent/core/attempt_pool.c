@@ -63,7 +63,7 @@ void attempt_pool_recycle(struct attempt_pool *pool, struct agent_attempt *attem
     attempt->state = ATTEMPT_BLANK;
     attempt->request = (struct step_request){.generation = 0};
     attempt->step = NULL;
-    attempt->origin = (struct request_origin){.next = NULL};
+    attempt->receipt = (struct request_receipt){.next = NULL};
     attempt->wait_over = false;
     attempt->effect = EFFECT_NONE;
     attempt->accepted = attempt->noted = attempt->succeeded = false;

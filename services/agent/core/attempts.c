@@ -119,7 +119,7 @@ static void link_in(struct attempts *attempts, struct agent_attempt *attempt)
     attempts->bytes += attempt->bytes;
 }
 
-/* The end of an attempt; its origins are settled, or left to another instance. */
+/* The end of an attempt; its receipts are settled, or left to another instance. */
 static void release(struct attempts *attempts, struct agent_attempt *attempt, bool settle)
 {
     struct active_step *step = attempt->step;
@@ -128,9 +128,9 @@ static void release(struct attempts *attempts, struct agent_attempt *attempt, bo
         step->newest = NULL;
         step->settled = settle;
     }
-    for (const struct request_origin *origin = &attempt->origin; origin != NULL && settle;
-         origin = origin->next)
-        attempts->ops->settled(attempts->ctx, origin);
+    for (const struct request_receipt *receipt = &attempt->receipt; receipt != NULL && settle;
+         receipt = receipt->next)
+        attempts->ops->settled(attempts->ctx, receipt);
     *(attempt->prev != NULL ? &attempt->prev->next : &attempts->first) = attempt->next;
     if (attempt->next != NULL)
         attempt->next->prev = attempt->prev;
@@ -157,7 +157,7 @@ static int64_t wall_now(const struct attempts *attempts)
 
 static bool may_start(const struct attempts *attempts, const struct agent_attempt *attempt)
 {
-    int32_t partition = attempt->origin.partition;
+    int32_t partition = attempt->receipt.partition;
     return !attempts->draining && (size_t)partition < attempts->owned_count &&
            attempts->owned[partition];
 }
@@ -276,22 +276,23 @@ static void wait_or_report(struct attempts *attempts, struct agent_attempt *atte
 /* ---- requests ---- */
 
 static enum offer_outcome settle_at_once(struct attempts *attempts, struct agent_attempt *attempt,
-                                         const struct request_origin *origin,
+                                         const struct request_receipt *receipt,
                                          enum offer_outcome outcome)
 {
-    attempts->ops->settled(attempts->ctx, origin);
+    attempts->ops->settled(attempts->ctx, receipt);
     attempt_pool_recycle(&attempts->pool, attempt);
     return outcome;
 }
 
 static enum offer_outcome merge(struct attempts *attempts, struct agent_attempt *into,
-                                struct agent_attempt *attempt, const struct request_origin *origin)
+                                struct agent_attempt *attempt,
+                                const struct request_receipt *receipt)
 {
     assert(into != attempt && into->state != ATTEMPT_BLANK);
-    struct request_origin *more = ARENA_NEW(&into->memory.arena, struct request_origin);
-    *more = *origin;
-    more->next = into->origin.next;
-    into->origin.next = more;
+    struct request_receipt *more = ARENA_NEW(&into->memory.arena, struct request_receipt);
+    *more = *receipt;
+    more->next = into->receipt.next;
+    into->receipt.next = more;
     attempt_pool_recycle(&attempts->pool, attempt);
     return OFFER_MERGED;
 }
@@ -331,13 +332,13 @@ static void extend(struct attempts *attempts, struct active_step *step,
 
 /* The report that the answer cache remembers is sent again. */
 static enum offer_outcome report_again(struct attempts *attempts, struct agent_attempt *attempt,
-                                       const struct request_origin *origin)
+                                       const struct request_receipt *receipt)
 {
     const struct step_request *request = &attempt->request;
     struct active_step *step =
         active_steps_get(&attempts->steps, request->order_id, request->ref.step);
-    attempt->origin = *origin;
-    attempt->origin.next = NULL;
+    attempt->receipt = *receipt;
+    attempt->receipt.next = NULL;
     attempt->step = step;
     active_steps_hold(&attempts->steps, step);
     link_in(attempts, attempt);
@@ -352,7 +353,7 @@ static enum offer_outcome report_again(struct attempts *attempts, struct agent_a
 }
 
 static enum offer_outcome offer(struct attempts *attempts, struct agent_attempt *attempt,
-                                const struct request_origin *origin)
+                                const struct request_receipt *receipt)
 {
     const struct step_request *request = &attempt->request;
     struct active_step *step =
@@ -362,33 +363,33 @@ static enum offer_outcome offer(struct attempts *attempts, struct agent_attempt 
         case REQUEST_EXTENDS:
             extend(attempts, step, request);
             if (step->newest != NULL) {
-                merge(attempts, step->newest, attempt, origin);
+                merge(attempts, step->newest, attempt, receipt);
                 return OFFER_EXTENDED;
             }
             if (step->settled)
-                return settle_at_once(attempts, attempt, origin, OFFER_REPEATED);
+                return settle_at_once(attempts, attempt, receipt, OFFER_REPEATED);
             break;
         case REQUEST_OLDER:
-            return settle_at_once(attempts, attempt, origin, OFFER_STALE);
+            return settle_at_once(attempts, attempt, receipt, OFFER_STALE);
         case REQUEST_SAME:
             if (step->newest != NULL)
-                return merge(attempts, step->newest, attempt, origin);
+                return merge(attempts, step->newest, attempt, receipt);
             if (step->settled)
-                return settle_at_once(attempts, attempt, origin, OFFER_REPEATED);
+                return settle_at_once(attempts, attempt, receipt, OFFER_REPEATED);
             break;
         case REQUEST_NEWER:
             break;
         }
     }
     if (attempts->ops->recall != NULL && attempts->ops->recall(attempts->ctx, attempt))
-        return report_again(attempts, attempt, origin);
+        return report_again(attempts, attempt, receipt);
     /* Its attempt has ended, here or elsewhere: the first request would have come before it. */
     if (request->extension)
-        return settle_at_once(attempts, attempt, origin, OFFER_STALE);
+        return settle_at_once(attempts, attempt, receipt, OFFER_STALE);
     if (wall_now(attempts) >= request->complete_by)
-        return settle_at_once(attempts, attempt, origin, OFFER_EXPIRED);
-    attempt->origin = *origin;
-    attempt->origin.next = NULL;
+        return settle_at_once(attempts, attempt, receipt, OFFER_EXPIRED);
+    attempt->receipt = *receipt;
+    attempt->receipt.next = NULL;
     assert(may_start(attempts, attempt));
     if (step == NULL)
         step = active_steps_get(&attempts->steps, request->order_id, request->ref.step);
@@ -406,11 +407,11 @@ bool attempts_has(const struct attempts *attempts, const struct step_request *re
 }
 
 enum offer_outcome attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
-                                  const struct request_origin *origin)
+                                  const struct request_receipt *receipt)
 {
     assert(attempt->state == ATTEMPT_BLANK && attempt->owner == attempts);
     assert(!text_empty(attempt->request.order_id) && attempt->request.ref.attempt > 0);
-    enum offer_outcome outcome = offer(attempts, attempt, origin);
+    enum offer_outcome outcome = offer(attempts, attempt, receipt);
     attempts->counts.offers[outcome]++;
     return outcome;
 }

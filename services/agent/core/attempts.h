@@ -19,9 +19,9 @@
  * - A remembered attempt (ops->recall) is never called again: its report is sent once more, or the
  *   call was accepted and a callback reports it.
  * - More time moves complete_by of an attempt in flight. It starts no call by itself.
- * - An origin (a record that requested the attempt) is settled once: when the report was
- *   acknowledged, or when it is certain that there will be none. The origins of an attempt that is
- *   given up, for another instance to make, are never settled. */
+ * - The receipt of each record that requested the attempt is settled once: when the report was
+ *   acknowledged, or when it is certain that there will be none. Those of an attempt that is given
+ *   up, for another instance to make, are never settled. */
 #ifndef SERVICES_AGENT_CORE_ATTEMPTS_H
 #define SERVICES_AGENT_CORE_ATTEMPTS_H
 
@@ -42,12 +42,12 @@ enum attempt_state {
 /* What a running call is to a half-open circuit (health/breaker.h). */
 enum attempt_trial { ATTEMPT_NO_TRIAL, ATTEMPT_TRIAL, ATTEMPT_LAST_TRIAL };
 
-/* Where the request came from: handed back to the driver (agent.c) when it is settled. */
-struct request_origin {
+/* Names the record of a request: handed back to intake.c when it is settled. */
+struct request_receipt {
     int32_t partition;
     uint32_t epoch;
     uint64_t place;
-    struct request_origin *next;
+    struct request_receipt *next;
 };
 
 /* The Decision that requested an attempt. The same attempt may be requested again: by the same
@@ -76,7 +76,7 @@ struct agent_attempt {
     size_t bytes;             /* of the request as it counts in attempts_bytes */
     struct step_request request;
     struct active_step *step;
-    struct request_origin origin;
+    struct request_receipt receipt;
     int64_t try_started_us; /* monotonic */
     bool wait_over;         /* in BACKOFF: the wait ended while the partition was not owned */
     enum effect effect;     /* the worst of the tries so far */
@@ -102,7 +102,7 @@ struct attempts_ops {
     void (*unwait)(void *ctx, struct agent_attempt *attempt);
     /* Send the report until it is acknowledged; then call attempts_reported, not from inside. */
     void (*report)(void *ctx, struct agent_attempt *attempt);
-    void (*settled)(void *ctx, const struct request_origin *origin);
+    void (*settled)(void *ctx, const struct request_receipt *receipt);
     /* Whether the outcome of this attempt, blank but for its request, is known from earlier: then
      * it is filled in. NULL = nothing is remembered. */
     bool (*recall)(void *ctx, struct agent_attempt *attempt);
@@ -158,7 +158,7 @@ void attempts_put_back(struct attempts *attempts, struct agent_attempt *attempt)
 bool attempts_has(const struct attempts *attempts, const struct step_request *request);
 /* Steals the attempt: it may be gone when this returns. Its partition must be owned. */
 enum offer_outcome attempts_offer(struct attempts *attempts, struct agent_attempt *attempt,
-                                  const struct request_origin *origin);
+                                  const struct request_receipt *receipt);
 
 /* The try ended. `output` and the failure's texts are copied; they fit the limits. */
 void attempts_succeeded(struct attempts *attempts, struct agent_attempt *attempt,

@@ -151,10 +151,10 @@ static void on_report(void *ctx, struct agent_attempt *attempt)
     agent_reports_send(agent->reports, attempt);
 }
 
-static void on_settled(void *ctx, const struct request_origin *origin)
+static void on_settled(void *ctx, const struct request_receipt *receipt)
 {
     struct agent *agent = ctx;
-    agent_intake_settled(agent->intake, origin);
+    agent_intake_settled(agent->intake, receipt);
 }
 
 static bool on_recall(void *ctx, struct agent_attempt *attempt)

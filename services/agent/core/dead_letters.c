@@ -15,7 +15,7 @@ struct kept_record {
     struct dead_letters *letters;
     struct heap_arena memory;
     struct broker_record record;
-    struct request_origin origin;
+    struct request_receipt receipt;
     struct error why; /* of a dead letter */
     bool in_flight;   /* appended and not acknowledged */
 };
@@ -47,14 +47,14 @@ struct dead_letters *dead_letters_new(struct agent *agent, const struct dead_let
 /* ---- records ---- */
 
 static struct kept_record *keep(struct dead_letters *letters, const struct broker_record *record,
-                                const struct request_origin *origin)
+                                const struct request_receipt *receipt)
 {
     struct kept_record *kept = calloc(1, sizeof(*kept));
     assert(kept != NULL);
     kept->letters = letters;
     heap_arena_init(&kept->memory, RECORD_BYTES);
     struct arena *arena = &kept->memory.arena;
-    kept->origin = *origin;
+    kept->receipt = *receipt;
     kept->record = *record;
     kept->record.topic = letters->agent->topic; /* outlives the reader's */
     kept->record.key = arena_text(arena, record->key);
@@ -127,11 +127,11 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
             return;
         }
     }
-    struct request_origin origin = kept->origin;
+    struct request_receipt receipt = kept->receipt;
     DL_DELETE(letters->dead, kept);
     letters->dead_count--;
     release(kept);
-    letters->ops->delivered(letters->ctx, &origin);
+    letters->ops->delivered(letters->ctx, &receipt);
 }
 
 static void send(struct dead_letters *letters, struct kept_record *kept)
@@ -146,9 +146,9 @@ static void send(struct dead_letters *letters, struct kept_record *kept)
 }
 
 void dead_letters_send(struct dead_letters *letters, const struct broker_record *record,
-                       const struct request_origin *origin, const struct error *why)
+                       const struct request_receipt *receipt, const struct error *why)
 {
-    struct kept_record *kept = keep(letters, record, origin);
+    struct kept_record *kept = keep(letters, record, receipt);
     kept->why = *why;
     DL_APPEND(letters->dead, kept);
     letters->dead_count++;
@@ -195,7 +195,7 @@ static void on_refreshed(void *ctx, bool fresh)
     while (letters->waiting != NULL) {
         struct kept_record *kept = letters->waiting;
         DL_DELETE(letters->waiting, kept);
-        letters->ops->schemas_read(letters->ctx, &kept->record, &kept->origin);
+        letters->ops->schemas_read(letters->ctx, &kept->record, &kept->receipt);
         release(kept);
     }
     if (letters->late != NULL)
@@ -203,9 +203,9 @@ static void on_refreshed(void *ctx, bool fresh)
 }
 
 void dead_letters_await_schema(struct dead_letters *letters, const struct broker_record *record,
-                               const struct request_origin *origin)
+                               const struct request_receipt *receipt)
 {
-    struct kept_record *kept = keep(letters, record, origin);
+    struct kept_record *kept = keep(letters, record, receipt);
     if (letters->refreshing) {
         DL_APPEND(letters->late, kept);
         return;

@@ -10,10 +10,10 @@ struct dead_letters;
 
 struct dead_letters_ops {
     /* A dead letter was acknowledged, or can never be delivered, which was logged. */
-    void (*delivered)(void *ctx, const struct request_origin *origin);
+    void (*delivered)(void *ctx, const struct request_receipt *receipt);
     /* The schemas were read to their end: this request can be handled now. Borrowed. */
     void (*schemas_read)(void *ctx, const struct broker_record *record,
-                         const struct request_origin *origin);
+                         const struct request_receipt *receipt);
 };
 
 /* New. `ops` and `ctx` are borrowed. */
@@ -26,12 +26,12 @@ void dead_letters_free(struct dead_letters *letters);
 
 /* Copies the record; sends it until it is delivered. */
 void dead_letters_send(struct dead_letters *letters, const struct broker_record *record,
-                       const struct request_origin *origin, const struct error *why);
+                       const struct request_receipt *receipt, const struct error *why);
 /* Dead letters that are not delivered yet. */
 uint32_t dead_letters_count(const struct dead_letters *letters);
 
 /* Copies the record and has the schemas read; ops->schemas_read follows, not from inside. */
 void dead_letters_await_schema(struct dead_letters *letters, const struct broker_record *record,
-                               const struct request_origin *origin);
+                               const struct request_receipt *receipt);
 
 #endif

@@ -21,9 +21,9 @@ enum {
 static void on_flow(struct loop *loop, struct loop_deferred *deferred, void *userdata);
 static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
 static void on_disk_timer(struct loop *loop, struct loop_timer *timer, void *userdata);
-static void on_dead_letter(void *ctx, const struct request_origin *origin);
+static void on_dead_letter(void *ctx, const struct request_receipt *receipt);
 static void on_schemas_read(void *ctx, const struct broker_record *record,
-                            const struct request_origin *origin);
+                            const struct request_receipt *receipt);
 
 static const struct dead_letters_ops letters_ops = {on_dead_letter, on_schemas_read};
 
@@ -131,25 +131,25 @@ void agent_intake_call_ended(struct agent_intake *intake)
         loop_defer(agent_intake_loop(intake), &intake->flow);
 }
 
-void agent_intake_settled(struct agent_intake *intake, const struct request_origin *origin)
+void agent_intake_settled(struct agent_intake *intake, const struct request_receipt *receipt)
 {
-    struct agent_partition *partition = agent_intake_partition(intake, origin->partition);
-    assert(origin->epoch <= partition->epoch);
+    struct agent_partition *partition = agent_intake_partition(intake, receipt->partition);
+    assert(receipt->epoch <= partition->epoch);
     if (intake->held_back)
         loop_defer(agent_intake_loop(intake), &intake->flow);
     agent_intake_call_ended(intake);
-    if (partition->epoch != origin->epoch || partition->state != PARTITION_READING)
+    if (partition->epoch != receipt->epoch || partition->state != PARTITION_READING)
         return;
-    agent_offsets_settle(&partition->offsets, origin->place);
+    agent_offsets_settle(&partition->offsets, receipt->place);
     if (may_commit(partition) && !loop_timer_armed(&intake->commit_timer))
         loop_timer_after(agent_intake_loop(intake), &intake->commit_timer, INTAKE_COMMIT_MS);
 }
 
 /* ---- requests ---- */
 
-static struct request_origin origin_of(const struct agent_partition *partition, uint64_t place)
+static struct request_receipt receipt_of(const struct agent_partition *partition, uint64_t place)
 {
-    return (struct request_origin){
+    return (struct request_receipt){
         .partition = partition->number, .epoch = partition->epoch, .place = place};
 }
 
@@ -251,14 +251,14 @@ static void begin_queued(struct agent_intake *intake)
         struct text value = {queued->bytes, queued->size};
         bool decoded = decode(intake->agent, attempt, value, &error);
         assert(decoded); /* it was decoded when it was read */
-        attempts_offer(attempts, attempt, &queued->origin);
+        attempts_offer(attempts, attempt, &queued->receipt);
         free(queued);
     }
 }
 
 /* Begins the request, or queues it. */
 static void begin_or_queue(struct agent_intake *intake, struct agent_attempt *attempt,
-                           struct text value, const struct request_origin *origin)
+                           struct text value, const struct request_receipt *receipt)
 {
     struct attempts *attempts = intake->agent->attempts;
     const struct agent_breaker *breaker = intake->agent->breaker;
@@ -268,21 +268,21 @@ static void begin_or_queue(struct agent_intake *intake, struct agent_attempt *at
     if (attempts_has(attempts, request) ||
         (!last && intake->queue.count == 0 && has_free_capacity(intake) &&
          agent_breaker_allows_call(breaker))) {
-        attempts_offer(attempts, attempt, origin);
+        attempts_offer(attempts, attempt, receipt);
         return;
     }
     request_queue_push(&intake->queue, last ? REQUEST_QUEUE_LAST : (int)request->order->priority,
-                       origin, value);
+                       receipt, value);
     attempts_put_back(attempts, attempt);
     loop_defer(agent_intake_loop(intake), &intake->flow);
 }
 
 static void wait_for_schema(struct agent_partition *partition, const struct broker_record *record,
-                            const struct request_origin *origin)
+                            const struct request_receipt *receipt)
 {
     assert(!partition->waits_for_schema);
     partition->waits_for_schema = true;
-    dead_letters_await_schema(partition->intake->letters, record, origin);
+    dead_letters_await_schema(partition->intake->letters, record, receipt);
 }
 
 /* `fresh`: the schemas have been read to their end since the request was appended. */
@@ -291,16 +291,16 @@ static void handle(struct agent_partition *partition, const struct broker_record
 {
     struct agent_intake *intake = partition->intake;
     struct agent *agent = intake->agent;
-    struct request_origin origin = origin_of(partition, place);
+    struct request_receipt receipt = receipt_of(partition, place);
     struct agent_attempt *attempt = attempts_take(agent->attempts);
     struct error error = {.class = ERROR_OK};
     if (decode(agent, attempt, record->value, &error)) {
-        begin_or_queue(intake, attempt, record->value, &origin);
+        begin_or_queue(intake, attempt, record->value, &receipt);
         return;
     }
     attempts_put_back(agent->attempts, attempt);
     if (!fresh && strcmp(error.code, "UnknownSchema") == 0) {
-        wait_for_schema(partition, record, &origin);
+        wait_for_schema(partition, record, &receipt);
         return;
     }
     log_warning_limited("a request is not usable: sending it to the dead letters",
@@ -308,7 +308,7 @@ static void handle(struct agent_partition *partition, const struct broker_record
                         LOG_I64("offset", record->offset), LOG_TEXT("key", record->key),
                         LOG_ERR(&error));
     agent_metrics_dead_letter(agent->metrics);
-    dead_letters_send(intake->letters, record, &origin, &error);
+    dead_letters_send(intake->letters, record, &receipt, &error);
 }
 
 void agent_intake_update_flow(struct agent_intake *intake, struct agent_partition *partition,
@@ -378,32 +378,32 @@ void agent_intake_on_record(void *ctx, const struct broker_record *record)
         return;
     }
     uint64_t place = agent_offsets_add(&partition->offsets, record->offset);
-    struct request_origin origin = origin_of(partition, place);
+    struct request_receipt receipt = receipt_of(partition, place);
     if (settled_ranges_pass(&partition->settled, record->offset))
-        agent_intake_settled(intake, &origin);
+        agent_intake_settled(intake, &receipt);
     else
         handle(partition, record, place, false);
     hold_back_if_full(intake, partition);
 }
 
-static void on_dead_letter(void *ctx, const struct request_origin *origin)
+static void on_dead_letter(void *ctx, const struct request_receipt *receipt)
 {
     struct agent_intake *intake = ctx;
-    agent_intake_settled(intake, origin);
+    agent_intake_settled(intake, receipt);
     agent_progress(intake->agent);
 }
 
 /* The request is handled again, if its partition is still open. */
 static void on_schemas_read(void *ctx, const struct broker_record *record,
-                            const struct request_origin *origin)
+                            const struct request_receipt *receipt)
 {
     struct agent_intake *intake = ctx;
-    struct agent_partition *partition = agent_intake_partition(intake, origin->partition);
-    if (partition->epoch == origin->epoch && partition->state == PARTITION_READING &&
+    struct agent_partition *partition = agent_intake_partition(intake, receipt->partition);
+    if (partition->epoch == receipt->epoch && partition->state == PARTITION_READING &&
         !intake->draining && !intake->halted) {
         assert(partition->waits_for_schema && !intake->suspended);
         partition->waits_for_schema = false;
-        handle(partition, record, origin->place, true);
+        handle(partition, record, receipt->place, true);
     }
     loop_defer(agent_intake_loop(intake), &intake->flow);
 }

@@ -2,7 +2,7 @@
 /* Partitions of <p>.requests.<agent> that are assigned and revoked: where reading begins.
  *
  * A partition that comes back right after it was revoked goes on where it was; one that another
- * member may have had in between begins again at the committed offset. Origins of an earlier epoch
+ * member may have had in between begins again at the committed offset. Receipts of an earlier epoch
  * are ignored. */
 #include "platform/logger.h"
 #include "services/agent/core/intake_internal.h"
@@ -47,10 +47,10 @@ static void open_partition(struct agent_partition *partition)
     agent_offsets_init(&partition->offsets);
 }
 
-static bool is_open(void *ctx, const struct request_origin *origin)
+static bool is_open(void *ctx, const struct request_receipt *receipt)
 {
-    const struct agent_partition *partition = agent_intake_partition(ctx, origin->partition);
-    return partition->state == PARTITION_READING && partition->epoch == origin->epoch;
+    const struct agent_partition *partition = agent_intake_partition(ctx, receipt->partition);
+    return partition->state == PARTITION_READING && partition->epoch == receipt->epoch;
 }
 
 /* After partitions were closed: their next owners read the queued requests again. */

@@ -13,14 +13,14 @@ void request_queue_init(struct request_queue *queue, const struct config *config
         queue->lists[list].end = &queue->lists[list].first;
 }
 
-void request_queue_push(struct request_queue *queue, int list, const struct request_origin *origin,
-                        struct text value)
+void request_queue_push(struct request_queue *queue, int list,
+                        const struct request_receipt *receipt, struct text value)
 {
     struct queued_request *queued = malloc(sizeof(*queued) + value.size);
     assert(queued != NULL);
     assert(list >= 0 && list < REQUEST_QUEUE_LISTS && value.size > 0);
     queued->next = NULL;
-    queued->origin = *origin;
+    queued->receipt = *receipt;
     queued->size = value.size;
     memcpy(queued->bytes, value.data, value.size);
     *queue->lists[list].end = queued;
@@ -66,13 +66,13 @@ struct queued_request *request_queue_pop(struct request_queue *queue)
 }
 
 void request_queue_purge(struct request_queue *queue,
-                         bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx)
+                         bool (*keep)(void *ctx, const struct request_receipt *receipt), void *ctx)
 {
     for (int list = 0; list < REQUEST_QUEUE_LISTS; list++) {
         struct queued_request **link = &queue->lists[list].first;
         while (*link != NULL) {
             struct queued_request *queued = *link;
-            if (keep(ctx, &queued->origin)) {
+            if (keep(ctx, &queued->receipt)) {
                 link = &queued->next;
                 continue;
             }
@@ -84,10 +84,10 @@ void request_queue_purge(struct request_queue *queue,
     }
 }
 
-static bool keep_none(void *ctx, const struct request_origin *origin)
+static bool keep_none(void *ctx, const struct request_receipt *receipt)
 {
     (void)ctx;
-    (void)origin;
+    (void)receipt;
     return false;
 }
 

@@ -14,7 +14,7 @@
 
 struct queued_request {
     struct queued_request *next;
-    struct request_origin origin;
+    struct request_receipt receipt;
     uint32_t size;
     char bytes[];
 };
@@ -36,15 +36,15 @@ struct request_queue {
 /* Stays put from here on. */
 void request_queue_init(struct request_queue *queue, const struct config *config);
 /* Copies `value`. `list`: a priority, or LAST. */
-void request_queue_push(struct request_queue *queue, int list, const struct request_origin *origin,
-                        struct text value);
+void request_queue_push(struct request_queue *queue, int list,
+                        const struct request_receipt *receipt, struct text value);
 /* The next one that is not in LAST, to be freed with free(); NULL = none. */
 struct queued_request *request_queue_pop(struct request_queue *queue);
 /* The oldest in LAST. */
 struct queued_request *request_queue_pop_last(struct request_queue *queue);
 /* Drops the requests for which `keep` is false. */
 void request_queue_purge(struct request_queue *queue,
-                         bool (*keep)(void *ctx, const struct request_origin *origin), void *ctx);
+                         bool (*keep)(void *ctx, const struct request_receipt *receipt), void *ctx);
 void request_queue_clear(struct request_queue *queue);
 
 #endif

@@ -77,9 +77,9 @@ static void on_report(void *ctx, struct agent_attempt *attempt)
     bench->reports[bench->report_count++] = attempt;
 }
 
-static void on_settled(void *ctx, const struct request_origin *origin)
+static void on_settled(void *ctx, const struct request_receipt *receipt)
 {
-    note(ctx, "settled %d@%llu\n", origin->partition, (unsigned long long)origin->place);
+    note(ctx, "settled %d@%llu\n", receipt->partition, (unsigned long long)receipt->place);
 }
 
 static bool on_recall(void *ctx, struct agent_attempt *attempt)
@@ -138,8 +138,8 @@ struct agent_attempt *bench_request(struct bench *bench, const char *order,
 enum offer_outcome bench_offer_at(struct bench *bench, struct agent_attempt *attempt,
                                   int32_t partition)
 {
-    struct request_origin origin = {.partition = partition, .place = bench->next_place++};
-    return attempts_offer(bench->attempts, attempt, &origin);
+    struct request_receipt receipt = {.partition = partition, .place = bench->next_place++};
+    return attempts_offer(bench->attempts, attempt, &receipt);
 }
 
 enum offer_outcome bench_offer(struct bench *bench, const char *order, enum direction direction,

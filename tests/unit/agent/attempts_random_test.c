@@ -80,7 +80,7 @@ static void on_start(void *ctx, struct agent_attempt *attempt)
 {
     struct world *world = ctx;
     cr_assert_lt(clock_wall_ms(&world->clock.clock), attempt->request.complete_by);
-    cr_assert(world->owned[attempt->origin.partition]);
+    cr_assert(world->owned[attempt->receipt.partition]);
     for (uint32_t i = 0; i < world->running_count; i++)
         cr_assert_neq(world->running[i]->step, attempt->step, "two calls of one order and step");
     if (draw(world, 4) == 0)
@@ -118,11 +118,11 @@ static void on_report(void *ctx, struct agent_attempt *attempt)
     world->reports[world->report_count++] = attempt;
 }
 
-static void on_settled(void *ctx, const struct request_origin *origin)
+static void on_settled(void *ctx, const struct request_receipt *receipt)
 {
     struct world *world = ctx;
-    cr_assert_eq(world->fates[origin->place], FATE_OPEN, "settled twice");
-    world->fates[origin->place] = FATE_SETTLED;
+    cr_assert_eq(world->fates[receipt->place], FATE_OPEN, "settled twice");
+    world->fates[receipt->place] = FATE_SETTLED;
 }
 
 static const struct attempts_ops ops = {on_start,   on_wait, on_unwait, on_report,
@@ -152,8 +152,8 @@ static void offer(struct world *world)
         .complete_by = clock_wall_ms(&world->clock.clock) + (int64_t)draw(world, 3000),
         .decision_offset = (world->direction[step] == DIRECTION_UNDO) * 100000 + number,
     };
-    struct request_origin origin = {.partition = partition, .place = world->places++};
-    attempts_offer(world->attempts, attempt, &origin);
+    struct request_receipt receipt = {.partition = partition, .place = world->places++};
+    attempts_offer(world->attempts, attempt, &receipt);
 }
 
 static void rebalance(struct world *world)

@@ -59,11 +59,11 @@ Test(attempts_recall, extends_a_running_call)
 {
     struct bench *bench = bench_new();
     bench_offer(bench, "A", DIRECTION_DO, 1);
-    struct request_origin origin = {.partition = 0, .place = 77};
+    struct request_receipt receipt = {.partition = 0, .place = 77};
     struct agent_attempt *again = bench_request(bench, "A", DIRECTION_DO, 1, BENCH_NOW + 1000);
     cr_assert_eq(grant(bench, "A", BENCH_NOW + 5000), OFFER_EXTENDED);
     cr_assert_eq(bench->held[0]->request.complete_by, BENCH_NOW + 5000);
-    cr_assert_eq(attempts_offer(bench->attempts, again, &origin), OFFER_MERGED,
+    cr_assert_eq(attempts_offer(bench->attempts, again, &receipt), OFFER_MERGED,
                  "the first request comes again after the grant");
     cr_assert_eq(bench->held[0]->request.complete_by, BENCH_NOW + 5000);
     clock_manual_advance(&bench->clock, 3000);

@@ -24,7 +24,7 @@ static struct config *usual_config(void)
 static void push(struct request_queue *queue, enum priority priority, int32_t partition,
                  const char *value)
 {
-    request_queue_push(queue, (int)priority, &(struct request_origin){.partition = partition},
+    request_queue_push(queue, (int)priority, &(struct request_receipt){.partition = partition},
                        text_of(value));
 }
 
@@ -62,9 +62,9 @@ Test(request_queue, pops_by_priority_and_then_by_age)
     config_free(config);
 }
 
-static bool is_of(void *ctx, const struct request_origin *origin)
+static bool is_of(void *ctx, const struct request_receipt *receipt)
 {
-    return origin->partition == *(const int32_t *)ctx;
+    return receipt->partition == *(const int32_t *)ctx;
 }
 
 Test(request_queue, drops_requests_of_lost_partitions)
