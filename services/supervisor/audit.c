@@ -20,7 +20,7 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
         return rules->retention_ms > 0 && now >= order->ended_at + rules->retention_ms
                    ? AUDIT_EXPIRED
                    : AUDIT_CLEAN;
-    /* A running request also has a deadline: that of its recovery. */
+    /* A running attempt also has a deadline: that of its recovery. */
     uint32_t count = deadlines_of(order, deadlines);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at < first)

@@ -74,7 +74,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     (void)offset;
     auditor->outstanding--;
     if (error != NULL && error_is(error)) /* the next walk, or term, finds it again */
-        log_warning_limited("the auditor's request was not delivered", LOG_ERR(error));
+        log_warning_limited("the auditor's command was not delivered", LOG_ERR(error));
     if (auditor->freed && auditor->outstanding == 0)
         free(auditor);
 }
@@ -115,8 +115,8 @@ static void note_stuck(struct audited *audited, const struct order *order,
         return;
     if (finding == AUDIT_LOST)
         snprintf(audited->example, sizeof(audited->example),
-                 "order %.*s (%s) has neither a deadline nor a request nor a place in a "
-                 "queue nor an open alert",
+                 "order %.*s (%s) has neither a deadline nor a running attempt nor a "
+                 "place in a queue nor an open alert",
                  TEXT_ARG(order->details.order_id), order_state_name(order->state));
     else
         snprintf(audited->example, sizeof(audited->example),

@@ -21,7 +21,7 @@ struct outstanding_entry {
     struct outstanding_order *order;
     struct deadline deadline;
     uint64_t token;
-    int64_t offset;   /* of the last request; -1: unknown */
+    int64_t offset;   /* of the last command; -1: unknown */
     int64_t asked_at; /* when it got there */
     int64_t next_at;  /* INT64_MAX: on its way */
     int64_t wait_ms;
@@ -220,7 +220,7 @@ void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t o
 }
 
 bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t next_command,
-                        struct outstanding_request *ret_request)
+                        struct outstanding_command *ret_command)
 {
     while (outstanding->count > 0 && outstanding->heap[0]->next_at <= now) {
         struct outstanding_entry *entry = outstanding->heap[0];
@@ -232,8 +232,8 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
             drop(outstanding, entry);
         } else {
             sending(outstanding, entry);
-            *ret_request =
-                (struct outstanding_request){entry->order->order_id, entry->deadline, entry->token};
+            *ret_command =
+                (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
             return true;
         }
     }

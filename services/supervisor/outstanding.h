@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The requests of a supervisor without an outcome in the log yet, and when each may be repeated.
+/* The commands of a supervisor without an outcome in the log yet, and when each may be repeated.
  * All times are monotonic.
  *
- * A request that is in <p>.commands will be decided: it is repeated after a while only if the
+ * A command that is in <p>.commands will be decided: it is repeated after a while only if the
  * scheduler has read it and the deadline is still there, or if it is unknown whether it got there.
  * Bounded: a full table takes no other deadline until one of its own has an outcome. One that was
  * repeated often without any gives way when others wait. */
@@ -23,7 +23,7 @@ enum {
 };
 
 /* The texts are borrowed until the table changes. */
-struct outstanding_request {
+struct outstanding_command {
     struct text order_id;
     struct deadline deadline;
     uint64_t token;
@@ -40,16 +40,16 @@ bool outstanding_has(const struct outstanding *outstanding, struct text order_id
  * has none yet. The token goes to outstanding_sent(). */
 uint64_t outstanding_add(struct outstanding *outstanding, struct text order_id,
                          const struct deadline *deadline);
-/* The request is at `offset` of the commands; -1: it is unknown whether it got there. */
+/* The command is at `offset` of the commands; -1: it is unknown whether it got there. */
 void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t offset, int64_t now);
 /* The next one to repeat, which is being requested again from now on; false: none is due. The
  * scheduler has read all commands before `next_command`. */
 bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t next_command,
-                        struct outstanding_request *ret_request);
+                        struct outstanding_command *ret_command);
 /* These are the deadlines that the order still has: the others have their outcome. */
 void outstanding_settle(struct outstanding *outstanding, struct text order_id,
                         const struct deadline *deadlines, uint32_t count);
-/* The scheduler rejected the request: it is not due for `early_ms`. False: the deadline is not in
+/* The scheduler rejected the command: it is not due for `early_ms`. False: the deadline is not in
  * the table (any more), as it is left to the caller when it is due so much later. */
 bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,
                           const struct deadline *deadline, int64_t early_ms, int64_t now);

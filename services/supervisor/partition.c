@@ -12,7 +12,7 @@
 
 enum {
     TICK_MS = 50,
-    REQUESTS_PER_TICK = 1000, /* the rest waits for the next tick */
+    COMMANDS_PER_TICK = 1000, /* the rest waits for the next tick */
     VISITS_PER_TICK = 5000,   /* rows of the index, most of which are requested already */
     SWEEP_MS = 60000,         /* between two looks at what gave way to others */
     STALL_MS = 5000           /* without an acknowledgement */
@@ -39,14 +39,14 @@ struct supervisor_partition {
     int64_t sweep_at; /* monotonic */
     /* The scheduler's time as its Decisions show it, less the monotonic time when they came. */
     int64_t scheduler_ms;
-    bool clock_is_fast; /* the scheduler found a request early: its time counts from then on */
-    /* What the acknowledgements of requests say about this clock. */
+    bool clock_is_fast; /* the scheduler found a command early: its time counts from then on */
+    /* What the acknowledgements of commands say about this clock. */
     struct clock_guard clock_guard;
-    uint64_t measuring; /* the token of a request; 0: none */
+    uint64_t measuring; /* the token of a command; 0: none */
     int64_t sent_us;    /* when it was sent */
     /* of the tick under way */
     int64_t now;
-    uint32_t requests;
+    uint32_t commands;
     uint32_t visits;
     bool cut; /* the rest of the index has to wait */
     struct error error;
@@ -60,7 +60,7 @@ static int64_t mono_ms(const struct supervisor_partition *partition)
     return clock_mono_ms(partition->cluster->service->clock);
 }
 
-/* A clock that is slow makes no request late, and one that is fast makes only the first one early,
+/* A clock that is slow makes no command late, and one that is fast makes only the first one early,
  * which measures it. So a supervisor with a wrong clock may stay in its group. */
 static int64_t time_now(const struct supervisor_partition *partition)
 {
@@ -97,10 +97,9 @@ static void move_cursor(struct supervisor_partition *partition, int64_t due_at,
     memcpy(partition->cursor.order_id, order_id.data, order_id.size);
 }
 
-/* ---- requests ---- */
+/* ---- commands ---- */
 
-static void on_request_appended(void *ctx, uint64_t token, int64_t offset,
-                                const struct error *error)
+static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
 {
     struct supervisor_partition *partition = ctx;
     bool failed = error != NULL && error_is(error);
@@ -112,7 +111,7 @@ static void on_request_appended(void *ctx, uint64_t token, int64_t offset,
             measure_clock(partition);
     }
     if (failed) /* repeated by itself: the log shows no outcome */
-        log_warning_limited("a request to the scheduler was not delivered",
+        log_warning_limited("a command to the scheduler was not delivered",
                             LOG_I64("partition", partition->number), LOG_ERR(error));
     if (!partition->freed)
         outstanding_sent(partition->outstanding, token, failed ? -1 : offset, mono_ms(partition));
@@ -121,8 +120,8 @@ static void on_request_appended(void *ctx, uint64_t token, int64_t offset,
 }
 
 /* False: the tick is over. */
-static bool request(struct supervisor_partition *partition, struct text order_id,
-                    const struct deadline *deadline, uint64_t token)
+static bool send_command(struct supervisor_partition *partition, struct text order_id,
+                         const struct deadline *deadline, uint64_t token)
 {
     const struct order *order = NULL;
     struct command cmd;
@@ -132,7 +131,7 @@ static bool request(struct supervisor_partition *partition, struct text order_id
         outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
         return false;
     }
-    FAILPOINT("supervisor.request");
+    FAILPOINT("supervisor.command");
     /* The failpoint: the auditor finds what this one misses. */
     bool known =
         order != NULL && (deadline->kind == DEADLINE_ORDER || deadline->step < order->step_count);
@@ -142,8 +141,8 @@ static bool request(struct supervisor_partition *partition, struct text order_id
         deadline_command(order, deadline, by, &cmd);
         sent = cluster_append(partition->cluster, BROKER_PRODUCER_LOG,
                               partition->cluster->topics.commands, partition->number, order_id,
-                              (enum record_kind)cmd.kind, &cmd, on_request_appended, partition,
-                              token, &partition->error) == ERROR_OK;
+                              (enum record_kind)cmd.kind, &cmd, on_appended, partition, token,
+                              &partition->error) == ERROR_OK;
     }
     if (!sent) {
         outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
@@ -155,8 +154,8 @@ static bool request(struct supervisor_partition *partition, struct text order_id
     }
     if (partition->unanswered++ == 0)
         partition->answered_ms = mono_ms(partition);
-    partition->requests++;
-    metrics_add(partition->metrics->requests[deadline->kind], 1);
+    partition->commands++;
+    metrics_add(partition->metrics->commands[deadline->kind], 1);
     metrics_observe_us(partition->metrics->late, (partition->now - deadline->due_at) * 1000);
     return true;
 }
@@ -166,7 +165,7 @@ static bool visit_due(void *ctx, struct text order_id, const struct deadline *de
     struct supervisor_partition *partition = ctx;
     FAILPOINT("supervisor.visit");
     partition->cut = ++partition->visits > VISITS_PER_TICK ||
-                     partition->requests >= REQUESTS_PER_TICK ||
+                     partition->commands >= COMMANDS_PER_TICK ||
                      (partition->unanswered > 0 && !is_measured(partition)) ||
                      outstanding_is_full(partition->outstanding);
     if (partition->cut) {
@@ -176,25 +175,25 @@ static bool visit_due(void *ctx, struct text order_id, const struct deadline *de
     if (outstanding_has(partition->outstanding, order_id, deadline))
         return true;
     uint64_t token = outstanding_add(partition->outstanding, order_id, deadline);
-    if (request(partition, order_id, deadline, token))
+    if (send_command(partition, order_id, deadline, token))
         return true;
     partition->cut = true;
     move_cursor(partition, deadline->due_at, order_id);
     return false;
 }
 
-static void request_again(struct supervisor_partition *partition)
+static void send_again(struct supervisor_partition *partition)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(partition->follower));
-    struct outstanding_request due;
-    while (partition->requests < REQUESTS_PER_TICK && !error_is(&partition->error) &&
+    struct outstanding_command due;
+    while (partition->commands < COMMANDS_PER_TICK && !error_is(&partition->error) &&
            outstanding_repeat(partition->outstanding, mono_ms(partition),
                               checkpoint->next_command_offset, &due))
-        request(partition, due.order_id, &due.deadline, due.token);
+        send_command(partition, due.order_id, &due.deadline, due.token);
 }
 
 /* What has become due since the last tick. */
-static void request_new(struct supervisor_partition *partition)
+static void send_new(struct supervisor_partition *partition)
 {
     const struct supervisor_cursor *cursor = &partition->cursor;
     struct text from = {cursor->order_id, cursor->order_id_size};
@@ -230,10 +229,10 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         view_dirty(follower_view(partition->follower)) > 0)
         return;
     partition->now = time_now(partition);
-    partition->requests = 0;
+    partition->commands = 0;
     partition->error = (struct error){0};
-    request_again(partition);
-    request_new(partition);
+    send_again(partition);
+    send_new(partition);
     if (partition->error.class == ERROR_FATAL) {
         partition->caught_up = false;
         follower_restart(partition->follower, true, 0);
@@ -244,7 +243,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 
 /* ---- what the log shows ---- */
 
-/* The scheduler answers an early request with the time when it is due: the deadline is armed again,
+/* The scheduler answers an early command with the time when it is due: the deadline is armed again,
  * by the scheduler's clock. */
 static void learn_not_due(struct supervisor_partition *partition, struct text order_id,
                           const struct decision *decision, const struct command_rejected *rejected,
@@ -388,7 +387,7 @@ bool supervisor_partition_trouble(const struct supervisor_partition *partition, 
     if (partition->unanswered == 0 || waited < STALL_MS)
         return false;
     snprintf(ret_text, size,
-             "partition %d has waited %lld s for the leader of %s[%d] to acknowledge %llu requests",
+             "partition %d has waited %lld s for the leader of %s[%d] to acknowledge %llu commands",
              partition->number, (long long)(waited / 1000), partition->cluster->topics.commands,
              partition->number, (unsigned long long)partition->unanswered);
     return true;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One partition of a supervisor: folds events[p] to the deadline index and requests what is due
- * from the scheduler. It only requests, knows no business rule, and repeats each request, with
+ * from the scheduler. It only requests, knows no business rule, and repeats each command, with
  * backoff, until the log shows an outcome. */
 #ifndef SERVICES_SUPERVISOR_PARTITION_H
 #define SERVICES_SUPERVISOR_PARTITION_H
@@ -10,10 +10,10 @@
 struct supervisor_partition;
 
 struct supervisor_metrics {
-    struct metrics_counter *requests[DEADLINE_KIND_COUNT];
+    struct metrics_counter *commands[DEADLINE_KIND_COUNT];
     struct metrics_counter *early;
     struct metrics_counter *skipped;
-    struct metrics_histogram *late; /* from the deadline to the request */
+    struct metrics_histogram *late; /* from the deadline to the command */
 };
 
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,

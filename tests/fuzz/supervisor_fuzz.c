@@ -9,7 +9,7 @@
  *     3  pairs of bytes: something that the scheduler of this file does, and to which order
  *     4  pairs of bytes: something that happens, and how much
  * Whatever comes, the supervisor folds the whole log, or stops at a record that no owner wrote;
- * with an empty store it does the same again. It requests only what a command can say, and, if all
+ * with an empty store it does the same again. It asks only for what a command can say, and, if all
  * Decisions are the engine's, each deadline that is over. */
 #include "platform/logger.h"
 #include "replica/settings.h"
@@ -75,8 +75,8 @@ static void make_metrics(void)
 {
     struct metrics *metrics = site.service.metrics;
     for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        site.metrics.requests[kind] =
-            metrics_counter(metrics, "reeve_requests_total", "", METRICS_NO_LABELS);
+        site.metrics.commands[kind] =
+            metrics_counter(metrics, "reeve_commands_total", "", METRICS_NO_LABELS);
     site.metrics.early = metrics_counter(metrics, "reeve_early_total", "", METRICS_NO_LABELS);
     site.metrics.skipped = metrics_counter(metrics, "reeve_skipped_total", "", METRICS_NO_LABELS);
     site.metrics.late = metrics_histogram(metrics, "reeve_late_seconds", "", METRICS_NO_LABELS);
@@ -279,7 +279,7 @@ static bool run_to_end(void)
     return false;
 }
 
-static bool is_requested(struct text order_id, int64_t from)
+static bool has_command(struct text order_id, int64_t from)
 {
     struct broker_record record;
     for (int64_t at = from; broker_memory_record(site.kafka, "p.commands", 0, at, &record); at++)
@@ -291,11 +291,11 @@ static bool is_requested(struct text order_id, int64_t from)
 static bool visit_overdue(void *ctx, struct text order_id, const struct deadline *deadline)
 {
     (void)deadline;
-    assert(is_requested(order_id, *(int64_t *)ctx)); /* it is overdue, and nothing asks for it */
+    assert(has_command(order_id, *(int64_t *)ctx)); /* it is overdue, and nothing asks for it */
     return true;
 }
 
-/* A supervisor that has just begun knows of no request. */
+/* A supervisor that has just begun knows of no command. */
 static void check_deadlines(int64_t from)
 {
     struct error error;
@@ -308,7 +308,7 @@ static void check_deadlines(int64_t from)
     assert(class == ERROR_OK);
 }
 
-static void check_requests(void)
+static void check_commands(void)
 {
     struct broker_record record;
     struct record decoded;
@@ -364,7 +364,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (!site.may_stop)
         check_deadlines(from);
-    check_requests();
+    check_commands();
     close_site();
     return 0;
 }

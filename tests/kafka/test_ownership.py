@@ -170,8 +170,8 @@ class OwnershipTest(CrowdTest):
 
     def test_no_step_is_recovered_twice_by_two_supervisors(self):
         crowd = self.crowd
-        victims = [self.victim("supervisor", "supervisor.request=stop@4"),
-                   self.victim("supervisor", "supervisor.request=kill@4")]
+        victims = [self.victim("supervisor", "supervisor.command=stop@4"),
+                   self.victim("supervisor", "supervisor.command=kill@4")]
         for victim in victims:
             self.wait_assigned(victim)
         names = crowd.load_until_stopped(victims[0], workflow="silence")

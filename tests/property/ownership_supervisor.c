@@ -40,8 +40,8 @@ static void make_metrics(struct watcher *watcher)
 {
     struct metrics *metrics = watcher->process.metrics;
     for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        watcher->metrics.requests[kind] =
-            metrics_counter(metrics, "reeve_requests_total", "", METRICS_NO_LABELS);
+        watcher->metrics.commands[kind] =
+            metrics_counter(metrics, "reeve_commands_total", "", METRICS_NO_LABELS);
     watcher->metrics.early = metrics_counter(metrics, "reeve_early_total", "", METRICS_NO_LABELS);
     watcher->metrics.skipped =
         metrics_counter(metrics, "reeve_skipped_total", "", METRICS_NO_LABELS);

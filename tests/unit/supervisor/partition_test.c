@@ -42,14 +42,14 @@ Test(supervisor, asks_when_a_step_is_due)
     int64_t due = world_due(world, 0);
     world_run(world, due - world->right.now_wall_ms - WORLD_STEP_MS);
     world_count(world);
-    cr_assert_eq(world->requests, 0);
+    cr_assert_eq(world->commands, 0);
     run_with_scheduler(world, 2 * TICKS_MS);
     world_count(world);
-    cr_assert_eq(world->requests, 1);
+    cr_assert_eq(world->commands, 1);
     cr_assert(order_ended(&world->orders[0].order));
     run_with_scheduler(world, 200000);
     world_count(world);
-    cr_assert_eq(world->requests, 1);
+    cr_assert_eq(world->commands, 1);
     world_free(world);
 }
 
@@ -63,10 +63,10 @@ Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
     open_and_fold(world);
     world_run(world, 10000);
     world_count(world);
-    cr_assert(world->requests > 0 && world->requests <= OVERDUE);
+    cr_assert(world->commands > 0 && world->commands <= OVERDUE);
     for (uint32_t i = 0; i < OVERDUE; i++)
-        cr_assert(world->orders[i].requests <= 1, "order-%u: %u requests", i,
-                  world->orders[i].requests);
+        cr_assert(world->orders[i].commands <= 1, "order-%u: %u commands", i,
+                  world->orders[i].commands);
     /* Nothing has become due since: nothing is walked over. */
     visits = 0;
     world_run(world, 10000);
@@ -90,14 +90,14 @@ Test(supervisor, repeats_with_backoff_what_the_scheduler_did_not_settle)
     world_run(world, world_due(world, 0) - world->right.now_wall_ms);
     run_with_scheduler(world, 123000); /* 0, 2, 6, 14, 30, 62, 122 s */
     world_count(world);
-    cr_assert_eq(world->requests, 7, "%u requests", world->requests);
+    cr_assert_eq(world->commands, 7, "%u commands", world->commands);
     world->rejects = false;
     run_with_scheduler(world, 61000);
     cr_assert(order_ended(&world->orders[0].order));
     world_free(world);
 }
 
-Test(supervisor, repeats_a_request_that_was_lost_by_the_monotonic_clock)
+Test(supervisor, repeats_a_command_that_was_lost_by_the_monotonic_clock)
 {
     struct supervised_world *world = world_new("A");
     open_and_fold(world);
@@ -108,7 +108,7 @@ Test(supervisor, repeats_a_request_that_was_lost_by_the_monotonic_clock)
     world->clock.now_wall_ms -= HOUR_MS;
     run_with_scheduler(world, 2000 + TICKS_MS);
     world_count(world);
-    cr_assert_eq(world->requests, 1);
+    cr_assert_eq(world->commands, 1);
     cr_assert(order_ended(&world->orders[0].order));
     world_free(world);
 }
@@ -127,11 +127,11 @@ Test(supervisor, asks_for_what_was_folded_before_an_unknown_schema)
     broker_memory_set_partition_fault(world->kafka, "p.schemas", 0, PARTITION_UNREADABLE);
     world_run(world, 4000);
     world_count(world);
-    cr_assert_eq(world->requests, 1);
+    cr_assert_eq(world->commands, 1);
     world_free(world); /* while the schema is looked for */
 }
 
-/* The store cannot be dropped either, so its requests are remembered. */
+/* The store cannot be dropped either, so its commands are remembered. */
 Test(supervisor, asks_again_when_the_order_could_not_be_read)
 {
     enum { UNCACHED = 200 }; /* the store is asked for the first of them */
@@ -176,12 +176,12 @@ Test(supervisor, asks_again_on_time_while_its_clock_is_fast)
     world_count(world);
     for (uint32_t i = 0; i < 10; i++) {
         cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
-        cr_assert(world->orders[i].requests <= 3, "order-%u: %u", i, world->orders[i].requests);
+        cr_assert(world->orders[i].commands <= 3, "order-%u: %u", i, world->orders[i].commands);
     }
     world_free(world);
 }
 
-/* The acknowledgement of the first request measures the clock. */
+/* The acknowledgement of the first command measures the clock. */
 Test(supervisor, asks_early_only_once_while_its_clock_is_fast)
 {
     struct supervised_world *world = world_new("A");
@@ -191,7 +191,7 @@ Test(supervisor, asks_early_only_once_while_its_clock_is_fast)
     open_and_fold(world);
     world_run(world, 5000);
     world_count(world);
-    cr_assert_eq(world->requests, 1);
+    cr_assert_eq(world->commands, 1);
     run_with_scheduler(world, world_due(world, 499) - world->right.now_wall_ms + 20 * TICKS_MS);
     for (uint32_t i = 0; i < 500; i++)
         cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
@@ -224,7 +224,7 @@ Test(supervisor, asks_for_what_was_due_before_it_was_folded)
     world_run(world, 2 * TICKS_MS);
     world_count(world);
     for (uint32_t i = 0; i < 20; i++)
-        cr_assert_eq(world->orders[i].requests, 1, "order-%u", i);
+        cr_assert_eq(world->orders[i].commands, 1, "order-%u", i);
     world_free(world);
 }
 
@@ -246,7 +246,7 @@ Test(supervisor, asks_for_nothing_before_it_has_folded_to_the_end)
     }
     world_run(world, 1000);
     world_count(world);
-    cr_assert_eq(world->requests, 0);
+    cr_assert_eq(world->commands, 0);
     world_free(world);
 }
 
@@ -267,7 +267,7 @@ Test(supervisor, names_what_it_waits_for)
     broker_memory_set_partition_fault(world->kafka, "p.commands", 0, PARTITION_NO_LEADER);
     world_run(world, 6000);
     cr_assert(supervisor_partition_trouble(world->partition, text, sizeof(text)));
-    cr_assert_not_null(strstr(text, "the leader of p.commands[0] to acknowledge 1 requests"), "%s",
+    cr_assert_not_null(strstr(text, "the leader of p.commands[0] to acknowledge 1 commands"), "%s",
                        text);
     broker_memory_clear_partition_faults(world->kafka);
     world_run(world, 1000);
@@ -283,11 +283,11 @@ Test(supervisor, asks_for_nothing_while_it_is_suspended)
     supervisor_partition_suspend(world->partition, true);
     world_run(world, 5000);
     world_count(world);
-    cr_assert_eq(world->requests, 0);
+    cr_assert_eq(world->commands, 0);
     supervisor_partition_suspend(world->partition, false);
     world_run(world, TICKS_MS);
     world_count(world);
-    cr_assert_eq(world->requests, 1);
+    cr_assert_eq(world->commands, 1);
     world_free(world);
 }
 

@@ -117,8 +117,8 @@ void world_open(struct supervised_world *world)
     open_cluster(world);
     metrics = world->service.metrics;
     for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        world->metrics.requests[kind] =
-            metrics_counter(metrics, "reeve_requests_total", "Test.",
+        world->metrics.commands[kind] =
+            metrics_counter(metrics, "reeve_commands_total", "Test.",
                             METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
     world->metrics.early =
         metrics_counter(metrics, "reeve_early_total", "Test.", METRICS_NO_LABELS);
@@ -270,9 +270,9 @@ void world_count(struct supervised_world *world)
     for (; next_command(world, world->looked_at, &cmd, &time); world->looked_at++) {
         if (cmd.kind != COMMAND_SUBMIT_ORDER && cmd.kind != COMMAND_REPORT_STEP) {
             struct supervised_order *order = order_of(world, cmd.order_id);
-            order->requests++;
+            order->commands++;
             order->asked_ms = time;
-            world->requests++;
+            world->commands++;
         }
         heap_arena_reset(&world->scratch);
     }

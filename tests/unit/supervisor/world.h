@@ -14,7 +14,7 @@ enum { WORLD_MARGIN_MS = 1000, WORLD_ORDERS_MAX = 70000, WORLD_STEP_MS = 10 };
 
 struct supervised_order {
     struct order order; /* zeroed: it has not been submitted */
-    uint32_t requests;  /* of the supervisor, seen in <p>.commands */
+    uint32_t commands;  /* of the supervisor, seen in <p>.commands */
     int64_t asked_ms;   /* the last of them: its append time */
 };
 
@@ -40,7 +40,7 @@ struct supervised_world {
     int64_t sequence;
     int64_t next_command;
     int64_t looked_at; /* commands counted so far */
-    uint32_t requests; /* all that were counted */
+    uint32_t commands; /* all that were counted */
     bool rejects;      /* it decides without the workflow, so that nothing changes */
     char folder[32];
 };
@@ -63,7 +63,7 @@ void world_submit(struct supervised_world *world, uint32_t number, int64_t at);
 void world_report(struct supervised_world *world, uint32_t number);
 /* The scheduler decides the commands that wait. */
 void world_decide(struct supervised_world *world);
-/* Counts the requests that have reached <p>.commands since the last time. */
+/* Counts the commands that have reached <p>.commands since the last time. */
 void world_count(struct supervised_world *world);
 /* When the first attempt of a step of this order is to be recovered. */
 int64_t world_due(const struct supervised_world *world, uint32_t number);
