@@ -59,9 +59,9 @@ static enum route_answer ask(void *ctx, const struct route_pick *pick)
 
 static void join(struct router_kit_partition *partition)
 {
-    partition->source = (struct route_partition){
+    partition->routed = (struct route_partition){
         .start = ask, .ctx = partition, .view = partition->view, .backlog = partition->backlog};
-    router_join(partition->kit->router, &partition->source);
+    router_join(partition->kit->router, &partition->routed);
 }
 
 static void open_view(struct router_kit_partition *partition)
@@ -107,13 +107,13 @@ void router_kit_commit(struct router_kit_partition *partition)
     cr_assert(view_commit(partition->view, false, &error) == ERROR_OK, "%s", error.message);
     view_tidy(partition->view);
     partition->committed = partition->count;
-    router_stored(partition->kit->router, &partition->source);
+    router_stored(partition->kit->router, &partition->routed);
 }
 
 void router_kit_lose(struct router_kit_partition *partition, bool reopen)
 {
     struct error error = {0};
-    router_leave(partition->kit->router, &partition->source);
+    router_leave(partition->kit->router, &partition->routed);
     partition->command_count = 0;
     if (reopen) {
         close_view(partition);
@@ -185,7 +185,7 @@ static void decide_one(struct router_kit_partition *partition, const struct comm
         waited[i] = route_agent_waiting(router_agent(kit->router, text_of(router_kit_agents[i])));
     if (cmd->kind == COMMAND_START_STEP) {
         step = order_find_step(order, cmd->start_step.step);
-        reserved = router_reserved(&partition->source, cmd->order_id, (uint32_t)step);
+        reserved = router_reserved(&partition->routed, cmd->order_id, (uint32_t)step);
     }
     struct decide_input input = {.now = kit->now,
                                  .margin_ms = 1,
@@ -211,7 +211,7 @@ static void decide_one(struct router_kit_partition *partition, const struct comm
               "%s", error.message);
     if (reserved != NULL) {
         order = router_kit_order(partition, id);
-        router_start_decided(kit->router, &partition->source, cmd->order_id, (uint32_t)step,
+        router_start_decided(kit->router, &partition->routed, cmd->order_id, (uint32_t)step,
                              order_step_queued(order, &order->steps[step]));
     }
     check_starts(kit, &decision, reserved, waited);
@@ -337,7 +337,7 @@ static void begin_process(struct router_kit *kit)
 void router_kit_restart(struct router_kit *kit)
 {
     for (int p = 0; p < ROUTER_KIT_PARTITIONS; p++) {
-        router_leave(kit->router, &kit->partitions[p].source);
+        router_leave(kit->router, &kit->partitions[p].routed);
         close_view(&kit->partitions[p]);
         kit->partitions[p].command_count = 0;
     }
@@ -414,7 +414,7 @@ void router_kit_end(struct router_kit *kit)
         struct router_kit_partition *partition = &kit->partitions[p];
         router_kit_commit(partition);
         check_digest(partition);
-        router_leave(kit->router, &partition->source);
+        router_leave(kit->router, &partition->routed);
         close_view(partition);
         for (int64_t i = 0; i < partition->count; i++)
             buffer_deinit(&partition->log[i]);

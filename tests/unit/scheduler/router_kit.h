@@ -23,7 +23,7 @@ struct router_kit_partition {
     struct router_kit *kit;
     const char *path;
     struct view *view;
-    struct route_partition source;
+    struct route_partition routed;
     struct buffer log[ROUTER_KIT_LOG_MAX];
     int64_t count;     /* of the log */
     int64_t committed; /* of it */

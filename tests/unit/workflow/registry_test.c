@@ -63,7 +63,7 @@ Test(workflow_registry, finds_a_version_and_the_newest_version)
     workflow_registry_free(registry);
 }
 
-Test(workflow_registry, lists_entries_in_order_with_their_origin)
+Test(workflow_registry, lists_entries_in_order_with_what_their_records_say)
 {
     struct workflow_registry *registry = workflow_registry_new();
     cr_assert(deploy(registry, "b", 1, "x", NULL) == ERROR_OK);

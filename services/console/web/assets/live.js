@@ -11,8 +11,8 @@ const PAUSE_MS = 1000; // between two drawings for changes
 const REOPEN_MS = 3000;
 const DATA_AGE_MAX_MS = 5000;
 
-let source = null;
-let sourcePath = '';
+let stream = null;
+let streamPath = '';
 let heard = 0; // when something last came
 let mode = 'connecting'; // connecting, live, polling, stale
 let since = Date.now(); // of stale: what is shown is as old as this
@@ -74,37 +74,37 @@ function poll() {
 
 function reopen(ms) {
   clearTimeout(reopenTimer);
-  reopenTimer = setTimeout(() => open(sourcePath), ms);
+  reopenTimer = setTimeout(() => open(streamPath), ms);
 }
 
 function open(path) {
-  sourcePath = path;
-  source?.close();
+  streamPath = path;
+  stream?.close();
   clearTimeout(reopenTimer);
-  source = new EventSource(path);
-  const mine = source;
-  source.onopen = () => {
+  stream = new EventSource(path);
+  const mine = stream;
+  stream.onopen = () => {
     const wasStale = mode === 'stale';
     heardSomething();
     if (wasStale) soon(0);
   };
-  source.addEventListener('changes', () => {
+  stream.addEventListener('changes', () => {
     heardSomething();
     soon();
   });
   // The console keeps no more of what was missed: read everything again.
-  source.addEventListener('reset', () => {
+  stream.addEventListener('reset', () => {
     heardSomething();
     soon(0);
   });
   // This page read too slowly.
-  source.addEventListener('reload', () => {
+  stream.addEventListener('reload', () => {
     mine.close();
     soon(0);
     reopen(PAUSE_MS);
   });
-  source.onerror = () => {
-    if (mine !== source) return;
+  stream.onerror = () => {
+    if (mine !== stream) return;
     if (mine.readyState === EventSource.CLOSED) {
       // Not an event stream, or not there: poll, and look again from time to time.
       if (mode !== 'stale') set(loadFailed ? 'stale' : 'polling');
@@ -121,9 +121,9 @@ export function loaded(ok) {
   if (ok) {
     if (mode !== 'live') heard = Date.now();
     if (mode === 'stale' || mode === 'connecting') {
-      const connected = source?.readyState === EventSource.OPEN;
+      const connected = stream?.readyState === EventSource.OPEN;
       set(connected ? 'live' : 'polling');
-      if (source?.readyState === EventSource.CLOSED) reopen(0);
+      if (stream?.readyState === EventSource.CLOSED) reopen(0);
     } else {
       draw();
     }
@@ -135,7 +135,7 @@ export function loaded(ok) {
 // Follows what the page shows: `fields` are the filters of /api/events.
 export function follow(path, redraw) {
   refresh = redraw;
-  if (path !== sourcePath) open(path);
+  if (path !== streamPath) open(path);
 }
 
 export function begin() {
