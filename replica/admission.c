@@ -247,7 +247,7 @@ void admission_correct_skips(struct checkpoint *checkpoint, const struct record 
     checkpoint->skip_count = count;
     if (record != NULL && record->kind == RECORD_RESET &&
         admission_skip_of(&record->reset, offset, &range))
-        (void)admission_learn_skip(checkpoint, &range);
+        admission_learn_skip(checkpoint, &range);
 }
 
 enum admission admission_reset(struct checkpoint *checkpoint, const struct partition_reset *reset,

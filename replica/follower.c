@@ -278,7 +278,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
     follower->before_hash = checkpoint->last_record_hash;
     FAILPOINT("follower.fold");
     if (view_fold(follower->view, record, &folded, &error) != ERROR_OK) {
-        (void)codec_peek(record->value, &follower->unknown_schema);
+        codec_peek(record->value, &follower->unknown_schema);
         fold_failed(follower, &error, record->offset);
         return;
     }
@@ -308,7 +308,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
         return;
     }
     if (view_dirty(follower->view) >= COMMIT_RECORDS) {
-        (void)commit(follower);
+        commit(follower);
         return;
     }
     if (!loop_timer_armed(&follower->commit_timer))
@@ -403,7 +403,7 @@ void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
 void follower_commit(struct follower *follower)
 {
     if (follower->phase == PHASE_FOLDING && view_dirty(follower->view) > 0)
-        (void)commit(follower);
+        commit(follower);
 }
 
 /* ---- life ---- */

@@ -168,7 +168,7 @@ static void hash_number(XXH3_state_t *state, enum hash_tag tag, int64_t number)
     uint8_t item[9] = {(uint8_t)tag};
     for (int i = 0; i < 8; i++)
         item[1 + i] = (uint8_t)((uint64_t)number >> (8 * i));
-    (void)XXH3_128bits_update(state, item, sizeof(item));
+    XXH3_128bits_update(state, item, sizeof(item));
 }
 
 static void hash_text(XXH3_state_t *state, enum hash_tag tag, struct text text)
@@ -176,7 +176,7 @@ static void hash_text(XXH3_state_t *state, enum hash_tag tag, struct text text)
     if (text.size == 0)
         return;
     hash_number(state, tag, text.size);
-    (void)XXH3_128bits_update(state, text.data, text.size);
+    XXH3_128bits_update(state, text.data, text.size);
 }
 
 struct content_hash details_content_hash(const struct order_details *details)
@@ -184,7 +184,7 @@ struct content_hash details_content_hash(const struct order_details *details)
     assert(details->attribute_count <= ORDER_ATTRIBUTES_MAX);
     XXH3_state_t state;
     XXH3_INITSTATE(&state);
-    (void)XXH3_128bits_reset(&state);
+    XXH3_128bits_reset(&state);
     hash_text(&state, TAG_ORDER_ID, details->order_id);
     hash_text(&state, TAG_CUSTOMER, details->customer);
     hash_text(&state, TAG_CURRENCY, details->currency);

@@ -112,15 +112,15 @@ static void hash_parts(const struct text parts[], uint32_t count, char ret_hash[
 {
     XXH3_state_t *state = XXH3_createState();
     assert(state != NULL);
-    (void)XXH3_128bits_reset(state);
+    XXH3_128bits_reset(state);
     for (uint32_t i = 0; i < count; i++)
         if (parts[i].size > 0)
-            (void)XXH3_128bits_update(state, parts[i].data, parts[i].size);
+            XXH3_128bits_update(state, parts[i].data, parts[i].size);
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
     _Static_assert(sizeof(canonical.digest) == HASH_BYTES, "128 bits");
     memcpy(ret_hash, canonical.digest, HASH_BYTES);
-    (void)XXH3_freeState(state);
+    XXH3_freeState(state);
 }
 
 void index_value_of(const struct text parts[], uint32_t count, struct index_value *ret_value)

@@ -232,9 +232,9 @@ static void digest_text(XXH3_state_t *state, struct text text)
     uint8_t size[4];
     for (int i = 0; i < 4; i++)
         size[i] = (uint8_t)(text.size >> (8 * i));
-    (void)XXH3_128bits_update(state, size, sizeof(size));
+    XXH3_128bits_update(state, size, sizeof(size));
     if (text.size > 0)
-        (void)XXH3_128bits_update(state, text.data, text.size);
+        XXH3_128bits_update(state, text.data, text.size);
 }
 
 static bool digest_row(XXH3_state_t *state, enum family family, struct text key, struct text value)
@@ -276,7 +276,7 @@ enum error_class store_digest(struct store *store, struct content_hash *ret_dige
 {
     XXH3_state_t *state = XXH3_createState();
     assert(state != NULL);
-    (void)XXH3_128bits_reset(state);
+    XXH3_128bits_reset(state);
     uint64_t orders = 0;
     uint64_t deadlines = 0;
     enum error_class class = digest_family(store, FAMILY_ORDERS, state, &orders, ret_error);
@@ -289,6 +289,6 @@ enum error_class store_digest(struct store *store, struct content_hash *ret_dige
         memcpy(ret_digest->bytes, canonical.digest, sizeof(ret_digest->bytes));
         *ret_orders = orders;
     }
-    (void)XXH3_freeState(state);
+    XXH3_freeState(state);
     return class;
 }

@@ -179,7 +179,7 @@ static void become(char *const arguments[], int log, pid_t parent)
     dup2(nothing, STDIN_FILENO);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
-    (void)execv("/proc/self/exe", arguments);
+    execv("/proc/self/exe", arguments);
     _exit(EXEC_FAILED);
 }
 

@@ -117,7 +117,8 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
     if (fold->done)
         return ERROR_OK;
     const struct error *stop = NULL;
-    (void)follower_is_stuck(fold->follower, &stop, NULL);
+    bool stuck = follower_is_stuck(fold->follower, &stop, NULL);
+    assert(stuck && stop != NULL); /* is_done() */
     *ret_error = *stop;
     return stop->class;
 }

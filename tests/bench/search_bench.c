@@ -124,7 +124,7 @@ static double rest_seconds(void)
     do {
         before = cpu_seconds();
         for (int i = 0; i < REST_LOOKS; i++)
-            (void)poll(NULL, 0, 100);
+            poll(NULL, 0, 100);
     } while (cpu_seconds() - before > 0.02);
     return before - began;
 }

@@ -140,8 +140,8 @@ static void append(const char *topic, enum record_kind kind, struct text key, st
         buffer_append(&bytes, frame, sizeof(frame));
     }
     buffer_append(&bytes, body.data, body.size);
-    (void)broker_memory_append(site.kafka, topic, 0, key,
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(site.kafka, topic, 0, key,
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
 
@@ -279,7 +279,7 @@ static void feed_note(struct text input)
     memcpy(note, input.data, input.size);
     settled_note_read(note, 7, &ranges);
     agent_offsets_init(&offsets);
-    (void)agent_offsets_add(&offsets, 7);
+    agent_offsets_add(&offsets, 7);
     char again[SETTLED_NOTE_SIZE];
     settled_note_write(&offsets, &ranges, again);
     struct settled_ranges reread;

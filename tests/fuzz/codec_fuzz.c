@@ -89,7 +89,7 @@ static void fuzz_schema(struct text input)
     const uint8_t *at = (const uint8_t *)nul + 1;
     struct reader reader = {at, at + (input.size - size - 1), &memory.arena, &error};
     size_t before = memory.arena.used;
-    (void)avro_plan_decode(plan, &reader, (uint8_t *)&record.command);
+    avro_plan_decode(plan, &reader, (uint8_t *)&record.command);
     assert(memory.arena.used - before <= 256 * 1024 + 400 * (size_t)input.size);
 out:
     heap_arena_deinit(&memory);
@@ -110,7 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct record record;
         struct error error;
         heap_arena_init(&memory, 16 * 1024);
-        (void)codec_decode(codec, rest, false, &memory.arena, &record, &error);
+        codec_decode(codec, rest, false, &memory.arena, &record, &error);
         heap_arena_deinit(&memory);
     } else {
         enum record_kind kind = (enum record_kind)(1 + data[0] % (RECORD_KIND_COUNT - 1));

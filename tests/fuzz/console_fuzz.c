@@ -97,7 +97,7 @@ void __wrap_codec_free(struct codec *codec)
 static void turn(int64_t ms)
 {
     do {
-        (void)broker_memory_settle(site.kafka, STEPS_PER_TURN);
+        broker_memory_settle(site.kafka, STEPS_PER_TURN);
     } while (loop_once(site.loop, 0) > 0);
     clock_manual_advance(&site.clock, ms);
 }
@@ -185,7 +185,7 @@ static void put(struct text bytes, bool framed)
     }
     site.may_stop = site.may_stop || strcmp(topic, "p.events") == 0;
     kept_codec.changed = kept_codec.changed || strcmp(topic, "p.schemas") == 0;
-    (void)log_writer_put(&site.writer, topic, key, kind, value);
+    log_writer_put(&site.writer, topic, key, kind, value);
 }
 
 static void happen(uint8_t what, uint8_t much)

@@ -105,7 +105,7 @@ static void settle(void)
 {
     bool busy;
     do {
-        (void)broker_memory_settle(site.kafka, STEPS_MAX);
+        broker_memory_settle(site.kafka, STEPS_MAX);
         busy = false;
         for (int i = 0; i < CANDIDATES; i++)
             busy = loop_once(site.candidates[i].service.loop, 0) > 0 || busy;
@@ -233,8 +233,8 @@ static void put(struct text role, enum record_kind kind, struct text body)
         buffer_append(&bytes, frame, sizeof(frame));
     }
     buffer_append(&bytes, body.data, body.size);
-    (void)broker_memory_append(site.kafka, "t.leadership", 0, role,
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(site.kafka, "t.leadership", 0, role,
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
 

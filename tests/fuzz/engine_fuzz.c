@@ -42,7 +42,7 @@ static void follow(const struct decision *decision, struct order *order, struct 
     const struct order *now = order->version > 0 ? order : NULL;
     effects_of(decision, 0, now, arena, &effects);
     if (now != NULL)
-        (void)deadlines_of(now, deadlines);
+        deadlines_of(now, deadlines);
 }
 
 /* A view finds an order by the id of the Decision or the command. */

@@ -55,7 +55,7 @@ static void echo(struct http_exchange *exchange, void *userdata)
     size += limit != NULL ? strlen(limit) : 0;
     struct text body = http_body(exchange);
     assert(body.size <= BODY_MAX && body.data[body.size] == '\0');
-    (void)http_cross_site(exchange);
+    http_cross_site(exchange);
     http_respond_error(exchange, 400, "Echo", "%zu %u %.*s", size, body.size, 40,
                        http_path(exchange));
 }
@@ -220,7 +220,7 @@ static int dial(void)
 static void turn(int count)
 {
     for (int i = 0; i < count; i++)
-        (void)loop_once(loop, 0);
+        loop_once(loop, 0);
 }
 
 /* True: the server closed the connection. */
@@ -265,7 +265,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     send_pieces(fd, data, size);
     turn(3);
     if (held != NULL) {
-        (void)http_gone(held);
+        http_gone(held);
         http_respond(held, 200, "text/plain", TEXT("late"));
         held = NULL;
     }
@@ -273,7 +273,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(fd);
     for (int i = 0; server->connections != NULL || server->exchanges != NULL; i++) {
         assert(i < TURNS_MAX);
-        (void)loop_once(loop, 0);
+        loop_once(loop, 0);
         if (held != NULL) {
             http_respond(held, 200, "text/plain", TEXT("later"));
             held = NULL;

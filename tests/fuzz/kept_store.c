@@ -23,7 +23,7 @@ static struct {
 
 static void remove_folder(void)
 {
-    (void)files_remove_tree(kept.folder, NULL);
+    files_remove_tree(kept.folder, NULL);
 }
 
 void kept_store_prepare(void)
@@ -37,7 +37,7 @@ void kept_store_prepare(void)
     }
     snprintf(kept.path, sizeof(kept.path), "%s/store", kept.folder);
     atexit(remove_folder);
-    (void)store_env_new(&options);
+    store_env_new(&options);
 }
 
 struct store_env *kept_store_env(void)

@@ -141,7 +141,7 @@ static void put(const char *topic, const struct entry *entry, const void *body, 
     buffer_append(&site.bytes, body, size);
     if ((entry->flags & FLAG_LARGE) == FLAG_LARGE)
         buffer_append(&site.bytes, zeros, sizeof(zeros));
-    (void)broker_memory_append_headers(
+    broker_memory_append_headers(
         site.kafka, topic, 0, keys[(entry->flags & FLAG_KEY) != 0],
         (struct text){(const char *)site.bytes.data, (uint32_t)site.bytes.size}, &header,
         (entry->flags & FLAG_HEADER) != 0);
@@ -157,7 +157,7 @@ static void send(const char *topic, enum record_kind kind, const void *record)
 
 static void put_body(const char *topic, const struct entry *entry, enum record_kind kind)
 {
-    (void)framed(kind);
+    framed(kind);
     put(topic, entry, entry->bytes, entry->size);
 }
 
@@ -176,8 +176,8 @@ static void on_ready(void *ctx)
 
 static void turn(int64_t ms)
 {
-    (void)broker_memory_settle(site.kafka, STEPS_PER_TURN);
-    (void)loop_once(site.loop, 0);
+    broker_memory_settle(site.kafka, STEPS_PER_TURN);
+    loop_once(site.loop, 0);
     clock_manual_advance(&site.clock, ms);
 }
 
@@ -366,7 +366,7 @@ static void put_decision(const struct entry *entry)
     size += varint(head + size, site.next_sequence++);
     size += varint(head + size, offset);
     size += varint(head + size, command.timestamp);
-    (void)framed(RECORD_DECISION);
+    framed(RECORD_DECISION);
     buffer_append(&site.bytes, head, size);
     put("p.events", entry, entry->bytes, entry->size);
     site.log_end = end_of("p.events");

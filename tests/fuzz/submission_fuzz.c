@@ -75,8 +75,8 @@ static void submit(uint8_t flags, struct text key, struct text rest)
     if ((flags & FLAG_LARGE) == FLAG_LARGE)
         buffer_append(&value, zeros, sizeof(zeros));
     struct text bytes = {(const char *)value.data, (uint32_t)value.size};
-    (void)broker_memory_append_headers(stage.kafka, "p.submissions", 0, key, bytes, headers,
-                                       (flags & FLAG_HEADER) != 0 ? 2 : 1);
+    broker_memory_append_headers(stage.kafka, "p.submissions", 0, key, bytes, headers,
+                                 (flags & FLAG_HEADER) != 0 ? 2 : 1);
     buffer_deinit(&value);
 }
 

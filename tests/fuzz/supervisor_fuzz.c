@@ -66,7 +66,7 @@ static void on_ready(void *ctx)
 static void turn(int64_t ms)
 {
     do {
-        (void)broker_memory_settle(site.kafka, STEPS_PER_TURN);
+        broker_memory_settle(site.kafka, STEPS_PER_TURN);
     } while (loop_once(site.loop, 0) > 0);
     clock_manual_advance(&site.clock, ms);
 }

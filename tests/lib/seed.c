@@ -61,7 +61,7 @@ static void on_signal(int signal_number)
     if (under_way)
         say_seed();
     for (int i = 0; i < FATAL_COUNT; i++)
-        (void)sigaction(fatal[i], &before[i], NULL);
+        sigaction(fatal[i], &before[i], NULL);
     if (signal_number == SIGABRT || signal_number == SIGALRM)
         raise(signal_number);
 }
@@ -72,15 +72,15 @@ void seed_begin(uint64_t seed)
     bool first = line[0] == '\0';
     snprintf(line, sizeof(line), "REEVE_SEED=%" PRIu64 " REEVE_PROPERTY_CASES=1", seed);
     under_way = true;
-    (void)alarm(CASE_SECONDS_MAX);
+    alarm(CASE_SECONDS_MAX);
     if (first)
         atexit(on_exit_of_the_test);
     for (int i = 0; i < FATAL_COUNT && first; i++)
-        (void)sigaction(fatal[i], &action, &before[i]);
+        sigaction(fatal[i], &action, &before[i]);
 }
 
 void seed_end(void)
 {
     under_way = false;
-    (void)alarm(0);
+    alarm(0);
 }

@@ -32,7 +32,7 @@ static void operate(struct world *world)
             .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("repaired")};
         break;
     }
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 /* ---- the agent ---- */
@@ -82,7 +82,7 @@ static void report(struct world *world, const struct request *request)
                                      ? request->effect
                                      : (enum effect)dice_roll(&world->dice, EFFECT_COUNT);
     }
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 /* The agent remembers what it answered, also to a request that comes twice. */
@@ -146,7 +146,7 @@ static void report_success(struct world *world, const struct step_request *reque
                                            .output = TEXT("{}"),
                                            .agent = request->agent,
                                            .instance = TEXT("agent-1")};
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 void agent_succeed(struct world *world, const char *topic, int64_t *next)
@@ -180,7 +180,7 @@ void supervise(struct world *world, bool early)
                 if (!early && deadlines[k].due_at > world->clock.now_wall_ms)
                     continue;
                 deadline_command(&fold.orders[i], &deadlines[k], TEXT("supervisor"), &cmd);
-                (void)send_command(world, &cmd);
+                send_command(world, &cmd);
             }
         }
     }
@@ -251,8 +251,8 @@ static void own_somewhere(struct world *world)
 
 static void submit_garbage(struct world *world)
 {
-    (void)broker_memory_append(world->kafka, "p.commands", some_partition(world), TEXT("x"),
-                               TEXT("garbage"));
+    broker_memory_append(world->kafka, "p.commands", some_partition(world), TEXT("x"),
+                         TEXT("garbage"));
 }
 
 uint32_t some_order(struct world *world, struct dice *dice)
@@ -265,7 +265,7 @@ void act(struct world *world)
     uint32_t roll = dice_roll(&world->dice, 100);
     heap_arena_reset(&world->scratch);
     if (roll < 20)
-        (void)submit_order(world, some_order(world, &world->dice));
+        submit_order(world, some_order(world, &world->dice));
     else if (roll < 55)
         agent_answer(world, 60);
     else if (roll < 65)

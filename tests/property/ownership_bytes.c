@@ -107,7 +107,7 @@ static struct text one_of(struct world *world, const struct text *texts, size_t 
 
 static void put(struct world *world, int32_t partition, struct text key, struct text value)
 {
-    (void)broker_memory_append(world->kafka, "p.commands", partition, key, value);
+    broker_memory_append(world->kafka, "p.commands", partition, key, value);
 }
 
 /* What has the shape of a command, and is not one, or not there. */

@@ -115,7 +115,7 @@ static void put_foreign_record(struct world *world)
     static const struct text values[] = {{NULL, 0}, {"", 0}, {"{}", 2}, {"\0\0\0\0\1", 5}};
     uint32_t value = dice_roll(&world->chaos.dice, sizeof(values) / sizeof(values[0]));
     int32_t partition = (int32_t)dice_roll(&world->chaos.dice, (uint32_t)world->partitions);
-    (void)broker_memory_append(world->kafka, "p.events", partition, TEXT("x"), values[value]);
+    broker_memory_append(world->kafka, "p.events", partition, TEXT("x"), values[value]);
     world_count(world, SOMETIMES_FOREIGN_RECORD);
 }
 

@@ -63,8 +63,8 @@ static const char *serve_crowd(struct world *world, int64_t *next_request)
     for (uint32_t round = 0; round < ROUNDS_MAX; round++) {
         heap_arena_reset(&world->scratch);
         for (uint32_t i = 0; i < PER_ROUND && world->orders < CROWD; i++, world->orders++)
-            (void)submit_order_to(world, world->orders, world->workflow->version,
-                                  world->orders % 2 == 0 ? "p.replies.app" : "p.replies.dead");
+            submit_order_to(world, world->orders, world->workflow->version,
+                            world->orders % 2 == 0 ? "p.replies.app" : "p.replies.dead");
         crowd_round(world, next_request);
         count_events(world, &read, counts);
         if (counts[EVENT_ORDER_PROCESSED] == CROWD)
@@ -110,7 +110,7 @@ static void accept_all(struct world *world)
          round++) {
         heap_arena_reset(&world->scratch);
         for (uint32_t i = 0; i < PER_ROUND && world->orders < OVERDUE; i++, world->orders++)
-            (void)submit_order_to(world, world->orders, world->workflow->version, "p.replies.app");
+            submit_order_to(world, world->orders, world->workflow->version, "p.replies.app");
         crowd_round(world, no_requests);
         count_events(world, &read, counts);
     }

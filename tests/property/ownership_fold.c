@@ -145,10 +145,10 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
         if (failed != NULL)
             break;
         if (record.kind == RECORD_CLAIM) {
-            (void)admission_claim(&ret_fold->checkpoint, &record.claim);
+            admission_claim(&ret_fold->checkpoint, &record.claim);
             ret_fold->claimed_at = record.claim.claimed_at;
         } else if (record.kind == RECORD_COMMAND_GUARD) {
-            (void)admission_guard(&ret_fold->checkpoint, &record.command_guard);
+            admission_guard(&ret_fold->checkpoint, &record.command_guard);
             if (sometimes != NULL)
                 sometimes->counts[SOMETIMES_CAREFUL]++;
         } else if (record.kind == RECORD_CONTINUATION || record.kind == RECORD_RESET) {

@@ -154,6 +154,6 @@ void garbage_skips(const struct world *world, int32_t partition, struct checkpoi
         const struct garbage *garbage = &world->garbage[i];
         struct skip_range range = {garbage->offset, garbage->offset + 1, garbage->reset_at};
         if (garbage->partition == partition && garbage->reset_at >= 0)
-            (void)admission_learn_skip(checkpoint, &range);
+            admission_learn_skip(checkpoint, &range);
     }
 }

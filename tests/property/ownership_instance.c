@@ -31,7 +31,7 @@ void instance_lose_stores(struct world *world, struct instance *instance)
 {
     assert(instance->process.cluster == NULL);
     for (int32_t i = 0; i < world->partitions; i++)
-        (void)files_remove_tree(instance->partitions[i].path, NULL);
+        files_remove_tree(instance->partitions[i].path, NULL);
 }
 
 /* ---- life ---- */
@@ -187,7 +187,7 @@ void instance_turn(struct world *world, struct instance *instance)
     world->crash_armed = true;
     if (dice_percent(&world->dice, TICK_PERCENT))
         route_tick(instance);
-    (void)loop_once(instance->process.service.loop, 0);
+    loop_once(instance->process.service.loop, 0);
     world->crash_armed = false;
 }
 

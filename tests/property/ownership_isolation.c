@@ -184,8 +184,8 @@ static void break_topic(struct world *world, enum broken broken)
 /* Only for the hit partition, so that the others have no need of it. */
 static void send_unknown_schema(struct world *world)
 {
-    (void)broker_memory_append(world->kafka, "p.commands", HIT, TEXT("x"),
-                               (struct text){"\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08 ", 11});
+    broker_memory_append(world->kafka, "p.commands", HIT, TEXT("x"),
+                         (struct text){"\xc3\x01\x01\x02\x03\x04\x05\x06\x07\x08 ", 11});
 }
 
 static void break_it(struct isolation *isolation)
@@ -219,7 +219,7 @@ static void repair(struct isolation *isolation)
     struct world *world = isolation->world;
     isolation->repaired = true;
     broker_memory_clear_partition_faults(world->kafka);
-    (void)failpoint_configure(NULL);
+    failpoint_configure(NULL);
     if (isolation->broken == BROKEN_VERSION)
         upgrade_end(world); /* keep_running() starts the newer version */
 }
@@ -247,11 +247,11 @@ static void submit_wave(struct isolation *isolation)
         isolation->spare[number] = spare;
         isolation->submitted_ms[number] = world->clock.now_wall_ms;
         const struct workflow *workflow = spare ? world->spare : world->workflow;
-        (void)submit_order_to(world, number, workflow->version,
-                              i % 4 < 2 ? "p.replies.app" : "p.replies.dead");
+        submit_order_to(world, number, workflow->version,
+                        i % 4 < 2 ? "p.replies.app" : "p.replies.dead");
     }
     /* A dead letter. */
-    (void)broker_memory_append(world->kafka, "p.commands", 0, TEXT("x"), TEXT("garbage"));
+    broker_memory_append(world->kafka, "p.commands", 0, TEXT("x"), TEXT("garbage"));
 }
 
 /* NULL: every order that has to be has ended, or has time left; *ret_left says which. */
@@ -302,7 +302,7 @@ static const char *serve_late(struct isolation *isolation)
     repair(isolation);
     for (uint32_t round = 0; round < LATE_ROUNDS_MAX && left > 0; round++) {
         isolated_round(isolation, round % LATE_JUMP_ROUNDS == 0 ? IDLE_MS : ROUND_MS);
-        (void)check_ended(isolation, true, INT64_MAX, &left);
+        check_ended(isolation, true, INT64_MAX, &left);
     }
     for (uint32_t round = 0; round < QUIET_ROUNDS; round++)
         isolated_round(isolation, IDLE_MS / 4);
@@ -310,7 +310,7 @@ static const char *serve_late(struct isolation *isolation)
         return NULL;
     char trouble[ERROR_MESSAGE_SIZE] = "";
     const struct owner *owner = isolation->world->instances[0].partitions[HIT].owner;
-    (void)owner_trouble(owner, trouble, sizeof(trouble));
+    owner_trouble(owner, trouble, sizeof(trouble));
     return wrong("%s was broken, and %u orders have not ended since then; the owner is %s, at "
                  "command %lld of %lld: %s",
                  things[isolation->broken].name, left, owner_state_name(owner_state(owner)),
@@ -359,7 +359,7 @@ const char *ownership_isolation(struct ownership_run *run, uint64_t seed)
         failed = compare_stores(world);
     if (failed == NULL)
         failed = supervisor_compare(world);
-    (void)failpoint_configure(NULL);
+    failpoint_configure(NULL);
     world_free(world);
     return failed;
 }

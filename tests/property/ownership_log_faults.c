@@ -68,7 +68,7 @@ _Static_assert(sizeof(faults) / sizeof(faults[0]) == LOG_FAULT_COUNT, "every fau
 static void submit_one(struct world *world)
 {
     heap_arena_reset(&world->scratch);
-    (void)submit_order(world, world->orders++ % (FOLD_ORDERS_MAX / 2));
+    submit_order(world, world->orders++ % (FOLD_ORDERS_MAX / 2));
 }
 
 static void quiet_round(struct world *world)

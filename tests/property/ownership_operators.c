@@ -19,7 +19,7 @@ static void pause_or_resume(struct world *world, struct text order_id, bool paus
         cmd.pause_order = (struct pause_order){order_id, WHO, TEXT("to look at it")};
     else
         cmd.resume_order = (struct resume_order){order_id, WHO, TEXT("it is right")};
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 static void end_step(struct world *world, struct text order_id)
@@ -43,7 +43,7 @@ static void end_step(struct world *world, struct text order_id)
                                                    TEXT("done by hand")};
         break;
     }
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 static void resubmit(struct world *world, struct text order_id)
@@ -51,7 +51,7 @@ static void resubmit(struct world *world, struct text order_id)
     struct command cmd = {.kind = COMMAND_RESUBMIT_STEP, .order_id = order_id};
     cmd.resubmit_step = (struct resubmit_step){
         .order_id = order_id, .by = WHO, .reason = TEXT("repaired"), .timeout_ms = LONG_MS};
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 void operators_act(struct world *world)

@@ -75,7 +75,7 @@ static void run_cases(uint64_t seed, uint64_t cases,
             seed_end();
     }
     ownership_run_end(&run);
-    (void)files_remove_tree(folder, NULL);
+    files_remove_tree(folder, NULL);
     fprintf(stderr, "%" PRIu64 " cases from seed %" PRIu64 "\n", done, seed);
     *ret_sometimes = run.sometimes;
     cr_assert_null(failed, "%s", failed);

@@ -56,7 +56,7 @@ void route_shut(struct instance *instance)
 void route_tick(struct instance *instance)
 {
     if (instance->router != NULL)
-        (void)router_pick(instance->router, true);
+        router_pick(instance->router, true);
 }
 
 void route_disturb(struct world *world, struct instance *instance)

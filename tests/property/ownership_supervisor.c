@@ -62,7 +62,7 @@ void supervisor_begin(struct world *world)
     char path[512];
     for (int32_t p = 0; p < world->partitions; p++) {
         snprintf(path, sizeof(path), "%s/supervisor-%d", world->run->folder, p);
-        (void)files_remove_tree(path, NULL);
+        files_remove_tree(path, NULL);
     }
     world->watcher = calloc(1, sizeof(*world->watcher));
     assert(world->watcher != NULL);
@@ -121,7 +121,7 @@ void supervisor_turn(struct world *world)
         return;
     }
     world->crash_armed = true;
-    (void)loop_once(world->watcher->process.service.loop, 0);
+    loop_once(world->watcher->process.service.loop, 0);
     world->crash_armed = false;
 }
 

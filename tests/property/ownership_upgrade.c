@@ -47,7 +47,7 @@ static void register_schemas(struct world *world)
         return;
     world->upgrade->registered = true;
     for (uint32_t i = 0; versions_schema(i, &schema); i++)
-        (void)broker_memory_append(world->kafka, "p.schemas", 0, TEXT("newer"), schema);
+        broker_memory_append(world->kafka, "p.schemas", 0, TEXT("newer"), schema);
 }
 
 static void name_newer(struct world *world, uint32_t number)
@@ -153,7 +153,7 @@ void upgrade_put_later_record(struct world *world, int32_t partition)
     cmd.pause_order = (struct pause_order){cmd.order_id, TEXT("newer"), TEXT("later")};
     world->bytes.size = 0;
     codec_encode(world->run->codec, RECORD_PAUSE_ORDER, &cmd, &world->bytes);
-    (void)broker_memory_append(
+    broker_memory_append(
         world->kafka, "p.events", partition, cmd.order_id,
         (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
 }
@@ -190,8 +190,8 @@ static void replay_dead_letters(struct world *world)
                 versions_is_later_command(world->run->codec, letter.value, &world->scratch.arena)) {
                 struct text key = arena_text(&world->scratch.arena, letter.key);
                 struct text value = arena_text(&world->scratch.arena, letter.value);
-                (void)broker_memory_append(world->kafka, "p.commands", partition_of(world, key),
-                                           key, value);
+                broker_memory_append(world->kafka, "p.commands", partition_of(world, key), key,
+                                     value);
                 world_count(world, SOMETIMES_LATER_COMMAND);
             }
         }

@@ -178,8 +178,7 @@ bool deploy_if_sound(struct world *world, const struct workflow *workflow)
                                              .text = {yaml, size},
                                              .format = TEXT("yaml"),
                                              .deployed_by = TEXT("test")};
-    (void)send_record(world, "p.workflows", 0, workflow->name, RECORD_WORKFLOW_DEFINITION,
-                      &definition);
+    send_record(world, "p.workflows", 0, workflow->name, RECORD_WORKFLOW_DEFINITION, &definition);
     world->versions[world->version_count++] = workflow;
     return true;
 }

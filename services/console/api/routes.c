@@ -64,7 +64,7 @@ static bool check_query(const struct api_route *route, struct http_exchange *exc
             refuse_unknown(route, name, exchange);
             return false;
         }
-        (void)http_query_next(exchange, name, &next);
+        http_query_next(exchange, name, &next);
         if (!may_repeat && http_query_next(exchange, name, &next) != NULL) {
             http_respond_error(exchange, 400, "BadRequest",
                                "%s is given more than once: give it once", name);

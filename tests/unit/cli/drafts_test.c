@@ -78,7 +78,7 @@ static const char *put_together(const char *csv, void (*look)(const struct order
     struct order_drafts *drafts = order_drafts_new(&map, &counts, &defaults);
     struct order_draft *draft;
     while (csv_reader_next(reader, &row, &error) == CSV_ROW) {
-        (void)order_drafts_add(drafts, &row, &draft, &error);
+        order_drafts_add(drafts, &row, &draft, &error);
         if (draft != NULL && look != NULL)
             look(order_draft_details(draft));
         if (draft != NULL)
@@ -154,7 +154,7 @@ Test(cli_drafts, prefers_columns_to_defaults)
 {
     use("order_id=id,currency=c,workflow=w,priority=p");
     defaults = (struct order_defaults){.workflow = TEXT("w"), .currency = TEXT("EUR")};
-    (void)put_together("id,c,w,p\n1,USD,other,low\n", look_at_columns);
+    put_together("id,c,w,p\n1,USD,other,low\n", look_at_columns);
 }
 
 Test(cli_drafts, bounds_the_lines_of_an_order)
@@ -194,7 +194,7 @@ Test(cli_drafts, imports_a_real_day_of_orders)
     uint32_t orders = 0, refused = 0, largest = 0;
     int64_t value = 0;
     while (csv_reader_next(reader, &row, &error) == CSV_ROW) {
-        (void)order_drafts_add(drafts, &row, &draft, &error);
+        order_drafts_add(drafts, &row, &draft, &error);
         if (draft == NULL)
             continue;
         struct order_details *details = order_draft_details(draft);

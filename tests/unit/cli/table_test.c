@@ -236,7 +236,7 @@ Test(cli_table, refuses_a_bad_order_before_it_connects)
     snprintf(line, sizeof(line),
              "submit %s --kafka.bootstrap.servers 127.0.0.1:9 --start.timeout.ms 1000", path);
     int code = reeve(line);
-    (void)unlink(path);
+    unlink(path);
     cr_assert_eq(code, EXIT_CODE_DATA, "%d: %s", code, err_text);
     cr_assert(strstr(err_text, "order 1: not JSON") != NULL, "%s", err_text);
     cr_assert(strstr(err_text, "broker") == NULL, "%s", err_text);

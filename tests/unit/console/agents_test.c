@@ -22,8 +22,8 @@ static void beat(struct world *world, const char *agent, const char *instance, c
                                   .reported_at = 1};
     int size = snprintf(key, sizeof(key), "%s/%s", instance, agent);
     codec_encode(world->codec, RECORD_AGENT_HEALTH, &health, &bytes);
-    (void)broker_memory_append(world->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(world->kafka, "t.agents", 0, (struct text){key, (uint32_t)size},
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
     world_settle(world);
 }

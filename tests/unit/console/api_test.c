@@ -95,7 +95,7 @@ Test(console_api, includes_decisions_that_changed_nothing_in_a_history)
                                              .attempt = 1,
                                              .complete_by = 5,
                                              .by = TEXT("supervisor-1")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_submit(world, "unknown", "no-such-workflow");
     world_schedule(world);
     world_settle(world);
@@ -335,7 +335,7 @@ static void send_cancel(struct text order_id)
     struct command cmd = {.kind = COMMAND_CANCEL_ORDER,
                           .order_id = order_id,
                           .cancel_order = {.order_id = order_id, .by = TEXT("a\0b")}};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
 }
 
 static void send_order(struct text order_id, struct text workflow)
@@ -346,7 +346,7 @@ static void send_order(struct text order_id, struct text workflow)
                                               .currency = TEXT("GBP"),
                                               .workflow = workflow,
                                               .reply_to = TEXT("a\0b")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
 }
 
 /* Nothing checks an id again that stands in the log: old schedulers did not check it either. */

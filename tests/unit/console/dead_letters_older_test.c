@@ -35,8 +35,8 @@ static void add(int32_t partition, const char *code)
                                    .value = TEXT("junk")};
     struct dead_letter letter;
     dead_letter_build(&record, NULL, code, "it is wrong", &letter);
-    (void)broker_memory_append_headers(world->kafka, "t.dead-letters", partition, letter.key,
-                                       letter.value, letter.headers, letter.header_count);
+    broker_memory_append_headers(world->kafka, "t.dead-letters", partition, letter.key,
+                                 letter.value, letter.headers, letter.header_count);
 }
 
 static void add_many(int32_t partition, int count)

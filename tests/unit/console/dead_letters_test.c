@@ -119,9 +119,8 @@ static void check_text(const json_t *body, const char *path, const char *text)
 
 Test(dead_letters, lists_the_newest_first_with_what_they_are)
 {
-    (void)add_order("o-1");
-    (void)add(
-        &(struct sample){.topic = "t.commands", .code = "NotAvro", .value = TEXT("x\x1b[2J")});
+    add_order("o-1");
+    add(&(struct sample){.topic = "t.commands", .code = "NotAvro", .value = TEXT("x\x1b[2J")});
     json_t *body = list_of("", 2);
     check_text(body, "dead_letters.0.id", "1:1");
     check_text(body, "dead_letters.0.from.topic", "t.commands");
@@ -140,8 +139,8 @@ Test(dead_letters, lists_the_newest_first_with_what_they_are)
 Test(dead_letters, filters_and_pages)
 {
     for (int i = 0; i < 5; i++)
-        (void)add_order("o-1");
-    (void)add(&(struct sample){.topic = "t.commands", .code = "NotAvro", .value = TEXT("x")});
+        add_order("o-1");
+    add(&(struct sample){.topic = "t.commands", .code = "NotAvro", .value = TEXT("x")});
     json_decref(list_of("", 6));
     json_decref(list_of("?topic=submissions", 5));
     json_decref(list_of("?topic=t.commands", 1));
@@ -161,7 +160,7 @@ Test(dead_letters, filters_and_pages)
 
 Test(dead_letters, decodes_a_value_and_shows_the_rest_as_it_is)
 {
-    (void)add_order("o-1");
+    add_order("o-1");
     check_count("", 1);
     json_t *body = world_get(world, 200, "/api/dead-letters/1/0?bytes=1");
     check_text(body, "value.record", "SubmitOrder");
@@ -182,11 +181,11 @@ Test(dead_letters, decodes_a_value_and_shows_the_rest_as_it_is)
 
 Test(dead_letters, shows_garbage_in_hex)
 {
-    (void)add(&(struct sample){.topic = "t.submissions",
-                               .code = "NotAvro",
-                               .key = TEXT("\xff\x00\x1b"),
-                               .value = TEXT("\x01\xfe\x1b[2J"),
-                               .header = {TEXT("h\xff\x07"), TEXT("\xc3\x28")}});
+    add(&(struct sample){.topic = "t.submissions",
+                         .code = "NotAvro",
+                         .key = TEXT("\xff\x00\x1b"),
+                         .value = TEXT("\x01\xfe\x1b[2J"),
+                         .header = {TEXT("h\xff\x07"), TEXT("\xc3\x28")}});
     check_count("", 1);
     json_t *body = world_get(world, 200, "/api/dead-letters/1/0");
     check_text(body, "value.error.code", "NotAvro");
@@ -200,7 +199,7 @@ Test(dead_letters, shows_garbage_in_hex)
 Test(dead_letters, replays_to_where_it_came_from)
 {
     struct broker_record record;
-    (void)add_order("o-1");
+    add_order("o-1");
     check_count("", 1);
     json_t *body = world_post(world, 200, "/api/dead-letters/1/0/replay", BY "}");
     int32_t partition = world_partition("o-1");
@@ -227,7 +226,7 @@ Test(dead_letters, replays_to_where_it_came_from)
 Test(dead_letters, replays_the_operators_value)
 {
     struct broker_record record;
-    (void)add(&(struct sample){.topic = "t.submissions", .code = "NotAvro", .value = TEXT("junk")});
+    add(&(struct sample){.topic = "t.submissions", .code = "NotAvro", .value = TEXT("junk")});
     check_count("", 1);
     json_t *body = world_post(
         world, 200, "/api/dead-letters/1/0/replay",
@@ -249,7 +248,7 @@ static void check_json(const char *topic, enum record_kind kind, const void *rec
     struct broker_record replayed;
     codec_encode(world->codec, kind, record, &value);
     struct text bytes = {(const char *)value.data, (uint32_t)value.size};
-    (void)add(&(struct sample){.topic = topic, .code = "X", .key = TEXT("o-1"), .value = bytes});
+    add(&(struct sample){.topic = topic, .code = "X", .key = TEXT("o-1"), .value = bytes});
     snprintf(path, sizeof(path), "/api/dead-letters/1/%lld", (long long)offset);
     check_count("", 1);
     json_t *shown = world_get(world, 200, path);
@@ -316,12 +315,12 @@ Test(dead_letters, replays_json_of_every_kind)
 Test(dead_letters, refuses_replays_that_would_be_wrong)
 {
     static char large[2 << 20];
-    (void)add(&(struct sample){.topic = "t.events", .code = "X", .value = TEXT("v")});
-    (void)add(&(struct sample){.topic = "t.leadership", .code = "X", .value = TEXT("v")});
-    (void)add(&(struct sample){
+    add(&(struct sample){.topic = "t.events", .code = "X", .value = TEXT("v")});
+    add(&(struct sample){.topic = "t.leadership", .code = "X", .value = TEXT("v")});
+    add(&(struct sample){
         .topic = "t.submissions", .code = "TooLong", .value = {large, sizeof(large)}});
-    (void)add(&(struct sample){.topic = "t.replies.gone", .code = "X", .value = TEXT("v")});
-    (void)add(&(struct sample){.topic = "t.submissions", .code = "Empty"});
+    add(&(struct sample){.topic = "t.replies.gone", .code = "X", .value = TEXT("v")});
+    add(&(struct sample){.topic = "t.submissions", .code = "Empty"});
     check_count("", 5);
     check_error(world_post(world, 409, "/api/dead-letters/1/0/replay", BY "}"), "NotReplayable",
                 "only the owner of a partition may write");
@@ -344,7 +343,7 @@ Test(dead_letters, refuses_replays_that_would_be_wrong)
 
 Test(dead_letters, discards)
 {
-    (void)add_order("o-1");
+    add_order("o-1");
     check_count("", 1);
     json_t *body = world_post(world, 200, "/api/dead-letters/1/0/discard", BY "}");
     check_text(body, "state", "discarded");
@@ -358,8 +357,8 @@ Test(dead_letters, discards)
 
 Test(dead_letters, remembers_after_a_restart)
 {
-    (void)add_order("o-1");
-    (void)add_order("o-2");
+    add_order("o-1");
+    add_order("o-2");
     check_count("", 2);
     json_decref(world_post(world, 200, "/api/dead-letters/1/0/discard", BY "}"));
     world_close(world);
@@ -380,7 +379,7 @@ Test(dead_letters, tells_the_second_of_two_operators)
                                            .by = TEXT("bob"),
                                            .resolved_at = 1};
     struct buffer value = {0};
-    (void)add_order("o-1");
+    add_order("o-1");
     check_count("", 1);
     broker_memory_set_partition_fault(world->kafka, "t.submissions", BROKER_MEMORY_ALL,
                                       PARTITION_HOLDS_ACKS);
@@ -392,8 +391,8 @@ Test(dead_letters, tells_the_second_of_two_operators)
     }
     cr_assert_eq(high, 1);
     codec_encode(world->codec, RECORD_DEAD_LETTER_RESOLUTION, &other, &value);
-    (void)broker_memory_append(world->kafka, "t.dead-letters", 1, TEXT("1:0"),
-                               (struct text){(const char *)value.data, (uint32_t)value.size});
+    broker_memory_append(world->kafka, "t.dead-letters", 1, TEXT("1:0"),
+                         (struct text){(const char *)value.data, (uint32_t)value.size});
     buffer_deinit(&value);
     broker_memory_clear_partition_faults(world->kafka);
     check_error(world_answer(world, 409), "AlreadyResolved", "bob discarded it before");
@@ -435,7 +434,7 @@ Test(dead_letters, refuses_bad_requests)
         {"/api/dead-letters/1/0/replay", BY ", \"other\": 1}"},
         {"/api/dead-letters/1/0/discard", BY ", \"value\": \"eA\"}"},
     };
-    (void)add_order("o-1");
+    add_order("o-1");
     check_count("", 1);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         json_t *body = bad[i].body == NULL ? world_get(world, 400, bad[i].path)
@@ -451,8 +450,8 @@ Test(dead_letters, refuses_bad_requests)
 Test(dead_letters, keeps_records_of_others_apart)
 {
     struct broker_header header = {TEXT("x"), TEXT("y")};
-    (void)broker_memory_append_headers(world->kafka, "t.dead-letters", 1, TEXT("k"), TEXT("v"),
-                                       &header, 1);
+    broker_memory_append_headers(world->kafka, "t.dead-letters", 1, TEXT("k"), TEXT("v"), &header,
+                                 1);
     json_t *body = list_of("", 1);
     cr_assert(json_is_null(world_at(body, "dead_letters.0.from.topic")));
     json_decref(body);

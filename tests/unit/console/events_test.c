@@ -99,7 +99,7 @@ static void expect_closed(struct client *client)
 static void follow(struct client *client, const char *query, const char *headers)
 {
     dial(client, query, headers);
-    (void)expect(client, "id: ");
+    expect(client, "id: ");
 }
 
 static void submit(const char *id)
@@ -123,13 +123,13 @@ Test(console_events, sends_changes_as_they_happen)
     follow(&client, "", "");
     cr_assert(strstr(client.received, "Content-Type: text/event-stream\r\n") != NULL);
     submit("one");
-    (void)expect(&client, "event: changes\ndata: {\"changes\":[{");
-    (void)expect(&client, "\"order_id\":\"one\"");
-    (void)expect(&client, "]}\n\n");
+    expect(&client, "event: changes\ndata: {\"changes\":[{");
+    expect(&client, "\"order_id\":\"one\"");
+    expect(&client, "]}\n\n");
     world_report(world, "one", "A", true);
     world_schedule(world);
-    (void)expect(&client, "event: changes\n");
-    (void)expect(&client, "\"kind\":\"StepSucceeded\"");
+    expect(&client, "event: changes\n");
+    expect(&client, "\"kind\":\"StepSucceeded\"");
     hang_up(&client);
 }
 
@@ -161,7 +161,7 @@ Test(console_events, sends_only_what_the_filter_lets_through)
     follow(&none, "?workflow=other", "");
     submit("one");
     submit("two");
-    (void)expect(&one, "\"order_id\":\"two\"");
+    expect(&one, "\"order_id\":\"two\"");
     cr_assert(strstr(one.received, "\"order_id\":\"one\"") == NULL);
     receive(&none);
     cr_assert(strstr(none.received, "event:") == NULL, "%s", none.received);
@@ -178,20 +178,20 @@ Test(console_events, resumes_after_the_last_event)
     char header[128], query[128];
     follow(&client, "", "");
     submit("one");
-    (void)expect(&client, "\"order_id\":\"one\"");
-    (void)expect(&client, "\n\n");
+    expect(&client, "\"order_id\":\"one\"");
+    expect(&client, "\n\n");
     last_id(&client, header, sizeof(header));
     hang_up(&client);
     submit("two");
     world_settle(world);
     dial(&client, "", header);
-    (void)expect(&client, "\"order_id\":\"two\"");
+    expect(&client, "\"order_id\":\"two\"");
     cr_assert(strstr(client.received, "\"order_id\":\"one\"") == NULL);
     cr_assert(strstr(client.received, "event: reset") == NULL);
     hang_up(&client);
     snprintf(query, sizeof(query), "?after=%.*s", (int)strcspn(header + 15, "\r"), header + 15);
     dial(&client, query, "");
-    (void)expect(&client, "\"order_id\":\"two\"");
+    expect(&client, "\"order_id\":\"two\"");
     hang_up(&client);
 }
 
@@ -202,9 +202,9 @@ Test(console_events, resets_a_client_whose_cursor_is_unknown)
     for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
         struct client client;
         follow(&client, "", headers[i]);
-        (void)expect(&client, "event: reset\ndata: {}\n\n");
+        expect(&client, "event: reset\ndata: {}\n\n");
         submit("one");
-        (void)expect(&client, "\"order_id\":\"one\"");
+        expect(&client, "\"order_id\":\"one\"");
         hang_up(&client);
     }
 }
@@ -216,7 +216,7 @@ Test(console_events, resets_a_client_that_missed_too_many_changes)
     for (int i = 0; i < CHANGES_MAX + 10; i++)
         world_submit(world, "x", "none");
     world_schedule(world);
-    (void)expect(&client, "event: reset\n");
+    expect(&client, "event: reset\n");
     hang_up(&client);
 }
 
@@ -225,7 +225,7 @@ Test(console_events, sends_heartbeats)
     struct client client;
     follow(&client, "", "");
     world_advance(world, EVENTS_HEARTBEAT_MS + 500);
-    (void)expect(&client, ": heartbeat\nid: ");
+    expect(&client, ": heartbeat\nid: ");
     hang_up(&client);
 }
 
@@ -248,7 +248,7 @@ Test(console_events, tells_a_client_that_does_not_read_to_reload)
         if (slow)
             break;
     }
-    (void)expect(&client, "event: reload\ndata: {}\n\n");
+    expect(&client, "event: reload\ndata: {}\n\n");
     expect_closed(&client);
     hang_up(&client);
 }

@@ -30,7 +30,7 @@ static void submit(const char *order_id, const char *workflow, struct text reply
                                               .priority = PRIORITY_NORMAL,
                                               .workflow = text_of(workflow),
                                               .reply_to = reply_to};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_schedule(world);
 }
 
@@ -43,12 +43,12 @@ static void make_order(struct text reply_to)
     world_schedule(world);
     cmd.resubmit_step = (struct resubmit_step){
         .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("the bank is back")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_schedule(world);
     cmd = (struct command){.kind = COMMAND_CANCEL_ORDER, .order_id = TEXT("o")};
     cmd.cancel_order = (struct cancel_order){
         .order_id = cmd.order_id, .by = TEXT("bob"), .reason = TEXT("ordered twice")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_schedule(world);
     cmd = (struct command){.kind = COMMAND_RECOVER_STEP, .order_id = TEXT("o")};
     cmd.recover_step = (struct recover_step){.order_id = cmd.order_id,
@@ -56,7 +56,7 @@ static void make_order(struct text reply_to)
                                              .attempt = 9,
                                              .complete_by = 5,
                                              .by = TEXT("supervisor-1")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_schedule(world);
 }
 

@@ -311,7 +311,7 @@ Test(console_operator_commands, answers_outstanding_requests_when_it_shuts_down)
     console_free(world->console);
     world->console = NULL;
     for (int i = 0; i < 20; i++)
-        (void)loop_once(world->loop, 1);
+        loop_once(world->loop, 1);
     json_t *answer = world_answer(world, 503);
     cr_assert_str_eq(world_text(answer, "error"), "ShuttingDown");
     json_decref(answer);

@@ -100,7 +100,7 @@ Test(console_search_api, filters_by_id_time_and_pause)
     expect("paused=1", "", "changed");
     struct command cmd = {.kind = COMMAND_PAUSE_ORDER, .order_id = TEXT("web-1")};
     cmd.pause_order = (struct pause_order){cmd.order_id, TEXT("ann"), TEXT("why not")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_schedule(world);
     world_settle(world);
     expect("paused=1", "web-1", "changed");

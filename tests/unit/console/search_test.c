@@ -33,7 +33,7 @@ static void act(struct world *world, const char *id)
     if (order_ended(order) && choose(world, 3) == 0) {
         cmd.kind = COMMAND_EXPIRE_ORDER;
         cmd.expire_order = (struct expire_order){cmd.order_id, order->ended_at, TEXT("auditor")};
-        (void)world_send(world, &cmd);
+        world_send(world, &cmd);
     } else if (choose(world, 10) == 0) {
         bool pause = order->paused_at == 0;
         cmd.kind = pause ? COMMAND_PAUSE_ORDER : COMMAND_RESUME_ORDER;
@@ -43,16 +43,16 @@ static void act(struct world *world, const char *id)
         else
             cmd.resume_order = (struct resume_order){
                 .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("why not")};
-        (void)world_send(world, &cmd);
+        world_send(world, &cmd);
     } else if (choose(world, 20) == 0) {
         cmd.kind = COMMAND_CANCEL_ORDER;
         cmd.cancel_order = (struct cancel_order){cmd.order_id, TEXT("ann"), TEXT("why not"), {0}};
-        (void)world_send(world, &cmd);
+        world_send(world, &cmd);
     } else if (order->state == ORDER_ERROR && choose(world, 4) == 0) {
         cmd.kind = COMMAND_RESUBMIT_STEP;
         cmd.resubmit_step = (struct resubmit_step){
             .order_id = cmd.order_id, .by = TEXT("ann"), .reason = TEXT("again")};
-        (void)world_send(world, &cmd);
+        world_send(world, &cmd);
     }
 }
 

@@ -53,7 +53,7 @@ static uint32_t sum(enum stats_rate rate, int64_t now)
 {
     uint32_t counts[STATS_BUCKETS];
     uint32_t total = 0;
-    (void)stats_rates(stats, rate, now, counts);
+    stats_rates(stats, rate, now, counts);
     for (int i = 0; i < STATS_BUCKETS; i++)
         total += counts[i];
     return total;
@@ -129,7 +129,7 @@ Test(console_stats, covers_every_duration)
         one.step.started_at = durations[i] > NOW ? 1 : NOW - durations[i];
         int64_t real = NOW - one.step.started_at;
         decide(&one.order, EVENT_STEP_SUCCEEDED, NOW);
-        (void)stats_quantiles(durations_of(stats, step), NOW, &p50, &p99);
+        stats_quantiles(durations_of(stats, step), NOW, &p50, &p99);
         cr_assert(p50 >= real && p50 <= real + real / 4, "%lld: %lld", (long long)real,
                   (long long)p50);
     }
@@ -271,7 +271,7 @@ Test(console_stats, rejects_a_damaged_tally)
     for (size_t i = 0; i < buffer.size; i++) { /* any byte: refused, or other numbers */
         stats_index.clear(again);
         buffer.data[i] ^= 0xff;
-        (void)stats_index.decode(again, (struct text){(char *)buffer.data, (uint32_t)buffer.size});
+        stats_index.decode(again, (struct text){(char *)buffer.data, (uint32_t)buffer.size});
         buffer.data[i] ^= 0xff;
     }
     stats_deinit(again);

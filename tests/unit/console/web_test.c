@@ -91,11 +91,11 @@ Test(console_web, answers_browsers_with_a_page_where_there_is_none)
         cr_assert(strncmp(http_kit_body(answer), (const char *)index->plain, index->plain_size) ==
                   0);
         expect("Content-Security-Policy: default-src 'self';");
-        (void)ask(paths[i], "Accept: application/json\r\n");
+        ask(paths[i], "Accept: application/json\r\n");
         expect("HTTP/1.1 404");
         expect("\"error\":\"NotFound\"");
     }
-    (void)ask("POST /nothing", "Accept: text/html\r\nContent-Length: 0\r\n");
+    ask("POST /nothing", "Accept: text/html\r\nContent-Length: 0\r\n");
     expect("\"error\":\"NotFound\"");
 }
 
@@ -103,7 +103,7 @@ Test(console_web, forbids_other_hosts_frames_and_inline_scripts)
 {
     static const char *const paths[] = {"GET /", "GET /assets/app.js"};
     for (size_t i = 0; i < 2; i++) {
-        (void)ask(paths[i], "");
+        ask(paths[i], "");
         expect("Content-Security-Policy: default-src 'self';");
         expect("frame-ancestors 'none'");
         expect("X-Content-Type-Options: nosniff\r\n");
@@ -120,7 +120,7 @@ Test(console_web, compresses_for_clients_that_accept_it)
     char header[80], length[64];
     for (size_t i = 0; i < sizeof(accepted) / sizeof(accepted[0]); i++) {
         snprintf(header, sizeof(header), "Accept-Encoding: %s\r\n", accepted[i]);
-        (void)ask("GET /assets/app.js", header);
+        ask("GET /assets/app.js", header);
         expect("Content-Encoding: gzip\r\n");
         snprintf(length, sizeof(length), "Content-Length: %u\r\n", script->gzip_size);
         expect(length);
@@ -128,7 +128,7 @@ Test(console_web, compresses_for_clients_that_accept_it)
     }
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
         snprintf(header, sizeof(header), "Accept-Encoding: %s\r\n", refused[i]);
-        (void)ask("GET /assets/app.js", header);
+        ask("GET /assets/app.js", header);
         expect_none("Content-Encoding");
         expect("Vary: Accept-Encoding\r\n");
         snprintf(length, sizeof(length), "Content-Length: %u\r\n", script->plain_size);
@@ -139,7 +139,7 @@ Test(console_web, compresses_for_clients_that_accept_it)
 Test(console_web, answers_not_modified_for_a_known_tag)
 {
     char header[256], tag[64];
-    (void)ask("GET /assets/app.js", "");
+    ask("GET /assets/app.js", "");
     const char *at = strstr(http_kit_answer, "ETag: ");
     cr_assert(at != NULL);
     snprintf(tag, sizeof(tag), "%.*s", (int)strcspn(at + 6, "\r"), at + 6);
@@ -151,7 +151,7 @@ Test(console_web, answers_not_modified_for_a_known_tag)
         expect(tag);
         cr_assert_str_eq(http_kit_body(http_kit_answer), "");
     }
-    (void)ask("GET /assets/app.js", "If-None-Match: *\r\n");
+    ask("GET /assets/app.js", "If-None-Match: *\r\n");
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 304"));
     snprintf(header, sizeof(header), "If-None-Match: \"x\", x%s\r\n", tag);
     cr_assert(http_kit_starts(ask("GET /assets/app.js", header), "HTTP/1.1 200"));
@@ -167,8 +167,8 @@ Test(console_web, answers_head_without_a_body)
     struct http_kit_peer peer = {.fd = fd};
     http_kit_send_text(fd, "HEAD / HTTP/1.1\r\n" HTTP_KIT_HOST "Connection: close\r\n\r\n");
     while (!peer.closed) {
-        (void)http_kit_answered(&peer);
-        (void)loop_once(http_kit_loop, 10);
+        http_kit_answered(&peer);
+        loop_once(http_kit_loop, 10);
     }
     close(fd);
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 200"), "%.100s", http_kit_answer);

@@ -18,8 +18,8 @@ static void open_world(void)
         .name = TEXT("shop"), .version = 3, .text = text_of(text), .format = TEXT("yaml")};
     world = world_new(3, "linear: Pay=pay");
     codec_encode(world->codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
-    (void)broker_memory_append(world->kafka, "t.workflows", 0, TEXT("shop:3"),
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(world->kafka, "t.workflows", 0, TEXT("shop:3"),
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
     world_open(world);
 }

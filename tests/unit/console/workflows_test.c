@@ -20,8 +20,8 @@ static void deploy(uint32_t version, const char *text)
     struct workflow_definition definition = {
         .name = TEXT("test"), .version = version, .text = text_of(text), .format = TEXT("yaml")};
     codec_encode(world->codec, RECORD_WORKFLOW_DEFINITION, &definition, &bytes);
-    (void)broker_memory_append(world->kafka, "t.workflows", 0, TEXT("test"),
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(world->kafka, "t.workflows", 0, TEXT("test"),
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
 
@@ -59,7 +59,7 @@ static void migrate(const char *order_id)
                                                .version = 2,
                                                .by = TEXT("ann"),
                                                .reason = TEXT("version 1 is wrong")};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
     world_schedule(world);
     world_settle(world);
     cr_assert_eq(world_order(world, order_id)->details.workflow_version, 2);

@@ -79,7 +79,7 @@ static int remove_one(const char *path, const struct stat *stat, int type, struc
 void world_wipe(struct world *world)
 {
     cr_assert(world->console == NULL);
-    (void)nftw(world->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(world->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     struct error error;
     cr_assert(files_make_dirs(world->folder, &error) == ERROR_OK);
 }
@@ -191,7 +191,7 @@ void world_submit_details(struct world *world, const char *order_id, const char 
                                               .attribute_count = count,
                                               .priority = PRIORITY_NORMAL,
                                               .workflow = text_of(workflow)};
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
 }
 
 void world_report(struct world *world, const char *order_id, const char *step, bool succeeded)
@@ -215,7 +215,7 @@ void world_report(struct world *world, const char *order_id, const char *step, b
         cmd.report_step.error_message = TEXT("no funds");
         cmd.report_step.effect = world->effect;
     }
-    (void)world_send(world, &cmd);
+    world_send(world, &cmd);
 }
 
 static struct world_order *find_order(struct world *world, struct text id)
@@ -274,7 +274,7 @@ static void schedule_one(struct world *world, int32_t partition, const struct br
     engine_decide(exists ? &order->order : NULL, cmd, &input, &world->heap.arena, &decision);
     decision.claim_id = world->partitions[partition].claim_id;
     decision.sequence = world->partitions[partition].sequence++;
-    (void)append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);
+    append(world, "t.events", partition, decision.order_id, RECORD_DECISION, &decision);
     fold(world, &decision);
 }
 
@@ -299,7 +299,7 @@ void world_claim(struct world *world, int32_t partition, const char *instance)
     claim.claim_id.bytes[1] = ++world->partitions[partition].claims;
     world->partitions[partition].claim_id = claim.claim_id;
     world->partitions[partition].sequence = 0;
-    (void)append(world, "t.events", partition, TEXT(""), RECORD_CLAIM, &claim);
+    append(world, "t.events", partition, TEXT(""), RECORD_CLAIM, &claim);
 }
 
 void world_reset(struct world *world, int32_t partition, int64_t offset)
@@ -309,7 +309,7 @@ void world_reset(struct world *world, int32_t partition, int64_t offset)
                                     .by = TEXT("ann"),
                                     .reason = TEXT("another client wrote here"),
                                     .reset_at = ++world->now};
-    (void)append(world, "t.events", partition, TEXT("ann"), RECORD_RESET, &reset);
+    append(world, "t.events", partition, TEXT("ann"), RECORD_RESET, &reset);
 }
 
 void world_alert(struct world *world, int32_t partition, bool raised, const char *code,
@@ -322,15 +322,15 @@ void world_alert(struct world *world, int32_t partition, bool raised, const char
                                    .partition = partition,
                                    .command_offset = -1,
                                    .decided_at = ++world->now};
-    (void)append(world, "t.alerts", partition, TEXT(""), RECORD_OPERATOR_ALERT, &alert);
+    append(world, "t.alerts", partition, TEXT(""), RECORD_OPERATOR_ALERT, &alert);
 }
 
 /* ---- the console ---- */
 
 void world_turn(struct world *world)
 {
-    (void)broker_memory_settle(world->kafka, STEPS_MAX);
-    (void)loop_once(world->loop, 1);
+    broker_memory_settle(world->kafka, STEPS_MAX);
+    loop_once(world->loop, 1);
 }
 
 static bool is_behind(const struct world *world)

@@ -123,8 +123,8 @@ static void put_claim(struct site *site, const char *role)
                                .lease_ms = 10000,
                                .said_at = site->clock.now_wall_ms};
     codec_encode(site->cluster->codec, RECORD_LEADERSHIP, &claim, &bytes);
-    (void)broker_memory_append(site->kafka, "t.leadership", 0, claim.role,
-                               (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
+    broker_memory_append(site->kafka, "t.leadership", 0, claim.role,
+                         (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
     buffer_deinit(&bytes);
 }
 
@@ -134,7 +134,7 @@ Test(leader, counts_a_claim_that_another_role_or_a_broken_record_precedes)
     static const char *const firsts[] = {"another-role", "auditor"};
     for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
         struct site *site = site_new();
-        (void)broker_memory_append(site->kafka, "t.leadership", 0, text_of(firsts[i]), TEXT("x"));
+        broker_memory_append(site->kafka, "t.leadership", 0, text_of(firsts[i]), TEXT("x"));
         put_claim(site, "auditor");
         begin_candidate(site);
         run(site, 1000);

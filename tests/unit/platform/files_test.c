@@ -136,7 +136,7 @@ Test(files, releases_the_lock_of_a_killed_process)
         bool held = files_lock(folder, &lock, NULL) == ERROR_OK;
         (void)!write(ready[1], held ? "y" : "n", 1);
         for (;;)
-            (void)pause();
+            pause();
     }
     char held = 'n';
     int lock = -1;
