@@ -27,6 +27,14 @@ static void print(const struct cli *cli, const char *kind, const char *code, con
     json_decref(object);
 }
 
+static void print_formatted(const struct cli *cli, const char *kind, const char *code,
+                            const char *format, va_list args)
+{
+    char message[MESSAGE_SIZE];
+    vsnprintf(message, sizeof(message), format, args);
+    print(cli, kind, code, message);
+}
+
 int cli_fail(const struct cli *cli, const struct error *error)
 {
     print(cli, "error", error->code, error->message);
@@ -37,12 +45,10 @@ int cli_fail(const struct cli *cli, const struct error *error)
 
 int cli_usage(const struct cli *cli, const char *format, ...)
 {
-    char message[MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    print_formatted(cli, "error", "Usage", format, args);
     va_end(args);
-    print(cli, "error", "Usage", message);
     if (cli->output != CLI_OUTPUT_TABLE)
         return EXIT_CODE_USAGE;
     bool has_verb = cli->verb != NULL && cli->verb->name != NULL;
@@ -54,20 +60,16 @@ int cli_usage(const struct cli *cli, const char *format, ...)
 
 void cli_report(const struct cli *cli, const char *code, const char *format, ...)
 {
-    char message[MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    print_formatted(cli, "error", code, format, args);
     va_end(args);
-    print(cli, "error", code, message);
 }
 
 void cli_warn(const struct cli *cli, const char *code, const char *format, ...)
 {
-    char message[MESSAGE_SIZE];
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
+    print_formatted(cli, "warning", code, format, args);
     va_end(args);
-    print(cli, "warning", code, message);
 }

@@ -42,17 +42,30 @@ struct run {
     const json_t *body;
 };
 
+/* Of the console, about the order's command: sends it with `body`; NULL: only asks about it. */
+static bool query(const struct run *run, const char *order_id, const json_t *body,
+                  struct console_answer *ret_answer, int *ret_code)
+{
+    struct error error;
+    struct console_path path;
+    orders_path(&path, order_id, "/");
+    console_path_add(&path, run->command->action);
+    if (body == NULL)
+        run->command->add_query(run->cli, &path);
+    if (console_query(&run->client, &path, body, ret_answer, &error) == ERROR_OK)
+        return true;
+    *ret_code = cli_fail(run->cli, &error);
+    return false;
+}
+
 static int send_one(void *ctx, const char *order_id, struct output *output)
 {
     const struct run *run = ctx;
-    struct error error;
-    struct console_path path;
     struct console_answer answer;
     int code = EXIT_CODE_OK;
-    orders_path(&path, order_id, "/");
-    console_path_add(&path, run->command->action);
-    if (console_query(&run->client, &path, run->body, &answer, &error) != ERROR_OK)
-        return cli_fail(run->cli, &error);
+    assert(run->body != NULL);
+    if (!query(run, order_id, run->body, &answer, &code))
+        return code;
     if (answer.status != 200)
         code = console_refused(run->cli, &answer, order_id);
     else
@@ -71,15 +84,10 @@ static const struct output_column check_columns[] = {
 static int check_one(void *ctx, const char *order_id, struct output *output)
 {
     const struct run *run = ctx;
-    struct error error;
-    struct console_path path;
     struct console_answer answer;
     int code = EXIT_CODE_OK;
-    orders_path(&path, order_id, "/");
-    console_path_add(&path, run->command->action);
-    run->command->add_query(run->cli, &path);
-    if (console_query(&run->client, &path, NULL, &answer, &error) != ERROR_OK)
-        return cli_fail(run->cli, &error);
+    if (!query(run, order_id, NULL, &answer, &code))
+        return code;
     bool refused = answer.status == 404 || answer.status == 409;
     if (answer.status != 200 && !refused)
         code = console_refused(run->cli, &answer, order_id);

@@ -297,8 +297,8 @@ static enum offer_outcome merge(struct attempts *attempts, struct agent_attempt 
     return OFFER_MERGED;
 }
 
-static enum offer_outcome admit(struct attempts *attempts, struct active_step *step,
-                                struct agent_attempt *attempt)
+/* The attempt is the newest of its step. */
+static void join(struct attempts *attempts, struct active_step *step, struct agent_attempt *attempt)
 {
     assert(attempt->step == NULL && attempt->state == ATTEMPT_BLANK);
     attempt->step = step;
@@ -307,6 +307,13 @@ static enum offer_outcome admit(struct attempts *attempts, struct active_step *s
     if (step->pending != NULL)
         supersede(attempts, step->pending);
     active_step_note_newest(step, attempt);
+    assert(step->newest == attempt);
+}
+
+static enum offer_outcome admit(struct attempts *attempts, struct active_step *step,
+                                struct agent_attempt *attempt)
+{
+    join(attempts, step, attempt);
     if (step->running != NULL) {
         enter(attempt, ATTEMPT_WAITING);
         step->pending = attempt;
@@ -339,12 +346,7 @@ static enum offer_outcome report_again(struct attempts *attempts, struct agent_a
         active_steps_get(&attempts->steps, request->order_id, request->ref.step);
     attempt->receipt = *receipt;
     attempt->receipt.next = NULL;
-    attempt->step = step;
-    active_steps_hold(&attempts->steps, step);
-    link_in(attempts, attempt);
-    if (step->pending != NULL)
-        supersede(attempts, step->pending);
-    active_step_note_newest(step, attempt);
+    join(attempts, step, attempt);
     if (attempt->accepted)
         release(attempts, attempt, true);
     else
