@@ -181,6 +181,8 @@ static const char *step_event_problem(const struct order *order, const struct ev
     uint32_t last = step->direction == ref->direction ? step->attempt : 0;
     if (begins && step->state == STEP_PROCESSING)
         return "an attempt starts while another one is running";
+    if (begins && ref->direction == DIRECTION_DO && step->direction == DIRECTION_UNDO)
+        return "a step is done again that is being undone";
     if (begins && ref->attempt != last + (event->kind == EVENT_STEP_STARTED))
         return "an attempt is not the next one";
     if (!begins && (step->direction != ref->direction || step->attempt != ref->attempt))

@@ -348,6 +348,32 @@ Test(engine_order, refuses_to_resume_an_order_that_is_not_in_error)
     world_deinit(&world);
 }
 
+/* A request is made again from its Decision and the order: an attempt must be the only one of its
+ * number. */
+Test(engine_order, refuses_to_do_again_what_is_being_undone)
+{
+    static struct world world;
+    world_init(&world, "A{u1} B<-A");
+    struct command cmd = large_submission(&world.memory.arena);
+    decide_next(&world, &cmd);
+    cmd = report_of("A", DIRECTION_DO, 1, true);
+    decide_next(&world, &cmd);
+    cmd = report_of("B", DIRECTION_DO, 1, false);
+    decide_next(&world, &cmd);
+    cmd = report_of("A", DIRECTION_UNDO, 1, false);
+    decide_next(&world, &cmd);
+    cr_assert_eq(world.order.state, ORDER_COMPENSATING);
+    cr_assert_eq(world.order.steps[0].state, STEP_PENDING);
+    struct event event = {.kind = EVENT_STEP_STARTED,
+                          .step_started = {.ref = {TEXT("A"), DIRECTION_UNDO, 2},
+                                           .agent = TEXT("c"),
+                                           .complete_by = 90000}};
+    cr_assert(problem_of(&world, event) == NULL, "%s", problem_of(&world, event));
+    event.step_started.ref = (struct attempt_ref){TEXT("A"), DIRECTION_DO, 1};
+    cr_assert_str_eq(problem_of(&world, event), "a step is done again that is being undone");
+    world_deinit(&world);
+}
+
 /* ---- effects ---- */
 
 Test(engine_order, emits_no_request_for_a_superseded_attempt)
