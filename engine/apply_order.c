@@ -41,6 +41,7 @@ static void order_accepted(const struct apply_ctx *ctx, const struct event *even
     struct order *order = ctx->order;
     assert(order->version == 0);
     assert(order->step_count == 0 && order->steps == NULL);
+    assert(order->complete_by == 0 && order->paused_at == 0); /* zeroed */
     assert(!order->alert_open);
     assert(accepted->step_count >= 1 && accepted->step_count <= WORKFLOW_STEPS_MAX);
     if (ctx->borrow)
@@ -149,6 +150,7 @@ static void order_paused(const struct apply_ctx *ctx, const struct event *event)
     order->paused_at = ctx->decided_at;
     order->paused_by = apply_text(ctx, order->paused_by, event->order_marked.by);
     order->pause_reason = apply_text(ctx, order->pause_reason, event->order_marked.reason);
+    assert(order->paused_at > 0);
 }
 
 static void order_pause_ended(const struct apply_ctx *ctx, const struct event *event)
@@ -162,6 +164,7 @@ static void order_pause_ended(const struct apply_ctx *ctx, const struct event *e
 static int64_t move_inputs(int64_t inputs, const struct order *before, const struct order *order)
 {
     uint64_t moved = 0;
+    assert(before->step_count <= WORKFLOW_STEPS_MAX && order->step_count <= WORKFLOW_STEPS_MAX);
     if (inputs == STEP_INPUTS_ALL)
         return inputs;
     for (uint32_t i = 0; i < before->step_count; i++) {
@@ -184,6 +187,7 @@ static struct step moved_step(const struct apply_ctx *ctx, const struct order *b
         step = before->steps[from];
     else
         step.name = apply_text(ctx, none, plan->name);
+    assert(text_equal(step.name, plan->name));
     if (step.attempt == 0)
         step.agent = apply_text(ctx, step.agent, plan->agent);
     if (step.state == STEP_PENDING)

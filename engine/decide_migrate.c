@@ -9,6 +9,7 @@
 
 static int find_step(const struct workflow *workflow, struct text name)
 {
+    assert(workflow->step_count >= 1 && workflow->step_count <= WORKFLOW_STEPS_MAX);
     for (uint32_t i = 0; i < workflow->step_count; i++) {
         if (text_equal(workflow->steps[i].name, name))
             return (int)i;
@@ -23,6 +24,7 @@ static bool may_migrate(struct decide_ctx *ctx)
     const struct order *order = ctx->order;
     const struct order_details *details = &order->details;
     enum order_state phase = order->state == ORDER_ERROR ? order->error_from : order->state;
+    assert(order->state != ORDER_PENDING && phase != ORDER_ERROR);
     if (!text_empty(cmd->workflow) && !text_equal(cmd->workflow, details->workflow)) {
         decide_reject(ctx, "OtherWorkflow", "the order has the workflow %.*s, not %.*s",
                       TEXT_ARG(details->workflow), TEXT_ARG(cmd->workflow));
@@ -70,6 +72,7 @@ static bool may_take(struct decide_ctx *ctx)
                       (unsigned)cmd->version, TEXT_ARG(details->workflow));
         return false;
     }
+    assert(target->version != details->workflow_version);
     return true;
 }
 
@@ -82,11 +85,17 @@ static bool counts(const struct step *step)
            step->state == STEP_SKIPPED || step->effect != EFFECT_NONE;
 }
 
+static bool has_only_steps(const struct workflow *workflow, uint64_t set)
+{
+    return workflow->step_count == WORKFLOW_STEPS_MAX || set >> workflow->step_count == 0;
+}
+
 /* By names: the indexes are those of two workflows. */
 static bool same_predecessors(const struct workflow *a, uint64_t after_a, const struct workflow *b,
                               uint64_t after_b)
 {
     uint64_t moved = 0;
+    assert(has_only_steps(a, after_a) && has_only_steps(b, after_b));
     for (uint32_t i = 0; i < a->step_count; i++) {
         if ((after_a & BIT(i)) == 0)
             continue;
@@ -100,6 +109,7 @@ static bool same_predecessors(const struct workflow *a, uint64_t after_a, const 
 
 static bool has_agent(const struct workflow_step *plan, struct text agent)
 {
+    assert(plan->agent_count >= 1);
     for (uint32_t i = 0; i < plan->agent_count; i++) {
         if (text_equal(plan->agents[i], agent))
             return true;
@@ -123,6 +133,7 @@ static const char *step_difference(const struct decide_ctx *ctx, uint32_t index,
     const struct workflow_step *target = &ctx->input->target->steps[to];
     bool acts = step->state == STEP_PROCESSING || step->effect != EFFECT_NONE;
     assert(counts(step));
+    assert(text_equal(step->name, target->name));
     if (!same_predecessors(ctx->workflow, plan->after, ctx->input->target, target->after))
         return "comes after other steps";
     if (plan->pivot != target->pivot)

@@ -12,6 +12,7 @@
 static void add_output(struct step_request *request, struct step_output output)
 {
     uint32_t at = request->output_count++;
+    assert(at < WORKFLOW_STEPS_MAX && !text_empty(output.output));
     for (; at > 0 && text_compare(request->outputs[at - 1].step, output.step) > 0; at--)
         request->outputs[at] = request->outputs[at - 1];
     request->outputs[at] = output;
@@ -22,6 +23,7 @@ static void add_output(struct step_request *request, struct step_output output)
 static void outputs_of(const struct order *order, int64_t inputs, struct arena *arena,
                        struct step_request *request)
 {
+    assert(order->step_count <= WORKFLOW_STEPS_MAX && request->output_count == 0);
     if (inputs == 0)
         return;
     request->outputs = ARENA_ARRAY(arena, struct step_output, order->step_count);
@@ -81,6 +83,7 @@ static void add_request(const struct decision *decision, const struct event *eve
     request->ref = *ref;
     request->generation = step->generation[step->direction];
     request->agent = first ? event->step_started.agent : step->agent;
+    assert(text_equal(request->agent, step->agent));
     request->action = first ? event->step_started.action : event->step_extended.action;
     request->do_key = order_idempotency_key(order, step, DIRECTION_DO, arena);
     request->idempotency_key = ref->direction == DIRECTION_DO
@@ -213,6 +216,7 @@ static bool is_step_change(const struct event *event)
  * reported is where it stands in the end. */
 static bool turns_step(const struct status_update *status, const struct event *event)
 {
+    assert(status->step_count <= WORKFLOW_STEPS_MAX);
     if (event->kind != EVENT_STEP_QUEUED)
         return false;
     for (uint32_t i = 0; i < status->step_count; i++) {

@@ -103,6 +103,7 @@ void order_copy(const struct order *order, struct arena *arena, struct order *re
 
 static char *put_text(char *at, struct text text)
 {
+    assert(text.size == 0 || text.data != NULL);
     if (text.size > 0)
         memcpy(at, text.data, text.size);
     return at + text.size;

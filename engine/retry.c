@@ -100,6 +100,7 @@ static uint64_t fnv(uint64_t hash, const void *bytes, size_t size)
 /* A byte that neither name contains separates the parts; the attempt goes in little-endian. */
 uint64_t retry_salt(struct text order_id, struct text step, int direction, uint32_t attempt)
 {
+    assert(direction == 0 || direction == 1);
     uint8_t tail[] = {'/',
                       (uint8_t)direction,
                       (uint8_t)attempt,

@@ -208,6 +208,8 @@ static bool knows(const struct checkpoint *checkpoint, const struct skip_range *
 bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range *range)
 {
     struct checkpoint next = *checkpoint;
+    assert(range->from < range->to && range->to <= range->at); /* admission_skip_of() */
+    assert(checkpoint->skip_count >= 0 && checkpoint->skip_count <= CHECKPOINT_SKIPS_MAX);
     if (knows(checkpoint, range))
         return true;
     next.skip_count = 0;
@@ -224,6 +226,7 @@ bool admission_learn_skip(struct checkpoint *checkpoint, const struct skip_range
 
 void admission_copy_skips(struct checkpoint *checkpoint, const struct checkpoint *from)
 {
+    assert(from->skip_count >= 0 && from->skip_count <= CHECKPOINT_SKIPS_MAX);
     checkpoint->skip_count = from->skip_count;
     memcpy(checkpoint->skips, from->skips, sizeof(from->skips));
 }

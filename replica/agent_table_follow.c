@@ -102,6 +102,7 @@ static void on_end(void *ctx, int64_t next_offset)
         return;
     table->complete = true;
     sweep(table);
+    assert(table->reader != NULL);
     agent_table_report_pauses(table); /* before the capacities with which steps start */
     for (group = table->groups; group != NULL && table->ops.changed != NULL; group = group->next)
         for (entry = group->entries; entry != NULL; entry = entry->next)

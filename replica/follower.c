@@ -30,6 +30,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     struct follower *follower = userdata;
     (void)loop;
     (void)timer;
+    assert(!follower->freed);
     if (follower->phase == PHASE_PAUSED)
         check_disk(follower);
     else if (follower->phase == PHASE_STOPPED)
@@ -40,6 +41,7 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
 
 void follower_check_later(struct follower *follower, int64_t delay_ms)
 {
+    assert(!follower->freed && delay_ms >= 0);
     follower_close_reader(follower);
     follower->phase = PHASE_WAITING;
     loop_timer_after(cluster_loop(follower->cluster), &follower->timer, delay_ms);
@@ -78,9 +80,11 @@ static void fail(struct follower *follower, const struct error *error)
 static bool commit(struct follower *follower)
 {
     struct error error;
+    assert(view_dirty(follower->view) > 0);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     FAILPOINT("follower.commit");
     if (view_commit(follower->view, follower->bulk, &error) == ERROR_OK) {
+        assert(view_dirty(follower->view) == 0);
         view_tidy(follower->view);
         return true;
     }
@@ -203,6 +207,7 @@ static void pause_folding(struct follower *follower, int64_t offset)
 
 static void check_disk(struct follower *follower)
 {
+    assert(follower->phase == PHASE_PAUSED && follower->reader == NULL);
     if (!follower->query_outstanding && !disk_guard_is_low(follower->cluster->service->disk)) {
         follower_run(follower, follower->until);
         return;
@@ -441,6 +446,7 @@ void follower_free(struct follower *follower)
 {
     if (follower == NULL)
         return;
+    assert(!follower->freed);
     follower_close_reader(follower);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);

@@ -42,6 +42,7 @@ static void answer_waiters(struct side_topic *side)
 static void on_record(void *ctx, const struct broker_record *record)
 {
     struct side_topic *side = ctx;
+    assert(!side->closed && side->reader != NULL);
     side->record(side->cluster, record);
     side->position = record->offset + 1;
     answer_waiters(side);
@@ -51,6 +52,7 @@ static void on_end(void *ctx, int64_t next_offset)
 {
     struct side_topic *side = ctx;
     bool first = !side->ended;
+    assert(!side->closed);
     side->position = next_offset;
     side->ended = true;
     side->trouble[0] = '\0';
@@ -79,6 +81,7 @@ static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error}
 
 static void open_reader(struct side_topic *side)
 {
+    assert(!side->closed && side->reader == NULL);
     side->position = 0;
     side->reader =
         broker_read(side->cluster->broker, side->topic, 0, BROKER_EARLIEST, &reader_ops, side);
@@ -123,6 +126,7 @@ static void on_high(void *ctx, int64_t low, int64_t high, const struct error *er
     struct refresh_waiter *waiter;
     bool more = false;
     (void)low;
+    assert(side->asking);
     side->asking = false;
     if (side->closed)
         return;
@@ -139,6 +143,7 @@ static void on_high(void *ctx, int64_t low, int64_t high, const struct error *er
 
 static void ask_for_end(struct side_topic *side)
 {
+    assert(!side->closed && !side->asking);
     side->asking = true;
     side->query++;
     broker_offsets(side->cluster->broker, side->topic, 0, on_high, side);

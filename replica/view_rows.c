@@ -36,6 +36,7 @@ static void remember_deadlines(struct view_entry *entry)
     struct deadline deadlines[DEADLINES_MAX];
     struct view_rows *rows = &entry->rows;
     rows->deadline_count = deadlines_of(&entry->order, deadlines);
+    assert(rows->deadline_count <= DEADLINES_MAX);
     rows->deadlines = ARENA_ARRAY(&entry->heap.arena, struct deadline, rows->deadline_count);
     memcpy(rows->deadlines, deadlines, rows->deadline_count * sizeof(deadlines[0]));
 }

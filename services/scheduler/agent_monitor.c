@@ -84,6 +84,7 @@ struct agent_status agent_monitor_status(const struct agent_group *group)
 
 static void update_status(struct agent_monitor *monitor, const char *agent)
 {
+    assert(monitor->table != NULL);
     if (!monitor->routes)
         return;
     struct agent_status status =
@@ -225,6 +226,7 @@ static void report_unstuck(struct agent_monitor *monitor, struct monitored_agent
 /* Where routing is switched off, no step starts until it is known which agents are paused. */
 static void check_begun(struct agent_monitor *monitor)
 {
+    assert(monitor->table != NULL);
     if (monitor->routes || monitor->begun || !agent_table_is_complete(monitor->table))
         return;
     monitor->begun = true;

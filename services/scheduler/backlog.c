@@ -35,6 +35,7 @@ static uint32_t get_big_endian(const char *at)
 
 static char *put_text(char *at, struct text text)
 {
+    assert(text.size == 0 || text.data != NULL);
     if (text.size > 0)
         memcpy(at, text.data, text.size);
     return at + text.size;
@@ -88,6 +89,7 @@ static uint32_t rows_of(const struct order *order,
         struct view_index_row *row = &ret_rows[count++];
         row->queued_at = order->steps[i].queued_at;
         row->queue = queue_key_of(order, i, row->bytes);
+        assert(row->queue.data == row->bytes && row->queued_at != 0);
     }
     assert(count <= order->step_count);
     return count;
@@ -114,6 +116,7 @@ void backlog_queue_forget(struct backlog_queue *queue)
 static struct backlog_agent *find_agent(struct backlog *backlog, struct text name)
 {
     struct backlog_agent *agent = NULL;
+    assert(name.size <= NAME_BYTES_MAX);
     HASH_FIND(hh, backlog->agents, name.data, name.size, agent);
     if (agent != NULL)
         return agent;
@@ -127,6 +130,7 @@ static struct backlog_agent *find_agent(struct backlog *backlog, struct text nam
 static struct backlog_queue *find_queue(struct backlog *backlog, struct text key)
 {
     struct backlog_queue *queue = NULL;
+    assert(key.size > 0 && key.size <= QUEUE_KEY_BYTES_MAX);
     HASH_FIND(hh, backlog->queues, key.data, key.size, queue);
     if (queue != NULL)
         return queue;
@@ -252,6 +256,7 @@ static bool take_number(struct text *rest, int size, uint64_t *ret_value)
 {
     uint64_t value = 0;
     assert(size >= 1 && size <= 8);
+    assert(rest->size == 0 || rest->data != NULL);
     if (rest->size < (uint32_t)size)
         return false;
     for (int i = size - 1; i >= 0; i--)

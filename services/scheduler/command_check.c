@@ -19,6 +19,7 @@ _Static_assert((int)DEAD_LETTER_HEADERS_MAX == (int)COMMAND_HEADERS_MAX,
 
 static char *copy(char *at, struct text text, struct text *ret_text)
 {
+    assert(text.size == 0 || text.data != NULL);
     if (text.size > 0) /* the data of an empty text may be NULL */
         memcpy(at, text.data, text.size);
     *ret_text = (struct text){at, text.size};
@@ -65,12 +66,14 @@ struct pending_command *pending_command_unreadable(int64_t offset, int64_t next_
     snprintf(first, sizeof(first), "%" PRId64, offset);
     record.headers[0] = (struct broker_header){TEXT("reeve.errors.first_offset"), text_of(first)};
     struct pending_command *pending = pending_command_new(&record);
+    assert(pending->key.size == 0 && pending->value.size == 0 && pending->header_count == 1);
     pending->unreadable_from = offset;
     return pending;
 }
 
 void pending_command_free(struct pending_command *pending)
 {
+    assert((pending->headers != NULL) == (pending->header_count > 0));
     free(pending->headers);
     free(pending);
 }

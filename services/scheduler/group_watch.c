@@ -47,6 +47,7 @@ struct group_watch {
 static void leave(struct group_watch *watch, enum group_watch_reason reason)
 {
     assert(watch->state == STATE_MEMBER);
+    assert(reason == REASON_CLOCK || watch->outdated != NO_PARTITION);
     watch->state = STATE_LEAVING;
     watch->reason = reason;
     watch->ops->leave(watch->ctx);
@@ -96,6 +97,7 @@ static void report_clock(struct group_watch *watch)
 /* True: it is wrong. */
 static bool check_clock(struct group_watch *watch)
 {
+    assert(watch->wrong + watch->right <= watch->measured);
     if (watch->measured > 0 && watch->right == watch->measured && watch->alerted) {
         watch->alerted = false;
         cluster_partition_alert(watch->cluster, NO_PARTITION, false, alert_code,
@@ -112,6 +114,7 @@ static bool check_clock(struct group_watch *watch)
 /* True: another member may be able to read the partition, and has had to wait long enough. */
 static bool check_version(struct group_watch *watch, int32_t outdated_before, int64_t now)
 {
+    assert(watch->patience_ms >= PATIENCE_MS && watch->patience_ms <= PATIENCE_MS_MAX);
     if (watch->outdated == NO_PARTITION)
         return false;
     if (outdated_before == NO_PARTITION)
@@ -138,6 +141,7 @@ static void look_at_owner(void *visitor, const struct owner *owner)
 static void watch_member(struct group_watch *watch, int64_t now)
 {
     int32_t outdated_before = watch->outdated;
+    assert(watch->state == STATE_MEMBER);
     watch->measured = watch->wrong = watch->right = 0;
     watch->outdated = NO_PARTITION;
     watch->ops->each_owner(watch->ctx, look_at_owner, watch);
@@ -150,6 +154,7 @@ static void watch_member(struct group_watch *watch, int64_t now)
 static bool may_join(const struct group_watch *watch, int64_t now)
 {
     int64_t away_ms = now - watch->away_since_ms;
+    assert(watch->state == STATE_AWAY && away_ms >= 0);
     if (watch->reason == REASON_VERSION)
         return away_ms >= OUTDATED_AWAY_MS;
     return away_ms >= MEASURE_AGAIN_MS ||

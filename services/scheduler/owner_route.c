@@ -51,6 +51,7 @@ void owner_route_decided(struct owner *owner, const struct command *cmd, const s
 {
     if (router_of(owner) == NULL)
         return;
+    assert(owner->routed.ctx == owner);
     if (cmd->kind == COMMAND_MIGRATE_ORDER)
         forget_starts(owner, cmd->order_id);
     int step = own_start_step(owner, cmd, order);
@@ -181,6 +182,7 @@ void owner_route_hold(struct owner *owner, bool held)
 
 void owner_route_suspend(struct owner *owner)
 {
+    assert(owner->routed.ctx == NULL || owner->routed.ctx == owner);
     owner->routed.suspended = owner->suspended;
     if (router_of(owner) != NULL)
         router_pick_soon(router_of(owner));

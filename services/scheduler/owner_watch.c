@@ -51,6 +51,7 @@ static void watch_commands(struct owner *owner)
         owner->commands_silent = true;
         return;
     }
+    assert(!owner->asks_commands && owner->state == OWNER_RUNNING);
     owner->asks_commands = true;
     owner->outstanding++;
     broker_offsets(owner->cluster->broker, owner->cluster->topics.commands, owner->partition,
@@ -138,6 +139,7 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
 
 static void alert(struct owner *owner, bool raised, const char *message)
 {
+    assert(raised || owner->stall_code != NULL);
     if (raised)
         owner->stall_code = owner->state == OWNER_STANDBY ? "StandbyStalled" : "Stalled";
     cluster_partition_alert(owner->cluster, owner->partition, raised, owner->stall_code, message);

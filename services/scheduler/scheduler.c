@@ -73,6 +73,7 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
 
 static struct owner *owner_of(struct membership_partition *partition)
 {
+    assert(partition != NULL);
     return (struct owner *)partition;
 }
 
@@ -162,7 +163,9 @@ static void each_owner(void *ctx, void (*visit)(void *visitor, const struct owne
 static bool has_others(void *ctx)
 {
     const struct scheduler *scheduler = ctx;
-    return membership_count(scheduler->membership) < (uint32_t)scheduler->cluster->partition_count;
+    uint32_t own = membership_count(scheduler->membership);
+    assert(own <= (uint32_t)scheduler->cluster->partition_count);
+    return own < (uint32_t)scheduler->cluster->partition_count;
 }
 
 static void leave(struct scheduler *scheduler, void (*left)(void *ctx))
@@ -349,7 +352,7 @@ static void suspend_each(void *ctx, struct membership_partition *partition)
 static void drain(void *state)
 {
     struct scheduler *scheduler = state;
-    assert(!scheduler->leaving);
+    assert(!scheduler->leaving && scheduler->drain_ticks == 0);
     scheduler->leaving = true;
     group_watch_stop(scheduler->group_watch);
     if (scheduler->membership == NULL) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/supervisor/audit.h"
 
+#include <assert.h>
+
 /* Its owner starts it as soon as a healthy agent has free capacity. */
 static bool has_place_in_queue(const struct order *order)
 {
@@ -15,6 +17,7 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
 {
     struct deadline deadlines[DEADLINES_MAX];
     int64_t first = INT64_MAX;
+    assert(rules->grace_ms >= 0 && rules->retention_ms >= 0);
     *ret_due_ms = 0;
     if (order_ended(order))
         return rules->retention_ms > 0 && now >= order->ended_at + rules->retention_ms
@@ -22,6 +25,7 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
                    : AUDIT_CLEAN;
     /* A running attempt also has a deadline: that of its recovery. */
     uint32_t count = deadlines_of(order, deadlines);
+    assert(count <= DEADLINES_MAX);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at < first)
             first = deadlines[i].due_at;

@@ -72,6 +72,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
     struct auditor *auditor = ctx;
     (void)token;
     (void)offset;
+    assert(auditor->outstanding > 0);
     auditor->outstanding--;
     if (error != NULL && error_is(error)) /* the next walk, or term, finds it again */
         log_warning_limited("the auditor's command was not delivered", LOG_ERR(error));
@@ -83,6 +84,7 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
 {
     struct error error;
     struct text order_id = order->details.order_id;
+    assert(order_ended(order));
     if (auditor->budget_thousandths < 1000 || auditor->outstanding >= OUTSTANDING_MAX)
         return; /* the next walk requests it */
     struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
@@ -95,6 +97,8 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
     auditor->outstanding++;
     auditor->expired++;
     auditor->budget_thousandths -= 1000;
+    assert(auditor->budget_thousandths >= 0);
+    assert(auditor->outstanding <= OUTSTANDING_MAX);
 }
 
 /* The brokers' time: when they appended the newest renewal of this term, and what has passed since
@@ -111,6 +115,7 @@ static int64_t brokers_now(const struct auditor *auditor)
 static void note_stuck(struct audited *audited, const struct order *order,
                        enum audit_finding finding, int64_t overdue_ms)
 {
+    assert(finding == AUDIT_LOST || (finding == AUDIT_OVERDUE && overdue_ms >= 0));
     if (audited->stuck++ > 0)
         return;
     if (finding == AUDIT_LOST)
@@ -150,6 +155,8 @@ static bool visit(void *ctx, struct text order_id, struct text row)
     struct error error;
     int64_t due = 0;
     int64_t now = brokers_now(auditor);
+    assert(order_id.size <= sizeof(auditor->cursor.data)); /* as store_scan_orders() has it */
+    assert(auditor->rows < ROWS_PER_TICK);
     memcpy(auditor->cursor.data, order_id.data, order_id.size);
     auditor->cursor.size = order_id.size;
     heap_arena_reset(&auditor->scratch);
@@ -188,6 +195,7 @@ static void close_partition(struct audited *audited)
 
 static void next_partition(struct auditor *auditor)
 {
+    assert(auditor->at >= -1 && auditor->at < auditor->own->partition_count);
     auditor->cursor.size = 0;
     if (auditor->at >= 0)
         close_partition(&auditor->audited[auditor->at]);
@@ -210,6 +218,7 @@ static void walk(struct auditor *auditor)
 {
     struct audited *audited = &auditor->audited[auditor->at];
     struct error error;
+    assert(auditor->at >= 0 && auditor->at < auditor->own->partition_count);
     if (audited->follower == NULL)
         open_partition(auditor, auditor->at);
     if (audited->follower == NULL)
@@ -237,6 +246,7 @@ static void walk(struct auditor *auditor)
 static void refill(struct auditor *auditor, int64_t now)
 {
     int64_t full = auditor->expire_per_second * 1000;
+    assert(now >= auditor->refilled_ms); /* monotonic */
     auditor->budget_thousandths += (now - auditor->refilled_ms) * auditor->expire_per_second;
     if (auditor->budget_thousandths > full)
         auditor->budget_thousandths = full;
@@ -259,6 +269,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct auditor *auditor = userdata;
     int64_t now = loop_now_ms(loop);
+    assert(auditor->leading && auditor->audited != NULL);
     loop_timer_after(loop, timer, TICK_MS);
     refill(auditor, now);
     if (auditor->at < 0 && now >= auditor->walk_began_ms + auditor->interval_ms) {
@@ -312,6 +323,7 @@ static void open_partition(struct auditor *auditor, int32_t partition)
 {
     struct audited *audited = &auditor->audited[partition];
     struct error error;
+    assert(audited->follower == NULL);
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir, partition);
     struct view_options options = {.env = auditor->stores,
@@ -371,6 +383,7 @@ static void open_all(struct auditor *auditor)
 {
     int32_t count = auditor->own->partition_count;
     int64_t now = loop_now_ms(cluster_loop(auditor->cluster));
+    assert(auditor->leading && auditor->audited == NULL && count > 0);
     auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
     assert(auditor->audited != NULL);
     auditor->table = agent_table_follow(auditor->own, &agent_ops, auditor);
@@ -406,6 +419,7 @@ static void on_begin(void *ctx, int64_t token)
 {
     struct auditor *auditor = ctx;
     struct error error;
+    assert(!auditor->leading && auditor->audited == NULL);
     auditor->leading = true;
     snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
              auditor->cluster->service->instance_id);
@@ -476,6 +490,7 @@ void auditor_free(struct auditor *auditor)
 {
     if (auditor == NULL)
         return;
+    assert(!auditor->freed);
     close_all(auditor);
     leader_free(auditor->leader);
     cluster_close(auditor->own);

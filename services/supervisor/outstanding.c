@@ -42,6 +42,7 @@ struct outstanding {
 
 static void put(struct outstanding *outstanding, uint32_t place, struct outstanding_entry *entry)
 {
+    assert(place < outstanding->count);
     outstanding->heap[place] = entry;
     entry->place = place;
 }
@@ -76,9 +77,12 @@ static void move_down(struct outstanding *outstanding, struct outstanding_entry 
 
 static void set_next(struct outstanding *outstanding, struct outstanding_entry *entry, int64_t at)
 {
+    assert(outstanding->heap[entry->place] == entry);
     entry->next_at = at;
     move_up(outstanding, entry);
     move_down(outstanding, entry);
+    assert(outstanding->heap[entry->place] == entry);
+    assert(outstanding->heap[0]->next_at <= at);
 }
 
 /* ---- entries ---- */
@@ -126,6 +130,8 @@ static struct outstanding_entry *find(const struct outstanding *outstanding, str
 static void drop(struct outstanding *outstanding, struct outstanding_entry *entry)
 {
     struct outstanding_order *order = entry->order;
+    assert(outstanding->count > 0);
+    assert(outstanding->heap[entry->place] == entry);
     struct outstanding_entry *last = outstanding->heap[--outstanding->count];
     if (last != entry) {
         put(outstanding, entry->place, last);
@@ -150,6 +156,7 @@ static void sending(struct outstanding *outstanding, struct outstanding_entry *e
 static void wait_longer(struct outstanding *outstanding, struct outstanding_entry *entry,
                         int64_t now)
 {
+    assert(entry->tries > 0); /* it was sent */
     entry->wait_ms = entry->wait_ms < REPEAT_MS ? REPEAT_MS : 2 * entry->wait_ms;
     if (entry->wait_ms > REPEAT_MS_MAX)
         entry->wait_ms = REPEAT_MS_MAX;
@@ -170,6 +177,7 @@ void outstanding_clear(struct outstanding *outstanding)
 {
     while (outstanding->count > 0)
         drop(outstanding, outstanding->heap[outstanding->count - 1]);
+    assert(outstanding->orders == NULL && outstanding->by_token == NULL);
     outstanding->given_up = INT64_MAX;
 }
 
@@ -232,6 +240,7 @@ bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t ne
             drop(outstanding, entry);
         } else {
             sending(outstanding, entry);
+            assert(entry->tries > 1); /* the first time is outstanding_add() */
             *ret_command =
                 (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
             return true;
@@ -272,6 +281,7 @@ bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,
         floor_ms *= 2;
     if (early_ms < floor_ms)
         early_ms = floor_ms;
+    assert(early_ms >= 0);
     entry->offset = -1;
     set_next(outstanding, entry, now + early_ms);
     return true;

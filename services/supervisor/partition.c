@@ -103,6 +103,7 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
 {
     struct supervisor_partition *partition = ctx;
     bool failed = error != NULL && error_is(error);
+    assert(partition->unanswered > 0);
     partition->unanswered--;
     partition->answered_ms = mono_ms(partition);
     if (token == partition->measuring) {
@@ -126,6 +127,8 @@ static bool send_command(struct supervisor_partition *partition, struct text ord
     const struct order *order = NULL;
     struct command cmd;
     struct text by = text_of(partition->cluster->service->instance_id);
+    assert(token != 0); /* which says that no command measures the clock */
+    assert(partition->caught_up && !partition->suspended);
     if (view_order(follower_view(partition->follower), order_id, &order, &partition->error) !=
         ERROR_OK) {
         outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
@@ -197,6 +200,7 @@ static void send_new(struct supervisor_partition *partition)
 {
     const struct supervisor_cursor *cursor = &partition->cursor;
     struct text from = {cursor->order_id, cursor->order_id_size};
+    assert(cursor->order_id_size <= sizeof(cursor->order_id));
     if (cursor->due_at > partition->now && mono_ms(partition) >= partition->sweep_at) {
         int64_t given_up = outstanding_take_given_up(partition->outstanding);
         partition->sweep_at = mono_ms(partition) + SWEEP_MS;
@@ -215,11 +219,13 @@ static void send_new(struct supervisor_partition *partition)
         partition->error = error;
     else if (!partition->cut)
         move_cursor(partition, partition->now + 1, TEXT(""));
+    assert(partition->commands <= COMMANDS_PER_TICK);
 }
 
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct supervisor_partition *partition = userdata;
+    assert(!partition->freed);
     loop_timer_after(loop, timer, TICK_MS);
     /* A deadline that is folded but not yet in the index would end up before the cursor, unseen. */
     if (partition->caught_up)
@@ -272,6 +278,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
         return;
     const struct decision *decision = &folded->record->decision;
     uint32_t count = folded->order != NULL ? deadlines_of(folded->order, deadlines) : 0;
+    assert(count <= DEADLINES_MAX);
     if (decision->decided_at - mono_ms(partition) > partition->scheduler_ms)
         partition->scheduler_ms = decision->decided_at - mono_ms(partition);
     outstanding_settle(partition->outstanding, decision->order_id, deadlines, count);
@@ -350,6 +357,7 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
 
 void supervisor_partition_free(struct supervisor_partition *partition)
 {
+    assert(!partition->freed);
     loop_timer_cancel(partition->cluster->service->loop, &partition->timer);
     follower_commit(partition->follower);
     follower_free(partition->follower);
