@@ -56,15 +56,16 @@ static bool take_fraction(struct text *text, int64_t *ret_ms)
 {
     int64_t digit;
     int64_t unit = 100;
-    *ret_ms = 0;
-    if (!skip(text, "."))
-        return true;
-    if (!take(text, 1, &digit))
-        return false;
-    do {
-        *ret_ms += digit * unit;
-        unit /= 10;
-    } while (take(text, 1, &digit));
+    int64_t ms = 0;
+    if (skip(text, ".")) {
+        if (!take(text, 1, &digit))
+            return false;
+        do {
+            ms += digit * unit;
+            unit /= 10;
+        } while (take(text, 1, &digit));
+    }
+    *ret_ms = ms;
     return true;
 }
 

@@ -206,11 +206,13 @@ bool key_to_waiting(struct text key, uint32_t prefix_size, int64_t *ret_queued_a
 
 bool key_after_prefix(const struct key *key, struct key *ret_after)
 {
-    *ret_after = *key;
-    while (ret_after->size > 0 && (uint8_t)ret_after->data[ret_after->size - 1] == 255)
-        ret_after->size--;
-    if (ret_after->size == 0)
+    uint32_t size = key->size;
+    while (size > 0 && (uint8_t)key->data[size - 1] == 255)
+        size--;
+    if (size == 0)
         return false;
-    ret_after->data[ret_after->size - 1]++;
+    *ret_after = *key;
+    ret_after->size = size;
+    ret_after->data[size - 1]++;
     return true;
 }

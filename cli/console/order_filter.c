@@ -67,9 +67,10 @@ enum error_class order_filter_read_time(const struct cli *cli, const char *flag,
 {
     int64_t time;
     const char *given = has_flag(cli, flag) ? cli_flag_value(cli, flag) : NULL;
-    ret_text[0] = '\0';
-    if (given == NULL)
+    if (given == NULL) {
+        ret_text[0] = '\0';
         return ERROR_OK;
+    }
     if (!parse_time(text_of(given), now, &time))
         return error_set(ret_error, ERROR_REJECT, "Usage",
                          "--%s %.40s: expected a time such as 2010-12-01T08:26:00Z or 2010-12-01, "

@@ -52,10 +52,12 @@ bool dead_letter_flags_read(struct cli *cli, struct dead_letter_flags *ret_flags
 {
     struct error error;
     int64_t now = clock_wall_ms(clock_real());
-    ret_flags->cli = cli;
-    if (order_filter_read_time(cli, "since", now, ret_flags->since, &error) == ERROR_OK &&
-        order_filter_read_time(cli, "until", now, ret_flags->until, &error) == ERROR_OK)
+    struct dead_letter_flags flags = {.cli = cli};
+    if (order_filter_read_time(cli, "since", now, flags.since, &error) == ERROR_OK &&
+        order_filter_read_time(cli, "until", now, flags.until, &error) == ERROR_OK) {
+        *ret_flags = flags;
         return true;
+    }
     *ret_code = cli_fail(cli, &error);
     return false;
 }

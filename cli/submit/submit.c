@@ -132,22 +132,24 @@ static void on_status(void *ctx, const struct status_update *status)
 static enum error_class read_order(struct submit *submit, const json_t *value,
                                    struct order_details *ret_details, struct error *ret_error)
 {
+    struct order_details details;
     heap_arena_reset(&submit->heap);
-    enum error_class class =
-        order_json_read_value(value, &submit->heap.arena, ret_details, ret_error);
+    enum error_class class = order_json_read_value(value, &submit->heap.arena, &details, ret_error);
     if (class != ERROR_OK)
         return class;
     const char *workflow = cli_flag_value(submit->cli, "workflow");
     const char *reply_to = cli_flag_value(submit->cli, "reply-to");
-    if (workflow != NULL && text_empty(ret_details->workflow))
-        ret_details->workflow = text_of(workflow);
-    if (reply_to != NULL && text_empty(ret_details->reply_to))
-        ret_details->reply_to = text_of(reply_to);
-    class = details_validate(ret_details, ret_error);
-    if (class == ERROR_OK && submit->waits && text_empty(ret_details->reply_to))
+    if (workflow != NULL && text_empty(details.workflow))
+        details.workflow = text_of(workflow);
+    if (reply_to != NULL && text_empty(details.reply_to))
+        details.reply_to = text_of(reply_to);
+    class = details_validate(&details, ret_error);
+    if (class == ERROR_OK && submit->waits && text_empty(details.reply_to))
         class = error_set(
             ret_error, ERROR_REJECT, "Usage",
             "--wait needs a reply topic: give --reply-to TOPIC, or reply_to in the order");
+    if (class == ERROR_OK)
+        *ret_details = details;
     return class;
 }
 

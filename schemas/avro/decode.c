@@ -210,7 +210,7 @@ static bool read_block(struct reader *reader, const struct op *op, uint32_t byte
     int64_t count;
     if (!read_long(reader, op->name, &count))
         return false;
-    ret_block->end = NULL;
+    const uint8_t *end = NULL;
     size_t bytes = left(reader);
     if (count < 0) {
         int64_t size;
@@ -221,12 +221,12 @@ static bool read_block(struct reader *reader, const struct op *op, uint32_t byte
             return false;
         if ((uint64_t)size > left(reader))
             return truncated(reader, op->name);
-        ret_block->end = reader->at + size;
+        end = reader->at + size;
         bytes = (size_t)size;
     }
     if (bytes_min > 0 && (uint64_t)count > bytes / bytes_min)
         return truncated(reader, op->name);
-    ret_block->count = (uint64_t)count;
+    *ret_block = (struct block){(uint64_t)count, end};
     return true;
 }
 

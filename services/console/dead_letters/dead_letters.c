@@ -25,8 +25,11 @@ bool dead_letter_api_read_int(struct http_exchange *exchange, const char *name, 
                               int64_t min, int64_t max, int64_t *ret_value)
 {
     const char *text = http_query(exchange, name);
-    *ret_value = fallback;
-    if (text == NULL || text[0] == '\0' || number_parse(text_of(text), min, max, ret_value))
+    if (text == NULL || text[0] == '\0') {
+        *ret_value = fallback;
+        return true;
+    }
+    if (number_parse(text_of(text), min, max, ret_value))
         return true;
     http_respond_error(exchange, 400, "BadRequest", "%s: expected an integer from %lld to %lld",
                        name, (long long)min, (long long)max);
