@@ -328,6 +328,22 @@ static const struct follower_ops follower_ops = {.checked = on_checked,
 
 /* ---- life ---- */
 
+void supervisor_metrics_init(struct supervisor_metrics *ret_metrics, struct metrics *all)
+{
+    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
+        ret_metrics->commands[kind] =
+            metrics_counter(all, "reeve_supervisor_commands_total", "Commands to the scheduler.",
+                            METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
+    ret_metrics->early =
+        metrics_counter(all, "reeve_supervisor_early_commands_total",
+                        "Commands that the scheduler found not yet due.", METRICS_NO_LABELS);
+    ret_metrics->skipped =
+        metrics_counter(all, "reeve_records_skipped_total",
+                        "Records of the log that were not admitted.", METRICS_NO_LABELS);
+    ret_metrics->late = metrics_histogram(all, "reeve_supervisor_delay_seconds",
+                                          "From a deadline until its command.", METRICS_NO_LABELS);
+}
+
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
                                           const struct view_options *options,
                                           struct supervisor_metrics *metrics,

@@ -16,6 +16,9 @@ struct supervisor_metrics {
     struct metrics_histogram *late; /* from the deadline to the command */
 };
 
+/* The metrics live in `all`. */
+void supervisor_metrics_init(struct supervisor_metrics *ret_metrics, struct metrics *all);
+
 enum error_class supervisor_partition_new(struct cluster *cluster, int32_t number,
                                           const struct view_options *options,
                                           struct supervisor_metrics *metrics,

@@ -127,19 +127,7 @@ static void report_stores(void *ctx, struct view_report *report)
 static void register_metrics(struct supervisor *supervisor)
 {
     struct metrics *metrics = supervisor->service->metrics;
-    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        supervisor->metrics.commands[kind] = metrics_counter(
-            metrics, "reeve_supervisor_commands_total", "Commands to the scheduler.",
-            METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
-    supervisor->metrics.early =
-        metrics_counter(metrics, "reeve_supervisor_early_commands_total",
-                        "Commands that the scheduler found not yet due.", METRICS_NO_LABELS);
-    supervisor->metrics.skipped =
-        metrics_counter(metrics, "reeve_records_skipped_total",
-                        "Records of the log that were not admitted.", METRICS_NO_LABELS);
-    supervisor->metrics.late =
-        metrics_histogram(metrics, "reeve_supervisor_delay_seconds",
-                          "From a deadline until its command.", METRICS_NO_LABELS);
+    supervisor_metrics_init(&supervisor->metrics, metrics);
     supervisor->assigned =
         metrics_gauge(metrics, "reeve_partitions_assigned",
                       "Partitions that the group has assigned.", METRICS_NO_LABELS);

@@ -11,13 +11,14 @@
  * Whatever comes out is appended to the log, where the codec asserts that it fits the limits. */
 #include "platform/logger.h"
 #include "replica/agent_table.h"
-#include "replica/settings.h"
 #include "services/agent/answers/answer_row.h"
 #include "services/agent/core/callbacks.h"
 #include "services/agent/core/core.h"
 #include "services/agent/core/settled_note.h"
 #include "services/agent/kinds/http_message.h"
+#include "tests/fuzz/input.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -29,7 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct site {
     struct clock_manual clock;
-    struct loop *loop;
     struct broker_memory_cluster *kafka;
     struct service_context service;
     struct agent *agent;
@@ -82,7 +82,7 @@ static const struct agent_ops ops = {
 static void settle(void)
 {
     clock_manual_advance(&site.clock, 1);
-    while (broker_memory_settle(site.kafka, STEPS_MAX) > 0 || loop_once(site.loop, 0) > 0) {
+    while (broker_memory_settle(site.kafka, STEPS_MAX) > 0 || loop_once(site.service.loop, 0) > 0) {
     }
 }
 
@@ -93,24 +93,15 @@ static void open_site(void)
     struct error error;
     site = (struct site){.inputs = 0};
     clock_manual_init(&site.clock, START_MS);
-    enum error_class class = loop_new(&site.clock.clock, &site.loop, &error);
-    assert(class == ERROR_OK);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         broker_memory_topic(site.kafka, topics[i], 1);
     heap_arena_init(&site.scratch, 64 * 1024);
-    site.service = (struct service_context){.name = "agent",
-                                            .instance_id = "a1",
-                                            .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .loop = site.loop,
-                                            .metrics = metrics_new()};
-    class = config_set(site.service.config, "topics.prefix", "t", &error);
-    assert(class == ERROR_OK);
-    class = config_finish(site.service.config, &error);
-    assert(class == ERROR_OK);
+    site.service =
+        (struct service_context){.name = "agent", .instance_id = "a1", .clock = &site.clock.clock};
+    simulated_service_open(&site.service, "t", NULL);
     struct broker *broker = broker_memory_new(site.kafka, "a1");
-    class = agent_new(&site.service, &ops, broker, &site.agent, &error);
+    enum error_class class = agent_new(&site.service, &ops, broker, &site.agent, &error);
     assert(class == ERROR_OK);
     settle();
     broker_memory_rebalance(site.kafka, "t.agent.pay");
@@ -122,23 +113,16 @@ static void close_site(void)
 {
     agent_table_free(site.table);
     agent_free(site.agent);
-    config_free(site.service.config);
-    metrics_free(site.service.metrics);
+    simulated_service_close(&site.service);
     heap_arena_deinit(&site.scratch);
     broker_memory_cluster_free(site.kafka);
-    loop_free(site.loop);
 }
 
 static void append(const char *topic, enum record_kind kind, struct text key, struct text body)
 {
     struct buffer bytes = {.size = 0};
-    if (kind > 0) {
-        uint64_t fingerprint = codec_fingerprint(agent_cluster(site.agent)->codec, kind);
-        uint8_t frame[10] = {0xc3, 0x01};
-        for (int i = 0; i < 8; i++)
-            frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
-        buffer_append(&bytes, frame, sizeof(frame));
-    }
+    if (kind > 0)
+        fuzz_frame(&bytes, codec_fingerprint(agent_cluster(site.agent)->codec, kind));
     buffer_append(&bytes, body.data, body.size);
     broker_memory_append(site.kafka, topic, 0, key,
                          (struct text){(const char *)bytes.data, (uint32_t)bytes.size});

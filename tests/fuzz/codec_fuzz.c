@@ -8,19 +8,12 @@
 #include "schemas/avro/plan.h"
 #include "schemas/avro/schema.h"
 #include "schemas/codec.h"
+#include "tests/fuzz/input.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void encode_frame(uint64_t fingerprint, struct buffer *ret_buffer)
-{
-    uint8_t frame[10] = {0xc3, 0x01};
-    for (int i = 0; i < 8; i++)
-        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
-    buffer_append(ret_buffer, frame, sizeof(frame));
-}
 
 static enum error_class decode(struct codec *codec, const struct buffer *buffer,
                                struct heap_arena *memory, struct record *ret_record)
@@ -39,7 +32,7 @@ static void fuzz_body(struct codec *codec, uint64_t fingerprint, struct text bod
     struct record record;
     struct buffer bytes = {0};
     heap_arena_init(&memory, 16 * 1024);
-    encode_frame(fingerprint, &bytes);
+    fuzz_frame(&bytes, fingerprint);
     buffer_append(&bytes, body.data, body.size);
     if (decode(codec, &bytes, &memory, &record) == ERROR_OK) {
         struct buffer once = {0};

@@ -12,34 +12,21 @@
  * Whatever comes, every request has its answer, and the partition is read to its end, or stops at a
  * record that no owner wrote. */
 #include "platform/logger.h"
-#include "replica/settings.h"
 #include "services/console/console.h"
 #include "tests/fuzz/console_http.h"
+#include "tests/fuzz/input.h"
 #include "tests/fuzz/kept_store.h"
 #include "tests/fuzz/log_writer.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <unistd.h>
 
-enum {
-    ENTRIES_MAX = 32,
-    PAIRS_MAX = 32,
-    INPUT_MAX = 64 * 1024,
-    TURNS_MAX = 400,
-    TURN_MS = 50,
-    STEPS_PER_TURN = 2000
-};
+enum { INPUT_MAX = 64 * 1024, TURNS_MAX = 400, TURN_MS = 50, STEPS_PER_TURN = 2000 };
 #define START_MS INT64_C(1700000000000)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* Stores allocate much: with whole stacks, that would take most of the time. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "malloc_context_size=4:quarantine_size_mb=16";
-}
 
 static struct {
     struct clock_manual clock;
@@ -109,15 +96,10 @@ static void start(void)
                                             .instance_id = "console-1",
                                             .data_dir = "/nowhere",
                                             .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .loop = site.loop,
-                                            .metrics = metrics_new()};
-    enum error_class class = config_set(site.service.config, "topics.prefix", "p", &error);
-    assert(class == ERROR_OK);
-    class = config_finish(site.service.config, &error);
-    assert(class == ERROR_OK);
+                                            .loop = site.loop};
+    simulated_service_open(&site.service, "p", NULL);
     site.broker = broker_memory_new(site.kafka, "console-1");
-    class = console_new(&site.service, site.broker, &site.console, &error);
+    enum error_class class = console_new(&site.service, site.broker, &site.console, &error);
     assert(class == ERROR_OK);
 }
 
@@ -125,8 +107,8 @@ static void stop(void)
 {
     console_free(site.console);
     console_http_end();
-    config_free(site.service.config);
-    metrics_free(site.service.metrics);
+    site.service.loop = NULL; /* it stays */
+    simulated_service_close(&site.service);
 }
 
 static void open_site(void)
@@ -218,6 +200,11 @@ static void happen(uint8_t what, uint8_t much)
     }
 }
 
+static void schedule(uint8_t what, uint8_t order)
+{
+    log_writer_schedule(&site.writer, what, order);
+}
+
 static void take(uint8_t what, struct text bytes)
 {
     switch (what % 6) {
@@ -230,8 +217,7 @@ static void take(uint8_t what, struct text bytes)
         log_writer_put_decision(&site.writer, bytes);
         break;
     case 3:
-        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
-            log_writer_schedule(&site.writer, (uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        fuzz_pairs(bytes, schedule);
         break;
     case 4:
         turn(TURN_MS);
@@ -239,8 +225,7 @@ static void take(uint8_t what, struct text bytes)
         turn(TURN_MS);
         break;
     case 5:
-        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
-            happen((uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        fuzz_pairs(bytes, happen);
         break;
     }
 }
@@ -284,13 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > INPUT_MAX)
         return 0;
     open_site();
-    for (int i = 0; i < ENTRIES_MAX && size >= 3; i++) {
-        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
-        size_t taken = wanted < size - 3 ? wanted : size - 3;
-        take(data[0], (struct text){(const char *)data + 3, (uint32_t)taken});
-        data += 3 + taken;
-        size -= 3 + taken;
-    }
+    fuzz_entries(data, size, take);
     run_to_end();
     ask_everything();
     close_site();

@@ -14,8 +14,9 @@
  * of them leads. */
 #include "leader/leader.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "tests/fuzz/input.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -25,8 +26,6 @@
 enum {
     START_MS = 1000000,
     INPUT_MAX = 16 * 1024,
-    ENTRIES_MAX = 32,
-    PAIRS_MAX = 32,
     STEPS_MAX = 2000,
     LEASE_MS = 1000,
     TURN_MS = 100,
@@ -141,20 +140,12 @@ static void on_ready(void *ctx)
 static void open_candidate(struct candidate *candidate, const char *name)
 {
     struct error error;
-    candidate->service = (struct service_context){.name = "test",
-                                                  .instance_id = name,
-                                                  .clock = &site.clock.clock,
-                                                  .config = config_new(&settings_schema),
-                                                  .metrics = metrics_new()};
-    enum error_class class = loop_new(&site.clock.clock, &candidate->service.loop, &error);
-    assert(class == ERROR_OK);
-    class = config_set(candidate->service.config, "topics.prefix", "t", &error);
-    assert(class == ERROR_OK);
-    class = config_finish(candidate->service.config, &error);
-    assert(class == ERROR_OK);
+    candidate->service =
+        (struct service_context){.name = "test", .instance_id = name, .clock = &site.clock.clock};
+    simulated_service_open(&candidate->service, "t", NULL);
     candidate->broker = broker_memory_new(site.kafka, name);
-    class = cluster_open_on(&candidate->service, candidate->broker, 0, on_ready, NULL,
-                            &candidate->cluster, &error);
+    enum error_class class = cluster_open_on(&candidate->service, candidate->broker, 0, on_ready,
+                                             NULL, &candidate->cluster, &error);
     assert(class == ERROR_OK);
 }
 
@@ -178,9 +169,7 @@ static void end_process(void)
     for (int i = 0; i < CANDIDATES; i++) {
         struct candidate *candidate = &site.candidates[i];
         cluster_close(candidate->cluster);
-        config_free(candidate->service.config);
-        metrics_free(candidate->service.metrics);
-        loop_free(candidate->service.loop);
+        simulated_service_close(&candidate->service);
     }
     broker_memory_cluster_free(site.kafka);
     site.kafka = NULL;
@@ -225,13 +214,8 @@ static void close_site(void)
 static void put(struct text role, enum record_kind kind, struct text body)
 {
     struct buffer bytes = {.size = 0};
-    if (kind > 0) {
-        uint64_t fingerprint = codec_fingerprint(site.candidates[0].cluster->codec, kind);
-        uint8_t frame[10] = {0xc3, 0x01};
-        for (int i = 0; i < 8; i++)
-            frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
-        buffer_append(&bytes, frame, sizeof(frame));
-    }
+    if (kind > 0)
+        fuzz_frame(&bytes, codec_fingerprint(site.candidates[0].cluster->codec, kind));
     buffer_append(&bytes, body.data, body.size);
     broker_memory_append(site.kafka, "t.leadership", 0, role,
                          (struct text){(const char *)bytes.data, (uint32_t)bytes.size});
@@ -343,8 +327,7 @@ static void take(uint8_t what, struct text bytes)
         put(TEXT("another"), (enum record_kind)0, bytes);
         break;
     case 4:
-        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
-            happen((uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        fuzz_pairs(bytes, happen);
         return;
     }
     settle();
@@ -388,13 +371,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     open_site(data[0]);
     data++;
     size--;
-    for (int i = 0; i < ENTRIES_MAX && size >= 3; i++) {
-        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
-        size_t taken = wanted < size - 3 ? wanted : size - 3;
-        take(data[0], (struct text){(const char *)data + 3, (uint32_t)taken});
-        data += 3 + taken;
-        size -= 3 + taken;
-    }
+    fuzz_entries(data, size, take);
     run_to_end();
     close_site();
     return 0;

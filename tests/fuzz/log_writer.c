@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/log_writer.h"
 
+#include "tests/fuzz/input.h"
 #include "tests/lib/engine_workflow.h"
 
 #include <assert.h>
@@ -19,12 +20,8 @@ int64_t log_writer_end(const struct log_writer *writer, const char *topic)
 
 static void begin_frame(struct log_writer *writer, enum record_kind kind)
 {
-    uint64_t fingerprint = codec_fingerprint(writer->codec, kind);
-    uint8_t frame[10] = {0xc3, 0x01};
-    for (int i = 0; i < 8; i++)
-        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
     writer->bytes.size = 0;
-    buffer_append(&writer->bytes, frame, sizeof(frame));
+    fuzz_frame(&writer->bytes, codec_fingerprint(writer->codec, kind));
 }
 
 static int64_t put(struct log_writer *writer, const char *topic, struct text key, struct text rest)

@@ -20,10 +20,11 @@
  * workflow, and the store. Topics, clock and dice begin anew; so does the process after an input
  * that may have taught it something. */
 #include "platform/logger.h"
-#include "replica/settings.h"
 #include "services/scheduler/owner.h"
+#include "tests/fuzz/input.h"
 #include "tests/fuzz/kept_store.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -32,7 +33,6 @@
 
 enum {
     START_MS = 1700000000,
-    ENTRIES_MAX = 32,
     INPUT_MAX = 64 * 1024,
     TURNS_MAX = 4000,
     TURNS_LAST = 4,
@@ -57,13 +57,6 @@ enum what {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Stores allocate much: with whole stacks, that would take most of the time. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "malloc_context_size=4:quarantine_size_mb=16";
-}
-
 /* What is fed next. */
 struct entry {
     uint8_t flags;
@@ -73,7 +66,6 @@ struct entry {
 
 struct site {
     struct clock_manual clock;
-    struct loop *loop;
     struct broker_memory_cluster *kafka;
     struct service_context service;
     struct cluster *cluster;
@@ -124,12 +116,8 @@ static int64_t end_of(const char *topic)
 
 static struct text framed(enum record_kind kind)
 {
-    uint64_t fingerprint = codec_fingerprint(site.cluster->codec, kind);
-    uint8_t frame[10] = {0xc3, 0x01};
-    for (int i = 0; i < 8; i++)
-        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
     site.bytes.size = 0;
-    buffer_append(&site.bytes, frame, sizeof(frame));
+    fuzz_frame(&site.bytes, codec_fingerprint(site.cluster->codec, kind));
     return (struct text){(const char *)site.bytes.data, (uint32_t)site.bytes.size};
 }
 
@@ -177,7 +165,7 @@ static void on_ready(void *ctx)
 static void turn(int64_t ms)
 {
     broker_memory_settle(site.kafka, STEPS_PER_TURN);
-    loop_once(site.loop, 0);
+    loop_once(site.service.loop, 0);
     clock_manual_advance(&site.clock, ms);
 }
 
@@ -206,24 +194,17 @@ static void start_process(void)
     struct error error;
     site = (struct site){.owner = NULL};
     clock_manual_init(&site.clock, START_MS * INT64_C(1000));
-    enum error_class class = loop_new(&site.clock.clock, &site.loop, &error);
-    assert(class == ERROR_OK);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
     for (size_t i = 0; i < TOPICS; i++)
         broker_memory_topic(site.kafka, topics[i], 1);
     site.service = (struct service_context){.name = "scheduler",
                                             .instance_id = "s1",
                                             .data_dir = "/nowhere",
-                                            .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .loop = site.loop,
-                                            .metrics = metrics_new()};
-    class = config_set(site.service.config, "topics.prefix", "p", &error);
-    assert(class == ERROR_OK);
-    class = config_finish(site.service.config, &error);
-    assert(class == ERROR_OK);
-    class = cluster_open_on(&site.service, broker_memory_new(site.kafka, "s1"),
-                            CLUSTER_FOLLOWS_WORKFLOWS, on_ready, NULL, &site.cluster, &error);
+                                            .clock = &site.clock.clock};
+    simulated_service_open(&site.service, "p", NULL);
+    enum error_class class =
+        cluster_open_on(&site.service, broker_memory_new(site.kafka, "s1"),
+                        CLUSTER_FOLLOWS_WORKFLOWS, on_ready, NULL, &site.cluster, &error);
     assert(class == ERROR_OK);
     site.metrics = owner_metrics_new(site.service.metrics);
     deploy();
@@ -285,9 +266,7 @@ static void end_process(void)
 {
     owner_metrics_free(site.metrics);
     cluster_close(site.cluster);
-    config_free(site.service.config);
-    metrics_free(site.service.metrics);
-    loop_free(site.loop);
+    simulated_service_close(&site.service);
     broker_memory_cluster_free(site.kafka);
     buffer_deinit(&site.bytes);
     site = (struct site){.owner = NULL};
@@ -422,8 +401,11 @@ static void happen(uint8_t what, uint8_t much)
     }
 }
 
-static void take(uint8_t what, const struct entry *entry)
+static void take(uint8_t byte, struct text bytes)
 {
+    const struct entry whole = {byte, (const uint8_t *)bytes.data, bytes.size};
+    const struct entry *entry = &whole;
+    uint8_t what = byte % WHAT_COUNT;
     if (what == WHAT_COMMAND) {
         put_as_is("p.commands", entry);
     } else if (what < WHAT_LOG) {
@@ -442,8 +424,7 @@ static void take(uint8_t what, const struct entry *entry)
     } else if (what == WHAT_OTHER_TOPIC) {
         put_elsewhere(entry);
     } else if (what == WHAT_HAPPENS) {
-        for (size_t i = 0; i + 2 <= entry->size && i < 64; i += 2)
-            happen(entry->bytes[i], entry->bytes[i + 1]);
+        fuzz_pairs(bytes, happen);
     }
 }
 
@@ -471,14 +452,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > INPUT_MAX)
         return 0;
     open_site();
-    for (int i = 0; i < ENTRIES_MAX && size >= 3; i++) {
-        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
-        size_t taken = wanted < size - 3 ? wanted : size - 3;
-        struct entry entry = {data[0], data + 3, taken};
-        take(data[0] % WHAT_COUNT, &entry);
-        data += 3 + taken;
-        size -= 3 + taken;
-    }
+    fuzz_entries(data, size, take);
     broker_memory_clear_partition_faults(site.kafka);
     bool works = run_to_end();
     lose_store();

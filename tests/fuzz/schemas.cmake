@@ -2,4 +2,4 @@
 #
 # fuzz-codec CORPUS: untrusted bytes and schemas.
 
-reeve_fuzz(codec SOURCES codec_fuzz.c LIBS reeve-schemas reeve-engine)
+reeve_fuzz(codec SOURCES codec_fuzz.c input.c LIBS reeve-schemas reeve-engine)

@@ -2,5 +2,5 @@
 #
 # fuzz-submission CORPUS: records of the submissions topic.
 
-reeve_fuzz(submission SOURCES submission_fuzz.c ../unit/submission/stage.c
+reeve_fuzz(submission SOURCES submission_fuzz.c input.c ../unit/submission/stage.c
     LIBS reeve-submission reeve-simulation)

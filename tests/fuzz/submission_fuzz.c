@@ -6,6 +6,7 @@
  *            224 (all three bits: it takes long) zeros behind it, over the limit of a record
  *   the key, if flag 8 is set; else the record has none
  *   the value */
+#include "tests/fuzz/input.h"
 #include "tests/unit/submission/stage.h"
 
 #include <assert.h>
@@ -52,15 +53,6 @@ static uint64_t count_of(const char *topic)
     return count;
 }
 
-static void append_frame(struct buffer *buffer, enum record_kind kind)
-{
-    uint64_t fingerprint = codec_fingerprint(stage.codec, kind);
-    uint8_t frame[10] = {0xc3, 0x01};
-    for (int i = 0; i < 8; i++)
-        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
-    buffer_append(buffer, frame, sizeof(frame));
-}
-
 static void submit(uint8_t flags, struct text key, struct text rest)
 {
     static uint8_t zeros[LARGE_BYTES];
@@ -68,9 +60,9 @@ static void submit(uint8_t flags, struct text key, struct text rest)
     struct broker_header headers[2] = {{TEXT("small"), TEXT("1")},
                                        {TEXT("h"), {(const char *)zeros, HEADER_BYTES}}};
     if ((flags & FLAG_ORDER) != 0)
-        append_frame(&value, RECORD_SUBMIT_ORDER);
+        fuzz_frame(&value, codec_fingerprint(stage.codec, RECORD_SUBMIT_ORDER));
     else if ((flags & FLAG_CANCEL) != 0)
-        append_frame(&value, RECORD_CANCEL_ORDER);
+        fuzz_frame(&value, codec_fingerprint(stage.codec, RECORD_CANCEL_ORDER));
     buffer_append(&value, rest.data, rest.size);
     if ((flags & FLAG_LARGE) == FLAG_LARGE)
         buffer_append(&value, zeros, sizeof(zeros));

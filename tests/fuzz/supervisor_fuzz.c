@@ -12,19 +12,18 @@
  * with an empty store it does the same again. It asks only for what a command can say, and, if all
  * Decisions are the engine's, each deadline that is over. */
 #include "platform/logger.h"
-#include "replica/settings.h"
 #include "services/supervisor/partition.h"
+#include "tests/fuzz/input.h"
 #include "tests/fuzz/kept_store.h"
 #include "tests/fuzz/log_writer.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <assert.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 enum {
-    ENTRIES_MAX = 32,
-    PAIRS_MAX = 32,
     INPUT_MAX = 64 * 1024,
     TURNS_MAX = 400,
     TURNS_LAST = 8,
@@ -36,16 +35,8 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Stores allocate much: with whole stacks, that would take most of the time. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void)
-{
-    return "malloc_context_size=4:quarantine_size_mb=16";
-}
-
 static struct site {
     struct clock_manual clock;
-    struct loop *loop;
     struct broker_memory_cluster *kafka;
     struct service_context service;
     struct cluster *cluster;
@@ -67,19 +58,8 @@ static void turn(int64_t ms)
 {
     do {
         broker_memory_settle(site.kafka, STEPS_PER_TURN);
-    } while (loop_once(site.loop, 0) > 0);
+    } while (loop_once(site.service.loop, 0) > 0);
     clock_manual_advance(&site.clock, ms);
-}
-
-static void make_metrics(void)
-{
-    struct metrics *metrics = site.service.metrics;
-    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        site.metrics.commands[kind] =
-            metrics_counter(metrics, "reeve_commands_total", "", METRICS_NO_LABELS);
-    site.metrics.early = metrics_counter(metrics, "reeve_early_total", "", METRICS_NO_LABELS);
-    site.metrics.skipped = metrics_counter(metrics, "reeve_skipped_total", "", METRICS_NO_LABELS);
-    site.metrics.late = metrics_histogram(metrics, "reeve_late_seconds", "", METRICS_NO_LABELS);
 }
 
 static void start_process(void)
@@ -88,26 +68,19 @@ static void start_process(void)
     struct error error;
     memset(&site, 0, sizeof(site));
     clock_manual_init(&site.clock, START_MS);
-    enum error_class class = loop_new(&site.clock.clock, &site.loop, &error);
-    assert(class == ERROR_OK);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         broker_memory_topic(site.kafka, topics[i], 1);
     site.service = (struct service_context){.name = "supervisor",
                                             .instance_id = "s1",
                                             .data_dir = "/nowhere",
-                                            .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .loop = site.loop,
-                                            .metrics = metrics_new()};
-    class = config_set(site.service.config, "topics.prefix", "p", &error);
-    assert(class == ERROR_OK);
-    class = config_finish(site.service.config, &error);
-    assert(class == ERROR_OK);
+                                            .clock = &site.clock.clock};
+    simulated_service_open(&site.service, "p", NULL);
     site.broker = broker_memory_new(site.kafka, "s1");
-    class = cluster_open_on(&site.service, site.broker, 0, on_ready, NULL, &site.cluster, &error);
+    enum error_class class =
+        cluster_open_on(&site.service, site.broker, 0, on_ready, NULL, &site.cluster, &error);
     assert(class == ERROR_OK);
-    make_metrics();
+    supervisor_metrics_init(&site.metrics, site.service.metrics);
     for (int i = 0; i < TURNS_MAX && !site.cluster->ready; i++)
         turn(1);
     assert(site.cluster->ready);
@@ -116,9 +89,7 @@ static void start_process(void)
 static void end_process(void)
 {
     cluster_close(site.cluster);
-    config_free(site.service.config);
-    metrics_free(site.service.metrics);
-    loop_free(site.loop);
+    simulated_service_close(&site.service);
     broker_memory_cluster_free(site.kafka);
     site.kafka = NULL;
 }
@@ -231,6 +202,11 @@ static enum record_kind log_kind(char byte)
     return (enum record_kind)(RECORD_CLAIM + (uint8_t)byte % (RECORD_STEP_REQUEST - RECORD_CLAIM));
 }
 
+static void schedule(uint8_t what, uint8_t order)
+{
+    log_writer_schedule(&site.writer, what, order);
+}
+
 static void take(uint8_t what, struct text bytes)
 {
     site.may_stop = site.may_stop || what % 5 < 3;
@@ -247,12 +223,10 @@ static void take(uint8_t what, struct text bytes)
         log_writer_put_decision(&site.writer, bytes);
         break;
     case 3:
-        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
-            log_writer_schedule(&site.writer, (uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        fuzz_pairs(bytes, schedule);
         break;
     case 4:
-        for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * PAIRS_MAX; i += 2)
-            happen((uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+        fuzz_pairs(bytes, happen);
         break;
     }
 }
@@ -341,13 +315,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > INPUT_MAX)
         return 0;
     open_site();
-    for (int i = 0; i < ENTRIES_MAX && size >= 3; i++) {
-        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
-        size_t taken = wanted < size - 3 ? wanted : size - 3;
-        take(data[0], (struct text){(const char *)data + 3, (uint32_t)taken});
-        data += 3 + taken;
-        size -= 3 + taken;
-    }
+    fuzz_entries(data, size, take);
     broker_memory_clear_partition_faults(site.kafka);
     broker_memory_connect(site.broker);
     bool works = run_to_end();

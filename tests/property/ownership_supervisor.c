@@ -36,23 +36,11 @@ static void open_partition(struct world *world, struct watcher *watcher, int32_t
     assert(class == ERROR_OK);
 }
 
-static void make_metrics(struct watcher *watcher)
-{
-    struct metrics *metrics = watcher->process.metrics;
-    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        watcher->metrics.commands[kind] =
-            metrics_counter(metrics, "reeve_commands_total", "", METRICS_NO_LABELS);
-    watcher->metrics.early = metrics_counter(metrics, "reeve_early_total", "", METRICS_NO_LABELS);
-    watcher->metrics.skipped =
-        metrics_counter(metrics, "reeve_skipped_total", "", METRICS_NO_LABELS);
-    watcher->metrics.late = metrics_histogram(metrics, "reeve_late_seconds", "", METRICS_NO_LABELS);
-}
-
 static void boot(struct world *world)
 {
     struct watcher *watcher = world->watcher;
     process_boot(world, &watcher->process, &world->watcher_host, "supervisor", 0);
-    make_metrics(watcher);
+    supervisor_metrics_init(&watcher->metrics, watcher->process.metrics);
     for (int32_t p = 0; p < world->partitions; p++)
         open_partition(world, watcher, p);
 }

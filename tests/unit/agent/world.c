@@ -2,7 +2,7 @@
 #include "tests/unit/agent/world.h"
 
 #include "platform/logger.h"
-#include "replica/settings.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <criterion/criterion.h>
 #include <stddef.h>
@@ -126,16 +126,9 @@ struct instance *world_add(struct world *world, const char *const settings[])
         .instance_id = names[world->instance_count++],
         .data_dir = world->data_dir,
         .clock = &world->clock.clock,
-        .config = config_new(&settings_schema),
         .loop = world->loop,
-        .metrics = metrics_new(),
     };
-    struct config *config = instance->service.config;
-    cr_assert(config_set(config, "topics.prefix", "t", &error) == ERROR_OK);
-    for (size_t i = 0; settings != NULL && settings[i] != NULL; i += 2)
-        cr_assert(config_set(config, settings[i], settings[i + 1], &error) == ERROR_OK, "%s",
-                  error.message);
-    cr_assert(config_finish(config, &error) == ERROR_OK);
+    simulated_service_open(&instance->service, "t", settings);
     struct http_server_options http = {.port = 0};
     if (world->serves_http)
         cr_assert(http_server_new(world->loop, &http, &instance->service.http, &error) == ERROR_OK);
@@ -154,8 +147,8 @@ void world_stop(struct instance *instance)
 {
     agent_free(instance->agent);
     http_server_free(instance->service.http);
-    metrics_free(instance->service.metrics);
-    config_free(instance->service.config);
+    instance->service.loop = NULL; /* the world's */
+    simulated_service_close(&instance->service);
     instance->agent = NULL;
     instance->call_count = 0;
 }

@@ -2,6 +2,7 @@
 /* A candidate over the broker in memory: what it does with records that it cannot read. */
 #include "leader/sdk/run.c" /* the fields of a candidate */
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -62,14 +63,9 @@ static struct site *site_new(void)
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         broker_memory_topic(site.kafka, topics[i], 1);
-    site.service = (struct service_context){.name = "test",
-                                            .instance_id = "test-1",
-                                            .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .metrics = metrics_new()};
-    cr_assert_eq(loop_new(&site.clock.clock, &site.service.loop, &error), ERROR_OK);
-    cr_assert_eq(config_set(site.service.config, "topics.prefix", "t", &error), ERROR_OK);
-    cr_assert_eq(config_finish(site.service.config, &error), ERROR_OK);
+    site.service = (struct service_context){
+        .name = "test", .instance_id = "test-1", .clock = &site.clock.clock};
+    simulated_service_open(&site.service, "t", NULL);
     cr_assert_eq(cluster_open_on(&site.service, broker_memory_new(site.kafka, "test-1"), 0,
                                  site_on_ready, &site, &site.cluster, &error),
                  ERROR_OK, "%s", error.message);
@@ -83,9 +79,7 @@ static void site_free(struct site *site)
     leader_free(site->leader);
     cluster_close(site->cluster);
     broker_memory_cluster_free(site->kafka);
-    loop_free(site->service.loop);
-    config_free(site->service.config);
-    metrics_free(site->service.metrics);
+    simulated_service_close(&site->service);
 }
 
 static void begin_candidate(struct site *site)

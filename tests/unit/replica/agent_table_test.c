@@ -2,8 +2,8 @@
 /* The table of agents: entries appear, change, lapse and disappear; impossible ones are ignored. */
 #include "platform/logger.h"
 #include "replica/agent_table.h"
-#include "replica/settings.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -234,7 +234,6 @@ Test(agent_table, bounds_the_entries_and_sweeps_the_lapsed_ones)
 
 struct stage {
     struct clock_manual clock;
-    struct loop *loop;
     struct broker_memory_cluster *kafka;
     struct codec *codec;
     struct service_context service;
@@ -245,7 +244,7 @@ struct stage {
 
 static void settle(struct stage *stage)
 {
-    while (broker_memory_settle(stage->kafka, 100000) > 0 || loop_once(stage->loop, 0) > 0)
+    while (broker_memory_settle(stage->kafka, 100000) > 0 || loop_once(stage->service.loop, 0) > 0)
         continue;
 }
 
@@ -271,22 +270,16 @@ static void append(struct stage *stage, const struct agent_health *health, bool 
 static struct stage *stage_new(void)
 {
     static struct stage stage;
-    struct error error;
     clock_manual_init(&stage.clock, START_MS);
-    cr_assert(loop_new(&stage.clock.clock, &stage.loop, &error) == ERROR_OK);
     stage.kafka = broker_memory_cluster_new(1, &stage.clock.clock);
     broker_memory_topic(stage.kafka, "t.commands", 1);
     broker_memory_topic(stage.kafka, "t.events", 1);
     broker_memory_topic(stage.kafka, "t.schemas", 1);
     broker_memory_topic(stage.kafka, "t.agents", 1);
     stage.codec = codec_new();
-    stage.service = (struct service_context){.name = "test",
-                                             .instance_id = "t1",
-                                             .clock = &stage.clock.clock,
-                                             .config = config_new(&settings_schema),
-                                             .loop = stage.loop};
-    cr_assert(config_set(stage.service.config, "topics.prefix", "t", &error) == ERROR_OK);
-    cr_assert(config_finish(stage.service.config, &error) == ERROR_OK);
+    stage.service =
+        (struct service_context){.name = "test", .instance_id = "t1", .clock = &stage.clock.clock};
+    simulated_service_open(&stage.service, "t", NULL);
     log_set_level(LOG_LEVEL_ERROR);
     return &stage;
 }
@@ -305,10 +298,9 @@ static void stage_free(struct stage *stage)
 {
     agent_table_free(stage->table);
     cluster_close(stage->cluster);
-    config_free(stage->service.config);
+    simulated_service_close(&stage->service);
     codec_free(stage->codec);
     broker_memory_cluster_free(stage->kafka);
-    loop_free(stage->loop);
 }
 
 static void advance(struct stage *stage, int64_t ms)

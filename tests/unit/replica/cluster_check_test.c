@@ -3,8 +3,8 @@
 #include "platform/logger.h"
 #include "replica/cluster.h"
 #include "replica/membership.h"
-#include "replica/settings.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -43,7 +43,6 @@ static struct site *site_new(void)
 {
     static struct site site;
     static const char *const topics[] = {"t.commands", "t.events", "t.alerts"};
-    struct error error;
     log_set_level(LOG_LEVEL_ERROR);
     clock_manual_init(&site.clock, 1000000);
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
@@ -53,13 +52,9 @@ static struct site *site_new(void)
     site.service = (struct service_context){.name = "test",
                                             .instance_id = "test-1",
                                             .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .metrics = metrics_new(),
                                             .on_failure = on_failure,
                                             .on_failure_ctx = &site};
-    cr_assert_eq(loop_new(&site.clock.clock, &site.service.loop, &error), ERROR_OK);
-    cr_assert_eq(config_set(site.service.config, "topics.prefix", "t", &error), ERROR_OK);
-    cr_assert_eq(config_finish(site.service.config, &error), ERROR_OK);
+    simulated_service_open(&site.service, "t", NULL);
     return &site;
 }
 
@@ -76,9 +71,7 @@ static void site_free(struct site *site)
 {
     cluster_close(site->cluster);
     broker_memory_cluster_free(site->kafka);
-    loop_free(site->service.loop);
-    config_free(site->service.config);
-    metrics_free(site->service.metrics);
+    simulated_service_close(&site->service);
 }
 
 static void claim(struct site *site, int32_t partition_count)

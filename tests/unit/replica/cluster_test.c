@@ -3,8 +3,8 @@
  * before it is ready. */
 #include "platform/logger.h"
 #include "replica/cluster.h"
-#include "replica/settings.h"
 #include "tests/simulation/broker_memory.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -39,14 +39,9 @@ static struct site *site_new(void)
     site.kafka = broker_memory_cluster_new(1, &site.clock.clock);
     for (size_t i = 0; i < sizeof(topics) / sizeof(topics[0]); i++)
         broker_memory_topic(site.kafka, topics[i], 1);
-    site.service = (struct service_context){.name = "test",
-                                            .instance_id = "test-1",
-                                            .clock = &site.clock.clock,
-                                            .config = config_new(&settings_schema),
-                                            .metrics = metrics_new()};
-    cr_assert_eq(loop_new(&site.clock.clock, &site.service.loop, &error), ERROR_OK);
-    cr_assert_eq(config_set(site.service.config, "topics.prefix", "t", &error), ERROR_OK);
-    cr_assert_eq(config_finish(site.service.config, &error), ERROR_OK);
+    site.service = (struct service_context){
+        .name = "test", .instance_id = "test-1", .clock = &site.clock.clock};
+    simulated_service_open(&site.service, "t", NULL);
     site.broker = broker_memory_new(site.kafka, "test-1");
     cr_assert_eq(
         cluster_open_on(&site.service, site.broker, 0, on_ready, &site, &site.cluster, &error),
@@ -58,9 +53,7 @@ static void site_free(struct site *site)
 {
     cluster_close(site->cluster);
     broker_memory_cluster_free(site->kafka);
-    loop_free(site->service.loop);
-    config_free(site->service.config);
-    metrics_free(site->service.metrics);
+    simulated_service_close(&site->service);
 }
 
 /* Everything that needs no time to pass. */

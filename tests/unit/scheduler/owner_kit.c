@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/scheduler/owner_kit.h"
 
-#include "replica/settings.h"
 #include "services/scheduler/router.h"
+#include "tests/simulation/simulated_service.h"
 #include "tests/unit/statestore/kit.h"
 
 #include <criterion/criterion.h>
@@ -80,23 +80,17 @@ static void add_router(struct owner_kit_process *process, int64_t calls)
 struct owner_kit_process *owner_kit_host(struct owner_kit *kit, const char *name,
                                          const char *standbys)
 {
-    struct error error = {0};
-    struct config *config = config_new(&settings_schema);
+    const char *const settings[] = {"scheduler.standby", standbys, NULL};
     cr_assert_lt(kit->process_count, OWNER_KIT_PROCESSES_MAX);
     struct owner_kit_process *process = &kit->processes[kit->process_count++];
-    cr_assert_eq(config_set(config, "topics.prefix", "p", &error), ERROR_OK);
-    cr_assert_eq(config_set(config, "scheduler.standby", standbys, &error), ERROR_OK);
-    cr_assert_eq(config_finish(config, &error), ERROR_OK, "%s", error.message);
     *process = (struct owner_kit_process){.kit = kit, .name = name, .folder = kit_folder()};
     process->clock = kit->clock;
     process->clock.clock.ctx = &process->clock;
     process->service = (struct service_context){.name = "scheduler",
                                                 .instance_id = name,
                                                 .data_dir = process->folder,
-                                                .clock = &process->clock.clock,
-                                                .config = config,
-                                                .metrics = metrics_new()};
-    cr_assert_eq(loop_new(&process->clock.clock, &process->service.loop, &error), ERROR_OK);
+                                                .clock = &process->clock.clock};
+    simulated_service_open(&process->service, "p", settings);
     process->broker = broker_memory_new(kit->kafka, name);
     return process;
 }

@@ -241,7 +241,7 @@ Test(supervisor, asks_for_nothing_before_it_has_folded_to_the_end)
     while (!supervisor_partition_is_ready(world->partition)) {
         clock_manual_advance(&world->clock, WORLD_STEP_MS);
         clock_manual_advance(&world->right, WORLD_STEP_MS);
-        loop_once(world->loop, 0);
+        loop_once(world->service.loop, 0);
         broker_memory_step(world->kafka);
     }
     world_run(world, 1000);

@@ -3,8 +3,8 @@
 
 #include "platform/files.h"
 #include "platform/logger.h"
-#include "replica/settings.h"
 #include "tests/lib/engine_workflow.h"
+#include "tests/simulation/simulated_service.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -68,9 +68,7 @@ void world_free(struct supervised_world *world)
     if (world->partition != NULL) {
         supervisor_partition_free(world->partition);
         cluster_close(world->cluster);
-        metrics_free(world->service.metrics);
-        config_free(world->config);
-        loop_free(world->loop);
+        simulated_service_close(&world->service);
         store_env_free(world->stores);
     }
     broker_memory_cluster_free(world->kafka);
@@ -91,17 +89,11 @@ static void on_ready(void *ctx)
 static void open_cluster(struct supervised_world *world)
 {
     struct error error;
-    world->config = config_new(&settings_schema);
-    cr_assert(config_set(world->config, "topics.prefix", "p", &error) == ERROR_OK);
-    cr_assert(config_finish(world->config, &error) == ERROR_OK);
-    cr_assert(loop_new(&world->clock.clock, &world->loop, &error) == ERROR_OK);
     world->service = (struct service_context){.name = "supervisor",
                                               .instance_id = "supervisor-1",
                                               .data_dir = world->folder,
-                                              .clock = &world->clock.clock,
-                                              .config = world->config,
-                                              .loop = world->loop,
-                                              .metrics = metrics_new()};
+                                              .clock = &world->clock.clock};
+    simulated_service_open(&world->service, "p", NULL);
     cr_assert(cluster_open_on(&world->service, broker_memory_new(world->kafka, "supervisor-1"), 0,
                               on_ready, world, &world->cluster, &error) == ERROR_OK,
               "%s", error.message);
@@ -113,19 +105,8 @@ void world_open(struct supervised_world *world)
     struct error error;
     char path[64];
     struct store_options sizes = {.cache_bytes = 1 << 20, .write_buffer_bytes = 1 << 20};
-    struct metrics *metrics;
     open_cluster(world);
-    metrics = world->service.metrics;
-    for (int kind = 0; kind < DEADLINE_KIND_COUNT; kind++)
-        world->metrics.commands[kind] =
-            metrics_counter(metrics, "reeve_commands_total", "Test.",
-                            METRICS_LABEL("kind", deadline_kind_name((enum deadline_kind)kind)));
-    world->metrics.early =
-        metrics_counter(metrics, "reeve_early_total", "Test.", METRICS_NO_LABELS);
-    world->metrics.skipped =
-        metrics_counter(metrics, "reeve_skipped_total", "Test.", METRICS_NO_LABELS);
-    world->metrics.late =
-        metrics_histogram(metrics, "reeve_late_seconds", "Test.", METRICS_NO_LABELS);
+    supervisor_metrics_init(&world->metrics, world->service.metrics);
     world->stores = store_env_new(&sizes);
     snprintf(path, sizeof(path), "%s/0", world->folder);
     struct view_options options = {.env = world->stores,
@@ -149,7 +130,7 @@ void world_run(struct supervised_world *world, int64_t ms)
         world_settle(world);
         clock_manual_advance(&world->clock, WORLD_STEP_MS);
         clock_manual_advance(&world->right, WORLD_STEP_MS);
-        while (loop_once(world->loop, 0) > 0)
+        while (loop_once(world->service.loop, 0) > 0)
             world_settle(world);
     }
     world_settle(world);

@@ -22,8 +22,6 @@ struct supervised_world {
     struct clock_manual clock; /* the supervisor's; its wall clock may be wrong */
     struct clock_manual right; /* that of the brokers and of the scheduler */
     struct broker_memory_cluster *kafka;
-    struct loop *loop;
-    struct config *config;
     struct service_context service;
     struct cluster *cluster;
     struct store_env *stores;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/fuzz/input.h"
+
+void fuzz_entries(const uint8_t *data, size_t size, void (*take)(uint8_t what, struct text bytes))
+{
+    for (int i = 0; i < FUZZ_ENTRIES_MAX && size >= 3; i++) {
+        size_t wanted = (size_t)data[1] | (size_t)data[2] << 8;
+        size_t taken = wanted < size - 3 ? wanted : size - 3;
+        take(data[0], (struct text){(const char *)data + 3, (uint32_t)taken});
+        data += 3 + taken;
+        size -= 3 + taken;
+    }
+}
+
+void fuzz_pairs(struct text bytes, void (*happen)(uint8_t what, uint8_t much))
+{
+    for (uint32_t i = 0; i + 2 <= bytes.size && i < 2 * FUZZ_PAIRS_MAX; i += 2)
+        happen((uint8_t)bytes.data[i], (uint8_t)bytes.data[i + 1]);
+}
+
+void fuzz_frame(struct buffer *buffer, uint64_t fingerprint)
+{
+    uint8_t frame[10] = {0xc3, 0x01};
+    for (int i = 0; i < 8; i++)
+        frame[2 + i] = (uint8_t)(fingerprint >> (8 * i));
+    buffer_append(buffer, frame, sizeof(frame));
+}
