@@ -66,7 +66,7 @@ static void open_reader(struct side_topic *side);
 static void on_error(void *ctx, const struct error *error)
 {
     struct side_topic *side = ctx;
-    /* It may last: logged when it begins or its reason changes, not at each attempt. */
+    /* It may last: logged when it begins or its reason changes, not each time. */
     if (strcmp(side->trouble, error->code) != 0)
         log_warning("cannot read a side topic", LOG_STR("topic", side->topic), LOG_ERR(error));
     memcpy(side->trouble, error->code, sizeof(side->trouble));
