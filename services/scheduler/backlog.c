@@ -269,6 +269,7 @@ static bool take_number(struct text *rest, int size, uint64_t *ret_value)
 static bool take_text(struct text *rest, uint32_t most, struct text *ret_text)
 {
     uint64_t size = 0;
+    assert(most <= UINT8_MAX);
     if (!take_number(rest, 1, &size) || size == 0 || size > most || size > rest->size)
         return false;
     *ret_text = (struct text){rest->data, (uint32_t)size};
@@ -320,6 +321,7 @@ static bool decode_tally(void *ctx, struct text tally)
     struct backlog *backlog = ctx;
     uint64_t agents = 0;
     uint64_t queues = 0;
+    assert(backlog->agents == NULL && backlog->queues == NULL);
     if (!take_number(&tally, 4, &agents))
         return false;
     for (uint64_t i = 0; i < agents; i++) {

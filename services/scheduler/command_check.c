@@ -80,6 +80,7 @@ void pending_command_free(struct pending_command *pending)
 
 size_t pending_command_size(const struct pending_command *pending)
 {
+    assert(pending->header_count <= COMMAND_HEADERS_MAX);
     size_t size = (size_t)pending->key.size + pending->value.size;
     for (uint32_t i = 0; i < pending->header_count; i++)
         size += (size_t)pending->headers[i].name.size + pending->headers[i].value.size;

@@ -133,6 +133,7 @@ static bool check_version(struct group_watch *watch, int32_t outdated_before, in
 static void look_at_owner(void *visitor, const struct owner *owner)
 {
     struct group_watch *watch = visitor;
+    assert(watch->state == STATE_MEMBER);
     look_at_clock(watch, owner_clock(owner));
     if (watch->outdated == NO_PARTITION && owner_is_outdated(owner))
         watch->outdated = owner_partition(owner);

@@ -44,6 +44,7 @@ void owner_stop_ahead(struct owner *owner)
     char newest[CLOCK_TEXT_SIZE];
     char broker[CLOCK_TEXT_SIZE];
     int64_t mono_us = clock_mono_us(owner->cluster->service->clock);
+    assert(owner->clock_guard.known);
     clock_text(view_checkpoint(follower_view(owner->follower))->newest_decided_at, newest);
     clock_text(clock_guard_broker_ms(&owner->clock_guard, mono_us), broker);
     error_set(&error, ERROR_FATAL, "ClockAhead",

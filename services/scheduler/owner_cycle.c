@@ -202,6 +202,7 @@ static enum decide_result find_target(struct owner *owner, struct pending_comman
                                       const struct command *cmd, const struct order *order,
                                       struct decide_input *input)
 {
+    assert(input->target == NULL && !input->target_retired);
     if (cmd->kind != COMMAND_MIGRATE_ORDER || order == NULL || cmd->migrate_order.version == 0)
         return DECIDED;
     const struct workflow_entry *entry = workflow_registry_entry(

@@ -233,6 +233,7 @@ struct route_queue *router_queue(struct router *router, struct text key)
 static bool has_agent(const struct route_plan *plan, const struct route_agent *agent)
 {
     bool has = false;
+    assert(plan->routing.count <= WORKFLOW_AGENTS_MAX);
     for (uint32_t i = 0; i < plan->routing.count && !has; i++)
         has = plan->agents[i] == agent;
     return has;

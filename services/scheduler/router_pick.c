@@ -257,6 +257,7 @@ static void find_choices(struct router *router, const struct route_agent *agent,
     struct route_partition *partition;
     struct backlog_queue *queue;
     DL_FOREACH(router->partitions, partition) {
+        assert(partition->backlog != NULL && HASH_COUNT(partition->starts) <= STARTS_MAX);
         if (partition->suspended || partition->held || HASH_COUNT(partition->starts) >= STARTS_MAX)
             continue;
         for (queue = partition->backlog->queues; queue != NULL; queue = queue->hh.next) {

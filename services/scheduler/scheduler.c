@@ -370,7 +370,8 @@ static enum error_class start(struct service_context *service, void **ret_state,
 {
     struct scheduler *scheduler = NULL;
     enum error_class class = scheduler_open(service, NULL, &scheduler, ret_error);
-    *ret_state = scheduler;
+    if (class == ERROR_OK)
+        *ret_state = scheduler;
     return class;
 }
 
