@@ -194,12 +194,22 @@ static void set_status_kind(struct status_update *status, const struct event *ev
     }
 }
 
-static struct step_change *change_of(struct status_update *status, struct text step)
+/* NULL: none yet. */
+static struct step_change *find_change(const struct status_update *status, struct text step)
 {
+    assert(status->step_count <= WORKFLOW_STEPS_MAX);
     for (uint32_t i = 0; i < status->step_count; i++) {
         if (text_equal(status->steps[i].step, step))
             return &status->steps[i];
     }
+    return NULL;
+}
+
+static struct step_change *find_or_add_change(struct status_update *status, struct text step)
+{
+    struct step_change *known = find_change(status, step);
+    if (known != NULL)
+        return known;
     assert(status->steps != NULL && status->step_count < WORKFLOW_STEPS_MAX);
     struct step_change *change = &status->steps[status->step_count++];
     change->step = step;
@@ -216,21 +226,15 @@ static bool is_step_change(const struct event *event)
  * reported is where it stands in the end. */
 static bool turns_step(const struct status_update *status, const struct event *event)
 {
-    assert(status->step_count <= WORKFLOW_STEPS_MAX);
-    if (event->kind != EVENT_STEP_QUEUED)
-        return false;
-    for (uint32_t i = 0; i < status->step_count; i++) {
-        if (text_equal(status->steps[i].step, event->step_queued.ref.step))
-            return true;
-    }
-    return false;
+    return event->kind == EVENT_STEP_QUEUED &&
+           find_change(status, event->step_queued.ref.step) != NULL;
 }
 
 static void add_step_change(struct status_update *status, const struct event *event)
 {
     assert(event_is_of_step(event->kind));
     const struct attempt_ref *ref = &event->step_marked.ref;
-    struct step_change *change = change_of(status, ref->step);
+    struct step_change *change = find_or_add_change(status, ref->step);
     change->direction = ref->direction;
     change->attempt = ref->attempt;
     change->state = step_state_after(event->kind, ref->direction);

@@ -175,7 +175,7 @@ static void check_end(void *ctx, int64_t next_offset)
     follower_check_later(follower, FOLLOWER_RETRY_MS);
 }
 
-static void check_error(void *ctx, const struct error *error)
+void follower_read_failed(void *ctx, const struct error *error)
 {
     struct follower *follower = ctx;
     follower->retry = *error;
@@ -183,7 +183,7 @@ static void check_error(void *ctx, const struct error *error)
         follower_check_later(follower, FOLLOWER_RETRY_MS);
 }
 
-static const struct broker_reader_ops check_ops = {check_record, check_end, check_error};
+static const struct broker_reader_ops check_ops = {check_record, check_end, follower_read_failed};
 
 static void read_one(struct follower *follower, enum follower_phase phase, int64_t offset)
 {

@@ -96,5 +96,8 @@ void follower_check(struct follower *follower);
 bool follower_checks_gap(struct follower *follower, int64_t offset);
 /* Asks where the log begins and ends, for the check, or for the lag while it is paused. */
 void follower_ask_offsets(struct follower *follower);
+/* A reader's error(). The log may be shorter than it was, for one: it is checked from the
+ * beginning. */
+void follower_read_failed(void *ctx, const struct error *error);
 
 #endif

@@ -94,16 +94,8 @@ static void look_past(void *ctx, int64_t offset, int64_t next_offset)
     note_end(ctx, next_offset);
 }
 
-/* The log is shorter than it was, for one: it is checked from the beginning. */
-static void look_failed(void *ctx, const struct error *error)
-{
-    struct follower *follower = ctx;
-    follower->retry = *error;
-    if (error->class == ERROR_FATAL)
-        follower_check_later(follower, FOLLOWER_RETRY_MS);
-}
-
-static const struct broker_reader_ops look_ops = {look_at_record, look_at_end, look_failed};
+static const struct broker_reader_ops look_ops = {look_at_record, look_at_end,
+                                                  follower_read_failed};
 
 void follower_stop_at(struct follower *follower, const struct error *error, int64_t offset)
 {
