@@ -102,7 +102,7 @@ static void activate_or_retire(struct world *world)
                                          .at = world->clock.now_wall_ms};
     if (world->deployments->count == RECORDS_MAX)
         return;
-    (void)send_record(world, "p.workflows", 0, record.name, RECORD_WORKFLOW_ACTIVATION, &record);
+    send_record(world, "p.workflows", 0, record.name, RECORD_WORKFLOW_ACTIVATION, &record);
     note(world, record.active ? ACTIVATED : RETIRED, record.version);
 }
 
@@ -120,7 +120,7 @@ static void migrate(struct world *world, uint32_t version)
                                .version = version,
                                .by = WHO,
                                .reason = TEXT("to get what was repaired")};
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 static void submit(struct world *world)
@@ -128,7 +128,7 @@ static void submit(struct world *world)
     struct dice *dice = &world->chaos.own[CHAOS_DEPLOYMENTS];
     uint32_t newest = roll(world, world->version_count);
     uint32_t version = percent(world, 50) ? 0 : world->versions[newest]->version;
-    (void)submit_order_to(world, some_order(world, dice), version, "p.replies.app");
+    submit_order_to(world, some_order(world, dice), version, "p.replies.app");
 }
 
 static void act_once(struct world *world)
@@ -152,7 +152,7 @@ void deployments_begin(struct world *world)
     for (uint32_t i = 0; i < world->version_count; i++)
         note(world, DEPLOYED, world->versions[i]->version);
     if (percent(world, DEPLOYED_PERCENT))
-        (void)deploy_another(world);
+        deploy_another(world);
 }
 
 void deployments_act(struct world *world)

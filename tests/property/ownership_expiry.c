@@ -24,7 +24,7 @@ static void ask(struct world *world, const struct order *order)
     cmd.expire_order = (struct expire_order){cmd.order_id, order->ended_at, TEXT("auditor")};
     if (percent(world, OTHER_TIME_PERCENT))
         cmd.expire_order.ended_at--;
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 void expiry_begin(struct world *world)
@@ -53,5 +53,5 @@ void expiry_act(struct world *world)
 {
     expiry_audit(world);
     if (percent(world, ANEW_PERCENT))
-        (void)submit_order(world, some_order(world, &world->chaos.own[CHAOS_EXPIRY]));
+        submit_order(world, some_order(world, &world->chaos.own[CHAOS_EXPIRY]));
 }

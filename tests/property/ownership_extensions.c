@@ -40,7 +40,7 @@ static void ask(struct world *world, const struct request *request)
                              .progress = TEXT("half of it"),
                              .agent = TEXT("agent"),
                              .instance = TEXT("agent-1")};
-    (void)send_command(world, &cmd);
+    send_command(world, &cmd);
 }
 
 void extensions_act(struct world *world)
