@@ -124,7 +124,7 @@ void cli_help_all(FILE *out, const struct cli_noun *const nouns[])
             print_verb_row(out, nouns[n], &nouns[n]->verbs[i]);
     }
     fputs("\nExit codes: 0 success; 1 the answer is no; 64 command line; 65 input; 69 Kafka or "
-          "a service does\nnot answer; 70 internal; 78 configuration.\n"
+          "a service does\nnot answer; 70 internal; 77 not permitted; 78 configuration.\n"
           "`reeve help COMMAND` explains one command, with examples.\n",
           out);
 }

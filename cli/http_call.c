@@ -3,10 +3,54 @@
 
 #include <assert.h>
 #include <curl/curl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_SECONDS = 5 };
+enum { CONNECT_SECONDS = 5, TOKEN_MAX = 4096 };
+
+static bool is_set(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
+/* ---- credentials ---- */
+
+/* As RFC 6750 writes a token: nothing that would end the header. */
+static bool is_token(const char *token)
+{
+    static const char other[] = "-._~+/=";
+    size_t size = strlen(token);
+    for (size_t i = 0; i < size; i++) {
+        char byte = token[i];
+        bool alphanumeric = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
+                            (byte >= 'A' && byte <= 'Z');
+        if (!alphanumeric && strchr(other, byte) == NULL)
+            return false;
+    }
+    return size <= TOKEN_MAX;
+}
+
+enum error_class http_credentials_read(const struct config *config,
+                                       struct http_credentials *ret_credentials,
+                                       struct error *ret_error)
+{
+    struct http_credentials credentials = {.token = config_string(config, "console.token"),
+                                           .ca_file = config_string(config, "console.tls.ca"),
+                                           .cert_file = config_string(config, "console.tls.cert"),
+                                           .key_file = config_string(config, "console.tls.key")};
+    if (!is_token(credentials.token))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "console.token (%s) must be one token, as `reeve token add` prints it",
+                         config_source(config, "console.token"));
+    if (is_set(credentials.cert_file) != is_set(credentials.key_file))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "console.tls.cert and console.tls.key belong together: set both");
+    *ret_credentials = credentials;
+    return ERROR_OK;
+}
+
+/* ---- the call ---- */
 
 static size_t collect(char *data, size_t one, size_t count, void *ctx)
 {
@@ -20,6 +64,20 @@ static size_t collect(char *data, size_t one, size_t count, void *ctx)
     reply->size += size;
     reply->body[reply->size] = '\0';
     return size;
+}
+
+static void set_credentials(CURL *curl, const struct http_credentials *credentials)
+{
+    if (is_set(credentials->ca_file))
+        curl_easy_setopt(curl, CURLOPT_CAINFO, credentials->ca_file);
+    if (is_set(credentials->cert_file)) {
+        curl_easy_setopt(curl, CURLOPT_SSLCERT, credentials->cert_file);
+        curl_easy_setopt(curl, CURLOPT_SSLKEY, credentials->key_file);
+    }
+    if (is_set(credentials->token)) {
+        curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BEARER);
+        curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, credentials->token);
+    }
 }
 
 static CURLcode perform(CURL *curl, const char *url, const char *json, long seconds,
@@ -45,16 +103,30 @@ static CURLcode perform(CURL *curl, const char *url, const char *json, long seco
     return code;
 }
 
-enum error_class http_call(const char *url, const char *json, long seconds,
-                           struct http_reply *ret_reply, struct error *ret_error)
+/* Trying again does not help. */
+static bool is_certificate_problem(CURLcode code)
 {
+    return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE ||
+           code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR;
+}
+
+enum error_class http_call(const struct http_credentials *credentials, const char *url,
+                           const char *json, long seconds, struct http_reply *ret_reply,
+                           struct error *ret_error)
+{
+    char detail[CURL_ERROR_SIZE] = "";
     struct http_reply reply = {.body = calloc(1, 1)};
     CURL *curl = curl_easy_init();
     assert(curl != NULL && reply.body != NULL && seconds > 0);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, detail);
+    set_credentials(curl, credentials);
     CURLcode code = perform(curl, url, json, seconds, &reply);
     curl_easy_cleanup(curl);
     if (code != CURLE_OK) {
         http_reply_deinit(&reply);
+        if (is_certificate_problem(code))
+            return error_set(ret_error, ERROR_REJECT, "Config", "%s",
+                             detail[0] != '\0' ? detail : curl_easy_strerror(code));
         return error_set(ret_error, ERROR_RETRY, "NoAnswer", "%s", curl_easy_strerror(code));
     }
     *ret_reply = reply;

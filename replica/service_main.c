@@ -30,6 +30,7 @@ struct service_process {
     int lock;
     char data_dir[PATH_MAX];
     char port_file[PATH_MAX];
+    char url_file[PATH_MAX];
 };
 
 /* ---- while it runs ---- */
@@ -182,6 +183,8 @@ static enum error_class open_data_dir(struct service_process *process, struct er
                                          "reeve-data/%s", process->service->name);
     int file_size = snprintf(process->port_file, sizeof(process->port_file), "%.*s/http.port", size,
                              process->data_dir);
+    snprintf(process->url_file, sizeof(process->url_file), "%.*s/http.url", size,
+             process->data_dir); /* is shorter */
     if (file_size < 0 || (size_t)file_size >= sizeof(process->port_file))
         return error_set(ret_error, ERROR_REJECT, "Config", "data.dir is too long");
     process->context.data_dir = process->data_dir;
@@ -197,9 +200,27 @@ static void allow_hosts(const struct service_process *process)
         http_server_allow_host(process->context.http, text_of(hosts[i]));
 }
 
-static enum error_class open_http(struct service_process *process, struct error *ret_error)
+/* For programs on this machine; one that finds the port finds the URL as well. */
+static enum error_class write_address(const struct service_process *process,
+                                      struct error *ret_error)
 {
     char port[16];
+    char url[160];
+    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(process->context.http));
+    snprintf(url, sizeof(url), "%s\n", http_server_local_url(process->context.http));
+    enum error_class class = files_write_atomic(process->url_file, text_of(url), ret_error);
+    return class == ERROR_OK ? files_write_atomic(process->port_file, text_of(port), ret_error)
+                             : class;
+}
+
+static void forget_address(const struct service_process *process)
+{
+    unlink(process->port_file);
+    unlink(process->url_file);
+}
+
+static enum error_class open_http(struct service_process *process, struct error *ret_error)
+{
     struct http_server_options options = {
         .host = config_string(process->context.config, "http.host"),
         .port = (uint16_t)config_int(process->context.config, "http.port"),
@@ -210,7 +231,7 @@ static enum error_class open_http(struct service_process *process, struct error 
         .access = process->access.access,
         .tls = process->access.tls,
     };
-    unlink(process->port_file); /* of an earlier process: clients must not use it */
+    forget_address(process); /* of an earlier process: clients must not use it */
     enum error_class class =
         http_server_new(process->context.loop, &options, &process->context.http, ret_error);
     if (class == ERROR_OK)
@@ -220,8 +241,7 @@ static enum error_class open_http(struct service_process *process, struct error 
         return class;
     allow_hosts(process);
     http_server_route(process->context.http, "GET", "/about", HTTP_VIEW, 0, serve_about, process);
-    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(process->context.http));
-    return files_write_atomic(process->port_file, text_of(port), ret_error);
+    return write_address(process, ret_error);
 }
 
 static void watch_disk(struct service_process *process)
@@ -256,7 +276,7 @@ static enum error_class build(struct service_process *process, struct error *ret
 static void tear_down(struct service_process *process)
 {
     if (process->context.http != NULL)
-        unlink(process->port_file);
+        forget_address(process);
     http_server_free(process->context.http);
     service_access_close(&process->access);
     disk_guard_free(process->context.disk);

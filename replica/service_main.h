@@ -5,11 +5,12 @@
  *     int scheduler_main(int argc, char **argv) { return service_main(&service, argc, argv); }
  *
  * service_main reads the configuration, opens the log, locks the data directory, starts the loop
- * and the HTTP server (livez, readyz, metrics, about; its port is written to <data.dir>/http.port),
- * calls start, and runs the loop. SIGTERM or SIGINT: readyz says no, drain is called, and the
- * service calls service_drained when nothing of its own is outstanding; after drain.timeout.ms
- * it is stopped anyway. A second signal stops it at once. Then stop is called and the process
- * leaves with a code of exit_code.h. SIGKILL at any moment is safe by design of the services. */
+ * and the HTTP server (livez, readyz, metrics, about; its port and URL are written to
+ * <data.dir>/http.port and http.url), calls start, and runs the loop. SIGTERM or SIGINT: readyz
+ * says no, drain is called, and the service calls service_drained when nothing of its own is
+ * outstanding; after drain.timeout.ms it is stopped anyway. A second signal stops it at once. Then
+ * stop is called and the process leaves with a code of exit_code.h. SIGKILL at any moment is safe
+ * by design of the services. */
 #ifndef REPLICA_SERVICE_MAIN_H
 #define REPLICA_SERVICE_MAIN_H
 

@@ -95,7 +95,8 @@ static const struct config_key keys[] = {
      "reach it under a name of their own."},
     {"http.port", CONFIG_INT, "0", 0, 65535, NO_UNIT, NO_CHOICES, SETTINGS_SERVICES,
      "Port of /livez, /readyz, /metrics and the service's API. 0: the system chooses a port. "
-     "The service writes its port to <data.dir>/http.port."},
+     "The service writes its port to <data.dir>/http.port, and the URL by which programs on this "
+     "machine reach it to <data.dir>/http.url."},
     {"clock.skew.max.ms", CONFIG_DURATION_MS, "1000", 0, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SERVICES,
      "Largest error of any clock in the installation. A step times out this long after its "
@@ -337,8 +338,19 @@ static const struct config_key keys[] = {
      "machine. `dns:HOST:PORT` stands for all addresses of the name, as replicas have them. The "
      "console asks each at GET /about."},
     {"console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
-     "Base URL at which the CLI calls the console. Empty: the port that a console wrote below "
-     "data.dir (or reeve-data), else http://127.0.0.1:8080."},
+     "Base URL at which the CLI calls the console. Empty: the URL that a console of this user or "
+     "root wrote to http.url below data.dir (or reeve-data), else http://127.0.0.1:8080."},
+    {"console.token", CONFIG_SECRET, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
+     "Token with which the CLI calls the console, and services for verify --live. Set it with "
+     "console.token.file. It is not sent to http://127.0.0.1:8080 unless console.url names that."},
+    {"console.tls.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
+     "Path of a PEM file with the certificate authorities that may sign the certificate of the "
+     "console. Empty: those of the system."},
+    {"console.tls.cert", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
+     "Path of a PEM file with the client certificate that the CLI shows the console, and its "
+     "chain."},
+    {"console.tls.key", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
+     "Path of a PEM file with the unencrypted private key of console.tls.cert."},
 };
 
 static const struct config_reader readers[] = {

@@ -2,42 +2,46 @@
 #include "cli/console/console_client.h"
 
 #include "base/percent.h"
-#include "cli/http_call.h"
+#include "cli/service_url.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* ---- the address ---- */
 
-static bool read_port(const char *directory, const char *below, char *ret_base, size_t size)
+/* Operator commands go to that URL: only to one that this user or root wrote. */
+static bool read_url(const char *directory, const char *below, struct console_client *client)
 {
     char path[PATH_MAX];
-    int port = 0;
-    int path_size = snprintf(path, sizeof(path), "%s%s/http.port", directory, below);
-    FILE *file = path_size > 0 && path_size < (int)sizeof(path) ? fopen(path, "re") : NULL;
-    if (file == NULL)
+    struct service_url url;
+    int size = snprintf(path, sizeof(path), "%s%s", directory, below);
+    if (size < 0 || size >= (int)sizeof(path) || !service_url_read(path, &url) || !url.is_own)
         return false;
-    /* Operator commands go to that port: in a foreign directory it may be anyone's. */
-    struct stat info;
-    bool own = fstat(fileno(file), &info) == 0 && (info.st_uid == geteuid() || info.st_uid == 0) &&
-               (info.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-    bool read = own && fscanf(file, "%d", &port) == 1 && port > 0 && port <= 65535;
-    fclose(file);
-    if (read)
-        snprintf(ret_base, size, "http://127.0.0.1:%d", port);
-    return read;
+    snprintf(client->base, sizeof(client->base), "%s", url.text);
+    return true;
 }
 
-static bool find_port(const char *directory, char *ret_base, size_t size)
+static bool find_url(const char *directory, struct console_client *client)
 {
-    return read_port(directory, "/console", ret_base, size) ||
-           read_port(directory, "/dev/console", ret_base, size) ||
-           read_port(directory, "", ret_base, size);
+    return read_url(directory, "/console", client) || read_url(directory, "/dev/console", client) ||
+           read_url(directory, "", client);
+}
+
+static enum error_class take_url(const char *given, struct console_client *client,
+                                 struct error *ret_error)
+{
+    size_t size = strlen(given);
+    while (size > 0 && given[size - 1] == '/')
+        size--;
+    if (size >= sizeof(client->base) ||
+        (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0))
+        return error_set(ret_error, ERROR_REJECT, "Usage",
+                         "--console %.100s: expected a URL such as http://127.0.0.1:8080", given);
+    snprintf(client->base, sizeof(client->base), "%.*s", (int)size, given);
+    return ERROR_OK;
 }
 
 enum error_class console_client_init(struct cli *cli, struct console_client *ret_client,
@@ -45,23 +49,21 @@ enum error_class console_client_init(struct cli *cli, struct console_client *ret
 {
     const char *given = cli_flag_value(cli, "console");
     const char *directory = config_string(cli->config, "data.dir");
-    char *base = ret_client->base;
+    *ret_client = (struct console_client){.withholds_token = false};
+    enum error_class class =
+        http_credentials_read(cli->config, &ret_client->credentials, ret_error);
+    if (class != ERROR_OK)
+        return class;
     if (given == NULL && config_is_set(cli->config, "console.url"))
         given = config_string(cli->config, "console.url");
-    if (given == NULL) {
-        if (!find_port(directory[0] != '\0' ? directory : "reeve-data", base,
-                       sizeof(ret_client->base)))
-            snprintf(base, sizeof(ret_client->base), "http://127.0.0.1:8080");
+    if (given != NULL)
+        return take_url(given, ret_client, ret_error);
+    if (find_url(directory[0] != '\0' ? directory : "reeve-data", ret_client))
         return ERROR_OK;
-    }
-    size_t size = strlen(given);
-    while (size > 0 && given[size - 1] == '/')
-        size--;
-    if (size >= sizeof(ret_client->base) ||
-        (strncmp(given, "http://", 7) != 0 && strncmp(given, "https://", 8) != 0))
-        return error_set(ret_error, ERROR_REJECT, "Usage",
-                         "--console %.100s: expected a URL such as http://127.0.0.1:8080", given);
-    snprintf(base, sizeof(ret_client->base), "%.*s", (int)size, given);
+    /* While no console runs there, any user may listen on that port. */
+    snprintf(ret_client->base, sizeof(ret_client->base), "http://127.0.0.1:8080");
+    ret_client->withholds_token = ret_client->credentials.token[0] != '\0';
+    ret_client->credentials.token = "";
     return ERROR_OK;
 }
 
@@ -101,19 +103,50 @@ void console_path_add_query(struct console_path *path, const char *name, const c
 
 /* ---- queries ---- */
 
+/* Also of a proxy, whose answers are pages. */
+static bool is_about_access(int status)
+{
+    return status == 401 || status == 403 || status == 429;
+}
+
+static enum console_token token_of(const struct console_client *client)
+{
+    const char *token = client->credentials.token;
+    if (token != NULL && token[0] != '\0')
+        return CONSOLE_TOKEN_SENT;
+    return client->withholds_token ? CONSOLE_TOKEN_WITHHELD : CONSOLE_TOKEN_NONE;
+}
+
 static enum error_class parse_answer(const struct console_client *client,
                                      const struct http_reply *reply,
                                      struct console_answer *ret_answer, struct error *ret_error)
 {
     json_t *json = json_loadb(reply->body, reply->size, JSON_ALLOW_NUL, NULL);
+    if (!json_is_object(json) && is_about_access(reply->status)) {
+        json_decref(json);
+        json = json_object();
+    }
     if (!json_is_object(json)) {
         json_decref(json);
         return error_set(ret_error, ERROR_FATAL, "NotAConsole",
                          "%.200s (status %d) is not a console: give its address with --console URL",
                          client->base, reply->status);
     }
-    *ret_answer = (struct console_answer){reply->status, json};
+    *ret_answer = (struct console_answer){reply->status, json, token_of(client)};
     return ERROR_OK;
+}
+
+static enum error_class no_answer(const struct console_client *client, const struct error *why,
+                                  struct error *ret_error)
+{
+    if (why->class != ERROR_RETRY)
+        return error_set(ret_error, why->class, why->code,
+                         "%.200s: %.300s: see console.tls.ca, .cert and .key", client->base,
+                         why->message);
+    return error_set(ret_error, ERROR_RETRY, "NoConsole",
+                     "no console answers at %.200s (%s): start one with `reeve run console`, or "
+                     "give its address with --console URL",
+                     client->base, why->message);
 }
 
 enum error_class console_query(const struct console_client *client, const struct console_path *path,
@@ -128,14 +161,11 @@ enum error_class console_query(const struct console_client *client, const struct
     snprintf(url, sizeof(url), "%s%s", client->base, path->text);
     char *text = body != NULL ? json_dumps(body, JSON_COMPACT) : NULL;
     assert(body == NULL || text != NULL);
-    enum error_class class = http_call(url, text, CONSOLE_WAIT_SECONDS, &reply, &why);
+    enum error_class class =
+        http_call(&client->credentials, url, text, CONSOLE_WAIT_SECONDS, &reply, &why);
     free(text);
     if (class != ERROR_OK)
-        return error_set(
-            ret_error, ERROR_RETRY, "NoConsole",
-            "no console answers at %.200s (%s): start one with `reeve run console`, or "
-            "give its address with --console URL",
-            client->base, why.message);
+        return no_answer(client, &why, ret_error);
     class = parse_answer(client, &reply, ret_answer, ret_error);
     http_reply_deinit(&reply);
     return class;
@@ -149,14 +179,26 @@ void console_answer_deinit(struct console_answer *answer)
 
 /* ---- answers ---- */
 
-static int code_of_status(int status)
+static bool has_code(const struct console_answer *answer, const char *code)
 {
-    switch (status) {
+    const char *has = json_string_value(json_object_get(answer->json, "error"));
+    return has != NULL && strcmp(has, code) == 0;
+}
+
+static int code_of(const struct console_answer *answer)
+{
+    switch (answer->status) {
     case 404:
     case 409:
         return EXIT_CODE_NEGATIVE;
     case 400:
         return EXIT_CODE_USAGE;
+    case 401:
+    case 403:
+        return EXIT_CODE_NOT_PERMITTED;
+    case 429:
+        return has_code(answer, "TooManyFailures") ? EXIT_CODE_NOT_PERMITTED
+                                                   : EXIT_CODE_UNAVAILABLE;
     case 503:
     case 504:
         return EXIT_CODE_UNAVAILABLE;
@@ -165,17 +207,46 @@ static int code_of_status(int status)
     }
 }
 
+/* What to do about an answer that is about who asks. NULL: the console says it. */
+static const char *access_hint(const struct console_answer *answer)
+{
+    if (has_code(answer, "TooManyFailures"))
+        return "the console was sent too many wrong tokens and now refuses this one: check "
+               "console.token, then wait a minute";
+    if (answer->status == 403 && has_code(answer, "Forbidden"))
+        return "the role of the token in console.token does not permit it: see the roles in "
+               "docs/operate/access.md";
+    if (answer->status != 401)
+        return NULL;
+    switch (answer->token) {
+    case CONSOLE_TOKEN_NONE:
+        break;
+    case CONSOLE_TOKEN_SENT:
+        return "the console does not accept the token in console.token: it is wrong, was revoked "
+               "or has expired, see docs/operate/access.md";
+    case CONSOLE_TOKEN_WITHHELD:
+        return "the console needs a token, which is not sent to the default address: set "
+               "console.url, see docs/operate/access.md";
+    }
+    return "the console needs a token: set console.token.file, see docs/operate/access.md";
+}
+
 int console_refused(const struct cli *cli, const struct console_answer *answer, const char *subject)
 {
     const char *code = json_string_value(json_object_get(answer->json, "error"));
     const char *message = json_string_value(json_object_get(answer->json, "message"));
-    code = code != NULL ? code : "Unknown";
-    message = message != NULL ? message : "the console gives no reason";
+    const char *hint = access_hint(answer);
     bool table = cli->output == CLI_OUTPUT_TABLE;
+    code = code != NULL ? code : is_about_access(answer->status) ? "NotPermitted" : "Unknown";
+    if (hint != NULL) {
+        cli_report(cli, code, "%s", hint);
+        return code_of(answer);
+    }
+    message = message != NULL ? message : "the console gives no reason";
     cli_report(cli, code, "%s%s%s%s%s%s", subject != NULL ? subject : "",
                subject != NULL ? ": " : "", message, table ? " (" : "", table ? code : "",
                table ? ")" : "");
-    return code_of_status(answer->status);
+    return code_of(answer);
 }
 
 void console_warn_incomplete(const struct cli *cli, const json_t *body)

@@ -5,6 +5,7 @@
 #define CLI_CONSOLE_CONSOLE_CLIENT_H
 
 #include "cli/cli.h"
+#include "cli/http_call.h"
 #include "cli/output.h"
 
 #include <jansson.h>
@@ -22,11 +23,15 @@ enum {
         "console", "URL", "The console's address; console.url by default." \
     }
 
-/* Where the console is: --console, console.url, the port that one wrote to DIR/http.port,
- * DIR/console or DIR/dev/console with DIR = data.dir or reeve-data, else http://127.0.0.1:8080. */
+/* Where the console is: --console, console.url, the URL that one wrote to http.url in DIR/console,
+ * DIR/dev/console or DIR with DIR = data.dir or reeve-data, else http://127.0.0.1:8080, which gets
+ * no token. */
 struct console_client {
     char base[CONSOLE_BASE_SIZE]; /* without a slash at its end */
+    struct http_credentials credentials;
+    bool withholds_token; /* there is one, but not for this address */
 };
+/* REJECT "Usage" or "Config". Borrows strings of the configuration. */
 enum error_class console_client_init(struct cli *cli, struct console_client *ret_client,
                                      struct error *ret_error);
 
@@ -43,20 +48,24 @@ void console_path_add_segment(struct console_path *path, const char *segment);
 /* ?name=value; nothing if `value` is NULL. */
 void console_path_add_query(struct console_path *path, const char *name, const char *value);
 
+enum console_token { CONSOLE_TOKEN_NONE, CONSOLE_TOKEN_SENT, CONSOLE_TOKEN_WITHHELD };
+
 struct console_answer {
     int status;
-    json_t *json; /* an object */
+    json_t *json;             /* an object */
+    enum console_token token; /* whether the console got one */
 };
 void console_answer_deinit(struct console_answer *answer);
 
-/* `body` NULL: GET, else POST. RETRY "NoConsole" when nothing answers, FATAL "NotAConsole" when
- * another program answers. Any status is an answer: see console_refused(). */
+/* `body` NULL: GET, else POST. RETRY "NoConsole" when nothing answers, REJECT "Config" when a
+ * certificate is not right, FATAL "NotAConsole" when another program answers. Any status is an
+ * answer: see console_refused(). */
 enum error_class console_query(const struct console_client *client, const struct console_path *path,
                                const json_t *body, struct console_answer *ret_answer,
                                struct error *ret_error);
 
 /* Reports why an answer is not 200, about `subject` (may be NULL), and returns the exit code: 1 for
- * 404 and 409, 64 for 400, 69 for 503 and 504, else 70. */
+ * 404 and 409, 64 for 400, 77 for 401, 403 and wrong tokens, 69 for 429, 503 and 504, else 70. */
 int console_refused(const struct cli *cli, const struct console_answer *answer,
                     const char *subject);
 

@@ -9,13 +9,13 @@
 #include <jansson.h>
 
 /* For a verb's table of flags; `place`: where both are kept, such as "the history". */
-#define SIGNATURE_FLAGS(place)                                    \
-    {"reason", "TEXT", "Why; required, and stays in " place "."}, \
-    {                                                             \
-        "by", "NAME", "Who decides this; $USER by default."       \
+#define SIGNATURE_FLAGS(place)                                                                  \
+    {"reason", "TEXT", "Why; required, and stays in " place "."},                               \
+    {                                                                                           \
+        "by", "NAME", "Who decides this; $USER by default. The name of a token counts instead." \
     }
 
-/* New: {"by", "reason"}. NULL: REJECT "Usage". */
+/* New: {"by", "reason"}; without "by" where a token will say it. NULL: REJECT "Usage". */
 json_t *signature_body(const struct cli *cli, const char *place, struct error *ret_error);
 
 #endif

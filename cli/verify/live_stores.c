@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verify/live_stores.h"
 
-#include "cli/http_call.h"
+#include "cli/service_url.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -14,16 +14,52 @@
 
 enum { ANSWER_SECONDS = 120 };
 
-/* The parsed answer, new, or NULL. */
-static json_t *get_json(const char *url)
+struct verify_reading {
+    struct verify_live *live;
+    struct http_credentials credentials;
+    uint32_t answered;
+};
+
+/* If the service were passed over, its stores would seem to equal the log. */
+static enum error_class refused(const struct service_url *url, const char *token,
+                                const struct http_reply *reply, struct error *ret_error)
 {
-    struct error error;
+    json_t *json = json_loadb(reply->body, reply->size, 0, NULL);
+    const char *why = json_string_value(json_object_get(json, "message"));
+    if (reply->status == 401 && token[0] == '\0')
+        why = url->is_own ? "set console.token.file"
+                          : "its data directory belongs to another user, so it gets no token: run "
+                            "this command as that user";
+    error_set(ret_error, ERROR_REJECT, "NotPermitted",
+              "%s/stores answers %d: %.200s; see docs/operate/access.md", url->text, reply->status,
+              why != NULL ? why : "it gives no reason");
+    json_decref(json);
+    return ERROR_REJECT;
+}
+
+/* *ret_json: the parsed answer, new, or NULL: the service has stopped, or has no stores. */
+static enum error_class get_stores(const struct verify_reading *reading,
+                                   const struct service_url *url, json_t **ret_json,
+                                   struct error *ret_error)
+{
+    char text[SERVICE_URL_SIZE + 16];
     struct http_reply reply;
-    if (http_call(url, NULL, ANSWER_SECONDS, &reply, &error) != ERROR_OK)
-        return NULL;
-    json_t *json = reply.status == 200 ? json_loadb(reply.body, reply.size, 0, NULL) : NULL;
+    struct http_credentials credentials = reading->credentials;
+    if (!url->is_own || credentials.token == NULL)
+        credentials.token = "";
+    snprintf(text, sizeof(text), "%s/stores", url->text);
+    *ret_json = NULL;
+    enum error_class class = http_call(&credentials, text, NULL, ANSWER_SECONDS, &reply, ret_error);
+    if (class == ERROR_RETRY)
+        return ERROR_OK;
+    if (class != ERROR_OK)
+        return class;
+    if (reply.status == 401 || reply.status == 403 || reply.status == 429)
+        class = refused(url, credentials.token, &reply, ret_error);
+    else if (reply.status == 200)
+        *ret_json = json_loadb(reply.body, reply.size, 0, NULL);
     http_reply_deinit(&reply);
-    return json;
+    return class;
 }
 
 static void add_store(struct verify_live *live, const char *service, bool deadlines,
@@ -44,33 +80,34 @@ static void add_store(struct verify_live *live, const char *service, bool deadli
     snprintf(store->digest, sizeof(store->digest), "%s", digest);
 }
 
-static bool read_service(struct verify_live *live, const char *port_file)
+static void add_stores(struct verify_live *live, const char *url, const json_t *json)
 {
-    int port = 0;
-    char url[64];
     char service[VERIFY_SERVICE_SIZE];
-    FILE *file = fopen(port_file, "re");
-    if (file == NULL)
-        return false;
-    int read = fscanf(file, "%d", &port);
-    fclose(file);
-    if (read != 1 || port <= 0 || port > 65535)
-        return false;
-    snprintf(url, sizeof(url), "http://127.0.0.1:%d/stores", port);
-    json_t *json = get_json(url);
-    if (json == NULL)
-        return false;
-    const char *name = json_string_value(json_object_get(json, "service"));
-    const char *instance = json_string_value(json_object_get(json, "instance"));
-    snprintf(service, sizeof(service), "%s %s", name != NULL ? name : "service",
-             instance != NULL ? instance : url);
-    bool deadlines = json_is_true(json_object_get(json, "deadlines"));
     size_t i;
     json_t *row;
+    const char *name = json_string_value(json_object_get(json, "service"));
+    const char *instance = json_string_value(json_object_get(json, "instance"));
+    bool deadlines = json_is_true(json_object_get(json, "deadlines"));
+    snprintf(service, sizeof(service), "%.40s %.110s", name != NULL ? name : "service",
+             instance != NULL ? instance : url);
     json_array_foreach(json_object_get(json, "partitions"), i, row)
         add_store(live, service, deadlines, row);
+}
+
+static enum error_class read_service(struct verify_reading *reading, const char *directory,
+                                     struct error *ret_error)
+{
+    struct service_url url;
+    json_t *json = NULL;
+    if (!service_url_read(directory, &url))
+        return ERROR_OK;
+    enum error_class class = get_stores(reading, &url, &json, ret_error);
+    if (json != NULL) {
+        add_stores(reading->live, url.text, json);
+        reading->answered++;
+    }
     json_decref(json);
-    return true;
+    return class;
 }
 
 static int by_service_and_partition(const void *a, const void *b)
@@ -82,28 +119,30 @@ static int by_service_and_partition(const void *a, const void *b)
                       : (left->partition > right->partition) - (left->partition < right->partition);
 }
 
-enum error_class verify_live_read(const char *directory, struct verify_live *live,
-                                  struct error *ret_error)
+enum error_class verify_live_read(const char *directory, const struct http_credentials *credentials,
+                                  struct verify_live *live, struct error *ret_error)
 {
     char path[PATH_MAX];
-    uint32_t answered = 0;
+    struct verify_reading reading = {.live = live, .credentials = *credentials};
     DIR *dir = opendir(directory);
     if (dir == NULL)
         return error_set(ret_error, ERROR_REJECT, "NoDirectory", "cannot read %s: %s", directory,
                          strerror(errno));
-    snprintf(path, sizeof(path), "%s/http.port", directory);
-    answered += read_service(live, path);
-    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+    enum error_class class = read_service(&reading, directory, ret_error);
+    for (struct dirent *entry = readdir(dir); entry != NULL && class == ERROR_OK;
+         entry = readdir(dir)) {
         if (entry->d_name[0] == '.')
             continue;
-        int size = snprintf(path, sizeof(path), "%s/%s/http.port", directory, entry->d_name);
+        int size = snprintf(path, sizeof(path), "%s/%s", directory, entry->d_name);
         if (size > 0 && size < (int)sizeof(path))
-            answered += read_service(live, path);
+            class = read_service(&reading, path, ret_error);
     }
     closedir(dir);
+    if (class != ERROR_OK)
+        return class;
     if (live->count > 0)
         qsort(live->stores, live->count, sizeof(live->stores[0]), by_service_and_partition);
-    if (answered == 0)
+    if (reading.answered == 0)
         return error_set(
             ret_error, ERROR_RETRY, "NoService",
             "no service with stores answers: start the services whose data directories "

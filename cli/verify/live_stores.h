@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds running services by the http.port files of their data directories and reads the digests of
+/* Finds running services by the http.url files of their data directories and reads the digests of
  * their stores from them. */
 #ifndef CLI_VERIFY_LIVE_STORES_H
 #define CLI_VERIFY_LIVE_STORES_H
 
 #include "base/error.h"
+#include "cli/http_call.h"
 
 #include <stdint.h>
 
@@ -24,9 +25,10 @@ struct verify_live {
     uint32_t count;
 };
 
-/* Services that have no stores, or have stopped, are passed over. RETRY when none answers. */
-enum error_class verify_live_read(const char *directory, struct verify_live *live,
-                                  struct error *ret_error);
+/* Services that have no stores, or have stopped, are passed over. RETRY when none answers; REJECT
+ * "NotPermitted" when one refuses to. Directories that others can write get no token. */
+enum error_class verify_live_read(const char *directory, const struct http_credentials *credentials,
+                                  struct verify_live *live, struct error *ret_error);
 void verify_live_free(struct verify_live *live);
 
 #endif

@@ -305,7 +305,10 @@ static int run(struct cli *cli)
     struct error error;
     struct cli_session session;
     struct verify verify = {.cli = cli, .session = &session};
+    struct http_credentials credentials;
     const char *root = cli_flag_value(cli, "live");
+    if (http_credentials_read(cli->config, &credentials, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
     if (make_scratch(&verify, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     enum error_class class = cli_session_open(cli, 0, &session, &error);
@@ -315,7 +318,7 @@ static int run(struct cli *cli)
         if (cli->output != CLI_OUTPUT_TABLE)
             verify.output = new_output(cli);
         if (root != NULL)
-            class = verify_live_read(root, &verify.live, &error);
+            class = verify_live_read(root, &credentials, &verify.live, &error);
         if (class == ERROR_OK)
             class = check_all(&verify, &error);
         cli_session_close(&session);

@@ -66,6 +66,7 @@ struct http_server {
     bool loopback;
     char host[64];
     char url[128];
+    char local_url[128];
     uint16_t port;
     struct http_route routes[HTTP_ROUTES_MAX];
     size_t route_count;

@@ -244,15 +244,28 @@ static bool is_loopback(const struct sockaddr_storage *address)
     return IN6_IS_ADDR_LOOPBACK(&ipv6->sin6_addr);
 }
 
+static bool is_wildcard(const struct sockaddr_storage *address)
+{
+    if (address->ss_family == AF_INET)
+        return ((const struct sockaddr_in *)address)->sin_addr.s_addr == htonl(INADDR_ANY);
+    return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
 static void note_address(struct http_server *server, const struct sockaddr_storage *address)
 {
     bool ipv6 = address->ss_family == AF_INET6;
+    bool bare = ipv6 && strchr(server->host, ':') != NULL; /* and not a name */
+    const char *scheme = server->tls != NULL ? "https" : "http";
     server->loopback = is_loopback(address);
     server->port = ntohs(ipv6 ? ((const struct sockaddr_in6 *)address)->sin6_port
                               : ((const struct sockaddr_in *)address)->sin_port);
-    snprintf(server->url, sizeof(server->url), "%s://%s%s%s:%u",
-             server->tls != NULL ? "https" : "http", ipv6 ? "[" : "", server->host, ipv6 ? "]" : "",
-             (unsigned)server->port);
+    snprintf(server->url, sizeof(server->url), "%s://%s%s%s:%u", scheme, bare ? "[" : "",
+             server->host, bare ? "]" : "", (unsigned)server->port);
+    if (is_wildcard(address))
+        snprintf(server->local_url, sizeof(server->local_url), "%s://%s:%u", scheme,
+                 ipv6 ? "[::1]" : "127.0.0.1", (unsigned)server->port);
+    else
+        memcpy(server->local_url, server->url, sizeof(server->local_url));
 }
 
 /* A listening socket, -1 with errno. */
@@ -466,4 +479,9 @@ uint32_t http_server_streams(const struct http_server *server)
 const char *http_server_url(const struct http_server *server)
 {
     return server->url;
+}
+
+const char *http_server_local_url(const struct http_server *server)
+{
+    return server->local_url;
 }

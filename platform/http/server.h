@@ -75,6 +75,9 @@ uint16_t http_server_port(const struct http_server *server);
 bool http_server_is_loopback(const struct http_server *server);
 /* "http://127.0.0.1:8080" or "https://...", borrowed. */
 const char *http_server_url(const struct http_server *server);
+/* The same for programs on this machine: with the loopback address where the server listens on all
+ * addresses. */
+const char *http_server_local_url(const struct http_server *server);
 
 /* `pattern`: "/api/orders/{id}/history": a {name} matches one segment. The strings are
  * borrowed until http_server_free. `body_max` 0 = HTTP_BODY_MAX. The first route that matches wins.

@@ -24,6 +24,7 @@ reeve_test(cli
         table_test.c
         token_test.c
         views_test.c
+        console_access_test.c
         console_test.c
         dead_letters_test.c
-    LIBS reeve-tools reeve-simulation)
+    LIBS reeve-test-certificate reeve-tools reeve-simulation)

@@ -55,8 +55,8 @@ Test(cli_console, finds_the_address_of_the_console)
     cr_assert(mkdtemp(folder) != NULL && chdir(folder) == 0);
     snprintf(path, sizeof(path), "%s/dev/console", folder);
     cr_assert(files_make_dirs(path, &error) == ERROR_OK);
-    snprintf(path, sizeof(path), "%s/dev/console/http.port", folder);
-    cr_assert(files_write_atomic(path, TEXT("9\n"), &error) == ERROR_OK);
+    snprintf(path, sizeof(path), "%s/dev/console/http.url", folder);
+    cr_assert(files_write_atomic(path, TEXT("http://127.0.0.1:9\n"), &error) == ERROR_OK);
     EXPECT_ADDRESS("http://127.0.0.1:9 ", "--data-dir", folder);
     EXPECT_ADDRESS("http://127.0.0.1:7 ", "--data-dir", folder, "--console-url",
                    "http://127.0.0.1:7");

@@ -118,6 +118,8 @@ Test(exit_code, derives_the_exit_code_from_the_error_class)
     cr_assert(exit_code_of(&error) == EXIT_CODE_CONFIG);
     error_set(&error, ERROR_REJECT, "Usage", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_USAGE);
+    error_set(&error, ERROR_REJECT, "NotPermitted", "x");
+    cr_assert(exit_code_of(&error) == EXIT_CODE_NOT_PERMITTED);
     error_set(&error, ERROR_REJECT, "InvalidOrder", "x");
     cr_assert(exit_code_of(&error) == EXIT_CODE_DATA);
     error_set(&error, ERROR_RETRY, "Broker", "x");

@@ -146,12 +146,17 @@ static void ask_readyz(void (*then)(void))
     char url[PATH_MAX];
     char path[PATH_MAX];
     char *port = NULL;
+    char *base = NULL;
     size_t size = 0;
     snprintf(path, sizeof(path), "%s/http.port", context->data_dir);
     cr_assert(files_read(path, 16, &port, &size, NULL) == ERROR_OK);
+    snprintf(path, sizeof(path), "%s/http.url", context->data_dir);
+    cr_assert(files_read(path, 64, &base, &size, NULL) == ERROR_OK);
     snprintf(url, sizeof(url), "http://127.0.0.1:%s", port);
+    cr_assert_str_eq(base, url, "%s", base);
     url[strcspn(url, "\n")] = '\0';
     strncat(url, "/readyz", sizeof(url) - strlen(url) - 1);
+    free(base);
     free(port);
     next = then;
     struct http_request request = {.method = "GET", .url = url, .timeout_ms = 20000};
@@ -197,6 +202,8 @@ Test(service_main, runs_drains_and_stops)
     cr_assert_str_eq(trace,
                      "start 503:warming up 200:ok 200:degraded: slow drain 503:draining stop ");
     snprintf(path, sizeof(path), "%s/http.port", folder);
+    cr_assert(!files_exists(path));
+    snprintf(path, sizeof(path), "%s/http.url", folder);
     cr_assert(!files_exists(path));
     cr_assert(files_lock(folder, &lock, NULL) == ERROR_OK, "the lock is given back");
     files_unlock(lock);
