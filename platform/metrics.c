@@ -15,13 +15,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { REFRESHERS_MAX = 16 };
-
 enum kind { KIND_COUNTER, KIND_GAUGE, KIND_HISTOGRAM, KIND_REAL_COUNTER };
 
 struct metric {
-    char *label_names[2]; /* NULL = none */
-    char *label_values[2];
+    char *label_names[METRICS_LABELS_MAX]; /* the first NULL ends them */
+    char *label_values[METRICS_LABELS_MAX];
     union {
         struct metrics_counter counter;
         struct metrics_gauge gauge; /* also of counters with fractions */
@@ -38,24 +36,39 @@ struct metric_family {
     size_t count;
 };
 
+struct refresher {
+    void (*refresh)(void *ctx);
+    void *ctx;
+};
+
 struct metrics {
     struct metric_family *families;
     size_t family_count;
     size_t metric_count;
-    struct {
-        void (*refresh)(void *ctx);
-        void *ctx;
-    } refreshers[REFRESHERS_MAX];
+    struct refresher *refreshers;
     size_t refresher_count;
-    struct metrics_gauge *cpu, *rss, *fds, *fds_max;
+    struct metrics_gauge *cpu, *rss, *vss, *fds, *fds_max;
 };
 
-/* Upper bounds of the buckets but the last, which has none. */
-static const int64_t bounds_us[METRICS_BUCKETS - 1] = {
-    100,      200,      300,      400,      600,      800,      1000,     2000,    3000,    4000,
-    6000,     8000,     10000,    20000,    30000,    40000,    60000,    80000,   100000,  200000,
-    300000,   400000,   600000,   800000,   1000000,  2000000,  3000000,  4000000, 6000000, 8000000,
-    10000000, 20000000, 30000000, 40000000, 60000000, 80000000, 100000000};
+/* Upper bounds of all buckets but the last, which has none. */
+struct metrics_buckets {
+    size_t count; /* of the bounds */
+    int64_t bounds_us[METRICS_BUCKETS_MAX - 1];
+};
+
+static const struct metrics_buckets call_buckets = {
+    37, {100,      200,      300,      400,      600,      800,     1000,     2000,
+         3000,     4000,     6000,     8000,     10000,    20000,   30000,    40000,
+         60000,    80000,    100000,   200000,   300000,   400000,  600000,   800000,
+         1000000,  2000000,  3000000,  4000000,  6000000,  8000000, 10000000, 20000000,
+         30000000, 40000000, 60000000, 80000000, 100000000}};
+
+#define SECONDS(count) (INT64_C(count) * 1000000)
+static const struct metrics_buckets long_buckets = {
+    20, {5000,          10000,          25000,          50000,          100000,
+         250000,        500000,         SECONDS(1),     SECONDS(2),     SECONDS(5),
+         SECONDS(10),   SECONDS(30),    SECONDS(60),    SECONDS(300),   SECONDS(900),
+         SECONDS(3600), SECONDS(14400), SECONDS(43200), SECONDS(86400), SECONDS(604800)}};
 
 struct metrics *metrics_new(void)
 {
@@ -66,7 +79,7 @@ struct metrics *metrics_new(void)
 
 static void free_metric(struct metric *metric)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < METRICS_LABELS_MAX; i++) {
         free(metric->label_names[i]);
         free(metric->label_values[i]);
     }
@@ -85,6 +98,7 @@ void metrics_free(struct metrics *metrics)
         free(family->name);
     }
     free(metrics->families);
+    free(metrics->refreshers);
     free(metrics);
 }
 
@@ -117,7 +131,8 @@ static struct metric_family *get_family(struct metrics *metrics, const char *nam
             return &metrics->families[i];
         }
     }
-    assert(strncmp(name, "reeve_", 6) == 0 && is_name(name));
+    assert(is_name(name));
+    assert(strncmp(name, "reeve_", 6) == 0 || strncmp(name, "process_", 8) == 0);
     struct metric_family *grown =
         realloc(metrics->families, (metrics->family_count + 1) * sizeof(*metrics->families));
     assert(grown != NULL);
@@ -134,7 +149,7 @@ static bool same(const char *a, const char *b)
 
 static bool has_labels(const struct metric *metric, const struct metrics_labels *labels)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < METRICS_LABELS_MAX; i++) {
         if (!same(metric->label_names[i], labels->names[i]) ||
             !same(metric->label_values[i], labels->values[i]))
             return false;
@@ -154,7 +169,7 @@ static struct metric *get_metric(struct metrics *metrics, const char *name, cons
     struct metric *metric = calloc(1, sizeof(*metric));
     struct metric **grown = realloc(family->metrics, (family->count + 1) * sizeof(struct metric *));
     assert(metric != NULL && grown != NULL);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < METRICS_LABELS_MAX; i++) {
         assert(labels->names[i] == NULL || is_name(labels->names[i]));
         assert((labels->names[i] == NULL) == (labels->values[i] == NULL));
         metric->label_names[i] = copy(labels->names[i]);
@@ -178,18 +193,36 @@ struct metrics_gauge *metrics_gauge(struct metrics *metrics, const char *name, c
     return &get_metric(metrics, name, help, KIND_GAUGE, &labels)->as.gauge;
 }
 
+static struct metrics_histogram *get_histogram(struct metrics *metrics, const char *name,
+                                               const char *help,
+                                               const struct metrics_labels *labels,
+                                               const struct metrics_buckets *bounds)
+{
+    struct metrics_histogram *histogram =
+        &get_metric(metrics, name, help, KIND_HISTOGRAM, labels)->as.histogram;
+    assert(histogram->bounds == NULL || histogram->bounds == bounds);
+    histogram->bounds = bounds;
+    return histogram;
+}
+
 struct metrics_histogram *metrics_histogram(struct metrics *metrics, const char *name,
                                             const char *help, struct metrics_labels labels)
 {
-    return &get_metric(metrics, name, help, KIND_HISTOGRAM, &labels)->as.histogram;
+    return get_histogram(metrics, name, help, &labels, &call_buckets);
+}
+
+struct metrics_histogram *metrics_long_histogram(struct metrics *metrics, const char *name,
+                                                 const char *help, struct metrics_labels labels)
+{
+    return get_histogram(metrics, name, help, &labels, &long_buckets);
 }
 
 void metrics_on_render(struct metrics *metrics, void (*refresh)(void *ctx), void *ctx)
 {
-    assert(metrics->refresher_count < REFRESHERS_MAX);
-    metrics->refreshers[metrics->refresher_count].refresh = refresh;
-    metrics->refreshers[metrics->refresher_count].ctx = ctx;
-    metrics->refresher_count++;
+    metrics->refreshers = reallocarray(metrics->refreshers, metrics->refresher_count + 1,
+                                       sizeof(metrics->refreshers[0]));
+    assert(metrics->refreshers != NULL);
+    metrics->refreshers[metrics->refresher_count++] = (struct refresher){refresh, ctx};
 }
 
 /* ---- histograms ---- */
@@ -197,11 +230,11 @@ void metrics_on_render(struct metrics *metrics, void (*refresh)(void *ctx), void
 void metrics_observe_us(struct metrics_histogram *histogram, int64_t us)
 {
     size_t low = 0;
-    size_t high = METRICS_BUCKETS - 1;
+    size_t high = histogram->bounds->count;
     us = us < 0 ? 0 : us;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (us <= bounds_us[middle])
+        if (us <= histogram->bounds->bounds_us[middle])
             high = middle;
         else
             low = middle + 1;
@@ -213,16 +246,19 @@ void metrics_observe_us(struct metrics_histogram *histogram, int64_t us)
 
 /* ---- the process ---- */
 
-static double resident_bytes(void)
+static void refresh_memory(struct metrics *metrics)
 {
-    double pages = 0;
+    double size = 0;
+    double resident = 0;
+    double page = (double)sysconf(_SC_PAGESIZE);
     FILE *file = fopen("/proc/self/statm", "re");
     if (file == NULL)
-        return 0;
-    if (fscanf(file, "%*s %lf", &pages) != 1)
-        pages = 0;
+        return;
+    if (fscanf(file, "%lf %lf", &size, &resident) == 2) {
+        metrics_set(metrics->vss, size * page);
+        metrics_set(metrics->rss, resident * page);
+    }
     fclose(file);
-    return pages * (double)sysconf(_SC_PAGESIZE);
 }
 
 static double open_descriptors(void)
@@ -251,7 +287,7 @@ static void refresh_process(void *ctx)
         metrics_set(metrics->cpu, seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
         metrics_set(metrics->fds_max, (double)limit.rlim_cur);
-    metrics_set(metrics->rss, resident_bytes());
+    refresh_memory(metrics);
     metrics_set(metrics->fds, open_descriptors());
 }
 
@@ -259,15 +295,16 @@ void metrics_add_process(struct metrics *metrics)
 {
     const struct metrics_labels none = METRICS_NO_LABELS;
     assert(metrics->cpu == NULL);
-    metrics->cpu = &get_metric(metrics, "reeve_process_cpu_seconds_total",
+    metrics->cpu = &get_metric(metrics, "process_cpu_seconds_total",
                                "User and system CPU time spent.", KIND_REAL_COUNTER, &none)
                         ->as.gauge;
     metrics->rss =
-        metrics_gauge(metrics, "reeve_process_resident_memory_bytes", "Resident memory.", none);
-    metrics->fds = metrics_gauge(metrics, "reeve_process_open_fds", "Open file descriptors.", none);
+        metrics_gauge(metrics, "process_resident_memory_bytes", "Resident memory.", none);
+    metrics->vss = metrics_gauge(metrics, "process_virtual_memory_bytes", "Virtual memory.", none);
+    metrics->fds = metrics_gauge(metrics, "process_open_fds", "Open file descriptors.", none);
     metrics->fds_max =
-        metrics_gauge(metrics, "reeve_process_max_fds", "File descriptors that may be open.", none);
-    metrics_set(metrics_gauge(metrics, "reeve_process_start_time_seconds",
+        metrics_gauge(metrics, "process_max_fds", "File descriptors that may be open.", none);
+    metrics_set(metrics_gauge(metrics, "process_start_time_seconds",
                               "Start of the process in seconds since the epoch.", none),
                 (double)clock_wall_ms(clock_real()) / 1000);
     metrics_on_render(metrics, refresh_process, metrics);
@@ -293,7 +330,7 @@ static void print_name(FILE *out, const struct metric_family *family, const stru
 {
     const char *separator = "{";
     fprintf(out, "%s%s", family->name, suffix);
-    for (int i = 0; i < 2 && metric->label_names[i] != NULL; i++) {
+    for (int i = 0; i < METRICS_LABELS_MAX && metric->label_names[i] != NULL; i++) {
         fprintf(out, "%s%s=\"", separator, metric->label_names[i]);
         print_escaped(out, metric->label_values[i]);
         fputc('"', out);
@@ -319,11 +356,12 @@ static void print_histogram(FILE *out, const struct metric_family *family,
 {
     const struct metrics_histogram *histogram = &metric->as.histogram;
     uint64_t below = 0;
-    for (size_t i = 0; i < METRICS_BUCKETS; i++) {
+    const struct metrics_buckets *bounds = histogram->bounds;
+    for (size_t i = 0; i <= bounds->count; i++) {
         char le[32] = "+Inf";
         below += histogram->buckets[i];
-        if (i < METRICS_BUCKETS - 1)
-            snprintf(le, sizeof(le), "%g", (double)bounds_us[i] / 1e6);
+        if (i < bounds->count)
+            snprintf(le, sizeof(le), "%g", (double)bounds->bounds_us[i] / 1e6);
         print_name(out, family, metric, "_bucket", le);
         fprintf(out, "%" PRIu64 "\n", below);
     }

@@ -82,6 +82,39 @@ Test(metrics, accumulates_histogram_buckets)
                            "101.500202\n"));
 }
 
+Test(metrics, has_fewer_and_longer_buckets_for_long_work)
+{
+    struct metrics_histogram *histogram = metrics_long_histogram(
+        metrics, "reeve_order_seconds", "Orders.",
+        (struct metrics_labels){{"workflow", "step", "direction"}, {"w", "s", "do"}});
+    metrics_observe_us(histogram, 5000);
+    metrics_observe_us(histogram, INT64_C(3600) * 1000000);
+    metrics_observe_us(histogram, INT64_C(8) * 86400 * 1000000);
+    render();
+    static const char *const lines[] = {
+        "{workflow=\"w\",step=\"s\",direction=\"do\",le=\"0.005\"} 1\n", "le=\"900\"} 1\n",
+        "le=\"3600\"} 2\n", "le=\"604800\"} 2\n", "le=\"+Inf\"} 3\n"};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        cr_assert(strstr(text, lines[i]) != NULL, "%s%s", lines[i], text);
+    cr_assert(strstr(text, "reeve_order_seconds_sum{workflow=\"w\",step=\"s\",direction=\"do\"} "
+                           "694800.005\n"));
+}
+
+static void count_refresh(void *ctx)
+{
+    ++*(int *)ctx;
+}
+
+/* A process hosts up to 32 agents, each with some of its own. */
+Test(metrics, takes_any_number_of_refreshers)
+{
+    int count = 0;
+    for (int i = 0; i < 200; i++)
+        metrics_on_render(metrics, count_refresh, &count);
+    render();
+    cr_assert_eq(count, 200);
+}
+
 static void refresh(void *ctx)
 {
     metrics_set(ctx, 42);
@@ -95,10 +128,12 @@ Test(metrics, reads_the_process_and_refreshes_when_rendering)
     metrics_add_process(metrics);
     render();
     cr_assert(strstr(text, "\nreeve_answer 42\n") != NULL);
-    cr_assert(strstr(text, "# TYPE reeve_process_cpu_seconds_total counter\n") != NULL);
-    const char *rss = strstr(text, "\nreeve_process_resident_memory_bytes ");
-    const char *fds = strstr(text, "\nreeve_process_open_fds ");
+    cr_assert(strstr(text, "# TYPE process_cpu_seconds_total counter\n") != NULL);
+    const char *rss = strstr(text, "\nprocess_resident_memory_bytes ");
+    const char *vss = strstr(text, "\nprocess_virtual_memory_bytes ");
+    const char *fds = strstr(text, "\nprocess_open_fds ");
     cr_assert(rss != NULL && strtod(strchr(rss, ' '), NULL) > 1e5);
+    cr_assert(vss != NULL && strtod(strchr(vss, ' '), NULL) > strtod(strchr(rss, ' '), NULL));
     cr_assert(fds != NULL && strtod(strchr(fds, ' '), NULL) >= 3);
 }
 
