@@ -115,6 +115,7 @@ void kafka_handle_close(struct kafka_handle *handle)
     if (handle->rk == NULL)
         return;
     handle->stopped = true;
+    kafka_stats_forget(handle->kafka->stats, handle, handle->role);
     loop_defer_cancel(handle->kafka->loop, &handle->more);
     drop_queue(&handle->queue);
     drop_queue(&handle->close_queue);
@@ -183,6 +184,11 @@ bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event)
     rd_kafka_event_type_t type = rd_kafka_event_type(event);
     if (type == RD_KAFKA_EVENT_LOG) {
         on_log(handle, event);
+        return true;
+    }
+    if (type == RD_KAFKA_EVENT_STATS) {
+        const char *report = rd_kafka_event_stats(event);
+        kafka_stats_take(handle->kafka->stats, handle, handle->role, report, strlen(report));
         return true;
     }
     if (type != RD_KAFKA_EVENT_ERROR)
@@ -351,6 +357,7 @@ static void kafka_free(struct broker *broker)
     if (kafka_destroy_wait(&kafka->ends, DESTROY_WAIT_MS))
         kafka_oauth_free(kafka->oauth);
     kafka_options_free(kafka);
+    kafka_stats_free(kafka->stats);
     if (kafka->metadata != NULL)
         rd_kafka_metadata_destroy(kafka->metadata);
     free(kafka->cluster_id);
@@ -405,6 +412,8 @@ enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_o
     kafka->loop = loop;
     kafka_options_copy(kafka, options);
     kafka->oauth = kafka_oauth_new(&options->token);
+    if (options->metrics != NULL)
+        kafka->stats = kafka_stats_new(options->metrics, options->metrics_client);
     kafka_health_init(kafka);
     enum error_class class = open_handles(kafka, ret_error);
     if (class != ERROR_OK) {
@@ -414,4 +423,9 @@ enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_o
     kafka_probe(kafka);
     *ret_broker = &kafka->base;
     return ERROR_OK;
+}
+
+const char *kafka_client_version(void)
+{
+    return rd_kafka_version_str();
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "kafka/broker.h"
 #include "platform/loop.h"
+#include "platform/metrics.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,7 +34,7 @@ struct kafka_token_options {
 
 struct kafka_oauth;
 
-/* All borrowed for the call; 0 and NULL mean the default. */
+/* All but the metrics are borrowed for the call; 0 and NULL mean the default. */
 struct kafka_client_options {
     const char *bootstrap_servers;        /* NULL: it is among the settings */
     const struct kafka_setting *settings; /* override defaults, but not what guarantees need */
@@ -49,6 +50,10 @@ struct kafka_client_options {
     uint32_t events_per_turn;      /* of one handle in one turn of the loop: 2000 */
     uint32_t unknown_topic_ms;     /* until a missing topic counts as missing: 3000 */
     bool embedded;                 /* the brokers are librdkafka's mock cluster */
+    /* For reeve_kafka_client_*, until broker_free; NULL: none. The label `client` tells the clients
+     * of one process apart. */
+    struct metrics *metrics;
+    const char *metrics_client;
 };
 
 /* New. Does not wait for a connection. `loop` is borrowed until broker_free. An error (class
@@ -59,5 +64,8 @@ struct kafka_client_options {
  * those that the brokers did not acknowledge. */
 enum error_class kafka_client_new(struct loop *loop, const struct kafka_client_options *options,
                                   struct broker **ret_broker, struct error *ret_error);
+
+/* Of librdkafka: "2.0.2". */
+const char *kafka_client_version(void);
 
 #endif

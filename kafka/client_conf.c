@@ -111,6 +111,8 @@ static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "fetch.wait.max.ms", kafka->embedded ? "10" : "50");
     kafka_conf_set(conf, "fetch.error.backoff.ms", "50");
     kafka_conf_set(conf, "check.crcs", "true");
+    if (kafka->stats != NULL)
+        kafka_conf_set_int(conf, "statistics.interval.ms", KAFKA_STATS_INTERVAL_MS);
 }
 
 rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *role,
@@ -135,6 +137,12 @@ rd_kafka_conf_t *kafka_conf_new(const struct kafka_client *kafka, const char *ro
     kafka_conf_set(conf, "allow.auto.create.topics", "false");
     kafka_oauth_attach(kafka->oauth, conf);
     return conf;
+}
+
+int kafka_common_events(const struct kafka_client *kafka)
+{
+    int events = RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG;
+    return kafka->stats != NULL ? events | RD_KAFKA_EVENT_STATS : events;
 }
 
 /* ---- errors ---- */

@@ -400,7 +400,7 @@ static rd_kafka_conf_t *group_conf(const struct kafka_group *group, struct error
     kafka_conf_set_int(conf, "heartbeat.interval.ms", kafka->session_timeout_ms / 3);
     kafka_conf_set_int(conf, "max.poll.interval.ms", kafka->max_poll_interval_ms);
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_REBALANCE | RD_KAFKA_EVENT_OFFSET_COMMIT |
-                                       RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+                                       kafka_common_events(kafka));
     return conf;
 }
 

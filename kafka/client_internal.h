@@ -5,6 +5,7 @@
 
 #include "kafka/broker_ops.h"
 #include "kafka/client.h"
+#include "kafka/client_stats.h"
 #include "kafka/oauth.h"
 #include "platform/logger.h"
 
@@ -70,7 +71,10 @@ enum error_class kafka_error_class(rd_kafka_resp_err_t code);
 enum error_class kafka_error_set(struct error *ret_error, rd_kafka_resp_err_t code,
                                  const char *what, const char *topic, int32_t partition);
 
-/* Handles logs and connection errors, which are the same for all handles; true if it did. */
+/* The events of every handle that kafka_common_event() takes. */
+int kafka_common_events(const struct kafka_client *kafka);
+/* Handles logs, statistics and connection errors, which are the same for all handles; true if it
+ * did. */
 bool kafka_common_event(struct kafka_handle *handle, rd_kafka_event_t *event);
 
 /* ---- health: whether the brokers answer and accept records (client_health.c) ---- */
@@ -353,6 +357,7 @@ struct kafka_client {
     struct kafka_reader *readers; /* by key */
     struct kafka_group *groups;   /* including those that are leaving */
     struct log_limit log_limits[KAFKA_LOG_LIMITS];
+    struct kafka_stats *stats; /* NULL: no metrics */
 };
 
 static inline struct kafka_client *kafka_of(const struct broker *broker)

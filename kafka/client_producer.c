@@ -293,7 +293,7 @@ static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, con
     kafka_conf_set(conf, "topic.metadata.refresh.interval.ms", "5000");
     if (producer->kind == BROKER_PRODUCER_EFFECTS)
         kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
-    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | kafka_common_events(kafka));
     return conf;
 }
 

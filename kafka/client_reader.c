@@ -27,7 +27,7 @@ rd_kafka_conf_t *kafka_reader_conf(const struct kafka_client *kafka, struct erro
     kafka_conf_set(conf, "queued.min.messages", "10000000"); /* only bytes limit it */
     kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
     kafka_conf_set_int(conf, "queued.max.messages.kbytes", kafka->read_queue_bytes / 1024 + 1);
-    rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG);
+    rd_kafka_conf_set_events(conf, kafka_common_events(kafka));
     return conf;
 }
 

@@ -224,6 +224,8 @@ static enum error_class connect_broker(struct service_context *service, unsigned
     if (class != ERROR_OK)
         return class;
     kafka.options.client_id = service->instance_id;
+    kafka.options.metrics = service->metrics;
+    kafka.options.metrics_client = service->part != NULL ? service->part : service->name;
     if (config_bool(service->config, "group.static"))
         kafka.options.group_instance_id = service->instance_id;
     return kafka_client_new(service->loop, &kafka.options, ret_broker, ret_error);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replica/service_about.h"
 
+#include "kafka/client.h"
 #include "schemas/json_codec.h"
 
 #include <assert.h>
@@ -8,11 +9,24 @@
 
 #ifndef REEVE_VERSION
 #define REEVE_VERSION "unknown"
+#define REEVE_ROCKSDB_VERSION "unknown"
+#define REEVE_AVRO_VERSION "unknown"
 #endif
 
 const char *service_version(void)
 {
     return REEVE_VERSION;
+}
+
+void service_about_add_metrics(struct metrics *metrics)
+{
+    const struct metrics_labels labels = {
+        {"version", "librdkafka", "rocksdb", "avro"},
+        {service_version(), kafka_client_version(), REEVE_ROCKSDB_VERSION, REEVE_AVRO_VERSION}};
+    metrics_set(metrics_gauge(metrics, "reeve_build_info",
+                              "Always 1; the labels are the versions of reeve and its libraries.",
+                              labels),
+                1);
 }
 
 static json_t *text_or_null(const char *text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a running service says about itself at GET /about: its version, whether it is ready, and its
- * configuration with the origin of each value. Secrets are hidden. */
+ * configuration with the origin of each value. Secrets are hidden. /metrics has the versions. */
 #ifndef REPLICA_SERVICE_ABOUT_H
 #define REPLICA_SERVICE_ABOUT_H
 
@@ -10,6 +10,9 @@
 
 /* The version of this build: "0.1.0". */
 const char *service_version(void);
+
+/* reeve_build_info: the versions of reeve and of the libraries that it runs with. */
+void service_about_add_metrics(struct metrics *metrics);
 
 /* New: [{"key", "value", "origin"}] of the keys that one of `readers` reads. */
 json_t *service_configuration(const struct config *config, unsigned readers);

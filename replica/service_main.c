@@ -267,6 +267,7 @@ static enum error_class build(struct service_process *process, struct error *ret
     loop_timer_init(&process->deadline, on_deadline, process);
     process->context.metrics = metrics_new();
     metrics_add_process(process->context.metrics);
+    service_about_add_metrics(process->context.metrics);
     watch_disk(process);
     class = service_access_open(process->context.loop, process->context.metrics,
                                 process->context.config, &process->access, ret_error);

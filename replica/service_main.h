@@ -33,6 +33,7 @@ struct service_process; /* what service_main() keeps of this process */
  * configuration of its own. */
 struct service_context {
     const char *name;
+    const char *part;                /* of a process that hosts several; NULL: it hosts one */
     struct service_process *process; /* NULL in a command or a test, which have no service_main() */
     const char *instance_id;
     const char *data_dir; /* exists, is locked by this process */

@@ -50,6 +50,7 @@ static enum error_class add_agent(struct agent_process *process, const char *nam
     if (name[0] != '\0') {
         hosted->config = config_scoped(process->context->config, name);
         hosted->context.config = hosted->config;
+        hosted->context.part = name;
     }
     const struct agent_ops *ops = arg_ops_of(hosted->context.config);
     return agent_new(&hosted->context, ops, NULL, &hosted->agent, ret_error);
