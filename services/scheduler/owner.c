@@ -328,6 +328,7 @@ struct owner_metrics *owner_metrics_new(struct metrics *metrics)
     owner->cycle = metrics_histogram(metrics, "reeve_cycle_seconds",
                                      "From the first decision of a batch until it is stored.",
                                      METRICS_NO_LABELS);
+    owner->outcomes = outcomes_new(metrics);
     return owner;
 }
 
@@ -335,5 +336,7 @@ void owner_metrics_free(struct owner_metrics *metrics)
 {
     assert(metrics == NULL || metrics->guarding == NULL); /* every owner is released */
     assert(metrics == NULL || metrics->waiting == NULL);
+    if (metrics != NULL)
+        outcomes_free(metrics->outcomes);
     free(metrics);
 }

@@ -43,6 +43,7 @@ static void store_and_emit(struct owner *owner)
     for (uint32_t i = 0; i < owner->item_count; i++) {
         emitter_offer(owner->emitter, &owner->items[i].decision);
         metrics_observe_us(owner->metrics->cycle, now_us - owner->items[i].begun_us);
+        outcomes_count(&owner->items[i].outcomes);
         if (!decision_changes_order(&owner->items[i].decision))
             metrics_add(owner->metrics->rejections, 1);
     }
@@ -298,6 +299,8 @@ static enum decide_result decide_head(struct owner *owner)
     input.routing = owner_route_routing(owner, &cmd, order,
                                         input.target != NULL ? input.target : input.workflow);
     engine_decide(order, &cmd, &input, &owner->batch.arena, &item->decision);
+    outcomes_of(owner->metrics->outcomes, &item->decision, order, input.workflow,
+                &owner->batch.arena, &item->outcomes);
     result = append_decision(owner, item);
     if (result == DECIDED)
         owner_route_decided(owner, &cmd, order);

@@ -8,10 +8,12 @@
 #include "kafka/clock_guard.h"
 #include "services/scheduler/backlog.h"
 #include "services/scheduler/command_check.h"
+#include "services/scheduler/outcomes.h"
 #include "services/scheduler/owner.h"
 
 struct batch_item {
     struct decision decision;
+    struct outcome_list outcomes; /* of the decision, in the batch's arena */
     int64_t begun_us;
 };
 
@@ -29,6 +31,7 @@ struct owner_metrics {
     struct metrics_counter *batches;
     struct metrics_histogram *cycle; /* from decide to stored */
     struct metrics_counter *skipped;
+    struct outcomes *outcomes;
 };
 
 enum { OWNER_STALL_MS = 5000 }; /* without progress */
