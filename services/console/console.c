@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The console service: its life and its metrics. See console.h. */
+/* The console service: its life. See console.h. */
 #include "services/console/console.h"
 
 #include "platform/logger.h"
@@ -89,56 +89,7 @@ bool console_is_open(struct console *console, struct http_exchange *exchange)
     return false;
 }
 
-/* ---- metrics ---- */
-
-static void refresh_gauges(void *ctx)
-{
-    struct console *console = ctx;
-    uint64_t by_state[ORDER_STATE_COUNT] = {0};
-    int64_t lag = 0;
-    uint32_t stopped = 0;
-    if (console->owners == NULL)
-        return;
-    for (int32_t i = 0; i < console->partition_count; i++) {
-        struct console_partition *partition = console->partitions[i];
-        const uint64_t *counts = console_partition_counts(partition)->by_state;
-        lag += console_partition_lag(partition);
-        stopped += console_partition_is_stopped(partition, NULL);
-        for (int state = 0; state < ORDER_STATE_COUNT; state++)
-            by_state[state] += counts[state];
-    }
-    metrics_set(console->metrics.lag, (double)lag);
-    metrics_set(console->metrics.stopped, stopped);
-    metrics_set(console->metrics.watchers, changes_watchers(console->changes));
-    metrics_set(console->metrics.streams, http_server_streams(console->service->http));
-    metrics_set(console->metrics.commands, operator_commands_outstanding(console->commands));
-    for (int state = 0; state < ORDER_STATE_COUNT; state++)
-        metrics_set(console->metrics.orders[state], (double)by_state[state]);
-}
-
-static void register_metrics(struct console *console)
-{
-    struct metrics *metrics = console->service->metrics;
-    console->metrics.lag =
-        metrics_gauge(metrics, "reeve_fold_lag_records",
-                      "Records of the log that are not folded yet.", METRICS_NO_LABELS);
-    console->metrics.stopped =
-        metrics_gauge(metrics, "reeve_console_partitions_stopped",
-                      "Partitions that stopped and need an operator.", METRICS_NO_LABELS);
-    console->metrics.watchers = metrics_gauge(metrics, "reeve_console_watchers",
-                                              "Clients that wait for changes.", METRICS_NO_LABELS);
-    console->metrics.streams =
-        metrics_gauge(metrics, "reeve_console_event_streams",
-                      "Clients that follow changes as a stream of events.", METRICS_NO_LABELS);
-    console->metrics.commands =
-        metrics_gauge(metrics, "reeve_console_commands_under_way",
-                      "Operators' commands that wait for their decision.", METRICS_NO_LABELS);
-    for (int state = 0; state < ORDER_STATE_COUNT; state++)
-        console->metrics.orders[state] =
-            metrics_gauge(metrics, "reeve_console_orders", "Orders by state.",
-                          METRICS_LABEL("state", order_state_name((enum order_state)state)));
-    metrics_on_render(metrics, refresh_gauges, console);
-}
+/* ---- life ---- */
 
 static void report_stores(void *ctx, struct view_report *report)
 {
@@ -146,8 +97,6 @@ static void report_stores(void *ctx, struct view_report *report)
     for (int32_t i = 0; i < console->partition_count; i++)
         view_report_add(report, i, console_partition_view(console->partitions[i]));
 }
-
-/* ---- life ---- */
 
 static enum error_class open_cluster(struct console *console, struct broker *broker,
                                      struct error *ret_error)
@@ -177,7 +126,7 @@ enum error_class console_new(struct service_context *service, struct broker *bro
     console->stores = stores_new(service->config);
     console->history_max = (uint32_t)config_int(service->config, "console.history.max");
     heap_arena_init(&console->scratch, 64 * 1024);
-    register_metrics(console);
+    console->metrics = console_metrics_new(console);
     console_add_routes(console);
     console->report = view_report_route(service, false, report_stores, console);
     *ret_console = console;
@@ -235,6 +184,7 @@ void console_free(struct console *console)
     store_env_free(console->stores);
     view_report_free(console->report);
     heap_arena_deinit(&console->scratch);
+    console_metrics_free(console->metrics);
     free(console->partitions);
     free(console);
 }

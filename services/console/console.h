@@ -17,6 +17,7 @@
 #include "services/console/live/changes.h"
 #include "services/console/live/events.h"
 #include "services/console/live/order_waits.h"
+#include "services/console/metrics.h"
 #include "services/console/model/partition.h"
 
 struct console {
@@ -41,14 +42,7 @@ struct console {
     uint32_t history_max;
     struct api_binding bindings[API_ROUTES_MAX];
     uint32_t binding_count;
-    struct {
-        struct metrics_gauge *lag;
-        struct metrics_gauge *stopped;
-        struct metrics_gauge *watchers;
-        struct metrics_gauge *streams;
-        struct metrics_gauge *commands;
-        struct metrics_gauge *orders[ORDER_STATE_COUNT];
-    } metrics;
+    struct console_metrics *metrics;
 };
 
 /* New, with its routes. `broker` (stolen, also on failure) or NULL: it connects to the one of the

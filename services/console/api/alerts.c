@@ -235,6 +235,19 @@ json_t *alerts_render(const struct alerts *alerts, bool only_open)
     return list;
 }
 
+void alerts_count_open(const struct alerts *alerts, uint32_t *ret_of_partitions,
+                       uint32_t *ret_others)
+{
+    const struct alert *alert;
+    *ret_of_partitions = *ret_others = 0;
+    DL_FOREACH(alerts->list, alert) {
+        if (alert->open && alert->partition >= 0)
+            ++*ret_of_partitions;
+        else if (alert->open)
+            ++*ret_others;
+    }
+}
+
 json_t *alerts_render_latest(const struct alerts *alerts, int32_t partition, int64_t since)
 {
     const struct alert *alert;

@@ -20,6 +20,9 @@ void alerts_free(struct alerts *alerts);
  * Alerts of a partition report what happened there and are never closed by a command: "open" means
  * only that the latest record raises the alert. */
 json_t *alerts_render(const struct alerts *alerts, bool only_open);
+/* How many are open: about partitions, and about agents, instances and submissions. */
+void alerts_count_open(const struct alerts *alerts, uint32_t *ret_of_partitions,
+                       uint32_t *ret_others);
 /* The newest open alert about the partition since `since`, or null. Those about its standbys come
  * last: its orders do not wait for them. */
 json_t *alerts_render_latest(const struct alerts *alerts, int32_t partition, int64_t since);

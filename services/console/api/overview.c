@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /api/overview: the statistics of all partitions together. */
 #include "services/console/api/api.h"
+#include "services/console/model/oldest_order.h"
 #include "services/console/render/render.h"
 
 #include <assert.h>
@@ -148,51 +149,13 @@ static json_t *render_causes(struct stats *stats)
 
 /* ---- the oldest order that has not ended ---- */
 
-struct oldest {
-    int64_t accepted_at; /* 0: there is none */
-    struct console_partition *partition;
-    uint32_t id_size;
-    char id[ORDER_ID_BYTES_MAX];
-};
-
-static bool visit_oldest(void *ctx, const struct waiting_row *row)
-{
-    struct oldest *oldest = ctx;
-    if (oldest->accepted_at == 0 || row->queued_at < oldest->accepted_at) {
-        oldest->accepted_at = row->queued_at;
-        oldest->id_size = row->order_id.size;
-        memcpy(oldest->id, row->order_id.data, row->order_id.size);
-    }
-    return false;
-}
-
-static void find_oldest(struct console_partition *partition, struct oldest *ret_oldest)
-{
-    struct oldest mine = *ret_oldest;
-    struct error error;
-    if (!console_partition_settle(partition))
-        return;
-    for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
-        if (store_scan_waiting(view_store(console_partition_view(partition)), STATS_UNFINISHED,
-                               (enum priority)priority, 0, visit_oldest, &mine,
-                               &error) != ERROR_OK) {
-            console_partition_damaged(partition, &error);
-            return;
-        }
-    }
-    if (mine.accepted_at != ret_oldest->accepted_at)
-        mine.partition = partition;
-    *ret_oldest = mine;
-}
-
 static json_t *render_oldest(struct console *console)
 {
-    struct oldest oldest = {0};
+    struct oldest_order oldest;
     const struct order *order = NULL;
     struct error error;
-    for (int32_t i = 0; i < console->partition_count; i++)
-        find_oldest(console->partitions[i], &oldest);
-    if (oldest.accepted_at == 0)
+    if (!oldest_order_find(console->partitions, console->partition_count, STATS_UNFINISHED,
+                           &oldest))
         return json_null();
     struct text id = {oldest.id, oldest.id_size};
     struct view *view = console_partition_view(oldest.partition);

@@ -135,14 +135,34 @@ static void count_order(void *ctx, const struct order *order, int sign)
                         order->updated_at);
 }
 
+/* A step that failed before the order turned back is still in Error while its steps are undone. */
+static int64_t in_error_since(const struct order *order)
+{
+    enum direction direction =
+        order->error_from == ORDER_COMPENSATING ? DIRECTION_UNDO : DIRECTION_DO;
+    int64_t since = order->updated_at;
+    for (uint32_t i = 0; i < order->step_count; i++) {
+        const struct step *step = &order->steps[i];
+        if (step->state == STEP_ERROR && step->direction == direction && step->ended_at > 0 &&
+            step->ended_at < since)
+            since = step->ended_at;
+    }
+    return since;
+}
+
 static uint32_t rows_of(const struct order *order,
                         struct view_index_row ret_rows[WORKFLOW_STEPS_MAX])
 {
+    uint32_t count = 0;
     if (order_ended(order))
-        return 0;
-    ret_rows[0].queue = STATS_UNFINISHED;
-    ret_rows[0].queued_at = order->accepted_at;
-    return 1;
+        return count;
+    ret_rows[count].queue = STATS_UNFINISHED;
+    ret_rows[count++].queued_at = order->accepted_at;
+    if (order->state == ORDER_ERROR) {
+        ret_rows[count].queue = STATS_IN_ERROR;
+        ret_rows[count++].queued_at = in_error_since(order);
+    }
+    return count;
 }
 
 /* ---- durations ---- */

@@ -70,6 +70,9 @@ struct stats {
 extern const struct view_index stats_index;
 /* Orders that have not ended wait in this queue since they were accepted: the oldest one first. */
 #define STATS_UNFINISHED TEXT("unfinished")
+/* Orders in Error wait in this one since their step failed; if no step did, since their last
+ * change. */
+#define STATS_IN_ERROR TEXT("in-error")
 
 void stats_deinit(struct stats *stats);
 /* An admitted Decision at about `now`, just folded; `order` NULL: there is none. Old ones cost

@@ -14,7 +14,7 @@
 
 #include <assert.h>
 
-enum { FORMAT = 2 };
+enum { FORMAT = 3 };
 
 /* ---- writing ---- */
 

@@ -23,6 +23,7 @@ reeve_test(console-api
         dead_letters_older_test.c
         history_test.c
         dead_letters_test.c
+        metrics_test.c
         overview_test.c
         pause_test.c
         search_api_test.c

@@ -322,7 +322,8 @@ void world_alert(struct world *world, int32_t partition, bool raised, const char
                                    .partition = partition,
                                    .command_offset = -1,
                                    .decided_at = ++world->now};
-    append(world, "t.alerts", partition, TEXT(""), RECORD_OPERATOR_ALERT, &alert);
+    append(world, "t.alerts", partition < 0 ? 0 : partition, TEXT(""), RECORD_OPERATOR_ALERT,
+           &alert);
 }
 
 /* ---- the console ---- */

@@ -83,7 +83,7 @@ void world_claim(struct world *world, int32_t partition, const char *instance);
 void world_reset(struct world *world, int32_t partition, int64_t offset);
 /* The order, or NULL. */
 const struct order *world_order(struct world *world, const char *order_id);
-/* An alert in <p>.alerts. */
+/* An alert in <p>.alerts; about partition -1: about an instance. */
 void world_alert(struct world *world, int32_t partition, bool raised, const char *code,
                  const char *message);
 
