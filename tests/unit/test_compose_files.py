@@ -75,9 +75,10 @@ class ComposeFilesTest(unittest.TestCase):
         named = set()
         for folder in ("platform", "kafka", "replica", "leader", "services"):
             for path in (ROOT / folder).rglob("*.c"):
-                named |= set(re.findall(r'"(reeve_[a-z_]+)', path.read_text(encoding="utf-8")))
+                named |= set(re.findall(r'"((?:reeve|process)_[a-z0-9_]+)',
+                                        path.read_text(encoding="utf-8")))
         used = {re.sub("_bucket$", "", metric) for expr in expressions()
-                 for metric in re.findall(r"\breeve_[a-z_]+", expr)}
+                 for metric in re.findall(r"\b(?:reeve|process)_[a-z0-9_]+", expr)}
         self.assertGreater(len(used), 20)
         self.assertEqual(sorted(used - named), [])
 
@@ -118,13 +119,22 @@ class ComposeFilesTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(set(yaml.safe_load(done.stdout)["services"]), set(services()))
 
-    def test_prometheus_reads_it(self):
-        promtool = CACHE / "prometheus" / "promtool"
-        if not promtool.exists():
-            self.skipTest("no promtool: scripts/setup compose")
-        done = subprocess.run([promtool, "check", "config", COMPOSE / "prometheus/prometheus.yml"],
-                              capture_output=True, text=True, check=False)
+    def promtool(self, *arguments):
+        program = CACHE / "prometheus" / "promtool"
+        if not program.exists():
+            self.skipTest("no promtool: scripts/setup tests")
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_prometheus_reads_it(self):
+        self.promtool("check", "config", COMPOSE / "prometheus/prometheus.yml")
+
+    def test_alerts_fire_when_they_should(self):
+        tests = ROOT / "tests/unit/prometheus/alerts.yml"
+        self.promtool("test", "rules", tests)
+        tested = set(re.findall(r"alertname: (\w+)", tests.read_text(encoding="utf-8")))
+        rules = re.findall(r"- alert: (\w+)", text("compose/prometheus/alerts.yml"))
+        self.assertEqual(tested, set(rules))
 
 
 if __name__ == "__main__":
