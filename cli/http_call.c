@@ -42,7 +42,7 @@ enum error_class http_credentials_read(const struct config *config,
     if (!is_token(credentials.token))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "console.token (%s) must be one token, as `reeve token add` prints it",
-                         config_source(config, "console.token"));
+                         config_origin(config, "console.token"));
     if (is_set(credentials.cert_file) != is_set(credentials.key_file))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "console.tls.cert and console.tls.key belong together: set both");

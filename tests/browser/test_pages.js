@@ -5,7 +5,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { World, axeSource, waitFor } = require('./lib/world.js');
+const { World, serious, waitFor } = require('./lib/world.js');
 const { run, test } = require('./lib/runner.js');
 
 const PAGES = ['/', '/orders', '/recovery', '/partitions', '/workflows', '/agents', '/health'];
@@ -42,16 +42,6 @@ async function placeOf(world, where) {
 
 const rowsOf = (page) => page.locator('#page tbody tr');
 const loaded = (page) => page.waitForFunction(() => document.querySelector('#page h1') && !document.querySelector('#problems').textContent);
-
-const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
-
-async function serious(page, rules = RULES) {
-  await page.evaluate(axeSource());
-  const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document,
-    { resultTypes: ['violations'], runOnly }), rules);
-  return violations.filter((each) => ['serious', 'critical'].includes(each.impact))
-    .map((each) => `${each.id}: ${each.help}: ${each.nodes.map((node) => `${node.html} ${node.failureSummary}`).slice(0, 3).join(' | ')}`);
-}
 
 test('every_page_opens_and_asks_no_other_host', async ({ page, open }) => {
   for (const [i, where] of PAGES.entries()) {

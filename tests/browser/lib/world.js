@@ -18,7 +18,6 @@ const CHROMIUM = process.env.REEVE_CHROMIUM ?? '/usr/bin/chromium';
 if (!MODULES) throw new Error('REEVE_NODE_MODULES is not set: run scripts/test browser');
 const installed = createRequire(path.join(MODULES, 'package.json'));
 const { chromium } = installed('playwright-core');
-exports.axeSource = () => fs.readFileSync(installed.resolve('axe-core/axe.min.js'), 'utf8');
 
 const pause = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
@@ -31,6 +30,17 @@ exports.waitFor = async (what, condition, seconds = 20) => {
     if (Date.now() > deadline) throw new Error(`${what}: not after ${seconds} s`);
     await pause(50);
   }
+};
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice'];
+
+// What is inaccessible in the page, and seriously so.
+exports.serious = async (page, rules = RULES) => {
+  await page.evaluate(fs.readFileSync(installed.resolve('axe-core/axe.min.js'), 'utf8'));
+  const { violations } = await page.evaluate((runOnly) => globalThis.axe.run(document,
+    { resultTypes: ['violations'], runOnly }), rules);
+  return violations.filter((each) => ['serious', 'critical'].includes(each.impact))
+    .map((each) => `${each.id}: ${each.help}: ${each.nodes.map((node) => `${node.html} ${node.failureSummary}`).slice(0, 3).join(' | ')}`);
 };
 
 // Writes who and why into the dialog that is open, and returns it.
@@ -57,6 +67,8 @@ class World {
   constructor() {
     this.folder = process.env.REEVE_TEST_DIR ?? fs.mkdtempSync('/tmp/reeve-browser-');
     this.processes = [];
+    this.devFlags = [];
+    this.token = null; // for calls of the test's own, of a console that asks for one
     this.workflows = ['examples/workflows/order-fulfilment.yaml', 'examples/workflows/parallel.yaml'];
   }
 
@@ -83,7 +95,7 @@ class World {
     this.base = `http://127.0.0.1:${this.port}`;
     const agents = ['stock', 'payment', 'carrier'].flatMap((name) => ['--agent', `${name}=${this.shop}/${name}`]);
     this.dev = this.launch('dev', REEVE, ['dev', ...this.workflows, '--schedulers', '2', ...agents, '--http-port', String(this.port),
-      '--data-dir', path.join(this.folder, 'data')]);
+      '--data-dir', path.join(this.folder, 'data'), ...this.devFlags]);
     await exports.waitFor('reeve dev', () => {
       if (this.dev.exitCode !== null) throw new Error(`reeve dev ended:\n${this.log('dev')}`);
       return /reeve dev is ready/.test(this.log('dev')) && /console .*pid/.test(this.log('dev'));
@@ -138,7 +150,7 @@ class World {
 
   reeve(args, input = '') {
     const done = spawnSync(REEVE, args, { input, encoding: 'utf8',
-      env: { ...process.env, REEVE_CONFIG: this.client } });
+      env: { ...process.env, REEVE_CONFIG: this.client, ...this.token && { REEVE_CONSOLE_TOKEN: this.token } } });
     if (done.status !== 0) throw new Error(`reeve ${args.join(' ')}: ${done.stderr}`);
     return done.stdout;
   }
@@ -169,13 +181,17 @@ class World {
     if (!answer.ok) throw new Error(await answer.text());
   }
 
+  authorization() {
+    return this.token ? { Authorization: `Bearer ${this.token}` } : {};
+  }
+
   async get(where) {
-    const answer = await fetch(this.base + where);
+    const answer = await fetch(this.base + where, { headers: this.authorization() });
     return answer.ok ? answer.json() : null;
   }
 
   async post(where, body) {
-    return fetch(this.base + where, { method: 'POST', headers: { 'Content-Type': 'application/json' },
+    return fetch(this.base + where, { method: 'POST', headers: { 'Content-Type': 'application/json', ...this.authorization() },
       body: JSON.stringify(body) });
   }
 
@@ -211,9 +227,9 @@ class World {
     });
   }
 
-  async startConsole() {
+  async startConsole(flags = ['--http-auth', 'none']) {
     this.console = this.launch('console', REEVE, ['run', 'console', '--config', this.client, '--http-port',
-      String(this.port), '--http-auth', 'none', '--data-dir', path.join(this.folder, 'console-data')]);
+      String(this.port), ...flags, '--data-dir', path.join(this.folder, 'console-data')]);
     await exports.waitFor('the console is ready', async () => {
       try {
         return (await fetch(`${this.base}/readyz`)).ok;

@@ -6,6 +6,7 @@ import { DURATION, command, count, duration, milliseconds, number, visible } fro
 import { apiFilters, filterWords } from './filters.js';
 import { get, orderPage, orderPath, post, query } from './api.js';
 import { badge, commandBox, copy, data, link } from './parts.js';
+import { user } from './session.js';
 
 const AT_ONCE = 4; // commands under way
 const SHOWN_MAX = 200; // results in the list; the rest is counted and can be copied
@@ -66,7 +67,7 @@ export function actionsFor(order, workflow, canMove) {
 
 // ---- who ----
 
-export function rememberedBy() {
+function rememberedBy() {
   try {
     return localStorage.getItem('reeve.by') ?? '';
   } catch {
@@ -74,7 +75,8 @@ export function rememberedBy() {
   }
 }
 
-export function rememberBy(by) {
+function rememberBy(by) {
+  if (user()) return;
   try {
     localStorage.setItem('reeve.by', by);
   } catch {
@@ -89,11 +91,12 @@ export function labelled(label, field, hint) {
     hint ? h('small', null, hint) : null);
 }
 
-export function whoAndWhy(wantsReason = true) {
+// A user who is logged in decides under that name; the server accepts no other.
+function whoAndWhy(wantsReason = true) {
   return [
-    labelled('Who decides this', h('input', { name: 'by', required: true, maxlength: 128,
-      autocomplete: 'username', value: rememberedBy(), placeholder: 'your name' }),
-    'Stays in the log; remembered by this browser.'),
+    labelled('Who decides this', h('input', { name: 'by', required: true, maxlength: 128, readonly: Boolean(user()),
+      autocomplete: 'username', value: user() ?? rememberedBy(), placeholder: 'your name' }),
+    user() ? 'As you are logged in; stays in the log.' : 'Stays in the log; remembered by this browser.'),
     wantsReason && labelled('Reason', h('input', { name: 'reason', required: true, maxlength: 1000,
       autocomplete: 'off', placeholder: 'why, for those who read the history later' })),
   ];
@@ -294,6 +297,7 @@ async function sendOne(action, id, body) {
     const entry = await post(`${orderPath(id)}/${action}`, body);
     return { id, ok: true, state: entry?.state, text: outcomeText(entry) };
   } catch (error) {
+    if (error.unknownUser || error.forbidden) throw error; // none of the others would be accepted
     return { id, ok: false, text: error.message, code: error.code };
   }
 }
@@ -405,6 +409,7 @@ export function openAction(action, target, done) {
     const asked = readAsked();
     if (!asked) return;
     rememberBy(asked.body.by);
+    Object.assign(run, { results: [], total: null, collected: 0, done: false, stopped: false });
     const perSecond = Number(form.elements.rate?.value || 0);
     fieldset.disabled = fieldset.hidden = true;
     terminal.hidden = submit.hidden = dry.hidden = true;
@@ -425,13 +430,14 @@ export function openAction(action, target, done) {
       });
     } catch (error) {
       problem.textContent = visible(error.message);
+      run.stopped = true;
     }
     run.done = true;
     run.total = run.total ?? 0;
     redraw();
     stop.hidden = true;
     copyResults.hidden = run.results.length === 0;
-    if (run.results.length === 1 && !run.results[0].ok) {
+    if (target.ids?.length === 1 && !run.results[0]?.ok) {
       // One order that was refused: the operator may correct what was asked.
       fieldset.disabled = fieldset.hidden = false;
       terminal.hidden = submit.hidden = false;

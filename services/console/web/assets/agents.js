@@ -5,6 +5,7 @@ import { ago, command, count, duration, number } from './format.js';
 import { dataAge, get, post } from './api.js';
 import { isOld } from './live.js';
 import { badge, bar, commandBox, data, empty, link, notice, panel, table } from './parts.js';
+import { mayAct, noActions } from './session.js';
 import { openQuestion } from './actions.js';
 
 const LATE_BEATS = 3;
@@ -42,7 +43,7 @@ export function open(view) {
   // `named`: the versions of workflows that name the agent.
   function one(name, list, pause, named) {
     const now = Date.now() - dataAge(); // when something could last be heard
-    const tools = h('button', { type: 'button', on: { click: () => ask(name, pause ? 'resume' : 'pause') } },
+    const tools = mayAct() && h('button', { type: 'button', on: { click: () => ask(name, pause ? 'resume' : 'pause') } },
       pause ? 'Resume' : 'Pause');
     const made = panel(name, { tools, note: list.length || isOld() ? count(list.length, 'instance') : badge('stopped', 'no instance') },
       pause ? notice('warn', h('b', null, 'Paused'), ' by ', data(pause.by), ' ', ago(pause.at), ': ', data(pause.reason)) : null,
@@ -79,7 +80,7 @@ export function open(view) {
     const absent = [...named.keys()].filter((name) => !running.has(name)).sort();
     view.draw([
       h('div', { class: 'title' }, h('h1', null, 'Agents'), h('p', null, `${count(answer.agents.length, 'instance')} of ${count(names.length, 'agent')}`)),
-      answer.complete === false && !isOld() ? notice('warn', 'The console is still reading which agents there are.') : null,
+      noActions(), answer.complete === false && !isOld() ? notice('warn', 'The console is still reading which agents there are.') : null,
       absent.length && answer.complete !== false ? notice('bad', `No instance of ${absent.join(', ')} is running: ${absent.length === 1 ? 'its' : 'their'} steps wait. `, link('/workflows', null, 'Workflows')) : null,
       names.length ? names.map((name) => one(name, answer.agents.filter((agent) => agent.agent === name),
         pauses.get(name), named.get(name) ?? []))

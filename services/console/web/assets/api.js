@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of the console's API (docs/reference/console-api.md).
 
+// Called when an answer says that the session is not what the page takes it for.
+let doubt = () => {};
+export const onDoubt = (handler) => (doubt = handler);
+
 // The latest answer that says how old its data may be.
 let ageMs = 0;
 export const dataAge = () => ageMs;
 
+const SESSION = '/api/session';
 const GET_TIMEOUT_MS = 20000;
 const POST_TIMEOUT_MS = 40000; // a command is decided within 30 s or not at all
 
 export class ApiError extends Error {
-  constructor(status, code, message, body) {
+  constructor(status, code, message, body, retryAfter = null) {
     super(message);
     this.status = status;
     this.code = code;
     this.body = body;
+    this.retryAfter = retryAfter; // seconds
+  }
+
+  // No token, or one that is not right (any more).
+  get unknownUser() {
+    return this.status === 401 || this.code === 'TooManyFailures';
+  }
+
+  get forbidden() {
+    return this.code === 'Forbidden' || this.code === 'ReadOnly';
   }
 
   // The server has no such path: it is of an older version than this page.
@@ -46,16 +61,20 @@ async function call(path, options, timeoutMs) {
     try {
       body = await response.json();
     } catch {
-      if (response.ok) throw new ApiError(response.status, 'BadAnswer', 'the answer is not JSON');
+      if (response.ok && response.status !== 204) throw new ApiError(response.status, 'BadAnswer', 'the answer is not JSON');
     }
     if (response.ok) {
       if (typeof body?.data_age_ms === 'number') ageMs = body.data_age_ms;
       return body;
     }
     throw new ApiError(response.status, body?.error ?? 'Error',
-      body?.message ?? `the console answered with status ${response.status}`, body);
+      body?.message ?? `the console answered with status ${response.status}`, body,
+      response.headers.has('Retry-After') ? Number(response.headers.get('Retry-After')) : null);
   } catch (error) {
-    if (error instanceof ApiError) throw error;
+    if (error instanceof ApiError) {
+      if ((error.unknownUser || error.forbidden) && path !== SESSION) doubt();
+      throw error;
+    }
     throw new ApiError(0, 'Unreachable', error.name === 'AbortError'
       ? 'the console did not answer in time' : 'the console cannot be reached');
   } finally {
@@ -71,6 +90,10 @@ export const post = (path, body) =>
     headers: { 'Content-Type': 'application/json', 'X-Reeve-Request': '1' },
     body: JSON.stringify(body),
   }, POST_TIMEOUT_MS);
+
+export const login = (token) => post(SESSION, { token });
+export const logout = () =>
+  call(SESSION, { method: 'DELETE', headers: { 'X-Reeve-Request': '1' } }, GET_TIMEOUT_MS);
 
 export const orderPath = (id) => `/api/orders/${encodeURIComponent(id)}`;
 export const orderPage = (id) => `/orders/${encodeURIComponent(id)}`;

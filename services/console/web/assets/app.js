@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shell: which page a path shows, what keeps it up to date, and links without reloading.
-import { h, patch } from './dom.js';
+import { h, patch, say } from './dom.js';
 import { duration, visible } from './format.js';
-import { dataAge, orderPage } from './api.js';
+import { dataAge, logout, onDoubt, orderPage } from './api.js';
 import { notice, link } from './parts.js';
 import * as live from './live.js';
 import * as keyboard from './keyboard.js';
+import * as session from './session.js';
 
 // A page module exports open(view), which returns {load(), live, close()}: load() reads what the
 // page shows and draws it, `live` is the path of the events that it follows.
@@ -57,6 +58,7 @@ async function load(page) {
       patch(problems, live.isOld() ? notice('warn', `The brokers cannot be reached: what is shown is ${duration(dataAge())} old.`) : []);
     }
   } catch (error) {
+    if (error.unknownUser) await check();
     if (page !== current) return;
     if (error.unreachable || error.status >= 502) live.loaded(false);
     patch(problems, notice(error.unreachable ? 'warn' : 'bad', error.unreachable
@@ -73,6 +75,7 @@ async function load(page) {
 }
 
 async function show(scroll) {
+  if (session.asking()) return;
   const turn = ++opened;
   const found = route(location.pathname);
   const previous = current?.name;
@@ -116,6 +119,69 @@ export function go(path, { replace = false, keep = false } = {}) {
   return show(!keep);
 }
 
+const closeDialogs = () => document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
+
+// ---- who is logged in ----
+
+let checking = null;
+let lockedOut = null; // who was logged in before the form came
+
+// Shows nothing but the form. A dialog that is open stays: its user may come back to it.
+function lock(before) {
+  opened++;
+  current?.close?.();
+  current = null;
+  live.stop();
+  patch(problems, []);
+  body.replaceChildren();
+  document.title = 'Log in · reeve';
+  lockedOut = before;
+  session.ask(before, unlock);
+}
+
+// Goes on at the address that was asked for.
+function unlock() {
+  session.closeForm();
+  if (session.user() !== lockedOut) closeDialogs();
+  if (!document.querySelector('dialog[open]')) main.focus({ preventScroll: true });
+  show(false);
+}
+
+// Compares what the page takes for granted with what the server says now.
+function check() {
+  const compare = async () => {
+    const before = session.user();
+    try {
+      const changed = await session.read();
+      if (!session.maySee() && !session.asking()) {
+        lock(before);
+        // The cookie is of no use any more, and each request with it would count as a wrong token.
+        if (before && !session.user()) await logout();
+      } else if (session.maySee() && session.asking()) {
+        unlock();
+      } else if (changed && current) {
+        load(current);
+      }
+    } catch {
+      // the page's own requests show that the console cannot be reached
+    }
+    checking = null;
+  };
+  checking ??= compare();
+  return checking;
+}
+
+async function logOut() {
+  try {
+    await logout();
+    await session.read();
+  } catch (error) {
+    say(visible(error.message));
+    return;
+  }
+  if (!session.maySee()) lock(null);
+}
+
 document.addEventListener('click', (event) => {
   const anchor = event.target.closest?.('a[href]');
   if (!anchor || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey ||
@@ -123,7 +189,7 @@ document.addEventListener('click', (event) => {
   const href = anchor.getAttribute('href');
   if (!href.startsWith('/') || href.startsWith('//') || href.startsWith('/api')) return;
   event.preventDefault();
-  document.querySelectorAll('dialog[open]').forEach((dialog) => dialog.close());
+  closeDialogs();
   go(href);
 });
 window.addEventListener('popstate', () => show(false));
@@ -137,7 +203,12 @@ document.getElementById('jump').addEventListener('submit', (event) => {
   go(orderPage(id));
 });
 
+// Another tab may have logged in or out.
+document.addEventListener('visibilitychange', () => document.hidden || check());
+
 main.replaceChildren(problems, body);
 keyboard.begin();
-live.begin();
-show(false);
+live.begin(check);
+onDoubt(check);
+session.begin(logOut);
+check().then(() => show(false));

@@ -14,13 +14,14 @@ const DATA_AGE_MAX_MS = 5000;
 let stream = null;
 let streamPath = '';
 let heard = 0; // when something last came
-let mode = 'connecting'; // connecting, live, polling, stale
+let mode = 'connecting'; // connecting, live, polling, stale, off
 let since = Date.now(); // of stale: what is shown is as old as this
 let refresh = () => {};
 let timer = 0;
 let pollTimer = 0;
 let reopenTimer = 0;
 let loadFailed = false;
+let doubt = () => {}; // is the user still logged in?
 
 // The console answers, and what it knows is old.
 export const isOld = () => dataAge() > DATA_AGE_MAX_MS;
@@ -31,10 +32,11 @@ function draw() {
     live: ['Live', 'Changes appear as they happen'],
     polling: ['Every 5 s', 'This console sends no events: the page asks every 5 seconds'],
     stale: [`Stale since ${localTime(since)}`, 'The console cannot be reached; trying again'],
+    off: ['', ''],
   }[mode];
   let [text, title] = words;
   let shownMode = mode;
-  if (mode !== 'stale' && isOld()) {
+  if (mode !== 'stale' && mode !== 'off' && isOld()) {
     shownMode = 'stale';
     text = `Stale since ${localTime(Date.now() - dataAge())}`;
     title = 'The console cannot reach the brokers: the data is as old as this';
@@ -42,7 +44,7 @@ function draw() {
   const node = document.getElementById('live');
   node.className = `live ${shownMode}`;
   node.title = title;
-  patch(node, [h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', null, text)]);
+  patch(node, mode === 'off' ? [] : [h('span', { class: 'dot', 'aria-hidden': 'true' }), h('span', null, text)]);
 }
 
 function set(next) {
@@ -86,7 +88,9 @@ function open(path) {
   stream.onopen = () => {
     const wasStale = mode === 'stale';
     heardSomething();
-    if (wasStale) soon(0);
+    if (!wasStale) return;
+    doubt(); // the console may be another one since
+    soon(0);
   };
   stream.addEventListener('changes', () => {
     heardSomething();
@@ -105,6 +109,7 @@ function open(path) {
   });
   stream.onerror = () => {
     if (mine !== stream) return;
+    doubt();
     if (mine.readyState === EventSource.CLOSED) {
       // Not an event stream, or not there: poll, and look again from time to time.
       if (mode !== 'stale') set(loadFailed ? 'stale' : 'polling');
@@ -135,10 +140,24 @@ export function loaded(ok) {
 // Follows what the page shows: `fields` are the filters of /api/events.
 export function follow(path, redraw) {
   refresh = redraw;
+  if (mode === 'off') set('connecting');
   if (path !== streamPath) open(path);
 }
 
-export function begin() {
+// Follows nothing, and claims nothing.
+export function stop() {
+  stream?.close();
+  stream = null;
+  streamPath = '';
+  clearTimeout(reopenTimer);
+  refresh = () => {};
+  loadFailed = false;
+  set('off');
+}
+
+// `onDoubt` is called when events end for a reason that the browser does not tell.
+export function begin(onDoubt) {
+  doubt = onDoubt;
   draw();
   poll();
   setInterval(() => {

@@ -6,6 +6,7 @@ import { ago, command, count, duration, orderValue, time, until, visible } from 
 import { fullHistory, get, orderPage, orderPath, query } from './api.js';
 import { badge, commandBox, copy, data, empty, facts, failure, link, notice, panel, table } from './parts.js';
 import { ACTIONS, actionsFor, movable, openAction, stepsFor } from './actions.js';
+import { mayAct, noActions } from './session.js';
 import { graph, stepStatus } from './graph.js';
 import { historyTable, statusTable } from './history.js';
 import { stepsByHand, timeline } from './timeline.js';
@@ -184,6 +185,7 @@ export function open(view) {
       '. Actions apply to the present. ', h('button', { type: 'button', on: { click: () => travel(null) } }, 'Back to now'));
     const sensible = actionsFor(shown, workflow(), movable(workflows).includes(workflow()));
     if (!sensible.length) return h('p', { class: 'dim' }, 'The order has ended: nothing changes it any more.');
+    if (!mayAct()) return noActions();
     return h('div', { class: 'buttons', role: 'group', 'aria-label': 'Actions' }, sensible.map((name) =>
       h('button', { type: 'button', title: ACTIONS[name].about, 'data-key': name,
         class: ACTIONS[name].danger ? 'danger' : name === sensible[0] && shown.state === 'Error' ? 'primary' : null,

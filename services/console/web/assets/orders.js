@@ -5,6 +5,7 @@ import { ago, count, number, until, visible } from './format.js';
 import { get, orderPage, query } from './api.js';
 import { FILTERS, apiFilters, listCommand, ordersPage, readFilters } from './filters.js';
 import { ORDER_STATES, badge, commandBox, copy, data, empty, failure, incomplete, link, notice, table } from './parts.js';
+import { mayAct, whyNot } from './session.js';
 import { ACTIONS, movable, openAction } from './actions.js';
 
 const LIMIT = 50;
@@ -163,10 +164,10 @@ export function open(view) {
       h('strong', null, all
         ? `All ${chosen() === null ? 'orders' : count(chosen(), 'order')} that match ${filtered ? 'the filters' : '(no filter is set)'}`
         : `${count(selected.size, 'order')} selected`), offer,
-      h('span', { class: 'buttons' }, Object.entries(ACTIONS).filter(([name]) =>
+      mayAct() ? h('span', { class: 'buttons' }, Object.entries(ACTIONS).filter(([name]) =>
         name !== 'migrate' || movable(versions).length).map(([name, { label, danger }]) =>
         h('button', { type: 'button', 'data-key': name, class: danger ? 'danger' : null,
-          on: { click: () => act(name) } }, label))),
+          on: { click: () => act(name) } }, label))) : h('span', { class: 'dim' }, whyNot()),
       all ? null : h('button', { type: 'button', class: 'quiet',
         on: { click: () => copy([...selected].join('\n'), 'Ids') } }, 'Copy ids'),
       h('button', { type: 'button', class: 'quiet', on: { click: () => {

@@ -5,6 +5,7 @@ import { ago, bytes, command, count, hexDump, number, time, visible } from './fo
 import { get, orderPage, post, query } from './api.js';
 import { ordersPage } from './filters.js';
 import { badge, causeKey, commandBox, data, empty, facts, failure, incomplete, json, link, otherCauses, panel, table } from './parts.js';
+import { mayAct, noActions } from './session.js';
 import { labelled, openAction, openQuestion, showDialog } from './actions.js';
 
 const LIMIT = 50;
@@ -33,7 +34,7 @@ export function open(view) {
       { name: 'Error', cell: (cause) => h('b', null, data(cause.error_name)) },
       { name: 'For example', class: 'wide', cell: (cause) => data(cause.message) },
       { name: 'Latest', class: 'when', cell: (cause) => ago(cause.latest_at) },
-      { name: 'Actions', cell: (cause) => h('span', { class: 'buttons' }, ['resubmit', 'compensate'].map((action) =>
+      mayAct() && { name: 'Actions', cell: (cause) => h('span', { class: 'buttons' }, ['resubmit', 'compensate'].map((action) =>
         h('button', { type: 'button', class: action === 'compensate' ? 'danger' : null, 'data-key': action,
           'aria-label': `${action === 'resubmit' ? 'Resubmit' : 'Compensate'} the orders with ${visible(cause.error_name)}`,
           on: { click: () => act(action, cause) } },
@@ -172,7 +173,7 @@ export function open(view) {
         { name: 'Reason', class: 'wide', cell: (letter) => [h('b', null, data(letter.code)), ' ', data(letter.message)] },
         { name: 'Size', class: 'number', cell: (letter) => bytes(letter.value_bytes) },
         { name: 'State', cell: (letter) => data(letter.state) },
-        { name: 'Actions', cell: (letter) => ['replayed', 'discarded'].includes(letter.state) ? null : h('span', { class: 'buttons' },
+        mayAct() && { name: 'Actions', cell: (letter) => ['replayed', 'discarded'].includes(letter.state) ? null : h('span', { class: 'buttons' },
           h('button', { type: 'button', on: { click: () => settle(letter, 'replay') } }, 'Replay'),
           h('button', { type: 'button', class: 'danger', on: { click: () => settle(letter, 'discard') } }, 'Discard')) },
       ], list, { key: position }) : empty(answer.next ? 'None of these is open: older ones are on the next page.' : 'There are no dead letters.'),
@@ -210,7 +211,7 @@ export function open(view) {
     view.draw([
       h('div', { class: 'title' }, h('h1', null, 'Recovery'),
         h('p', null, todo(overview, answer, dead))),
-      incomplete(answer.incomplete), causes(overview), alerts(answer), letters(dead), services(answer.partitions),
+      noActions(), incomplete(answer.incomplete), causes(overview), alerts(answer), letters(dead), services(answer.partitions),
     ]);
   }
   return { load };

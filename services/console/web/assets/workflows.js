@@ -6,6 +6,7 @@ import { get } from './api.js';
 import { badge, commandBox, data, empty, incomplete, link, notice, panel, sign, table } from './parts.js';
 import { movable, openAction } from './actions.js';
 import { openChange, openDeploy, openDiff } from './versions.js';
+import { mayAct, noActions } from './session.js';
 import { graph } from './graph.js';
 import { ordersPage } from './filters.js';
 
@@ -54,7 +55,7 @@ function versions(list, migrate, reload) {
     { name: 'Deployed', cell: (v) => [time(v.deployed_at), ' by ', data(v.deployed_by)] },
     { name: 'Activated', class: 'wrap', cell: (v) => v.activated_at
       ? [time(v.activated_at), ' by ', data(v.activated_by), ': ', data(v.activation_reason)] : data(null) },
-    { name: 'Action', cell: (v) => changes(v, list, migrate, reload) },
+    mayAct() && { name: 'Action', cell: (v) => changes(v, list, migrate, reload) },
   ], list, { key: (v) => v.version });
 }
 
@@ -108,7 +109,7 @@ export function open(view) {
     const closed = list.some((v) => v.active) ? null
       : notice('warn', 'No version is active: new orders that name no version are refused until one is activated.');
     const made = panel(visible(name), { tools: [
-      h('button', { type: 'button', disabled: list.length < 2, on: { click: () => openChange('rollback', shown, view.reload) } }, 'Roll back'),
+      mayAct() && h('button', { type: 'button', disabled: list.length < 2, on: { click: () => openChange('rollback', shown, view.reload) } }, 'Roll back'),
       list.length > 1 ? h('button', { type: 'button', on: { click: () => openDiff(name, list) } }, 'Compare') : null, picker], command: command(['reeve', 'workflow', 'show', `${name}:${shown.version}`]) },
       closed, byState(counts, name), versions(list, migrate, view.reload), graph(shown), steps(shown));
     made.id = name;
@@ -120,7 +121,8 @@ export function open(view) {
     const names = [...new Set(workflows.map((each) => each.workflow))];
     view.draw([
       h('div', { class: 'title' }, h('h1', null, 'Workflows'), h('p', null, count(names.length, 'workflow')),
-        h('div', { class: 'tools' }, h('button', { type: 'button', on: { click: () => openDeploy(view.reload) } }, 'Deploy'))),
+        mayAct() && h('div', { class: 'tools' }, h('button', { type: 'button', on: { click: () => openDeploy(view.reload) } }, 'Deploy'))),
+      noActions(),
       incomplete(missing),
       names.length ? names.map((name) => one(name, workflows.filter((each) => each.workflow === name)))
         : empty('No workflow is deployed. ', h('code', null, 'reeve workflow deploy FILE')),
