@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/http_call.h"
 
+#include "platform/http/tokens.h"
+
 #include <assert.h>
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONNECT_SECONDS = 5, TOKEN_MAX = 4096 };
+enum { CONNECT_SECONDS = 5 };
 
 static bool is_set(const char *text)
 {
@@ -15,21 +17,6 @@ static bool is_set(const char *text)
 }
 
 /* ---- credentials ---- */
-
-/* As RFC 6750 writes a token: nothing that would end the header. */
-static bool is_token(const char *token)
-{
-    static const char other[] = "-._~+/=";
-    size_t size = strlen(token);
-    for (size_t i = 0; i < size; i++) {
-        char byte = token[i];
-        bool alphanumeric = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||
-                            (byte >= 'A' && byte <= 'Z');
-        if (!alphanumeric && strchr(other, byte) == NULL)
-            return false;
-    }
-    return size <= TOKEN_MAX;
-}
 
 enum error_class http_credentials_read(const struct config *config,
                                        struct http_credentials *ret_credentials,
@@ -39,7 +26,7 @@ enum error_class http_credentials_read(const struct config *config,
                                            .ca_file = config_string(config, "console.tls.ca"),
                                            .cert_file = config_string(config, "console.tls.cert"),
                                            .key_file = config_string(config, "console.tls.key")};
-    if (!is_token(credentials.token))
+    if (!http_token_can_be_sent(credentials.token))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "console.token (%s) must be one token, as `reeve token add` prints it",
                          config_origin(config, "console.token"));

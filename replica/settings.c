@@ -337,6 +337,20 @@ static const struct config_key keys[] = {
      "commas: HOST:PORT or the base URL of each, or the absolute path of its data.dir on this "
      "machine. `dns:HOST:PORT` stands for all addresses of the name, as replicas have them. The "
      "console asks each at GET /about."},
+    {"console.services.token", CONFIG_SECRET, "", TEXT_UP_TO(4096), NO_UNIT, NO_CHOICES,
+     SETTINGS_CONSOLE,
+     "Token for those services, of the role viewer. Set it with console.services.token.file."},
+    {"console.services.tls.ca", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_CONSOLE,
+     "Path of a PEM file with the certificate authorities that may sign the certificates of those "
+     "services. Empty: those of the system."},
+    {"console.services.tls.cert", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_CONSOLE,
+     "Path of a PEM file with the client certificate that the console shows those services, and "
+     "its chain."},
+    {"console.services.tls.key", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES,
+     SETTINGS_CONSOLE,
+     "Path of a PEM file with the unencrypted private key of console.services.tls.cert."},
     {"console.url", CONFIG_STRING, "", TEXT_UP_TO(1024), NO_UNIT, NO_CHOICES, SETTINGS_CLI,
      "Base URL at which the CLI calls the console. Empty: the URL that a console of this user or "
      "root wrote to http.url below data.dir (or reeve-data), else http://127.0.0.1:8080."},

@@ -2,7 +2,7 @@
 #include "cli/console/console_client.h"
 
 #include "base/percent.h"
-#include "cli/service_url.h"
+#include "replica/service_address.h"
 
 #include <assert.h>
 #include <limits.h>

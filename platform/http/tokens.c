@@ -217,6 +217,16 @@ void http_tokens_deinit(struct http_tokens *tokens)
 
 /* ---- looking up ---- */
 
+bool http_token_can_be_sent(const char *token)
+{
+    size_t size = strlen(token);
+    for (size_t i = 0; i < size; i++) {
+        if (!isalnum((unsigned char)token[i]) && strchr("-._~+/=", token[i]) == NULL)
+            return false;
+    }
+    return size <= HTTP_BEARER_MAX;
+}
+
 void http_token_hash(struct text token, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE])
 {
     int rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, token.data, token.size, ret_hash);

@@ -61,6 +61,11 @@ enum error_class http_tokens_read(const char *path, struct http_tokens *ret_toke
                                   struct error *ret_error);
 void http_tokens_deinit(struct http_tokens *tokens);
 
+/* Whether clients can send it as RFC 6750 says: nothing in it ends the header, and it has at most
+ * HTTP_BEARER_MAX bytes. A proxy may ask for longer tokens than our servers do. */
+enum { HTTP_BEARER_MAX = 4096 };
+bool http_token_can_be_sent(const char *token);
+
 void http_token_hash(struct text token, uint8_t ret_hash[HTTP_TOKEN_HASH_SIZE]);
 /* The token with that hash that has not expired at `now_ms`, or NULL; borrowed. Takes the same time
  * wherever in the file it is, and however much of the hash is right. */

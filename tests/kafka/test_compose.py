@@ -29,11 +29,19 @@ STAND_INS = ROOT / "tests" / "kafka" / "stand_ins"
 FILE = ROOT / "compose" / "docker-compose.yml"
 LONG = 600  # seconds; the limit for any operation on a loaded machine
 
-# Runs inside the engine's network; argument 1 is the URL, standard input the body of a POST.
+# Runs inside the engine's network; argument 1 is the URL, 2 the token or nothing, standard input
+# the body of a POST. Prints the answer, also one that is an error.
 FETCH = """
-import sys, urllib.request
-body = sys.stdin.buffer.read() or None
-print(urllib.request.urlopen(sys.argv[1], body, timeout=20).read().decode())
+import sys, urllib.error, urllib.request
+headers = {"Content-Type": "application/json"}
+if sys.argv[2]:
+    headers["Authorization"] = "Bearer " + sys.argv[2]
+request = urllib.request.Request(sys.argv[1], sys.stdin.buffer.read() or None, headers)
+try:
+    answer = urllib.request.urlopen(request, timeout=20)
+except urllib.error.HTTPError as error:
+    answer = error
+print(answer.read().decode())
 """
 
 
@@ -197,8 +205,11 @@ class ComposeTest(unittest.TestCase):
         return cls.compose("exec", "-T", "console", "reeve", *arguments, **options)
 
     @classmethod
-    def fetch(cls, url, body=""):
-        return cls.engine.run("/usr/bin/python3", "-c", FETCH, url, input=body).stdout
+    def fetch(cls, url, body="", token_of="operator"):
+        """`token_of`: the file in compose/secrets; "" = none."""
+        path = ROOT / "compose" / "secrets" / f"{token_of}-token"
+        token = path.read_text(encoding="utf-8").strip() if token_of else ""
+        return cls.engine.run("/usr/bin/python3", "-c", FETCH, url, token, input=body).stdout
 
     @classmethod
     def up(cls):
@@ -286,6 +297,16 @@ class ComposeTest(unittest.TestCase):
 
         wait_for("the console lists all services", all_listed, LONG)
 
+    def test_ports_ask_for_tokens(self):
+        for url, token_of, code in (
+                ("http://127.0.0.1:8080/api/counts", "", "NoToken"),
+                ("http://127.0.0.1:8081/api/counts", "application", "Forbidden"),
+                ("http://127.0.0.1:8070/metrics", "", "NoToken")):
+            with self.subTest(url):
+                self.assertEqual(json.loads(self.fetch(url, token_of=token_of))["error"], code)
+        self.assertIn("console", self.reeve("services"))
+        self.assertIn("OK", self.reeve("owners"))
+
     def test_topics_have_three_replicas(self):
         self.assertIn("OK: all topics are as expected",
                       self.reeve("topics", "check", "--app", "web"))
@@ -294,7 +315,8 @@ class ComposeTest(unittest.TestCase):
         path = ROOT / "examples/third_party_client/order.json"
         order = json.loads(path.read_text(encoding="utf-8"))
         order.pop("reply_to", None)
-        answer = json.loads(self.fetch("http://127.0.0.1:8070/orders", json.dumps(order)))
+        answer = json.loads(self.fetch("http://127.0.0.1:8070/orders", json.dumps(order),
+                                       "application"))
         self.assertEqual(answer["order_id"], order["order_id"])
 
         def has_ended():

@@ -3,12 +3,14 @@
 """Checks the files of compose/ without an engine: what Compose, Prometheus and Grafana read, and
 what has to agree with the rest of the tree. tests/kafka/test_compose.py starts everything."""
 
+import hashlib
 import json
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 import yaml
@@ -100,6 +102,33 @@ class ComposeFilesTest(unittest.TestCase):
         password = text("compose/secrets/kafka-password").strip()
         self.assertIn(f'user_reeve="{password}"', text("compose/secrets/kafka-jaas.conf"))
 
+    def test_tokens_agree(self):
+        lines = text("compose/secrets/http-tokens").splitlines()
+        known = {fields[0]: fields[1:3] for fields in (line.split() for line in lines)
+                 if fields[0] != "#"}
+        self.assertEqual({name: role for name, (role, _) in known.items()}, {
+            "operator": "operator", "console": "viewer", "prometheus": "viewer",
+            "application": "submitter"})
+        for name, (_, digest) in known.items():
+            token = text(f"compose/secrets/{name}-token").strip()
+            self.assertEqual(digest, f"sha256:{hashlib.sha256(token.encode()).hexdigest()}", name)
+
+    def test_each_container_has_the_tokens_that_it_reads(self):
+        properties = text("compose/reeve/reeve.properties")
+        for name, service in services().items():
+            with self.subTest(name):
+                reads = {pathlib.Path(path).name for path in
+                         re.findall(r"/run/secrets/[\w.-]+", json.dumps(service))}
+                if service["image"] == "reeve:latest":
+                    reads |= {pathlib.Path(path).name for path in
+                              re.findall(r"/run/secrets/[\w.-]+", properties)}
+                    if name not in PAIRS:
+                        reads.remove("http-tokens")  # it serves nothing
+                if name == "prometheus":
+                    reads |= {pathlib.Path(path).name for path in re.findall(
+                        r"/run/secrets/[\w.-]+", text("compose/prometheus/prometheus.yml"))}
+                self.assertEqual(set(service.get("secrets", [])), reads)
+
     def test_reeve_reads_its_configuration(self):
         build = os.environ.get("REEVE_BUILD_DIR")
         if not build:
@@ -127,7 +156,12 @@ class ComposeFilesTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_prometheus_reads_it(self):
-        self.promtool("check", "config", COMPOSE / "prometheus/prometheus.yml")
+        with tempfile.TemporaryDirectory() as folder:
+            copy = pathlib.Path(shutil.copytree(COMPOSE / "prometheus", f"{folder}/prometheus"))
+            file = copy / "prometheus.yml"
+            file.write_text(file.read_text(encoding="utf-8").replace(
+                "/run/secrets", str(COMPOSE / "secrets")), encoding="utf-8")
+            self.promtool("check", "config", file)
 
     def test_alerts_fire_when_they_should(self):
         tests = ROOT / "tests/unit/prometheus/alerts.yml"

@@ -4,6 +4,7 @@
 #include "services/console/api/service_list.h"
 
 #include "platform/http/client.h"
+#include "platform/http/tokens.h"
 #include "platform/name_lookup.h"
 #include "replica/service_address.h"
 #include "services/console/render/render.h"
@@ -16,6 +17,7 @@
 
 #define NAME_MARK "dns:"
 enum { ANSWER_MAX = 256 * 1024, WAITING_MAX = 64, ADDRESS_SIZE = 320 };
+enum { AUTHORIZATION_SIZE = sizeof("Authorization: Bearer ") + HTTP_BEARER_MAX };
 
 /* An instance as this round finds it. */
 struct listed_instance {
@@ -38,6 +40,7 @@ struct listed_service {
 struct service_list {
     struct loop *loop;
     struct http_client *client;
+    char authorization[AUTHORIZATION_SIZE]; /* the header; "": no token is sent */
     struct loop_timer timer; /* the round goes on without the lookups that are still under way */
     struct listed_service *services;
     size_t count;
@@ -111,15 +114,39 @@ static json_t *copy_fields(const json_t *about)
     return row;
 }
 
-static json_t *read_answer(const char *address, const struct http_result *result)
+static bool has_code(const struct http_result *result, const char *code)
+{
+    json_t *body = json_loadb(result->body.data, result->body.size, 0, NULL);
+    const char *has = json_string_value(json_object_get(body, "error"));
+    bool same = has != NULL && strcmp(has, code) == 0;
+    json_decref(body);
+    return same;
+}
+
+/* What to do about an answer that is not 200. */
+static const char *advice(const struct service_list *list, const struct http_result *result)
+{
+    bool has_token = list->authorization[0] != '\0';
+    if (result->status == 401 && !has_token)
+        return "needs a token: set console.services.token";
+    if (result->status == 401 || result->status == 429)
+        return "does not accept the token in console.services.token";
+    if (result->status == 403 && has_code(result, "Forbidden"))
+        return "the token in console.services.token needs the role viewer";
+    if (result->status == 403)
+        return "add this host name to its http.allowed.hosts";
+    return "is it a reeve service of this version?";
+}
+
+static json_t *read_answer(const struct service_list *list, const char *address,
+                           const struct http_result *result)
 {
     char message[ERROR_MESSAGE_SIZE];
     if (result->outcome != HTTP_ANSWERED)
         return failed(address, result->message);
     if (result->status != 200) {
         snprintf(message, sizeof(message), "GET /about is answered with %d: %.200s", result->status,
-                 result->status == 403 ? "add this host name to its http.allowed.hosts"
-                                       : "is it a reeve service of this version?");
+                 advice(list, result));
         return failed(address, message);
     }
     json_t *about = json_loadb(result->body.data, result->body.size, 0, NULL);
@@ -184,7 +211,7 @@ static void on_answer(const struct http_result *result, void *userdata)
     struct service_list *list = instance->service->list;
     assert(instance->found == NULL && list->outstanding > 0);
     write_address(instance, address);
-    instance->found = read_answer(address, result);
+    instance->found = read_answer(list, address, result);
     if (--list->outstanding == 0)
         end_round(list);
 }
@@ -203,15 +230,17 @@ static void ask(struct listed_instance *instance)
     struct error error;
     struct service_list *list = instance->service->list;
     const char *name = name_of(instance->service->address);
+    const char *const headers[] = {list->authorization, NULL};
     struct http_request request = {.method = "GET",
                                    .url = url,
+                                   .headers = list->authorization[0] != '\0' ? headers : NULL,
                                    .address = instance->ip[0] != '\0' ? instance->ip : NULL,
                                    .timeout_ms = SERVICE_LIST_TIMEOUT_MS};
     write_address(instance, address);
     if (service_address_url(name != NULL ? name : instance->service->address, base, &error) !=
         ERROR_OK) {
         instance->found =
-            failed(address, "it does not run: there is no http.port in that directory");
+            failed(address, "it does not run: there is no http.url in that directory");
         return;
     }
     snprintf(url, sizeof(url), "%s/about", base);
@@ -330,11 +359,42 @@ static enum error_class check_address(const char *address, struct error *ret_err
                      address);
 }
 
+/* NULL: not set. */
+static const char *path_of(const struct config *config, const char *key)
+{
+    const char *path = config_string(config, key);
+    return path[0] != '\0' ? path : NULL;
+}
+
+/* With which credentials the console asks. */
+static enum error_class open_client(struct service_list *list, const struct config *config,
+                                    struct error *ret_error)
+{
+    const char *token = config_string(config, "console.services.token");
+    const struct http_client_options options = {
+        .response_max = ANSWER_MAX,
+        .close_idle = true,
+        .ca_file = path_of(config, "console.services.tls.ca"),
+        .cert_file = path_of(config, "console.services.tls.cert"),
+        .key_file = path_of(config, "console.services.tls.key")};
+    if (!http_token_can_be_sent(token))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "console.services.token (%s) must be one token, as `reeve token add` "
+                         "prints it",
+                         config_source(config, "console.services.token"));
+    if ((options.cert_file == NULL) != (options.key_file == NULL))
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "console.services.tls.cert and console.services.tls.key belong together: "
+                         "set both");
+    if (token[0] != '\0')
+        snprintf(list->authorization, sizeof(list->authorization), "Authorization: Bearer %s",
+                 token);
+    return http_client_new(list->loop, &options, &list->client, ret_error);
+}
+
 enum error_class service_list_new(struct loop *loop, const struct config *config,
                                   struct service_list **ret_list, struct error *ret_error)
 {
-    static const struct http_client_options options = {.response_max = ANSWER_MAX,
-                                                       .close_idle = true};
     const char *const *addresses = NULL;
     size_t count = config_list(config, "console.services", &addresses);
     if (count > SERVICE_LIST_MAX)
@@ -348,7 +408,7 @@ enum error_class service_list_new(struct loop *loop, const struct config *config
     assert(list != NULL);
     list->loop = loop;
     loop_timer_init(&list->timer, on_timeout, list);
-    enum error_class class = http_client_new(loop, &options, &list->client, ret_error);
+    enum error_class class = open_client(list, config, ret_error);
     if (class != ERROR_OK) {
         free(list);
         return class;

@@ -2,13 +2,13 @@
 /* The command line as a client of servers that ask for tokens and speak HTTPS: what it sends to
  * whom, and what it says when it is refused. The server is that of the services. */
 #include "cli/console/console_client.h"
-#include "cli/service_url.h"
 #include "cli/verify/live_stores.h"
 #include "platform/clock.h"
 #include "platform/files.h"
 #include "platform/http/access.h"
 #include "platform/http/server.h"
 #include "platform/http/tls.h"
+#include "replica/service_address.h"
 #include "replica/settings.h"
 #include "tests/lib/certificate.h"
 #include "tests/unit/cli/cli_kit.h"

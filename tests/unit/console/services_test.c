@@ -56,13 +56,13 @@ TestSuite(console_services, .init = open_world, .fini = close_world, .timeout = 
 
 Test(console_services, returns_what_each_service_says)
 {
-    char port[16];
+    char line[160];
     char services[256];
     char path[128];
     struct error error;
-    snprintf(path, sizeof(path), "%s/http.port", world->folder);
-    snprintf(port, sizeof(port), "%u\n", (unsigned)http_server_port(other));
-    cr_assert(files_write_atomic(path, text_of(port), &error) == ERROR_OK);
+    snprintf(path, sizeof(path), "%s/http.url", world->folder);
+    snprintf(line, sizeof(line), "%s\n", http_server_url(other));
+    cr_assert(files_write_atomic(path, text_of(line), &error) == ERROR_OK);
     snprintf(services, sizeof(services), "127.0.0.1:%u,%s,%s", (unsigned)http_server_port(other),
              http_server_url(other), world->folder);
     open_with(services);
@@ -160,7 +160,7 @@ Test(console_services, names_the_services_that_do_not_answer)
     json_t *answer = world_get(world, 200, "/api/services");
     cr_assert_str_eq(world_text(answer, "services.0.address"), "127.0.0.1:1");
     cr_assert_gt(strlen(world_text(answer, "services.0.error")), 0);
-    cr_assert(strstr(world_text(answer, "services.1.error"), "there is no http.port") != NULL);
+    cr_assert(strstr(world_text(answer, "services.1.error"), "there is no http.url") != NULL);
     json_decref(answer);
 }
 
@@ -195,6 +195,85 @@ Test(console_services, shows_nothing_of_an_answer_that_is_not_a_services)
         cr_assert_eq(json_object_size(service), 2, "row %zu", i);
         json_decref(answer);
     }
+}
+
+/* `other` asks for tokens from now on; ret_token is one of that role. */
+static struct http_access *protect(enum http_role role, char ret_token[HTTP_TOKEN_SIZE])
+{
+    char path[128];
+    struct error error;
+    struct http_access *access = NULL;
+    snprintf(path, sizeof(path), "%s/tokens", world->folder);
+    const struct http_access_options options = {
+        .authenticates = true, .token_file = path, .user_header = "X-Forwarded-User"};
+    cr_assert(http_tokens_add(path, TEXT("console"), role, 1000, 0, ret_token, &error) == ERROR_OK);
+    cr_assert(http_access_new(world->loop, NULL, &options, &access, &error) == ERROR_OK);
+    http_server_free(other);
+    const struct http_server_options server = {.access = access};
+    cr_assert(http_server_new(world->loop, &server, &other, &error) == ERROR_OK);
+    http_server_route(other, "GET", "/about", HTTP_VIEW, 0, serve_about, NULL);
+    return access;
+}
+
+static void expect_about(enum http_role role, bool sends, const char *given, const char *expected)
+{
+    char token[HTTP_TOKEN_SIZE];
+    struct http_access *access = protect(role, token);
+    world->services_token = given != NULL ? given : sends ? token : NULL;
+    open_with(http_server_url(other));
+    json_t *answer = world_get(world, 200, "/api/services");
+    const char *error = world_text(world_at(answer, "services.0"), "error");
+    if (expected == NULL)
+        cr_assert_str_eq(world_text(answer, "services.0.instance"), "console-1");
+    else
+        cr_assert(error != NULL && strstr(error, expected) != NULL, "%s", error);
+    json_decref(answer);
+    http_server_free(other);
+    other = NULL;
+    http_access_free(access);
+}
+
+Test(console_services, asks_with_its_token)
+{
+    expect_about(HTTP_ROLE_VIEWER, true, NULL, NULL);
+}
+
+Test(console_services, says_that_a_service_needs_a_token)
+{
+    expect_about(HTTP_ROLE_VIEWER, false, NULL,
+                 "answered with 401: needs a token: set console.services.token");
+}
+
+Test(console_services, says_that_a_token_is_not_right)
+{
+    expect_about(HTTP_ROLE_VIEWER, true, "reeve_wrong",
+                 "401: does not accept the token in console.services.token");
+}
+
+Test(console_services, says_that_a_token_has_another_role)
+{
+    expect_about(HTTP_ROLE_SUBMITTER, true, NULL,
+                 "403: the token in console.services.token needs the role viewer");
+}
+
+static void expect_refused(const char *key, const char *value, const char *expected)
+{
+    struct error error;
+    struct service_list *list = NULL;
+    struct config *config = config_new(&settings_schema);
+    cr_assert(config_set(config, key, value, &error) == ERROR_OK);
+    cr_assert(config_finish(config, &error) == ERROR_OK);
+    cr_assert(service_list_new(world->loop, config, &list, &error) == ERROR_REJECT);
+    cr_assert(strstr(error.message, expected) != NULL, "%s", error.message);
+    cr_assert(strstr(error.message, "canary") == NULL, "%s", error.message);
+    config_free(config);
+}
+
+Test(console_services, refuses_malformed_credentials_without_showing_them)
+{
+    expect_refused("console.services.token", "canary\nX-Header: 1", "must be one token");
+    expect_refused("console.services.tls.cert", "c.pem", "belong together: set both");
+    open_with(NULL);
 }
 
 Test(console_services, lists_nothing_where_nothing_is_configured)

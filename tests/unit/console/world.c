@@ -117,6 +117,9 @@ void world_open_unready(struct world *world)
     if (world->services != NULL)
         cr_assert(config_set(world->service.config, "console.services", world->services, &error) ==
                   ERROR_OK);
+    if (world->services_token != NULL)
+        cr_assert(config_set(world->service.config, "console.services.token", world->services_token,
+                             &error) == ERROR_OK);
     cr_assert(config_finish(world->service.config, &error) == ERROR_OK);
     server.metrics = world->service.metrics;
     cr_assert(http_server_new(world->loop, &server, &world->service.http, &error) == ERROR_OK);

@@ -32,6 +32,7 @@ struct world {
     struct workflow *target; /* version 2, to which orders may be moved; NULL: none */
     char folder[64];
     const char *services; /* console.services; NULL: none */
+    const char *services_token;
     struct service_context service;
     struct console *console; /* NULL: not running */
     struct broker *broker;
