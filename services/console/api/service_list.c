@@ -381,7 +381,7 @@ static enum error_class open_client(struct service_list *list, const struct conf
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "console.services.token (%s) must be one token, as `reeve token add` "
                          "prints it",
-                         config_source(config, "console.services.token"));
+                         config_origin(config, "console.services.token"));
     if ((options.cert_file == NULL) != (options.key_file == NULL))
         return error_set(ret_error, ERROR_REJECT, "Config",
                          "console.services.tls.cert and console.services.tls.key belong together: "
