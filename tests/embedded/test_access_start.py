@@ -65,10 +65,13 @@ class StartTest(unittest.TestCase):
         sets = [word for setting in ("http.port=0", f"data.dir={self.folder}/data", *settings)
                 for word in ("--set", setting)]
         with open(self.log, "wb") as log:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [REEVE, "run", "console", "--config", self.dev.data / "client.properties",
                  "--disk-free-min-mb", "0", *sets],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)  # after a failure
+        return process
 
     def run_service(self, *settings):
         process = self.start(*settings)
@@ -113,7 +116,12 @@ class StartTest(unittest.TestCase):
         for settings, why in cases:
             with self.subTest(why):
                 process = self.start(*settings)
-                self.assertEqual(process.wait(60), CONFIG_ERROR, self.log.read_text())
+                try:
+                    code = process.wait(30)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    code = process.wait()
+                self.assertEqual(code, CONFIG_ERROR, self.log.read_text())
                 lines = [line for line in self.log.read_text().splitlines() if why in line]
                 self.assertEqual(len(lines), 1, self.log.read_text())
                 self.assertFalse((self.folder / "data/http.port").exists())
