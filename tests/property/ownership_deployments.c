@@ -19,9 +19,11 @@ enum {
 
 #define WHO TEXT("ann")
 
+enum deployment_kind { DEPLOYED, ACTIVATED, RETIRED };
+
 /* A record of <p>.workflows. */
 struct deployment {
-    enum { DEPLOYED, ACTIVATED, RETIRED } what;
+    enum deployment_kind what;
     uint32_t version;
     int64_t appended_at;
     int64_t commands[PARTITIONS_MAX]; /* the ends of <p>.commands then */
@@ -55,7 +57,7 @@ static bool percent(struct world *world, uint32_t percent)
 
 /* ---- what happens ---- */
 
-static void note(struct world *world, int what, uint32_t version)
+static void note(struct world *world, enum deployment_kind what, uint32_t version)
 {
     struct deployments *deployments = world->deployments;
     assert(deployments->count < RECORDS_MAX);
