@@ -20,8 +20,11 @@ enum {
     COMMITTED_MS = 2000,
     REJOIN_MS = 500, /* a fenced member joins again after */
     REJOIN_POLL_MS = 20,
-    FENCES_MAX = 5, /* within FENCES_MS: another process has the same instance.id */
-    FENCES_MS = 60000
+    /* Fences within that time mean that another process has the same instance.id. Each of the two
+     * notices at its next heartbeat, a third of the session later. */
+    FENCES_MAX = 3,
+    FENCES_MS = 60000,
+    FENCES_SESSIONS = 2 /* at least */
 };
 
 /* A commit or a query for a committed offset without a result yet. */
@@ -316,7 +319,9 @@ bool kafka_group_members(struct broker_group *base, broker_members_done done, vo
 static bool joins_again(struct kafka_group *group)
 {
     int64_t now_ms = loop_now_ms(group->kafka->loop);
-    if (group->fences == 0 || now_ms - group->fences_since_ms > FENCES_MS) {
+    int64_t sessions_ms = FENCES_SESSIONS * (int64_t)group->kafka->session_timeout_ms;
+    int64_t window_ms = sessions_ms > FENCES_MS ? sessions_ms : FENCES_MS;
+    if (group->fences == 0 || now_ms - group->fences_since_ms > window_ms) {
         group->fences = 0;
         group->fences_since_ms = now_ms;
     }

@@ -4,8 +4,8 @@
 
 #include <criterion/criterion.h>
 
-/* A member gives up when it is fenced for the fifth time within a minute. */
-enum { FENCES_MAX = 5 };
+/* A member gives up when it is fenced for the third time within a minute. */
+enum { FENCES_MAX = 3 };
 enum { ALL = (1 << LAB_PARTITIONS) - 1 };
 
 static const struct kafka_client_options options = {

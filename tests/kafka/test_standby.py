@@ -64,7 +64,7 @@ class StaticTest(unittest.TestCase):
                              start=False)
             twin.properties["data.dir"] = twin.data
             twin.start(ready=False)
-            self.assertEqual(older.wait_end(60), 78, older.tail())
+            self.assertEqual(older.wait_end(120), 78, older.tail())
             self.assertIn(f"another process with instance.id {name} has taken this one's place",
                           older.stderr)
             twin.wait_ready(60)
