@@ -16,6 +16,12 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+static bool ends_with(const char *text, const char *suffix)
+{
+    size_t size = strlen(text), suffix_size = strlen(suffix);
+    return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
+}
+
 /* ---- flags ---- */
 
 static void set_path(struct config *config, const char *path, enum config_rank rank)
@@ -51,15 +57,23 @@ static bool flag_name(const char *flag, char ret_name[CONFIG_NAME_SIZE], const c
     return true;
 }
 
-/* Only keys of the table are flags: settings that pass through and values with a scope need --set.
- */
-static const struct config_key *find_key(const struct config_schema *schema, const char *name)
+/* Only keys of the table are flags, and their KEY.file: settings that pass through and values with a
+ * scope need --set. */
+static const struct config_key *find_key(const struct config_schema *schema, const char *name,
+                                         size_t size)
 {
     for (size_t i = 0; i < schema->key_count; i++) {
-        if (strcmp(schema->keys[i].name, name) == 0)
+        const char *known = schema->keys[i].name;
+        if (strlen(known) == size && memcmp(known, name, size) == 0)
             return &schema->keys[i];
     }
     return NULL;
+}
+
+static bool names_a_file(const struct config_schema *schema, const char *name)
+{
+    return ends_with(name, CONFIG_FILE_SUFFIX) &&
+           find_key(schema, name, strlen(name) - strlen(CONFIG_FILE_SUFFIX)) != NULL;
 }
 
 enum error_class config_take_flag(struct config *config, int argc, char *const argv[], int *index,
@@ -73,8 +87,8 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
         return ERROR_OK;
     bool is_set = strcmp(name, "set") == 0;
     bool is_path = strcmp(name, "config") == 0;
-    const struct config_key *key = find_key(config->schema, name);
-    if (!is_set && !is_path && key == NULL)
+    const struct config_key *key = find_key(config->schema, name, strlen(name));
+    if (!is_set && !is_path && key == NULL && !names_a_file(config->schema, name))
         return ERROR_OK;
     int used = 1;
     bool has_next = *index + 1 < argc && !starts_with(argv[*index + 1], "--");
@@ -100,12 +114,6 @@ enum error_class config_take_flag(struct config *config, int argc, char *const a
 }
 
 /* ---- the environment ---- */
-
-static bool ends_with(const char *text, const char *suffix)
-{
-    size_t size = strlen(text), suffix_size = strlen(suffix);
-    return size >= suffix_size && strcmp(text + size - suffix_size, suffix) == 0;
-}
 
 /* Kubernetes sets X_Y_SERVICE_HOST, X_Y_PORT_80_TCP_ADDR and the like in every container when a
  * service is named x-y. */

@@ -321,6 +321,13 @@ Test(configuration, reads_secrets_from_files_and_hides_them)
     cr_assert(strstr(shown, "kafka.sasl.password = (hidden)") != NULL, "%s", shown);
     cr_assert(strstr(shown, "tru sted") == NULL);
     free(shown);
+
+    config_free(config);
+    config = config_new(&test_schema);
+    snprintf(flags, sizeof(flags), "--agent-callback-secret-file %s",
+             write_file("callback", "safe\n"));
+    expect_ok(flags, NULL);
+    cr_assert_str_eq(config_string(config, "agent.callback.secret"), "safe");
 }
 
 static void expect_shown(const char *url, const char *line)
@@ -369,6 +376,9 @@ Test(configuration, reads_any_key_from_a_file_but_not_from_two_places)
     cr_assert(strstr(error.message, "log.level is set twice") != NULL, "%s", error.message);
     expect_error("--set log.level.file=/nowhere/x", NULL,
                  "log.level.file (--set): cannot read /nowhere/x: No such file or directory");
+    expect_error("--log-level-file /nowhere/x", NULL,
+                 "log.level.file (--log-level-file): cannot read /nowhere/x: No such file or "
+                 "directory");
 }
 
 Test(configuration, names_every_key_in_help_and_docs)
