@@ -415,6 +415,19 @@ static enum error_class write_client_config(struct dev *dev, struct error *ret_e
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 
+/* What the console and the browser need, if the user wants tokens also here. */
+static void announce_tokens(struct dev *dev)
+{
+    const struct config *config = dev->cli->config;
+    if (!config_is_set(config, "http.auth") ||
+        strcmp(config_string(config, "http.auth"), "tokens") != 0)
+        return;
+    const char *file = config_string(config, "http.tokens.file");
+    fprintf(dev->cli->out,
+            "  export REEVE_CONSOLE_TOKEN=...  # reeve token add NAME --role operator --file %s\n",
+            file[0] != '\0' ? file : "FILE, and start this with --http-tokens-file FILE");
+}
+
 static void announce(struct dev *dev)
 {
     FILE *out = dev->cli->out;
@@ -435,6 +448,7 @@ static void announce(struct dev *dev)
             "In another terminal:\n"
             "  export REEVE_CONFIG=%s/client.properties\n",
             dev->directory);
+    announce_tokens(dev);
     if (dev->workflow[0] != '\0')
         fprintf(out,
                 "  echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": \"%s\"}' | "

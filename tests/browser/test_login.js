@@ -15,14 +15,17 @@ const { run, test } = require('./lib/runner.js');
 const tokenOf = (name) => `reeve_secret-of-${name}-${'x'.repeat(20)}`;
 const line = (name, role) =>
   `${name} ${role} sha256:${createHash('sha256').update(tokenOf(name)).digest('hex')} 2026-01-01T00:00:00Z\n`;
-const ALL = { olga: 'operator', vera: 'viewer', shop: 'submitter' };
+const ALL = { olga: 'operator', vera: 'viewer', shop: 'submitter', health: 'viewer' };
 const HOSTILE = '<img src=x onerror=alert(1)>';
 
 class LoginWorld extends World {
   async start() {
     this.tokenFile = path.join(this.folder, 'tokens');
-    this.grant(ALL);
-    this.devFlags = ['--http-auth', 'tokens', '--http-tokens-file', this.tokenFile];
+    this.write(ALL);
+    const ownToken = path.join(this.folder, 'console-token');
+    fs.writeFileSync(ownToken, tokenOf('health'), { mode: 0o600 });
+    this.devFlags = ['--http-auth', 'tokens', '--http-tokens-file', this.tokenFile,
+      '--console-services-token-file', ownToken];
     this.token = tokenOf('olga');
     await super.start();
     const failed = ['failed-1', 'failed-2', 'failed-3', 'failed-4'];
@@ -36,18 +39,18 @@ class LoginWorld extends World {
     await waitFor('a dead letter', async () => (await this.get('/api/dead-letters')).dead_letters.length === 1);
   }
 
-  // Writes the token file; roles: {name: role}. The services read it within a second or two.
-  grant(roles) {
+  // Writes the token file; roles: {name: role}.
+  write(roles) {
     fs.writeFileSync(`${this.tokenFile}.new`, Object.entries(roles).map(([name, role]) => line(name, role)).join(''));
     fs.renameSync(`${this.tokenFile}.new`, this.tokenFile);
   }
 
-  // Until the console knows what was granted.
-  async granted(name, role) {
-    await waitFor(`${name} is ${role}`, async () => {
-      const answer = await fetch(`${this.base}/api/session`, { headers: { Authorization: `Bearer ${tokenOf(name)}` } });
-      return (await answer.json()).role === role;
-    });
+  // Until the console has read it. Asking would not do: wrong tokens are counted.
+  async grant(roles) {
+    const reads = () => fs.readFileSync(path.join(this.folder, 'data/console/log'), 'utf8').split('read the tokens again').length;
+    const before = reads();
+    this.write(roles);
+    await waitFor('the console reads the tokens', () => reads() > before);
   }
 }
 
@@ -158,6 +161,19 @@ test('a_viewer_is_offered_no_actions', async ({ page, open }) => {
   assert.equal(refused, 403);
 });
 
+test('the_console_asks_other_services_with_its_own_token', async ({ page }) => {
+  assert.match(world.log('dev'), new RegExp(`export REEVE_CONSOLE_TOKEN=.* --file ${world.tokenFile}$`, 'm'));
+  await openAs(page, 'vera', '/health');
+  const rows = page.getByRole('region', { name: 'Services' }).first().locator('tbody tr');
+  await waitFor('seven services', async () => (await rows.count()) === 7);
+  assert.deepEqual([...new Set(await rows.locator('td[data-name="Result"] .badge').allTextContents())], ['✓OK']);
+  await world.grant({ olga: 'operator', vera: 'viewer' });
+  await page.reload();
+  await waitFor('no service answers', async () =>
+    (await rows.getByText('does not accept the token in console.services.token').count()) === 7);
+  await world.grant(ALL);
+});
+
 test('an_operator_acts_under_the_name_of_the_token', async ({ page }) => {
   await openAs(page, 'olga', '/orders/failed-1');
   await button(page, 'Resubmit').click();
@@ -201,7 +217,7 @@ test('revoking_a_token_ends_its_pages_and_a_login_continues_them', async ({ page
   page.on('response', (answer) => answer.status() >= 400 && failures.push(`${answer.status()} ${answer.url()}`));
   await openAs(page, 'vera', '/orders?id_prefix=after-');
   await page.locator('#live.live').waitFor();
-  world.grant({ olga: 'operator' });
+  await world.grant({ olga: 'operator' });
   await form(page).getByText('The login of vera has ended').waitFor({ timeout: 10000 });
   assert.equal(await page.locator('#page').innerHTML(), '');
   assert.equal(await page.locator('#live').textContent(), '');
@@ -209,8 +225,7 @@ test('revoking_a_token_ends_its_pages_and_a_login_continues_them', async ({ page
   await new Promise((wake) => setTimeout(wake, 6000)); // longer than the pause before a reconnect
   assert.deepEqual(failures.slice(asked), [], 'the page asks no more');
   assert.ok(asked <= 6, failures.join('\n'));
-  world.grant(ALL);
-  await world.granted('vera', 'viewer');
+  await world.grant(ALL);
   await enter(page, tokenOf('vera'));
   await page.getByText('No order matches these filters.').waitFor();
   await page.locator('#live.live').waitFor();
@@ -222,10 +237,9 @@ test('a_dialog_outlives_the_end_of_a_login', async ({ page }) => {
   await openAs(page, 'olga', '/orders/failed-3');
   await button(page, 'Resubmit').click();
   const dialog = await fill(page, 'a long story');
-  world.grant({ vera: 'viewer' });
+  await world.grant({ vera: 'viewer' });
   await form(page).waitFor();
-  world.grant(ALL);
-  await world.granted('olga', 'operator');
+  await world.grant(ALL);
   await enter(page, tokenOf('olga'));
   assert.equal(await dialog.getByLabel('Reason').inputValue(), 'a long story');
   await dialog.getByRole('button', { name: 'Resubmit: order failed-3' }).click();
@@ -234,29 +248,26 @@ test('a_dialog_outlives_the_end_of_a_login', async ({ page }) => {
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.goto(`${world.base}/orders/failed-4`);
   await button(page, 'Pause').click();
-  world.grant({ vera: 'viewer' });
+  await world.grant({ vera: 'viewer' });
   await form(page).waitFor();
   await enter(page, tokenOf('vera'));
   await page.getByText('The role viewer sees everything').waitFor();
   assert.equal(await page.locator('dialog').count(), 0);
-  world.grant(ALL);
-  await world.granted('olga', 'operator');
+  await world.grant(ALL);
 });
 
 test('a_role_that_changes_takes_the_actions_away', async ({ page }) => {
   await openAs(page, 'olga', '/orders/failed-4');
   await button(page, 'Pause').click();
   const dialog = await fill(page, 'wait');
-  world.grant({ ...ALL, olga: 'viewer' });
-  await world.granted('olga', 'viewer');
+  await world.grant({ ...ALL, olga: 'viewer' });
   await dialog.getByRole('button', { name: 'Pause: order failed-4' }).click();
   await dialog.getByText('the role of this token does not permit it').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).click();
   await page.getByText('The role viewer sees everything').waitFor();
   assert.equal(await button(page, 'Pause').count(), 0);
   assert.equal(await page.locator('#user .who small').textContent(), ' viewer');
-  world.grant(ALL);
-  await world.granted('olga', 'operator');
+  await world.grant(ALL);
 });
 
 test('hostile_ids_and_customers_are_text_everywhere', async ({ page, open }) => {

@@ -40,10 +40,16 @@ function drawUser() {
 
 export const begin = (onLogOut) => (logOut = onLogOut);
 
-// Asks the server who is logged in; true: it is not as before.
+// Asks the server who is logged in; true: it is not as before. A token that is not right may be
+// refused here as well: after too many of them.
 export async function read() {
   const before = JSON.stringify(session);
-  session = await get('/api/session');
+  try {
+    session = await get('/api/session');
+  } catch (error) {
+    if (!error.unknownUser) throw error;
+    session = { authentication: true, read_only: false, user: null, role: null, permissions: [] };
+  }
   drawUser();
   return before !== JSON.stringify(session);
 }
