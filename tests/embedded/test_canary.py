@@ -16,7 +16,8 @@ TIMEOUT_SECONDS = 300
 BY_FILE = {"agent.http.headers": "Authorization: Bearer canaryheader"}
 BY_VARIABLE = {"REEVE_KAFKA_SASL_PASSWORD": "canarysasl"}
 BY_FLAG = {"agent.callback.secret": "canarycallback",
-           "submission.console.token": "canaryconsole"}
+           "submission.console.token": "canaryconsole",
+           "console.services.token": "canaryservices", "console.token": "canarycli"}
 SECRETS = ["canaryheader", *BY_VARIABLE.values(), *BY_FLAG.values(),
            *(f"reeve_{role}-canary" for role in ROLES), "canarywrong"]
 PATHS = {"submission": ["/orders", "/orders/o-1"], "console": [
