@@ -57,8 +57,8 @@ static bool flag_name(const char *flag, char ret_name[CONFIG_NAME_SIZE], const c
     return true;
 }
 
-/* Only keys of the table are flags, and their KEY.file: settings that pass through and values with a
- * scope need --set. */
+/* Only keys of the table are flags, and their KEY.file: settings that pass through and values with
+ * a scope need --set. */
 static const struct config_key *find_key(const struct config_schema *schema, const char *name,
                                          size_t size)
 {
