@@ -41,7 +41,8 @@ static uint32_t unanswered;
 /* ---- what the console calls ---- */
 
 void __wrap_http_server_route(struct http_server *server, const char *method, const char *pattern,
-                              size_t body_max, http_handler handler, void *userdata);
+                              enum http_permission permission, size_t body_max,
+                              http_handler handler, void *userdata);
 void __wrap_http_server_missing(struct http_server *server, http_handler handler, void *userdata);
 uint32_t __wrap_http_server_streams(const struct http_server *server);
 const char *__wrap_http_method(const struct http_exchange *exchange);
@@ -54,6 +55,7 @@ const char *__wrap_http_query_name(const struct http_exchange *exchange, size_t 
 const char *__wrap_http_header(const struct http_exchange *exchange, const char *name);
 struct text __wrap_http_body(const struct http_exchange *exchange);
 bool __wrap_http_cross_site(const struct http_exchange *exchange);
+const char *__wrap_http_user(const struct http_exchange *exchange);
 bool __wrap_http_gone(const struct http_exchange *exchange);
 void __wrap_http_respond(struct http_exchange *exchange, int status, const char *content_type,
                          struct text body);
@@ -65,10 +67,37 @@ struct http_stream *__wrap_http_respond_stream(struct http_exchange *exchange,
                                                const char *content_type, http_stream_closed closed,
                                                void *ctx);
 
+/* The linker compares no types. */
+#define REPLACES(function)                                                                 \
+    _Static_assert(                                                                        \
+        __builtin_types_compatible_p(__typeof__(function), __typeof__(__wrap_##function)), \
+        #function)
+REPLACES(http_server_route);
+REPLACES(http_server_missing);
+REPLACES(http_server_streams);
+REPLACES(http_method);
+REPLACES(http_path);
+REPLACES(http_param);
+REPLACES(http_query);
+REPLACES(http_query_next);
+REPLACES(http_query_name);
+REPLACES(http_header);
+REPLACES(http_body);
+REPLACES(http_cross_site);
+REPLACES(http_user);
+REPLACES(http_gone);
+REPLACES(http_respond);
+REPLACES(http_respond_error);
+REPLACES(http_respond_failure);
+REPLACES(http_set_header);
+REPLACES(http_respond_stream);
+
 void __wrap_http_server_route(struct http_server *server, const char *method, const char *pattern,
-                              size_t body_max, http_handler handler, void *userdata)
+                              enum http_permission permission, size_t body_max,
+                              http_handler handler, void *userdata)
 {
     (void)server;
+    (void)permission;
     assert(route_count < HTTP_ROUTES_MAX);
     routes[route_count++] = (struct route){
         method, pattern, body_max == 0 ? HTTP_BODY_MAX : body_max, handler, userdata};
@@ -142,6 +171,12 @@ bool __wrap_http_cross_site(const struct http_exchange *exchange)
 {
     (void)exchange;
     return false;
+}
+
+const char *__wrap_http_user(const struct http_exchange *exchange)
+{
+    (void)exchange;
+    return "";
 }
 
 bool __wrap_http_gone(const struct http_exchange *exchange)

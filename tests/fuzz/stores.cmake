@@ -19,8 +19,8 @@ if(REEVE_FUZZ)
         endforeach()
     endforeach()
     foreach(function server_route server_missing server_streams method path param query query_name
-            query_next header body cross_site gone respond respond_error respond_failure set_header
-            respond_stream)
+            query_next header body cross_site user gone respond respond_error respond_failure
+            set_header respond_stream)
         target_link_options(fuzz-console PRIVATE LINKER:--wrap=http_${function})
     endforeach()
     target_link_options(fuzz-console PRIVATE LINKER:--wrap=codec_new LINKER:--wrap=codec_free)
