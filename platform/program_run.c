@@ -4,6 +4,7 @@
 #include "platform/program_run.h"
 
 #include "platform/clock.h"
+#include "platform/spawn.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -12,7 +13,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OUT, ERR, PIPES, FIRST_OTHER_FD = 3, READ_BYTES = 4096, LINE_BYTES_MAX = 200 };
+enum { OUT, ERR, PIPES, READ_BYTES = 4096, LINE_BYTES_MAX = 200 };
 
 extern char **environ;
 
@@ -92,30 +92,6 @@ static bool read_some(struct process *process, int pipe)
 
 /* ---- start ---- */
 
-static int spawn(const struct program *program, const int ends[PIPES], pid_t *ret_pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[OUT], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[ERR], STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions, FIRST_OTHER_FD);
-    int rc = posix_spawnp(ret_pid, program->argv[0], &actions, &attributes, program->argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return rc;
-}
-
 static int start(struct process *process)
 {
     int theirs[PIPES] = {-1, -1};
@@ -130,7 +106,8 @@ static int start(struct process *process)
             rc = errno;
     }
     if (rc == 0)
-        rc = spawn(process->program, theirs, &process->pid);
+        rc = spawn_program(process->program->argv, environ, (int[]){-1, theirs[OUT], theirs[ERR]},
+                           &process->pid);
     for (int i = 0; i < PIPES; i++)
         close_fd(&theirs[i]);
     if (rc != 0)

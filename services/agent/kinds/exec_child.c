@@ -3,18 +3,19 @@
  * grandchild may hold that open for ever. */
 #include "services/agent/kinds/exec_child.h"
 
+#include "platform/spawn.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIPE_IN, PIPE_OUT, PIPE_ERR, PIPES, READ_BYTES = 16 * 1024 };
+enum { READ_BYTES = 16 * 1024 };
 
 struct exec_child {
     struct loop *loop;
@@ -22,7 +23,7 @@ struct exec_child {
     void *ctx;
     pid_t pid;
     int exit_fd;
-    int fds[PIPES]; /* our ends; -1 = closed */
+    int fds[SPAWN_FDS]; /* our ends; -1 = closed */
     char *input;
     size_t input_size, input_sent;
     char *output;
@@ -97,7 +98,7 @@ static bool read_some(struct exec_child *child, int pipe)
         close_fd(child, &child->fds[pipe]);
         return false;
     }
-    if (pipe == PIPE_OUT)
+    if (pipe == SPAWN_OUT)
         take_output(child, bytes, (size_t)size);
     else
         take_errors(child, bytes, (size_t)size);
@@ -110,7 +111,7 @@ static void on_output(struct loop *loop, int fd, unsigned events, void *userdata
     struct exec_child *child = userdata;
     (void)loop;
     (void)events;
-    read_some(child, fd == child->fds[PIPE_OUT] ? PIPE_OUT : PIPE_ERR);
+    read_some(child, fd == child->fds[SPAWN_OUT] ? SPAWN_OUT : SPAWN_ERR);
 }
 
 static void on_input(struct loop *loop, int fd, unsigned events, void *userdata)
@@ -126,14 +127,14 @@ static void on_input(struct loop *loop, int fd, unsigned events, void *userdata)
         child->input_sent += (size_t)size;
     /* EPIPE: the program has closed its input. */
     if (size < 0 || child->input_sent == child->input_size)
-        close_fd(child, &child->fds[PIPE_IN]);
+        close_fd(child, &child->fds[SPAWN_IN]);
 }
 
 /* ---- the end ---- */
 
 static void release(struct exec_child *child)
 {
-    for (int i = 0; i < PIPES; i++)
+    for (int i = 0; i < SPAWN_FDS; i++)
         close_fd(child, &child->fds[i]);
     close_fd(child, &child->exit_fd);
     loop_timer_cancel(child->loop, &child->kill_timer);
@@ -164,8 +165,8 @@ static void on_exit_fd(struct loop *loop, int fd, unsigned events, void *userdat
         return;
     bool known = pid == child->pid; /* else something in this process collected it already */
     child->pid = 0;
-    read_rest(child, PIPE_OUT);
-    read_rest(child, PIPE_ERR);
+    read_rest(child, SPAWN_OUT);
+    read_rest(child, SPAWN_ERR);
     end_line(child);
     struct exec_result result = {
         .stopped = child->stopped,
@@ -217,50 +218,26 @@ static enum error_class not_started(const char *what, int code, struct error *re
     return error_set(ret_error, ERROR_RETRY, "NotStarted", "%s: %s", what, strerror(code));
 }
 
-static int spawn(const struct exec_child_options *options, const int ends[PIPES], pid_t *ret_pid)
-{
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    for (int i = 0; i < PIPES; i++)
-        posix_spawn_file_actions_adddup2(&actions, ends[i], i);
-    posix_spawn_file_actions_addclosefrom_np(&actions, PIPES);
-    int rc = posix_spawnp(ret_pid, options->argv[0], &actions, &attributes, options->argv,
-                          options->envp);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-    return rc;
-}
-
 /* Our ends do not block, neither end is inherited by others. */
-static int open_pipes(int ours[PIPES], int theirs[PIPES])
+static int open_pipes(int ours[SPAWN_FDS], int theirs[SPAWN_FDS])
 {
-    for (int i = 0; i < PIPES; i++)
+    for (int i = 0; i < SPAWN_FDS; i++)
         ours[i] = theirs[i] = -1;
-    for (int i = 0; i < PIPES; i++) {
+    for (int i = 0; i < SPAWN_FDS; i++) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) != 0)
             return errno;
-        ours[i] = ends[i == PIPE_IN];
-        theirs[i] = ends[i != PIPE_IN];
+        ours[i] = ends[i == SPAWN_IN];
+        theirs[i] = ends[i != SPAWN_IN];
         if (fcntl(ours[i], F_SETFL, O_NONBLOCK) != 0)
             return errno;
     }
     return 0;
 }
 
-static void close_all(const int fds[PIPES])
+static void close_all(const int fds[SPAWN_FDS])
 {
-    for (int i = 0; i < PIPES; i++)
+    for (int i = 0; i < SPAWN_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
 }
@@ -271,8 +248,8 @@ static enum error_class watch(struct exec_child *child, struct error *ret_error)
         loop_fd_add(child->loop, child->exit_fd, LOOP_READ, on_exit_fd, child, ret_error);
     if (class == ERROR_OK)
         class =
-            loop_fd_add(child->loop, child->fds[PIPE_IN], LOOP_WRITE, on_input, child, ret_error);
-    for (int i = PIPE_OUT; i <= PIPE_ERR && class == ERROR_OK; i++)
+            loop_fd_add(child->loop, child->fds[SPAWN_IN], LOOP_WRITE, on_input, child, ret_error);
+    for (int i = SPAWN_OUT; i <= SPAWN_ERR && class == ERROR_OK; i++)
         class = loop_fd_add(child->loop, child->fds[i], LOOP_READ, on_output, child, ret_error);
     return class;
 }
@@ -281,11 +258,11 @@ enum error_class exec_child_start(struct loop *loop, const struct exec_child_opt
                                   const struct exec_child_ops *ops, void *ctx,
                                   struct exec_child **ret_child, struct error *ret_error)
 {
-    int ours[PIPES], theirs[PIPES];
+    int ours[SPAWN_FDS], theirs[SPAWN_FDS];
     pid_t pid = 0;
     int rc = open_pipes(ours, theirs);
     if (rc == 0)
-        rc = spawn(options, theirs, &pid);
+        rc = spawn_program(options->argv, options->envp, theirs, &pid);
     close_all(theirs);
     if (rc != 0) {
         close_all(ours);
