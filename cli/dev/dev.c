@@ -415,7 +415,7 @@ static enum error_class write_client_config(struct dev *dev, struct error *ret_e
     return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
 }
 
-/* What the console and the browser need, if the user wants tokens also here. */
+/* How to get a token, if the user asked for them. */
 static void announce_tokens(struct dev *dev)
 {
     const struct config *config = dev->cli->config;

@@ -40,8 +40,8 @@ function drawUser() {
 
 export const begin = (onLogOut) => (logOut = onLogOut);
 
-// Asks the server who is logged in; true: it is not as before. A token that is not right may be
-// refused here as well: after too many of them.
+// Asks the server who is logged in; true: it is not as before. After too many wrong tokens the
+// server refuses this request too, which means that no user is logged in.
 export async function read() {
   const before = JSON.stringify(session);
   try {
