@@ -44,6 +44,8 @@ enum error_class cli_session_open(struct cli *cli, unsigned flags, struct cli_se
         return class;
     session->metrics = session->context.metrics = metrics_new();
     class = cluster_open(&session->context, flags, on_ready, session, &session->cluster, ret_error);
+    if (class == ERROR_OK)
+        session->cluster->silent = true; /* what stops a partition is alerted by the services */
     if (class == ERROR_OK &&
         !cli_session_wait(session, is_ready, session, config_ms(cli->config, "start.timeout.ms")))
         class = error_set(ret_error, ERROR_RETRY, "BrokerUnavailable",

@@ -2,6 +2,7 @@
 /* `reeve partition reset`: lets a stopped partition continue, by a record in its log. The record is
  * a compare-and-set on its own offset, so it is void if anything else was written meanwhile. */
 #include "base/numbers.h"
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "cli/output.h"
 #include "cli/partition/state.h"
@@ -65,10 +66,10 @@ static enum error_class take_newest(const char *text, struct partition_reset *re
         reset->newest_decided_at = reset->reset_at;
         return ERROR_OK;
     }
-    if (number_parse(text_of(text), 1, INT64_MAX, &reset->newest_decided_at))
+    if (rfc3339_parse(text_of(text), &reset->newest_decided_at) && reset->newest_decided_at > 0)
         return ERROR_OK;
     return error_set(ret_error, ERROR_REJECT, "Usage",
-                     "--newest-decision is `now`, or milliseconds since 1970");
+                     "--newest-decision is `now`, or a time such as 2010-12-01T08:26:00Z");
 }
 
 static enum error_class take_flags(struct cli *cli, int64_t *ret_partition,
@@ -135,9 +136,12 @@ static void explain(struct cli *cli, int64_t partition, const struct partition_s
         fprintf(cli->out,
                 "- continues with command %" PRId64 ", which is before the next one, %" PRId64 "\n",
                 reset->next_command_offset, next);
-    if (reset->newest_decided_at > 0)
-        fprintf(cli->out, "- lowers the newest decided_at from %" PRId64 " to %" PRId64 "\n",
-                state->checkpoint.newest_decided_at, reset->newest_decided_at);
+    if (reset->newest_decided_at > 0) {
+        char from[RFC3339_TEXT_SIZE], to[RFC3339_TEXT_SIZE];
+        rfc3339_format(state->checkpoint.newest_decided_at, from);
+        rfc3339_format(reset->newest_decided_at, to);
+        fprintf(cli->out, "- lowers the newest decided_at from %s to %s\n", from, to);
+    }
     if (state->checkpoint.has_claim)
         fputs("- ends the present claim: a scheduler claims the partition again\n", cli->out);
 }
@@ -204,7 +208,6 @@ static int reset_partition(struct cli *cli, struct cli_session *session, int64_t
                   session->cluster->partition_count);
         return cli_fail(cli, &error);
     }
-    session->cluster->silent = true; /* what stops it was alerted by the services */
     if (partition_state_read(cli, session, (int32_t)partition, &state, &error) != ERROR_OK ||
         partition_reset_check(&state, reset, &error) != ERROR_OK)
         return cli_fail(cli, &error);
@@ -240,7 +243,7 @@ static const struct cli_flag flags[] = {
     {"next-command", "OFFSET", "The offset in the commands topic at which its owner continues."},
     {"skip", "FROM-TO", "Offsets in the events topic that no longer count: FROM to before TO."},
     {"newest-decision", "TIME",
-     "Lowers the time of the newest Decision: `now`, or milliseconds since 1970."},
+     "Lowers the time of the newest Decision: `now`, or a time such as 2010-12-01T08:26:00Z."},
     {"by", "WHO", "Who decided this; stays in the log."},
     {"reason", "TEXT", "Why; stays in the log."},
     {"dry-run", NULL, "Only explains what stops the partition and what the reset would do."},
