@@ -4,6 +4,7 @@ granted, a user for each row has exactly the rights of that row, and every servi
 user."""
 
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -23,7 +24,7 @@ APP = "web"
 SERVICES = ("submission", "scheduler", "supervisor", "agent stock", "agent bank", "console")
 # User -> the program of the table.
 USERS = {**{name: name.replace(" ", ".") for name in SERVICES}, "leader": "leader",
-         "app": f"app.{APP}", "submitter": "submit", "admin": "admin"}
+         "candidate": "candidate", "app": f"app.{APP}", "submitter": "submit", "admin": "admin"}
 
 # The plaintext listener is for the test itself, which starts the broker and reads its topics; reeve
 # and applications use the other listener.
@@ -112,11 +113,16 @@ class OwnUsers(Crowd):
             "leader.renew.ms": 500, "agent.heartbeat.ms": 500, **(properties or {}),
             **self.users.properties(user)}, **options)
 
-    def reeve(self, user, *arguments, code=0, stdin=None):
-        """Runs `reeve ARGUMENTS` as that user; returns its output."""
+    def config(self, user, **properties):
+        """The properties file of that user."""
         config = self.cluster.folder / f"{user.replace(' ', '-')}.properties"
         write_properties(config, {"topics.prefix": self.cluster.prefix,
-                                  **self.users.properties(user)})
+                                  **self.users.properties(user), **properties})
+        return config
+
+    def reeve(self, user, *arguments, code=0, stdin=None):
+        """Runs `reeve ARGUMENTS` as that user; returns its output."""
+        config = self.config(user)
         done = subprocess.run([str(paths.reeve_binary()), *map(str, arguments), "--config", config],
                               capture_output=True, text=True, check=False, timeout=90, input=stdin)
         if done.returncode != code or "uthoriz" in done.stderr:
@@ -229,6 +235,7 @@ class AccessTest(unittest.TestCase):
             if service.is_running:
                 service.terminate(60)
         crowd.reeve("console", "replay", "console", "--data-dir", crowd["console"].data)
+        self.check_reset()
         for service in crowd.cluster.services.values():
             self.assertNotRegex(service.stderr, "(?i)authoriz")
         self.assertEqual(self.refusals(), [])
@@ -264,11 +271,48 @@ class AccessTest(unittest.TestCase):
             {"sku": "1", "description": "one", "quantity": 1, "unit_price": "1.00"}]}
         crowd.reeve("submitter", "submit", "-", "--wait", "--reply-to",
                     crowd.cluster.topic(f"replies.{APP}"), stdin=json.dumps(order))
+        file = crowd.cluster.folder / "orders.jsonl"
+        file.write_text(json.dumps({**order, "order_id": "from-a-file"}), encoding="utf-8")
+        crowd.reeve("submitter", "import", file)
+        crowd.wait_for_end(["from-a-file"])
         crowd.reeve("submitter", "cancel", "by-hand", "--no-wait", "--by", "ann", "--reason",
                     "too late")
         crowd.reeve("admin", "topics", "check")
         self.operator("agents", "pause", "bank", "--by", "ann", "--reason", "maintenance")
         self.operator("agents", "resume", "bank", "--by", "ann", "--reason", "done")
+        self.check_candidate()
+
+    def check_candidate(self):
+        """A program with the leader SDK leads a role."""
+        data = self.crowd.cluster.folder / "candidate-data"
+        config = self.crowd.config("candidate", **{
+            "data.dir": data, "http.port": 0, "http.auth": "none", "leader.lease.ms": 2000,
+            "leader.renew.ms": 500})
+        data.mkdir()
+        with open(data / "stderr", "wb") as stderr:
+            program = subprocess.Popen(
+                [paths.reeve_binary().parent / "leader-candidate", "--config", config],
+                stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr,
+                env={**os.environ, "LEADER_FOLDER": str(data), "LEADER_RESOURCE": "0"})
+        try:
+            wait_for(lambda: f"the candidate leads: {(data / 'stderr').read_text()}", lambda: [
+                row for row in json.loads(self.crowd.reeve("leader", "leader", "--output", "json"))
+                if row["role"] == "test" and row["leads"]], 60)
+        finally:
+            program.terminate()
+            program.wait(30)
+        self.assertNotRegex((data / "stderr").read_text("utf-8"), "(?i)authoriz")
+
+    def check_reset(self):
+        """While no scheduler runs: the way out of a log that it could not read."""
+        crowd = self.crowd
+        unknown = local_schemas().encode("Attempt", {"claim_id": bytes(16), "command_offset": 0})
+        unknown = unknown[:2] + bytes(8) + unknown[10:]
+        ((partition, offset),) = crowd.cluster.produce("events", [("", unknown)])
+        reset = ("partition", "reset", "--partition", partition, "--skip",
+                 f"{offset}-{offset + 1}", "--by", "ann", "--reason", "not ours", "--yes")
+        self.assertIn(f"partition {partition} is reset", crowd.reeve("scheduler", *reset))
+        crowd.reeve("console", "verify")
 
 
 if __name__ == "__main__":
