@@ -10,4 +10,9 @@
  * untouched on failure. A leap second counts as the second after it. */
 bool rfc3339_parse(struct text text, int64_t *ret_ms);
 
+/* "2010-12-01T08:26:00.000Z" and its NUL. */
+enum { RFC3339_TEXT_SIZE = 32 };
+/* `ms` is since the epoch. RFC 3339 has the years 0 to 9999: times beyond become the nearest. */
+void rfc3339_format(int64_t ms, char ret_text[RFC3339_TEXT_SIZE]);
+
 #endif

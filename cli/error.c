@@ -21,7 +21,7 @@ static void print(const struct cli *cli, const char *kind, const char *code, con
     /* A message that quotes bytes which are not UTF-8. */
     if (text == NULL)
         text = json_string("the message is not UTF-8");
-    json_t *object = json_pack("{s:{s:s, s:o}}", kind, "code", code, "message", text);
+    json_t *object = json_pack("{s:{s:s, s:o}}", kind, "code", code, "detail", text);
     json_dumpf(object, cli->err, JSON_ENSURE_ASCII | JSON_COMPACT);
     fputc('\n', cli->err);
     json_decref(object);

@@ -6,6 +6,7 @@
 #include "leader/election.h"
 #include "platform/clock.h"
 #include "replica/settings.h"
+#include "schemas/json_codec.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -124,7 +125,7 @@ static json_t *status_of(const struct election_log *log, bool append_times, int6
 
 static json_t *time_of(int64_t ms)
 {
-    return ms > 0 ? json_integer(ms) : json_null();
+    return ms > 0 ? json_codec_time(ms) : json_null();
 }
 
 static json_t *row_of(const struct role *role, enum cli_output output, bool append_times,

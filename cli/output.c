@@ -2,6 +2,7 @@
 /* Tables, JSON, JSON lines. See output.h. */
 #include "cli/output.h"
 
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "platform/clock.h"
 
@@ -398,15 +399,21 @@ int output_list(const struct cli *cli, const struct output_column *columns, size
 
 enum { SECONDS_END = 19, MILLISECONDS_END = 23 };
 
+bool output_read_time(const json_t *time, int64_t *ret_ms)
+{
+    struct text text = {json_string_value(time), (uint32_t)json_string_length(time)};
+    return json_is_string(time) && rfc3339_parse(text, ret_ms);
+}
+
 /* The first `size` characters of "2010-12-01 08:26:00.123". */
 static json_t *time_until(const json_t *time, int size)
 {
-    char text[CLOCK_TEXT_SIZE];
-    if (!json_is_integer(time))
+    int64_t ms;
+    char text[RFC3339_TEXT_SIZE];
+    if (!output_read_time(time, &ms))
         return json_string("");
-    clock_text(json_integer_value(time), text);
-    if (text[10] == 'T')
-        text[10] = ' ';
+    rfc3339_format(ms, text);
+    text[10] = ' ';
     return json_sprintf("%.*s", size, text);
 }
 
@@ -434,9 +441,10 @@ static json_t *seconds_text(const char *before, long long seconds)
 
 json_t *output_age(const json_t *time, int64_t now)
 {
-    if (!json_is_integer(time))
+    int64_t at;
+    if (!output_read_time(time, &at))
         return json_string("");
-    int64_t ms = now - json_integer_value(time);
+    int64_t ms = now - at;
     return seconds_text(ms < -999 ? "in " : "", (ms < 0 ? -ms : ms) / 1000);
 }
 

@@ -48,8 +48,9 @@ int output_list(const struct cli *cli, const struct output_column *columns, size
  * `width` columns (0 = all), with "..." where it was cut. */
 void output_text(FILE *out, const char *text, size_t width);
 
-/* Times of the API (integers, milliseconds since the epoch). All new; "" unless it is an
- * integer. */
+/* A time of the API, in milliseconds since the epoch. False: it is none, such as null. */
+bool output_read_time(const json_t *time, int64_t *ret_ms);
+/* The same for people. All new; "" if it is none. */
 json_t *output_time(const json_t *time);             /* "2010-12-01 08:26:03" (UTC) */
 json_t *output_time_ms(const json_t *time);          /* "2010-12-01 08:26:03.123" */
 json_t *output_age(const json_t *time, int64_t now); /* "12s", "5m", "3h", "4d"; "in 12s" */

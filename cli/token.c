@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "platform/clock.h"
 #include "replica/settings.h"
+#include "schemas/json_codec.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -95,16 +96,14 @@ static int fail(const struct cli *cli, const struct error *error)
 /* 0 = never. */
 static json_t *time_of(const struct cli *cli, int64_t ms)
 {
-    char text[CLOCK_TEXT_SIZE];
     bool table = cli->output == CLI_OUTPUT_TABLE;
     if (ms == 0)
         return table ? json_string("never") : json_null();
-    clock_text(ms, text);
+    json_t *time = json_codec_time(ms);
     if (!table)
-        return json_string(text);
-    json_t *number = json_integer(ms);
-    json_t *shown = output_time(number);
-    json_decref(number);
+        return time;
+    json_t *shown = output_time(time);
+    json_decref(time);
     return shown;
 }
 

@@ -3,7 +3,7 @@
 #include "kafka/oauth_token.h"
 
 #include "base/base64.h"
-#include "platform/clock.h"
+#include "base/rfc3339.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -87,8 +87,8 @@ enum error_class kafka_token_parse(struct text content, int64_t now_ms, int64_t 
     take_claims(claims, &token);
     json_decref(claims);
     if (token.expires_ms <= now_ms) {
-        char when[CLOCK_TEXT_SIZE];
-        clock_text(token.expires_ms, when);
+        char when[RFC3339_TEXT_SIZE];
+        rfc3339_format(token.expires_ms, when);
         return error_set(ret_error, ERROR_REJECT, "Token", "gave a token that expired at %s", when);
     }
     token.value = strndup(text.data, text.size);

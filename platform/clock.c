@@ -121,19 +121,3 @@ void clock_manual_advance(struct clock_manual *manual, int64_t ms)
     manual->now_wall_ms += ms;
     manual->now_mono_us += ms * 1000;
 }
-
-void clock_text(int64_t wall_ms, char ret_text[CLOCK_TEXT_SIZE])
-{
-    /* Rounded down, so that times before the epoch have a positive rest too. */
-    int64_t rest_ms = ((wall_ms % 1000) + 1000) % 1000;
-    time_t seconds = (time_t)((wall_ms - rest_ms) / 1000);
-    struct tm utc;
-    if (gmtime_r(&seconds, &utc) == NULL || utc.tm_year > 9999 - 1900 || utc.tm_year < -1900) {
-        snprintf(ret_text, CLOCK_TEXT_SIZE, "%lldms", (long long)wall_ms);
-        return;
-    }
-    snprintf(ret_text, CLOCK_TEXT_SIZE, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
-             (unsigned)(utc.tm_year + 1900) % 10000u, (unsigned)(utc.tm_mon + 1) % 100u,
-             (unsigned)utc.tm_mday % 100u, (unsigned)utc.tm_hour % 100u,
-             (unsigned)utc.tm_min % 100u, (unsigned)utc.tm_sec % 100u, (unsigned)rest_ms);
-}

@@ -53,8 +53,4 @@ void clock_manual_init(struct clock_manual *manual, int64_t wall_ms);
 /* Adds `ms` to both times. */
 void clock_manual_advance(struct clock_manual *manual, int64_t ms);
 
-/* "2010-12-01T08:26:00.000Z" and its NUL. */
-enum { CLOCK_TEXT_SIZE = 32 };
-void clock_text(int64_t wall_ms, char ret_text[CLOCK_TEXT_SIZE]);
-
 #endif

@@ -2,6 +2,7 @@
 /* Lines of logfmt or JSON, built in a buffer on the stack. See logger.h. */
 #include "platform/logger.h"
 
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 
 #include "platform/clock.h"
@@ -264,8 +265,8 @@ static void put_fields(struct log_line *line, const struct log_field *fields)
 
 static void put_start(struct log_line *line, enum log_level level, const char *message)
 {
-    char time[CLOCK_TEXT_SIZE];
-    clock_text(clock_wall_ms(clock_real()), time);
+    char time[RFC3339_TEXT_SIZE];
+    rfc3339_format(clock_wall_ms(clock_real()), time);
     put_text_field(line, "time", text_of(time));
     put_text_field(line, "level", text_of(log_level_name(level)));
     if (logger.service != NULL)

@@ -2,6 +2,7 @@
 #include "replica/service_about.h"
 
 #include "kafka/client.h"
+#include "platform/http/json_answer.h"
 #include "schemas/json_codec.h"
 
 #include <assert.h>
@@ -64,13 +65,9 @@ void service_about_respond(struct http_exchange *exchange, const struct service_
     put(body, "service", json_codec_text(text_of(about->context->name)));
     put(body, "instance", json_codec_text(text_of(about->context->instance_id)));
     put(body, "version", json_string(service_version()));
-    put(body, "started_at", json_integer(about->started_ms));
+    put(body, "started_at", json_codec_time(about->started_ms));
     put(body, "ready", json_boolean(about->ready));
     put(body, "reason", text_or_null(about->reason));
     put(body, "configuration", service_configuration(about->context->config, about->readers));
-    char *text = json_dumps(body, JSON_COMPACT);
-    assert(text != NULL);
-    http_respond(exchange, 200, "application/json", text_of(text));
-    free(text);
-    json_decref(body);
+    http_respond_json(exchange, 200, body);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replica/view_report.h"
 
+#include "platform/http/json_answer.h"
+
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -109,11 +111,7 @@ static void answer(struct http_exchange *exchange, void *userdata)
     json_object_set_new(body, "instance", json_string(report->service->instance_id));
     json_object_set_new(body, "deadlines", json_boolean(report->deadlines));
     json_object_set_new(body, "partitions", report->partitions);
-    char *text = json_dumps(body, JSON_COMPACT);
-    assert(text != NULL);
-    http_respond(exchange, 200, "application/json", text_of(text));
-    free(text);
-    json_decref(body);
+    http_respond_json(exchange, 200, body);
 }
 
 struct view_report *view_report_route(const struct service_context *service, bool deadlines,

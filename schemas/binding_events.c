@@ -214,7 +214,7 @@ static const struct field_binding decision_fields[] = {
     F_UUID(struct decision, claim_id),
     F_I64(REQUIRED, struct decision, sequence),
     F_I64(REQUIRED, struct decision, command_offset),
-    F_I64(REQUIRED, struct decision, command_time),
+    F_TIME(REQUIRED, struct decision, command_time),
     F_TEXT(OPTIONAL, struct decision, order_id, ORDER_ID_BYTES_MAX),
     F_U64(OPTIONAL, struct decision, order_version),
     F_ENUM(OPTIONAL, struct decision, order_state, order_state_names, ORDER_PENDING),

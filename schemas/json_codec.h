@@ -5,6 +5,7 @@
  *     text              a string
  *     bytes             a string of base64url
  *     number, bool      a number, true or false
+ *     time              "2010-12-01T08:26:00.000Z" (RFC 3339)
  *     decimal           "2.55"; a number is read as well where a double holds it exactly
  *     enum              its symbol
  *     uuid, hash        "ab010000-0000-...", "0102..."
@@ -34,6 +35,8 @@ void json_codec_add(json_t *object, const struct record_binding *binding, const 
                     const char *const only[], unsigned flags);
 json_t *json_codec_text(struct text text);
 json_t *json_codec_uuid(const struct uuid *uuid);
+/* Of milliseconds since the epoch. */
+json_t *json_codec_time(int64_t ms);
 
 /* Parses one object without duplicate names or NUL characters; the caller frees it. REJECT
  * "BadJson". */

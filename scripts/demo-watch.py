@@ -42,10 +42,7 @@ def alive(pid):
     return " Z " not in pathlib.Path(f"/proc/{pid}/stat").read_text()
 
 
-def milliseconds(value):
-    if isinstance(value, (int, float)):
-        return value
-    text = value.replace("Z", "+00:00")
+def milliseconds(text):
     return datetime.datetime.fromisoformat(text).timestamp() * 1000
 
 

@@ -181,7 +181,7 @@ void console_answer_deinit(struct console_answer *answer)
 
 static bool has_code(const struct console_answer *answer, const char *code)
 {
-    const char *has = json_string_value(json_object_get(answer->json, "error"));
+    const char *has = json_string_value(json_object_get(answer->json, "code"));
     return has != NULL && strcmp(has, code) == 0;
 }
 
@@ -233,8 +233,8 @@ static const char *access_hint(const struct console_answer *answer)
 
 int console_refused(const struct cli *cli, const struct console_answer *answer, const char *subject)
 {
-    const char *code = json_string_value(json_object_get(answer->json, "error"));
-    const char *message = json_string_value(json_object_get(answer->json, "message"));
+    const char *code = json_string_value(json_object_get(answer->json, "code"));
+    const char *message = json_string_value(json_object_get(answer->json, "detail"));
     const char *hint = access_hint(answer);
     bool table = cli->output == CLI_OUTPUT_TABLE;
     code = code != NULL ? code : is_about_access(answer->status) ? "NotPermitted" : "Unknown";

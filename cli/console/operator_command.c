@@ -77,7 +77,7 @@ static int send_one(void *ctx, const char *order_id, struct output *output)
 static const struct output_column check_columns[] = {
     {"order_id", "ORDER", false},
     {"result", "RESULT", false},
-    {"reason", "REASON", false},
+    {"detail", "REASON", false},
 };
 
 /* Whether the order's command would be accepted now. */
@@ -93,9 +93,9 @@ static int check_one(void *ctx, const char *order_id, struct output *output)
         code = console_refused(run->cli, &answer, order_id);
     else
         output_row(output, json_pack("{s:s, s:s, s:O?, s:O?}", "order_id", order_id, "result",
-                                     refused ? "refused" : "accepted", "reason",
-                                     json_object_get(answer.json, "message"), "error",
-                                     json_object_get(answer.json, "error")));
+                                     refused ? "refused" : "accepted", "code",
+                                     json_object_get(answer.json, "code"), "detail",
+                                     json_object_get(answer.json, "detail")));
     console_answer_deinit(&answer);
     return refused ? EXIT_CODE_NEGATIVE : code;
 }

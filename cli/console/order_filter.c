@@ -63,7 +63,7 @@ static bool parse_time(struct text text, int64_t now, int64_t *ret_time)
 }
 
 enum error_class order_filter_read_time(const struct cli *cli, const char *flag, int64_t now,
-                                        char ret_text[24], struct error *ret_error)
+                                        char ret_text[RFC3339_TEXT_SIZE], struct error *ret_error)
 {
     int64_t time;
     const char *given = has_flag(cli, flag) ? cli_flag_value(cli, flag) : NULL;
@@ -76,7 +76,7 @@ enum error_class order_filter_read_time(const struct cli *cli, const char *flag,
                          "--%s %.40s: expected a time such as 2010-12-01T08:26:00Z or 2010-12-01, "
                          "or how long ago it was: 30m, 1h, 7d",
                          flag, given);
-    snprintf(ret_text, 24, "%lld", (long long)time);
+    rfc3339_format(time, ret_text);
     return ERROR_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef CLI_CONSOLE_ORDER_FILTER_H
 #define CLI_CONSOLE_ORDER_FILTER_H
 
+#include "base/rfc3339.h"
 #include "cli/console/console_client.h"
 
 /* For a verb's table of flags. */
@@ -33,14 +34,14 @@
 /* The flags as given, with their times fixed: they are the same on every page. */
 struct order_filter {
     struct cli *cli;
-    char since[24]; /* milliseconds since the epoch; "" = not given */
-    char until[24];
+    char since[RFC3339_TEXT_SIZE]; /* "" = not given */
+    char until[RFC3339_TEXT_SIZE];
 };
 
-/* Reads a flag that is a time, or how long ago it was, as milliseconds since the epoch; "": not
- * given. REJECT "Usage". */
+/* Reads a flag that is a time, or how long ago it was, as the API's parameter; "": not given.
+ * REJECT "Usage". */
 enum error_class order_filter_read_time(const struct cli *cli, const char *flag, int64_t now,
-                                        char ret_text[24], struct error *ret_error);
+                                        char ret_text[RFC3339_TEXT_SIZE], struct error *ret_error);
 /* Whether one of the flags that the verb has is given. `but`: one that does not count; may be NULL.
  */
 bool order_filter_is_given(const struct cli *cli, const char *but);

@@ -61,7 +61,7 @@ static json_t *get(const json_t *order, const char *name)
 static json_t *time_and_age(const json_t *time)
 {
     int64_t now = clock_wall_ms(clock_real());
-    if (!json_is_integer(time))
+    if (!json_is_string(time))
         return json_string("");
     json_t *text = output_time(time);
     json_t *age = output_age(time, now);
@@ -84,7 +84,7 @@ static void print_order(struct cli *cli, const json_t *order)
     bool alert = json_is_true(json_object_get(order, "alert_open"));
     bool attributes = json_object_size(json_object_get(order, "attributes")) > 0;
     print_field(cli, "Order", get(order, "order_id"));
-    print_field(cli, "As of offset", get(order, "at"));
+    print_field(cli, "As of offset", get(order, "at_offset"));
     print_field(cli, "State", get(order, "state"));
     print_field(cli, "Reason", joined(order, "reason_code", "reason"));
     print_field(cli, "By", get(order, "reason_by"));
@@ -107,12 +107,11 @@ static void print_order(struct cli *cli, const json_t *order)
 
 static json_t *took(const json_t *step)
 {
-    const json_t *started = json_object_get(step, "started_at");
-    const json_t *ended = json_object_get(step, "ended_at");
-    if (!json_is_integer(started) || !json_is_integer(ended))
+    int64_t started, ended;
+    if (!output_read_time(json_object_get(step, "started_at"), &started) ||
+        !output_read_time(json_object_get(step, "ended_at"), &ended))
         return json_null();
-    int64_t ms = json_integer_value(ended) - json_integer_value(started);
-    return output_duration(ms > 0 ? ms : 0);
+    return output_duration(ended > started ? ended - started : 0);
 }
 
 static bool is_undo(const json_t *step)

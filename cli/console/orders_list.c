@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve orders list`: one line an order, with its age and the steps in progress. */
 #include "cli/console/order_filter.h"
+
 #include "cli/console/orders.h"
 #include "cli/output.h"
 #include "platform/clock.h"
@@ -35,9 +36,9 @@ static json_t *step_progress(const json_t *step, int64_t now)
     const json_t *retry_at = json_object_get(step, "retry_at");
     if (is_text(state, "Error"))
         return json_string("Error");
-    if (!is_text(state, "Processing") && json_is_integer(json_object_get(step, "queued_at")))
+    if (!is_text(state, "Processing") && json_is_string(json_object_get(step, "queued_at")))
         return json_string("waiting for an agent");
-    if (!is_text(state, "Processing") && json_is_integer(retry_at)) {
+    if (!is_text(state, "Processing") && json_is_string(retry_at)) {
         json_t *age = output_age(retry_at, now);
         json_t *text = json_sprintf("retry %s", json_string_value(age));
         json_decref(age);
@@ -68,20 +69,12 @@ static json_t *steps_in_progress(const json_t *order, int64_t now)
     return json_string(text);
 }
 
-static json_t *submitted(const json_t *at)
-{
-    char text[CLOCK_TEXT_SIZE] = "";
-    if (json_is_integer(at))
-        clock_text(json_integer_value(at), text);
-    return json_string(text);
-}
-
 static json_t *row_of(const json_t *order, int64_t now)
 {
     json_t *row = json_object();
     const json_t *code = json_object_get(order, "reason_code");
     json_object_set(row, "order_id", json_object_get(order, "order_id"));
-    bool paused = json_is_integer(json_object_get(order, "paused_at"));
+    bool paused = json_is_string(json_object_get(order, "paused_at"));
     json_object_set_new(row, "state",
                         json_sprintf("%s%s", json_string_value(json_object_get(order, "state")),
                                      paused ? ", paused" : ""));
@@ -89,7 +82,7 @@ static json_t *row_of(const json_t *order, int64_t now)
         row, "workflow",
         json_sprintf("%s:%lld", json_string_value(json_object_get(order, "workflow")),
                      (long long)json_integer_value(json_object_get(order, "workflow_version"))));
-    json_object_set_new(row, "submitted", submitted(json_object_get(order, "accepted_at")));
+    json_object_set_new(row, "submitted", json_incref(json_object_get(order, "accepted_at")));
     const json_t *customer = json_object_get(order, "customer");
     json_object_set_new(row, "customer",
                         json_string(json_is_string(customer) ? json_string_value(customer) : ""));

@@ -3,6 +3,7 @@
 #ifndef CLI_DEAD_LETTERS_DEAD_LETTERS_H
 #define CLI_DEAD_LETTERS_DEAD_LETTERS_H
 
+#include "base/rfc3339.h"
 #include "cli/console/console_client.h"
 
 #define DEAD_LETTER_FILTER_FLAGS                                                             \
@@ -25,8 +26,8 @@ bool dead_letter_is_filtered(const struct cli *cli);
 /* The filter's flags as given, with their times fixed: they are the same on every page. */
 struct dead_letter_flags {
     struct cli *cli;
-    char since[24]; /* milliseconds since the epoch; "" = not given */
-    char until[24];
+    char since[RFC3339_TEXT_SIZE]; /* milliseconds since the epoch; "" = not given */
+    char until[RFC3339_TEXT_SIZE];
 };
 /* False: *ret_code is the exit code, and the error was reported. */
 bool dead_letter_flags_read(struct cli *cli, struct dead_letter_flags *ret_flags, int *ret_code);

@@ -7,6 +7,8 @@
 #include "cli/submit/reply_watch.h"
 #include "cli/submit/sender.h"
 #include "replica/settings.h"
+#include "schemas/json_codec.h"
+#include "schemas/records.h"
 #include "services/submission/order_json.h"
 
 #include <assert.h>
@@ -51,20 +53,6 @@ static void on_acked(void *ctx, struct text key, int32_t partition, int64_t offs
 static json_t *text_json(struct text text)
 {
     return json_stringn(text.data != NULL ? text.data : "", text.size);
-}
-
-static json_t *steps_json(const struct status_update *status)
-{
-    json_t *steps = json_array();
-    for (uint32_t i = 0; i < status->step_count; i++) {
-        const struct step_change *step = &status->steps[i];
-        json_array_append_new(steps,
-                              json_pack("{s:o, s:s, s:i, s:s, s:o}", "step", text_json(step->step),
-                                        "direction", direction_name(step->direction), "attempt",
-                                        (int)step->attempt, "state", step_state_name(step->state),
-                                        "error_name", text_json(step->error_name)));
-    }
-    return steps;
 }
 
 /* "CODE: MESSAGE", one of them, or "" */
@@ -117,12 +105,8 @@ static void on_status(void *ctx, const struct status_update *status)
         output_flush(submit->output);
         return;
     }
-    output_row(submit->output,
-               json_pack("{s:o, s:s, s:s, s:I, s:o, s:o, s:o}", "order_id",
-                         text_json(status->order_id), "kind", status_kind_name(status->kind),
-                         "order_state", order_state_name(status->order_state), "order_version",
-                         (json_int_t)status->order_version, "code", text_json(status->code),
-                         "message", text_json(status->message), "steps", steps_json(status)));
+    output_row(submit->output, json_codec_encode(record_kind_info(RECORD_STATUS_UPDATE)->binding,
+                                                 status, JSON_CODEC_NULLS));
     output_flush(submit->output);
 }
 

@@ -25,7 +25,7 @@ static enum error_class refused(const struct service_url *url, const char *token
                                 const struct http_reply *reply, struct error *ret_error)
 {
     json_t *json = json_loadb(reply->body, reply->size, 0, NULL);
-    const char *why = json_string_value(json_object_get(json, "message"));
+    const char *why = json_string_value(json_object_get(json, "detail"));
     if (reply->status == 401 && token[0] == '\0')
         why = url->is_own ? "set console.token.file"
                           : "its data directory belongs to another user, so it gets no token: run "

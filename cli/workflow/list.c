@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `reeve workflow list` and `show`: what is deployed. */
 #include "base/numbers.h"
+#include "base/rfc3339.h"
 #include "cli/output.h"
 #include "cli/workflow/agent_check.h"
 #include "cli/workflow/verbs.h"
+#include "services/console/render/render.h"
 
 #include <string.h>
 
@@ -43,36 +45,32 @@ static const char *status_of(const struct workflow_registry *registry,
     return workflow_lifecycle_is_active(registry, entry) ? "active" : "";
 }
 
-/* As a table: how many, since the list has a line for each workflow. */
-static json_t *lint_of(const struct cli *cli, const struct workflow_entry *entry)
-{
-    uint32_t count = entry->warning_count;
-    if (cli->output == CLI_OUTPUT_TABLE)
-        return count == 0 ? json_string("OK")
-                          : json_sprintf("%u warning%s", (unsigned)count, count == 1 ? "" : "s");
-    json_t *list = json_array();
-    for (uint32_t i = 0; i < count; i++) {
-        const struct workflow_problem *problem = &entry->warnings[i];
-        json_array_append_new(list, json_pack("{s:i, s:i, s:s, s:s}", "line", (int)problem->line,
-                                              "column", (int)problem->column, "severity", "warning",
-                                              "message", problem->text));
-    }
-    return list;
-}
-
-static json_t *entry_row(const struct cli *cli, const struct workflow_registry *registry,
+static json_t *table_row(const struct workflow_registry *registry,
                          const struct workflow_entry *entry)
 {
     const struct workflow_definition *definition = &entry->definition;
-    char when[CLOCK_TEXT_SIZE];
-    clock_text(definition->deployed_at, when);
+    uint32_t warnings = entry->warning_count;
+    char when[RFC3339_TEXT_SIZE];
+    rfc3339_format(definition->deployed_at, when);
+    json_t *lint = warnings == 0
+                       ? json_string("OK")
+                       : json_sprintf("%u warning%s", (unsigned)warnings, warnings == 1 ? "" : "s");
     return json_pack("{s:s%, s:i, s:s, s:i, s:o, s:o, s:s, s:s%}", "workflow",
                      definition->name.data, (size_t)definition->name.size, "version",
                      (int)definition->version, "status", status_of(registry, entry), "steps",
                      (int)entry->workflow->step_count, "agents", agents_of(entry->workflow), "lint",
-                     lint_of(cli, entry), "deployed_at", when, "deployed_by",
+                     lint, "deployed_at", when, "deployed_by",
                      definition->deployed_by.size > 0 ? definition->deployed_by.data : "",
                      (size_t)definition->deployed_by.size);
+}
+
+/* As the console's API, but for the orders, which it counts. */
+static json_t *json_row(const struct workflow_registry *registry,
+                        const struct workflow_entry *entry)
+{
+    json_t *row = render_workflow(entry, workflow_lifecycle_is_active(registry, entry));
+    render_put(row, "lint", render_problems(entry->warnings, entry->warning_count));
+    return row;
 }
 
 /* Orders of other versions run as well, but no new ones begin. */
@@ -97,9 +95,11 @@ int workflow_run_list(struct cli *cli)
     if (cli_session_open(cli, CLUSTER_FOLLOWS_WORKFLOWS, &session, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     const struct workflow_registry *registry = session.cluster->workflows;
+    bool as_table = cli->output == CLI_OUTPUT_TABLE;
     struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
     for (uint32_t i = 0; i < workflow_registry_count(registry); i++)
-        output_row(output, entry_row(cli, registry, workflow_registry_at(registry, i)));
+        output_row(output, as_table ? table_row(registry, workflow_registry_at(registry, i))
+                                    : json_row(registry, workflow_registry_at(registry, i)));
     int code = output_finish(output, EXIT_CODE_OK);
     if (!cli_flag_given(cli, "no-agent-check"))
         warn_unserved(cli, &session);
@@ -130,7 +130,7 @@ static int show(struct cli *cli, const struct workflow_registry *registry,
         return EXIT_CODE_OK;
     }
     struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
-    json_t *row = entry_row(cli, registry, entry);
+    json_t *row = json_row(registry, entry);
     json_object_set_new(row, "format",
                         json_stringn(entry->definition.format.data, entry->definition.format.size));
     json_object_set_new(row, "source", json_stringn(text.data, text.size));

@@ -47,16 +47,18 @@ const uint8_t *http_connection_address(struct MHD_Connection *mhd)
 
 /* ---- cutting ---- */
 
-#define TIMEOUT_BODY "{\"error\":\"Timeout\",\"message\":\"the request did not end in time\"}"
-_Static_assert(sizeof(TIMEOUT_BODY) - 1 == 63, "the Content-Length below");
+#define TIMEOUT_BODY                                                          \
+    "{\"type\":\"about:blank\",\"title\":\"Request Timeout\",\"status\":408," \
+    "\"code\":\"Timeout\",\"detail\":\"the request did not end in time\"}"
+_Static_assert(sizeof(TIMEOUT_BODY) - 1 == 121, "the Content-Length below");
 
 /* libmicrohttpd sees the end of the stream, and closes. */
 static void cut(struct http_connection *connection, struct metrics_counter *counter, bool answer)
 {
     static const char text[] = "HTTP/1.1 408 Request Timeout\r\n"
                                "Connection: close\r\n"
-                               "Content-Type: application/json\r\n"
-                               "Content-Length: 63\r\n\r\n" TIMEOUT_BODY;
+                               "Content-Type: application/problem+json\r\n"
+                               "Content-Length: 121\r\n\r\n" TIMEOUT_BODY;
     connection->cut = true;
     answer = answer && connection->server->tls == NULL; /* a clear text is not for a TLS client */
     if (counter != NULL)

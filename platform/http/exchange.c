@@ -2,6 +2,7 @@
 /* One request and its answer. See server.h and internal.h. */
 #include "base/percent.h"
 #include "platform/http/internal.h"
+#include "platform/http/json_answer.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -270,23 +271,14 @@ void http_exchange_make_response(struct http_exchange *exchange, int status,
     http_exchange_finish_response(exchange, response, status, content_type);
 }
 
-/* New, malloc'ed. */
-static char *error_json(const char *code, const char *message)
-{
-    json_t *text = json_string(message);
-    if (text == NULL) /* not UTF-8 */
-        text = json_string("the message is not valid UTF-8");
-    json_t *object = json_pack("{s:s, s:o}", "error", code, "message", text);
-    char *json = object != NULL ? json_dumps(object, JSON_COMPACT) : NULL;
-    json_decref(object);
-    assert(json != NULL);
-    return json;
-}
-
 void http_exchange_make_error(struct http_exchange *exchange, const struct http_refusal *refusal)
 {
-    char *json = error_json(refusal->code, refusal->message);
-    http_exchange_make_response(exchange, refusal->status, "application/json", text_of(json));
+    json_t *problem =
+        http_problem_new(refusal->status, text_of(refusal->code), text_of(refusal->message));
+    char *json = json_dumps(problem, JSON_COMPACT);
+    assert(json != NULL);
+    json_decref(problem);
+    http_exchange_make_response(exchange, refusal->status, HTTP_PROBLEM_TYPE, text_of(json));
     free(json);
 }
 
@@ -342,9 +334,7 @@ void http_respond_error(struct http_exchange *exchange, int status, const char *
     va_start(arguments, format);
     vsnprintf(message, sizeof(message), format, arguments);
     va_end(arguments);
-    char *json = error_json(code, message);
-    http_respond(exchange, status, "application/json", text_of(json));
-    free(json);
+    http_respond_problem(exchange, http_problem_new(status, text_of(code), text_of(message)));
 }
 
 void http_respond_failure(struct http_exchange *exchange, const struct error *error)

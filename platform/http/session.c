@@ -4,6 +4,7 @@
  * and ends when the token is revoked. */
 #include "platform/http/access_internal.h"
 #include "platform/http/internal.h"
+#include "platform/http/json_answer.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -89,11 +90,7 @@ static void respond_session(struct http_exchange *exchange)
                                      : json_null(),
         "permissions", permissions);
     assert(body != NULL);
-    char *text = json_dumps(body, JSON_COMPACT);
-    assert(text != NULL);
-    json_decref(body);
-    http_respond(exchange, 200, "application/json", text_of(text));
-    free(text);
+    http_respond_json(exchange, 200, body);
 }
 
 static void respond_refusal(struct http_exchange *exchange)

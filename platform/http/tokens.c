@@ -4,7 +4,6 @@
 
 #include "base/enum_names.h"
 #include "base/rfc3339.h"
-#include "platform/clock.h"
 #include "platform/files.h"
 
 #include <assert.h>
@@ -280,13 +279,13 @@ static void new_token(char ret_token[HTTP_TOKEN_SIZE])
 static void format_line(const struct http_token *token, char ret_line[LINE_SIZE])
 {
     char hash[2 * HTTP_TOKEN_HASH_SIZE + 1];
-    char created[CLOCK_TEXT_SIZE];
-    char expires[CLOCK_TEXT_SIZE] = "";
+    char created[RFC3339_TEXT_SIZE];
+    char expires[RFC3339_TEXT_SIZE] = "";
     for (int i = 0; i < HTTP_TOKEN_HASH_SIZE; i++)
         snprintf(hash + 2 * i, 3, "%02x", token->hash[i]);
-    clock_text(token->created_ms, created);
+    rfc3339_format(token->created_ms, created);
     if (token->expires_ms != 0)
-        clock_text(token->expires_ms, expires);
+        rfc3339_format(token->expires_ms, expires);
     int size = snprintf(ret_line, LINE_SIZE, "%s %s " HASH_PREFIX "%s %s%s%s\n", token->name,
                         http_role_name(token->role), hash, created, expires[0] != '\0' ? " " : "",
                         expires);

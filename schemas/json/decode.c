@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/numbers.h"
+#include "base/rfc3339.h"
 #include "base/suggest.h"
 #include "schemas/codec.h"
 
@@ -117,6 +118,13 @@ static bool decode_integer(const struct json_place *at, int64_t min, int64_t max
     }
     snprintf(what, sizeof(what), "an integer from %lld to %lld", (long long)min, (long long)max);
     return expected(at, max < INT64_MAX ? what : min == 0 ? "an integer from 0" : "an integer");
+}
+
+static bool decode_time(const struct json_place *at, int64_t *ret_ms)
+{
+    if (json_is_string(at->value) && rfc3339_parse(string_of(at), ret_ms))
+        return true;
+    return expected(at, "a time, as \"2010-12-01T08:26:00Z\"");
 }
 
 static bool decode_u32(const struct json_place *at, uint32_t limit, uint32_t *ret_number)
@@ -316,7 +324,8 @@ static bool decode_field(const struct json_place *at, const struct field_binding
     case FIELD_U32:
         return decode_u32(at, field->limit, member);
     case FIELD_I64:
-        return decode_integer(at, INT64_MIN, INT64_MAX, member);
+        return field->is_time ? decode_time(at, member)
+                              : decode_integer(at, INT64_MIN, INT64_MAX, member);
     case FIELD_ENUM:
         return decode_enum(at, field->symbols, member);
     case FIELD_DECIMAL:

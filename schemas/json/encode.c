@@ -3,6 +3,7 @@
 #include "schemas/json_codec.h"
 
 #include "base/base64.h"
+#include "base/rfc3339.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
@@ -61,6 +62,13 @@ static json_t *encode_hex(const uint8_t bytes[16], bool dashed)
 json_t *json_codec_uuid(const struct uuid *uuid)
 {
     return encode_hex(uuid->bytes, true);
+}
+
+json_t *json_codec_time(int64_t ms)
+{
+    char text[RFC3339_TEXT_SIZE];
+    rfc3339_format(ms, text);
+    return json_string(text);
 }
 
 static json_t *encode_decimal(const struct decimal *decimal)
@@ -127,8 +135,9 @@ static json_t *encode_number(const struct field_binding *field, const void *memb
         wide = field->kind == FIELD_I32 ? (int64_t)(int32_t)narrow : (int64_t)narrow;
     }
     assert(field->kind != FIELD_U64 || wide >= 0);
-    return field->is_time && wide == 0 && (flags & JSON_CODEC_NULLS) != 0 ? json_null()
-                                                                          : json_integer(wide);
+    if (!field->is_time)
+        return json_integer(wide);
+    return wide == 0 && (flags & JSON_CODEC_NULLS) != 0 ? json_null() : json_codec_time(wide);
 }
 
 static json_t *encode_enum(const struct field_binding *field, const void *member)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An owner and time: what the acknowledgements of its records say about this machine's clock. */
 #include "platform/logger.h"
+
+#include "base/rfc3339.h"
 #include "services/scheduler/owner_internal.h"
 
 #include <assert.h>
@@ -41,12 +43,12 @@ bool owner_is_ahead(const struct owner *owner)
 void owner_stop_ahead(struct owner *owner)
 {
     struct error error;
-    char newest[CLOCK_TEXT_SIZE];
-    char broker[CLOCK_TEXT_SIZE];
+    char newest[RFC3339_TEXT_SIZE];
+    char broker[RFC3339_TEXT_SIZE];
     int64_t mono_us = clock_mono_us(owner->cluster->service->clock);
     assert(owner->clock_guard.known);
-    clock_text(view_checkpoint(follower_view(owner->follower))->newest_decided_at, newest);
-    clock_text(clock_guard_broker_ms(&owner->clock_guard, mono_us), broker);
+    rfc3339_format(view_checkpoint(follower_view(owner->follower))->newest_decided_at, newest);
+    rfc3339_format(clock_guard_broker_ms(&owner->clock_guard, mono_us), broker);
     error_set(&error, ERROR_FATAL, "ClockAhead",
               "the newest Decision of the partition says %s, but by the brokers' clocks it is %s: "
               "no deadline would pass until then. Make sure that the brokers' clocks are right, "

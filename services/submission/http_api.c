@@ -7,6 +7,7 @@
  * 202 {"order_id", "workflow_version", "partition", "offset"} once the command is acknowledged
  * on that position of the commands topic; 400 {"error", "message"} when it is refused. 503:
  * it may have been accepted or not; sending the same order again is safe. */
+#include "platform/http/json_answer.h"
 #include "platform/logger.h"
 #include "schemas/json_codec.h"
 #include "services/submission/order_json.h"
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096 };
+enum { ANSWER_MS = 15000, BLOCK_SIZE = 4096, DETAIL_SIZE = 1024 };
 
 /* One request that has no answer yet. */
 struct http_submission {
@@ -86,10 +87,7 @@ static void answer_accepted(struct http_submission *request, int64_t offset)
         json_object_set_new(body, "offset", json_integer(offset));
     if (!request->is_cancel)
         json_object_set_new(body, "workflow_version", json_integer(request->workflow_version));
-    char *text = json_dumps(body, JSON_COMPACT);
-    json_decref(body);
-    http_respond(exchange, 202, "application/json", text_of(text));
-    free(text);
+    http_respond_json(exchange, 202, body);
 }
 
 static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct error *error)
@@ -129,16 +127,13 @@ static void validate_request(struct http_submission *request);
 
 static void answer_differs(struct http_submission *request, const char *field)
 {
-    json_t *body = json_pack("{s:s, s:o, s:s}", "error", "ContentDiffers", "message",
-                             json_sprintf("order %.*s was submitted before with a different %s",
-                                          TEXT_ARG(request->order_id), field),
-                             "field", field);
-    assert(body != NULL);
-    char *text = json_dumps(body, JSON_COMPACT);
-    json_decref(body);
-    http_respond(request->exchange, 409, "application/json", text_of(text));
+    char detail[DETAIL_SIZE];
+    snprintf(detail, sizeof(detail), "order %.*s was submitted before with a different %s",
+             TEXT_ARG(request->order_id), field);
+    json_t *problem = http_problem_new(409, TEXT("ContentDiffers"), text_of(detail));
+    json_object_set_new(problem, "field", json_string(field));
+    http_respond_problem(request->exchange, problem);
     request->exchange = NULL;
-    free(text);
 }
 
 /* What cannot be found out now is for the scheduler to decide, as without a console. */

@@ -3,6 +3,7 @@
 
 #include "base/numbers.h"
 #include "base/utf8.h"
+#include "platform/http/json_answer.h"
 #include "schemas/codec.h"
 
 #include <assert.h>
@@ -29,24 +30,16 @@ static void answer_draining(struct http_exchange *exchange)
                        "this instance is shutting down; use another one");
 }
 
-static void answer_order(struct http_exchange *exchange, const json_t *order)
-{
-    char *text = json_dumps(order, JSON_COMPACT);
-    assert(text != NULL);
-    http_respond(exchange, 200, "application/json", text_of(text));
-    free(text);
-}
-
 static void on_order(void *ctx, int status, const json_t *body, const char *why)
 {
     struct order_query *query = ctx;
     struct http_exchange *exchange = query->exchange;
-    const char *code = json_string_value(json_object_get(body, "error"));
-    const char *message = json_string_value(json_object_get(body, "message"));
+    const char *code = json_string_value(json_object_get(body, "code"));
+    const char *detail = json_string_value(json_object_get(body, "detail"));
     DL_DELETE(query->api->queries, query);
     free(query);
     if (status == 200 && order_lookup_is_of(body, exchange))
-        answer_order(exchange, body);
+        http_respond_json(exchange, 200, json_incref((json_t *)(uintptr_t)body));
     else if (status == 200 || status == 404)
         http_respond_error(exchange, 404, "UnknownOrder", "order %s does not exist",
                            http_param(exchange, "id"));
@@ -57,7 +50,7 @@ static void on_order(void *ctx, int status, const json_t *body, const char *why)
         http_respond_error(exchange, 503, "NoConsole", "the console does not answer: %.200s", why);
     else
         http_respond_error(exchange, 503, code != NULL ? code : "NoConsole", "%.200s",
-                           message != NULL ? message : "the console gives no reason");
+                           detail != NULL ? detail : "the console gives no reason");
 }
 
 static bool read_wait(struct http_exchange *exchange, int64_t *ret_wait_ms)

@@ -157,7 +157,8 @@ test('pauses_and_resumes_an_agent_without_an_instance', async ({ page, open }) =
 
 // What `reeve workflow list` says about each version of `parallel`.
 const statuses = () => Object.fromEntries(JSON.parse(world.reeve(['workflow', 'list', '--output', 'json']))
-  .filter((each) => each.workflow === 'parallel').map((each) => [each.version, each.status]));
+  .filter((each) => each.workflow === 'parallel')
+  .map((each) => [each.version, each.active ? 'active' : each.retired_by ? 'retired' : '']));
 
 const statusOf = (page, number) => cell(versionRow(page, number), 'Status');
 const hasStatus = (page, number, status) => statusOf(page, number).filter({ hasText: status }).waitFor();

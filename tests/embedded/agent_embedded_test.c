@@ -64,7 +64,8 @@ static void on_post(struct http_exchange *exchange, void *userdata)
              http_header(exchange, "Reeve-Attempt"));
     lab->posts++;
     if (is(order, "declined"))
-        http_respond_error(exchange, 422, "PaymentDeclined", "no funds");
+        http_respond(exchange, 422, "application/json",
+                     TEXT("{\"error\": \"PaymentDeclined\", \"message\": \"no funds\"}"));
     else if (is(order, "busy") && lab->posts < 3)
         http_respond_error(exchange, 503, "Busy", "later");
     else if (is(order, "broken"))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/fuzz/console_http.h"
 
+#include "platform/http/json_answer.h"
 #include "platform/http/server.h"
 
 #include <assert.h>
@@ -189,7 +190,8 @@ void __wrap_http_respond(struct http_exchange *exchange, int status, const char 
                          struct text body)
 {
     assert(unanswered > 0 && status >= 200 && status < 600);
-    if (content_type != NULL && strcmp(content_type, "application/json") == 0) {
+    if (content_type != NULL && (strcmp(content_type, "application/json") == 0 ||
+                                 strcmp(content_type, HTTP_PROBLEM_TYPE) == 0)) {
         json_t *json = json_loadb(body.data, body.size, JSON_ALLOW_NUL, NULL);
         assert(json != NULL);
         json_decref(json);

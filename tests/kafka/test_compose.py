@@ -303,7 +303,7 @@ class ComposeTest(unittest.TestCase):
                 ("http://127.0.0.1:8081/api/counts", "application", "Forbidden"),
                 ("http://127.0.0.1:8070/metrics", "", "NoToken")):
             with self.subTest(url):
-                self.assertEqual(json.loads(self.fetch(url, token_of=token_of))["error"], code)
+                self.assertEqual(json.loads(self.fetch(url, token_of=token_of))["code"], code)
         self.assertIn("console", self.reeve("services"))
         self.assertIn("OK", self.reeve("owners"))
 

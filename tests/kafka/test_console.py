@@ -9,7 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from lib import paths, wait_for
+from lib import millis, paths, wait_for
 from lib.stage import StageTest
 
 STEPS = [{"Name": "ReserveStock", "Agent": "stock", "Compensate": {"Action": "ReleaseStock"}},
@@ -95,7 +95,7 @@ class ConsoleTest(StageTest):
             [(entry["offset"], event["kind"]) for entry in history for event in entry["events"]],
             [(event.offset, event.type) for event in seen])
         times = {event.offset: event.decision["decided_at"] for event in seen}
-        self.assertEqual({entry["offset"]: entry["time"] for entry in history}, times)
+        self.assertEqual({entry["offset"]: millis(entry["time"]) for entry in history}, times)
         self.assertEqual([entry["command"]["kind"] for entry in history],
                          ["SubmitOrder", "ReportStep", "ReportStep"])
         lines = self.cli("orders", "history", "orders-1").stdout.splitlines()
@@ -121,7 +121,7 @@ class ConsoleTest(StageTest):
         rows = self.pages("/api/orders")
         self.assertEqual({row["order_id"]: row["state"] for row in rows}, states)
         self.assertEqual(len(rows), len(states))
-        self.assertEqual(rows, sorted(rows, key=lambda row: -row["updated_at"]))
+        self.assertEqual(rows, sorted(rows, key=lambda row: row["updated_at"], reverse=True))
         for state in ("Processed", "Compensated", "Error"):
             self.assertEqual({row["order_id"] for row in self.pages(f"/api/orders?state={state}")},
                              {order_id for order_id in states if states[order_id] == state})
@@ -179,10 +179,10 @@ class ConsoleTest(StageTest):
         self.stage.submit("operator-3", "alerted")
         self.stage.wait_for_end("operator-3", "Processed")
         refusal = self.api("/api/orders/operator-3/cancel", 409, {"by": "ann", "reason": "late"})
-        self.assertEqual(refusal["error"], "AlreadyEnded")
-        self.assertIn("the order is Processed", refusal["message"])
+        self.assertEqual(refusal["code"], "AlreadyEnded")
+        self.assertIn("the order is Processed", refusal["detail"])
         refusal = self.api("/api/orders/unknown-1/resubmit", 409, {"by": "ann", "reason": "x"})
-        self.assertEqual(refusal["error"], "UnknownOrder")
+        self.assertEqual(refusal["code"], "UnknownOrder")
         self.api("/api/orders/operator-3/cancel", 400, {"reason": "anonymous"})
         done = self.cli("resubmit", "operator-3", "unknown-2", "--by", "ann", "--reason", "x",
                         check=False)
@@ -254,7 +254,7 @@ class ConsoleTest(StageTest):
             last = answers[path + "/history"]["entries"][-1]["offset"]
             then = self.api(f"{path}/at/{last}", console=console)
             self.assertEqual({**then, "data_age_ms": 0},
-                             {**answers[path], "at": last, "data_age_ms": 0})
+                             {**answers[path], "at_offset": last, "data_age_ms": 0})
         overview = self.api("/api/overview", console=console)
         answers["overview"] = {name: overview[name]
                                for name in ("oldest", "unfinished", "by_state")}

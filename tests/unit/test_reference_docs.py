@@ -32,7 +32,7 @@ CODES = (
     ("When the scheduler refuses a command",
      r'(?:decide_reject|emit_rejected)\(\s*ctx,\s*"([A-Z]\w+)"', ("engine/*.c",), set()),
     ("When a change of a workflow version is refused",
-     r'(?:ERROR_REJECT,|409,|"error", json_string\()\s*"((?!BadField)[A-Z]\w+)"',
+     r'(?:ERROR_REJECT,|409,)\s*(?:TEXT\()?"((?!BadField)[A-Z]\w+)"',
      ("workflow/lifecycle.c", "services/console/api/workflow_changes.c",
       "services/console/api/workflow_topics.c"), set()),
     ("When a report is ignored", r'\bignore\(ctx,\s*"([A-Z]\w+)"', ("engine/*.c",), set()),

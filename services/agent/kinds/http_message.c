@@ -2,6 +2,7 @@
 /* See http_message.h. */
 #include "services/agent/kinds/http_message.h"
 
+#include "base/rfc3339.h"
 #include "schemas/json_codec.h"
 #include "services/agent/core/sanitize.h"
 
@@ -99,11 +100,11 @@ void http_message_headers(const struct step_request *request, uint32_t try_numbe
                           struct text callback, struct arena *arena,
                           const char *ret_headers[HTTP_MESSAGE_HEADERS + 1])
 {
-    char deadline[CLOCK_TEXT_SIZE];
+    char deadline[RFC3339_TEXT_SIZE];
     char traceparent[TRACEPARENT_BYTES + 1];
     struct text key = agent_header_text(request->idempotency_key, arena);
     uint32_t count = 0;
-    clock_text(request->complete_by, deadline);
+    rfc3339_format(request->complete_by, deadline);
     ret_headers[count++] = "Content-Type: application/json";
     ret_headers[count++] = "Accept: application/json";
     ret_headers[count++] = line(arena, "Idempotency-Key: %.*s", TEXT_ARG(key));

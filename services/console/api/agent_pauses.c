@@ -82,10 +82,9 @@ static json_t *state_of(const struct agent_pauses *pauses, struct text agent)
 static void refuse(const struct agent_pauses *pauses, struct http_exchange *exchange,
                    struct text agent, const char *code, const char *message)
 {
-    json_t *body = state_of(pauses, agent);
-    render_put(body, "error", json_string(code));
-    render_put(body, "message", json_codec_text(text_of(message)));
-    respond_json(exchange, 409, body);
+    json_t *problem = http_problem_new(409, text_of(code), text_of(message));
+    json_object_update_new(problem, state_of(pauses, agent));
+    http_respond_problem(exchange, problem);
 }
 
 static void give_up(struct pause_request *request, int status, const char *code,
@@ -101,7 +100,7 @@ static void finish(struct pause_request *request)
 {
     struct http_exchange *exchange = take_exchange(request);
     assert(!request->is_appending && exchange != NULL);
-    respond_json(exchange, 200, state_of(request->pauses, text_of(request->agent)));
+    http_respond_json(exchange, 200, state_of(request->pauses, text_of(request->agent)));
     request_free(request);
 }
 

@@ -6,6 +6,7 @@
 #include "services/console/web/web.h"
 
 #include "base/numbers.h"
+#include "base/rfc3339.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -116,6 +117,21 @@ bool api_read_int(struct http_exchange *exchange, const char *name, int64_t fall
         return false;
     }
     *ret_value = value;
+    return true;
+}
+
+bool api_read_time(struct http_exchange *exchange, const char *name, bool *ret_given,
+                   int64_t *ret_time)
+{
+    int64_t time = 0;
+    struct text text = text_of(http_query(exchange, name));
+    if (!text_empty(text) && (!rfc3339_parse(text, &time) || time < 0)) {
+        http_respond_error(exchange, 400, "BadRequest",
+                           "%s: expected a time from 1970 on, as 2010-12-01T08:26:00Z", name);
+        return false;
+    }
+    *ret_given = !text_empty(text);
+    *ret_time = time;
     return true;
 }
 

@@ -13,6 +13,10 @@ bool api_read_state(struct http_exchange *exchange, bool *ret_given, enum order_
 /* The query's `name`, an integer; `fallback` if it is not given. */
 bool api_read_int(struct http_exchange *exchange, const char *name, int64_t fallback, int64_t min,
                   int64_t max, int64_t *ret_value);
+/* The query's `name`, a time of RFC 3339, in milliseconds since the epoch; 0 if it is not given, or
+ * empty. */
+bool api_read_time(struct http_exchange *exchange, const char *name, bool *ret_given,
+                   int64_t *ret_time);
 /* The query's `name`; empty if it is not given. Borrowed from the exchange. */
 bool api_read_text(struct http_exchange *exchange, const char *name, uint32_t max,
                    struct text *ret_text);

@@ -88,5 +88,5 @@ void serve_health(struct http_exchange *exchange, void *userdata)
     if (console->owners != NULL)
         owners_respond(console->owners, exchange, body);
     else
-        respond_json(exchange, 200, body);
+        http_respond_json(exchange, 200, body);
 }

@@ -53,10 +53,7 @@ static void respond(struct http_exchange *exchange, const struct order *order,
     const struct event *event = &decision->events[0];
     if (event->kind == EVENT_COMMAND_REJECTED) {
         const struct command_rejected *rejected = &event->command_rejected;
-        json_t *body = json_object();
-        render_put(body, "error", json_codec_text(rejected->code));
-        render_put(body, "message", json_codec_text(rejected->reason));
-        respond_json(exchange, 409, body);
+        http_respond_problem(exchange, http_problem_new(409, rejected->code, rejected->reason));
         return;
     }
     json_t *body = json_object();
@@ -64,7 +61,7 @@ static void respond(struct http_exchange *exchange, const struct order *order,
     render_put(body, "workflow", json_codec_text(order->details.workflow));
     render_put(body, "from_version", json_integer(order->details.workflow_version));
     render_put(body, "version", json_integer(event->order_migrated.workflow_version));
-    respond_json(exchange, 200, body);
+    http_respond_json(exchange, 200, body);
 }
 
 void serve_migration_check(struct http_exchange *exchange, void *userdata)

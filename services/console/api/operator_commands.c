@@ -2,6 +2,7 @@
 #include "services/console/api/operator_commands.h"
 
 #include "base/utf8.h"
+#include "platform/http/json_answer.h"
 #include "platform/logger.h"
 #include "services/console/api/body.h"
 #include "services/console/render/render.h"
@@ -96,13 +97,17 @@ static void resolve(struct operator_command *command, const json_t *decision)
     command->is_resolved = true;
     if (exchange == NULL)
         return;
-    json_t *body = json_copy((json_t *)(uintptr_t)decision);
-    assert(body != NULL);
-    if (rejection != NULL) {
-        render_put(body, "error", json_incref(json_object_get(rejection, "code")));
-        render_put(body, "message", json_incref(json_object_get(rejection, "reason")));
+    json_t *body = json_incref((json_t *)(uintptr_t)decision);
+    if (rejection == NULL) {
+        http_respond_json(exchange, 200, body);
+        return;
     }
-    respond_json(exchange, rejection != NULL ? 409 : 200, body);
+    const char *code = json_string_value(json_object_get(rejection, "code"));
+    const char *reason = json_string_value(json_object_get(rejection, "reason"));
+    json_t *problem = http_problem_new(409, text_of(code != NULL ? code : "Rejected"),
+                                       text_of(reason != NULL ? reason : ""));
+    render_put(problem, "decision", body);
+    http_respond_problem(exchange, problem);
 }
 
 static void give_up(struct operator_command *command, int status, const char *code,

@@ -68,7 +68,7 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
                            (long long)replay->through);
     else {
         json_t *body = render_order(&replay->order, console_partition_number(partition));
-        render_put(body, "at", json_integer(replay->at));
+        render_put(body, "at_offset", json_integer(replay->at));
         owners_respond(replay->console->owners, exchange, body);
     }
 }

@@ -26,9 +26,9 @@ static void put_rates(json_t *body, const struct stats *stats, int64_t now)
             json_array_append_new(list, json_integer(counts[i]));
         render_put(rates, names[rate], list);
     }
-    render_put(body, "now", json_integer(now));
+    render_put(body, "now", json_codec_time(now));
     render_put(body, "step_ms", json_integer(STATS_STEP_MS));
-    render_put(body, "from", json_integer(from));
+    render_put(body, "from", json_codec_time(from));
     render_put(body, "rates", rates);
 }
 

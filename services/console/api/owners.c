@@ -293,7 +293,7 @@ int64_t owners_data_age_ms(const struct owners *owners)
 void owners_respond(const struct owners *owners, struct http_exchange *exchange, json_t *body)
 {
     render_put(body, "data_age_ms", json_integer(owners_data_age_ms(owners)));
-    respond_json(exchange, 200, body);
+    http_respond_json(exchange, 200, body);
 }
 
 int64_t owners_lag(const struct owners *owners)

@@ -54,24 +54,14 @@ static bool read_attributes(struct http_exchange *exchange, struct search *searc
     return true;
 }
 
-static bool read_time(struct http_exchange *exchange, const char *name, bool *ret_given,
-                      int64_t *ret_time)
-{
-    const char *text = http_query(exchange, name);
-    *ret_given = text != NULL && text[0] != '\0';
-    return !*ret_given || api_read_int(exchange, name, 0, 0, INT64_MAX, ret_time);
-}
-
 static bool read_range(struct http_exchange *exchange, struct search *search)
 {
-    if (!read_time(exchange, "since", &search->has_since, &search->since) ||
-        !read_time(exchange, "until", &search->has_until, &search->until))
+    if (!api_read_time(exchange, "since", &search->has_since, &search->since) ||
+        !api_read_time(exchange, "until", &search->has_until, &search->until))
         return false;
     if (!search->has_since || !search->has_until || search->since < search->until)
         return true;
-    http_respond_error(exchange, 400, "BadRequest",
-                       "since: expected a time before until; both are milliseconds since the "
-                       "epoch");
+    http_respond_error(exchange, 400, "BadRequest", "since: expected a time before until");
     return false;
 }
 

@@ -91,7 +91,7 @@ static json_t *copy_fields(const json_t *about)
     } fields[] = {{"service", JSON_STRING},
                   {"instance", JSON_STRING},
                   {"version", JSON_STRING},
-                  {"started_at", JSON_INTEGER},
+                  {"started_at", JSON_STRING},
                   {"configuration", JSON_ARRAY}};
     const json_t *ready = json_object_get(about, "ready");
     const json_t *reason = json_object_get(about, "reason");
@@ -117,7 +117,7 @@ static json_t *copy_fields(const json_t *about)
 static bool has_code(const struct http_result *result, const char *code)
 {
     json_t *body = json_loadb(result->body.data, result->body.size, 0, NULL);
-    const char *has = json_string_value(json_object_get(body, "error"));
+    const char *has = json_string_value(json_object_get(body, "code"));
     bool same = has != NULL && strcmp(has, code) == 0;
     json_decref(body);
     return same;
@@ -200,7 +200,7 @@ static void end_round(struct service_list *list)
     render_put(body, "services", rows);
     list->waiting_count = 0;
     for (size_t i = 0; i < waiting_count; i++)
-        respond_json(list->waiting[i], 200, json_incref(body));
+        http_respond_json(list->waiting[i], 200, json_incref(body));
     json_decref(body);
 }
 

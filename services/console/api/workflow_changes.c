@@ -130,7 +130,7 @@ static void finish(struct workflow_request *request)
     render_put(body, "lint", render_problems(entry->warnings, entry->warning_count));
     render_put(body, "result", json_string(result));
     render_put(body, "warning", warns ? json_codec_text(text_of(warning)) : json_null());
-    respond_json(exchange, 200, body);
+    http_respond_json(exchange, 200, body);
     request_free(request);
 }
 
@@ -415,13 +415,12 @@ static bool compile(struct workflow_request *request, struct http_exchange *exch
         request->version = workflow->version;
         return true;
     }
-    json_t *body = json_object();
-    render_put(body, "error", json_string("BadWorkflow"));
-    render_put(body, "message",
-               json_sprintf("the text has %u error%s; nothing was deployed", problems->errors,
-                            problems->errors == 1 ? "" : "s"));
-    render_put(body, "problems", render_problems(problems->items, problems->count));
-    respond_json(exchange, 400, body);
+    char detail[80];
+    snprintf(detail, sizeof(detail), "the text has %u error%s; nothing was deployed",
+             problems->errors, problems->errors == 1 ? "" : "s");
+    json_t *problem = http_problem_new(400, TEXT("BadWorkflow"), text_of(detail));
+    render_put(problem, "problems", render_problems(problems->items, problems->count));
+    http_respond_problem(exchange, problem);
     return false;
 }
 

@@ -90,7 +90,7 @@ void serve_workflow_graph(struct http_exchange *exchange, void *userdata)
         http_respond_error(exchange, 404, "UnknownWorkflow",
                            "version %lld of this workflow is not deployed", (long long)version);
     else if (as_json)
-        respond_json(exchange, 200, render_graph(workflow));
+        http_respond_json(exchange, 200, render_graph(workflow));
     else
         respond_picture(exchange, workflow, (enum workflow_graph_format)format);
 }

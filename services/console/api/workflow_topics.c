@@ -56,6 +56,7 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
     struct text agents[WORKFLOW_AGENTS_MAX];
     char unknown[TOPIC_NAME_SIZE];
     char command[COMMAND_SIZE];
+    char detail[COMMAND_SIZE + 200];
     int64_t missing = keep_missing(cluster, agents, workflow_agents(workflow, agents), unknown);
     if (missing == 0)
         return true;
@@ -65,14 +66,12 @@ bool workflow_topics_check(struct cluster *cluster, const struct workflow *workf
         return false;
     }
     write_command(cluster, agents, missing, command);
-    json_t *body = json_object();
-    render_put(body, "error", json_string("TopicsMissing"));
-    render_put(body, "message",
-               json_sprintf("%lld of the workflow's agents %s no requests topic, and nothing was "
-                            "deployed: the console creates no topics. Create them with `%s`, then "
-                            "deploy again",
-                            (long long)missing, missing == 1 ? "has" : "have", command));
-    render_put(body, "command", json_string(command));
-    respond_json(exchange, 409, body);
+    snprintf(detail, sizeof(detail),
+             "%lld of the workflow's agents %s no requests topic, and nothing was deployed: the "
+             "console creates no topics. Create them with `%s`, then deploy again",
+             (long long)missing, missing == 1 ? "has" : "have", command);
+    json_t *problem = http_problem_new(409, TEXT("TopicsMissing"), text_of(detail));
+    render_put(problem, "command", json_string(command));
+    http_respond_problem(exchange, problem);
     return false;
 }

@@ -192,5 +192,5 @@ void serve_workflow_diff(struct http_exchange *exchange, void *userdata)
     render_put(body, "left", json_integer(versions[0]));
     render_put(body, "right", json_integer(versions[1]));
     render_put(body, "differences", list);
-    respond_json(exchange, 200, body);
+    http_respond_json(exchange, 200, body);
 }

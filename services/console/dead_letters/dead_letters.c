@@ -6,6 +6,7 @@
 #include "base/numbers.h"
 #include "base/utf8.h"
 #include "platform/logger.h"
+#include "services/console/api/api.h"
 #include "services/console/api/body.h"
 #include "services/console/dead_letters/internal.h"
 #include "services/console/dead_letters/render.h"
@@ -19,21 +20,6 @@
 static void bad_request(struct http_exchange *exchange, const char *message)
 {
     http_respond_error(exchange, 400, "BadRequest", "%s", message);
-}
-
-bool dead_letter_api_read_int(struct http_exchange *exchange, const char *name, int64_t fallback,
-                              int64_t min, int64_t max, int64_t *ret_value)
-{
-    const char *text = http_query(exchange, name);
-    if (text == NULL || text[0] == '\0') {
-        *ret_value = fallback;
-        return true;
-    }
-    if (number_parse(text_of(text), min, max, ret_value))
-        return true;
-    http_respond_error(exchange, 400, "BadRequest", "%s: expected an integer from %lld to %lld",
-                       name, (long long)min, (long long)max);
-    return false;
 }
 
 /* ---- one of them ---- */
@@ -56,7 +42,7 @@ void dead_letter_api_serve_one(struct dead_letter_api *letters, struct http_exch
     int64_t offset;
     int64_t bytes;
     if (!read_place(exchange, &partition, &offset) ||
-        !dead_letter_api_read_int(exchange, "bytes", 0, 0, 1, &bytes))
+        !api_read_int(exchange, "bytes", 0, 0, 1, &bytes))
         return;
     struct operation *operation =
         operation_new(letters, exchange, OPERATION_GET, partition, offset);

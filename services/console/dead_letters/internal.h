@@ -53,11 +53,6 @@ struct dead_letter_api {
     bool draining;
 };
 
-/* dead_letters.c */
-/* The query's `name`; `fallback` if it is not given or empty. False: answered. */
-bool dead_letter_api_read_int(struct http_exchange *exchange, const char *name, int64_t fallback,
-                              int64_t min, int64_t max, int64_t *ret_value);
-
 /* list.c */
 /* Answers the lists that read the topic. */
 void listings_drain(struct dead_letter_api *letters);

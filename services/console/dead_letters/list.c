@@ -70,10 +70,11 @@ static bool read_parameters(struct http_exchange *exchange, struct listing *list
     struct dead_letter_filter *filter = &listing->filter;
     const char *cursor = http_query(exchange, "cursor");
     struct text code, topic;
-    if (!dead_letter_api_read_int(exchange, "since", 0, 0, INT64_MAX, &filter->since) ||
-        !dead_letter_api_read_int(exchange, "until", 0, 0, INT64_MAX, &filter->until) ||
-        !dead_letter_api_read_int(exchange, "all", 0, 0, 1, &all) ||
-        !dead_letter_api_read_int(exchange, "limit", LIST_LIMIT, 1, DEAD_LETTER_PAGE_MAX, &limit) ||
+    bool given;
+    if (!api_read_time(exchange, "since", &given, &filter->since) ||
+        !api_read_time(exchange, "until", &given, &filter->until) ||
+        !api_read_int(exchange, "all", 0, 0, 1, &all) ||
+        !api_read_int(exchange, "limit", LIST_LIMIT, 1, DEAD_LETTER_PAGE_MAX, &limit) ||
         !api_read_text(exchange, "code", DEAD_LETTER_CODE_KEPT, &code) ||
         !api_read_text(exchange, "topic", TOPIC_NAME_SIZE - 1, &topic))
         return false;

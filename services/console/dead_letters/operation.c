@@ -132,7 +132,7 @@ static void answer_resolved(struct operation *operation)
     render_put(body, "offset", json_integer(operation->offset));
     render_put(body, "state", json_string(replayed ? "replayed" : "discarded"));
     render_put(body, "resolution", render_dead_letter_resolution(&operation->resolution));
-    respond_json(exchange, 200, body);
+    http_respond_json(exchange, 200, body);
 }
 
 static void respond_resolved_before(struct operation *operation,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/console/render/event_text.h"
 
+#include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "engine/message.h"
-#include "platform/clock.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -49,10 +49,10 @@ static void append_text(struct sentence *sentence, const char *before, struct te
 
 static void append_time(struct sentence *sentence, const char *before, int64_t at)
 {
-    char text[CLOCK_TEXT_SIZE];
+    char text[RFC3339_TEXT_SIZE];
     if (at == 0)
         return;
-    clock_text(at, text);
+    rfc3339_format(at, text);
     append(sentence, "%s%s", before, text);
 }
 

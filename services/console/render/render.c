@@ -22,7 +22,13 @@ json_t *render_optional(struct text text)
 
 json_t *render_time(int64_t at)
 {
-    return at == 0 ? json_null() : json_integer(at);
+    return at == 0 ? json_null() : json_codec_time(at);
+}
+
+/* null when 0: no limit */
+static json_t *optional_ms(int64_t ms)
+{
+    return ms == 0 ? json_null() : json_integer(ms);
 }
 
 /* ---- orders ---- */
@@ -161,7 +167,7 @@ static json_t *render_policy(const struct retry_policy *policy)
         render_put(object, "interval_ms", json_integer(retrier->interval_ms));
         render_put(object, "backoff_rate", json_real((double)retrier->backoff_rate_milli / 1000));
         render_put(object, "max_attempts", json_integer(retrier->max_attempts));
-        render_put(object, "max_delay_ms", render_time(retrier->max_delay_ms));
+        render_put(object, "max_delay_ms", optional_ms(retrier->max_delay_ms));
         json_array_append_new(retriers, object);
     }
     return retriers;
@@ -215,7 +221,7 @@ json_t *render_workflow(const struct workflow_entry *entry, bool active)
     render_put(object, "version", json_integer(workflow->version));
     render_put(object, "active", json_boolean(active));
     render_put(object, "retired", json_boolean(entry->retired));
-    render_put(object, "timeout_ms", render_time(workflow->timeout_ms));
+    render_put(object, "timeout_ms", optional_ms(workflow->timeout_ms));
     render_put(object, "deployed_by", render_optional(entry->definition.deployed_by));
     render_put(object, "deployed_at", render_time(entry->definition.deployed_at));
     put_activation(object, "activated_by", "activated_at", "activation_reason",
@@ -301,15 +307,4 @@ json_t *render_agents(const struct agent_table *table, struct text agent)
         group = text_empty(agent) ? group->next : NULL;
     }
     return list;
-}
-
-/* ---- answers ---- */
-
-void respond_json(struct http_exchange *exchange, int status, json_t *body)
-{
-    char *text = json_dumps(body, JSON_COMPACT | JSON_REAL_PRECISION(15));
-    assert(text != NULL);
-    http_respond(exchange, status, "application/json", text_of(text));
-    free(text);
-    json_decref(body);
 }

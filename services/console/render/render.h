@@ -2,13 +2,13 @@
 /* Domain structs as JSON, for the API. Texts from outside are hostile: invalid UTF-8 is
  * replaced, bytes are base64url, outputs of steps stay texts.
  *
- * Times are integers, milliseconds since the epoch, null where there is none; empty
- * texts are null as well. Names are those of the .avsc files. All results are new. */
+ * Times are texts of RFC 3339, null where there is none; empty texts are null as well. Names are
+ * those of the .avsc files. All results are new. */
 #ifndef SERVICES_CONSOLE_RENDER_H
 #define SERVICES_CONSOLE_RENDER_H
 
 #include "kafka/topics/topics.h"
-#include "platform/http/server.h"
+#include "platform/http/json_answer.h"
 #include "replica/agent_table.h"
 #include "schemas/json_codec.h"
 #include "workflow/registry.h"
@@ -52,8 +52,5 @@ json_t *render_agents(const struct agent_table *table, struct text agent);
 json_t *render_agent_pause(const struct agent_pause_entry *pause);
 /* All pauses, also of agents without a live instance; each with its "agent". */
 json_t *render_agent_pauses(const struct agent_table *table);
-
-/* Answers with `body`, which is stolen. */
-void respond_json(struct http_exchange *exchange, int status, json_t *body);
 
 #endif

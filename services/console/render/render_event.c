@@ -105,11 +105,11 @@ json_t *render_decision(const struct decision *decision, int32_t partition, int6
         json_array_append_new(events, render_event(&decision->events[i], arena));
     render_put(command, "kind", json_string(command_kind_name(event_text_command(decision))));
     render_put(command, "offset", json_integer(decision->command_offset));
-    render_put(command, "time", json_integer(decision->command_time));
+    render_put(command, "time", json_codec_time(decision->command_time));
     render_put(object, "order_id", render_optional(decision->order_id));
     render_put(object, "partition", json_integer(partition));
     render_put(object, "offset", json_integer(offset));
-    render_put(object, "time", json_integer(decision->decided_at));
+    render_put(object, "time", json_codec_time(decision->decided_at));
     render_put(object, "version", json_integer((json_int_t)decision->order_version));
     render_put(object, "state",
                decision->order_version > 0 ? json_string(order_state_name(decision->order_state))

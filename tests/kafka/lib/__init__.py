@@ -7,6 +7,7 @@ from .checker import check
 from .cluster import Cluster
 from .records import Record, read_topic
 from .service import Service
-from .waiting import TimedOut, wait_for
+from .waiting import TimedOut, millis, wait_for
 
-__all__ = ["Broker", "Cluster", "Record", "Service", "TimedOut", "check", "read_topic", "wait_for"]
+__all__ = ["Broker", "Cluster", "Record", "Service", "TimedOut", "check", "millis", "read_topic",
+           "wait_for"]

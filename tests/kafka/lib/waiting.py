@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Conditions with deadlines, instead of sleeps."""
+"""Conditions with deadlines, instead of sleeps; and the times that programs print."""
 
+import datetime
 import time
 
 POLL_SECONDS = 0.05
@@ -31,3 +32,8 @@ def wait_for(what, condition, seconds=30, poll_seconds=POLL_SECONDS):
             text = what() if callable(what) else what
             raise TimedOut(f"not within {seconds:g} s: {text}{reason}")
         time.sleep(poll_seconds)
+
+
+def millis(text):
+    """An RFC 3339 time, as the API and the CLI print it, in milliseconds since 1970."""
+    return round(datetime.datetime.fromisoformat(text).timestamp() * 1000)

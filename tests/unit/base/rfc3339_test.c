@@ -14,6 +14,13 @@ static void expect(const char *text, int64_t expected)
     cr_expect_eq(ms, expected, "%s is %" PRId64 ", not %" PRId64, text, ms, expected);
 }
 
+static void expect_written(int64_t ms, const char *expected)
+{
+    char text[RFC3339_TEXT_SIZE];
+    rfc3339_format(ms, text);
+    cr_assert_str_eq(text, expected, "%" PRId64, ms);
+}
+
 Test(base_rfc3339, reads_times_with_fractions_and_offsets)
 {
     expect("1970-01-01T00:00:00Z", 0);
@@ -33,10 +40,26 @@ Test(base_rfc3339, agrees_with_the_calendar_about_every_day)
         struct tm tm;
         time_t seconds = (time_t)(day * 86400);
         cr_assert_not_null(gmtime_r(&seconds, &tm));
+        char midnight[sizeof(text) + 16];
         snprintf(text, sizeof(text), "%04d-%02d-%02d", (tm.tm_year + 1900) % 10000,
                  (tm.tm_mon + 1) % 100, tm.tm_mday % 100);
         expect(text, day * 86400000);
+        snprintf(midnight, sizeof(midnight), "%sT00:00:00.000Z", text);
+        expect_written(day * 86400000, midnight);
     }
+}
+
+Test(base_rfc3339, writes_milliseconds_and_years_of_four_digits)
+{
+    expect_written(0, "1970-01-01T00:00:00.000Z");
+    expect_written(-1, "1969-12-31T23:59:59.999Z");
+    expect_written(INT64_C(1291191960007), "2010-12-01T08:26:00.007Z");
+    expect_written(INT64_C(1483228799999), "2016-12-31T23:59:59.999Z");
+    expect_written(INT64_C(253402300799999), "9999-12-31T23:59:59.999Z");
+    expect_written(INT64_C(253402300800000), "9999-12-31T23:59:59.999Z");
+    expect_written(INT64_MAX, "9999-12-31T23:59:59.999Z");
+    expect_written(INT64_C(-62167219200001), "0000-01-01T00:00:00.000Z");
+    expect_written(INT64_MIN, "0000-01-01T00:00:00.000Z");
 }
 
 Test(base_rfc3339, refuses_anything_else)

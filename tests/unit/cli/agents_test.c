@@ -8,7 +8,7 @@
 
 #define PAUSED                                                                                    \
     "{\"agent\": \"carrier\", \"instances\": 2, \"workflows\": 1, \"paused\": {\"by\": \"ann\", " \
-    "\"reason\": \"down\", \"at\": 1291191960000}}"
+    "\"reason\": \"down\", \"at\": \"2010-12-01T08:26:00.000Z\"}}"
 #define RESUMED "{\"agent\": \"carrier\", \"instances\": 2, \"workflows\": 1, \"paused\": null}"
 #define WHY "--by", "ann", "--reason", "down"
 
@@ -86,10 +86,12 @@ Test(cli_agents, prints_the_answer_as_json)
 
 Test(cli_agents, warns_of_agents_that_nothing_serves)
 {
-    cli_kit_answer(200, "{\"agent\": \"carier\", \"instances\": 0, \"workflows\": 0, \"paused\": "
-                        "{\"by\": \"ann\", \"reason\": \"down\", \"at\": 1}}");
-    cli_kit_answer(200, "{\"agent\": \"bank\", \"instances\": 0, \"workflows\": 1, \"paused\": "
-                        "{\"by\": \"ann\", \"reason\": \"down\", \"at\": 1}}");
+    cli_kit_answer(
+        200, "{\"agent\": \"carier\", \"instances\": 0, \"workflows\": 0, \"paused\": "
+             "{\"by\": \"ann\", \"reason\": \"down\", \"at\": \"1970-01-01T00:00:00.001Z\"}}");
+    cli_kit_answer(
+        200, "{\"agent\": \"bank\", \"instances\": 0, \"workflows\": 1, \"paused\": "
+             "{\"by\": \"ann\", \"reason\": \"down\", \"at\": \"1970-01-01T00:00:00.001Z\"}}");
     cr_assert_eq(CLI_KIT_RUN(&cli_agents, "agents", "pause", "carier", WHY), EXIT_CODE_OK);
     cli_kit_expect_text(cli_kit_err, "no instance of agent carier is alive, and no deployed "
                                      "workflow names it: check the spelling");
@@ -99,10 +101,10 @@ Test(cli_agents, warns_of_agents_that_nothing_serves)
 
 Test(cli_agents, reports_what_the_console_refuses)
 {
-    cli_kit_answer(409, "{\"error\": \"AlreadyPaused\", \"message\": \"bob paused it before\"}");
-    cli_kit_answer(409, "{\"error\": \"NotPaused\", \"message\": \"it is not paused\"}");
-    cli_kit_answer(400, "{\"error\": \"BadRequest\", \"message\": \"reason: too long\"}");
-    cli_kit_answer(503, "{\"error\": \"NotReady\", \"message\": \"still reading\"}");
+    cli_kit_answer(409, "{\"code\": \"AlreadyPaused\", \"detail\": \"bob paused it before\"}");
+    cli_kit_answer(409, "{\"code\": \"NotPaused\", \"detail\": \"it is not paused\"}");
+    cli_kit_answer(400, "{\"code\": \"BadRequest\", \"detail\": \"reason: too long\"}");
+    cli_kit_answer(503, "{\"code\": \"NotReady\", \"detail\": \"still reading\"}");
     int code = CLI_KIT_RUN(&cli_agents, "agents", "pause", "carrier", WHY);
     cr_assert_eq(code, EXIT_CODE_NEGATIVE);
     cr_assert_str_eq(cli_kit_err, "reeve: carrier: bob paused it before (AlreadyPaused)\n");
@@ -119,8 +121,9 @@ Test(cli_agents, reports_what_the_console_refuses)
 
 Test(cli_agents, lists_what_is_paused_without_an_instance)
 {
-    cli_kit_answer(200, "{\"agents\": [], \"complete\": true, \"pauses\": [{\"agent\": \"bank\", "
-                        "\"by\": \"ann\", \"reason\": \"down\", \"at\": 1291191960000}]}");
+    cli_kit_answer(
+        200, "{\"agents\": [], \"complete\": true, \"pauses\": [{\"agent\": \"bank\", "
+             "\"by\": \"ann\", \"reason\": \"down\", \"at\": \"2010-12-01T08:26:00.000Z\"}]}");
     cr_assert_eq(CLI_KIT_RUN(&cli_agents, "agents", "list"), EXIT_CODE_OK);
     cr_assert_str_eq(cli_kit_request(0), "GET /api/agents");
     cli_kit_expect_text(cli_kit_out, "bank");

@@ -111,7 +111,7 @@ static void answer(int peer)
     static char request[REQUEST_SIZE];
     static char text[ANSWER_SIZE];
     int status = 500;
-    const char *body = "{\"error\": \"NoAnswer\", \"message\": \"the test gives no answer\"}";
+    const char *body = "{\"code\": \"NoAnswer\", \"detail\": \"the test gives no answer\"}";
     memset(request, 0, sizeof(request));
     if (!receive(peer, request))
         return;

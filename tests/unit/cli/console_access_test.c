@@ -177,7 +177,7 @@ Test(cli_access, says_what_to_do_when_it_is_refused)
             owners, "--console", url, "--console-token", "reeve_wrong");
     REFUSED("the role of the token in console.token does not permit it", agents, "pause", "stock",
             "--by", "ann", "--reason", "r", "--console", url, "--console-token", viewer);
-    REFUSED("{\"error\":{\"code\":\"NoToken\",\"message\":\"the console needs a token", owners,
+    REFUSED("{\"error\":{\"code\":\"NoToken\",\"detail\":\"the console needs a token", owners,
             "--console", url, "--output", "json");
     for (int i = 0; i < HTTP_FAILURES_MAX; i++)
         CLI_KIT_RUN(&cli_owners, "owners", "--console", url, "--console-token", "reeve_wrong");
@@ -194,7 +194,7 @@ Test(cli_access, understands_refusals_of_proxies)
     REFUSED("the console needs a token", owners, "--output", "table");
     cli_kit_answer(403, "<html>Go away</html>");
     REFUSED("the console gives no reason (NotPermitted)", owners, "--output", "table");
-    cli_kit_answer(429, "{\"error\": \"Busy\", \"message\": \"too many requests\"}");
+    cli_kit_answer(429, "{\"code\": \"Busy\", \"detail\": \"too many requests\"}");
     EXPECT(EXIT_CODE_UNAVAILABLE, cli_kit_err, "too many requests (Busy)", owners, "--output",
            "table");
     cli_kit_console_close();

@@ -75,9 +75,10 @@ Test(cli_dead_letters_console, lists_all_pages_between_two_times)
     int code = CLI_KIT_RUN(&cli_dead_letters, "dead-letters", "list", "--limit", "0", "--since",
                            "2010-12-01", "--until", "2010-12-02T00:00:00Z");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
-    cr_assert_str_eq(cli_kit_request(0), "GET /api/dead-letters?limit=1000&since=1291161600000"
-                                         "&until=1291248000000");
-    cli_kit_expect_text(cli_kit_request(2), "&until=1291248000000&cursor=9.1.9.0.7");
+    cr_assert_str_eq(cli_kit_request(0),
+                     "GET /api/dead-letters?limit=1000&since=2010-12-01T00%3A00%3A00.000Z"
+                     "&until=2010-12-02T00%3A00%3A00.000Z");
+    cli_kit_expect_text(cli_kit_request(2), "&until=2010-12-02T00%3A00%3A00.000Z&cursor=9.1.9.0.7");
     cli_kit_expect_text(cli_kit_out, "1:9");
     cli_kit_expect_text(cli_kit_out, "0:3");
     cr_assert_str_empty(cli_kit_err);
@@ -115,7 +116,7 @@ Test(cli_dead_letters_console, discards_what_a_filter_finds)
 {
     cli_kit_answer(200, "{\"dead_letters\": [" LETTER("1:9") ", " LETTER("1:8") "], "
                                                                                 "\"next\": null}");
-    cli_kit_answer(409, "{\"error\": \"AlreadyResolved\", \"message\": \"bob was first\"}");
+    cli_kit_answer(409, "{\"code\": \"AlreadyResolved\", \"detail\": \"bob was first\"}");
     cli_kit_answer(200, "{\"id\": \"1:8\", \"state\": \"discarded\"}");
     int code =
         CLI_KIT_RUN(&cli_dead_letters, "dead-letters", "discard", "--code", "X", "--yes", WHY);

@@ -7,8 +7,8 @@
 
 #define DEPLOYED "{\"workflow\": \"w\", \"retired\": false}"
 #define RETIRED "{\"workflow\": \"w\", \"retired\": true}"
-#define UNKNOWN                                                                          \
-    "{\"error\": \"UnknownWorkflow\", \"message\": \"version 9 of this workflow is not " \
+#define UNKNOWN                                                                        \
+    "{\"code\": \"UnknownWorkflow\", \"detail\": \"version 9 of this workflow is not " \
     "deployed\"}"
 #define WHY "--by", "ann", "--reason", "wrong"
 
@@ -51,7 +51,7 @@ Test(cli_migrate, checks_each_order_of_a_dry_run)
     cli_kit_answer(200, DEPLOYED);
     cli_kit_answer(200, DEPLOYED);
     cli_kit_answer(200, "{\"order_id\": \"one\", \"version\": 2}");
-    cli_kit_answer(409, "{\"error\": \"StepsDiffer\", \"message\": \"version 2 has no step A\"}");
+    cli_kit_answer(409, "{\"code\": \"StepsDiffer\", \"detail\": \"version 2 has no step A\"}");
     int code =
         CLI_KIT_RUN(&cli_workflow, "workflow", "migrate", "w:1", "w:2", "one", "two", "--dry-run");
     cr_assert_eq(code, EXIT_CODE_NEGATIVE, "%s", cli_kit_err);

@@ -14,7 +14,8 @@ static const char *orders_json(const char *more)
     static int turn;
     turn = 1 - turn;
     snprintf(text[turn], sizeof(text[turn]),
-             "{\"orders\": [{\"order_id\": \"o-1\", \"state\": \"Error\", \"updated_at\": 1}], %s}",
+             "{\"orders\": [{\"order_id\": \"o-1\", \"state\": \"Error\", \"updated_at\": "
+             "\"1970-01-01T00:00:00.001Z\"}], %s}",
              more);
     return text[turn];
 }
@@ -61,5 +62,5 @@ Test(cli_old_data, warns_programs_in_json)
     int code = CLI_KIT_RUN(&cli_agents, "agents", "list", "--output", "json");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_err,
-                        "{\"warning\":{\"code\":\"OldData\",\"message\":\"" WARNING "9 s");
+                        "{\"warning\":{\"code\":\"OldData\",\"detail\":\"" WARNING "9 s");
 }

@@ -77,16 +77,16 @@ Test(cli_order_filter, becomes_parameters_of_the_api)
         "?state=Error&attribute=a%3Db%3Dc&attribute=line%3D%0A%FF");
 }
 
-Test(cli_order_filter, turns_times_into_milliseconds)
+Test(cli_order_filter, turns_times_into_those_of_the_api)
 {
     expect((const struct flag_given[]){{"since", "1h"}, {"until", "30m"}, {NULL, NULL}},
-           "?since=1291188360000&until=1291190160000");
+           "?since=2010-12-01T07%3A26%3A00.000Z&until=2010-12-01T07%3A56%3A00.000Z");
     expect((const struct flag_given[]){{"since", "2010-12-01T08:26:00Z"}, {NULL, NULL}},
-           "?since=1291191960000");
+           "?since=2010-12-01T08%3A26%3A00.000Z");
     expect((const struct flag_given[]){{"until", "2010-12-01T09:26:00.5+01:00"}, {NULL, NULL}},
-           "?until=1291191960500");
+           "?until=2010-12-01T08%3A26%3A00.500Z");
     expect((const struct flag_given[]){{"since", "2010-12-01"}, {NULL, NULL}},
-           "?since=1291161600000");
+           "?since=2010-12-01T00%3A00%3A00.000Z");
 }
 
 /* An empty value would select every order: not what anyone means who gives a filter. */

@@ -34,7 +34,7 @@ Test(cli_step, sends_the_error_to_the_console)
 
 Test(cli_step, reports_what_the_console_refuses)
 {
-    cli_kit_answer(400, "{\"error\": \"BadRequest\", \"message\": \"error_name: expected\"}");
+    cli_kit_answer(400, "{\"code\": \"BadRequest\", \"detail\": \"error_name: expected\"}");
     int code = CLI_KIT_RUN(&cli_step, "step", "fail", "o", "Pay", "Declined", WHY);
     cr_assert_eq(code, EXIT_CODE_USAGE, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_err, "error_name: expected");

@@ -9,10 +9,10 @@ TestSuite(cli_views, .init = cli_kit_console_open, .fini = cli_kit_console_close
 
 Test(cli_views, shows_who_paused_an_order_since_when_and_why)
 {
-    cli_kit_answer(200,
-                   "{\"order_id\": \"o-1\", \"state\": \"Processing\", \"workflow\": \"shop\", "
-                   "\"workflow_version\": 1, \"paused_at\": 1291191960000, \"paused_by\": "
-                   "\"carol\", \"pause_reason\": \"a stocktaking\", \"steps\": []}");
+    cli_kit_answer(
+        200, "{\"order_id\": \"o-1\", \"state\": \"Processing\", \"workflow\": \"shop\", "
+             "\"workflow_version\": 1, \"paused_at\": \"2010-12-01T08:26:00.000Z\", \"paused_by\": "
+             "\"carol\", \"pause_reason\": \"a stocktaking\", \"steps\": []}");
     int code = CLI_KIT_RUN(&cli_orders, "orders", "get", "o-1");
     cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
     cli_kit_expect_text(cli_kit_out, "Paused        2010-12-01 08:26:00");

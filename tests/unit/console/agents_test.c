@@ -74,8 +74,8 @@ static void post(struct world *world, int status, const char *path, const char *
                  const char *code)
 {
     json_t *json = world_post(world, status, path, body);
-    cr_assert_str_eq(world_text(json, "error"), code, "%s %s: %s", path, body,
-                     world_text(json, "message"));
+    cr_assert_str_eq(world_text(json, "code"), code, "%s %s: %s", path, body,
+                     world_text(json, "detail"));
     json_decref(json);
 }
 
@@ -93,7 +93,7 @@ Test(console_agents, pauses_an_agent_until_it_is_resumed)
     cr_assert_str_eq(world_text(body, "agent"), "pay");
     cr_assert_str_eq(world_text(body, "paused.by"), "ann");
     cr_assert_str_eq(world_text(body, "paused.reason"), "the bank is down");
-    cr_assert_gt(world_int(body, "paused.at"), 0);
+    cr_assert_gt(world_time(body, "paused.at"), 0);
     cr_assert_eq(world_int(body, "instances"), 1);
     json_decref(body);
     body = agents(world, "/api/agents?agent=pay", 1);
@@ -102,8 +102,8 @@ Test(console_agents, pauses_an_agent_until_it_is_resumed)
 
     body = world_post(world, 409, "/api/agents/pay/pause",
                       "{\"by\": \"bob\", \"reason\": \"maintenance\"}");
-    cr_assert_str_eq(world_text(body, "error"), "AlreadyPaused");
-    cr_assert_str_eq(world_text(body, "message"), "ann has paused agent pay: the bank is down");
+    cr_assert_str_eq(world_text(body, "code"), "AlreadyPaused");
+    cr_assert_str_eq(world_text(body, "detail"), "ann has paused agent pay: the bank is down");
     cr_assert_str_eq(world_text(body, "paused.by"), "ann");
     json_decref(body);
 

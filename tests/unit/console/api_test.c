@@ -196,7 +196,7 @@ Test(console_api, shows_who_reset_a_partition_why_and_when)
         cr_assert_str_eq(world_text(owners, "owners.1.reset.by"), "ann");
         cr_assert_str_eq(world_text(owners, "owners.1.reset.reason"), "another client wrote here");
         cr_assert_eq(world_int(owners, "owners.1.reset.offset"), high);
-        cr_assert_eq(world_int(owners, "owners.1.reset.reset_at"), reset_at);
+        cr_assert_eq(world_time(owners, "owners.1.reset.reset_at"), reset_at);
         cr_assert(json_is_null(world_at(owners, "owners.0.reset")));
         json_decref(owners);
         world_close(world);
@@ -416,7 +416,7 @@ Test(console_api, rejects_invalid_requests)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *body = world_get(world, cases[i].status, cases[i].path);
         if (cases[i].status != 200)
-            cr_assert(json_is_string(json_object_get(body, "error")), "%s", cases[i].path);
+            cr_assert(json_is_string(json_object_get(body, "code")), "%s", cases[i].path);
         json_decref(body);
     }
     memset(id, 'x', sizeof(id));

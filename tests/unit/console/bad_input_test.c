@@ -72,8 +72,8 @@ static void check(const char *path, const char *body, const char *expected)
 {
     json_t *answer =
         body != NULL ? world_post(world, 400, path, body) : world_get(world, 400, path);
-    const char *message = world_text(answer, "message");
-    cr_assert_str_eq(world_text(answer, "error"), "BadRequest", "%s: %s", path, message);
+    const char *message = world_text(answer, "detail");
+    cr_assert_str_eq(world_text(answer, "code"), "BadRequest", "%s: %s", path, message);
     cr_assert_not_null(strstr(message, expected), "%s: \"%s\" is not in: %s", path, expected,
                        message);
     cr_assert_null(strchr(message, '\n'), "%s: %s", path, message);
@@ -158,7 +158,7 @@ Test(console_bad_input, names_the_parameter_whose_value_is_wrong)
         {"/api/orders?alert=closed", "alert: expected"},
         {"/api/orders?attribute=x", "attribute: expected"},
         {"/api/orders?workflow_version=1", "workflow_version: expected"},
-        {"/api/orders/count?since=2&until=1", "since: expected"},
+        {"/api/orders/count?since=2010-12-02&until=2010-12-01", "since: expected"},
         {"/api/orders/count?step=" LONG64 "x", "step is 65 bytes; the limit is 64"},
         {"/api/orders/o/history?limit=0", "limit: expected"},
         {"/api/orders/o/history?after=x", "after: expected"},
@@ -177,7 +177,7 @@ Test(console_bad_input, names_the_parameter_whose_value_is_wrong)
         {"/api/events?state=x", "state: expected"},
         {"/api/events?order=" LONG64 LONG64 "x", "order is 129 bytes"},
         {"/api/dead-letters?all=2", "all: expected"},
-        {"/api/dead-letters?since=2&until=1", "since: expected"},
+        {"/api/dead-letters?since=2010-12-02&until=2010-12-01", "since: expected"},
         {"/api/dead-letters?code=" LONG64 "x", "code is 65 bytes"},
         {"/api/dead-letters/x/0", "the partition and the offset"},
         {"/api/dead-letters/0/0?bytes=x", "bytes: expected"},

@@ -168,7 +168,7 @@ Test(console_events, sends_only_what_the_filter_lets_through)
     hang_up(&one);
     hang_up(&none);
     json_t *answer = world_get(world, 400, "/api/events?state=none");
-    cr_assert(strstr(world_text(answer, "message"), "state") != NULL);
+    cr_assert(strstr(world_text(answer, "detail"), "state") != NULL);
     json_decref(answer);
 }
 

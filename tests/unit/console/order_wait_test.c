@@ -89,7 +89,7 @@ Test(order_wait, rejects_malformed_times)
         char path[64];
         snprintf(path, sizeof(path), "/api/orders/o-1?wait=%s", bad[i]);
         json_t *body = world_get(world, 400, path);
-        cr_expect(strstr(world_text(body, "message"), "up to 60s") != NULL, "%s", bad[i]);
+        cr_expect(strstr(world_text(body, "detail"), "up to 60s") != NULL, "%s", bad[i]);
         json_decref(body);
     }
     json_decref(world_get(world, 404, "/api/orders/o-1?wait=0"));

@@ -154,14 +154,14 @@ Test(console_overview, shows_an_order_as_it_was)
         const json_t *entry = json_array_get(world_at(history, "entries"), i);
         int64_t offset = world_int(entry, "offset");
         json_t *then = at(200, "done", offset);
-        cr_assert_eq(world_int(then, "at"), offset);
+        cr_assert_eq(world_int(then, "at_offset"), offset);
         cr_assert_eq(world_int(then, "version"), world_int(entry, "version"));
         if (i == 0) {
             json_decref(at(404, "done", offset - 1));
             cr_assert_str_eq(world_text(then, "state"), "Processing");
         }
         if (i == count - 1) {
-            json_object_del(then, "at");
+            json_object_del(then, "at_offset");
             cr_assert(json_equal(then, now));
         }
         json_decref(then);
@@ -180,7 +180,7 @@ Test(console_overview, rejects_bad_offsets)
                                         "/api/orders/x/at/%20", "/api/orders/%01/at/1"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         json_t *answer = world_get(world, 400, paths[i]);
-        cr_assert_str_eq(world_text(answer, "error"), "BadRequest", "%s", paths[i]);
+        cr_assert_str_eq(world_text(answer, "code"), "BadRequest", "%s", paths[i]);
         json_decref(answer);
     }
     json_decref(at(404, "unknown", 5));

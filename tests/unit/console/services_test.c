@@ -75,7 +75,7 @@ Test(console_services, returns_what_each_service_says)
         cr_assert_str_eq(world_text(service, "instance"), "console-1");
         cr_assert_str_eq(world_text(service, "version"), service_version());
         cr_assert_str_eq(world_text(service, "reason"), "slow");
-        cr_assert_eq(world_int(service, "started_at"), 1000);
+        cr_assert_eq(world_time(service, "started_at"), 1000);
         cr_assert(json_is_true(world_at(service, "ready")));
         cr_assert_gt(json_array_size(world_at(service, "configuration")), 10);
     }
@@ -100,7 +100,8 @@ static void serve_second(struct http_exchange *exchange, void *userdata)
     (void)userdata;
     http_respond(exchange, 200, "application/json",
                  TEXT("{\"service\": \"console\", \"instance\": \"console-2\", \"version\": "
-                      "\"1\", \"started_at\": 1, \"configuration\": [], \"ready\": true, "
+                      "\"1\", \"started_at\": \"2010-12-01T08:26:00.000Z\", \"configuration\": [], "
+                      "\"ready\": true, "
                       "\"reason\": null}"));
 }
 
@@ -175,11 +176,13 @@ Test(console_services, shows_nothing_of_an_answer_that_is_not_a_services)
         {200, "[1]", "not that of a reeve service"},
         {200, "{\"service\": \"scheduler\"}", "not that of a reeve service"},
         {200,
-         "{\"service\": 1, \"instance\": \"i\", \"version\": \"1\", \"started_at\": 1, "
+         "{\"service\": 1, \"instance\": \"i\", \"version\": \"1\", \"started_at\": "
+         "\"2010-12-01T08:26:00.000Z\", "
          "\"configuration\": [], \"ready\": true, \"reason\": null}",
          "not that of a reeve service"},
         {200,
-         "{\"service\": \"s\", \"instance\": \"i\", \"version\": \"1\", \"started_at\": 1, "
+         "{\"service\": \"s\", \"instance\": \"i\", \"version\": \"1\", \"started_at\": "
+         "\"2010-12-01T08:26:00.000Z\", "
          "\"configuration\": [{\"key\": 1}], \"ready\": true, \"reason\": null}",
          "not that of a reeve service"},
         {404, "{}", "answered with 404"},

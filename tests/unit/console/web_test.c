@@ -93,10 +93,10 @@ Test(console_web, answers_browsers_with_a_page_where_there_is_none)
         expect("Content-Security-Policy: default-src 'self';");
         ask(paths[i], "Accept: application/json\r\n");
         expect("HTTP/1.1 404");
-        expect("\"error\":\"NotFound\"");
+        expect("\"code\":\"NotFound\"");
     }
     ask("POST /nothing", "Accept: text/html\r\nContent-Length: 0\r\n");
-    expect("\"error\":\"NotFound\"");
+    expect("\"code\":\"NotFound\"");
 }
 
 Test(console_web, forbids_other_hosts_frames_and_inline_scripts)

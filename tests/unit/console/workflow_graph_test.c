@@ -65,7 +65,7 @@ Test(console_graph, refuses_what_it_cannot_draw)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         json_t *answer = world_get(world, cases[i].status, cases[i].path);
-        cr_assert_str_eq(world_text(answer, "message"), cases[i].message);
+        cr_assert_str_eq(world_text(answer, "detail"), cases[i].message);
         json_decref(answer);
     }
 }

@@ -153,8 +153,8 @@ static void expect_refusal(int status, const char *code, const char *path, const
 {
     json_t *answer =
         body != NULL ? world_post(world, status, path, body) : world_get(world, status, path);
-    cr_expect_str_eq(world_text(answer, "error"), code, "%s: %s", path,
-                     world_text(answer, "message"));
+    cr_expect_str_eq(world_text(answer, "code"), code, "%s: %s", path,
+                     world_text(answer, "detail"));
     json_decref(answer);
 }
 
@@ -233,7 +233,7 @@ static void expect_deployment(int status, const char *member, const char *expect
 
 Test(console_workflows, deploys_a_text)
 {
-    expect_deployment(409, "error", "TopicsMissing", "Name: test\\nVersion: 3" STEPS, "");
+    expect_deployment(409, "code", "TopicsMissing", "Name: test\\nVersion: 3" STEPS, "");
     expect_deployment(409, "command",
                       "reeve topics apply --partitions 3 --topics-prefix t --agent agent --agent b",
                       "Name: test\\nVersion: 3\\nSteps: [{Name: A, Agent: agent}, {Name: B, "
@@ -252,7 +252,7 @@ Test(console_workflows, deploys_a_text)
     cr_assert(json_is_true(world_at(list, "workflows.1.active")));
     cr_assert_str_eq(world_text(list, "workflows.2.deployed_by"), "ann");
     json_decref(list);
-    expect_deployment(409, "error", "OtherContent", "Name: test\\nVersion: 3 " STEPS, "");
+    expect_deployment(409, "code", "OtherContent", "Name: test\\nVersion: 3 " STEPS, "");
     expect_deployment(200, "result", "deployed, active", "Name: test\\nVersion: 4" STEPS,
                       ", \"activate\": true");
     expect_deployment(200, "result", "deployed, not active", "Name: new\\nVersion: 1" STEPS,
@@ -267,15 +267,15 @@ Test(console_workflows, deploys_a_text)
 Test(console_workflows, answers_what_lint_says_of_a_text_that_does_not_compile)
 {
     json_t *answer = post_text(400, "Name: test\\nVersion: 0\\nSteps: [{Name: A}]", "");
-    cr_assert_str_eq(world_text(answer, "error"), "BadWorkflow");
+    cr_assert_str_eq(world_text(answer, "code"), "BadWorkflow");
     cr_assert_eq(json_array_size(world_at(answer, "problems")), 2);
     cr_assert_str_eq(world_text(answer, "problems.0.severity"), "error");
     cr_assert_eq(world_int(answer, "problems.0.line"), 2);
     json_decref(answer);
-    expect_deployment(400, "error", "BadRequest", "Name: w", ", \"format\": \"xml\"");
-    expect_deployment(400, "error", "BadRequest", "Name: w", ", \"activate\": 1");
-    expect_deployment(400, "error", "BadRequest", "Name: w", ", \"name\": \"w\"");
-    expect_deployment(400, "error", "BadRequest", "", "");
+    expect_deployment(400, "code", "BadRequest", "Name: w", ", \"format\": \"xml\"");
+    expect_deployment(400, "code", "BadRequest", "Name: w", ", \"activate\": 1");
+    expect_deployment(400, "code", "BadRequest", "Name: w", ", \"name\": \"w\"");
+    expect_deployment(400, "code", "BadRequest", "", "");
     expect_refusal(400, "BadRequest", "/api/workflows", "{\"source\": \"Name: w\"}");
 }
 

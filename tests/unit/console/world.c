@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/console/world.h"
 
+#include "base/rfc3339.h"
 #include "platform/files.h"
 #include "platform/logger.h"
 #include "replica/settings.h"
@@ -448,4 +449,11 @@ int64_t world_int(const json_t *json, const char *path)
     const json_t *at = world_at(json, path);
     cr_assert(json_is_integer(at), "%s", path);
     return json_integer_value(at);
+}
+
+int64_t world_time(const json_t *json, const char *path)
+{
+    int64_t ms;
+    cr_assert(rfc3339_parse(text_of(world_text(json, path)), &ms), "%s", path);
+    return ms;
 }

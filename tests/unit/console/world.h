@@ -109,5 +109,7 @@ json_t *world_post(struct world *world, int status, const char *path, const char
 const json_t *world_at(const json_t *json, const char *path);
 const char *world_text(const json_t *json, const char *path);
 int64_t world_int(const json_t *json, const char *path);
+/* In milliseconds since the epoch. */
+int64_t world_time(const json_t *json, const char *path);
 
 #endif

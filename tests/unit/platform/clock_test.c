@@ -57,24 +57,6 @@ Test(clock, moves_a_manual_clock_only_when_advanced)
     cr_assert(clock_mono_us(&manual.clock) == (mono_ms + 250) * 1000);
 }
 
-Test(clock, formats_times_as_in_rfc3339)
-{
-    static const struct {
-        int64_t ms;
-        const char *text;
-    } cases[] = {
-        {0, "1970-01-01T00:00:00.000Z"},
-        {INT64_C(1291191960007), "2010-12-01T08:26:00.007Z"},
-        {-1, "1969-12-31T23:59:59.999Z"},
-        {INT64_MAX, "9223372036854775807ms"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        char text[CLOCK_TEXT_SIZE];
-        clock_text(cases[i].ms, text);
-        cr_assert_str_eq(text, cases[i].text);
-    }
-}
-
 Test(heap_arena, hands_out_zeroed_memory_over_many_resets)
 {
     struct heap_arena heap;

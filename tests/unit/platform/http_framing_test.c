@@ -45,8 +45,8 @@ Test(http_framing, answers_414_beyond_the_limit)
     cr_assert_eq(ask_target(HTTP_TARGET_MAX - 1), 201);
     cr_assert_eq(ask_target(HTTP_TARGET_MAX + 1), 414);
     cr_assert_str_eq(http_kit_body(http_kit_answer),
-                     "{\"error\":\"TooLong\",\"message\":\"path and query are longer than 12288 "
-                     "bytes\"}");
+                     HTTP_KIT_PROBLEM("URI Too Long", "414", "TooLong",
+                                      "path and query are longer than 12288 bytes"));
     cr_assert_eq(ask_target(POOL - 1000), 414);
     cr_assert_eq(ask_target(2 * POOL), 414, "libmicrohttpd's own answer");
 }
@@ -70,8 +70,8 @@ Test(http_framing, answers_431_beyond_the_limits)
     cr_assert_eq(ask_headers(2, HTTP_FIELDS_SIZE_MAX - host - rest + 1), 431);
     cr_assert_str_eq(
         http_kit_body(http_kit_answer),
-        "{\"error\":\"HeadersTooLarge\",\"message\":\"there are more than 100 headers, "
-        "or more than 12288 bytes of them\"}");
+        HTTP_KIT_PROBLEM("Request Header Fields Too Large", "431", "HeadersTooLarge",
+                         "there are more than 100 headers, or more than 12288 bytes of them"));
     cr_assert_eq(ask_headers(HTTP_FIELDS_MAX, 100), 201);
     cr_assert_eq(ask_headers(HTTP_FIELDS_MAX + 1, 1), 431);
     cr_assert_eq(ask_headers(3, POOL), 431, "libmicrohttpd's own answer");

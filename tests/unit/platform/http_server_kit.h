@@ -8,6 +8,10 @@
 enum { HTTP_KIT_ANSWER_SIZE = 256 * 1024, HTTP_KIT_WAIT_MS = 20000 };
 
 #define HTTP_KIT_HOST "Host: localhost\r\n"
+/* The body of an error. `status` is a number's text. */
+#define HTTP_KIT_PROBLEM(title, status, code, detail)                                          \
+    "{\"type\":\"about:blank\",\"title\":\"" title "\",\"status\":" status ",\"code\":\"" code \
+    "\",\"detail\":\"" detail "\"}"
 
 extern struct loop *http_kit_loop;
 extern struct metrics *http_kit_metrics;

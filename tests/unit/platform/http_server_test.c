@@ -37,7 +37,8 @@ Test(http_server, rejects_unknown_paths_and_methods)
     cr_assert(http_kit_starts(http_kit_ask("GET /nowhere HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n"),
                               "HTTP/1.1 404"));
     cr_assert_str_eq(http_kit_body(http_kit_answer),
-                     "{\"error\":\"NotFound\",\"message\":\"no such path\"}");
+                     HTTP_KIT_PROBLEM("Not Found", "404", "NotFound", "no such path"));
+    cr_assert_not_null(strstr(http_kit_answer, "Content-Type: application/problem+json\r\n"));
     cr_assert(http_kit_starts(http_kit_ask("GET /api/orders/ HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n"),
                               "HTTP/1.1 404"));
     cr_assert(http_kit_starts(http_kit_ask("GET /api/orders/7/ HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n"),
@@ -239,7 +240,7 @@ Test(http_server, lets_a_handler_answer_later)
     http_kit_expect_answer(fd);
     cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 409"), "%s", http_kit_answer);
     cr_assert_str_eq(http_kit_body(http_kit_answer),
-                     "{\"error\":\"Busy\",\"message\":\"order a-1 \\\"is\\\" busy\"}");
+                     HTTP_KIT_PROBLEM("Conflict", "409", "Busy", "order a-1 \\\"is\\\" busy"));
     close(fd);
 }
 

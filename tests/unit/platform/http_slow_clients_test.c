@@ -91,7 +91,8 @@ Test(http_slow_clients, gives_a_request_a_deadline)
         }
         cr_assert(http_kit_starts(http_kit_answer, "HTTP/1.1 408"), "%zu: %s", i, http_kit_answer);
         cr_assert_str_eq(http_kit_body(http_kit_answer),
-                         "{\"error\":\"Timeout\",\"message\":\"the request did not end in time\"}");
+                         HTTP_KIT_PROBLEM("Request Timeout", "408", "Timeout",
+                                          "the request did not end in time"));
         cr_assert(loop_run_until(http_kit_loop, http_kit_answered, &peer, HTTP_KIT_WAIT_MS));
         close(peer.fd);
     }

@@ -129,9 +129,11 @@ Test(schemas_json_codec, writes_each_form_as_documented)
     free(text);
     struct claim claim = {.claim_id = {{0xab, 1}}, .partition_count = -1};
     text = encoded(record_kind_info(RECORD_CLAIM)->binding, &claim, NULL, 0);
-    cr_assert_str_eq(text, "{\"claim_id\":\"ab010000-0000-0000-0000-000000000000\","
-                           "\"instance\":\"\",\"claimed_at\":0,\"partition_count\":-1,"
-                           "\"reset\":null}");
+    cr_assert_str_eq(
+        text,
+        "{\"claim_id\":\"ab010000-0000-0000-0000-000000000000\","
+        "\"instance\":\"\",\"claimed_at\":\"1970-01-01T00:00:00.000Z\",\"partition_count\":-1,"
+        "\"reset\":null}");
     free(text);
     claim.has_reset = true;
     claim.reset.next_command_offset = 7;
@@ -195,7 +197,7 @@ static const struct mistake {
     {RECORD_CLAIM, "{\"instance\": \"s\"}", "BadField",
      "claim_id: expected a UUID of 32 hexadecimal digits with dashes"},
     {RECORD_CLAIM,
-     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"claimed_at\": 1, "
+     "{\"claim_id\": \"ab010000-0000-0000-0000-000000000000\", \"claimed_at\": \"2010-12-01\", "
      "\"partition_count\": 2147483648}",
      "BadField", "partition_count: expected an integer from -2147483648 to 2147483647"},
     {RECORD_STEP_REQUEST, "{\"step\": \"A\", \"direction\": \"sideways\"}", "BadField",
@@ -222,6 +224,10 @@ static const struct mistake {
      "workflow_version: expected an integer from 0 to 2147483647"},
     {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 99999999999999999999}", "BadJson",
      "not JSON: too big integer"},
+    {RECORD_SUBMIT_ORDER, "{\"submitted_at\": 1291191960000}", "BadField",
+     "submitted_at: expected a time, as \"2010-12-01T08:26:00Z\""},
+    {RECORD_SUBMIT_ORDER, "{\"submitted_at\": \"2010-12-01T08:26\"}", "BadField",
+     "submitted_at: expected a time, as \"2010-12-01T08:26:00Z\""},
     {RECORD_RESUBMIT_STEP, "{\"new_generation\": 1}", "BadField",
      "new_generation: expected true or false"},
     {RECORD_CANCEL_ORDER, "{\"by\": \"a\", \"by\": \"b\"}", "BadJson",

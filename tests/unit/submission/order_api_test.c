@@ -164,10 +164,10 @@ Test(order_api, says_why_it_does_not_know)
         int expected;
         const char *part;
     } cases[] = {
-        {404, "{\"error\":\"UnknownOrder\",\"message\":\"?\"}", 404, "order a does not exist"},
-        {503, "{\"error\":\"NotReady\",\"message\":\"reading\"}", 503, "NotReady"},
-        {401, "{\"error\":\"BadToken\",\"message\":\"?\"}", 503, "submission.console.token"},
-        {403, "{\"error\":\"Forbidden\",\"message\":\"?\"}", 503, "submission.console.token"},
+        {404, "{\"code\":\"UnknownOrder\",\"detail\":\"?\"}", 404, "order a does not exist"},
+        {503, "{\"code\":\"NotReady\",\"detail\":\"reading\"}", 503, "NotReady"},
+        {401, "{\"code\":\"BadToken\",\"detail\":\"?\"}", 503, "submission.console.token"},
+        {403, "{\"code\":\"Forbidden\",\"detail\":\"?\"}", 503, "submission.console.token"},
         {500, "{}", 503, "gives no reason"},
         {200, "<html>", 503, "not that of a console"},
         {200, "[]", 503, "not that of a console"},

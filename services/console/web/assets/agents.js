@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agents: who runs, what they can take, how they do, and whether their steps are held back.
 import { h } from './dom.js';
-import { ago, command, count, duration, number } from './format.js';
+import { ago, command, count, duration, millis, number } from './format.js';
 import { dataAge, get, post } from './api.js';
 import { isOld } from './live.js';
 import { badge, bar, commandBox, data, empty, link, notice, panel, table } from './parts.js';
@@ -11,7 +11,8 @@ import { openQuestion } from './actions.js';
 const LATE_BEATS = 3;
 
 function health(agent, now) {
-  if (now - agent.heard_at > LATE_BEATS * agent.heartbeat_ms + 2000) return badge('stalled', `silent for ${duration(now - agent.heard_at)}`);
+  const silent = now - millis(agent.heard_at);
+  if (silent > LATE_BEATS * agent.heartbeat_ms + 2000) return badge('stalled', `silent for ${duration(silent)}`);
   if (agent.circuit === 'open') return badge('stopped', 'circuit open');
   return agent.circuit === 'closed' ? badge('ok', 'healthy') : badge('growing', `circuit ${agent.circuit}`);
 }

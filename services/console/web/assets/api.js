@@ -67,8 +67,8 @@ async function call(path, options, timeoutMs) {
       if (typeof body?.data_age_ms === 'number') ageMs = body.data_age_ms;
       return body;
     }
-    throw new ApiError(response.status, body?.error ?? 'Error',
-      body?.message ?? `the console answered with status ${response.status}`, body,
+    throw new ApiError(response.status, body?.code ?? 'Error',
+      body?.detail ?? `the console answered with status ${response.status}`, body,
       response.headers.has('Retry-After') ? Number(response.headers.get('Retry-After')) : null);
   } catch (error) {
     if (error instanceof ApiError) {

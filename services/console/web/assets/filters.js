@@ -31,7 +31,7 @@ export function readFilters(search) {
 
 export const ordersPage = (filters = {}, more = {}) => `/orders${query({ ...filters, ...more })}`;
 
-// For the API, whose moments are milliseconds. Throws what is wrong with a value.
+// For the API. Throws what is wrong with a value.
 export function apiFilters(filters) {
   const fields = { ...filters };
   for (const filter of FILTERS) {
@@ -39,7 +39,7 @@ export function apiFilters(filters) {
     const at = moment(fields[filter.name]);
     if (at === null)
       throw new Error(`${filter.label}: expected a time before now such as 90s, 15m, 2h or 3d, or a date such as 2026-11-22 17:00`);
-    fields[filter.name] = at;
+    fields[filter.name] = new Date(at).toISOString();
   }
   return fields;
 }

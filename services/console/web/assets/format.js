@@ -15,19 +15,24 @@ export function visible(text) {
 const two = (n) => String(n).padStart(2, '0');
 const day = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
 
-export function localTime(ms, precise) {
-  const d = new Date(ms);
+// A time of the API ("2010-12-01T08:26:00.000Z"), or one in milliseconds already; null: none.
+export function millis(at) {
+  return at === null || at === undefined || typeof at === 'number' ? at ?? null : Date.parse(at);
+}
+
+export function localTime(at, precise) {
+  const d = new Date(at);
   const clock = `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
   const fine = precise ? `.${String(d.getMilliseconds()).padStart(3, '0')}` : '';
   return (day(d) === day(new Date()) ? '' : `${day(d)} `) + clock + fine;
 }
 
 // Local time; UTC when the mouse rests on it.
-export function time(ms, precise) {
-  if (ms === null || ms === undefined) return h('span', { class: 'none' }, '–');
-  const utc = new Date(ms).toISOString();
+export function time(at, precise) {
+  if (at === null || at === undefined) return h('span', { class: 'none' }, '–');
+  const utc = new Date(at).toISOString();
   return h('time', { datetime: utc, title: `${utc.replace('T', ' ').replace('Z', '')} UTC` },
-    localTime(ms, precise));
+    localTime(at, precise));
 }
 
 export function duration(ms) {
@@ -50,17 +55,19 @@ function roughly(ms) {
   return ms < 86400000 ? `${Math.floor(ms / 3600000)} h` : `${Math.floor(ms / 86400000)} d`;
 }
 
-export function ago(ms, now = Date.now()) {
-  const node = time(ms);
-  if (ms === null || ms === undefined) return node;
+export function ago(at, now = Date.now()) {
+  const node = time(at);
+  const ms = millis(at);
+  if (ms === null) return node;
   node.title = `${localTime(ms)} local, ${node.title}`;
   node.textContent = now - ms < 1000 ? 'now' : `${roughly(now - ms)} ago`;
   return node;
 }
 
-export function until(ms, now = Date.now()) {
-  const node = time(ms);
-  if (ms === null || ms === undefined) return node;
+export function until(at, now = Date.now()) {
+  const node = time(at);
+  const ms = millis(at);
+  if (ms === null) return node;
   node.title = `${localTime(ms)} local, ${node.title}`;
   node.textContent = ms >= now ? `in ${roughly(ms - now)}` : `${roughly(now - ms)} ago`;
   return node;

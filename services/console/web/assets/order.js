@@ -2,7 +2,7 @@
 // One order: what it is, what every step does, how it came to this, and what an operator may do. A
 // slider shows it as it was after any of its Decisions.
 import { h } from './dom.js';
-import { ago, command, count, duration, orderValue, time, until, visible } from './format.js';
+import { ago, command, count, duration, millis, orderValue, time, until, visible } from './format.js';
 import { fullHistory, get, orderPage, orderPath, query } from './api.js';
 import { badge, commandBox, copy, data, empty, facts, failure, link, notice, panel, table } from './parts.js';
 import { ACTIONS, actionsFor, movable, openAction, stepsFor } from './actions.js';
@@ -12,7 +12,7 @@ import { historyTable, statusTable } from './history.js';
 import { stepsByHand, timeline } from './timeline.js';
 import { ordersPage } from './filters.js';
 
-const UNCHANGING = new Set(['at', 'version', 'updated_at', 'margin_ms']);
+const UNCHANGING = new Set(['at_offset', 'version', 'updated_at', 'margin_ms']);
 
 // [{what, before, after}] of two snapshots.
 function differences(before, after) {
@@ -41,9 +41,11 @@ const changedSteps = (changes) => new Set(changes.map((change) => change.what.sp
 
 function valueOf(what, value) {
   if (value === null || value === undefined) return h('span', { class: 'none' }, 'none');
-  if (typeof value === 'number' && (/_(at|by)$/.test(what) || what === 'complete_by')) return time(value, true);
+  if (/(^|: )(complete_by|[a-z]+_at)$/.test(what) && !Number.isNaN(Date.parse(value))) return time(value, true);
   return data(typeof value === 'string' ? value : JSON.stringify(value));
 }
+
+const between = (from, to) => duration(millis(to) - millis(from));
 
 // What the step has done, and what its undo has.
 function effectOf(step) {
@@ -69,7 +71,7 @@ export function open(view) {
   const stops = () => entries.filter((entry) => entry.changed);
   const past = () => (at === null ? entries : entries.filter((entry) => entry.offset <= at));
   // What durations and times to come are counted from.
-  const moment = () => (at === null ? Date.now() : past().at(-1)?.time ?? Date.now());
+  const moment = () => (at === null ? Date.now() : millis(past().at(-1)?.time) ?? Date.now());
   const getCommand = () => command(['reeve', 'orders', 'get', id, ...(at === null ? [] : ['--at', at])]);
   // The version that the order has, or had then.
   const workflow = (shown = order) => workflows?.find((each) =>
@@ -210,7 +212,7 @@ export function open(view) {
       ['Value', value === null ? data(null) : [value, ' ', data(shown.currency)]],
       ['Lines', count((shown.lines ?? []).length, 'line')],
       ['Accepted', time(shown.accepted_at)],
-      open ? ['Age', duration(Math.max(0, moment() - shown.accepted_at))] : ['Took', duration(shown.ended_at - shown.accepted_at)],
+      open ? ['Age', duration(Math.max(0, moment() - millis(shown.accepted_at)))] : ['Took', between(shown.accepted_at, shown.ended_at)],
       ['Changed', at === null ? ago(shown.updated_at) : time(shown.updated_at)],
       open ? ['Deadline', shown.complete_by ? until(shown.complete_by, moment()) : data('none')] : ['Ended', time(shown.ended_at)],
       ['Attempts', String(shown.steps.reduce((sum, step) => sum + step.attempt, 0))],
@@ -237,8 +239,8 @@ export function open(view) {
       { name: 'Effect', cell: (step) => data(effectOf(step)) },
       { name: 'Started', class: 'when', cell: (step) => time(step.started_at) },
       { name: 'Took', class: 'number', cell: (step) => step.state === 'Processing'
-        ? `${duration(Math.max(0, now - step.started_at))} so far`
-        : step.ended_at && step.started_at && step.ended_at >= step.started_at ? duration(step.ended_at - step.started_at) : '–' },
+        ? `${duration(Math.max(0, now - millis(step.started_at)))} so far`
+        : step.ended_at && step.started_at && millis(step.ended_at) >= millis(step.started_at) ? between(step.started_at, step.ended_at) : '–' },
       { name: 'Next', cell: (step) => step.complete_by ? ['times out ', until(step.complete_by, now)]
         : step.retry_at ? ['next attempt ', until(step.retry_at, now)] : step.queued_at ? ['waits since ', time(step.queued_at)] : '–' },
       { name: 'Output or error', class: 'wide', cell: (step) => step.error_name && step.state !== 'Processed'

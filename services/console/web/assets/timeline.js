@@ -2,7 +2,7 @@
 // The timeline of an order: attempts, waits, deadlines, and compensation, which runs backwards.
 // Everything is read from the history, so it shows what the log says and nothing else.
 import { h, s } from './dom.js';
-import { duration, localTime, visible } from './format.js';
+import { duration, localTime, millis, visible } from './format.js';
 
 const WIDTH = 960;
 const LABEL = 150;
@@ -59,19 +59,19 @@ export function spansOf(entries, order, now) {
       if (bar.to === null && kinds.includes(bar.kind)) bar.to = at;
   };
   for (const entry of entries) {
-    const at = entry.time;
+    const at = millis(entry.time);
     for (const { kind, data, words } of entry.events) {
       if (kind === 'StepStarted') {
         settle(data.step, at, ['retry', 'queue']);
         track(data.step).bars.push({ kind: 'run', undo: data.direction === 'undo', from: at, to: null,
-          attempt: data.attempt, deadline: data.complete_by, words });
+          attempt: data.attempt, deadline: millis(data.complete_by), words });
       } else if (ENDS[kind]) {
         const bar = track(data.step).bars.findLast((each) => each.kind === 'run' && each.to === null &&
           each.undo === (data.direction === 'undo'));
         if (bar) Object.assign(bar, { kind: ENDS[kind], to: at, words });
       } else if (kind === 'StepExtended') {
         const bar = track(data.step).bars.findLast((each) => each.kind === 'run' && each.to === null);
-        if (bar) bar.deadline = data.complete_by;
+        if (bar) bar.deadline = millis(data.complete_by);
       } else if (kind === 'StepRetryScheduled' || kind === 'StepQueued') {
         settle(data.step, at, ['retry', 'queue']);
         track(data.step).bars.push({ kind: kind === 'StepQueued' ? 'queue' : 'retry',
@@ -106,10 +106,10 @@ export function spansOf(entries, order, now) {
       if (MARKS[kind]) marks.push({ at, words: MARKS[kind], kind });
     }
   }
-  const last = entries.length ? entries[entries.length - 1].time : now;
+  const last = entries.length ? millis(entries[entries.length - 1].time) : now;
   const ended = order?.state === 'Processed' || order?.state === 'Compensated';
-  return { tracks, bands, marks, deadline: ended ? null : order?.complete_by ?? null,
-    from: entries[0]?.time ?? now, to: ended ? last : Math.max(last, now) };
+  return { tracks, bands, marks, deadline: ended ? null : millis(order?.complete_by),
+    from: millis(entries[0]?.time) ?? now, to: ended ? last : Math.max(last, now) };
 }
 
 // A deadline says something as long as its attempt runs, or where it was missed.
