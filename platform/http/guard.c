@@ -210,11 +210,11 @@ void http_guard(struct http_exchange *exchange)
     else if (is_cross_origin(exchange))
         exchange->refusal =
             (struct http_refusal){403, "CrossOrigin", "requests from other sites are not accepted"};
-    else if (only_reads(exchange) && has_body(exchange))
-        exchange->refusal = (struct http_refusal){400, "UnexpectedBody",
-                                                  "a request with this method takes no body"};
     else
         find_route(exchange);
+    if (exchange->refusal.status == 0 && only_reads(exchange) && has_body(exchange))
+        exchange->refusal = (struct http_refusal){400, "UnexpectedBody",
+                                                  "a request with this method takes no body"};
     if (exchange->refusal.status == 0)
         http_access_check(exchange);
     if (exchange->refusal.status == 0 && is_not_json(exchange))

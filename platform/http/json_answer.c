@@ -2,6 +2,9 @@
 /* See json_answer.h. */
 #include "platform/http/json_answer.h"
 
+#include "base/heap_arena.h"
+#include "base/utf8.h"
+
 #include <assert.h>
 #include <microhttpd.h>
 #include <stdlib.h>
@@ -23,9 +26,11 @@ void http_respond_json(struct http_exchange *exchange, int status, json_t *body)
 
 json_t *http_problem_new(int status, struct text code, struct text detail)
 {
-    json_t *text = json_stringn(detail.data, detail.size);
-    if (text == NULL)
-        text = json_string("the message is not valid UTF-8");
+    struct heap_arena heap;
+    heap_arena_init(&heap, 1024);
+    struct text clean = utf8_clean(detail, detail.size, &heap.arena);
+    json_t *text = json_stringn(clean.size > 0 ? clean.data : "", clean.size);
+    heap_arena_deinit(&heap);
     json_t *problem = json_pack("{s:s, s:s, s:i, s:s%, s:o}", "type", "about:blank", "title",
                                 MHD_get_reason_phrase_for((unsigned)status), "status", status,
                                 "code", code.data, (size_t)code.size, "detail", text);

@@ -18,7 +18,7 @@
 /* Steals `body`. */
 void http_respond_json(struct http_exchange *exchange, int status, json_t *body);
 
-/* New. Where `detail` is not UTF-8, it says only that. */
+/* New. What is not UTF-8 in `detail`, such as a character that was cut in two, becomes '?'. */
 json_t *http_problem_new(int status, struct text code, struct text detail);
 /* Its status is the problem's. Steals `problem`. */
 void http_respond_problem(struct http_exchange *exchange, json_t *problem);

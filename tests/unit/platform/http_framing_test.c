@@ -118,6 +118,13 @@ Test(http_framing, answers_405_with_what_is_allowed)
         cr_expect(strstr(http_kit_answer, "\r\nAllow: GET, HEAD\r\n") != NULL, "%s",
                   http_kit_answer);
     }
+    /* The method is wrong, whatever comes with it. */
+    snprintf(request, sizeof(request),
+             "GET /api/orders/7/cancel HTTP/1.1\r\n" HTTP_KIT_HOST "Content-Length: 2\r\n\r\n{}");
+    cr_expect_eq(ask(), 405, "%s", http_kit_answer);
+    snprintf(request, sizeof(request),
+             "GET /livez HTTP/1.1\r\n" HTTP_KIT_HOST "Content-Length: 2\r\n\r\n{}");
+    cr_expect_eq(ask(), 400, "%s", http_kit_answer);
 }
 
 /* ---- ambiguous requests ---- */

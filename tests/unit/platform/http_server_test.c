@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the server takes and refuses. */
+#include "platform/http/json_answer.h"
 #include "tests/unit/platform/http_server_kit.h"
 
 #include <arpa/inet.h>
@@ -55,6 +56,19 @@ Test(http_server, rejects_unknown_paths_and_methods)
         http_kit_ask("GET /api/orders/a%00b HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n"), "HTTP/1.1 400"));
     cr_assert(http_kit_starts(
         http_kit_ask("GET /api/orders/a?x=%f HTTP/1.1\r\n" HTTP_KIT_HOST "\r\n"), "HTTP/1.1 400"));
+}
+
+Test(http_server, says_what_can_be_said_of_a_text_that_is_not_utf8)
+{
+    static const struct {
+        const char *detail;
+        const char *shown;
+    } cases[] = {{"caf\xc3\xa9", "caf\xc3\xa9"}, {"caf\xc3", "caf?"}, {"", ""}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        json_t *problem = http_problem_new(400, TEXT("Bad"), text_of(cases[i].detail));
+        cr_assert_str_eq(json_string_value(json_object_get(problem, "detail")), cases[i].shown);
+        json_decref(problem);
+    }
 }
 
 Test(http_server, refuses_foreign_hosts_on_loopback)
