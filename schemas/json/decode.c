@@ -18,6 +18,8 @@
 enum { PATH_SIZE = 256, FIELDS_MAX = 32, LIST_SIZE = 256 };
 /* Below this, 15 significant digits hold every decimal of our scale, and a double holds those. */
 #define DECIMAL_NUMBER_MAX 1e11
+/* Up to this, a double holds every integer. */
+#define EXACT_REAL_MAX 9007199254740992.0
 
 /* A value and its path: the input itself (no parent), a member of an object, or (no name) an
  * element of a list. */
@@ -108,11 +110,24 @@ static bool decode_text(const struct json_place *at, uint32_t limit, struct text
     return true;
 }
 
+/* An integer, however it is written: 2, 2.0 and 2e0 are the same number, and some programs write
+ * all their numbers with a point. */
+static bool integer_of(const json_t *value, int64_t *ret_number)
+{
+    double real = json_real_value(value);
+    if (json_is_real(value) && fabs(real) <= EXACT_REAL_MAX && floor(real) == real) {
+        *ret_number = (int64_t)real;
+        return true;
+    }
+    *ret_number = json_integer_value(value);
+    return json_is_integer(value);
+}
+
 static bool decode_integer(const struct json_place *at, int64_t min, int64_t max, int64_t *ret)
 {
     char what[80];
-    int64_t number = json_integer_value(at->value);
-    if (json_is_integer(at->value) && number >= min && number <= max) {
+    int64_t number;
+    if (integer_of(at->value, &number) && number >= min && number <= max) {
         *ret = number;
         return true;
     }

@@ -273,11 +273,11 @@ static bool check_output(const json_t *body, struct error *ret_error)
     return output != NULL;
 }
 
-static bool check_timeout(const json_t *body, struct error *ret_error)
+static bool check_timeout(const json_t *body, const struct command *cmd, struct error *ret_error)
 {
-    const json_t *value = json_object_get(body, "timeout_ms");
-    int64_t timeout_ms = json_integer_value(value);
-    if (value == NULL || (timeout_ms >= 1 && timeout_ms <= DURATION_MS_MAX))
+    int64_t timeout_ms = cmd->kind == COMMAND_RESUBMIT_STEP ? cmd->resubmit_step.timeout_ms : 0;
+    if (json_object_get(body, "timeout_ms") == NULL ||
+        (timeout_ms >= 1 && timeout_ms <= DURATION_MS_MAX))
         return true;
     error_set(ret_error, ERROR_REJECT, "BadField", "timeout_ms: expected 1 to %lld",
               (long long)DURATION_MS_MAX);
@@ -285,10 +285,9 @@ static bool check_timeout(const json_t *body, struct error *ret_error)
 }
 
 /* The version that an order is moved to. */
-static bool check_version(const json_t *body, enum command_kind kind, struct error *ret_error)
+static bool check_version(const struct command *cmd, struct error *ret_error)
 {
-    json_int_t version = json_integer_value(json_object_get(body, "version"));
-    if (kind != COMMAND_MIGRATE_ORDER || (version >= 1 && version <= INT32_MAX))
+    if (cmd->kind != COMMAND_MIGRATE_ORDER || cmd->migrate_order.version >= 1)
         return true;
     error_set(ret_error, ERROR_REJECT, "BadField", "version: expected 1 to %d", INT32_MAX);
     return false;
@@ -306,7 +305,7 @@ static enum error_class read_command(json_t *body, const struct operator_action 
         !check_text(body, "by", true, ret_error) || !check_text(body, "reason", true, ret_error) ||
         !check_text(body, "step", action->needs_step, ret_error) ||
         !check_error_name(body, action, ret_error) || !check_output(body, ret_error) ||
-        !check_timeout(body, ret_error) || !check_version(body, action->kind, ret_error))
+        !check_timeout(body, &cmd, ret_error) || !check_version(&cmd, ret_error))
         return ERROR_REJECT;
     memcpy((char *)&cmd.submit_order + info->order_id, &order_id, sizeof(order_id));
     *ret_cmd = cmd;

@@ -58,6 +58,7 @@ Test(console_operator_commands, appends_a_command_of_each_kind)
     static const char skip[] = "{\"by\": \"ann\", \"reason\": \"x\", \"step\": \"B\","
                                " \"nothing_applied\": true}";
     static const char within[] = "{\"by\": \"ann\", \"reason\": \"x\", \"timeout_ms\": 7200000}";
+    static const char with_point[] = "{\"by\": \"ann\", \"reason\": \"x\", \"timeout_ms\": 7.2e6}";
     static const struct {
         const char *path;
         const char *body;
@@ -70,6 +71,7 @@ Test(console_operator_commands, appends_a_command_of_each_kind)
          "Compensating"},
         {"/api/orders/stuck/resubmit", body, "ResubmitStep", "StepResubmitted", "Processing"},
         {"/api/orders/stuck/resubmit", within, "ResubmitStep", "StepResubmitted", "Processing"},
+        {"/api/orders/stuck/resubmit", with_point, "ResubmitStep", "StepResubmitted", "Processing"},
         {"/api/orders/stuck/complete", complete, "CompleteStep", "StepCompletedByHand",
          "Processing"},
         {"/api/orders/stuck/skip", skip, "SkipStep", "StepSkippedByHand", "Processing"},

@@ -175,6 +175,7 @@ static enum error_class decode(struct kit *kit, enum record_kind kind, struct te
                               (char *)&record.command + base_of(kind), &kit->error);
     if (class != ERROR_OK)
         cr_assert_eq(memcmp(&record, &untouched, sizeof(record)), 0, "untouched");
+    kit->record = record;
     json_decref(object);
     return class;
 }
@@ -220,8 +221,14 @@ static const struct mistake {
      "workflow_version: expected an integer from 0 to 2147483647"},
     {RECORD_SUBMIT_ORDER, "{\"workflow_version\": -1}", "BadField",
      "workflow_version: expected an integer from 0 to 2147483647"},
-    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 1.0}", "BadField",
+    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 1.5}", "BadField",
      "workflow_version: expected an integer from 0 to 2147483647"},
+    {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 2147483648.0}", "BadField",
+     "workflow_version: expected an integer from 0 to 2147483647"},
+    {RECORD_RESUBMIT_STEP, "{\"timeout_ms\": 1e300}", "BadField",
+     "timeout_ms: expected an integer"},
+    {RECORD_RESUBMIT_STEP, "{\"timeout_ms\": 9007199254740994.0}", "BadField",
+     "timeout_ms: expected an integer"},
     {RECORD_SUBMIT_ORDER, "{\"workflow_version\": 99999999999999999999}", "BadJson",
      "not JSON: too big integer"},
     {RECORD_SUBMIT_ORDER, "{\"submitted_at\": 1291191960000}", "BadField",
@@ -251,6 +258,21 @@ Test(schemas_json_codec, names_the_path_of_each_mistake)
                          kit.error.message);
         cr_assert_eq(strncmp(kit.error.message, mistakes[i].message, strlen(mistakes[i].message)),
                      0, "%s: %s", mistakes[i].json, kit.error.message);
+    }
+    kit_deinit(&kit);
+}
+
+Test(schemas_json_codec, takes_integers_however_they_are_written)
+{
+    static const char *const written[] = {"2", "2.0", "2e0", "20E-1"};
+    struct kit kit;
+    kit_init(&kit);
+    for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+        char json[64];
+        snprintf(json, sizeof(json), "{\"timeout_ms\": %s}", written[i]);
+        cr_assert_eq(decode(&kit, RECORD_RESUBMIT_STEP, text_of(json)), ERROR_OK, "%s: %s", json,
+                     kit.error.message);
+        cr_assert_eq(kit.record.command.resubmit_step.timeout_ms, 2, "%s", json);
     }
     kit_deinit(&kit);
 }
