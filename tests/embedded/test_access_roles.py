@@ -12,14 +12,15 @@ import unittest
 
 from lib.dev import ROLES, Dev
 from lib.paths import ROOT
+from lib.routes import read_routes
 from lib.waiting import wait_for
 
 TIMEOUT_SECONDS = 300
 SERVICES = {"submission": "submission", "scheduler": "scheduler-1", "supervisor": "supervisor-1",
             "agent": "agent-noop", "console": "console"}
 COLUMNS = [*ROLES, "no token"]
-VALUES = {"id": "o-1", "offset": "0", "name": "noop", "version": "1", "agent": "noop",
-          "order": "o-1", "step": "First", "direction": "do", "attempt": "1"}
+VALUES = {"id": "o-1", "partition": "0", "offset": "0", "name": "noop", "version": "1",
+          "agent": "noop", "order": "o-1", "step": "First", "direction": "do", "attempt": "1"}
 OWN_TOKEN = "with the URL's own token"
 
 
@@ -51,46 +52,6 @@ def row_of(table, service, method, path):
     """A row that names the path before one for every other path."""
     rows = [row for row in table if row.covers(service, method, path)]
     return min(rows, key=lambda row: row.what.startswith("every other"), default=None)
-
-
-# ---- the routes, from the sources -------------------------------------------------------------
-
-FOLDERS = {"services/submission": ["submission"], "services/agent": ["agent"],
-           "services/console": ["console"], "platform/http/session.c": ["console"],
-           "replica/view_report.c": ["scheduler", "supervisor", "console"],
-           "replica/service_main.c": list(SERVICES), "platform/http": list(SERVICES)}
-
-
-def patterns(text, expression):
-    """The paths that the third argument of http_server_route() stands for in its file."""
-    if expression.startswith('"'):
-        return [expression.strip('"')]
-    if expression == "pages[i]":
-        return re.findall(r'"(/[^"]*)"', re.search(r"pages\[\] = \{(.*?)\};", text, re.S)[1])
-    if expression == "SESSION_PATH":
-        return re.findall(r'#define SESSION_PATH "(.*)"', text)
-    if expression == "callbacks->pattern":
-        return [re.search(r'"(/v1/callbacks/[^"]*)"', text)[1].replace("%s", "{agent}")]
-    raise AssertionError(f"unknown pattern {expression}: teach this test about it")
-
-
-def read_routes():
-    """(service, method, path) of each route."""
-    for folder in ("services", "platform", "replica", "leader", "kafka"):
-        for source in sorted((ROOT / folder).rglob("*.c")):
-            name = str(source.relative_to(ROOT))
-            text = source.read_text()
-            found = []
-            for call in re.findall(r"(?<!void )http_server_route\(([^;]*)\);", text):
-                method, expression = [part.strip() for part in call.split(",")[1:3]]
-                if method != "routes[i].method":  # the tables of the console's API
-                    found += [(method.strip('"'), path) for path in patterns(text, expression)]
-            if name.startswith("services/console/"):
-                found += re.findall(r'^    \{"([A-Z]+)", "(/[^"]*)", \w+', text, re.M)
-            owners = next((FOLDERS[key] for key in FOLDERS if name.startswith(key)), None)
-            assert owners or not found, f"{name} has routes: of which services?"
-            for method, path in found:
-                yield from ((service, method, path) for service in owners)
 
 
 # ---- on running services ----------------------------------------------------------------------
