@@ -74,9 +74,10 @@ static const char index_text[] =
     "       after= order= state= workflow=\n"
     "\n"
     "GET  /                                  the pages, for browsers\n"
-    "GET  /livez /readyz /metrics /stores\n"
+    "GET  /livez /readyz /metrics /about /stores\n"
+    "GET  /api/openapi.yaml                  this API as an OpenAPI description\n"
     "\n"
-    "Order ids in paths are percent-encoded. Times are milliseconds since the epoch.\n";
+    "Order ids in paths are percent-encoded. Times are as in RFC 3339.\n";
 
 static void serve_index(struct http_exchange *exchange, void *userdata)
 {

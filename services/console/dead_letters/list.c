@@ -92,9 +92,7 @@ static bool read_parameters(struct http_exchange *exchange, struct listing *list
     }
     if (filter->until == 0 || filter->since < filter->until)
         return true;
-    http_respond_error(
-        exchange, 400, "BadRequest",
-        "since: expected a time before until; both are milliseconds since the epoch");
+    http_respond_error(exchange, 400, "BadRequest", "since: expected a time before until");
     return false;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the console's pages: embed_assets.py compiles in what is in
- * services/console/web/assets/. */
+/* The files that the console serves, which embed_assets.py compiles in: those of its pages, from
+ * services/console/web/assets/, and the description of its API, from docs/reference/openapi/. */
 #ifndef SERVICES_CONSOLE_ASSETS_H
 #define SERVICES_CONSOLE_ASSETS_H
 
@@ -19,7 +19,8 @@ struct asset {
     uint32_t gzip_size;
 };
 
-extern const struct asset assets[]; /* by name */
+extern const struct asset assets[]; /* of the pages, by name */
 extern const uint32_t asset_count;
+extern const struct asset descriptions[]; /* console.yaml */
 
 #endif

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the files of the console's pages as a C file: services/console/web/assets.h.
+"""Writes files that the console serves as a C file: services/console/web/assets.h.
 
-    embed_assets.py OUTPUT.c FILE...
+    embed_assets.py OUTPUT.c NAME FILE...       makes the array NAMEs and its NAME_count
 
 Each file is compiled in twice, as it is and compressed, with the hash of its content as its ETag.
 Equal files give equal bytes: no time and no path of this machine gets into them.
@@ -23,6 +23,7 @@ TYPES = {
     ".ico": "image/x-icon",
     ".woff2": "font/woff2",
     ".txt": "text/plain; charset=utf-8",
+    ".yaml": "application/yaml",
 }
 
 
@@ -32,7 +33,7 @@ def array(name, data):
 
 
 def main():
-    output, paths = sys.argv[1], sorted(sys.argv[2:], key=os.path.basename)
+    output, noun, paths = sys.argv[1], sys.argv[2], sorted(sys.argv[3:], key=os.path.basename)
     arrays, rows = [], []
     for number, path in enumerate(paths):
         name = os.path.basename(path)
@@ -51,8 +52,8 @@ def main():
     with open(output, "w", encoding="utf-8") as file:
         file.write('/* Made by services/console/web/embed_assets.py. */\n'
                    '#include "services/console/web/assets.h"\n\n'
-                   + "\n".join(arrays) + "\nconst struct asset assets[] = {\n" + "".join(rows)
-                   + f"}};\nconst uint32_t asset_count = {len(rows)};\n")
+                   + "\n".join(arrays) + f"\nconst struct asset {noun}s[] = {{\n" + "".join(rows)
+                   + f"}};\nconst uint32_t {noun}_count = {len(rows)};\n")
 
 
 if __name__ == "__main__":

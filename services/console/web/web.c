@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All pages are one file, index.html, which shows what the path and the query ask for. Everything
- * comes from this server: the Content-Security-Policy forbids other hosts and inline scripts. */
+ * comes from this server: the Content-Security-Policy forbids other hosts and inline scripts. The
+ * description of the API is a file as well. */
 #include "services/console/web/web.h"
 
 #include "base/text.h"
@@ -107,6 +108,12 @@ static void serve_asset(struct http_exchange *exchange, void *userdata)
         http_respond_error(exchange, 404, "NotFound", "no such path");
 }
 
+static void serve_description(struct http_exchange *exchange, void *userdata)
+{
+    (void)userdata;
+    respond_asset(exchange, 200, &descriptions[0]);
+}
+
 /* A browser gets the pages, which say that there is no such page; a program gets JSON. */
 static void serve_missing(struct http_exchange *exchange, void *userdata)
 {
@@ -127,6 +134,7 @@ void web_add_routes(struct http_server *server)
     for (size_t i = 0; i < sizeof(pages) / sizeof(pages[0]); i++)
         http_server_route(server, "GET", pages[i], HTTP_OPEN, 0, serve_page, NULL);
     http_server_route(server, "GET", "/assets/{name}", HTTP_OPEN, 0, serve_asset, NULL);
+    http_server_route(server, "GET", "/api/openapi.yaml", HTTP_OPEN, 0, serve_description, NULL);
     http_session_add_routes(server);
     http_server_missing(server, serve_missing, NULL);
 }

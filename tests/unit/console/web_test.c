@@ -58,6 +58,18 @@ Test(console_web, stays_within_its_size)
     cr_assert_lt(bytes, ASSETS_BYTES_MAX, "the pages' files have %u bytes together", bytes);
 }
 
+Test(console_web, serves_the_description_of_the_api)
+{
+    const char *answer = ask("GET /api/openapi.yaml", "");
+    cr_assert(http_kit_starts(answer, "HTTP/1.1 200"), "%.100s", answer);
+    expect("Content-Type: application/yaml");
+    expect("openapi: 3.1.0");
+    char header[80];
+    snprintf(header, sizeof(header), "If-None-Match: \"%s\"\r\n", descriptions[0].tag);
+    cr_assert(http_kit_starts(ask("GET /api/openapi.yaml", header), "HTTP/1.1 304"));
+    cr_assert(http_kit_starts(ask("POST /api/openapi.yaml", ""), "HTTP/1.1 405"));
+}
+
 Test(console_web, answers_every_page_with_the_same_file)
 {
     static const char *const pages[] = {"/",           "/orders",    "/orders/a%2Fb",

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The descriptions in docs/reference/openapi/ are valid, and say what the sources say: paths,
+parameters, codes of errors, names and limits."""
+
+import os
+import pathlib
+import re
+import sys
+import unittest
+
+ROOT = pathlib.Path(os.environ.get("REEVE_SOURCE_DIR") or pathlib.Path(__file__).parents[2])
+sys.path.insert(0, str(ROOT / "tests/kafka"))
+
+import schemathesis  # noqa: E402
+
+from lib import openapi  # noqa: E402
+from lib.routes import read_parameters, read_routes  # noqa: E402
+
+# What every service has: those of scheduler and supervisor are described with the console's.
+DESCRIBED = {"submission": "submission", "agent": "agent", "console": "console",
+             "scheduler": "console", "supervisor": "console"}
+
+PROBLEM = "application/problem+json"
+SERVER = tuple(f"platform/http/{name}.c" for name in (
+    "access_check", "exchange", "framing", "guard", "server"))
+OF_STATUS = (r'\b[45]\d\d, (?:TEXT\()?"([A-Z]\w+)"', r'\b[45]\d\d, [^;"]*\? "\w+" : "([A-Z]\w+)"',
+             r'\b[45]\d\d, [^;"]*\? "([A-Z]\w+)" :', r'\.code = "([A-Z]\w+)"')
+OF_ERRORS = (r'ERROR_(?:REJECT|RETRY|FATAL), "([A-Z]\w+)"',)
+APPENDING = "kafka/client_producer.c"
+# Files, what a code looks like in them, and codes that the files have for other purposes.
+CODES = {
+    "console": (
+        ((*SERVER, "platform/http/session.c", "platform/http/stream.c", "services/console/**/*.c",
+          "replica/view_report.c"), OF_STATUS, set()),
+        (("services/console/dead_letters/list.c",), (r'fail\(listing, "(\w+)"',), set()),
+        (("services/console/api/agent_pauses.c",), (r'refuse\(\w+, exchange, agent, "(\w+)"',),
+         set()),
+        (("services/console/dead_letters/topic.c", "services/console/dead_letters/replay.c",
+          "services/console/api/order_at.c", "workflow/lifecycle.c", APPENDING), OF_ERRORS,
+         set()),
+        (("engine/*.c",), (r'(?:decide_reject|emit_rejected)\( ?ctx, "([A-Z]\w+)"',), set()),
+        (("kafka/client_conf.c",), (r'return "([A-Z]\w+)"',), {"OffsetOutOfRange"})),
+    "submission": (
+        (SERVER, OF_STATUS, set()),
+        (("services/submission/http_api.c", "services/submission/order_api.c"),
+         OF_STATUS + OF_ERRORS, set()),
+        (("services/submission/validate.c", "schemas/details.c", "schemas/json/decode.c",
+          APPENDING), (*OF_ERRORS, r'\brefuse\(validation, "([A-Z]\w+)"'),
+         # of records only
+         {"Empty", "TooLong", "NotAccepted", "WrongKey", "Closed", "ProducerFatal"})),
+    "agent": (
+        (SERVER, OF_STATUS, set()),
+        (("services/agent/core/callbacks.c", "services/agent/core/callback_message.c", APPENDING),
+         OF_STATUS + OF_ERRORS + (r'ask_to_retry\(\w+(?:->\w+)?, "(\w+)"',), set())),
+}
+# Codes from elsewhere: connections.c writes 408 as a text, schemas/ check ids of orders, the
+# submission service passes on what the console answers, and access_check.c refuses by the role.
+FROM_ELSEWHERE = {
+    "console": {"Timeout"},
+    "submission": {"Timeout", "Starting", "NotReady", "TooManyWaits", "InvalidOrder"},
+    "agent": {"Timeout", "InvalidOrder", "Forbidden", "NoToken"},
+}
+
+# Names in the description, and the table of names or the limit in the sources.
+TABLES = {"OrderState": "order_states", "StepState": "step_states", "Direction": "directions",
+          "Effect": "effects", "Priority": "priorities", "EventKind": "event_kinds",
+          "CommandKind": "command_kinds"}
+LIMITS = (("submission", "OrderId", "maxLength", "ORDER_ID_BYTES_MAX"),
+          ("submission", "NewOrder/properties/customer", "maxLength", "CUSTOMER_BYTES_MAX"),
+          ("submission", "NewOrder/properties/lines", "maxItems", "ORDER_LINES_MAX"),
+          ("submission", "NewOrder/properties/attributes", "maxProperties", "ORDER_ATTRIBUTES_MAX"),
+          ("submission", "NewOrder/properties/traceparent", "maxLength", "TRACEPARENT_BYTES_MAX"),
+          ("submission", "NewOrder/properties/reply_to", "maxLength", "TOPIC_BYTES_MAX"),
+          ("submission", "NewOrder/properties/lines/items/properties/sku", "maxLength",
+           "SKU_BYTES_MAX"),
+          ("submission", "NewOrder/properties/lines/items/properties/description", "maxLength",
+           "DESCRIPTION_BYTES_MAX"),
+          ("submission", "NewOrder/properties/attributes/additionalProperties", "maxLength",
+           "ATTRIBUTE_VALUE_BYTES_MAX"),
+          ("submission", "NewOrder/properties/attributes/propertyNames", "maxLength",
+           "ATTRIBUTE_NAME_BYTES_MAX"),
+          ("console", "WhoAndWhy/properties/by", "maxLength", "WHO_BYTES_MAX"),
+          ("console", "WhoAndWhy/properties/reason", "maxLength", "MESSAGE_BYTES_MAX"),
+          ("console", "CompleteStep/properties/output", "maxLength", "STEP_OUTPUT_BYTES_MAX"),
+          ("console", "Step/properties/retries_used", "maxItems", "RETRIERS_MAX"),
+          ("console", "WorkflowBase/properties/steps", "maxItems", "WORKFLOW_STEPS_MAX"),
+          ("console", "WorkflowStep/properties/agents", "maxItems", "STEP_AGENTS_MAX"),
+          ("console", "OrderPage/properties/orders", "maxItems", "SEARCH_PAGE_MAX"),
+          ("console", "Changes/properties/changes", "maxItems", "CHANGES_PAGE_MAX"))
+LIMIT_FILES = ("base/limits.h", "engine/limits.h", "services/console/model/search.h",
+               "services/console/live/changes.h")
+
+
+def text_of(pattern):
+    """Of all files that match, with single blanks between the words."""
+    return "\n".join(re.sub(r"\s+", " ", path.read_text(encoding="utf-8"))
+                     for path in sorted(ROOT.glob(pattern)))
+
+
+def codes_in(node):
+    """The codes of all errors that a part of a description has."""
+    if isinstance(node, dict):
+        named = node.get("properties", {}).get("code", {})
+        for choice in named.get("anyOf", ()):
+            yield from choice.get("enum", ())
+    for child in node.values() if isinstance(node, dict) else node:
+        if isinstance(child, (dict, list)):
+            yield from codes_in(child)
+
+
+def component(document, place):
+    node = document["components"]["schemas"]
+    for part in place.split("/"):
+        node = node[part]
+    return node
+
+
+class DescriptionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.documents = {name: openapi.read(name) for name in openapi.NAMES}
+        cls.strict = {name: openapi.strict(document) for name, document in cls.documents.items()}
+
+    def test_the_files_are_valid(self):
+        for name, document in self.documents.items():
+            with self.subTest(name):
+                self.assertEqual(document["openapi"], "3.1.0")
+                schemathesis.openapi.from_dict(document).validate()
+
+    def test_components_that_files_share_are_equal(self):
+        for kind in ("schemas", "securitySchemes"):
+            first = {}
+            for name, document in self.documents.items():
+                for key, value in document["components"][kind].items():
+                    with self.subTest(f"{name} {key}"):
+                        if kind == "schemas":
+                            self.assertEqual(value, first.setdefault(key, value))
+
+    def test_paths_are_those_of_the_servers(self):
+        named = {name: set() for name in openapi.NAMES}
+        for service, method, path in read_routes():
+            if service == "console" and not path.startswith(("/api", "/livez", "/readyz",
+                                                             "/metrics", "/about", "/stores")):
+                continue  # pages for browsers
+            described = {(m, p) for m, p, _ in openapi.operations(
+                self.documents[DESCRIBED[service]])}
+            self.assertIn((method, path), described, f"of {service}")
+            named[DESCRIBED[service]].add((method, path))
+        for name, document in self.documents.items():
+            described = {(method, path) for method, path, _ in openapi.operations(document)}
+            self.assertEqual(sorted(described - named[name]), [], f"{name}.yaml has more")
+
+    def test_parameters_are_those_of_the_console(self):
+        document = self.documents["console"]
+        named = read_parameters()
+        self.assertGreater(len(named), 30)
+        for method, path, operation in openapi.operations(document):
+            described = {each["name"] for each in openapi.parameters(document, path, operation)
+                         if each["in"] == "query"}
+            of_path = {each["name"] for each in openapi.parameters(document, path, operation)
+                       if each["in"] == "path"}
+            with self.subTest(f"{method} {path}"):
+                self.assertEqual(described, named.get((method, path), set()))
+                self.assertEqual(of_path, set(re.findall(r"\{(\w+)\}", path)))
+
+    def test_codes_are_those_of_the_sources(self):
+        for name, document in self.documents.items():
+            named = set()
+            for files, expressions, others in CODES[name]:
+                text = "\n".join(text_of(pattern) for pattern in files)
+                found = {code for each in expressions for code in re.findall(each, text)}
+                self.assertGreater(len(found), 0, files)
+                named |= found - others
+            described = set(codes_in(document))
+            with self.subTest(name):
+                self.assertEqual(sorted(named - described), [], "in the sources only")
+                self.assertEqual(sorted(described - named - FROM_ELSEWHERE[name]), [],
+                                 "in the description only")
+
+    def test_every_error_is_a_problem(self):
+        for name, document in self.documents.items():
+            for method, path, operation in openapi.operations(document):
+                for status, answer in operation["responses"].items():
+                    answer = openapi.resolve(document, answer)
+                    with self.subTest(f"{name} {method} {path} {status}"):
+                        self.assertEqual(PROBLEM in answer.get("content", {}), status >= "400")
+
+    def test_names_are_those_of_the_engine(self):
+        text = text_of("engine/names.c")
+        for document in self.documents.values():
+            for name, table in TABLES.items():
+                schema = document["components"]["schemas"].get(name)
+                if schema is None:
+                    continue
+                block = re.search(rf"\b{table}\[\] = \{{(.*?)\}};", text)[1]
+                described = schema.get("enum") or schema["anyOf"][0]["enum"]
+                self.assertEqual(sorted(described), sorted(re.findall(r'"(\w+)"', block)), name)
+
+    def test_limits_are_those_of_the_sources(self):
+        text = "\n".join(text_of(file) for file in LIMIT_FILES)
+        for name, place, keyword, limit in LIMITS:
+            with self.subTest(f"{name} {place}"):
+                value = re.search(rf"\b{limit} = ([0-9]+)", text)[1]
+                self.assertEqual(component(self.documents[name], place)[keyword], int(value))
+
+    def test_examples_are_as_described(self):
+        count = 0
+        for name, document in self.strict.items():
+            bodies = [operation["requestBody"] for _, _, operation in openapi.operations(document)
+                      if "requestBody" in operation]
+            answers = [answer for _, _, operation in openapi.operations(document)
+                       for answer in operation["responses"].values()]
+            for part in (*bodies, *answers, *document["components"]["responses"].values()):
+                for kind, content in part.get("content", {}).items():
+                    if "example" not in content or not kind.endswith("json"):
+                        continue
+                    count += 1
+                    with self.subTest(f"{name}: {content['example']}"):
+                        self.assertEqual(openapi.problems_of(document, content["schema"],
+                                                             content["example"]), [])
+        self.assertGreater(count, 60)
+
+
+if __name__ == "__main__":
+    unittest.main()
