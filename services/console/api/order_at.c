@@ -17,6 +17,7 @@ struct order_replay {
     uint32_t decisions;
     size_t bytes;
     bool too_long;
+    bool is_incomplete; /* its first Decisions are not kept */
     struct error error;
 };
 
@@ -46,6 +47,7 @@ static bool visit(void *ctx, int64_t offset, struct text value)
         order_apply_decision(&replay->order, &record.decision, &replay->heap.arena);
         return true;
     }
+    replay->is_incomplete = true;
     error_set(&replay->error, ERROR_FATAL, "IncompleteHistory",
               "the history that is kept of this order does not begin with its acceptance: %s",
               problem);
@@ -60,8 +62,10 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
                            "order %.*s has more than %d Decisions before offset %lld: the console "
                            "does not fold that many for one answer",
                            TEXT_ARG(order_id), REPLAY_DECISIONS_MAX, (long long)replay->through);
-    else if (error_is(&replay->error))
-        http_respond_error(exchange, 409, replay->error.code, "%s", replay->error.message);
+    else if (error_is(&replay->error) && replay->is_incomplete)
+        http_respond_error(exchange, 409, "IncompleteHistory", "%s", replay->error.message);
+    else if (error_is(&replay->error)) /* its checksum is right: a schema is missing */
+        http_respond_error(exchange, 500, "UndecodableHistory", "%s", replay->error.message);
     else if (replay->order.version == 0)
         http_respond_error(exchange, 404, "UnknownOrder",
                            "order %.*s did not exist after offset %lld", TEXT_ARG(order_id),
