@@ -15,7 +15,7 @@ enum { BROKER_LABEL_SIZE = 24 };
 
 /* A number in the report of a handle or a broker. */
 struct report_field {
-    const char *name; /* in the report */
+    const char *name; /* in the report; of a counter also in its "req", by kind of request */
     const char *metric;
     const char *help;
 };
@@ -49,8 +49,11 @@ static const struct report_field broker_counters[] = {
      "Requests that got no answer in time."},
     {"connects", "reeve_kafka_client_connects_total", "Attempts to connect."},
     {"disconnects", "reeve_kafka_client_disconnects_total", "Connections that ended."},
+    {"Produce", "reeve_kafka_client_produce_requests_total",
+     "Requests sent that append records: of one partition each."},
+    {"Fetch", "reeve_kafka_client_fetch_requests_total", "Requests sent that read records."},
 };
-enum { BROKER_COUNTER_COUNT = 7 };
+enum { BROKER_COUNTER_COUNT = 9 };
 _Static_assert(sizeof(broker_counters) / sizeof(broker_counters[0]) == BROKER_COUNTER_COUNT, "all");
 
 struct broker_stats {
@@ -164,6 +167,7 @@ static void unset_broker(struct broker_stats *broker)
 static void take_broker(struct broker_stats *broker, const json_t *report)
 {
     const json_t *rtt = json_object_get(report, "rtt");
+    const json_t *kinds = json_object_get(report, "req");
     broker->seen = true;
     set_window(broker->rtt_avg, rtt, "avg", 1e-6);
     set_window(broker->rtt_p99, rtt, "p99", 1e-6);
@@ -171,7 +175,10 @@ static void take_broker(struct broker_stats *broker, const json_t *report)
     for (int i = 0; i < BROKER_GAUGE_COUNT; i++)
         metrics_set(broker->gauges[i], number_of(report, broker_gauges[i].name));
     for (int i = 0; i < BROKER_COUNTER_COUNT; i++) {
-        json_int_t value = json_integer_value(json_object_get(report, broker_counters[i].name));
+        const json_t *number = json_object_get(report, broker_counters[i].name);
+        if (number == NULL)
+            number = json_object_get(kinds, broker_counters[i].name);
+        json_int_t value = json_integer_value(number);
         uint64_t now = value > 0 ? (uint64_t)value : 0;
         if (now > broker->last[i])
             metrics_add(broker->counters[i], now - broker->last[i]);

@@ -23,24 +23,45 @@ class BenchTest(unittest.TestCase):
             capture_output=True, text=True, check=False, timeout=120,
             env={**os.environ, "TMPDIR": str(self.folder)})
 
+    def produce_requests(self, measured):
+        return sum(process.get("produce_requests_per_order", 0)
+                   for process in measured["processes"])
+
+    def assert_has_counted_requests(self, load):
+        for process in load["processes"]:
+            self.assertGreater(process["wakeups_per_order"], 0, process)
+            if process["name"] == "broker":
+                self.assertNotIn("produce_requests_per_order", process)
+            else:
+                self.assertGreater(process["fetch_requests_per_order"], 0, process)
+        # 16 records each, and none of them in two requests.
+        self.assertGreater(self.produce_requests(load), 0)
+        self.assertLess(self.produce_requests(load), 17)
+
     def left_behind(self):
         topics = AdminClient({"bootstrap.servers": self.broker.bootstrap}).list_topics(timeout=10)
         return [name for name in topics.topics if name.startswith("bench-")]
 
     def test_measures_all_parts_and_cleans_up(self):
-        done = self.bench("--orders", "300", "--in-flight", "50", "--alone", "5", "--warm-up", "20",
-                          "--fold", "--open", "200", "--kafka-dir", self.broker.folder, "--json")
+        done = self.bench("--orders", "300", "--in-flight", "50", "--in-flight", "100",
+                          "--alone", "5", "--warm-up", "20", "--fold", "--open", "200",
+                          "--kafka-dir", self.broker.folder, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
-        self.assertEqual(found["load"]["orders"], 300)
-        self.assertEqual(
-            found["load"]["records"],
-            {"submissions": 300, "commands": 1200, "events": 1200, "requests.noop": 900,
-             "replies.bench": 1200, "alerts": 0, "dead-letters": 0})
+        self.assertEqual([load["in_flight"] for load in found["loads"]], [50, 100])
+        for load in found["loads"]:
+            self.assertEqual(load["orders"], 300)
+            self.assertEqual(
+                load["records"],
+                {"submissions": 300, "commands": 1200, "events": 1200, "requests.noop": 900,
+                 "replies.bench": 1200, "alerts": 0, "dead-letters": 0})
+            self.assert_has_counted_requests(load)
         self.assertEqual(found["alone"]["orders"], 5)
+        # Nothing is batched: each record of an order is a request of its own.
+        self.assertGreaterEqual(self.produce_requests(found["alone"]), 16)
         self.assertLessEqual(found["alone"]["p50_ms"], found["alone"]["max_ms"])
         # Every order four Decisions, those of the warm-ups too, and two Claims.
-        records = 4 * (20 + 300 + 50 + 5) + 2
+        records = 4 * (2 * (20 + 300) + 50 + 5) + 2
         self.assertEqual(found["fold"]["scheduler"]["records"], records)
         self.assertEqual(found["fold"]["supervisor"]["records"], records)
         self.assertEqual(found["open"]["orders"], 200)

@@ -4,6 +4,7 @@
 #include "platform/files.h"
 #include "replica/settings.h"
 #include "tools/bench/report.h"
+#include "tools/bench/requests.h"
 #include "tools/tools.h"
 
 #include <assert.h>
@@ -14,6 +15,7 @@
 enum {
     ORDERS = 40000,
     IN_FLIGHT = 1000,
+    IN_FLIGHT_MAX = 1000000,
     ALONE = 300,
     WARM_UP = 5000, /* the JVM of the broker compiles its hot code */
     ALONE_WARM_UP = 50,
@@ -28,7 +30,8 @@ enum {
 struct bench {
     struct cli *cli;
     int64_t orders;
-    int64_t in_flight;
+    int64_t levels[BENCH_LEVELS_MAX]; /* orders in flight at a time */
+    uint32_t level_count;
     int64_t alone;
     int64_t warm_up;
     int64_t open;
@@ -89,6 +92,24 @@ static enum error_class take_brokers(struct bench *bench, struct error *ret_erro
                : class;
 }
 
+static enum error_class take_levels(struct bench *bench, struct error *ret_error)
+{
+    const char *value;
+    for (size_t index = 0; (value = cli_flag_next(bench->cli, "in-flight", &index)) != NULL;) {
+        struct text rest = text_of(value);
+        uint64_t level = 0;
+        if (!number_take(&rest, IN_FLIGHT_MAX, &level) || level == 0 || rest.size > 0 ||
+            bench->level_count == BENCH_LEVELS_MAX)
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--in-flight %.20s: expected at most %d numbers from 1 to %d", value,
+                             BENCH_LEVELS_MAX, IN_FLIGHT_MAX);
+        bench->levels[bench->level_count++] = (int64_t)level;
+    }
+    if (bench->level_count == 0)
+        bench->levels[bench->level_count++] = IN_FLIGHT;
+    return ERROR_OK;
+}
+
 static enum error_class take_flags(struct bench *bench, struct error *ret_error)
 {
     struct cli *cli = bench->cli;
@@ -101,7 +122,6 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         int64_t *value;
     } numbers[] = {
         {"orders", ORDERS, 0, ORDERS_MAX, &bench->orders},
-        {"in-flight", IN_FLIGHT, 1, 1000000, &bench->in_flight},
         {"alone", bench->fold ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
         {"open", bench->fold ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
@@ -113,6 +133,8 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
                          numbers[i].value, ret_error) != ERROR_OK)
             return ERROR_REJECT;
     }
+    if (take_levels(bench, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
     if (cli_flag_given(cli, "json"))
         cli->output = CLI_OUTPUT_JSON;
     if (config_bool(cli->config, "embedded"))
@@ -124,14 +146,13 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
 
 /* ---- measuring ---- */
 
-static void watch_processes(const struct bench *bench, const struct bench_stage *stage,
-                            struct bench_processes *processes)
+static void add_processes(const struct bench *bench, const struct bench_stage *stage,
+                          struct bench_processes *processes)
 {
     bench_stage_processes(stage, processes);
     bench_processes_add(processes, "load (this process)", getpid());
     for (uint32_t i = 0; i < bench->broker_count; i++)
         bench_processes_add(processes, "broker", bench->brokers[i]);
-    bench_processes_begin(processes);
 }
 
 static enum error_class warm_up(struct bench_load *load, int64_t orders, int64_t in_flight,
@@ -142,46 +163,60 @@ static enum error_class warm_up(struct bench_load *load, int64_t orders, int64_t
     return orders > 0 ? bench_load_run(load, &round, &ignored, ret_error) : ERROR_OK;
 }
 
-static enum error_class measure_load(struct bench *bench, struct bench_stage *stage,
-                                     struct bench_load *load, struct error *ret_error)
+/* Runs the round; what the processes used and wrote meanwhile. */
+static enum error_class measure(const struct bench *bench, struct bench_stage *stage,
+                                struct bench_load *load, const struct bench_round *round,
+                                struct bench_measured *measured, struct error *ret_error)
 {
-    struct bench_report *report = &bench->report;
     struct bench_topics before;
-    struct bench_round round = {.orders = (uint64_t)bench->orders,
-                                .in_flight = (uint32_t)bench->in_flight,
-                                .what = "orders"};
-    if (bench->orders == 0)
-        return ERROR_OK;
-    enum error_class class = warm_up(load, bench->warm_up, bench->in_flight, ret_error);
+    measured->in_flight = round->in_flight;
+    add_processes(bench, stage, &measured->processes);
+    enum error_class class = bench_stage_topics(stage, &before, ret_error);
     if (class == ERROR_OK)
-        class = bench_stage_topics(stage, &before, ret_error);
+        class = bench_requests_read(stage, true, &measured->processes, ret_error);
     if (class != ERROR_OK)
         return class;
-    watch_processes(bench, stage, &report->load_processes);
-    class = bench_load_run(load, &round, &report->load, ret_error);
-    bench_processes_end(&report->load_processes);
+    bench_processes_begin(&measured->processes);
+    class = bench_load_run(load, round, &measured->figures, ret_error);
+    bench_processes_end(&measured->processes);
     if (class == ERROR_OK)
-        class = bench_stage_topics(stage, &report->topics, ret_error);
-    for (uint32_t i = 0; i < report->topics.count; i++)
-        report->topics.items[i].records -= before.items[i].records;
+        class = bench_requests_read(stage, false, &measured->processes, ret_error);
+    if (class == ERROR_OK)
+        class = bench_stage_topics(stage, &measured->topics, ret_error);
+    for (uint32_t i = 0; i < measured->topics.count; i++)
+        measured->topics.items[i].records -= before.items[i].records;
+    return class;
+}
+
+static enum error_class measure_loads(struct bench *bench, struct bench_stage *stage,
+                                      struct bench_load *load, struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    enum error_class class = ERROR_OK;
+    if (bench->orders == 0)
+        return ERROR_OK;
+    for (uint32_t i = 0; i < bench->level_count && class == ERROR_OK; i++) {
+        struct bench_round round = {.orders = (uint64_t)bench->orders,
+                                    .in_flight = (uint32_t)bench->levels[i],
+                                    .what = "orders"};
+        class = warm_up(load, bench->warm_up, bench->levels[i], ret_error);
+        if (class == ERROR_OK)
+            class = measure(bench, stage, load, &round, &report->loads[report->load_count++],
+                            ret_error);
+    }
     return class;
 }
 
 static enum error_class measure_alone(struct bench *bench, struct bench_stage *stage,
                                       struct bench_load *load, struct error *ret_error)
 {
-    struct bench_report *report = &bench->report;
     struct bench_round round = {
         .orders = (uint64_t)bench->alone, .in_flight = 1, .what = "orders alone"};
     if (bench->alone == 0)
         return ERROR_OK;
     enum error_class class = warm_up(load, bench->warm_up > 0 ? ALONE_WARM_UP : 0, 1, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    watch_processes(bench, stage, &report->alone_processes);
-    class = bench_load_run(load, &round, &report->alone, ret_error);
-    bench_processes_end(&report->alone_processes);
-    return class;
+    return class == ERROR_OK ? measure(bench, stage, load, &round, &bench->report.alone, ret_error)
+                             : class;
 }
 
 static enum error_class measure_foldings(struct bench *bench, struct bench_stage *stage,
@@ -204,7 +239,7 @@ static enum error_class measure_speed(struct bench *bench, struct error *ret_err
     if (class == ERROR_OK)
         class = bench_load_new(&stage, &load, ret_error);
     if (class == ERROR_OK)
-        class = measure_load(bench, &stage, load, ret_error);
+        class = measure_loads(bench, &stage, load, ret_error);
     if (class == ERROR_OK)
         class = measure_alone(bench, &stage, load, ret_error);
     bench_load_free(load);
@@ -235,7 +270,8 @@ static enum error_class measure_open(struct bench *bench, struct error *ret_erro
     if (class == ERROR_OK)
         class = bench_load_new(&stage, &load, ret_error);
     if (class == ERROR_OK) {
-        watch_processes(bench, &stage, &report->open_processes);
+        add_processes(bench, &stage, &report->open_processes);
+        bench_processes_begin(&report->open_processes);
         class = bench_load_run(load, &round, &report->open, ret_error);
     }
     if (class == ERROR_OK) {
@@ -258,7 +294,6 @@ static int run(struct cli *cli)
     bench->report.partitions = (int32_t)config_int(cli->config, "partitions");
     bench->report.schedulers = bench->stage.schedulers;
     bench->report.supervisors = bench->stage.supervisors;
-    bench->report.in_flight = bench->in_flight;
     if (class == ERROR_OK && (bench->orders > 0 || bench->alone > 0 || bench->fold))
         class = measure_speed(bench, &error);
     if (class == ERROR_OK && bench->open > 0)
@@ -276,7 +311,9 @@ static int run(struct cli *cli)
 
 static const struct cli_flag flags[] = {
     {"orders", "N", "Orders of the measurement under load; 40000 by default, 0 = none."},
-    {"in-flight", "N", "How many of them are in flight at a time; 1000 by default."},
+    {"in-flight", "N",
+     "How many of them are in flight at a time; 1000 by default. May be repeated: each number is "
+     "measured in turn, by the same processes."},
     {"alone", "N", "Orders measured one after the other; 300 by default, 0 with --fold."},
     {"warm-up", "N", "Orders before the measured ones; 5000 by default."},
     {"fold", NULL,
@@ -294,13 +331,17 @@ static const struct cli_flag flags[] = {
 
 static const struct cli_verb verbs[] = {
     {
-        .summary = "Measures orders/s, latency, records, CPU and memory with services of its own.",
+        .summary =
+            "Measures orders/s, latency, records, requests, CPU and memory with services of its "
+            "own.",
         .examples = "# topics and services of its own, deleted afterwards\n"
                     "reeve bench --kafka-bootstrap-servers 127.0.0.1:9092\n"
                     "# with the CPU and memory of the broker\n"
                     "scripts/kafka start --dir /tmp/k\n"
                     "reeve bench --kafka-bootstrap-servers $(cat /tmp/k/bootstrap) --kafka-dir "
                     "/tmp/k\n"
+                    "# more and more load\n"
+                    "reeve bench --in-flight 1000 --in-flight 2000 --in-flight 5000\n"
                     "# replay, and memory with 100,000 open orders\n"
                     "reeve bench --fold --orders 100000",
         .flags = flags,

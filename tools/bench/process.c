@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "platform/files.h"
 
+#include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,18 @@
 
 enum { PROC_FILE_MAX = 64 * 1024 };
 
+static char *read_file(const char *path)
+{
+    char *content = NULL;
+    size_t size = 0;
+    return files_read(path, PROC_FILE_MAX, &content, &size, NULL) == ERROR_OK ? content : NULL;
+}
+
 static char *read_proc(pid_t pid, const char *file)
 {
     char path[64];
-    char *content = NULL;
-    size_t size = 0;
     snprintf(path, sizeof(path), "/proc/%ld/%s", (long)pid, file);
-    return files_read(path, PROC_FILE_MAX, &content, &size, NULL) == ERROR_OK ? content : NULL;
+    return read_file(path);
 }
 
 /* The 14th and 15th field of stat, in clock ticks. The 2nd may hold blanks and parentheses. */
@@ -44,16 +50,35 @@ static int64_t cpu_us_of(pid_t pid)
     return (int64_t)(user + system) * (1000000 / sysconf(_SC_CLK_TCK));
 }
 
-static int64_t kilobytes_of(const char *status, const char *name)
+static int64_t number_of(const char *status, const char *name)
 {
     const char *at = strstr(status, name);
     if (at == NULL)
         return 0;
     at += strlen(name);
     struct text digits = text_of(at + strspn(at, " \t"));
-    uint64_t kilobytes = 0;
-    number_take(&digits, INT64_MAX / 1024, &kilobytes);
-    return (int64_t)kilobytes * 1024;
+    uint64_t number = 0;
+    number_take(&digits, INT64_MAX / 1024, &number);
+    return (int64_t)number;
+}
+
+/* Threads that have ended no longer count. */
+static int64_t wakeups_of(pid_t pid)
+{
+    char pattern[64];
+    glob_t found = {0};
+    int64_t wakeups = 0;
+    snprintf(pattern, sizeof(pattern), "/proc/%ld/task/*/status", (long)pid);
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            char *status = read_file(found.gl_pathv[i]);
+            if (status != NULL)
+                wakeups += number_of(status, "\nvoluntary_ctxt_switches:");
+            free(status);
+        }
+    }
+    globfree(&found);
+    return wakeups;
 }
 
 void bench_processes_add(struct bench_processes *processes, const char *name, pid_t pid)
@@ -67,8 +92,10 @@ void bench_processes_add(struct bench_processes *processes, const char *name, pi
 
 void bench_processes_begin(struct bench_processes *processes)
 {
-    for (uint32_t i = 0; i < processes->count; i++)
+    for (uint32_t i = 0; i < processes->count; i++) {
         processes->items[i].began_us = cpu_us_of(processes->items[i].pid);
+        processes->items[i].began_wakeups = wakeups_of(processes->items[i].pid);
+    }
 }
 
 void bench_processes_end(struct bench_processes *processes)
@@ -79,8 +106,9 @@ void bench_processes_end(struct bench_processes *processes)
         if (status == NULL)
             continue;
         process->cpu_us = cpu_us_of(process->pid) - process->began_us;
-        process->rss_bytes = kilobytes_of(status, "\nVmRSS:");
-        process->rss_peak_bytes = kilobytes_of(status, "\nVmHWM:");
+        process->wakeups = wakeups_of(process->pid) - process->began_wakeups;
+        process->rss_bytes = number_of(status, "\nVmRSS:") * 1024;
+        process->rss_peak_bytes = number_of(status, "\nVmHWM:") * 1024;
         free(status);
     }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What processes use, according to /proc: CPU time between two readings, and memory. */
+/* What processes use between two readings: CPU time, wakeups and memory according to /proc, and the
+ * requests of their Kafka clients (requests.h). */
 #ifndef TOOLS_BENCH_PROCESS_H
 #define TOOLS_BENCH_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -12,7 +14,12 @@ struct bench_process {
     char name[BENCH_PROCESS_NAME_SIZE];
     pid_t pid;
     int64_t began_us;
-    int64_t cpu_us; /* user and system time of all its threads, between begin and end */
+    int64_t began_wakeups;
+    int64_t cpu_us;  /* user and system time of all its threads, between begin and end */
+    int64_t wakeups; /* of its threads: each one had gone to sleep before */
+    int64_t produce_requests;
+    int64_t fetch_requests;
+    bool sends; /* its requests are known */
     int64_t rss_bytes;
     int64_t rss_peak_bytes; /* since the process began */
 };

@@ -19,10 +19,9 @@ static double mb(int64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-static double cpu_us_per_order(const struct bench_process *process,
-                               const struct bench_figures *figures)
+static double per_order(int64_t number, const struct bench_figures *figures)
 {
-    return (double)process->cpu_us / (double)figures->orders;
+    return (double)number / (double)figures->orders;
 }
 
 static double records_per_cpu_second(const struct bench_folding *folding)
@@ -39,34 +38,77 @@ static void print_figures(FILE *out, const char *what, const struct bench_figure
             ms(figures->p90_us), ms(figures->p99_us), ms(figures->max_us));
 }
 
+/* Of a process whose requests are not known: blanks. */
+static void print_requests(FILE *out, const struct bench_process *process,
+                           const struct bench_figures *figures)
+{
+    if (process->sends)
+        fprintf(out, " %9.2f %9.2f", per_order(process->produce_requests, figures),
+                per_order(process->fetch_requests, figures));
+    else
+        fprintf(out, " %9s %9s", "", "");
+}
+
+static void print_process(FILE *out, const struct bench_process *process,
+                          const struct bench_figures *figures)
+{
+    fprintf(out, "  %-22s %9.2f %9.1f %9.2f", process->name, (double)process->cpu_us / 1e6,
+            per_order(process->cpu_us, figures), per_order(process->wakeups, figures));
+    print_requests(out, process, figures);
+}
+
+/* What all of them used. */
+static struct bench_process sum_of(const struct bench_processes *processes)
+{
+    struct bench_process sum = {.name = "together"};
+    for (uint32_t i = 0; i < processes->count; i++) {
+        const struct bench_process *process = &processes->items[i];
+        sum.cpu_us += process->cpu_us;
+        sum.wakeups += process->wakeups;
+        sum.produce_requests += process->produce_requests;
+        sum.fetch_requests += process->fetch_requests;
+        sum.sends = sum.sends || process->sends;
+    }
+    return sum;
+}
+
 static void print_processes(FILE *out, const char *what, const struct bench_processes *processes,
                             const struct bench_figures *figures)
 {
-    double cpu_s = 0;
-    fprintf(out, "\n%-24s %9s %9s %9s %9s\n", what, "CPU s", "us/order", "RSS MB", "peak MB");
+    const struct bench_process sum = sum_of(processes);
+    fprintf(out, "\n%-24s %9s %9s %9s %9s %9s %9s %9s\n", what, "CPU s", "us/order", "wakeups/o",
+            "produce/o", "fetch/o", "RSS MB", "peak MB");
     for (uint32_t i = 0; i < processes->count; i++) {
         const struct bench_process *process = &processes->items[i];
-        cpu_s += (double)process->cpu_us / 1e6;
-        fprintf(out, "  %-22s %9.2f %9.1f %9.1f %9.1f\n", process->name,
-                (double)process->cpu_us / 1e6, cpu_us_per_order(process, figures),
-                mb(process->rss_bytes), mb(process->rss_peak_bytes));
+        print_process(out, process, figures);
+        fprintf(out, " %9.1f %9.1f\n", mb(process->rss_bytes), mb(process->rss_peak_bytes));
     }
-    fprintf(out, "  %-22s %9.2f %9.1f\n", "together", cpu_s, cpu_s * 1e6 / (double)figures->orders);
+    print_process(out, &sum, figures);
+    fprintf(out, "\n");
 }
 
-static void print_topics(FILE *out, const struct bench_report *report)
+static void print_topics(FILE *out, const struct bench_measured *measured)
 {
     int64_t records = 0;
     fprintf(out, "\n%-24s %9s %9s\n", "RECORDS WRITTEN", "records", "per order");
-    for (uint32_t i = 0; i < report->topics.count; i++) {
-        const struct bench_topic *topic = &report->topics.items[i];
+    for (uint32_t i = 0; i < measured->topics.count; i++) {
+        const struct bench_topic *topic = &measured->topics.items[i];
         records += topic->records;
         if (topic->records > 0)
             fprintf(out, "  %-22s %9" PRId64 " %9.2f\n", topic->name, topic->records,
-                    (double)topic->records / (double)report->load.orders);
+                    per_order(topic->records, &measured->figures));
     }
     fprintf(out, "  %-22s %9" PRId64 " %9.2f\n", "together", records,
-            (double)records / (double)report->load.orders);
+            per_order(records, &measured->figures));
+}
+
+static void print_measured(FILE *out, const struct bench_measured *measured)
+{
+    if (measured->figures.orders == 0)
+        return;
+    fprintf(out, "\n%" PRId64 " IN FLIGHT\n", measured->in_flight);
+    print_topics(out, measured);
+    print_processes(out, "PROCESSES", &measured->processes, &measured->figures);
 }
 
 static void print_foldings(FILE *out, const struct bench_report *report)
@@ -91,19 +133,17 @@ void bench_report_print(const struct bench_report *report, FILE *out)
             report->supervisors);
     fprintf(out, "%-24s %9s %9s %9s %9s %9s %9s %9s\n", "ORDERS", "orders", "s", "orders/s",
             "p50 ms", "p90 ms", "p99 ms", "max ms");
-    snprintf(what, sizeof(what), "  %" PRId64 " in flight", report->in_flight);
-    if (report->load.orders > 0)
-        print_figures(out, what, &report->load);
-    if (report->alone.orders > 0)
-        print_figures(out, "  alone", &report->alone);
+    for (uint32_t i = 0; i < report->load_count; i++) {
+        snprintf(what, sizeof(what), "  %" PRId64 " in flight", report->loads[i].in_flight);
+        print_figures(out, what, &report->loads[i].figures);
+    }
+    if (report->alone.figures.orders > 0)
+        print_figures(out, "  alone", &report->alone.figures);
     if (report->open.orders > 0)
         print_figures(out, "  accepted, left open", &report->open);
-    if (report->load.orders > 0) {
-        print_topics(out, report);
-        print_processes(out, "PROCESSES, in flight", &report->load_processes, &report->load);
-    }
-    if (report->alone.orders > 0)
-        print_processes(out, "PROCESSES, alone", &report->alone_processes, &report->alone);
+    for (uint32_t i = 0; i < report->load_count; i++)
+        print_measured(out, &report->loads[i]);
+    print_measured(out, &report->alone);
     if (report->foldings[0].records > 0)
         print_foldings(out, report);
     if (report->open.orders > 0) {
@@ -114,24 +154,46 @@ void bench_report_print(const struct bench_report *report, FILE *out)
 
 /* ---- JSON ---- */
 
+static json_t *process_json(const struct bench_process *process,
+                            const struct bench_figures *figures)
+{
+    json_t *object = json_pack(
+        "{s:s, s:f, s:f, s:f, s:I, s:I}", "name", process->name, "cpu_seconds",
+        (double)process->cpu_us / 1e6, "cpu_us_per_order", per_order(process->cpu_us, figures),
+        "wakeups_per_order", per_order(process->wakeups, figures), "rss_bytes",
+        (json_int_t)process->rss_bytes, "rss_peak_bytes", (json_int_t)process->rss_peak_bytes);
+    if (process->sends) {
+        json_object_set_new(object, "produce_requests_per_order",
+                            json_real(per_order(process->produce_requests, figures)));
+        json_object_set_new(object, "fetch_requests_per_order",
+                            json_real(per_order(process->fetch_requests, figures)));
+    }
+    return object;
+}
+
 static json_t *figures_json(const struct bench_figures *figures,
                             const struct bench_processes *processes)
 {
     json_t *list = json_array();
-    for (uint32_t i = 0; i < processes->count; i++) {
-        const struct bench_process *process = &processes->items[i];
-        json_array_append_new(list,
-                              json_pack("{s:s, s:f, s:f, s:I, s:I}", "name", process->name,
-                                        "cpu_seconds", (double)process->cpu_us / 1e6,
-                                        "cpu_us_per_order", cpu_us_per_order(process, figures),
-                                        "rss_bytes", (json_int_t)process->rss_bytes,
-                                        "rss_peak_bytes", (json_int_t)process->rss_peak_bytes));
-    }
+    for (uint32_t i = 0; i < processes->count; i++)
+        json_array_append_new(list, process_json(&processes->items[i], figures));
     return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "orders",
                      (json_int_t)figures->orders, "seconds", figures->seconds, "orders_per_second",
                      (double)figures->orders / figures->seconds, "p50_ms", ms(figures->p50_us),
                      "p90_ms", ms(figures->p90_us), "p99_ms", ms(figures->p99_us), "max_ms",
                      ms(figures->max_us), "processes", list);
+}
+
+static json_t *measured_json(const struct bench_measured *measured)
+{
+    json_t *records = json_object();
+    json_t *object = figures_json(&measured->figures, &measured->processes);
+    for (uint32_t i = 0; i < measured->topics.count; i++)
+        json_object_set_new(records, measured->topics.items[i].name,
+                            json_integer(measured->topics.items[i].records));
+    json_object_set_new(object, "in_flight", json_integer(measured->in_flight));
+    json_object_set_new(object, "records", records);
+    return object;
 }
 
 static json_t *foldings_json(const struct bench_report *report)
@@ -151,21 +213,16 @@ static json_t *foldings_json(const struct bench_report *report)
 
 void bench_report_json(const struct bench_report *report, FILE *out)
 {
-    json_t *root = json_pack(
-        "{s:i, s:i, s:I, s:I, s:I}", "cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "partitions",
-        (int)report->partitions, "schedulers", (json_int_t)report->schedulers, "supervisors",
-        (json_int_t)report->supervisors, "in_flight", (json_int_t)report->in_flight);
-    if (report->load.orders > 0) {
-        json_t *records = json_object();
-        for (uint32_t i = 0; i < report->topics.count; i++)
-            json_object_set_new(records, report->topics.items[i].name,
-                                json_integer(report->topics.items[i].records));
-        json_t *load = figures_json(&report->load, &report->load_processes);
-        json_object_set_new(load, "records", records);
-        json_object_set_new(root, "load", load);
-    }
-    if (report->alone.orders > 0)
-        json_object_set_new(root, "alone", figures_json(&report->alone, &report->alone_processes));
+    json_t *loads = json_array();
+    json_t *root =
+        json_pack("{s:i, s:i, s:I, s:I}", "cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "partitions",
+                  (int)report->partitions, "schedulers", (json_int_t)report->schedulers,
+                  "supervisors", (json_int_t)report->supervisors);
+    for (uint32_t i = 0; i < report->load_count; i++)
+        json_array_append_new(loads, measured_json(&report->loads[i]));
+    json_object_set_new(root, "loads", loads);
+    if (report->alone.figures.orders > 0)
+        json_object_set_new(root, "alone", measured_json(&report->alone));
     if (report->foldings[0].records > 0)
         json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.orders > 0)

@@ -6,20 +6,25 @@
 #include "tools/bench/fold.h"
 #include "tools/bench/load.h"
 
-enum { BENCH_FOLDINGS = 2 };
+enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8 };
+
+/* Orders that were measured together. */
+struct bench_measured {
+    int64_t in_flight;
+    struct bench_figures figures; /* orders 0 = not measured */
+    struct bench_processes processes;
+    struct bench_topics topics; /* records written meanwhile */
+};
 
 struct bench_report {
     int32_t partitions;
     int64_t schedulers;
     int64_t supervisors;
-    int64_t in_flight;
-    struct bench_figures load; /* orders 0 = not measured; the others likewise */
-    struct bench_processes load_processes;
-    struct bench_topics topics; /* written by the load */
-    struct bench_figures alone;
-    struct bench_processes alone_processes;
+    struct bench_measured loads[BENCH_LEVELS_MAX];
+    uint32_t load_count;
+    struct bench_measured alone;
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
-    struct bench_figures open;
+    struct bench_figures open;                     /* orders 0 = not measured */
     struct bench_processes open_processes;
 };
 

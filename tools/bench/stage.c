@@ -102,8 +102,12 @@ static enum error_class make_config(struct bench_stage *stage, int number, struc
     struct cli *cli = &stage->cli;
     char prefix[64];
     snprintf(prefix, sizeof(prefix), "bench-%ld-%d", (long)getpid(), number);
+    char statistics[16];
+    snprintf(statistics, sizeof(statistics), "%d", BENCH_STATISTICS_MS);
     cli->config = config_new(&settings_schema);
     enum error_class class = config_load_environment(cli->config, cli->environment, ret_error);
+    if (class == ERROR_OK)
+        class = config_set(cli->config, "kafka.statistics.interval.ms", statistics, ret_error);
     bool taken = true;
     for (int i = 0; i < cli->config_flag_count && class == ERROR_OK && taken;)
         class = config_take_flag(cli->config, cli->config_flag_count, cli->config_flags, &i, &taken,
@@ -185,6 +189,8 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     snprintf(directory, sizeof(directory), "%s/%s", stage->directory, name);
     add_argument(&arguments, "run");
     add_argument(&arguments, "%s", service);
+    add_argument(&arguments, "--set");
+    add_argument(&arguments, "kafka.statistics.interval.ms=%d", BENCH_STATISTICS_MS);
     for (int i = 0; i < cli->config_flag_count; i++)
         add_argument(&arguments, "%s", cli->config_flags[i]);
     add_argument(&arguments, "--topics-prefix=%s", stage->topics.prefix);

@@ -13,6 +13,8 @@
 #define BENCH_APP "bench"
 #define BENCH_WORKFLOW "three-steps"
 
+enum { BENCH_STATISTICS_MS = 1000 /* the Kafka clients report this often what they sent */ };
+
 struct bench_stage_options {
     int64_t schedulers;
     int64_t supervisors;

@@ -54,6 +54,7 @@ static const int first, second;
 #define BROKER(id, source, requests)                                                 \
     "{\"nodeid\":" id ",\"source\":\"" source "\",\"tx\":" requests ",\"txerrs\":2," \
     "\"outbuf_cnt\":3,\"waitresp_cnt\":4,"                                           \
+    "\"req\":{\"Produce\":8,\"Fetch\":9,\"Metadata\":1},"                            \
     "\"rtt\":{\"cnt\":5,\"avg\":1500,\"p99\":20000},\"throttle\":{\"cnt\":5,\"max\":250}}"
 
 Test(kafka_stats, show_a_producer_and_its_brokers)
@@ -73,6 +74,8 @@ Test(kafka_stats, show_a_producer_and_its_brokers)
     cr_assert(shows("inflight_requests{client=\"scheduler\",handle=\"log\",broker=\"1\"} 4"));
     cr_assert(shows("requests_total{client=\"scheduler\",handle=\"log\",broker=\"1\"} 10"));
     cr_assert(shows("send_errors_total{client=\"scheduler\",handle=\"log\",broker=\"1\"} 2"));
+    cr_assert(shows("produce_requests_total{client=\"scheduler\",handle=\"log\",broker=\"1\"} 8"));
+    cr_assert(shows("fetch_requests_total{client=\"scheduler\",handle=\"log\",broker=\"1\"} 9"));
     cr_assert(
         shows("requests_total{client=\"scheduler\",handle=\"log\",broker=\"coordinator\"} 6"));
     cr_assert_not(shows_any("fetched_records"));
