@@ -198,8 +198,12 @@ static const struct config_key keys[] = {
      "report their health."},
     {"routing.factor", CONFIG_DOUBLE, "2", 1, 1000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Steps started per call that an agent's healthy instances can run at once. At 2, one step "
-     "runs and one waits at the agent, which keeps it busy. All other steps wait in the "
-     "scheduler, by priority."},
+     "runs and one waits at the agent, which keeps it busy. Steps beyond that and routing.wait.ms "
+     "wait in the scheduler, by priority."},
+    {"routing.wait.ms", CONFIG_DURATION_MS, "500", 0, DAY_MS, "ms", NO_CHOICES, SETTINGS_SCHEDULER,
+     "More steps than by routing.factor start at an agent that completes as many within this "
+     "time: they wait at the agent, but only briefly. Steps that wait in the scheduler cost it a "
+     "command and a Decision each. 0: only routing.factor counts."},
     {"routing.retry.ms", CONFIG_DURATION_MS, "5000", 1, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SCHEDULER,
      "How long until the supervisor first checks a step again when none of its agents is "

@@ -267,6 +267,7 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
         else
             report_unstuck(monitor, find_monitored(monitor, agent), now_ms);
     }
+    router_measure(monitor->router, now_ms);
     /* Picks that were refused or missed are tried again. */
     router_pick(monitor->router, true);
     loop_timer_after(loop, timer, TICK_MS);
@@ -287,6 +288,7 @@ struct agent_monitor *agent_monitor_new(struct cluster *cluster)
         .loop = cluster->service->loop,
         .workflows = cluster->workflows,
         .factor = config_double(config, "routing.factor"),
+        .wait_ms = config_ms(config, "routing.wait.ms"),
         .retry_ms_min = retry_min,
         .retry_ms_max = retry_max > retry_min ? retry_max : retry_min,
         .weights = {[PRIORITY_HIGH] = (uint32_t)config_int(config, "priority.share.high"),

@@ -303,7 +303,7 @@ static enum decide_result decide_head(struct owner *owner)
                 &owner->batch.arena, &item->outcomes);
     result = append_decision(owner, item);
     if (result == DECIDED)
-        owner_route_decided(owner, &cmd, order);
+        owner_route_decided(owner, &cmd, &item->decision, order);
     return result;
 }
 

@@ -187,7 +187,8 @@ const struct routing *owner_route_routing(struct owner *owner, const struct comm
                                           const struct order *order,
                                           const struct workflow *workflow);
 /* The command is decided; `order` is as it is now, or NULL. */
-void owner_route_decided(struct owner *owner, const struct command *cmd, const struct order *order);
+void owner_route_decided(struct owner *owner, const struct command *cmd,
+                         const struct decision *decision, const struct order *order);
 void owner_route_stored(struct owner *owner);
 
 #endif

@@ -47,11 +47,31 @@ static void forget_starts(struct owner *owner, struct text order_id)
         router_start_decided(router_of(owner), &owner->routed, order_id, step, false);
 }
 
-void owner_route_decided(struct owner *owner, const struct command *cmd, const struct order *order)
+/* For the agents' turnover: what they reported counts, what timed out does not. A step that has
+ * started again at another agent counts there. */
+static void note_completed(const struct owner *owner, const struct decision *decision,
+                           const struct order *order)
+{
+    for (uint32_t i = 0; i < decision->event_count; i++) {
+        const struct event *event = &decision->events[i];
+        if (event->kind != EVENT_STEP_SUCCEEDED && event->kind != EVENT_STEP_FAILED)
+            continue;
+        int step = order_find_step(order, event->kind == EVENT_STEP_SUCCEEDED
+                                              ? event->step_succeeded.ref.step
+                                              : event->step_failed.ref.step);
+        assert(step >= 0 && (uint32_t)step < order->step_count);
+        router_completed(router_of(owner), order->steps[step].agent);
+    }
+}
+
+void owner_route_decided(struct owner *owner, const struct command *cmd,
+                         const struct decision *decision, const struct order *order)
 {
     if (router_of(owner) == NULL)
         return;
     assert(owner->routed.ctx == owner);
+    if (order != NULL && cmd->kind == COMMAND_REPORT_STEP)
+        note_completed(owner, decision, order);
     if (cmd->kind == COMMAND_MIGRATE_ORDER)
         forget_starts(owner, cmd->order_id);
     int step = own_start_step(owner, cmd, order);

@@ -11,6 +11,10 @@
 /* What an agent takes where routing is switched off. */
 #define ANY_NUMBER (INT64_C(1) << 40)
 
+/* What is left of an agent's turnover after a second in which it completed nothing: a queue that is
+ * short at the old turnover must not stay long at the new one. */
+#define TURNOVER_LEFT 0.5
+
 /* ---- agents ---- */
 
 /* Where routing is switched off: an agent's status. */
@@ -53,6 +57,13 @@ int64_t route_agent_waiting(const struct route_agent *agent)
     return waiting;
 }
 
+/* Steps that wait and for which no StartStep is on its way. */
+static int64_t not_picked(const struct route_agent *agent)
+{
+    int64_t waiting = route_agent_waiting(agent) - agent->starting;
+    return waiting > 0 ? waiting : 0;
+}
+
 int64_t route_agent_free(const struct route_agent *agent)
 {
     assert(agent->limit >= 0);
@@ -72,6 +83,10 @@ static void set_limit(const struct router *router, struct route_agent *agent)
         (double)agent->status.calls * router->options.factor + (double)agent->status.probing;
     if (router->all > 0)
         capacity = capacity * router->own / router->all;
+    /* Not while circuits are only half-open. */
+    double brief = agent->turnover * (double)router->options.wait_ms / 1000;
+    if (agent->status.calls > 0 && brief > capacity)
+        capacity = brief;
     agent->limit = capacity > 1 ? (int64_t)ceil(capacity) : 1;
     assert(agent->limit >= 1);
 }
@@ -98,6 +113,34 @@ void router_set_agent(struct router *router, struct text name, const struct agen
     agent->refused = false;
     set_limit(router, agent);
     assert(status->healthy == (agent->limit > 0));
+    router_pick_soon(router);
+}
+
+void router_completed(struct router *router, struct text name)
+{
+    struct route_agent *agent = NULL;
+    HASH_FIND(hh, router->agents, name.data, name.size, agent);
+    if (agent != NULL)
+        agent->completed++;
+}
+
+void router_measure(struct router *router, int64_t now_ms)
+{
+    struct route_agent *agent;
+    double seconds = (double)(now_ms - router->measured_ms) / 1000;
+    bool first = router->measured_ms == 0;
+    assert(now_ms > 0);
+    if (!first && seconds <= 0)
+        return;
+    router->measured_ms = now_ms;
+    for (agent = router->agents; agent != NULL; agent = agent->hh.next) {
+        double turnover = first ? 0 : (double)agent->completed / seconds;
+        double left = first ? 0 : agent->turnover * pow(TURNOVER_LEFT, seconds);
+        agent->completed = 0;
+        agent->turnover = turnover > left ? turnover : left;
+        assert(agent->turnover >= 0);
+        set_limit(router, agent);
+    }
     router_pick_soon(router);
 }
 
@@ -327,16 +370,17 @@ static void fill_capacity(const struct router *router, struct route_agent *agent
         return;
     }
     int64_t free = route_agent_free(agent) + reserved;
+    int64_t left = free - reserved - not_picked(agent);
     capacity->why = router->options.switched_off ? TEXT("routing is switched off")
                                                  : capacity_reason(agent, free);
-    if (route_agent_waiting(agent) == 0)
-        capacity->free = free;
+    if (left > 0)
+        capacity->free = left + reserved;
     else if (reserved)
         capacity->free = free > 1 ? 1 : free;
     else if (free > 0)
         capacity->why = TEXT("others wait before it");
     assert(capacity->free == 0 || capacity->free <= free);
-    assert(reserved || capacity->free == 0 || route_agent_waiting(agent) == 0);
+    assert(reserved || capacity->free + not_picked(agent) <= free || capacity->free == 0);
 }
 
 const struct routing *router_routing(struct router *router, const struct workflow *workflow,

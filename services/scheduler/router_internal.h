@@ -39,7 +39,8 @@ struct router {
     struct route_plan *plans;   /* uthash by workflow */
     struct routing no_agents;
     struct route_partition *partitions;
-    int64_t waiting; /* in all queues */
+    int64_t waiting;     /* in all queues */
+    int64_t measured_ms; /* the last router_measure(); 0: never */
     uint32_t pick_number;
     struct loop_deferred picking;
 };

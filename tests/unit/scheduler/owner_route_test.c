@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An owner, its router and orders that change their queue while the router has read it. */
+#include "services/scheduler/router.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>
@@ -42,4 +43,25 @@ Test(owner_route, starts_a_step_once_that_has_left_a_queue_by_migration)
     cr_assert_eq(owner_kit_requests(&kit, ids[3]), 1);
     cr_assert_eq(owner_kit_requests(&kit, ids[4]), 1);
     cr_assert_eq(owner_state(owner), OWNER_RUNNING);
+}
+
+/* By its reports, an agent shows how many attempts it can take. */
+Test(owner_route, counts_what_the_agent_reports)
+{
+    static struct owner_kit kit;
+    owner_kit_begin(&kit, 1);
+    struct owner_kit_process *process = owner_kit_boot(&kit, "s-1", 2);
+    struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 10000);
+    const char *id = owner_kit_id(&kit, 0, 0);
+    owner_kit_submit(&kit, id);
+    owner_kit_run(&kit, 1000);
+    const struct route_agent *agent = router_agent(process->router, TEXT("agent"));
+    cr_assert_eq(agent->completed, 0);
+    owner_kit_report(&kit, id);
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(agent->completed, 1);
+    owner_kit_report(&kit, id); /* a repeated report completes nothing */
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(agent->completed, 1);
 }

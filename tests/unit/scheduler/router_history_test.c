@@ -33,6 +33,8 @@ static void act(struct router_kit *kit)
     else if (dice < 93)
         router_kit_set_agent(kit, (int)router_kit_roll(kit, 2), router_kit_roll(kit, 3) > 0,
                              router_kit_roll(kit, 6));
+    else if (dice < 95)
+        router_measure(kit->router, kit->now);
     else
         router_pick(kit->router, router_kit_roll(kit, 2) == 0);
 }

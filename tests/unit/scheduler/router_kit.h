@@ -13,7 +13,8 @@ enum {
     ROUTER_KIT_ORDERS_MAX = 400,
     ROUTER_KIT_LOG_MAX = 8000,
     ROUTER_KIT_COMMANDS_MAX = 512,
-    ROUTER_KIT_NOW = 1000000
+    ROUTER_KIT_NOW = 1000000,
+    ROUTER_KIT_WAIT_MS = 100
 };
 
 /* "x" serves step A, "y" both A and B, of the workflow "test". */

@@ -31,6 +31,62 @@ Test(router, picks_by_priority_then_by_waiting_time)
     router_kit_end(&kit);
 }
 
+/* The agent completes that number of attempts within a second. */
+static const struct route_agent *complete(struct router_kit *kit, int attempts)
+{
+    for (int i = 0; i < attempts; i++)
+        router_completed(kit->router, TEXT("y"));
+    kit->now += 1000;
+    router_measure(kit->router, kit->now);
+    return router_agent(kit->router, TEXT("y"));
+}
+
+Test(router, gives_a_fast_agent_what_it_completes_in_a_short_time)
+{
+    static struct router_kit kit;
+    router_kit_begin(&kit, 1);
+    router_kit_set_agent(&kit, 1, true, 2);
+    cr_assert_eq(complete(&kit, 5000)->limit, 4, "the first measurement has no beginning");
+    cr_assert_eq(complete(&kit, 10)->limit, 4, "a slow one");
+    cr_assert_eq(complete(&kit, 1000)->limit, 1000 * ROUTER_KIT_WAIT_MS / 1000);
+    cr_assert_eq(complete(&kit, 0)->limit, 50, "it falls once nothing is completed");
+    router_kit_set_agent(&kit, 1, true, 0);
+    cr_assert_eq(router_agent(kit.router, TEXT("y"))->limit, 1, "only half-open circuits");
+    router_kit_set_agent(&kit, 1, false, 0);
+    cr_assert_eq(complete(&kit, 1000)->limit, 0);
+    router_kit_set_agent(&kit, 1, true, 2);
+    router_pause_agent(kit.router, TEXT("y"), "paused by ann: down");
+    cr_assert_eq(route_agent_free(complete(&kit, 1000)), 0);
+    router_pause_agent(kit.router, TEXT("y"), NULL);
+    router_kit_end(&kit);
+}
+
+/* A queue would never end under load if each new step joined it. */
+Test(router, starts_a_new_step_while_those_that_wait_have_their_capacity)
+{
+    static struct router_kit kit;
+    router_kit_begin(&kit, 1);
+    struct router_kit_partition *partition = &kit.partitions[0];
+    for (int i = 0; i < 2; i++)
+        router_kit_submit(partition, PRIORITY_NORMAL); /* o-0, o-1: two steps each wait for y */
+    router_kit_commit(partition);
+    router_kit_set_agent(&kit, 1, true, 2);
+    router_kit_submit(partition, PRIORITY_HIGH); /* what is free is theirs */
+    cr_assert_eq(router_kit_order(partition, "o-2")->steps[0].state, STEP_PENDING);
+    router_kit_set_agent(&kit, 1, true, 4);
+    router_kit_submit(partition, PRIORITY_HIGH); /* 8 for 6 that wait, and for 2 more */
+    cr_assert_eq(router_kit_order(partition, "o-3")->steps[0].state, STEP_PROCESSING);
+    cr_assert_eq(router_kit_order(partition, "o-3")->steps[1].state, STEP_PROCESSING);
+    router_kit_submit(partition, PRIORITY_HIGH);
+    cr_assert_eq(router_kit_order(partition, "o-4")->steps[0].state, STEP_PENDING);
+    router_kit_commit(partition);
+    router_pick(kit.router, true);
+    cr_assert_eq(partition->command_count, 6);
+    router_kit_decide(partition);
+    cr_assert_eq(router_agent(kit.router, TEXT("y"))->running, 8);
+    router_kit_end(&kit);
+}
+
 Test(router, folds_an_old_store_without_a_tally_again)
 {
     static struct router_kit kit;
