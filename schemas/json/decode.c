@@ -115,7 +115,7 @@ static bool decode_text(const struct json_place *at, uint32_t limit, struct text
 static bool integer_of(const json_t *value, int64_t *ret_number)
 {
     double real = json_real_value(value);
-    if (json_is_real(value) && fabs(real) <= EXACT_REAL_MAX && floor(real) == real) {
+    if (json_is_real(value) && fabs(real) <= EXACT_REAL_MAX && (double)(int64_t)real == real) {
         *ret_number = (int64_t)real;
         return true;
     }
