@@ -20,15 +20,28 @@ enum {
 static void claim_partition(struct owner *owner);
 static void on_stopped(void *ctx, const struct error *error);
 
+/* A log that lost its claim may never reach that offset again: there would be nothing to fold. */
+static void check_claim(struct owner *owner, int64_t log_end)
+{
+    assert(owner->state == OWNER_FOLDING);
+    if (log_end <= owner->claim_offset)
+        owner_give_up(owner, "ClaimNotFound", "the log ends before the offset of our claim");
+}
+
 static void on_log_end(void *ctx, int64_t low, int64_t high, const struct error *error)
 {
     struct owner *owner = ctx;
+    bool failed = error != NULL && error_is(error);
     (void)low;
     assert(owner->asking);
     owner->asking = false;
-    if (!owner_answered(owner, owner->claim_number) || owner->state != OWNER_CATCHING_UP)
+    if (!owner_answered(owner, owner->claim_number))
         return;
-    if (error != NULL && error_is(error)) {
+    if (owner->state == OWNER_FOLDING && !failed)
+        check_claim(owner, high);
+    if (owner->state != OWNER_CATCHING_UP)
+        return;
+    if (failed) {
         loop_timer_after(cluster_loop(owner->cluster), &owner->timer, QUERY_AGAIN_MS);
         return;
     }
@@ -36,12 +49,10 @@ static void on_log_end(void *ctx, int64_t low, int64_t high, const struct error 
     owner_catch_up(owner);
 }
 
-static void ask_for_log_end(struct owner *owner)
+void owner_ask_for_log_end(struct owner *owner)
 {
-    assert(owner->state == OWNER_CATCHING_UP);
+    assert(owner->state == OWNER_CATCHING_UP || owner->state == OWNER_FOLDING);
     assert(!owner->asking || owner->outstanding > 0);
-    owner->round_from = view_checkpoint(follower_view(owner->follower))->next_event_offset;
-    owner->catch_up_to = INT64_MAX;
     if (owner->asking)
         return;
     owner->asking = true;
@@ -50,14 +61,22 @@ static void ask_for_log_end(struct owner *owner)
                    on_log_end, owner);
 }
 
+static void find_log_end(struct owner *owner)
+{
+    assert(owner->state == OWNER_CATCHING_UP);
+    owner->round_from = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    owner->catch_up_to = INT64_MAX;
+    owner_ask_for_log_end(owner);
+}
+
 void owner_catch_up(struct owner *owner)
 {
     int64_t next = view_checkpoint(follower_view(owner->follower))->next_event_offset;
     assert(owner->state == OWNER_CATCHING_UP);
     if (owner->catch_up_to == INT64_MAX)
-        ask_for_log_end(owner);
+        find_log_end(owner);
     else if (next >= owner->catch_up_to && next - owner->round_from > CLAIM_WITHIN)
-        ask_for_log_end(owner); /* more has come in that time */
+        find_log_end(owner); /* more has come in that time */
     else if (next >= owner->catch_up_to && !owner->suspended)
         claim_partition(owner);
 }

@@ -123,6 +123,8 @@ void owner_failed_store(struct owner *owner, const struct error *error);
 extern const struct follower_ops owner_follower_ops;
 /* Claims if the log is folded to its end; asks for the end where it is not known. */
 void owner_catch_up(struct owner *owner);
+/* Catching up, or folding for long: the claim may be lost. One question at a time. */
+void owner_ask_for_log_end(struct owner *owner);
 /* Inspects commands[p]. */
 void owner_ask_for_commands(struct owner *owner);
 

@@ -184,6 +184,8 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     bool news = !owner->stalled || now - owner->stall_logged_ms >= LOG_AGAIN_MS;
     owner->stalled = true;
     owner_route_hold(owner, true);
+    if (owner->state == OWNER_FOLDING)
+        owner_ask_for_log_end(owner);
     snprintf(owner->stall, sizeof(owner->stall),
              "partition %d is %s and has waited %lld s for %.500s", owner->partition,
              owner_state_name(owner->state), (long long)(waited / 1000), what);

@@ -314,6 +314,24 @@ Test(owner_log, decides_nothing_when_its_offset_holds_another_claim)
     cr_assert_eq(owner_kit_end(&kit, "p.events", 0), offset + 4);
 }
 
+/* Between its acknowledgement and the fold, a log loses the claim, and nothing else comes. */
+Test(owner_log, claims_again_when_the_log_loses_its_claim)
+{
+    begin();
+    struct owner *owner = owner_kit_own(process, 0);
+    for (int tries = 0; tries < 100 && !is_folding(owner); tries++) {
+        owner_kit_release(process, 0);
+        owner = owner_kit_own(process, 0);
+    }
+    cr_assert_eq(owner_state(owner), OWNER_FOLDING);
+    int64_t offset = owner_kit_end(&kit, "p.events", 0) - 1;
+    broker_memory_truncate(kit.kafka, "p.events", 0, offset);
+    owner_kit_submit(&kit, id(7));
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 30000);
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(owner_kit_decision(&kit, 0, id(7))->sequence, 0);
+}
+
 /* ---- a command that crashes its owner ---- */
 
 /* The next command, after `count` owners have crashed while they decided it. */
