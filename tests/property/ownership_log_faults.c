@@ -132,14 +132,12 @@ static int64_t claims_of(struct world *world, int32_t partition)
 
 /* ---- the faults ---- */
 
-/* An unclean election: what producers have on the way fails with it. */
+/* An unclean election. */
 static void lose_tail(struct world *world)
 {
     int64_t end = log_end(world, "p.events", HIT);
     int64_t lost = 1 + dice_roll(&world->dice, (uint32_t)(end - 1));
     broker_memory_truncate(world->kafka, "p.events", HIT, end - lost);
-    if (world->instances[0].process.cluster != NULL)
-        broker_memory_fail_producer(world->instances[0].process.broker, BROKER_PRODUCER_LOG);
 }
 
 static void make_anew(struct world *world, const char *topic)

@@ -502,6 +502,8 @@ struct broker *broker_memory_new(struct broker_memory_cluster *cluster, const ch
     memcpy(broker->name, name, strlen(name) + 1);
     broker->base.ops = &memory_ops;
     broker->cluster = cluster;
+    for (int i = 0; i < BROKER_PRODUCER_COUNT; i++)
+        broker->writers[i] = ++cluster->writers;
     DL_APPEND(cluster->brokers, broker);
     return &broker->base;
 }

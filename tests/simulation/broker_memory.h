@@ -90,7 +90,10 @@ void broker_memory_delete_topic(struct broker_memory_cluster *cluster, const cha
  * they are. */
 void broker_memory_add_partitions(struct broker_memory_cluster *cluster, const char *topic,
                                   int32_t partitions);
-/* The log's tail from `end` on is lost; readers beyond it get OffsetOutOfRange. */
+/* The log's tail from `end` on is lost; readers beyond it get OffsetOutOfRange. A producer that
+ * lost records there dies with its next append to it, as Kafka's idempotent producer does: its
+ * sequence numbers have a gap. (A real leader that has no record left of the producer does not see
+ * the gap; then the acknowledged offset is not the next one.) */
 void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
                             int32_t partition, int64_t end);
 /* Retention: records below `start` are gone; readers below it get OffsetOutOfRange. */

@@ -71,6 +71,11 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
 {
     struct memory_log *log = memory_log_find(cluster, channel->topic, channel->partition);
     const struct broker_memory_faults *faults = &cluster->faults;
+    bool out_of_order = log != NULL && memory_log_has_lost(log, append->record->writer);
+    if (out_of_order && channel->broker != NULL) {
+        broker_memory_fail_producer(&channel->broker->base, channel->producer);
+        return; /* the append and its channel may be gone */
+    }
     append->arrived = true;
     if (log == NULL) {
         fail(append, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
@@ -81,6 +86,8 @@ void memory_channel_arrive(struct broker_memory_cluster *cluster, struct memory_
         fail(append, ERROR_REJECT, "NotAuthorized", "injected: the topic refuses the record");
     } else if (log->fault == PARTITION_FAILS_APPEND) {
         fail(append, ERROR_RETRY, "NotEnoughReplicas", "injected: the record is not in the log");
+    } else if (out_of_order) {
+        fail(append, ERROR_FATAL, "OutOfOrderSequence", "the records before it were lost");
     } else if (channel->broker != NULL && memory_chance(cluster, faults->append_lost)) {
         fail(append, ERROR_RETRY, "Lost", "injected: the record is not in the log");
     } else {
@@ -193,6 +200,7 @@ void broker_memory_fail_producer(struct broker *base, enum broker_producer produ
         }
     }
     memory_channels_orphan(broker, producer);
+    broker->writers[producer] = ++broker->cluster->writers;
 }
 
 /* All in one step, as the real one does. */
@@ -262,6 +270,7 @@ enum error_class memory_append(struct broker *base, const struct broker_append *
     assert(taken != NULL);
     taken->record =
         memory_record_new(append->key, append->value, append->headers, append->header_count);
+    taken->record->writer = broker->writers[append->producer];
     taken->done = append->done;
     taken->ctx = append->ctx;
     taken->token = append->token;

@@ -16,6 +16,7 @@ enum { MEMORY_OUTSTANDING_MAX = 100000, MEMORY_RECORD_SLACK = 64 * 1024 };
 
 struct memory_record {
     int64_t timestamp;
+    uint64_t writer; /* the producer's number; 0: a third party's */
     struct text key;
     struct text value;
     uint32_t header_count;
@@ -31,6 +32,8 @@ struct memory_log {
     size_t count;
     size_t size;
     struct memory_record **records; /* of offsets low .. low + count - 1 */
+    uint64_t *losers;               /* producers whose last records here are lost */
+    size_t loser_count;
 };
 
 struct memory_topic {
@@ -52,6 +55,8 @@ enum broker_memory_partition_fault memory_fault_of(const struct broker_memory_cl
 /* Takes the record; its offset. */
 int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log *log,
                        struct memory_record *record);
+/* The leader lacks records of this producer, so that it expects another sequence number. */
+bool memory_log_has_lost(const struct memory_log *log, uint64_t writer);
 static inline int64_t memory_log_end(const struct memory_log *log)
 {
     return log->low + (int64_t)log->count;
@@ -223,6 +228,7 @@ struct memory_broker {
     bool paused;
     bool dead;
     uint32_t outstanding[BROKER_PRODUCER_COUNT];
+    uint64_t writers[BROKER_PRODUCER_COUNT]; /* numbers of its producers, new after each death */
     struct memory_append *failed[BROKER_PRODUCER_COUNT]; /* to be answered with FATAL */
     struct memory_reader *readers;
     struct memory_group *groups;
@@ -248,6 +254,7 @@ struct broker_memory_cluster {
     struct memory_broker *brokers;
     struct memory_commit *commits; /* by key */
     uint64_t generation;           /* of the groups: rises with each assignment */
+    uint64_t writers;              /* producers so far */
 };
 
 /* Whether callbacks of the instance may run. */

@@ -33,6 +33,7 @@ struct memory_record *memory_record_new(struct text key, struct text value,
     char *at = (char *)record->headers + headers_size;
     const char *end = at + size;
     record->timestamp = 0;
+    record->writer = 0;
     record->key = keep(&at, key);
     record->value = keep(&at, value);
     record->header_count = count;
@@ -80,6 +81,7 @@ static void free_topic(struct broker_memory_cluster *cluster, struct memory_topi
         for (size_t at = 0; at < topic->logs[i].count; at++)
             free(topic->logs[i].records[at]);
         free(topic->logs[i].records);
+        free(topic->logs[i].losers);
     }
     free(topic->logs);
     free(topic);
@@ -220,13 +222,41 @@ void broker_memory_break_batch(struct broker_memory_cluster *cluster, const char
     log->broken_to = next_offset;
 }
 
+/* ---- producers whose records are lost ---- */
+
+/* The number of losers if it is none of them. */
+static size_t loser_index(const struct memory_log *log, uint64_t writer)
+{
+    size_t at = 0;
+    while (at < log->loser_count && log->losers[at] != writer)
+        at++;
+    return at;
+}
+
+bool memory_log_has_lost(const struct memory_log *log, uint64_t writer)
+{
+    return loser_index(log, writer) < log->loser_count;
+}
+
+static void add_loser(struct memory_log *log, uint64_t writer)
+{
+    if (writer == 0 || memory_log_has_lost(log, writer))
+        return;
+    log->losers = realloc(log->losers, (log->loser_count + 1) * sizeof(log->losers[0]));
+    assert(log->losers != NULL);
+    log->losers[log->loser_count++] = writer;
+}
+
 void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
                             int32_t partition, int64_t end)
 {
     struct memory_log *log = memory_log_find(cluster, topic, partition);
     assert(log != NULL && end >= log->low);
-    while (memory_log_end(log) > end)
-        free(log->records[--log->count]);
+    while (memory_log_end(log) > end) {
+        struct memory_record *record = log->records[--log->count];
+        add_loser(log, record->writer);
+        free(record);
+    }
 }
 
 void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic, int32_t partition,

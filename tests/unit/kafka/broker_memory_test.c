@@ -243,6 +243,65 @@ Test(broker_memory, reports_each_append_of_a_dead_producer_once)
     memory_lab_close(&lab);
 }
 
+/* How its appends to each partition went. */
+static void append_to_both(struct memory_lab *lab, enum error_class *ret_classes)
+{
+    uint32_t first = memory_lab_append(lab->one, "events", 0, "a");
+    memory_lab_settle(lab);
+    uint32_t second = memory_lab_append(lab->one, "events", 1, "a");
+    memory_lab_settle(lab);
+    ret_classes[0] = lab->one->answers[first].class;
+    ret_classes[1] = lab->one->answers[second].class;
+}
+
+Test(broker_memory, kills_a_producer_that_goes_on_after_its_records_were_lost)
+{
+    struct memory_lab lab;
+    enum error_class classes[2];
+    int64_t low;
+    int64_t high;
+    memory_lab_open(&lab, 11);
+    append_to_both(&lab, classes);
+    append_to_both(&lab, classes);
+    broker_memory_append(lab.kafka, "events", 0, TEXT("k"), TEXT("another's"));
+    broker_memory_truncate(lab.kafka, "events", 0, 2);
+    append_to_both(&lab, classes);
+    cr_assert_eq(classes[0], ERROR_OK, "only another one's record was lost");
+    broker_memory_truncate(lab.kafka, "events", 0, 2);
+    append_to_both(&lab, classes);
+    cr_assert_eq(classes[0], ERROR_FATAL);
+    cr_assert_eq(classes[1], ERROR_OK);
+    broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
+    cr_assert_eq(high, 2);
+    append_to_both(&lab, classes);
+    cr_assert_eq(classes[0], ERROR_OK, "another producer has taken its place");
+    memory_lab_close(&lab);
+}
+
+/* What is on the wire has its place behind what was lost. */
+Test(broker_memory, takes_nothing_of_a_zombie_whose_records_were_lost)
+{
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct memory_lab lab;
+        int64_t low;
+        int64_t high;
+        memory_lab_open(&lab, seed);
+        for (int i = 0; i < 2; i++)
+            memory_lab_append(lab.one, "events", 0, "a");
+        memory_lab_settle(&lab);
+        for (int i = 0; i < 3; i++)
+            memory_lab_append(lab.one, "events", 0, "b");
+        broker_memory_pause(lab.one->broker);
+        broker_memory_truncate(lab.kafka, "events", 0, 1);
+        memory_lab_settle(&lab);
+        broker_memory_kill(lab.one->broker);
+        memory_lab_settle(&lab);
+        broker_memory_bounds(lab.kafka, "events", 0, &low, &high);
+        cr_assert_eq(high, 1);
+        memory_lab_close(&lab);
+    }
+}
+
 Test(broker_memory, injects_append_faults_as_often_as_configured)
 {
     struct memory_lab lab;
