@@ -2,6 +2,7 @@
 /* The topics of effects against the model: what an effect's topic refused counts as delivered when
  * it is among the dead letters. */
 #include "tests/property/ownership_model.h"
+#include "tests/property/ownership_tail.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +20,17 @@ static struct model_outcome *outcome_of(struct model *model, int64_t command_off
     return decided ? &model->outcomes[command_offset] : NULL;
 }
 
-static const char *take_status(struct model *model, const struct status_update *status)
+/* Of a Decision that the log has lost. */
+static const char *explained_by_tail(const struct model *model)
 {
-    if (status->command_partition != model->partition)
-        return NULL;
+    world_count(model->world, SOMETIMES_TAIL_EFFECT);
+    return NULL;
+}
+
+static const char *check_status(const struct model_outcome *outcome,
+                                const struct status_update *status)
+{
     long long command = (long long)status->command_offset;
-    struct model_outcome *outcome = outcome_of(model, status->command_offset);
     if (outcome == NULL || outcome->status == STATUS_KIND_COUNT)
         return wrong("no Decision explains the status of command %lld", command);
     if (status->kind != outcome->status || status->order_version != outcome->order_version ||
@@ -32,9 +38,37 @@ static const char *take_status(struct model *model, const struct status_update *
         status->decision_offset != outcome->decision_offset ||
         !text_equal(status->order_id, outcome->order_id))
         return wrong("the status of command %lld is another Decision's", command);
+    return NULL;
+}
+
+static const char *take_status(struct model *model, const struct status_update *status)
+{
+    if (status->command_partition != model->partition)
+        return NULL;
+    struct model_outcome *outcome = outcome_of(model, status->command_offset);
+    const char *failed = check_status(outcome, status);
+    if (failed != NULL && tail_explains_status(model->world, model->partition, status))
+        return explained_by_tail(model);
+    if (failed != NULL)
+        return failed;
     if (outcome->status_seen)
         world_count(model->world, SOMETIMES_STATUS_AGAIN);
     outcome->status_seen = true;
+    return NULL;
+}
+
+static const char *check_alert(const struct model_outcome *outcome,
+                               const struct operator_alert *alert, bool quarantine)
+{
+    long long command = (long long)alert->command_offset;
+    if (outcome == NULL || outcome->alert == MODEL_NO_ALERT)
+        return wrong("no Decision explains the alert of command %lld", command);
+    if (quarantine != (outcome->alert == MODEL_QUARANTINE) ||
+        alert->raised != (outcome->alert != MODEL_CLOSED) ||
+        alert->decided_at != outcome->decided_at ||
+        alert->decision_offset != outcome->decision_offset ||
+        (outcome->alert == MODEL_RAISED && !text_equal(alert->code, outcome->alert_code)))
+        return wrong("the alert of command %lld is another Decision's", command);
     return NULL;
 }
 
@@ -44,16 +78,12 @@ static const char *take_alert(struct model *model, const struct operator_alert *
     bool quarantine = text_equal(alert->code, TEXT("CommandQuarantined"));
     if (alert->partition != model->partition || (text_empty(alert->order_id) && !quarantine))
         return NULL;
-    long long command = (long long)alert->command_offset;
     struct model_outcome *outcome = outcome_of(model, alert->command_offset);
-    if (outcome == NULL || outcome->alert == MODEL_NO_ALERT)
-        return wrong("no Decision explains the alert of command %lld", command);
-    if (quarantine != (outcome->alert == MODEL_QUARANTINE) ||
-        alert->raised != (outcome->alert != MODEL_CLOSED) ||
-        alert->decided_at != outcome->decided_at ||
-        alert->decision_offset != outcome->decision_offset ||
-        (outcome->alert == MODEL_RAISED && !text_equal(alert->code, outcome->alert_code)))
-        return wrong("the alert of command %lld is another Decision's", command);
+    const char *failed = check_alert(outcome, alert, quarantine);
+    if (failed != NULL && tail_explains_alert(model->world, model->partition, alert))
+        return explained_by_tail(model);
+    if (failed != NULL)
+        return failed;
     outcome->alert_seen = true;
     return NULL;
 }
@@ -121,6 +151,8 @@ static const char *take_request(struct model *model, const struct step_request *
 {
     if (partition_of(model->world, request->order_id) != model->partition)
         return NULL;
+    if (tail_explains_request(model->world, model->partition, request))
+        return explained_by_tail(model);
     struct model_request *expected = model_find_request(model, request);
     if (expected == NULL)
         return wrong("no Decision explains the request %.*s", TEXT_ARG(request->idempotency_key));
@@ -163,7 +195,10 @@ static const char *take_dead_command(struct model *model, const struct broker_re
     if (number_in(header_of(letter, "__streams.errors.partition")) != model->partition)
         return NULL;
     struct model_outcome *outcome = outcome_of(model, offset);
-    if (outcome == NULL || !outcome->dead)
+    bool dead = outcome != NULL && outcome->dead;
+    if (!dead && tail_explains_letter(model->world, model->partition, offset))
+        return explained_by_tail(model);
+    if (!dead)
         return wrong("no Decision explains the dead letter of command %lld", (long long)offset);
     bool found =
         broker_memory_record(model->world->kafka, "p.commands", model->partition, offset, &command);

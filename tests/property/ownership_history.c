@@ -15,6 +15,7 @@
 #include "tests/property/ownership_model.h"
 #include "tests/property/ownership_route.h"
 #include "tests/property/ownership_supervisor.h"
+#include "tests/property/ownership_tail.h"
 #include "tests/property/ownership_upgrade.h"
 
 #include <stdio.h>
@@ -73,7 +74,8 @@ static const char *check_requests(struct world *world)
                 owner_state(owner) != OWNER_RUNNING || owner_is_busy(owner) ||
                 has_effects_under_way(owner) ||
                 view_checkpoint(owner_view(owner))->next_event_offset !=
-                    log_end(world, "p.events", p))
+                    log_end(world, "p.events", p) ||
+                tail_excuses(world, i, p, owner_view((struct owner *)owner)))
                 continue;
             failed = model_check_requests(world, p);
             world_count(world, SOMETIMES_IDLE);
@@ -264,6 +266,8 @@ static const char *make_peace(struct world *world)
     if (failed == NULL)
         failed = upgrade_check_alerts(world);
     if (failed == NULL)
+        failed = tail_check(world);
+    if (failed == NULL)
         failed = supervisor_compare(world);
     if (failed == NULL)
         failed = deployments_check(world);
@@ -293,8 +297,9 @@ const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t
     draw_faults(world);
     chaos_draw(world);
     /* A service remembers keys for as long as an order is kept, not for the seconds of an order
-     * that expires here. */
-    if (dice_percent(&world->chaos.later, LEDGER_PERCENT) && !chaos_has(world, CHAOS_EXPIRY))
+     * that expires here. Nor does it forget what a log has lost. */
+    bool ledger = dice_percent(&world->chaos.later, LEDGER_PERCENT);
+    if (ledger && !chaos_has(world, CHAOS_EXPIRY) && !chaos_has(world, CHAOS_TAIL))
         world->ledger = ledger_new();
     for (uint32_t i = 0; i < INSTANCES; i++)
         instance_boot(world, &world->instances[i]);

@@ -184,6 +184,13 @@ Test(ownership, asks_again_for_a_deadline_whose_order_could_not_be_read)
     run_cases(UINT64_C(20262781), 1, history, &sometimes);
 }
 
+/* A log lost a claim between its acknowledgement and the fold: its owner waited for it for ever. */
+Test(ownership, claims_again_when_a_log_loses_its_claim)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(18217789950969455459), 1, history, &sometimes);
+}
+
 Test(ownership, carries_on_or_stops_as_designed_when_a_topic_loses_records)
 {
     struct ownership_sometimes sometimes;

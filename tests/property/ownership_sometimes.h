@@ -66,6 +66,8 @@ enum sometimes {
     SOMETIMES_EXPIRED,            /* an order that had ended */
     SOMETIMES_EXPIRY_EARLY,       /* it was asked for too early */
     SOMETIMES_ANEW,               /* the id of an expired order was accepted again */
+    SOMETIMES_TAIL_LOST,          /* of a log, while all else goes on */
+    SOMETIMES_TAIL_EFFECT,        /* an effect of a Decision that is lost */
     SOMETIMES_LEDGER_COMPENSATED, /* a remote service has undone all that it applied */
     SOMETIMES_PROCESSED,
     SOMETIMES_COMPENSATED,

@@ -19,6 +19,7 @@
  *                          move between them
  *     ownership_extensions agents that ask for more time
  *     ownership_expiry     orders that expire, and are submitted anew
+ *     ownership_tail       logs that lose their tail while all this goes on
  *     ownership_garbage    records in the log that stop its readers
  *     ownership_upgrade    processes of two versions; ownership_versions: what the older one cannot
  *                          read
@@ -86,6 +87,7 @@ enum chaos_kind {
     CHAOS_EXTENSIONS,  /* agents ask for more time */
     CHAOS_DEPLOYMENTS, /* versions of the workflow; orders move between them */
     CHAOS_EXPIRY,      /* of orders that have ended */
+    CHAOS_TAIL,        /* a log loses its last records */
     CHAOS_KIND_COUNT
 };
 
@@ -177,6 +179,7 @@ struct world {
     const struct workflow *versions[VERSIONS_MAX]; /* all of them, these two too */
     uint32_t version_count;
     struct deployments *deployments; /* NULL: there was only the first one */
+    struct tail *tail;               /* NULL: no log has lost any */
     uint32_t orders;                 /* submitted so far */
     struct garbage garbage[GARBAGE_MAX];
     uint32_t garbage_count;
