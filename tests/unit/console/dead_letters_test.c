@@ -369,16 +369,85 @@ Test(dead_letters, remembers_after_a_restart)
     check_count("?all=1", 2);
 }
 
-/* Another console replays it after this one has looked: both append, the first resolution counts,
- * and the second operator learns of it. */
-Test(dead_letters, tells_the_second_of_two_operators)
+/* By another console. */
+static void discard_elsewhere(int64_t offset)
 {
     struct dead_letter_resolution other = {.partition = 1,
-                                           .offset = 0,
+                                           .offset = offset,
                                            .kind = DEAD_LETTER_DISCARDED,
                                            .by = TEXT("bob"),
                                            .resolved_at = 1};
     struct buffer value = {0};
+    char key[32];
+    snprintf(key, sizeof(key), "1:%lld", (long long)offset);
+    codec_encode(world->codec, RECORD_DEAD_LETTER_RESOLUTION, &other, &value);
+    broker_memory_append(world->kafka, "t.dead-letters", 1, text_of(key),
+                         (struct text){(const char *)value.data, (uint32_t)value.size});
+    buffer_deinit(&value);
+}
+
+static int64_t submissions(void)
+{
+    int64_t count = 0;
+    for (int32_t p = 0; p < WORLD_PARTITIONS; p++) {
+        int64_t low;
+        int64_t high;
+        broker_memory_bounds(world->kafka, "t.submissions", p, &low, &high);
+        count += high - low;
+    }
+    return count;
+}
+
+/* The console gets the request first; then the broker's answers come one at a time, in any order. */
+static json_t *post_step_by_step(int status, const char *path)
+{
+    world_ask(world, path, BY "}");
+    for (int i = 0; i < 20; i++)
+        loop_once(world->loop, 1);
+    for (int i = 0; i < 200 && !world->answered; i++) {
+        broker_memory_step(world->kafka);
+        loop_once(world->loop, 0);
+    }
+    return world_answer(world, status);
+}
+
+/* It reads the topic to its end first. */
+Test(dead_letters, replays_nothing_that_was_just_discarded_elsewhere)
+{
+    for (int64_t i = 0; i < 20; i++) {
+        char path[64];
+        int64_t offset = add_order("o-1");
+        check_count("", 1);
+        discard_elsewhere(offset);
+        snprintf(path, sizeof(path), "/api/dead-letters/1/%lld/replay", (long long)offset);
+        check_error(post_step_by_step(409, path), "AlreadyResolved", "bob discarded it before");
+        cr_assert_eq(submissions(), 0);
+    }
+}
+
+Test(dead_letters, a_replay_that_failed_can_be_repeated)
+{
+    add_order("o-1");
+    check_count("", 1);
+    broker_memory_set_partition_fault(world->kafka, "t.submissions", BROKER_MEMORY_ALL,
+                                      PARTITION_FAILS_APPEND);
+    check_error(world_post(world, 503, "/api/dead-letters/1/0/replay", BY "}"), "Unknown",
+                "may or may not have been appended");
+    broker_memory_set_partition_fault(world->kafka, "t.submissions", BROKER_MEMORY_ALL,
+                                      PARTITION_REFUSES);
+    check_error(world_post(world, 409, "/api/dead-letters/1/0/replay", BY "}"), "NotAuthorized",
+                "does not take the record");
+    check_count("", 1);
+    broker_memory_clear_partition_faults(world->kafka);
+    json_decref(world_post(world, 200, "/api/dead-letters/1/0/replay", BY "}"));
+    cr_assert_eq(submissions(), 1);
+    check_count("", 0);
+}
+
+/* Another console replays it after this one has looked: both append, the first resolution counts,
+ * and the second operator learns of it. */
+Test(dead_letters, tells_the_second_of_two_operators)
+{
     add_order("o-1");
     check_count("", 1);
     broker_memory_set_partition_fault(world->kafka, "t.submissions", BROKER_MEMORY_ALL,
@@ -390,10 +459,7 @@ Test(dead_letters, tells_the_second_of_two_operators)
         broker_memory_bounds(world->kafka, "t.submissions", world_partition("o-1"), &low, &high);
     }
     cr_assert_eq(high, 1);
-    codec_encode(world->codec, RECORD_DEAD_LETTER_RESOLUTION, &other, &value);
-    broker_memory_append(world->kafka, "t.dead-letters", 1, TEXT("1:0"),
-                         (struct text){(const char *)value.data, (uint32_t)value.size});
-    buffer_deinit(&value);
+    discard_elsewhere(0);
     broker_memory_clear_partition_faults(world->kafka);
     check_error(world_answer(world, 409), "AlreadyResolved", "bob discarded it before");
     json_t *body = list_of("?all=1", 1);
