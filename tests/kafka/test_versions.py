@@ -9,7 +9,7 @@ import unittest
 from lib import wait_for
 from lib.delivery import BILL, CRASHES, PACK, DeliveryTest
 
-TIMEOUT_SECONDS = 300
+TIMEOUT_SECONDS = 600
 WHO = ("--by", "ann", "--reason", "version 1 asks the wrong carrier")
 # Steps change their places and one is new.
 SECOND = [{"Name": "Check", "Agent": "noop", "After": "Pack"}, {**PACK, "After": []},

@@ -18,4 +18,5 @@ reeve_test(statestore-crash
         crash_test.c
         damage_test.c
         kit.c
-    LIBS reeve-statestore)
+    LIBS reeve-statestore
+    TIMEOUT 600)
