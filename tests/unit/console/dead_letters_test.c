@@ -398,7 +398,7 @@ static int64_t submissions(void)
     return count;
 }
 
-/* The console gets the request first; then the broker's answers come one at a time, in any order. */
+/* The console gets the request first; then the broker answers one at a time, in any order. */
 static json_t *post_step_by_step(int status, const char *path)
 {
     world_ask(world, path, BY "}");
