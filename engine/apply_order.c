@@ -59,7 +59,9 @@ static void order_accepted(const struct apply_ctx *ctx, const struct event *even
         struct text none = {0};
         order->steps[i].name = apply_text(ctx, none, accepted->steps[i].name);
         order->steps[i].agent = apply_text(ctx, none, accepted->steps[i].agent);
+        assert(order->steps[i].state == STEP_PENDING && order->steps[i].attempt == 0);
     }
+    assert(order->state == ORDER_PENDING && order->ended_at == 0);
 }
 
 static void order_started(const struct apply_ctx *ctx, const struct event *event)
@@ -82,6 +84,7 @@ static void order_timed_out(const struct apply_ctx *ctx, const struct event *eve
 
 static void compensation_started(const struct apply_ctx *ctx, const struct event *event)
 {
+    assert(ctx->order->state == ORDER_PROCESSING || ctx->order->state == ORDER_ERROR);
     set_state(ctx->order, ORDER_COMPENSATING);
     ctx->order->complete_by = 0;
     set_reason(ctx, &event->order_marked);

@@ -65,6 +65,7 @@ static void key_add(struct series_key *key, const char *text)
 static struct series *find(struct series *table, const struct series_key *key)
 {
     struct series *row = NULL;
+    assert(key->size > 0 && key->size <= sizeof(key->data));
     HASH_FIND(hh, table, key->data, key->size, row);
     return row;
 }
@@ -73,6 +74,8 @@ static struct series *add(struct series **table, const struct series_key *key)
 {
     struct series *row = calloc(1, sizeof(*row));
     assert(row != NULL);
+    assert(find(*table, key) == NULL);
+    assert(key->size <= sizeof(row->key));
     memcpy(row->key, key->data, key->size);
     row->key_size = key->size;
     HASH_ADD(hh, *table, key[0], row->key_size, row);
@@ -87,6 +90,7 @@ static bool admit(struct series **table, const struct series_key *key, uint32_t 
     if (HASH_COUNT(*table) >= most)
         return false;
     add(table, key);
+    assert(HASH_COUNT(*table) <= most);
     return true;
 }
 
@@ -97,11 +101,13 @@ static void drop(struct series **table)
         HASH_DEL(*table, row);
         free(row);
     }
+    assert(*table == NULL);
 }
 
 static void set_label(char label[LABEL_SIZE], struct text text)
 {
-    snprintf(label, LABEL_SIZE, "%.*s", TEXT_ARG(text));
+    int size = snprintf(label, LABEL_SIZE, "%.*s", TEXT_ARG(text));
+    assert(size >= 0 && size < LABEL_SIZE); /* limits of names hold for what was decided */
 }
 
 /* ---- orders ---- */
@@ -121,6 +127,7 @@ static struct series *ended_series(struct outcomes *outcomes, struct text workfl
     struct series_key key = {0};
     char label[LABEL_SIZE];
     const char *outcome = order_state_name(state);
+    assert(state == ORDER_PROCESSED || state == ORDER_COMPENSATED || state == ORDER_ERROR);
     workflow_label(outcomes, workflow, label);
     key_add(&key, label);
     key_add(&key, outcome);
@@ -190,6 +197,7 @@ static bool step_names(const struct workflow *workflow, struct text name, enum d
 static struct series_key attempt_key(const struct attempt_labels *labels)
 {
     struct series_key key = {0};
+    assert(labels->direction < DIRECTION_COUNT && labels->outcome < ATTEMPT_OUTCOME_COUNT);
     const char kind[] = {(char)('0' + labels->direction), (char)('0' + labels->outcome), '\0'};
     key_add(&key, kind);
     key_add(&key, labels->workflow);
@@ -210,6 +218,7 @@ static struct series *register_attempt(struct outcomes *outcomes, const struct s
     const struct metrics_labels without_error = {
         {all.names[0], all.names[1], all.names[2], all.names[3]},
         {all.values[0], all.values[1], all.values[2], all.values[3]}};
+    assert(labels->direction < DIRECTION_COUNT && labels->outcome < ATTEMPT_OUTCOME_COUNT);
     struct series *row = add(&outcomes->attempts, key);
     row->counter = metrics_counter(outcomes->metrics, "reeve_step_attempts_total",
                                    "Attempts of steps that ended.", all);
@@ -261,6 +270,7 @@ static struct series *attempt_series(struct outcomes *outcomes, const struct wor
 static void put(struct outcome_list *list, const struct series *row, int64_t from, int64_t to)
 {
     struct observation *observation = &list->observations[list->count++];
+    assert(row->counter != NULL);
     observation->counter = row->counter;
     observation->duration = from > 0 ? row->duration : NULL;
     observation->us = (to - from) * 1000;
@@ -327,10 +337,12 @@ void outcomes_of(struct outcomes *outcomes, const struct decision *decision,
                  const struct order *before, const struct workflow *workflow, struct arena *arena,
                  struct outcome_list *ret_list)
 {
+    assert(decision->event_count >= 1);
     ret_list->count = 0;
     ret_list->observations = ARENA_ARRAY(arena, struct observation, decision->event_count);
     for (uint32_t i = 0; i < decision->event_count; i++)
         put_event(outcomes, decision, &decision->events[i], before, workflow, ret_list);
+    assert(ret_list->count <= decision->event_count);
 }
 
 void outcomes_count(const struct outcome_list *list)
@@ -348,6 +360,7 @@ struct outcomes *outcomes_new(struct metrics *metrics)
 {
     struct outcomes *outcomes = calloc(1, sizeof(*outcomes));
     assert(outcomes != NULL);
+    assert(metrics != NULL);
     outcomes->metrics = metrics;
     return outcomes;
 }
