@@ -50,7 +50,7 @@ static void order_accepted(const struct apply_ctx *ctx, const struct event *even
         order_details_copy(&accepted->details, ctx->arena, &order->details);
     order->state = ORDER_PENDING;
     order->accepted_at = ctx->decided_at;
-    order->accepted_offset = ctx->offset;
+    order->accepted_offset = order->stated_offset = ctx->offset;
     order->complete_by = accepted->complete_by;
     order->margin_ms = accepted->margin_ms;
     order->step_count = accepted->step_count;

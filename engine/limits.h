@@ -55,6 +55,12 @@ _Static_assert(ORDER_DETAILS_BYTES_MAX + DECISION_EVENTS_MAX * (MESSAGE_BYTES_MA
 _Static_assert(ORDER_DETAILS_BYTES_MAX + WORKFLOW_STEPS_MAX * (STEP_OUTPUT_BYTES_MAX + 256) <
                    RECORD_BYTES_MAX,
                "the largest StepRequest fits a record");
+/* An order with the texts of all its steps: names, output, two of who and what, numbers. */
+_Static_assert(ORDER_DETAILS_BYTES_MAX +
+                       WORKFLOW_STEPS_MAX * (STEP_OUTPUT_BYTES_MAX + MESSAGE_BYTES_MAX + 1024) +
+                       4 * MESSAGE_BYTES_MAX <
+                   RECORD_BYTES_MAX,
+               "the largest Statement fits a record");
 _Static_assert(INPUT_BYTES_MAX + META_BYTES_MAX < RECORD_BYTES_MAX, "the largest dead letter fits");
 _Static_assert(WORKFLOW_STEPS_MAX <= 64, "a set of steps fits a uint64_t");
 

@@ -109,6 +109,7 @@ struct order {
     enum order_state error_from; /* PROCESSING or COMPENSATING: what ERROR interrupted */
     int64_t accepted_at;
     int64_t accepted_offset; /* of that Decision in events[p]: tells orders of one id apart */
+    int64_t stated_offset;   /* of its last full statement: that Decision, or a Statement */
     int64_t updated_at;
     int64_t complete_by; /* of the whole order; 0 = none (any more) */
     int64_t margin_ms;

@@ -65,6 +65,8 @@ const char *order_problem(const struct order *order)
         return "the order's complete-by time is out of range";
     if (order->paused_at < 0 || (order->paused_at != 0 && order_ended(order)))
         return "an order is paused that has ended, or its pause has no time";
+    if (order->stated_offset < order->accepted_offset)
+        return "an order was stated before it was accepted";
     const char *problem = directions_problem(order);
     for (uint32_t i = 0; i < order->step_count && problem == NULL; i++)
         problem = step_problem(&order->steps[i], order_ended(order));

@@ -18,7 +18,27 @@ struct checkpoint admission_begin(void)
     return (struct checkpoint){.last_command_offset = -1,
                                .emitted_through = -1,
                                .guarded_offset = -1,
-                               .previous_claim_decisions = -1};
+                               .previous_claim_decisions = -1,
+                               .complete = true};
+}
+
+void admission_begin_at(struct checkpoint *checkpoint, int64_t start)
+{
+    assert(start >= 0 && !checkpoint->has_first_claim);
+    assert(checkpoint->next_event_offset == checkpoint->start); /* nothing is folded */
+    checkpoint->start = checkpoint->next_event_offset = start;
+    checkpoint->complete = start == 0;
+}
+
+bool admission_begins(const struct checkpoint *checkpoint)
+{
+    return checkpoint->start > 0 && checkpoint->next_event_offset == checkpoint->start;
+}
+
+static void learn_format(struct checkpoint *checkpoint, int64_t format)
+{
+    if (format > checkpoint->state_format)
+        checkpoint->state_format = format;
 }
 
 /* An operator's choice of the next command. */
@@ -45,6 +65,7 @@ enum admission admission_claim(struct checkpoint *checkpoint, const struct claim
     checkpoint->claim_id = claim->claim_id;
     checkpoint->next_sequence = checkpoint->claim_decisions = 0;
     checkpoint->partition_count = claim->partition_count;
+    learn_format(checkpoint, claim->format);
     if (claim->has_reset)
         set_next_command(checkpoint, claim->reset.next_command_offset);
     return ADMITTED;
@@ -88,11 +109,11 @@ enum admission admission_decision(struct checkpoint *checkpoint, const struct de
 /* ---- continuations ---- */
 
 /* What a Continuation states is what a checkpoint keeps, but for what is the reader's own: the
- * cluster, the position, what it has skipped, and the flags that a Continuation implies. */
-_Static_assert(sizeof(struct checkpoint) - CLUSTER_ID_BYTES_MAX - 2 * sizeof(bool) -
-                       (sizeof(int64_t) - 2 * sizeof(bool)) -
-                       (3 + 1 + 3 * CHECKPOINT_SKIPS_MAX) * sizeof(int64_t) ==
-                   sizeof(struct continuation) - sizeof(int64_t),
+ * cluster, where it began and stands, what it has skipped, and the flags (8 bytes with what fills
+ * them up), which follow from the rest. Of its own it has written_at and trimmed. */
+_Static_assert(sizeof(struct checkpoint) - CLUSTER_ID_BYTES_MAX - sizeof(int64_t) -
+                       (4 + 1 + 3 * CHECKPOINT_SKIPS_MAX) * sizeof(int64_t) ==
+                   sizeof(struct continuation) - 2 * sizeof(int64_t),
                "a Continuation states every field of the bookkeeping");
 
 void admission_state(const struct checkpoint *checkpoint, struct continuation *ret_continuation)
@@ -111,10 +132,13 @@ void admission_state(const struct checkpoint *checkpoint, struct continuation *r
         .previous_claim_decisions = checkpoint->previous_claim_decisions,
         .guarded_offset = checkpoint->guarded_offset,
         .guards = checkpoint->guards,
+        .format = checkpoint->state_format > STATE_FORMAT ? (int32_t)checkpoint->state_format
+                                                          : STATE_FORMAT,
+        .trimmed = -1,
     };
 }
 
-/* emitted_through is news, as in a Decision. */
+/* emitted_through, format and trimmed are news, as emitted_through is in a Decision. */
 static bool states_the_same(const struct continuation *a, const struct continuation *b)
 {
     return uuid_equal(&a->first_claim_id, &b->first_claim_id) &&
@@ -128,14 +152,35 @@ static bool states_the_same(const struct continuation *a, const struct continuat
            a->guarded_offset == b->guarded_offset && a->guards == b->guards;
 }
 
+static enum admission take_sequence(struct checkpoint *checkpoint, const struct uuid *claim_id,
+                                    int64_t sequence)
+{
+    if (!checkpoint->has_claim || !uuid_equal(&checkpoint->claim_id, claim_id))
+        return SKIPPED_OTHER_CLAIM;
+    if (sequence != checkpoint->next_sequence)
+        return SKIPPED_SEQUENCE;
+    checkpoint->next_sequence++;
+    return ADMITTED;
+}
+
+enum admission admission_statement(struct checkpoint *checkpoint, const struct statement *statement)
+{
+    enum admission admission = take_sequence(checkpoint, &statement->claim_id, statement->sequence);
+    if (admission == ADMITTED)
+        learn_format(checkpoint, statement->format);
+    return admission;
+}
+
 enum admission admission_sequence(struct checkpoint *checkpoint,
                                   const struct continuation *continuation)
 {
-    if (!checkpoint->has_claim || !uuid_equal(&checkpoint->claim_id, &continuation->claim_id))
-        return SKIPPED_OTHER_CLAIM;
-    if (continuation->sequence != checkpoint->next_sequence)
-        return SKIPPED_SEQUENCE;
-    checkpoint->next_sequence++;
+    enum admission admission =
+        take_sequence(checkpoint, &continuation->claim_id, continuation->sequence);
+    if (admission != ADMITTED)
+        return admission;
+    learn_format(checkpoint, continuation->format);
+    if (continuation->trimmed >= checkpoint->start)
+        checkpoint->complete = true;
     if (continuation->emitted_through > checkpoint->emitted_through)
         checkpoint->emitted_through = continuation->emitted_through;
     return ADMITTED;
@@ -154,6 +199,25 @@ enum admission admission_continuation(struct checkpoint *checkpoint,
         return ADMISSION_DIFFERS;
     *checkpoint = next;
     return ADMITTED;
+}
+
+/* A log that was trimmed begins here: nothing before it is left to compare this with. */
+static void trust(struct checkpoint *checkpoint, const struct continuation *continuation)
+{
+    assert(admission_begins(checkpoint) && !checkpoint->has_claim);
+    checkpoint->has_first_claim = checkpoint->has_claim = true;
+    checkpoint->first_claim_id = continuation->first_claim_id;
+    checkpoint->claim_id = continuation->claim_id;
+    checkpoint->next_sequence = continuation->sequence;
+    checkpoint->partition_count = continuation->partition_count;
+    checkpoint->next_command_offset = continuation->next_command_offset;
+    checkpoint->last_command_offset = continuation->last_command_offset;
+    checkpoint->last_command_time = continuation->last_command_time;
+    checkpoint->newest_decided_at = continuation->newest_decided_at;
+    checkpoint->claim_decisions = continuation->claim_decisions;
+    checkpoint->previous_claim_decisions = continuation->previous_claim_decisions;
+    checkpoint->guarded_offset = continuation->guarded_offset;
+    checkpoint->guards = continuation->guards;
 }
 
 /* ---- resets ---- */
@@ -277,13 +341,17 @@ enum admission admission_reset(struct checkpoint *checkpoint, const struct parti
 
 /* ---- any record ---- */
 
-/* No owner has sent the effects of what it has not yet written. */
+/* No owner has sent the effects of what it has not yet written, or needs nothing of that. */
 static enum admission admit_continuation(struct checkpoint *checkpoint,
                                          const struct continuation *continuation, int64_t offset)
 {
     struct checkpoint next = *checkpoint;
+    if (admission_begins(checkpoint))
+        trust(&next, continuation);
     enum admission admission = admission_continuation(&next, continuation);
     if (admission == ADMITTED && continuation->emitted_through >= offset)
+        return ADMISSION_DIFFERS;
+    if (admission == ADMITTED && continuation->trimmed >= offset)
         return ADMISSION_DIFFERS;
     *checkpoint = next;
     return admission;
@@ -292,7 +360,10 @@ static enum admission admit_continuation(struct checkpoint *checkpoint,
 enum admission admission_record(struct checkpoint *checkpoint, const struct record *record,
                                 int64_t offset)
 {
-    if (admission_skips(checkpoint, offset))
+    bool skips = admission_skips(checkpoint, offset);
+    if (admission_begins(checkpoint) && (skips || record->kind != RECORD_CONTINUATION))
+        return ADMISSION_DIFFERS;
+    if (skips)
         return SKIPPED_RANGE;
     if (record->kind == RECORD_RESET)
         return admission_reset(checkpoint, &record->reset, offset);
@@ -306,5 +377,7 @@ enum admission admission_record(struct checkpoint *checkpoint, const struct reco
         return admission_guard(checkpoint, &record->command_guard);
     if (record->kind == RECORD_CONTINUATION)
         return admit_continuation(checkpoint, &record->continuation, offset);
+    if (record->kind == RECORD_STATEMENT)
+        return admission_statement(checkpoint, &record->statement);
     return SKIPPED_FOREIGN;
 }

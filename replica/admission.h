@@ -3,8 +3,9 @@
  * offset order.
  *
  * A Decision counts if and only if its claim is the latest before it, its sequence is that claim's
- * next one, and its command is beyond the last consumed one. A Continuation takes a sequence number
- * like a Decision, and states what was folded. A repeat of the latest Claim changes nothing. A
+ * next one, and its command is beyond the last consumed one. A Continuation or Statement takes a
+ * sequence number like a Decision. A Continuation states what was folded; at the beginning of a log
+ * that was trimmed, it is taken on trust. A repeat of the latest Claim changes nothing. A
  * Reset counts only at the offset that it names, and ends the claim. Everything else is skipped and
  * counted. The last claim in the log owns the partition; there is no coordinator. */
 #ifndef REPLICA_ADMISSION_H
@@ -23,13 +24,20 @@ enum admission {
     SKIPPED_RANGE,       /* a Reset said that nothing here counts */
     SKIPPED_FOREIGN,     /* it cannot be a record of the log */
     /* With the last two, the reader cannot go on with its state. */
-    ADMISSION_DIFFERS, /* the next Continuation states something else than was folded: stop */
+    ADMISSION_DIFFERS, /* the next Continuation states something else than was folded, or none is at
+                          the beginning of a trimmed log: stop */
     ADMISSION_REFOLD,  /* the ranges known are not those of the log: fold again, with the others */
     ADMISSION_COUNT
 };
 
 /* What a reader has folded before the first record. */
 struct checkpoint admission_begin(void);
+/* Nothing is folded yet. The log was trimmed and begins at this offset, with a Continuation: the
+ * fold begins with what that states, and is not complete until a Continuation says that nothing
+ * before it is needed. 0: the log was not trimmed. */
+void admission_begin_at(struct checkpoint *checkpoint, int64_t start);
+/* The next record is that Continuation: no other one can be folded here. */
+bool admission_begins(const struct checkpoint *checkpoint);
 
 /* Takes the record at `offset` into the checkpoint's bookkeeping if it is admitted; leaves the
  * checkpoint alone if not. The event offset and hash are the caller's. Decides all kinds of record;
@@ -41,12 +49,14 @@ enum admission admission_record(struct checkpoint *checkpoint, const struct reco
 enum admission admission_claim(struct checkpoint *checkpoint, const struct claim *claim);
 enum admission admission_guard(struct checkpoint *checkpoint, const struct command_guard *guard);
 enum admission admission_decision(struct checkpoint *checkpoint, const struct decision *decision);
+enum admission admission_statement(struct checkpoint *checkpoint,
+                                   const struct statement *statement);
 enum admission admission_continuation(struct checkpoint *checkpoint,
                                       const struct continuation *continuation);
 enum admission admission_reset(struct checkpoint *checkpoint, const struct partition_reset *reset,
                                int64_t offset);
 
-/* What the owner of `claim_id` states next. `written_at` is left 0. */
+/* What the owner of `claim_id` states next. `written_at` is left 0, `trimmed` -1. */
 void admission_state(const struct checkpoint *checkpoint, struct continuation *ret_continuation);
 /* For a reader that begins at an admitted Decision and so cannot compare: takes the Continuation's
  * sequence number, if it is the next. */

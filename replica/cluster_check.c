@@ -135,15 +135,15 @@ static void pass(struct cluster_check *check)
     check->on_passed(check->cluster);
 }
 
-bool cluster_check_claim(const struct cluster *cluster, int32_t partition,
-                         const struct claim *claim, struct error *ret_error)
+bool cluster_check_partitions(const struct cluster *cluster, int32_t partition,
+                              int32_t partition_count, struct error *ret_error)
 {
-    if (claim->partition_count <= 0 || claim->partition_count == cluster->partition_count)
+    if (partition_count <= 0 || partition_count == cluster->partition_count)
         return true;
     error_set(ret_error, ERROR_FATAL, "PartitionsDiffer",
               "%s[%" PRId32 "] was claimed when there were %" PRId32
               " partitions, and now there are %" PRId32 ": " FIXED,
-              cluster->topics.events, partition, claim->partition_count, cluster->partition_count);
+              cluster->topics.events, partition, partition_count, cluster->partition_count);
     return false;
 }
 
@@ -154,12 +154,17 @@ static void on_record(void *ctx, const struct broker_record *record)
     struct record decoded;
     struct error error;
     heap_arena_reset(&cluster->scratch);
-    bool is_claim = codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena,
-                                 &decoded, &error) == ERROR_OK &&
-                    decoded.kind == RECORD_CLAIM;
-    if (!is_claim && record->offset < CLAIM_WITHIN)
+    int32_t count = 0;
+    if (codec_decode(cluster->codec, record->value, true, &cluster->scratch.arena, &decoded,
+                     &error) == ERROR_OK) {
+        if (decoded.kind == RECORD_CLAIM)
+            count = decoded.claim.partition_count;
+        else if (decoded.kind == RECORD_CONTINUATION) /* as where a trimmed log begins */
+            count = decoded.continuation.partition_count;
+    }
+    if (count == 0 && record->offset < CLAIM_WITHIN)
         return;
-    if (is_claim && !cluster_check_claim(cluster, 0, &decoded.claim, &error)) {
+    if (!cluster_check_partitions(cluster, 0, count, &error)) {
         broker_reader_close(check->reader);
         check->reader = NULL;
         error.class = ERROR_REJECT;

@@ -10,7 +10,7 @@
 
 struct cluster_check {
     struct cluster *cluster;
-    struct broker_reader *reader; /* of events[0], until its first Claim is read */
+    struct broker_reader *reader; /* of events[0], until a Claim or Continuation is read */
     void (*on_passed)(struct cluster *cluster);
     bool passed;
     bool failed; /* reported */
@@ -22,15 +22,15 @@ enum error_class cluster_check_topics(struct cluster *cluster, bool settings,
                                       struct error *ret_error);
 
 /* Begins to watch N: another number ends the service (REJECT "PartitionsDiffer") with an alert.
- * `reads_log`: the first Claim in the log is compared with N; on_passed() follows, never from
- * inside this call. Else it has passed. */
+ * `reads_log`: the first Claim or Continuation in the log is compared with N; on_passed() follows,
+ * never from inside this call. Else it has passed. */
 void cluster_check_begin(struct cluster_check *check, struct cluster *cluster, bool reads_log,
                          void (*on_passed)(struct cluster *cluster));
 void cluster_check_end(struct cluster_check *check);
 /* The topic has another number of partitions than when the cluster opened. */
 void cluster_check_changed(struct cluster_check *check, const char *topic, int32_t count);
-/* False with FATAL "PartitionsDiffer": the Claim was made with another N. */
-bool cluster_check_claim(const struct cluster *cluster, int32_t partition,
-                         const struct claim *claim, struct error *ret_error);
+/* False with FATAL "PartitionsDiffer": a Claim or Continuation says another N; 0: it says none. */
+bool cluster_check_partitions(const struct cluster *cluster, int32_t partition,
+                              int32_t partition_count, struct error *ret_error);
 
 #endif

@@ -7,6 +7,7 @@
 #include "replica/follower_internal.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -103,9 +104,29 @@ static void on_commit_timer(struct loop *loop, struct loop_timer *timer, void *u
         follower->ops->caught_up(follower->ctx);
 }
 
+/* Its owner states all orders before it trims a log, so at the log's end nothing is missing. */
+static void stop_incomplete(struct follower *follower)
+{
+    struct error error;
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    follower_commit(follower);
+    if (follower->phase != PHASE_FOLDING || checkpoint->next_event_offset < follower->high)
+        return;
+    error_set(&error, ERROR_FATAL, "LogIncomplete",
+              "%s[%d] begins at offset %" PRId64 ", and no record in it says that every order is "
+              "in the rest: a part of its end was lost (unclean election?), or something else than "
+              "reeve deleted its beginning. Restore the topic",
+              follower_topic(follower), follower->partition, checkpoint->start);
+    follower_stop(follower, &error);
+}
+
 static void caught_up(struct follower *follower)
 {
     struct error error;
+    if (!view_checkpoint(follower->view)->complete) {
+        stop_incomplete(follower);
+        return;
+    }
     /* Following a log that grows, its end comes with every few records: one commit takes what comes
      * in COMMIT_DELAY_MS. */
     if (follower->live && view_dirty(follower->view) > 0)
@@ -246,23 +267,48 @@ static const struct uuid *claim_of(const struct view_folded *folded)
         return &folded->record->command_guard.claim_id;
     if (folded->kind == RECORD_CONTINUATION)
         return &folded->record->continuation.claim_id;
+    if (folded->kind == RECORD_STATEMENT)
+        return &folded->record->statement.claim_id;
     return NULL;
 }
 
-/* What is folded but not committed goes, so that the Claim is met again. */
+/* The partitions of the log by this record; 0: it does not say. */
+static int32_t partitions_of(const struct view_folded *folded)
+{
+    if (folded->admission != ADMITTED)
+        return 0;
+    if (folded->kind == RECORD_CONTINUATION)
+        return folded->record->continuation.partition_count;
+    return folded->kind == RECORD_CLAIM ? folded->record->claim.partition_count : 0;
+}
+
+/* What is folded but not committed goes, so that the record is met again. */
 static bool claim_differs(struct follower *follower, const struct view_folded *folded,
                           int64_t offset)
 {
     struct error error;
     struct error lost;
-    if (folded->kind != RECORD_CLAIM || folded->admission != ADMITTED ||
-        cluster_check_claim(follower->cluster, follower->partition, &folded->record->claim, &error))
+    if (cluster_check_partitions(follower->cluster, follower->partition, partitions_of(folded),
+                                 &error))
         return false;
     if (view_rollback(follower->view, &lost) != ERROR_OK)
         fail(follower, &lost);
     else
         follower_stop_at(follower, &error, offset);
     return true;
+}
+
+/* Either the owner or this reader has folded the log wrongly. */
+static void report_difference(struct follower *follower, const struct view_folded *folded,
+                              int64_t offset)
+{
+    struct error error;
+    struct text order_id = folded->record->statement.order.details.order_id;
+    error_set(&error, ERROR_FATAL, "StatementDiffers",
+              "%s[%d]@%" PRId64 " restates order %.*s, and not as it is folded here: what it says "
+              "counts from here on. Run `reeve verify`, and report a bug",
+              follower_topic(follower), follower->partition, offset, TEXT_ARG(order_id));
+    cluster_alert(follower->cluster, follower->partition, error.code, error.message);
 }
 
 static void fold_record(void *ctx, const struct broker_record *record)
@@ -297,6 +343,8 @@ static void fold_record(void *ctx, const struct broker_record *record)
         follower->stop = (struct error){0};
         follower->recheck_ms = 0;
     }
+    if (folded.differs)
+        report_difference(follower, &folded, record->offset);
     bool suspicious = false;
     if (folded.kind == RECORD_CLAIM || folded.admission == SKIPPED_OTHER_CLAIM)
         suspicious = claim_is_news(follower, claim_of(&folded)) && folded.kind != RECORD_CLAIM;
@@ -420,9 +468,13 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     struct view *view = NULL;
     bool dropped = false;
     assert(ops->checked != NULL);
-    enum error_class class = view_open(options, &view, &dropped, ret_error);
-    if (class != ERROR_OK)
+    struct error opened = {0};
+    enum error_class class = view_open(options, &view, &dropped, &opened);
+    if (class != ERROR_OK) {
+        if (ret_error != NULL)
+            *ret_error = opened;
         return class;
+    }
     struct follower *follower = calloc(1, sizeof(*follower));
     assert(follower != NULL);
     follower->cluster = cluster;
@@ -433,7 +485,10 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     follower->bad_at = follower->schemas_for = follower->gap_at = -1;
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);
-    if (dropped)
+    if (dropped && strcmp(opened.code, "StoreFormat") == 0)
+        log_info("the store is of another release: it is dropped and folded again",
+                 LOG_I64("partition", partition), LOG_ERR(&opened));
+    else if (dropped)
         cluster_alert(cluster, partition, "StoreDamaged",
                       "the store was damaged: it is dropped and folded again");
     /* Not from inside this call: the caller has no pointer yet. */

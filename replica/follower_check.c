@@ -113,19 +113,71 @@ static void check_first_claim(struct follower *follower, const struct broker_rec
         different_log(follower, "its first claim is another one");
 }
 
+/* The first claim is gone, and nothing tells whether this is the log of the store. */
+static void beginning_lost(struct follower *follower)
+{
+    struct error error;
+    error_set(&error, ERROR_FATAL, "LogTruncated",
+              "%s[%d] begins at offset %" PRId64 " and ends at %" PRId64
+              "; the records before %" PRId64
+              " are folded here. Its beginning was deleted, and what is left does not begin with a "
+              "Continuation, as it does where reeve trims. The topic needs retention -1. Restore "
+              "the topic; the directory is kept meanwhile",
+              follower_topic(follower), follower->partition, follower->low, follower->high,
+              view_checkpoint(follower->view)->next_event_offset);
+    follower_stop(follower, &error);
+}
+
+/* Its owner has trimmed the log beyond what is folded here. */
+static void left_behind(struct follower *follower)
+{
+    if (follower_drop_store(follower, "LogTrimmed",
+                            "the log was trimmed to beyond what this store has folded: it is "
+                            "folded again from where the log begins now"))
+        follower_check_later(follower, 0);
+}
+
+/* Nothing is folded: begins where the log begins. */
+static void begin(struct follower *follower)
+{
+    view_begin_at(follower->view, follower->low);
+    if (follower->low > 0)
+        log_info("the log was trimmed: folding from where it begins now",
+                 LOG_STR("topic", follower_topic(follower)),
+                 LOG_I64("partition", follower->partition), LOG_I64("start", follower->low));
+    checked(follower);
+}
+
+static bool is_empty(const struct follower *follower)
+{
+    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    return checkpoint->next_event_offset == checkpoint->start;
+}
+
 /* A log that was trimmed begins with a Continuation, which repeats the first claim. */
 static void check_continuation(struct follower *follower, const struct broker_record *record)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
     struct record decoded;
     heap_arena_reset(&follower->cluster->scratch);
-    bool tells = codec_decode(follower->cluster->codec, record->value, true,
-                              &follower->cluster->scratch.arena, &decoded, NULL) == ERROR_OK &&
-                 decoded.kind == RECORD_CONTINUATION && checkpoint->has_first_claim;
+    bool lawful = record->offset == follower->low && !admission_skips(checkpoint, record->offset) &&
+                  codec_decode(follower->cluster->codec, record->value, true,
+                               &follower->cluster->scratch.arena, &decoded, NULL) == ERROR_OK &&
+                  decoded.kind == RECORD_CONTINUATION;
+    bool knows = lawful && checkpoint->has_first_claim;
     follower->claim_seen =
-        tells && uuid_equal(&decoded.continuation.first_claim_id, &checkpoint->first_claim_id);
-    if (tells && !follower->claim_seen)
+        knows && uuid_equal(&decoded.continuation.first_claim_id, &checkpoint->first_claim_id);
+    bool behind = follower->low > last_offset(follower);
+    if (is_empty(follower) && lawful)
+        begin(follower);
+    else if (knows && !follower->claim_seen)
         different_log(follower, "it continues one with another first claim");
+    else if (behind && lawful)
+        left_behind(follower);
+    else if (behind || (follower->high < checkpoint->next_event_offset && !knows))
+        beginning_lost(follower);
+    else if (follower->high < checkpoint->next_event_offset)
+        tail_lost(follower);
     else
         read_one(follower, PHASE_LAST, last_offset(follower));
 }
@@ -194,37 +246,24 @@ static void read_one(struct follower *follower, enum follower_phase phase, int64
     broker_reader_skip_unreadable(follower->reader, check_unreadable);
 }
 
-/* The first claim is gone, and with it what tells whether this is the log of the store. */
-static void beginning_lost(struct follower *follower)
-{
-    struct error error;
-    error_set(&error, ERROR_FATAL, "LogTruncated",
-              "%s[%d] begins at offset %" PRId64 " and ends at %" PRId64 "; %" PRId64
-              " records of it are folded here: its beginning was deleted. The topic needs "
-              "retention -1. Restore the topic; the directory is kept meanwhile",
-              follower_topic(follower), follower->partition, follower->low, follower->high,
-              view_checkpoint(follower->view)->next_event_offset);
-    follower_stop(follower, &error);
-}
-
 static void check_with_offsets(struct follower *follower)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
-    int64_t next = checkpoint->next_event_offset;
-    if (next == 0 && follower->low == 0) {
-        checked(follower);
+    bool empty = is_empty(follower);
+    if (empty && follower->low == 0) {
+        begin(follower);
         return;
     }
     const char *cluster_id = broker_cluster_id(follower->cluster->broker, 0);
     if (cluster_id == NULL)
         cluster_id_unknown(follower);
-    else if (next > 0 && strcmp(cluster_id, checkpoint->cluster_id) != 0)
+    else if (!empty && strcmp(cluster_id, checkpoint->cluster_id) != 0)
         different_log(follower, "another cluster");
     else if (follower->high == 0)
         different_log(follower, "it is empty");
     else if (follower->low == 0)
         read_one(follower, PHASE_FIRST, 0);
-    else if (follower->low > last_offset(follower) || follower->high < next)
+    else if (follower->low >= follower->high)
         beginning_lost(follower);
     else
         read_one(follower, PHASE_FIRST, follower->low);

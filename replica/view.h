@@ -56,8 +56,9 @@ struct view_options {
     void *index_ctx;
 };
 
-/* New. A corrupt store is dropped here and begun afresh; *ret_dropped is true then. FATAL only
- * when the directory cannot be used. */
+/* New. A corrupt store, or one of another release's format, is dropped here and begun afresh:
+ * *ret_dropped is true then, and *ret_error says why. FATAL only when the directory cannot be used.
+ */
 enum error_class view_open(const struct view_options *options, struct view **ret_view,
                            bool *ret_dropped, struct error *ret_error);
 /* Forgets what was not committed. NULL does nothing. */
@@ -93,9 +94,12 @@ enum error_class view_decode_row(struct view *view, struct text order_id, struct
 struct view_folded {
     enum record_kind kind; /* 0: it was not decoded (SKIPPED_RANGE, SKIPPED_FOREIGN) */
     enum admission admission;
-    struct record *record;     /* in the view's scratch arena, until the next fold; or NULL */
-    const struct order *order; /* after an admitted Decision; NULL when there is none (any more) */
-    bool existed;              /* the order, before it; then in this state and of this workflow: */
+    struct record *record; /* in the view's scratch arena, until the next fold; or NULL */
+    /* After an admitted Decision or Statement; NULL when there is none (any more), or it is not
+     * known yet (the store is not complete). */
+    const struct order *order;
+    bool differs; /* from the order as it was folded: what the Statement says counts */
+    bool existed; /* the order, before it; then in this state and of this workflow: */
     enum order_state state_before;
     struct text workflow_before; /* borrowed like `order` */
     uint32_t version_before;     /* of the workflow */
@@ -104,8 +108,9 @@ struct view_folded {
 /* Folds the record at offset checkpoint.next_event_offset or beyond (asserted). What cannot be a
  * record of the log is skipped and counted. With ADMISSION_REFOLD nothing was folded: drop the
  * store, and set the skips that admission_correct_skips() gives. RETRY: "UnknownSchema". FATAL:
- * "UnknownEvent", "UndecodableEvent", "ContinuationDiffers" (what to do is in the message) or the
- * store's errors. *ret_folded may be NULL. */
+ * "UnknownEvent", "UndecodableEvent", "ContinuationDiffers", "ImpossibleDecision",
+ * "ImpossibleStatement", "LogTruncated" (what to do is in the message) or the store's errors.
+ * *ret_folded may be NULL. */
 enum error_class view_fold(struct view *view, const struct broker_record *record,
                            struct view_folded *ret_folded, struct error *ret_error);
 
@@ -119,6 +124,8 @@ void view_guarded(struct view *view, const struct command_guard *guard, struct t
 /* The owner's own Continuation, made by admission_state(), likewise. */
 void view_continued(struct view *view, const struct continuation *continuation, struct text value,
                     int64_t offset);
+/* As admission_begin_at(), for a store in which nothing is folded. */
+void view_begin_at(struct view *view, int64_t start);
 /* The ranges that this fold is to skip; before anything of the new ones is folded. */
 void view_set_skips(struct view *view, const struct checkpoint *skips);
 

@@ -40,7 +40,7 @@ static enum error_class load_decided(struct view *view, const struct decision *d
 
 /* What another process wrote is checked before it is applied. */
 static enum error_class check_decided(struct view *view, const struct decision *decision,
-                                      const struct view_entry *entry,
+                                      const struct view_entry *entry, bool unseen,
                                       const struct broker_record *record, struct error *ret_error)
 {
     const struct order *order =
@@ -48,7 +48,7 @@ static enum error_class check_decided(struct view *view, const struct decision *
     const char *problem = NULL;
     if (decision->emitted_through >= record->offset)
         problem = "it says that effects of later ones are sent";
-    else if (decision_changes_order(decision))
+    else if (decision_changes_order(decision) && !unseen)
         problem = order_apply_problem(order, decision, &view->scratch.arena);
     if (problem == NULL)
         return ERROR_OK;
@@ -59,15 +59,20 @@ static enum error_class check_decided(struct view *view, const struct decision *
                      TEXT_ARG(decision->order_id), problem);
 }
 
+void view_folded_before(const struct view_entry *entry, struct view_folded *folded)
+{
+    folded->existed = entry != NULL && !view_entry_is_expired(entry);
+    if (!folded->existed)
+        return;
+    folded->state_before = entry->order.state;
+    folded->workflow_before = entry->order.details.workflow;
+    folded->version_before = entry->order.details.workflow_version;
+}
+
 static void apply_admitted(struct view *view, const struct decision *decision,
                            struct view_entry *entry, struct text value, struct view_folded *folded)
 {
-    folded->existed = entry != NULL && !view_entry_is_expired(entry);
-    if (folded->existed) {
-        folded->state_before = entry->order.state;
-        folded->workflow_before = entry->order.details.workflow;
-        folded->version_before = entry->order.details.workflow_version;
-    }
+    view_folded_before(entry, folded);
     if (decision_changes_order(decision)) {
         if (entry == NULL)
             entry = view_entry_new(view, decision->order_id);
@@ -87,6 +92,15 @@ static void apply_admitted(struct view *view, const struct decision *decision,
     folded->order = exists ? &entry->order : NULL;
 }
 
+/* The store began inside the log, and no statement of this order was folded yet: the one that
+ * follows has this change in it. */
+static bool is_unseen(const struct view *view, const struct decision *decision,
+                      const struct view_entry *entry)
+{
+    return !view->checkpoint.complete && decision_changes_order(decision) &&
+           !begins_order(decision) && (entry == NULL || view_entry_is_expired(entry));
+}
+
 static enum error_class fold_decision(struct view *view, const struct broker_record *record,
                                       struct view_folded *folded, struct error *ret_error)
 {
@@ -98,12 +112,15 @@ static enum error_class fold_decision(struct view *view, const struct broker_rec
     if (folded->admission != ADMITTED || is_left_out(decision))
         return ERROR_OK;
     enum error_class class = load_decided(view, decision, &entry, ret_error);
+    bool unseen = class == ERROR_OK && is_unseen(view, decision, entry);
     if (class == ERROR_OK)
-        class = check_decided(view, decision, entry, record, ret_error);
+        class = check_decided(view, decision, entry, unseen, record, ret_error);
     if (class != ERROR_OK) {
         view->checkpoint = before;
         return class;
     }
+    if (unseen)
+        return ERROR_OK;
     apply_admitted(view, decision, entry, record->value, folded);
     return ERROR_OK;
 }
@@ -113,9 +130,12 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
 {
     folded->kind = view->record.kind;
     folded->record = &view->record;
-    if (folded->kind == RECORD_DECISION &&
-        !admission_expects_reset(&view->checkpoint, record->offset))
+    bool expected = !admission_expects_reset(&view->checkpoint, record->offset) &&
+                    !admission_begins(&view->checkpoint);
+    if (folded->kind == RECORD_DECISION && expected)
         return fold_decision(view, record, folded, ret_error);
+    if (folded->kind == RECORD_STATEMENT && expected)
+        return view_fold_statement(view, record, folded, ret_error);
     folded->admission = admission_record(&view->checkpoint, &view->record, record->offset);
     if (folded->admission == ADMISSION_DIFFERS)
         return error_set(ret_error, ERROR_FATAL, "ContinuationDiffers",
@@ -176,11 +196,27 @@ static enum error_class decode(struct view *view, const struct broker_record *re
                      record->partition);
 }
 
+/* Only a Continuation may be where a trimmed log begins. */
+static bool may_begin(struct view *view, const struct broker_record *record)
+{
+    struct record decoded;
+    return !admission_skips(&view->checkpoint, record->offset) &&
+           codec_decode(view->options.codec, record->value, true, &view->scratch.arena, &decoded,
+                        NULL) == ERROR_OK &&
+           decoded.kind == RECORD_CONTINUATION;
+}
+
 /* *ret_folded is what it was, unless that needs a closer look. */
 static enum error_class fold_any(struct view *view, const struct broker_record *record,
                                  struct view_folded *folded, struct error *ret_error)
 {
     bool foreign = false;
+    if (admission_begins(&view->checkpoint) && !may_begin(view, record))
+        return error_set(ret_error, ERROR_FATAL, "LogTruncated",
+                         "%s[%d] begins at offset %lld, and that record is not a Continuation that "
+                         "counts: something else than reeve deleted its beginning. The topic needs "
+                         "retention -1. Restore the topic",
+                         record->topic, record->partition, (long long)record->offset);
     if (admission_skips(&view->checkpoint, record->offset)) {
         folded->admission = SKIPPED_RANGE;
         return ERROR_OK;
@@ -245,6 +281,11 @@ void view_continued(struct view *view, const struct continuation *continuation, 
     enum admission admission = admission_continuation(&view->checkpoint, continuation);
     assert(admission == ADMITTED); /* it states what is folded here */
     advance(view, value, offset);
+}
+
+void view_begin_at(struct view *view, int64_t start)
+{
+    admission_begin_at(&view->checkpoint, start);
 }
 
 void view_set_skips(struct view *view, const struct checkpoint *skips)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of a view, for view.c (hot orders, committing), view_fold.c (records of the log) and
- * view_rows.c (the rows that a commit writes of an order). */
+/* The inside of a view, for view.c (hot orders, committing), view_fold.c (records of the log),
+ * view_statement.c (orders restated) and view_rows.c (the rows that a commit writes of an order).
+ */
 #ifndef REPLICA_VIEW_INTERNAL_H
 #define REPLICA_VIEW_INTERNAL_H
 
@@ -84,6 +85,15 @@ enum error_class view_entry_load(struct view *view, struct text order_id,
                                  struct view_entry **ret_entry, struct error *ret_error);
 /* The next commit writes it. */
 void view_entry_mark_dirty(struct view *view, struct view_entry *entry);
+
+/* view_statement.c */
+/* A Statement that may count: the order is from here on what it says. */
+enum error_class view_fold_statement(struct view *view, const struct broker_record *record,
+                                     struct view_folded *folded, struct error *ret_error);
+
+/* view_fold.c */
+/* What the order was before the record. NULL: there is none in memory or store. */
+void view_folded_before(const struct view_entry *entry, struct view_folded *folded);
 
 /* view_rows.c */
 /* The entry's order is as the store has it, or moved to a fresh arena: remembers its rows. */

@@ -65,6 +65,7 @@ static const struct field_binding row_fields[] = {
     F_ENUM(OPTIONAL, struct order, error_from, order_state_names, 0),
     F_TIME(REQUIRED, struct order, accepted_at),
     F_I64(REQUIRED, struct order, accepted_offset),
+    F_I64(REQUIRED, struct order, stated_offset),
     F_TIME(REQUIRED, struct order, updated_at),
     F_TIME(OPTIONAL, struct order, complete_by),
     F_I64(OPTIONAL, struct order, margin_ms),

@@ -151,6 +151,7 @@ static const struct field_binding claim_fields[] = {
      .size = sizeof(struct claim),
      .count = offsetof(struct claim, has_reset),
      .sub = &claim_reset},
+    F_I32(OPTIONAL, struct claim, format),
 };
 static const struct record_binding claim = BINDING(struct claim, claim_fields);
 
@@ -176,8 +177,18 @@ static const struct field_binding continuation_fields[] = {
     F_I64(REQUIRED, struct continuation, guarded_offset),
     F_I64(REQUIRED, struct continuation, guards),
     F_TIME(REQUIRED, struct continuation, written_at),
+    {FIELD_AS("format", FIELD_I32, OPTIONAL, struct continuation, format)},
+    F_I64_OR(struct continuation, trimmed, -1),
 };
 static const struct record_binding continuation = BINDING(struct continuation, continuation_fields);
+
+static const struct field_binding statement_fields[] = {
+    F_UUID(struct statement, claim_id),
+    F_I64(REQUIRED, struct statement, sequence),
+    F_I32(REQUIRED, struct statement, format),
+    F_SUB(FIELD_RECORD, struct statement, order, binding_order_row),
+};
+static const struct record_binding statement = BINDING(struct statement, statement_fields);
 
 /* Like a claim's reset: bound from the start of the reset that holds it. */
 static const struct field_binding skip_fields[] = {
@@ -379,6 +390,7 @@ static const struct record_kind_info infos[RECORD_KIND_COUNT] = {
     [RECORD_DECISION] = {"Decision", &binding_decision, 0},
     [RECORD_CONTINUATION] = {"Continuation", &continuation, 0},
     [RECORD_RESET] = {"Reset", &partition_reset, 0},
+    [RECORD_STATEMENT] = {"Statement", &statement, 0},
     [RECORD_STEP_REQUEST] = {"StepRequest", &step_request, 0},
     [RECORD_STATUS_UPDATE] = {"StatusUpdate", &status_update, 0},
     [RECORD_OPERATOR_ALERT] = {"OperatorAlert", &operator_alert, 0},

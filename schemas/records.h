@@ -32,6 +32,7 @@ enum record_kind {
     RECORD_DECISION,
     RECORD_CONTINUATION,
     RECORD_RESET,
+    RECORD_STATEMENT,
     /* effects */
     RECORD_STEP_REQUEST,
     RECORD_STATUS_UPDATE,
@@ -63,6 +64,7 @@ struct claim {
     struct text instance;
     int64_t claimed_at;
     int32_t partition_count;
+    int32_t format; /* STATE_FORMAT of the instance; 0: an older one */
     bool has_reset; /* in old logs: what struct partition_reset does now */
     struct {
         int64_t next_command_offset;
@@ -93,7 +95,21 @@ struct continuation {
     int64_t previous_claim_decisions;
     int64_t guarded_offset;
     int64_t guards;
+    int32_t format;     /* the newest STATE_FORMAT that the log has shown; 0: not stated */
     int64_t written_at; /* by the owner's clock */
+    int64_t trimmed;    /* nothing before this offset is needed; -1: says nothing about it */
+};
+
+/* Of the state that an order has: rises with each field of OrderRow. What an older owner restates
+ * would lose what only newer ones know. */
+enum { STATE_FORMAT = 1 };
+
+/* The owner restates an order in full: a sequence number of its claim, no command, no effects. */
+struct statement {
+    struct uuid claim_id;
+    int64_t sequence;
+    int32_t format; /* STATE_FORMAT of its owner */
+    struct order order;
 };
 
 /* An operator's way out for a stopped partition; void anywhere but at expected_offset. */
@@ -192,6 +208,7 @@ struct record {
         struct decision decision;
         struct continuation continuation;
         struct partition_reset reset;
+        struct statement statement;
         struct step_request step_request; /* .order points to details in the arena */
         struct status_update status_update;
         struct operator_alert operator_alert;

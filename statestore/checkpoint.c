@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <xxhash.h>
 
-enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, NUMBER_COUNT = 15 };
+enum { FLAG_FIRST_CLAIM = 1, FLAG_CLAIM = 2, FLAG_COMPLETE = 4, NUMBER_COUNT = 17 };
 
 static uint8_t *put_little_endian(uint8_t *at, uint64_t value, int size)
 {
@@ -40,6 +40,8 @@ static void numbers_of(const struct checkpoint *checkpoint, uint64_t ret_numbers
         (uint64_t)checkpoint->skipped,
         (uint64_t)checkpoint->claim_decisions,
         (uint64_t)checkpoint->partition_count,
+        (uint64_t)checkpoint->state_format,
+        (uint64_t)checkpoint->start,
         (uint64_t)checkpoint->skip_count,
     };
     memcpy(ret_numbers, numbers, sizeof(numbers));
@@ -61,7 +63,9 @@ static void set_numbers(struct checkpoint *checkpoint, const uint64_t numbers[NU
     checkpoint->skipped = (int64_t)numbers[11];
     checkpoint->claim_decisions = (int64_t)numbers[12];
     checkpoint->partition_count = (int64_t)numbers[13];
-    checkpoint->skip_count = (int64_t)numbers[14];
+    checkpoint->state_format = (int64_t)numbers[14];
+    checkpoint->start = (int64_t)numbers[15];
+    checkpoint->skip_count = (int64_t)numbers[16];
 }
 
 void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CHECKPOINT_BYTES])
@@ -72,7 +76,8 @@ void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CH
     numbers_of(checkpoint, numbers);
 
     uint32_t flags = (checkpoint->has_first_claim ? FLAG_FIRST_CLAIM : 0u) |
-                     (checkpoint->has_claim ? FLAG_CLAIM : 0u);
+                     (checkpoint->has_claim ? FLAG_CLAIM : 0u) |
+                     (checkpoint->complete ? FLAG_COMPLETE : 0u);
     uint8_t *at = put_little_endian(ret_bytes, CHECKPOINT_FORMAT, 4);
     at = put_little_endian(at, flags, 4);
     memset(at, 0, CLUSTER_ID_BYTES_MAX);
@@ -108,7 +113,9 @@ enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_che
     const uint8_t *at = start;
     uint64_t format = get_little_endian(&at, 4);
     if (format != CHECKPOINT_FORMAT)
-        return corrupt("is of another format than this release reads", ret_error);
+        return error_set(ret_error, ERROR_FATAL, "StoreFormat",
+                         "the store is of format %u, this release's are of %d: it is folded again",
+                         (unsigned)format, CHECKPOINT_FORMAT);
     if (bytes.size != CHECKPOINT_BYTES)
         return corrupt("has the wrong size", ret_error);
     const uint8_t *end = start + CHECKPOINT_BYTES - 8;
@@ -119,6 +126,7 @@ enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_che
     uint64_t flags = get_little_endian(&at, 4);
     checkpoint.has_first_claim = (flags & FLAG_FIRST_CLAIM) != 0;
     checkpoint.has_claim = (flags & FLAG_CLAIM) != 0;
+    checkpoint.complete = (flags & FLAG_COMPLETE) != 0;
     memcpy(checkpoint.cluster_id, at, CLUSTER_ID_BYTES_MAX);
     at += CLUSTER_ID_BYTES_MAX;
     if (checkpoint.cluster_id[CLUSTER_ID_BYTES_MAX - 1] != '\0')

@@ -24,6 +24,7 @@ struct checkpoint {
     struct uuid first_claim_id;            /* of events[p]: tells a topic from its re-creation */
     bool has_first_claim;
     bool has_claim;
+    bool complete; /* every order of the log is here; false only after a trimmed start */
     int64_t next_event_offset; /* the fold goes on here */
     uint64_t last_record_hash; /* XXH3-64 of the value at next_event_offset - 1; 0 = none */
     struct uuid claim_id;      /* the latest Claim folded */
@@ -39,28 +40,31 @@ struct checkpoint {
     int64_t skipped;                  /* records not admitted so far */
     int64_t claim_decisions;          /* Decisions that followed the claim `claim_id` */
     int64_t partition_count;          /* of the log, as the latest Claim states it; 0: no Claim */
+    int64_t state_format;             /* the newest STATE_FORMAT that the log has shown; 0: none */
+    int64_t start;                    /* the fold began here, where the log began; 0: untrimmed */
     int64_t skip_count;
     struct skip_range skips[CHECKPOINT_SKIPS_MAX]; /* of resets folded, or known to lie ahead */
 };
 
 /* Its bytes in the store: fixed size, little-endian.
  *
- *     format u32 | flags u32 (1 = has_first_claim, 2 = has_claim) | cluster_id 64
+ *     format u32 | flags u32 (1 = has_first_claim, 2 = has_claim,
+ *     4 = complete) | cluster_id 64
  *     | first_claim_id 16 | claim_id 16
- *     | the int64 and uint64 fields in the order of the struct, 15 x 8
+ *     | the int64 and uint64 fields in the order of the struct, 17 x 8
  *     | the skips: from, to, at, 8 x 3 x 8 | XXH3-64 u64
  *
  * CHECKPOINT_FORMAT stands for the layout of the whole store: it rises with any change of a key
- * or a value. A store of another format is StoreCorrupt, thus folded again. */
+ * or a value. A store of another format is StoreFormat, thus folded again. */
 enum {
-    CHECKPOINT_FORMAT = 4,
+    CHECKPOINT_FORMAT = 5,
     CHECKPOINT_BYTES =
-        4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 15 * 8 + CHECKPOINT_SKIPS_MAX * 3 * 8 + 8
+        4 + 4 + CLUSTER_ID_BYTES_MAX + 2 * 16 + 17 * 8 + CHECKPOINT_SKIPS_MAX * 3 * 8 + 8
 };
 
 void checkpoint_encode(const struct checkpoint *checkpoint, uint8_t ret_bytes[CHECKPOINT_BYTES]);
-/* FATAL "StoreCorrupt" when size, checksum, format or a value is not as checkpoint_encode()
- * makes it. */
+/* FATAL "StoreFormat": of another release; "StoreCorrupt" when size, checksum or a value is not as
+ * checkpoint_encode() makes it. */
 enum error_class checkpoint_decode(struct text bytes, struct checkpoint *ret_checkpoint,
                                    struct error *ret_error);
 

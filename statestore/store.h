@@ -3,7 +3,8 @@
  *
  * Column families: orders, deadlines, history, index, meta; statestore/keys.h has their keys.
  * Every write is ONE WriteBatch that ends with the checkpoint. Write-ahead log on, not synced.
- * Loop thread only. "StoreCorrupt" and "StoreIo" mean: drop the directory and fold again. */
+ * Loop thread only. "StoreCorrupt", "StoreFormat" and "StoreIo" mean: drop the directory and fold
+ * again. */
 #ifndef STATESTORE_STORE_H
 #define STATESTORE_STORE_H
 

@@ -202,6 +202,8 @@ static bool admit(struct emitter *emitter, const struct record *record, int64_t 
         admission_claim(&emitter->admission, &record->claim);
     else if (record->kind == RECORD_CONTINUATION) /* the fold has compared it */
         admission_sequence(&emitter->admission, &record->continuation);
+    else if (record->kind == RECORD_STATEMENT)
+        admission_statement(&emitter->admission, &record->statement); /* it has no effects */
     else if (record->kind == RECORD_RESET)
         admission_reset(&emitter->admission, &record->reset, offset);
     return record->kind == RECORD_DECISION &&

@@ -71,13 +71,14 @@ static void find_log_end(struct owner *owner)
 
 void owner_catch_up(struct owner *owner)
 {
-    int64_t next = view_checkpoint(follower_view(owner->follower))->next_event_offset;
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(owner->follower));
+    int64_t next = checkpoint->next_event_offset;
     assert(owner->state == OWNER_CATCHING_UP);
     if (owner->catch_up_to == INT64_MAX)
         find_log_end(owner);
     else if (next >= owner->catch_up_to && next - owner->round_from > CLAIM_WITHIN)
         find_log_end(owner); /* more has come in that time */
-    else if (next >= owner->catch_up_to && !owner->suspended)
+    else if (next >= owner->catch_up_to && !owner->suspended && checkpoint->complete)
         claim_partition(owner);
 }
 
@@ -147,9 +148,11 @@ static void claim_partition(struct owner *owner)
     /* Who cannot read the log never fences one that can. */
     assert(view_checkpoint(follower_view(owner->follower))->next_event_offset >=
            owner->catch_up_to);
+    assert(view_checkpoint(follower_view(owner->follower))->complete);
     struct claim claim = {.instance = text_of(owner->cluster->service->instance_id),
                           .claimed_at = clock_wall_ms(owner->cluster->service->clock),
-                          .partition_count = owner->cluster->partition_count};
+                          .partition_count = owner->cluster->partition_count,
+                          .format = STATE_FORMAT};
     ssize_t random = getrandom(claim.claim_id.bytes, sizeof(claim.claim_id.bytes), 0);
     assert(random == (ssize_t)sizeof(claim.claim_id.bytes));
     owner->claim_id = claim.claim_id;

@@ -266,6 +266,18 @@ static void learn_not_due(struct supervisor_partition *partition, struct text or
                                  rejected->due_at - decision->decided_at, mono_ms(partition));
 }
 
+static void learn_from_decision(struct supervisor_partition *partition,
+                                const struct decision *decision, const struct deadline *deadlines,
+                                uint32_t count)
+{
+    if (decision->decided_at - mono_ms(partition) > partition->scheduler_ms)
+        partition->scheduler_ms = decision->decided_at - mono_ms(partition);
+    for (uint32_t i = 0; i < decision->event_count; i++)
+        if (decision->events[i].kind == EVENT_COMMAND_REJECTED)
+            learn_not_due(partition, decision->order_id, decision,
+                          &decision->events[i].command_rejected, deadlines, count);
+}
+
 static void on_folded(void *ctx, const struct broker_record *record,
                       const struct view_folded *folded)
 {
@@ -274,21 +286,19 @@ static void on_folded(void *ctx, const struct broker_record *record,
     (void)record;
     if (folded->admission != ADMITTED && folded->admission != SKIPPED_REPEAT)
         metrics_add(partition->metrics->skipped, 1);
-    if (folded->kind != RECORD_DECISION || folded->admission != ADMITTED)
+    bool decided = folded->kind == RECORD_DECISION;
+    if (folded->admission != ADMITTED || (!decided && folded->kind != RECORD_STATEMENT))
         return;
-    const struct decision *decision = &folded->record->decision;
+    struct text order_id = decided ? folded->record->decision.order_id
+                                   : folded->record->statement.order.details.order_id;
     uint32_t count = folded->order != NULL ? deadlines_of(folded->order, deadlines) : 0;
     assert(count <= DEADLINES_MAX);
-    if (decision->decided_at - mono_ms(partition) > partition->scheduler_ms)
-        partition->scheduler_ms = decision->decided_at - mono_ms(partition);
-    outstanding_settle(partition->outstanding, decision->order_id, deadlines, count);
-    for (uint32_t i = 0; i < decision->event_count; i++)
-        if (decision->events[i].kind == EVENT_COMMAND_REJECTED)
-            learn_not_due(partition, decision->order_id, decision,
-                          &decision->events[i].command_rejected, deadlines, count);
+    outstanding_settle(partition->outstanding, order_id, deadlines, count);
+    if (decided)
+        learn_from_decision(partition, &folded->record->decision, deadlines, count);
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at <= partition->cursor.due_at &&
-            !outstanding_has(partition->outstanding, decision->order_id, &deadlines[i]))
+            !outstanding_has(partition->outstanding, order_id, &deadlines[i]))
             move_cursor(partition, deadlines[i].due_at, TEXT(""));
 }
 

@@ -81,6 +81,7 @@ const char *order_difference(const struct order *a, const struct order *b)
     SAME(error_from);
     SAME(accepted_at);
     SAME(accepted_offset);
+    SAME(stated_offset);
     SAME(updated_at);
     SAME(complete_by);
     SAME(margin_ms);

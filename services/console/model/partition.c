@@ -141,7 +141,7 @@ static void count_some(struct loop *loop, struct loop_deferred *deferred, void *
     }
 }
 
-static void count_decision(struct console_partition *partition, const struct view_folded *folded)
+static void count_change(struct console_partition *partition, const struct view_folded *folded)
 {
     const struct order *order = folded->order;
     if (folded->existed && order != NULL && folded->state_before == order->state &&
@@ -182,11 +182,15 @@ static void on_folded(void *ctx, const struct broker_record *record,
     partition->counted = record->offset + 1;
     if (folded->admission != ADMITTED)
         return;
+    if (folded->kind == RECORD_STATEMENT) {
+        count_change(partition, folded);
+        return;
+    }
     if (folded->kind != RECORD_DECISION) {
         keep_act(partition, folded->record, record->offset);
         return;
     }
-    count_decision(partition, folded);
+    count_change(partition, folded);
     stats_decided(&partition->stats, &folded->record->decision, folded->order,
                   clock_wall_ms(partition->cluster->service->clock));
     partition->decided(partition->ctx, partition, record, folded);

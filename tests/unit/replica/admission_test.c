@@ -5,12 +5,14 @@
  *     D1.0@4    Decision of 1, sequence 0, of the command at offset 4
  *     A1@4      Attempt of 1 at command 4
  *     K1.2      Continuation of 1, sequence 2, that states what was folded
+ *     K1.2T5    likewise, and nothing before offset 5 is needed
  *     X1.2      likewise, but it states another next command
+ *     O1.2      Statement of 1, sequence 2
  *     N3@7      Reset that expects offset 3, to command 7 (-1: as it was)
  *     S5:1-4    Reset that expects offset 5 and skips [1, 4)
  *     -         no record of the log
  *
- * The first word has offset 0. */
+ * The first word has offset 0, or that at which a trimmed log begins. */
 #include "replica/admission.h"
 
 #include <criterion/criterion.h>
@@ -44,12 +46,14 @@ static enum admission admit_reset(struct checkpoint *checkpoint, const char *wor
 }
 
 static enum admission admit_continuation(struct checkpoint *checkpoint, int claimant,
-                                         long long sequence, bool differs, int64_t offset)
+                                         long long sequence, long long trimmed, bool differs,
+                                         int64_t offset)
 {
     struct record record = {.kind = RECORD_CONTINUATION};
     admission_state(checkpoint, &record.continuation);
     record.continuation.claim_id = claim_id(claimant);
     record.continuation.sequence = sequence;
+    record.continuation.trimmed = trimmed;
     record.continuation.next_command_offset += differs;
     return admission_record(checkpoint, &record, offset);
 }
@@ -79,10 +83,16 @@ static enum admission admit(struct checkpoint *checkpoint, const char *record, i
                                        .reset = {.next_command_offset = command}}};
         return admission_record(checkpoint, &any, offset);
     }
-    if (sscanf(record, "K%d.%lld", &claimant, &sequence) == 2)
-        return admit_continuation(checkpoint, claimant, sequence, false, offset);
+    long long trimmed = -1;
+    if (sscanf(record, "K%d.%lldT%lld", &claimant, &sequence, &trimmed) >= 2)
+        return admit_continuation(checkpoint, claimant, sequence, trimmed, false, offset);
     if (sscanf(record, "X%d.%lld", &claimant, &sequence) == 2)
-        return admit_continuation(checkpoint, claimant, sequence, true, offset);
+        return admit_continuation(checkpoint, claimant, sequence, trimmed, true, offset);
+    if (sscanf(record, "O%d.%lld", &claimant, &sequence) == 2) {
+        struct record any = {.kind = RECORD_STATEMENT};
+        any.statement = (struct statement){.claim_id = claim_id(claimant), .sequence = sequence};
+        return admission_record(checkpoint, &any, offset);
+    }
     if (record[0] == 'N' || record[0] == 'S')
         return admit_reset(checkpoint, record, offset);
     struct record any = {.kind = RECORD_STATUS_UPDATE};
@@ -96,7 +106,7 @@ static enum admission admit(struct checkpoint *checkpoint, const char *record, i
 /* "C1 D1.0@0 C2 D1.1@1!other_claim": what follows '!' is the expected verdict, else admitted. */
 static void tell_on(struct checkpoint *checkpoint, const char *story)
 {
-    int64_t offset = 0;
+    int64_t offset = checkpoint->start;
     char copy[512];
     char *rest = NULL;
     snprintf(copy, sizeof(copy), "%s", story);
@@ -106,6 +116,7 @@ static void tell_on(struct checkpoint *checkpoint, const char *story)
             *bang = '\0';
         const char *expected = bang != NULL ? bang + 1 : "admitted";
         const char *verdict = admission_name(admit(checkpoint, word, offset++));
+        checkpoint->next_event_offset = offset;
         cr_assert_str_eq(verdict, expected, "%s in: %s", word, story);
     }
 }
@@ -251,6 +262,131 @@ Test(admission, does_not_count_continuations_as_decisions_of_the_previous_claim)
 {
     cr_assert_eq(tell("C1 K1.0 K1.1 C2").previous_claim_decisions, 0);
     cr_assert_eq(tell("C1 K1.0 D1.1@0 K1.2 C2 K2.0").previous_claim_decisions, 1);
+}
+
+/* ---- statements, and logs that were trimmed ---- */
+
+Test(admission, gives_a_statement_the_next_sequence_and_no_command)
+{
+    struct checkpoint end = tell("O1.0!other_claim C1 O1.1!sequence O1.0 O1.0!sequence D1.1@0 O1.2 "
+                                 "K1.3 C2 O1.4!other_claim O2.0");
+    cr_assert_eq(end.next_sequence, 1);
+    cr_assert_eq(end.next_command_offset, 1);
+    cr_assert_eq(end.previous_claim_decisions, 1, "a statement is not a Decision");
+    cr_assert_eq(tell("C1 O1.0 C2").previous_claim_decisions, 0);
+}
+
+/* Admits one Continuation, from what `state` would state. */
+static enum admission admit_stated(struct checkpoint *checkpoint, const struct checkpoint *state,
+                                   int64_t emitted_through, int64_t trimmed, int64_t offset)
+{
+    struct record record = {.kind = RECORD_CONTINUATION};
+    admission_state(state, &record.continuation);
+    record.continuation.emitted_through = emitted_through;
+    record.continuation.trimmed = trimmed;
+    return admission_record(checkpoint, &record, offset);
+}
+
+Test(admission, begins_a_trimmed_log_with_what_its_continuation_states)
+{
+    struct checkpoint whole = tell("C1 D1.0@3 D1.1@4 C2 A2@5 A2@5");
+    whole.newest_decided_at = 700;
+    whole.last_command_time = 600;
+    whole.partition_count = 12;
+    struct checkpoint trimmed = admission_begin();
+    admission_begin_at(&trimmed, 6);
+    cr_assert(admission_begins(&trimmed) && !trimmed.complete);
+    cr_assert_eq(admit_stated(&trimmed, &whole, 1, -1, 6), ADMITTED);
+    cr_assert_eq(admit_stated(&whole, &whole, 1, -1, 6), ADMITTED);
+    trimmed.next_event_offset = 7;
+    cr_assert_not(admission_begins(&trimmed));
+    struct continuation a, b;
+    admission_state(&whole, &a);
+    admission_state(&trimmed, &b);
+    cr_assert_eq(memcmp(&a, &b, sizeof(a)), 0, "it goes on like one that has folded all");
+    cr_assert(trimmed.has_first_claim && trimmed.has_claim);
+    tell_on(&trimmed, "D2.1@5 K2.2 C3 D3.0@6");
+}
+
+Test(admission, begins_a_trimmed_log_only_with_a_continuation)
+{
+    struct checkpoint begin = admission_begin();
+    admission_begin_at(&begin, 4);
+    for (const char *const *word =
+             (const char *const[]){"C1", "D1.0@3", "O1.0", "A1@1", "N4@7", "-", NULL};
+         *word != NULL; word++) {
+        struct checkpoint trimmed = begin;
+        cr_assert_eq(admit(&trimmed, *word, 4), ADMISSION_DIFFERS, "%s", *word);
+        cr_assert(!trimmed.has_claim && admission_begins(&trimmed));
+    }
+    struct checkpoint skips = begin;
+    cr_assert(admission_learn_skip(&skips, &(struct skip_range){3, 5, 6}));
+    cr_assert_eq(admit(&skips, "K0.0", 4), ADMISSION_DIFFERS, "it does not count");
+}
+
+Test(admission, trusts_a_continuation_nowhere_but_at_the_beginning)
+{
+    struct checkpoint trimmed = admission_begin();
+    admission_begin_at(&trimmed, 4);
+    tell_on(&trimmed, "K0.0 X0.1!differs K7.0!other_claim");
+    cr_assert_eq(trimmed.next_sequence, 1);
+}
+
+Test(admission, is_complete_once_a_trim_covers_the_beginning)
+{
+    struct checkpoint trimmed = admission_begin();
+    admission_begin_at(&trimmed, 6);
+    tell_on(&trimmed, "K0.0T2");
+    cr_assert_not(trimmed.complete, "it speaks of what was before");
+    tell_on(&trimmed, "O0.1 K0.2 K0.2T6!sequence K7.3T6!other_claim K0.3T5");
+    cr_assert_not(trimmed.complete);
+    tell_on(&trimmed, "C1 K1.0T6");
+    cr_assert(trimmed.complete);
+    tell_on(&trimmed, "K1.1");
+    cr_assert(trimmed.complete);
+    cr_assert(tell("C1 K1.0").complete, "nothing of it is gone");
+}
+
+Test(admission, stops_at_a_continuation_that_trims_what_is_not_written)
+{
+    struct checkpoint checkpoint = tell("C1");
+    cr_assert_eq(admit_stated(&checkpoint, &checkpoint, -1, 1, 1), ADMISSION_DIFFERS);
+    cr_assert_eq(checkpoint.next_sequence, 0);
+    cr_assert_eq(admit_stated(&checkpoint, &checkpoint, -1, 0, 1), ADMITTED);
+}
+
+static void show_format(struct checkpoint *checkpoint, enum record_kind kind, int32_t format,
+                        int64_t sequence)
+{
+    struct record record = {.kind = kind};
+    if (kind == RECORD_CLAIM) {
+        record.claim = (struct claim){.claim_id = claim_id(1), .format = format};
+    } else if (kind == RECORD_STATEMENT) {
+        record.statement =
+            (struct statement){.claim_id = claim_id(1), .sequence = sequence, .format = format};
+    } else {
+        admission_state(checkpoint, &record.continuation);
+        record.continuation.format = format;
+    }
+    cr_assert_eq(admission_record(checkpoint, &record, 1), ADMITTED);
+}
+
+Test(admission, remembers_the_newest_format_of_the_state)
+{
+    struct checkpoint checkpoint = admission_begin();
+    struct continuation continuation;
+    admission_state(&checkpoint, &continuation);
+    cr_assert_eq(continuation.format, STATE_FORMAT, "its owner's own");
+    show_format(&checkpoint, RECORD_CLAIM, 3, 0);
+    cr_assert_eq(checkpoint.state_format, 3);
+    show_format(&checkpoint, RECORD_STATEMENT, 5, 0);
+    show_format(&checkpoint, RECORD_CONTINUATION, 4, 1);
+    cr_assert_eq(checkpoint.state_format, 5, "it never falls");
+    show_format(&checkpoint, RECORD_CONTINUATION, 6, 2);
+    show_format(&checkpoint, RECORD_CONTINUATION, 0, 3); /* of an older release */
+    admission_state(&checkpoint, &continuation);
+    cr_assert_eq(continuation.format, 6, "an older owner passes on what it has seen");
+    cr_assert_eq(continuation.trimmed, -1);
 }
 
 /* ---- resets ---- */

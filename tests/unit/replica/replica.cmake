@@ -17,6 +17,7 @@ reeve_test(replica
         view_expiry_test.c
         view_hostile_test.c
         view_report_test.c
+        view_statement_test.c
         ../platform/http_server_kit.c
         ../statestore/kit.c
     LIBS reeve-simulation reeve-test-engine)

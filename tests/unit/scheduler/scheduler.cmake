@@ -26,6 +26,7 @@ reeve_test(scheduler-owner
         owner_kit.c
         owner_log_test.c
         owner_route_test.c
+        owner_trimmed_test.c
         scheduler_test.c
         ../statestore/kit.c
     LIBS reeve-scheduler reeve-simulation)

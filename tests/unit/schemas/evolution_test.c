@@ -103,6 +103,23 @@ static void decode_old(struct kit *kit, const char *name)
     cr_assert_eq(kit_decode(kit, kit_golden(kit, path)), ERROR_OK, "%s", kit->error.message);
 }
 
+Test(schemas_evolution, reads_a_log_from_before_trimming)
+{
+    struct kit kit;
+    kit_init(&kit);
+    decode_old(&kit, "Claim");
+    cr_assert_eq(kit.record.kind, RECORD_CLAIM);
+    cr_assert_eq(kit.record.claim.reset.next_command_offset, 77);
+    cr_assert_eq(kit.record.claim.format, 0);
+    decode_old(&kit, "Continuation");
+    const struct continuation *continuation = &kit.record.continuation;
+    cr_assert_eq(kit.record.kind, RECORD_CONTINUATION);
+    cr_assert_eq(continuation->guarded_offset, 75);
+    cr_assert_eq(continuation->format, 0);
+    cr_assert_eq(continuation->trimmed, -1, "it says nothing about a trim");
+    kit_deinit(&kit);
+}
+
 Test(schemas_evolution, reads_a_log_from_before_routing)
 {
     struct kit kit;

@@ -133,7 +133,7 @@ Test(schemas_json_codec, writes_each_form_as_documented)
         text,
         "{\"claim_id\":\"ab010000-0000-0000-0000-000000000000\","
         "\"instance\":\"\",\"claimed_at\":\"1970-01-01T00:00:00.000Z\",\"partition_count\":-1,"
-        "\"reset\":null}");
+        "\"reset\":null,\"format\":0}");
     free(text);
     claim.has_reset = true;
     claim.reset.next_command_offset = 7;

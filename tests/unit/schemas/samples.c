@@ -115,8 +115,11 @@ static const struct command migrate_order = {
 
 /* ---- the log ---- */
 
-static const struct claim claim = {
-    .claim_id = UUID(1), .instance = T("scheduler-1"), .claimed_at = AT(4), .partition_count = 12};
+static const struct claim claim = {.claim_id = UUID(1),
+                                   .instance = T("scheduler-1"),
+                                   .claimed_at = AT(4),
+                                   .partition_count = 12,
+                                   .format = 5};
 static const struct claim claim_reset = {.claim_id = UUID(2),
                                          .instance = T("scheduler-2"),
                                          .claimed_at = AT(5),
@@ -138,7 +141,9 @@ static const struct continuation continuation = {.claim_id = UUID(7),
                                                  .previous_claim_decisions = 74,
                                                  .guarded_offset = 75,
                                                  .guards = 4,
-                                                 .written_at = AT(42)};
+                                                 .written_at = AT(42),
+                                                 .format = 6,
+                                                 .trimmed = 79};
 static const struct partition_reset reset = {.expected_offset = 76,
                                              .next_command_offset = -1,
                                              .newest_decided_at = AT(44),
@@ -400,28 +405,19 @@ static struct step steps[] = {
      .error_message = T("no money")},
     {.name = T("BookCarrier"), .agent = T("carrier"), .retries_used = {1, 2, 3, 4, 5, 6, 7, 8}},
 };
-static const struct order order_row = {
-    .details = DETAILS("536365", 3),
-    .version = 101,
-    .state = ORDER_ERROR,
-    .error_from = ORDER_COMPENSATING,
-    .accepted_at = AT(24),
-    .accepted_offset = 102,
-    .updated_at = AT(25),
-    .complete_by = AT(26),
-    .margin_ms = 1004,
-    .ended_at = AT(27),
-    .steps = steps,
-    .step_count = COUNT(steps),
-    .alert_open = true,
-    .cancelled = true,
-    .reason_code = T("Cancelled"),
-    .reason = T("ordered twice"),
-    .reason_by = T("ann"),
-    .paused_at = AT(46),
-    .paused_by = T("carol"),
-    .pause_reason = T("a stocktaking"),
-};
+#define ORDER_ROW                                                                             \
+    {                                                                                         \
+        .details = DETAILS("536365", 3), .version = 101, .state = ORDER_ERROR,                \
+        .error_from = ORDER_COMPENSATING, .accepted_at = AT(24), .accepted_offset = 102,      \
+        .stated_offset = 103, .updated_at = AT(25), .complete_by = AT(26), .margin_ms = 1004, \
+        .ended_at = AT(27), .steps = steps, .step_count = COUNT(steps), .alert_open = true,   \
+        .cancelled = true, .reason_code = T("Cancelled"), .reason = T("ordered twice"),       \
+        .reason_by = T("ann"), .paused_at = AT(46), .paused_by = T("carol"),                  \
+        .pause_reason = T("a stocktaking"),                                                   \
+    }
+static const struct order order_row = ORDER_ROW;
+static const struct statement statement = {
+    .claim_id = UUID(9), .sequence = 80, .format = 7, .order = ORDER_ROW};
 
 const struct sample samples[] = {
     {"SubmitOrder", RECORD_SUBMIT_ORDER, &submit_order},
@@ -447,6 +443,7 @@ const struct sample samples[] = {
     {"Continuation", RECORD_CONTINUATION, &continuation},
     {"Reset", RECORD_RESET, &reset},
     {"Reset-skip", RECORD_RESET, &reset_skip},
+    {"Statement", RECORD_STATEMENT, &statement},
     {"Decision", RECORD_DECISION, &decision},
     {"Decision-small", RECORD_DECISION, &sample_small_decision},
     {"StepRequest", RECORD_STEP_REQUEST, &step_request},

@@ -108,7 +108,7 @@ class RecordsDocTest(unittest.TestCase):
 
     def test_every_record_is_there(self):
         shown = set(BLOCK.findall(self.page))
-        self.assertEqual(shown, set(schemas()) - {"OrderRow"})  # no topic holds OrderRow
+        self.assertEqual(shown, set(schemas()) - {"OrderRow"})  # only a Statement holds it
 
 
 if __name__ == "__main__":

@@ -25,6 +25,8 @@ static struct checkpoint sample(void)
         .skipped = 12,
         .claim_decisions = 13,
         .partition_count = 14,
+        .state_format = 21,
+        .start = 22,
         .skip_count = 2,
         .skips = {{15, 16, 17}, {18, 19, 20}},
     };
@@ -53,9 +55,14 @@ Test(statestore_checkpoint, round_trips_every_field)
     cr_assert(after.last_command_offset == -1 && after.emitted_through == INT64_MIN);
     cr_assert(after.previous_claim_decisions == INT64_MAX && after.skipped == 12);
     cr_assert(after.claim_decisions == 13 && after.partition_count == 14);
+    cr_assert(after.state_format == 21 && after.start == 22 && !after.complete);
     cr_assert(after.skip_count == 2 && after.skips[1].from == 18 && after.skips[1].at == 20);
     checkpoint_encode(&after, again);
     cr_assert(memcmp(bytes, again, sizeof(bytes)) == 0);
+    before.complete = true;
+    checkpoint_encode(&before, bytes);
+    cr_assert(checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &after, NULL) == ERROR_OK);
+    cr_assert(after.complete && after.has_claim);
 }
 
 Test(statestore_checkpoint, keeps_its_layout)
@@ -69,7 +76,7 @@ Test(statestore_checkpoint, keeps_its_layout)
     static const uint8_t numbers[] = {1,    0,    0,    0,    0,    0,    0,    0,
                                       0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe};
     cr_assert(memcmp(bytes + 104, numbers, sizeof(numbers)) == 0);
-    cr_assert(CHECKPOINT_BYTES == 424);
+    cr_assert(CHECKPOINT_BYTES == 440);
 }
 
 Test(statestore_checkpoint, detects_each_flipped_bit)
@@ -83,7 +90,7 @@ Test(statestore_checkpoint, detects_each_flipped_bit)
         bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
         cr_assert(checkpoint_decode(bytes_text(bytes, sizeof(bytes)), &decoded, &error) ==
                   ERROR_FATAL);
-        cr_assert_str_eq(error.code, "StoreCorrupt");
+        cr_assert_str_eq(error.code, bit < 32 ? "StoreFormat" : "StoreCorrupt");
         bytes[bit / 8] ^= (uint8_t)(1 << (bit % 8));
     }
 }

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Owners and standbys on a log whose owner has trimmed it: they begin where it begins, and nothing
+ * of an order is missing; or they notice. The test is the owner that restates and trims. */
+#include "tests/unit/scheduler/owner_kit.h"
+
+#include <criterion/criterion.h>
+
+TestSuite(owner_trimmed);
+
+enum { ORDERS = 5, LOG_END = ORDERS + 1 };
+
+static struct owner_kit kit;
+static struct owner_kit_process *process;
+static struct checkpoint folded; /* what the log says up to its end */
+static int64_t start;            /* where it begins when it is trimmed */
+static struct order orders[ORDERS];
+
+static const char *id(uint32_t number)
+{
+    return owner_kit_id(&kit, 0, number);
+}
+
+static void keep_orders(struct view *view)
+{
+    struct error error;
+    for (uint32_t i = 0; i < ORDERS; i++) {
+        const struct order *order = NULL;
+        cr_assert_eq(view_order(view, text_of(id(i)), &order, &error), ERROR_OK);
+        cr_assert_not_null(order);
+        order_copy(order, &kit.heap.arena, &orders[i]);
+    }
+    folded = *view_checkpoint(view);
+}
+
+/* A log with a Claim and ORDERS Decisions; its owner's store, closed. */
+static void begin(void)
+{
+    owner_kit_begin(&kit, 1);
+    process = owner_kit_boot(&kit, "s-1", 0);
+    const struct owner *owner = owner_kit_own(process, 0);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        owner_kit_submit(&kit, id(i));
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_end(&kit, "p.events", 0), LOG_END);
+    keep_orders(owner_view(owner));
+    owner_kit_release(process, 0);
+    cr_assert_eq(folded.emitted_through, LOG_END - 1, "all is emitted");
+}
+
+static int64_t go_on(int64_t trimmed)
+{
+    struct record record = {.kind = RECORD_CONTINUATION};
+    admission_state(&folded, &record.continuation);
+    record.continuation.trimmed = trimmed;
+    int64_t at =
+        owner_kit_send(&kit, "p.events", 0, TEXT("s-1"), RECORD_CONTINUATION, &record.continuation);
+    cr_assert_eq(admission_record(&folded, &record, at), ADMITTED);
+    return at;
+}
+
+static void restate(const struct order *order)
+{
+    struct statement statement = {.claim_id = folded.claim_id,
+                                  .sequence = folded.next_sequence,
+                                  .format = STATE_FORMAT,
+                                  .order = *order};
+    owner_kit_send(&kit, "p.events", 0, order->details.order_id, RECORD_STATEMENT, &statement);
+    cr_assert_eq(admission_statement(&folded, &statement), ADMITTED);
+}
+
+static void state_all(void)
+{
+    start = go_on(-1);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        restate(&orders[i]);
+    go_on(start);
+    go_on(-1);
+}
+
+static void trim(void)
+{
+    broker_memory_trim(kit.kafka, "p.events", 0, start);
+}
+
+static void assert_has_all_orders(const struct owner *owner)
+{
+    struct error error;
+    for (uint32_t i = 0; i < ORDERS; i++) {
+        const struct order *order = NULL;
+        cr_assert_eq(view_order(owner_view(owner), text_of(id(i)), &order, &error), ERROR_OK);
+        cr_assert_not_null(order);
+        cr_assert_eq(order->version, orders[i].version);
+        cr_assert_eq(order->accepted_offset, orders[i].accepted_offset);
+        cr_assert_eq(order->stated_offset, start + 1 + i);
+    }
+}
+
+Test(owner_trimmed, decides_on_with_an_empty_store_that_begins_inside_the_log)
+{
+    begin();
+    state_all();
+    trim();
+    struct owner_kit_process *other = owner_kit_boot(&kit, "s-2", 0);
+    const struct owner *owner = owner_kit_own(other, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    assert_has_all_orders(owner);
+    cr_assert_eq(view_checkpoint(owner_view(owner))->start, start);
+    owner_kit_report(&kit, id(2));
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(owner_kit_decision(&kit, 0, id(2))->order_state, ORDER_PROCESSED);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        cr_assert_eq(owner_kit_requests(&kit, id(i)), 1, "a statement has no effects");
+}
+
+Test(owner_trimmed, goes_on_where_its_store_is_when_it_restarts)
+{
+    begin();
+    state_all();
+    trim();
+    struct owner_kit_process *other = owner_kit_boot(&kit, "s-2", 0);
+    owner_kit_run_until(&kit, owner_kit_own(other, 0), OWNER_RUNNING, 5000);
+    owner_kit_release(other, 0);
+    const struct owner *owner = owner_kit_own(other, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    assert_has_all_orders(owner);
+    cr_assert_eq(view_checkpoint(owner_view(owner))->start, start);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTrimmed", true), 0);
+}
+
+/* Its checkpoint is exactly where the log begins now. */
+Test(owner_trimmed, folds_again_what_its_store_has_fallen_behind)
+{
+    begin();
+    state_all();
+    trim();
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTrimmed", true), 1);
+    assert_has_all_orders(owner);
+}
+
+Test(owner_trimmed, folds_again_when_its_position_is_deleted_while_it_follows)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_run(&kit, 1000);
+    broker_memory_disconnect(process->broker);
+    owner_kit_run(&kit, 100);
+    go_on(-1);
+    state_all();
+    trim();
+    broker_memory_connect(process->broker);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTrimmed", true), 1);
+    cr_assert(owner_is_warm(standby));
+    assert_has_all_orders(standby);
+}
+
+/* The reader of what was not emitted admits the Decision that follows the statements. */
+Test(owner_trimmed, emits_what_was_decided_after_a_statement)
+{
+    struct step_plan plans[] = {{TEXT("A"), TEXT("agent")}};
+    struct event events[] = {{.kind = EVENT_ORDER_ACCEPTED,
+                              .order_accepted = {.details = {.order_id = text_of("last"),
+                                                             .currency = TEXT("EUR"),
+                                                             .workflow = TEXT("test"),
+                                                             .workflow_version = 1},
+                                                 .steps = plans,
+                                                 .step_count = 1}},
+                             {.kind = EVENT_ORDER_STARTED},
+                             {.kind = EVENT_STEP_STARTED,
+                              .step_started = {.ref = {TEXT("A"), DIRECTION_DO, 1},
+                                               .agent = TEXT("agent"),
+                                               .action = TEXT("A"),
+                                               .locked_by = TEXT("s-1")}}};
+    begin();
+    state_all();
+    owner_kit_submit(&kit, "last");
+    events[2].step_started.complete_by = kit.clock.now_wall_ms + 60000;
+    struct decision decision = {.claim_id = folded.claim_id,
+                                .sequence = folded.next_sequence,
+                                .command_offset = folded.next_command_offset,
+                                .order_id = TEXT("last"),
+                                .order_version = 1,
+                                .order_state = ORDER_PROCESSING,
+                                .decided_at = kit.clock.now_wall_ms,
+                                .emitted_through = LOG_END - 1,
+                                .events = events,
+                                .event_count = 3};
+    owner_kit_send(&kit, "p.events", 0, TEXT("last"), RECORD_DECISION, &decision);
+    broker_memory_trim(kit.kafka, "p.commands", 0, ORDERS + 1);
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    owner_kit_run(&kit, 1000);
+    cr_assert_eq(owner_kit_requests(&kit, "last"), 1);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        cr_assert_eq(owner_kit_requests(&kit, id(i)), 1);
+}
+
+Test(owner_trimmed, does_not_claim_a_log_in_which_orders_may_be_missing)
+{
+    begin();
+    start = go_on(-1);
+    for (uint32_t i = 0; i < ORDERS; i++)
+        restate(&orders[i]);
+    trim(); /* and what said that it may be trimmed is lost */
+    int64_t log_end = owner_kit_end(&kit, "p.events", 0);
+    struct owner_kit_process *other = owner_kit_boot(&kit, "s-2", 0);
+    const struct owner *owner = owner_kit_own(other, 0);
+    owner_kit_run(&kit, 60000);
+    cr_assert_eq(owner_state(owner), OWNER_STOPPED);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogIncomplete", true), 1, "%s", owner_kit_trouble(owner));
+    cr_assert_eq(owner_kit_end(&kit, "p.events", 0), log_end);
+    go_on(start);
+    owner_kit_run(&kit, 60000);
+    cr_assert(owner_is_running(owner), "%s", owner_kit_trouble(owner));
+    assert_has_all_orders(owner);
+}
+
+Test(owner_trimmed, stops_with_an_empty_store_at_a_log_that_retention_has_cut)
+{
+    begin();
+    state_all();
+    broker_memory_trim(kit.kafka, "p.events", 0, start + 1); /* a Statement */
+    struct owner_kit_process *other = owner_kit_boot(&kit, "s-2", 0);
+    const struct owner *owner = owner_kit_own(other, 0);
+    owner_kit_run(&kit, 60000);
+    cr_assert_eq(owner_state(owner), OWNER_STOPPED);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTruncated", true), 1);
+}
+
+Test(owner_trimmed, stops_where_the_log_has_another_number_of_partitions)
+{
+    begin();
+    folded.partition_count = 3;
+    struct continuation continuation;
+    admission_state(&folded, &continuation);
+    start = owner_kit_send(&kit, "p.events", 0, TEXT("s-1"), RECORD_CONTINUATION, &continuation);
+    trim();
+    struct owner_kit_process *other = owner_kit_boot(&kit, "s-2", 0);
+    owner_kit_own(other, 0);
+    owner_kit_run(&kit, 10000);
+    cr_assert_geq(owner_kit_alerts(&kit, "PartitionsDiffer", true), 1);
+}
+
+Test(owner_trimmed, raises_an_alert_where_a_statement_differs)
+{
+    begin();
+    orders[3].complete_by = kit.clock.now_wall_ms + 12345;
+    state_all();
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "StatementDiffers", true), 1);
+    const struct order *order = NULL;
+    struct error error;
+    cr_assert_eq(view_order(owner_view(owner), text_of(id(3)), &order, &error), ERROR_OK);
+    cr_assert_eq(order->complete_by, orders[3].complete_by, "what it says counts");
+}
