@@ -41,6 +41,7 @@
     X(leader)        \
     X(verify)        \
     X(replay)        \
+    X(export)        \
     X(partition)     \
     X(token)
 #define CLI_PROGRAM_NOUNS(X) X(config) X(version) X(help)

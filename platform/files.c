@@ -270,9 +270,10 @@ static enum error_class in_use(int fd, const char *directory, struct error *ret_
     ssize_t size = pread(fd, holder, sizeof(holder) - 1, 0);
     holder[size > 0 ? size : 0] = '\0';
     holder[strcspn(holder, "\n")] = '\0';
-    return error_set(ret_error, ERROR_FATAL, "DirectoryInUse",
-                     "%s is in use by another process (pid %s): stop it or choose another data.dir",
-                     directory, holder[0] != '\0' ? holder : "unknown");
+    return error_set(
+        ret_error, ERROR_FATAL, "DirectoryInUse",
+        "%s is in use by another process (pid %s): stop it or choose another directory", directory,
+        holder[0] != '\0' ? holder : "unknown");
 }
 
 enum error_class files_lock(const char *directory, int *ret_lock, struct error *ret_error)

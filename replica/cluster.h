@@ -38,7 +38,7 @@ struct cluster {
     struct workflow_registry *workflows; /* NULL unless CLUSTER_FOLLOWS_WORKFLOWS */
     int32_t partition_count;             /* N of commands and events */
     bool ready;
-    bool silent;               /* a command: it raises no alerts about partitions */
+    bool silent;               /* a command: it reports a stopped partition by itself */
     size_t effect_bytes;       /* of all emitters, with the effects producer */
     struct heap_arena scratch; /* each callback resets it at its start */
     cluster_ready on_ready;

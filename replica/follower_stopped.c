@@ -34,8 +34,9 @@ void follower_stop(struct follower *follower, const struct error *error)
     follower->phase = PHASE_STOPPED;
     look_again_later(follower);
     if (news) {
-        log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
-                  LOG_I64("partition", follower->partition), LOG_ERR(error));
+        if (!follower->cluster->silent)
+            log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),
+                      LOG_I64("partition", follower->partition), LOG_ERR(error));
         cluster_alert(follower->cluster, follower->partition, error->code, error->message);
     }
     if (follower->ops->stopped != NULL)

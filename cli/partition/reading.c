@@ -2,6 +2,7 @@
 /* Collects what is to be known of a partition: folds its log, looks at its commands. */
 #include "cli/partition/state.h"
 
+#include "cli/scratch.h"
 #include "platform/files.h"
 #include "replica/follower.h"
 
@@ -179,20 +180,17 @@ enum error_class partition_state_read(struct cli *cli, struct cli_session *sessi
                                       int32_t partition, struct partition_state *ret_state,
                                       struct error *ret_error)
 {
-    char scratch[PATH_MAX];
-    char path[PATH_MAX + 16];
-    const char *temporary = getenv("TMPDIR");
+    char scratch[CLI_SCRATCH_SIZE];
+    char path[PATH_MAX];
     struct offsets_answer answer;
     struct partition_state state = {.now = clock_wall_ms(session->context.clock),
                                     .margin_ms = config_ms(cli->config, "clock.skew.max.ms")};
     struct state_reading reading = {.state = &state};
-    snprintf(scratch, sizeof(scratch), "%s/reeve-reset-XXXXXX",
-             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
-    if (mkdtemp(scratch) == NULL)
-        return error_set(ret_error, ERROR_FATAL, "Scratch", "cannot make %s: %s", scratch,
-                         strerror(errno));
+    enum error_class class = cli_scratch_make("reset", scratch, ret_error);
+    if (class != ERROR_OK)
+        return class;
     snprintf(path, sizeof(path), "%s/store", scratch);
-    enum error_class class = fold(cli, session, partition, path, &reading, ret_error);
+    class = fold(cli, session, partition, path, &reading, ret_error);
     files_remove_tree(scratch, NULL);
     if (class == ERROR_OK)
         class =

@@ -2,6 +2,7 @@
 /* `reeve verify`: folds the log into fresh stores, checks the rules of every order, and compares
  * the digests of live stores. A table shows what failed only; JSON shows every check. */
 #include "cli/output.h"
+#include "cli/scratch.h"
 #include "cli/session.h"
 #include "cli/verify/live_stores.h"
 #include "cli/verify/rules.h"
@@ -35,7 +36,7 @@ struct verify {
     struct cli_session *session;
     struct store_env *stores;
     struct output *output; /* a table: NULL until a check fails */
-    char scratch[PATH_MAX];
+    char scratch[CLI_SCRATCH_SIZE];
     struct verify_live live;
     struct verify_counts total;
     uint64_t differences;
@@ -289,17 +290,6 @@ static void print_summary(const struct verify *verify)
     fputc('\n', out);
 }
 
-static enum error_class make_scratch(struct verify *verify, struct error *ret_error)
-{
-    const char *temporary = getenv("TMPDIR");
-    snprintf(verify->scratch, sizeof(verify->scratch), "%s/reeve-verify-XXXXXX",
-             temporary != NULL && *temporary != '\0' ? temporary : "/tmp");
-    if (mkdtemp(verify->scratch) == NULL)
-        return error_set(ret_error, ERROR_FATAL, "Scratch", "cannot make %s: %s", verify->scratch,
-                         strerror(errno));
-    return ERROR_OK;
-}
-
 static int run(struct cli *cli)
 {
     struct error error;
@@ -309,7 +299,7 @@ static int run(struct cli *cli)
     const char *root = cli_flag_value(cli, "live");
     if (http_credentials_read(cli->config, &credentials, &error) != ERROR_OK)
         return cli_fail(cli, &error);
-    if (make_scratch(&verify, &error) != ERROR_OK)
+    if (cli_scratch_make("verify", verify.scratch, &error) != ERROR_OK)
         return cli_fail(cli, &error);
     enum error_class class = cli_session_open(cli, 0, &session, &error);
     if (class == ERROR_OK) {

@@ -10,6 +10,7 @@ reeve_test(cli
         csv_test.c
         deploy_test.c
         drafts_test.c
+        export_test.c
         files_test.c
         leader_test.c
         map_test.c
