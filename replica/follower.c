@@ -149,7 +149,6 @@ static void caught_up(struct follower *follower)
         follower->ops->caught_up(follower->ctx);
 }
 
-/* A Decision of a claim never seen may mean that the log was cut and grew anew below us. */
 static bool claim_is_news(struct follower *follower, const struct uuid *claim_id)
 {
     uint32_t filled =
@@ -311,6 +310,24 @@ static void report_difference(struct follower *follower, const struct view_folde
     cluster_alert(follower->cluster, follower->partition, error.code, error.message);
 }
 
+/* There is a record before the last one that can be compared. */
+static bool has_folded_before(const struct follower *follower)
+{
+    return follower->before_next > view_checkpoint(follower->view)->start;
+}
+
+/* The log may have been cut and have grown anew below us: at a Decision of a claim never seen; at
+ * such a Claim, if it was not there when the log was checked or read to its end. (A long log holds
+ * many others.) */
+static bool is_suspicious(struct follower *follower, const struct view_folded *folded,
+                          int64_t offset)
+{
+    if (folded->kind == RECORD_CLAIM)
+        return claim_is_news(follower, claim_of(folded)) && has_folded_before(follower) &&
+               (follower->met_end || offset >= follower->checked_end);
+    return folded->admission == SKIPPED_OTHER_CLAIM && claim_is_news(follower, claim_of(folded));
+}
+
 static void fold_record(void *ctx, const struct broker_record *record)
 {
     struct follower *follower = ctx;
@@ -345,13 +362,11 @@ static void fold_record(void *ctx, const struct broker_record *record)
     }
     if (folded.differs)
         report_difference(follower, &folded, record->offset);
-    bool suspicious = false;
-    if (folded.kind == RECORD_CLAIM || folded.admission == SKIPPED_OTHER_CLAIM)
-        suspicious = claim_is_news(follower, claim_of(&folded)) && folded.kind != RECORD_CLAIM;
+    bool suspicious = is_suspicious(follower, &folded, record->offset);
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
     if (suspicious) {
-        follower->suspects = follower->before_next > 0;
+        follower->suspects = has_folded_before(follower);
         if (view_dirty(follower->view) == 0 || commit(follower))
             follower_restart(follower, false, 0);
         return;
@@ -378,7 +393,7 @@ static void fold_end(void *ctx, int64_t next_offset)
     struct follower *follower = ctx;
     if (next_offset > follower->high)
         follower->high = next_offset;
-    follower->at_end = true;
+    follower->at_end = follower->met_end = true;
     if (follower->until == INT64_MAX || next_offset > follower->until)
         caught_up(follower);
 }
@@ -403,7 +418,7 @@ void follower_run(struct follower *follower, int64_t until)
     assert(follower->reader == NULL);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     follower->until = until;
-    follower->live = follower->at_end = false;
+    follower->live = follower->at_end = follower->met_end = false;
     follower->retry = (struct error){0};
     follower->phase = PHASE_FOLDING;
     if (next > until) {

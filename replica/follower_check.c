@@ -291,7 +291,7 @@ static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error 
         return;
     }
     follower->low = low;
-    follower->high = high;
+    follower->high = follower->checked_end = high;
     check_with_offsets(follower);
 }
 

@@ -37,6 +37,7 @@ struct follower {
     bool bulk;
     bool live;       /* the end was reached since follower_run(..., INT64_MAX) */
     bool at_end;     /* and nothing was read since */
+    bool met_end;    /* the end was reached since follower_run() */
     bool claim_seen; /* of the log that is being checked; if it was trimmed: it is the store's */
     bool reset_seen; /* an operator's reset accepts this log */
     bool freed;
@@ -50,6 +51,7 @@ struct follower {
     bool looked;             /* the log holds no Reset that skips it */
     uint64_t unknown_schema; /* of that record */
     int64_t stopped_at;      /* the next offset then: past it, the stop is over */
+    int64_t checked_end;     /* where the log ended when it was checked */
     int64_t gap_at;          /* the record after a gap for which the log was checked; -1: none */
     int64_t schemas_wanted;  /* the record that waits for a schema */
     int64_t schemas_for;     /* the offset for whose record the schemas are fresh; -1: none */

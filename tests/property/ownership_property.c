@@ -191,6 +191,13 @@ Test(ownership, claims_again_when_a_log_loses_its_claim)
     run_cases(UINT64_C(18217789950969455459), 1, history, &sometimes);
 }
 
+/* The log got an empty foreign record where it had lost one, and then a Claim. */
+Test(ownership, notices_a_tail_that_ended_with_a_foreign_record)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(46712874239065926), 1, history, &sometimes);
+}
+
 Test(ownership, carries_on_or_stops_as_designed_when_a_topic_loses_records)
 {
     struct ownership_sometimes sometimes;

@@ -100,6 +100,7 @@ struct chaos {
     uint32_t kinds;                    /* a bit for each kind that this world has */
     bool stores;                       /* they fail now */
     bool directories;                  /* likewise */
+    uint32_t foreign_records;
 };
 
 /* A process. `cluster` NULL: it does not run. */

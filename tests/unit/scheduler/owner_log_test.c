@@ -145,6 +145,36 @@ Test(owner_log, notices_while_it_follows_that_the_log_was_cut_and_has_grown_agai
     cr_assert_eq(view_checkpoint(owner_view(standby))->next_sequence, 4);
 }
 
+/* The log goes on with a Claim exactly where it had ended. */
+Test(owner_log, notices_while_it_follows_that_a_claim_follows_other_records)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(standby));
+    broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END - 1);
+    owner_kit_claim(&kit, 0, 8);
+    owner_kit_claim(&kit, 0, 9);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS - 1);
+}
+
+Test(owner_log, decides_nothing_after_its_own_claim_behind_other_records)
+{
+    begin();
+    struct owner *owner = owner_kit_stand_by(owner_kit_boot(&kit, "s-2", 0), 0);
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(owner));
+    broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END - 1);
+    owner_kit_claim(&kit, 0, 8);
+    owner_promote(owner);
+    owner_kit_run(&kit, 10000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(owner))->next_command_offset, ORDERS);
+    cr_assert(owner_is_running(owner));
+}
+
 /* A standby follows the log while the records that it has folded and the next one are deleted: the
  * log goes on, and begins, with a claim. */
 static void delete_under_a_standby(void)
