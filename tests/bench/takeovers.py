@@ -46,7 +46,8 @@ def takeovers(broker, count, orders):
             found.append(stage.take_over(owner, heir))
             owner.start(ready=False)
         return {"open_orders": orders, "session_ms": stage.session_ms,
-                **{name: [each[name] for each in found] for name in found[0]}}
+                **{name: [each[name] for each in found]
+                   for name in ("folded", "claim_ms", "decision_ms")}}
     finally:
         stage.stop()
 

@@ -18,6 +18,7 @@ class BrokerCrashTest(unittest.TestCase):
         self.addCleanup(self.broker.stop)
         self.crowd = Crowd(self.broker, schedulers=2, supervisors=2)
         self.addCleanup(self.crowd.stop)
+        self.crowd.cluster.expect_alerts("Stalled")  # if the broker is away for 15 s
 
     def test_every_service_resumes_by_itself(self):
         crowd = self.crowd
@@ -62,6 +63,7 @@ class StaticMembersTest(unittest.TestCase):
         crowd = Crowd(broker, schedulers=3, supervisors=2,
                       properties={"group.static": "true", "session.timeout.ms": 1000})
         self.addCleanup(crowd.stop)
+        crowd.cluster.expect_alerts("Stalled")  # if the broker is away for 15 s
         pids = {name: service.process.pid for name, service in crowd.cluster.services.items()}
         members = crowd.running("scheduler") + crowd.running("supervisor")
         load = Load(crowd)

@@ -148,6 +148,11 @@ class AwayTest(RoutingTest):
     agents = {"carrier": {"agent.in.flight.max": 8}}
     options = {"supervisors": 2}
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.crowd.cluster.expect_alerts("AgentUnavailable")
+
     def all_waited_for_long(self, names):
         """Each step was queued for longer than its timeout and was checked again."""
         first = {}

@@ -97,8 +97,14 @@ class StandbyTest(unittest.TestCase):
                                         s.metric("reeve_partitions_warm") == 4), 60)
         crowd.wait_for_end(names)
         victim, others = trio[1], (trio[0], trio[2])
+        for service in others:
+            wait_for(f"{service.name} has folded the log", lambda s=service: crowd.caught_up(s), 60)
         before = [len(lines_of(service, "standby takes over")) for service in others]
+        claimed_before = [len(lines_of(service, "partition claimed")) for service in others]
         claims = len(crowd.claims())
+        ends = {p: 0 for p in range(crowd.partitions)}
+        for record in crowd.look():
+            ends[record.partition] = record.offset + 1
         owned = {p for p, name in crowd.owners().items() if name == victim.name}
         names = crowd.submit(60)
         victim.sigkill()
@@ -110,6 +116,13 @@ class StandbyTest(unittest.TestCase):
         claimed = {claim.partition for claim in crowd.claims()[claims:]}
         self.assertLessEqual(owned, claimed)
         self.assertEqual(taken - sum(before), len(claimed), [s.tail() for s in others])
+        self.assertLessEqual({claim.value["instance"] for claim in crowd.claims()[claims:]},
+                             {service.name for service in others})
+        # None of them folded again what it had folded while it stood by.
+        for service, old in zip(others, claimed_before):
+            for line in lines_of(service, "partition claimed")[old:]:
+                self.assertLessEqual(line["folded"],
+                                     line["claim_offset"] + 1 - ends[line["partition"]], line)
         for service in others:
             wait_for(f"{service.name} stands by for the other three", lambda s=service:
                      s.metric("reeve_partitions_warm") == 3, 60)
@@ -133,7 +146,13 @@ class TakeoverTest(unittest.TestCase):
         print(f"{self.count} open orders, {what}: {found['folded']} records folded, claimed "
               f"{found['claim_ms']} ms and decided {found['decision_ms']} ms after the last "
               f"Decision of the old owner (session timeout {self.stage.session_ms} ms)", flush=True)
-        return found["folded"]
+        # Only the heir claims, and it continues exactly behind the last Decision.
+        self.assertEqual(found["claims"], [heir.name])
+        first, last = found["first"], found["last"]
+        self.assertEqual((first["claim_id"], first["sequence"]), (found["claim_id"], 0))
+        self.assertEqual(first["command_offset"], last["command_offset"] + 1)
+        self.assertGreaterEqual(first["decided_at"], last["decided_at"])
+        return found
 
     def test_a_standby_takes_over_many_open_orders(self):
         first = self.stage.scheduler("owner-1", 1)
@@ -147,8 +166,13 @@ class TakeoverTest(unittest.TestCase):
             lines_of(third, "partitions assigned") and
             lines_of(third, "partitions assigned")[-1]["count"] == 0), 60)
         cold = self.take_over(second, third, "without")
-        self.assertLess(warm, 2000)
-        self.assertGreater(cold, self.count)
+        # The standby folded only what was new since it had stood by; the other one everything.
+        self.assertGreater(warm["from"], self.count)
+        self.assertLessEqual(warm["folded"], warm["claim"] + 1 - warm["from"])
+        self.assertEqual(len(lines_of(second, "standby takes over")), 1)
+        self.assertIsNone(cold["from"])
+        self.assertEqual(cold["folded"], cold["claim"] + 1)
+        self.assertEqual(lines_of(third, "standby takes over"), [])
         self.stage.cluster.reeve("verify", seconds=self.stage.patience)
 
 

@@ -194,7 +194,7 @@ class StoppedTest(unittest.TestCase):
 
     def test_a_recreated_log_stops_the_partition(self):
         crowd = self.crowd
-        crowd.cluster.expect_alerts("LogDiffers")
+        crowd.cluster.expect_alerts("LogDiffers", "PartitionReset")
         before = crowd.digests(self.scheduler)
         delete_topic(crowd, "events")
         crowd.cluster.reeve("topics", "apply")

@@ -43,6 +43,7 @@ class ThreeBrokersTest(unittest.TestCase):
         cls.crowd = Crowd(cls.broker, partitions=PARTITIONS, schedulers=2, supervisors=2,
                           workflows=[PATIENT], properties={"session.timeout.ms": 6000})
         cls.addClassCleanup(cls.crowd.stop)
+        cls.crowd.cluster.expect_alerts("Stalled")  # while no broker accepts records
         cls.crowd.add("console", "console")
         cls.crowd.wait_ready()
         cls.pids = {name: service.process.pid

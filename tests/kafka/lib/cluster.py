@@ -23,13 +23,11 @@ class Cluster:
 
     At the end of the block every process that is still running is killed, and the test fails if one
     had ended by itself (a test that expects it calls wait_end()) or if there is an alert about a
-    partition or an instance (expect_alerts() names those that a test provokes).
+    partition or an instance (expect_alerts() names those that a test provokes). Those that close
+    when their cause is over have to be closed by then.
     """
 
-    # Outages raise the first four, which close by themselves; the last one says what an operator
-    # did.
-    TOLERATED = {"AgentUnavailable", "EffectsUndeliverable", "Stalled", "StandbyStalled",
-                 "PartitionReset"}
+    CLOSING = {"AgentUnavailable", "EffectsUndeliverable", "Stalled", "StandbyStalled"}
 
     def __init__(self, broker, partitions=4, properties=None):
         self.broker, self.partitions = broker, partitions
@@ -158,7 +156,7 @@ class Cluster:
     # ---- the end ----
 
     def expect_alerts(self, *codes):
-        """The test provokes these alerts about partitions or instances."""
+        """The test provokes these alerts about partitions or instances, or may."""
         self.expected_alerts.update(codes)
 
     def unasked_ends(self):
@@ -167,18 +165,34 @@ class Cluster:
                 f"{service.tail()}" for service in self.services.values()
                 if service.process is not None and service.process.poll() is not None]
 
-    def unexpected_alerts(self):
-        """Alerts that are not about an order and that no test has announced."""
+    def alerts(self):
+        """Alerts that are not about an order, raised or closed. A new owner closes what the one
+        before may have raised, whether it did or not."""
         if not self.services or self.topic("alerts") not in self.topics():
             return []
-        return [f"the alert {record.value['code']}: {record.value['message']}"
-                for record in self.read_topic("alerts")
-                if record.type == "OperatorAlert" and not record.value["order_id"]
-                and record.value["code"] not in self.TOLERATED | self.expected_alerts]
+        return [record.value for record in self.read_topic("alerts")
+                if record.type == "OperatorAlert" and not record.value["order_id"]]
+
+    def unexpected_alerts(self):
+        """Those that no test has announced."""
+        return [f"the alert {alert['code']}: {alert['message']}" for alert in self.alerts()
+                if alert["raised"] and alert["code"] not in self.expected_alerts]
+
+    def left_open(self):
+        """Alerts that close when their cause is over, and were not closed."""
+        last = {(alert["code"], alert["partition"], alert["by"]): alert for alert in self.alerts()}
+        return [f"the alert {alert['code']} is not closed: {alert['message']}"
+                for alert in last.values()
+                if alert["raised"] and alert["code"] in self.CLOSING]
 
     def stop(self, check=True):
         """`check` False: something failed already."""
         problems = self.unasked_ends() if check else []
+        if check and self.expected_alerts & self.CLOSING:
+            try:
+                wait_for(lambda: self.left_open(), lambda: not self.left_open(), 20)
+            except AssertionError as error:
+                problems.append(str(error))
         for service in self.services.values():
             service.__exit__()
         problems += self.unexpected_alerts() if check else []

@@ -165,10 +165,22 @@ class Takeover:
         finally:
             consumer.close()
 
+    def folded_to(self, service):
+        """The next offset that its store has not folded; None: it has no store of the partition."""
+        status, body = service.get("/stores", seconds=60)
+        rows = json.loads(body)["partitions"] if status == 200 else []
+        return rows[0].get("next_event_offset") if rows else None
+
     def take_over(self, victim, successor):
-        """Kills the owner while orders come in. Returns how many records the successor folded, and
-        the milliseconds from the old owner's last Decision to the Claim and to the first new
-        Decision."""
+        """Kills the owner while orders come in. Returns
+        folded: how many records the successor folded from the moment at which it was to own the
+            partition until it owned it;
+        from: the offset at which it had arrived before orders came in (None: it had no store);
+        claim: the offset of its Claim;
+        claims: the instances of all Claims since orders came in;
+        first: the first Decision of the successor; last: the last one of the victim;
+        claim_ms, decision_ms: from that one to the Claim and to the first new Decision."""
+        start, begin = self.folded_to(successor), self.folded_to(victim)
         claims = len(lines_of(successor, "partition claimed"))
         load = Orders(self.cluster)
         load.count = self.next_order
@@ -176,7 +188,6 @@ class Takeover:
         load.start()
         try:
             wait_for("orders come in", lambda: self.decided(victim) > before + 20, 60)
-            mark = lines_of(victim, "partition claimed")[-1]["claim_offset"]
             victim.sigkill()
             wait_for(lambda: f"{successor.name} takes over:\n{successor.tail()}", lambda: (
                 len(lines_of(successor, "partition claimed")) > claims and
@@ -186,9 +197,13 @@ class Takeover:
         self.next_order = load.count
         line = lines_of(successor, "partition claimed")[-1]
         claim = line["claim_offset"]
-        log = self.read_log(max(mark, claim - 50))
-        last = max(r.timestamp_ms for r in log if r.type == "Decision" and r.offset < claim)
-        claimed = next(r.timestamp_ms for r in log if r.offset == claim)
-        first = next(r.timestamp_ms for r in log
-                     if r.type == "Decision" and r.offset > claim)
-        return {"folded": line["folded"], "claim_ms": claimed - last, "decision_ms": first - last}
+        log = self.read_log(begin)
+        last = [r for r in log if r.type == "Decision" and r.offset < claim][-1]
+        claimed = next(r for r in log if r.offset == claim)
+        first = next(r for r in log if r.type == "Decision" and r.offset > claim)
+        return {"folded": line["folded"], "from": start, "claim": claim,
+                "claims": [r.value["instance"] for r in log
+                           if r.type == "Claim"],
+                "claim_id": claimed.value["claim_id"], "last": last.value, "first": first.value,
+                "claim_ms": claimed.timestamp_ms - last.timestamp_ms,
+                "decision_ms": first.timestamp_ms - last.timestamp_ms}
