@@ -28,6 +28,7 @@ static const struct cli_flag list_flags[] = {
 static const struct cli_flag count_flags[] = {
     ORDER_FILTER_FLAGS,
     ORDER_FILTER_STEP_FLAG,
+    {"states", NULL, "With a filter: counts the orders of each state as well."},
     {"versions", NULL, "Counts each version of a workflow by itself; without a filter."},
     CONSOLE_FLAG,
     {NULL, NULL, NULL}};
@@ -128,7 +129,8 @@ static const struct cli_verb verbs[] = {
                    "takes long, it says how many there are at least.",
         .examples = "reeve orders count\n"
                     "reeve orders count --versions\n"
-                    "reeve orders count --state Error --since 1h",
+                    "reeve orders count --state Error --since 1h\n"
+                    "reeve orders count --customer 17850 --states",
         .flags = count_flags,
         .config_services = SETTINGS_CLI,
         .output = true,

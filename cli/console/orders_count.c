@@ -16,6 +16,8 @@ static const struct output_column columns[] = {
     {"orders", "ORDERS", true},
 };
 
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
 /* Of each version: /api/counts lists them one by one. */
 static const struct output_column version_columns[] = {
     {"workflow", "WORKFLOW", false},      {"version", "VERSION", true},
@@ -65,8 +67,7 @@ static int print_workflows(const struct cli *cli, const json_t *counts)
 {
     const char *workflow;
     json_t *by_state;
-    struct output *output =
-        output_new(cli->out, cli->output, columns, sizeof(columns) / sizeof(columns[0]));
+    struct output *output = output_new(cli->out, cli->output, columns, COLUMNS);
     if (cli->output == CLI_OUTPUT_TABLE) {
         json_object_foreach(json_object_get(counts, "by_workflow"), workflow, by_state)
             print_count(output, workflow, by_state);
@@ -78,9 +79,30 @@ static int print_workflows(const struct cli *cli, const json_t *counts)
     return output_finish(output, EXIT_CODE_OK);
 }
 
-/* One number. */
-static int count_matches(struct cli *cli)
+static json_t *render_number(const json_t *number)
 {
+    json_t *orders = json_object_get(number, "orders");
+    if (!json_is_false(json_object_get(number, "exact")))
+        return json_incref(orders);
+    return json_sprintf("at least %lld", (long long)json_integer_value(orders));
+}
+
+/* A column for each state, and one for the sum. */
+static json_t *row_of_matches(const json_t *answer)
+{
+    const char *state;
+    json_t *number;
+    json_t *row = json_object();
+    json_object_foreach(json_object_get(answer, "by_state"), state, number)
+        json_object_set_new(row, state, render_number(number));
+    json_object_set_new(row, "orders", render_number(answer));
+    return row;
+}
+
+/* One number, or one of each state. */
+static int count_matches(struct cli *cli, bool states)
+{
+    static const struct output_column *const of_states = columns + 1;
     static const struct output_column number[] = {{"orders", "ORDERS", true}};
     struct error error;
     struct order_filter filter;
@@ -91,16 +113,15 @@ static int count_matches(struct cli *cli)
         return cli_fail(cli, &error);
     console_path_add(&path, "/api/orders/count");
     order_filter_add(&filter, &path);
+    if (states)
+        console_path_add_query(&path, "by", "state");
     if (!console_get(cli, &path, &answer, &code))
         return code;
-    if (cli->output == CLI_OUTPUT_TABLE && json_is_false(json_object_get(answer.json, "exact")))
-        json_object_set_new(
-            answer.json, "orders",
-            json_sprintf("at least %lld",
-                         (long long)json_integer_value(json_object_get(answer.json, "orders"))));
-    struct output *output = output_new(cli->out, cli->output, number, 1);
+    struct output *output = states ? output_new(cli->out, cli->output, of_states, COLUMNS - 1)
+                                   : output_new(cli->out, cli->output, number, 1);
     output_single(output);
-    output_row(output, json_incref(answer.json));
+    output_row(output, cli->output == CLI_OUTPUT_TABLE ? row_of_matches(answer.json)
+                                                       : json_incref(answer.json));
     code = output_finish(output, EXIT_CODE_OK);
     console_warn_incomplete(cli, answer.json);
     console_answer_deinit(&answer);
@@ -110,12 +131,15 @@ static int count_matches(struct cli *cli)
 int orders_run_count(struct cli *cli)
 {
     bool versions = cli_flag_given(cli, "versions");
+    bool states = cli_flag_given(cli, "states");
     bool filtered = order_filter_is_given(cli, NULL);
     if (filtered && versions)
         return cli_usage(cli, "--versions counts all orders: leave out the filter, or name one "
                               "version with --workflow-version");
-    if (filtered)
-        return count_matches(cli);
+    if (versions && states)
+        return cli_usage(cli, "--versions counts by state as well: leave out --states");
+    if (filtered || states)
+        return count_matches(cli, states);
     struct console_path path = {.size = 0};
     struct console_answer answer;
     int code = EXIT_CODE_OK;

@@ -241,6 +241,20 @@ test('filters_by_customer_attribute_and_id', async ({ page, open }) => {
   await waitFor('three orders', async () => (await rowsOf(page).count()) === 3);
 });
 
+test('the_counts_of_a_filtered_list_are_one_request', async ({ page, open }) => {
+  const asked = [];
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url());
+    if (pathname === '/api/orders/count') asked.push(search);
+  });
+  await open('/orders?customer=bob&state=Processed');
+  await waitFor('a full page of bob', async () => (await rowsOf(page).count()) === 50);
+  assert.match(await page.locator('.title p').textContent(), /60 orders match/);
+  assert.match(await page.locator('.chips').textContent(), /All60.*Processed60.*Error0/);
+  assert.deepEqual([...new Set(asked)], ['?customer=bob&by=state']);
+  await page.getByText('reeve orders count --customer bob --states').waitFor();
+});
+
 test('a_wrong_filter_gets_a_clear_message', async ({ page, open }) => {
   await open('/orders?since=yesterday');
   await page.getByText('Accepted since: expected a time before now').waitFor();

@@ -23,6 +23,7 @@ static const char index_text[] =
     "       attribute=NAME=VALUE id_prefix= since= until= alert=open paused=1\n"
     "       limit= cursor=\n"
     "GET  /api/orders/count                  how many, with the same filters\n"
+    "       by=state                          and how many in each state\n"
     "GET  /api/orders/{id}                   one order with all its fields\n"
     "       wait=30s                          when it has ended\n"
     "GET  /api/orders/{id}/history           what was decided about it, from the log\n"
@@ -416,7 +417,7 @@ static void serve_action(struct http_exchange *exchange, void *userdata)
 static const struct api_route routes[] = {
     {"GET", "/api", serve_index, {NULL}, 0},
     {"GET", "/api/orders", search_api_serve_list, {FILTERS, "limit", "cursor", NULL}, 0},
-    {"GET", "/api/orders/count", search_api_serve_count, {FILTERS, NULL}, 0},
+    {"GET", "/api/orders/count", search_api_serve_count, {FILTERS, "by", NULL}, 0},
     {"GET", "/api/orders/{id}", serve_order, {"wait", NULL}, 0},
     {"GET", "/api/orders/{id}/history", serve_history, {"limit", "after", NULL}, 0},
     {"GET", "/api/orders/{id}/at/{offset}", serve_order_at, {NULL}, 0},

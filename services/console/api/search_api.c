@@ -158,17 +158,51 @@ void search_api_serve_list(struct http_exchange *exchange, void *userdata)
     owners_respond(console->owners, exchange, body);
 }
 
+static bool read_by(struct http_exchange *exchange, bool *ret_by_state)
+{
+    const char *text = http_query(exchange, "by");
+    *ret_by_state = text != NULL && strcmp(text, "state") == 0;
+    if (*ret_by_state || text == NULL || text[0] == '\0')
+        return true;
+    http_respond_error(exchange, 400, "BadRequest", "by: expected \"state\"");
+    return false;
+}
+
+static void put_number(json_t *object, struct search_number number)
+{
+    render_put(object, "orders", json_integer((json_int_t)number.orders));
+    render_put(object, "exact", json_boolean(number.exact));
+}
+
+static void put_by_state(json_t *body, const struct search_numbers *numbers)
+{
+    json_t *by_state = json_object();
+    for (int state = 0; state < ORDER_STATE_COUNT; state++) {
+        json_t *object = json_object();
+        put_number(object, numbers->by_state[state]);
+        render_put(by_state, order_state_name((enum order_state)state), object);
+    }
+    render_put(body, "by_state", by_state);
+}
+
 void search_api_serve_count(struct http_exchange *exchange, void *userdata)
 {
-    bool exact = false;
+    bool by_state = false;
     struct console *console = userdata;
     struct search search = {.clock = console->service->clock};
-    if (!console_is_open(console, exchange) || !search_api_read_filters(exchange, &search))
+    struct search_numbers numbers;
+    if (!console_is_open(console, exchange) || !search_api_read_filters(exchange, &search) ||
+        !read_by(exchange, &by_state))
         return;
     json_t *body = json_object();
-    uint64_t orders = search_count(console->partitions, console->partition_count, &search, &exact);
-    render_put(body, "orders", json_integer((json_int_t)orders));
-    render_put(body, "exact", json_boolean(exact));
+    if (by_state)
+        search_count_states(console->partitions, console->partition_count, &search, &numbers);
+    else
+        numbers.all.orders = search_count(console->partitions, console->partition_count, &search,
+                                          &numbers.all.exact);
+    put_number(body, numbers.all);
+    if (by_state)
+        put_by_state(body, &numbers);
     api_put_incomplete(console, body);
     owners_respond(console->owners, exchange, body);
 }

@@ -300,10 +300,10 @@ static void tour_init(struct tour *tour, struct console_partition *const partiti
 static struct walk tour_walk(struct tour *tour, const struct search *search, int32_t number,
                              struct console_partition *partition)
 {
+    int64_t budget_us = search->budget_us > 0 ? search->budget_us : SEARCH_BUDGET_US;
     int64_t until_us = INT64_MAX;
     if (search->clock != NULL)
-        until_us =
-            tour->began_us + (int64_t)SEARCH_BUDGET_US * (number + 1) / tour->partition_count;
+        until_us = tour->began_us + budget_us * (number + 1) / tour->partition_count;
     return (struct walk){.search = search,
                          .plan = &tour->plan,
                          .partition = partition,

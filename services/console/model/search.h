@@ -64,6 +64,7 @@ struct search {
     uint32_t limit;            /* 1 to SEARCH_PAGE_MAX; of no meaning for counts */
     uint32_t examined_max;     /* 0 = SEARCH_EXAMINED_MAX, or SEARCH_COUNTED_MAX */
     const struct clock *clock; /* NULL: no bound on the time */
+    int64_t budget_us;         /* 0 = SEARCH_BUDGET_US */
     bool has_after;
     struct search_cursor after; /* where the previous page ended */
 };
@@ -91,6 +92,19 @@ void search_page_deinit(struct search_page *page);
 /* How many orders match. *ret_exact: all of them were counted; else there are at least as many. */
 uint64_t search_count(struct console_partition *const partitions[], int32_t partition_count,
                       const struct search *search, bool *ret_exact);
+
+struct search_number {
+    uint64_t orders;
+    bool exact; /* else there are at least as many */
+};
+struct search_numbers {
+    struct search_number all;
+    struct search_number by_state[ORDER_STATE_COUNT];
+};
+/* How many match, and how many of them are in each state, within the budget of one count:
+ * search_states.c. */
+void search_count_states(struct console_partition *const partitions[], int32_t partition_count,
+                         const struct search *search, struct search_numbers *ret_numbers);
 
 /* The id must be valid: asserts. */
 void search_cursor_set(struct search_cursor *cursor, enum search_sort sort, int64_t at,

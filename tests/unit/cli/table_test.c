@@ -207,6 +207,7 @@ Test(cli_table, explains_mistakes)
         {"cancel a/b --by a --reason b", "order_id"},
         {"workflow migrate w:1 w:2 --workflow-version 1", "the arguments name them"},
         {"orders count --versions --state Error", "--versions counts all orders"},
+        {"orders count --versions --states", "--versions counts by state as well"},
         {"resubmit 1 --by a --reason b --timeout 5x", "--timeout 5x: expected a duration"},
         {"resubmit 1 --by a --reason b --timeout 0s", "--timeout 0s: expected a duration"},
         {"step complete", "an argument is missing: [ORDER...|-] STEP"},

@@ -60,6 +60,26 @@ static void check_json(const struct cli_noun *noun, const char *verb, const char
     json_decref(expected);
 }
 
+#define NUMBERS                                                                                   \
+    "{\"orders\": 1000000, \"exact\": false, \"by_state\": {\"Pending\": {\"orders\": 0, "        \
+    "\"exact\": true}, \"Error\": {\"orders\": 7, \"exact\": true}, \"Processed\": {\"orders\": " \
+    "999993, \"exact\": false}}}"
+
+Test(cli_views, counts_by_state_and_says_what_is_not_exact)
+{
+    cli_kit_answer(200, NUMBERS);
+    int code = CLI_KIT_RUN(&cli_orders, "orders", "count", "--customer", "ann", "--states");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_request(0), "/api/orders/count?customer=ann&by=state");
+    cli_kit_expect_text(cli_kit_out, "ERROR         7\n");
+    cli_kit_expect_text(cli_kit_out, "PROCESSED     at least 999993\n");
+    cli_kit_expect_text(cli_kit_out, "ORDERS        at least 1000000\n");
+    cli_kit_answer(200, NUMBERS);
+    code = CLI_KIT_RUN(&cli_orders, "orders", "count", "--states", "--output", "json");
+    cr_assert_eq(code, EXIT_CODE_OK, "%s", cli_kit_err);
+    cli_kit_expect_text(cli_kit_out, "999993");
+}
+
 #define HEALTH "{\"checks\": [{\"name\": \"disk\", \"ok\": false, \"message\": \"it is full\"}]}"
 
 Test(cli_views, prints_answers_as_json)

@@ -134,6 +134,42 @@ Test(console_search_api, takes_long_values_up_to_their_limits)
     json_decref(get_long(400, "/api/orders/count?attribute=n=", SEARCH_ATTRIBUTE_BYTES_MAX - 1));
 }
 
+/* "orders", and "exact" besides. */
+static void expect_number(const json_t *count, const char *state, int64_t orders)
+{
+    const json_t *number =
+        state == NULL ? count : json_object_get(world_at(count, "by_state"), state);
+    cr_assert_eq(world_int(number, "orders"), orders, "%s", state != NULL ? state : "all");
+    cr_assert(json_is_true(world_at(number, "exact")));
+}
+
+Test(console_search_api, counts_by_state_what_matches)
+{
+    world_report(world, "count", "A", true);
+    world_schedule(world);
+    world_report(world, "count", "B", true);
+    world_schedule(world);
+    world_settle(world);
+    json_t *count = world_get(world, 200, "/api/orders/count?customer=ann&by=state");
+    expect_number(count, NULL, 2);
+    expect_number(count, "Processing", 1);
+    expect_number(count, "Processed", 1);
+    expect_number(count, "Error", 0);
+    cr_assert_eq(json_object_size(world_at(count, "by_state")), ORDER_STATE_COUNT);
+    json_decref(count);
+    count = world_get(world, 200, "/api/orders/count?customer=ann&state=Processed&by=state");
+    expect_number(count, NULL, 1);
+    expect_number(count, "Processing", 0);
+    expect_number(count, "Processed", 1);
+    json_decref(count);
+    count = world_get(world, 200, "/api/orders/count?customer=ann");
+    cr_assert_null(json_object_get(count, "by_state"));
+    json_decref(count);
+    json_t *body = world_get(world, 400, "/api/orders/count?by=step");
+    cr_assert_str_eq(world_text(body, "detail"), "by: expected \"state\"");
+    json_decref(body);
+}
+
 Test(console_search_api, rejects_invalid_filters)
 {
     static const struct {

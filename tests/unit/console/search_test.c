@@ -146,6 +146,32 @@ static void check_count(struct world *world, const struct search *asked, uint32_
     cr_assert(exact);
 }
 
+static void check_number(struct search_number number, uint64_t orders, bool whole)
+{
+    cr_assert(number.exact ? number.orders == orders : number.orders <= orders && !whole,
+              "%llu, not %llu", (unsigned long long)number.orders, (unsigned long long)orders);
+}
+
+/* `whole`: nothing bounds the count. */
+static void check_states(struct world *world, const struct search *asked, bool whole)
+{
+    struct search search = *asked;
+    struct search_numbers numbers;
+    uint64_t orders[ORDER_STATE_COUNT] = {0};
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < world->order_count; i++) {
+        const struct order *order = &world->orders[i].order;
+        if (order->version > 0 && search_matches(asked, order))
+            orders[order->state]++, all++;
+    }
+    search.examined_max = whole ? 0 : asked->examined_max;
+    whole = search.examined_max == 0;
+    search_count_states(world->console->partitions, WORLD_PARTITIONS, &search, &numbers);
+    check_number(numbers.all, all, whole);
+    for (int state = 0; state < ORDER_STATE_COUNT; state++)
+        check_number(numbers.by_state[state], orders[state], whole);
+}
+
 static uint32_t check_search(struct world *world, const struct search *asked)
 {
     static struct search_cursor expected[WORLD_ORDERS_MAX];
@@ -174,6 +200,8 @@ static uint32_t check_search(struct world *world, const struct search *asked)
     }
     cr_assert_eq(found, count, "%u of %u", found, count);
     check_count(world, asked, count);
+    check_states(world, asked, false);
+    check_states(world, asked, true);
     return found;
 }
 

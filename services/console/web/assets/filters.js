@@ -64,3 +64,4 @@ export function filterWords(filters) {
 }
 
 export const listCommand = (filters) => command(['reeve', 'orders', 'list', ...filterWords(filters)]);
+export const countCommand = (filters) => command(['reeve', 'orders', 'count', ...filterWords(filters), '--states']);

@@ -3,7 +3,7 @@
 import { h } from './dom.js';
 import { ago, count, number, until, visible } from './format.js';
 import { get, orderPage, query } from './api.js';
-import { FILTERS, apiFilters, listCommand, ordersPage, readFilters } from './filters.js';
+import { FILTERS, apiFilters, countCommand, listCommand, ordersPage, readFilters } from './filters.js';
 import { ORDER_STATES, badge, commandBox, copy, data, empty, failure, incomplete, link, notice, table } from './parts.js';
 import { mayAct, whyNot } from './session.js';
 import { ACTIONS, movable, openAction } from './actions.js';
@@ -104,32 +104,41 @@ export function open(view) {
       filtered ? link('/orders', { class: 'button' }, 'Clear') : null));
   }
 
-  // With other filters than the state: how many of each state match them, {orders, exact}.
+  const inAnyState = ({ state, ...rest }) => rest;
+
+  // How many match the filters but the state, {orders, exact}, and in by_state those of each state.
   async function countStates(fields) {
-    const { state, ...rest } = fields;
+    const rest = inAnyState(fields);
     if (!Object.keys(rest).length) return null;
-    const of = (more) => get(`/api/orders/count${query({ ...rest, ...more })}`).catch(() => null);
-    const [all, ...each] = await Promise.all([of({}), ...ORDER_STATES.map((name) => of({ state: name }))]);
-    return { All: all, ...Object.fromEntries(ORDER_STATES.map((name, i) => [name, each[i]])) };
+    return get(`/api/orders/count${query({ ...rest, by: 'state' })}`).catch(() => null);
   }
+
+  const matchingIn = (state) => (state ? matching?.by_state[state] : matching) ?? null;
 
   // The counts that the chips show; a search that takes long knows only how many there are at least.
   function chipCount(name) {
-    const { state, ...rest } = filters;
-    if (!Object.keys(rest).length) return number(name === 'All' ? counts.orders : counts.by_state[name] ?? 0);
-    const found = matching?.[name];
+    if (!Object.keys(inAnyState(filters)).length) return number(name === 'All' ? counts.orders : counts.by_state[name] ?? 0);
+    const found = matchingIn(name === 'All' ? null : name);
     return found ? `${found.exact === false ? '≥ ' : ''}${number(found.orders)}` : '–';
+  }
+
+  // How many orders the list has.
+  function totalOf(state) {
+    const name = ORDER_STATES.find((each) => each.toLowerCase() === state?.toLowerCase());
+    if (matching) return matchingIn(name);
+    if (!counts || Object.keys(inAnyState(filters)).length) return null;
+    return { orders: name ? counts.by_state[name] ?? 0 : counts.orders };
   }
 
   function chips() {
     if (!counts) return null;
-    const { state, ...rest } = filters;
+    const rest = inAnyState(filters);
     const chip = (name, to, current) => link(ordersPage(to),
       { class: 'chip', 'aria-current': current ? 'true' : null, 'data-key': `chip-${name}` },
       name, h('b', null, chipCount(name)));
-    const now = (state ?? '').toLowerCase();
+    const now = (filters.state ?? '').toLowerCase();
     return h('nav', { class: 'chips', 'data-key': 'chips', 'aria-label': 'Orders by state' },
-      chip('All', rest, !state),
+      chip('All', rest, !filters.state),
       ORDER_STATES.filter((name) => counts.by_state[name] || now === name.toLowerCase()).map((name) =>
         chip(name, { ...rest, state: name }, now === name.toLowerCase())));
   }
@@ -230,7 +239,7 @@ export function open(view) {
         page.orders.length ? list()
           : page.next ? empty('None of the orders looked at so far matches; the next page looks further.')
             : empty(filtered ? 'No order matches these filters.' : 'There are no orders yet.'),
-        pager(), commandBox(listCommand(filters))] : null,
+        pager(), commandBox(countCommand(inAnyState(filters))), commandBox(listCommand(filters))] : null,
     ]);
   }
 
@@ -245,16 +254,15 @@ export function open(view) {
       return;
     }
     const optional = (promise) => promise.catch(() => null);
-    const [orders, sum, states, deployed, found] = await Promise.all([
+    const [orders, states, deployed, found] = await Promise.all([
       get(`/api/orders${query({ ...fields, limit: LIMIT, cursor })}`).catch((error) => error),
-      filtered ? optional(get(`/api/orders/count${query(fields)}`)) : null,
       optional(get('/api/counts')),
       optional(get('/api/workflows')),
       countStates(fields),
     ]);
     matching = found;
     counts = states ?? counts;
-    total = filtered ? sum : states ? { orders: states.orders } : null;
+    total = totalOf(filters.state);
     if (deployed) versions = deployed.workflows;
     if (deployed) workflows = [...new Set(deployed.workflows.map((each) => each.workflow))];
     if (orders instanceof Error) {
