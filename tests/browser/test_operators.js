@@ -30,6 +30,31 @@ test('the_list_shows_new_orders_live', async ({ page, open }) => {
   await page.getByRole('link', { name: 'live-1' }).waitFor({ timeout: 8000 });
 });
 
+// Without a window every tab is visible: this makes one believe that it is not.
+const hide = (tab, hidden) => tab.evaluate((value) => {
+  Object.defineProperty(document, 'hidden', { configurable: true, get: () => value });
+  document.dispatchEvent(new Event('visibilitychange'));
+}, hidden);
+
+test('hidden_tabs_leave_their_connections_to_the_others', async ({ page, open, context }) => {
+  const tabs = [];
+  for (let i = 0; i < 7; i++) { // more than a browser's connections to a host
+    tabs.push(await context.newPage());
+    await world.open(tabs[i], '/orders?id_prefix=tab-');
+    await tabs[i].locator('#live.live').waitFor({ timeout: 20000 });
+    await hide(tabs[i], true);
+  }
+  await open('/orders?id_prefix=tab-');
+  world.submit(['tab-1'], 'parallel');
+  await page.getByRole('link', { name: 'tab-1' }).waitFor({ timeout: 8000 });
+  assert.equal(await tabs[0].getByRole('link', { name: 'tab-1' }).count(), 0);
+  await hide(tabs[0], false);
+  await tabs[0].getByRole('link', { name: 'tab-1' }).waitFor({ timeout: 8000 });
+  await tabs[0].locator('#live.live').waitFor();
+  world.submit(['tab-2'], 'parallel');
+  await tabs[0].getByRole('link', { name: 'tab-2' }).waitFor({ timeout: 8000 });
+});
+
 test('an_order_follows_its_events_live', async ({ page, open }) => {
   await world.faults([{ service: 'carrier', mode: 'slow', ms: 2500, orders: ['live-2'] }]);
   world.submit(['live-2'], 'parallel');

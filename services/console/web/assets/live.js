@@ -79,10 +79,16 @@ function reopen(ms) {
   reopenTimer = setTimeout(() => open(streamPath), ms);
 }
 
+function close() {
+  stream?.close();
+  stream = null;
+  clearTimeout(reopenTimer);
+}
+
 function open(path) {
   streamPath = path;
-  stream?.close();
-  clearTimeout(reopenTimer);
+  close();
+  if (document.hidden) return;
   stream = new EventSource(path);
   const mine = stream;
   stream.onopen = () => {
@@ -146,10 +152,8 @@ export function follow(path, redraw) {
 
 // Follows nothing, and claims nothing.
 export function stop() {
-  stream?.close();
-  stream = null;
+  close();
   streamPath = '';
-  clearTimeout(reopenTimer);
   refresh = () => {};
   loadFailed = false;
   set('off');
@@ -164,7 +168,14 @@ export function begin(onDoubt) {
     if (!document.hidden && mode === 'live') soon(0); // ages and rates move by themselves
     draw();
   }, 10000);
+  // A browser has six connections to a host for all of its tabs: those that are hidden leave them
+  // to the others.
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden) soon(0);
+    if (document.hidden) {
+      close();
+      return;
+    }
+    if (streamPath) open(streamPath);
+    soon(0);
   });
 }
