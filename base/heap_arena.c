@@ -24,17 +24,19 @@ static void *take_block(struct arena *arena, size_t need, size_t *ret_size)
     block->next = heap->blocks;
     block->size = size;
     heap->blocks = block;
+    heap->allocated += sizeof(*block) + size;
     *ret_size = size;
     return block->memory;
 }
 
-static void free_blocks(struct heap_block *block)
+static void free_blocks(struct heap_arena *heap)
 {
-    while (block != NULL) {
-        struct heap_block *next = block->next;
-        free(block);
-        block = next;
+    while (heap->blocks != NULL) {
+        struct heap_block *next = heap->blocks->next;
+        free(heap->blocks);
+        heap->blocks = next;
     }
+    heap->allocated = 0;
 }
 
 static void point_at(struct heap_arena *heap)
@@ -60,20 +62,18 @@ void heap_arena_reset(struct heap_arena *heap)
          * bounds. */
         size_t limit = heap->block_size * KEEP_BLOCKS_MAX;
         size_t used = heap->arena.used + heap->arena.used / 4;
-        free_blocks(kept);
-        heap->blocks = NULL;
+        free_blocks(heap);
         size_t size = used < limit ? used : limit;
         size_t ignored;
         take_block(&heap->arena, size, &ignored);
     } else if (kept != NULL && kept->size > heap->block_size * KEEP_BLOCKS_MAX) {
-        free_blocks(kept);
-        heap->blocks = NULL;
+        free_blocks(heap);
     }
     point_at(heap);
 }
 
 void heap_arena_deinit(struct heap_arena *heap)
 {
-    free_blocks(heap->blocks);
+    free_blocks(heap);
     *heap = (struct heap_arena){.block_size = heap->block_size};
 }

@@ -14,6 +14,7 @@ struct heap_arena {
     struct arena arena;        /* hand out &heap->arena; stays put: do not copy the struct */
     struct heap_block *blocks; /* the newest first */
     size_t block_size;
+    size_t allocated; /* bytes of all blocks */
 };
 
 /* `block_size` bytes are allocated on first use; bigger needs get blocks of their own. */

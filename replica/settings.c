@@ -185,7 +185,7 @@ static const struct config_key keys[] = {
      "Most commands that one cycle of a partition decides."},
     {"scheduler.cache.orders", CONFIG_INT, "20000", 1, 1e8, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Number of recently used orders kept in memory, for all partitions of the process "
-     "together."},
+     "together; fewer if they take more than 16 KB each on average."},
 
     {"scheduler.standby", CONFIG_INT, "0", 0, 100, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Number of other schedulers that keep a copy of each partition up to date. One of them "

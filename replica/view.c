@@ -38,6 +38,19 @@ struct view_entry *view_entry_new(struct view *view, struct text order_id)
     return entry;
 }
 
+/* What the entry counts for among the clean ones; 0: it is going to be changed or forgotten. */
+static void entry_weigh(struct view *view, struct view_entry *entry, size_t bytes)
+{
+    assert(view->clean_bytes >= entry->bytes);
+    view->clean_bytes += bytes - entry->bytes;
+    entry->bytes = bytes;
+}
+
+static size_t entry_size(const struct view_entry *entry)
+{
+    return sizeof(*entry) + entry->id_size + entry->heap.allocated;
+}
+
 static void entry_forget(struct view *view, struct view_entry *entry)
 {
     if (entry->dirty)
@@ -45,6 +58,7 @@ static void entry_forget(struct view *view, struct view_entry *entry)
     else
         DL_DELETE(view->clean, entry);
     assert(view->entry_count > 0 && (!entry->dirty || view->dirty_count > 0));
+    entry_weigh(view, entry, 0);
     HASH_DEL(view->entries, entry);
     view->entry_count--;
     entry_free(entry);
@@ -61,6 +75,7 @@ static void forget_all(struct view *view)
         entry_free(entry);
     view->entries = view->clean = view->dirty = NULL;
     view->entry_count = view->dirty_count = view->untidy = view->folded = 0;
+    view->clean_bytes = 0;
 }
 
 /* Superseded texts pile up in a long-lived order's arena: now and then it moves to a fresh one. */
@@ -75,6 +90,7 @@ static void entry_compact(struct view *view, struct view_entry *entry)
     order_copy(&copy, &entry->heap.arena, &entry->order);
     view_rows_remember(view, entry);
     entry->heap_fresh = entry->heap.arena.used;
+    entry_weigh(view, entry, entry_size(entry));
 }
 
 struct view_entry *view_entry_find(struct view *view, struct text order_id)
@@ -143,6 +159,7 @@ enum error_class view_entry_load(struct view *view, struct text order_id,
     }
     view_rows_remember(view, entry);
     entry->heap_fresh = entry->heap.arena.used;
+    entry_weigh(view, entry, entry_size(entry));
     *ret_entry = entry;
     return ERROR_OK;
 }
@@ -151,6 +168,7 @@ void view_entry_mark_dirty(struct view *view, struct view_entry *entry)
 {
     if (entry->dirty)
         return;
+    entry_weigh(view, entry, 0);
     DL_DELETE(view->clean, entry);
     DL_APPEND(view->dirty, entry);
     entry->dirty = true;
@@ -273,6 +291,11 @@ enum error_class view_drop(struct view *view, struct error *ret_error)
     return class != ERROR_OK ? class : open_store(view, ret_error);
 }
 
+size_t view_cached_bytes(const struct view *view)
+{
+    return view->clean_bytes;
+}
+
 const struct checkpoint *view_checkpoint(const struct view *view)
 {
     return &view->checkpoint;
@@ -383,6 +406,7 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
         DL_DELETE(view->dirty, entry);
         entry->dirty = false;
         DL_APPEND(view->clean, entry);
+        entry_weigh(view, entry, entry_size(entry));
     }
     assert(view->dirty == NULL);
     assert(view->checkpoint.next_event_offset >= view->committed.next_event_offset);
@@ -395,6 +419,12 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
 void view_hold(struct view *view, bool held)
 {
     view->held = held;
+}
+
+static bool is_full(const struct view *view)
+{
+    size_t bytes_max = (size_t)view->options.cache_orders * VIEW_ORDER_BYTES;
+    return view->entry_count > view->options.cache_orders || view->clean_bytes > bytes_max;
 }
 
 void view_tidy(struct view *view)
@@ -413,7 +443,7 @@ void view_tidy(struct view *view)
         entry = before;
     }
     view->untidy = 0;
-    while (view->entry_count > view->options.cache_orders && view->clean != NULL)
+    while (is_full(view) && view->clean != NULL)
         entry_forget(view, view->clean);
 }
 

@@ -42,11 +42,14 @@ struct view_index {
     void (*clear)(void *ctx);
 };
 
+/* Larger orders take the room of several in the cache: its memory has a bound. */
+enum { VIEW_ORDER_BYTES = 16 * 1024 };
+
 struct view_options {
     struct store_env *env;
     struct codec *codec;
     const char *path;      /* the store's directory */
-    uint32_t cache_orders; /* bound of clean orders in memory */
+    uint32_t cache_orders; /* bound of clean orders in memory; of VIEW_ORDER_BYTES on average */
     bool deadlines;        /* keep the deadline index (supervisor, verify) */
     /* Keep history and secondary indexes (console). What concerns no order (Claims,
      * undecodable commands) is in the history of the order "". */
@@ -66,6 +69,9 @@ void view_close(struct view *view);
 /* Closes, removes the directory and begins with an empty store. On failure the view has no store:
  * what reads it fails with "StoreIo", and the caller tries view_drop() again later. */
 enum error_class view_drop(struct view *view, struct error *ret_error);
+
+/* Bytes of the clean orders in memory. */
+size_t view_cached_bytes(const struct view *view);
 
 /* Read-only. What is folded so far, committed or not. */
 const struct checkpoint *view_checkpoint(const struct view *view);

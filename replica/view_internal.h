@@ -44,6 +44,7 @@ struct view_entry {
     struct view_entry *next;
     struct heap_arena heap;
     size_t heap_fresh; /* heap.arena.used right after the order was decoded or copied */
+    size_t bytes;      /* of its memory, as it counts among the clean ones */
     struct order order;
     bool dirty;
     struct view_rows rows; /* as of the last commit: what the next one deletes */
@@ -66,8 +67,9 @@ struct view {
     struct view_entry *dirty;
     uint32_t entry_count;
     uint32_t dirty_count;
-    uint32_t untidy; /* committed since the last tidying: the last ones of `clean` */
-    uint32_t folded; /* records since the last commit */
+    size_t clean_bytes; /* of the clean entries */
+    uint32_t untidy;    /* committed since the last tidying: the last ones of `clean` */
+    uint32_t folded;    /* records since the last commit */
     bool held;
     struct checkpoint checkpoint;
     struct checkpoint committed;

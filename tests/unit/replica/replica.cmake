@@ -14,6 +14,7 @@ reeve_test(replica
         service_main_test.c
         settings_test.c
         shares_test.c
+        view_cache_test.c
         view_expiry_test.c
         view_hostile_test.c
         view_report_test.c
