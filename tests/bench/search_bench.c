@@ -13,7 +13,7 @@
 #include "services/console/model/search.h"
 #include "services/console/model/stats.h"
 #include "services/console/render/render.h"
-#include "tests/lib/engine_workflow.h"
+#include "tests/bench/order_log.h"
 
 #include <assert.h>
 #include <poll.h>
@@ -26,15 +26,19 @@ enum {
     PARTITIONS = 8,
     ORDERS = 1000000,
     COMMIT_RECORDS = 4000,
-    CHUNK_ORDERS = 2000, /* whose Decisions are made before they are folded */
-    RECORDS_EACH = 4,
+    CHUNK_RECORDS = 8000, /* of a partition, which are made before they are folded */
+    RECORDS_EACH = 4,     /* of an order, at most */
     REPEATS = 200,
-    COUNTRIES = 40,
-    CUSTOMERS = 50000,
     PAGE = 50,
     REST_LOOKS = 20,    /* tenths of a second */
     CACHE_MB = 32,      /* rocksdb.cache.mb */
     WRITE_BUFFER_MB = 8 /* rocksdb.write.buffer.mb */
+};
+
+struct chunk {
+    struct buffer bytes;
+    uint64_t begin[CHUNK_RECORDS + 1];
+    uint32_t count;
 };
 
 struct console_partition {
@@ -42,7 +46,7 @@ struct console_partition {
     struct view *view;
     struct stats stats;
     struct order_counts counts;
-    int64_t offset;
+    struct chunk chunk;
 };
 
 /* ---- services/console/model/partition.h, as far as a search needs it ---- */
@@ -70,34 +74,18 @@ const struct order_counts *console_partition_counts(const struct console_partiti
     return &partition->counts;
 }
 
-/* ---- the log ---- */
+/* ---- the bench ---- */
 
 struct bench {
     struct codec *codec;
     struct store_env *env;
-    struct workflow *workflow;
-    struct heap_arena workflow_heap;
+    struct order_log *log;
     struct heap_arena heap;
     struct console_partition partitions[PARTITIONS];
     struct console_partition *list[PARTITIONS];
-    struct {
-        struct buffer bytes;
-        uint64_t begin[RECORDS_EACH * CHUNK_ORDERS + 1];
-        uint32_t count;
-    } chunk;
-    uint64_t random;
-    int64_t now;
     uint64_t records;
     double fold_seconds;
 };
-
-static uint64_t choose(struct bench *bench, uint64_t bound)
-{
-    bench->random ^= bench->random << 13;
-    bench->random ^= bench->random >> 7;
-    bench->random ^= bench->random << 17;
-    return bench->random % bound;
-}
 
 /* Of this thread: what a page takes on a machine that does nothing else, apart from the disk. */
 static int64_t thread_us(void)
@@ -136,82 +124,15 @@ static long resident_mb(void)
     return usage.ru_maxrss / 1024;
 }
 
-static void add_record(struct bench *bench, enum record_kind kind, const void *record)
+/* A record waits until its partition has a chunk of them. */
+static void keep_record(void *ctx, int32_t partition, struct text key, struct text value)
 {
-    codec_encode(bench->codec, kind, record, &bench->chunk.bytes);
-    bench->chunk.begin[++bench->chunk.count] = bench->chunk.bytes.size;
-}
-
-static void decide(struct bench *bench, struct console_partition *partition, struct order *order,
-                   const struct command *cmd)
-{
-    struct decision decision;
-    struct decide_input input = {.now = bench->now,
-                                 .margin_ms = 1000,
-                                 .instance = TEXT("scheduler-1"),
-                                 .workflow = bench->workflow,
-                                 .command_offset = partition->offset,
-                                 .command_time = bench->now};
-    engine_decide(order->version > 0 ? order : NULL, cmd, &input, &bench->heap.arena, &decision);
-    decision.claim_id.bytes[0] = (uint8_t)(partition->number + 1);
-    decision.sequence = partition->offset++;
-    add_record(bench, RECORD_DECISION, &decision);
-    order_apply_decision(order, &decision, &bench->heap.arena);
-}
-
-static void submit(struct bench *bench, struct console_partition *partition, uint64_t number,
-                   struct order *order)
-{
-    char id[24];
-    char customer[24];
-    char country[24];
-    struct order_line line = {TEXT("85123A"), TEXT("HEART T-LIGHT HOLDER"), 6, {25500}};
-    uint64_t who = choose(bench, 10) == 0 ? 0 : choose(bench, CUSTOMERS);
-    uint64_t where = choose(bench, 2) == 0 ? 0 : choose(bench, COUNTRIES);
-    snprintf(id, sizeof(id), "o-%08llu", (unsigned long long)number);
-    snprintf(customer, sizeof(customer), "c-%llu", (unsigned long long)who);
-    snprintf(country, sizeof(country), "country-%llu", (unsigned long long)where);
-    struct attribute attributes[] = {{TEXT("channel"), TEXT("web")},
-                                     {TEXT("country"), text_of(country)}};
-    struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};
-    cmd.submit_order = (struct order_details){.order_id = cmd.order_id,
-                                              .customer = text_of(customer),
-                                              .currency = TEXT("GBP"),
-                                              .lines = &line,
-                                              .line_count = 1,
-                                              .attributes = attributes,
-                                              .attribute_count = 2,
-                                              .workflow = TEXT("test")};
-    decide(bench, partition, order, &cmd);
-}
-
-/* One in 100 orders is left in Error, one in 50 in progress. */
-static void run_order(struct bench *bench, struct console_partition *partition, uint64_t number)
-{
-    struct order order = {.version = 0};
-    uint64_t fate = choose(bench, 100);
-    bench->now += 10;
-    submit(bench, partition, number, &order);
-    for (uint32_t i = 0; i < order.step_count; i++) {
-        struct command cmd = {.kind = COMMAND_REPORT_STEP, .order_id = order.details.order_id};
-        bool fails = fate == 0 && i == 1;
-        if ((fate == 1 || fate == 2) && i == 2)
-            break;
-        cmd.report_step = (struct report_step){.order_id = cmd.order_id,
-                                               .step = order.steps[i].name,
-                                               .attempt = 1,
-                                               .succeeded = !fails,
-                                               .agent = TEXT("agent"),
-                                               .instance = TEXT("agent-1"),
-                                               .output = fails ? TEXT("") : TEXT("{\"ok\":1}")};
-        if (fails)
-            cmd.report_step.error_name = TEXT("Declined");
-        decide(bench, partition, &order, &cmd);
-        if (fails)
-            break;
-    }
-    order_counts_add(&partition->counts, order.details.workflow, order.details.workflow_version,
-                     order.state, 1);
+    struct bench *bench = ctx;
+    struct chunk *chunk = &bench->partitions[partition].chunk;
+    (void)key;
+    assert(chunk->count < CHUNK_RECORDS);
+    buffer_append(&chunk->bytes, value.data, value.size);
+    chunk->begin[++chunk->count] = chunk->bytes.size;
 }
 
 /* ---- folding ---- */
@@ -234,26 +155,28 @@ static void commit(struct console_partition *partition, bool bulk)
 static void fold_chunk(struct bench *bench, struct console_partition *partition)
 {
     struct error error;
+    struct chunk *chunk = &partition->chunk;
     double began = cpu_seconds();
     int64_t offset = view_checkpoint(partition->view)->next_event_offset;
-    for (uint32_t i = 0; i < bench->chunk.count; i++) {
-        uint64_t begin = bench->chunk.begin[i];
+    for (uint32_t i = 0; i < chunk->count; i++) {
+        uint64_t begin = chunk->begin[i];
         struct broker_record record = {.topic = "bench.events",
                                        .partition = partition->number,
                                        .offset = offset + i,
-                                       .value = {(const char *)bench->chunk.bytes.data + begin,
-                                                 (uint32_t)(bench->chunk.begin[i + 1] - begin)}};
+                                       .value = {(const char *)chunk->bytes.data + begin,
+                                                 (uint32_t)(chunk->begin[i + 1] - begin)}};
         struct view_folded folded;
         must(view_fold(partition->view, &record, &folded, &error), &error);
         if (folded.kind == RECORD_DECISION)
-            stats_decided(&partition->stats, &folded.record->decision, folded.order, bench->now);
+            stats_decided(&partition->stats, &folded.record->decision, folded.order,
+                          order_log_now(bench->log));
         if (view_dirty(partition->view) >= COMMIT_RECORDS)
             commit(partition, true);
     }
     bench->fold_seconds += cpu_seconds() - began;
-    bench->records += bench->chunk.count;
-    bench->chunk.count = 0;
-    bench->chunk.bytes.size = 0;
+    bench->records += chunk->count;
+    chunk->count = 0;
+    chunk->bytes.size = 0;
 }
 
 static void open_partition(struct bench *bench, const char *directory, int32_t number)
@@ -274,22 +197,21 @@ static void open_partition(struct bench *bench, const char *directory, int32_t n
     *partition = (struct console_partition){.number = number};
     must(view_open(&options, &partition->view, &dropped, &error), &error);
     view_set_cluster_id(partition->view, "bench");
-    struct claim claim = {.instance = TEXT("scheduler-1"), .partition_count = PARTITIONS};
-    claim.claim_id.bytes[0] = (uint8_t)(number + 1);
-    add_record(bench, RECORD_CLAIM, &claim);
-    fold_chunk(bench, partition);
     bench->list[number] = partition;
 }
 
 static void fill(struct bench *bench, uint64_t orders)
 {
-    for (uint64_t number = 0, chunk = 0; number < orders; chunk++) {
-        struct console_partition *partition = &bench->partitions[chunk % PARTITIONS];
-        heap_arena_reset(&bench->heap);
-        for (int i = 0; i < CHUNK_ORDERS && number < orders; i++)
-            run_order(bench, partition, number++);
-        fold_chunk(bench, partition);
+    for (uint64_t number = 0; number < orders; number++) {
+        order_log_add(bench->log);
+        struct order_log_end end = order_log_end(bench->log);
+        struct console_partition *partition = &bench->partitions[end.partition];
+        order_counts_add(&partition->counts, end.workflow, end.workflow_version, end.state, 1);
+        if (partition->chunk.count + RECORDS_EACH > CHUNK_RECORDS)
+            fold_chunk(bench, partition);
     }
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        fold_chunk(bench, &bench->partitions[p]);
     double began = cpu_seconds();
     for (int32_t p = 0; p < PARTITIONS; p++) {
         struct error error;
@@ -405,9 +327,11 @@ static void measure_all(struct bench *bench)
                           .attributes = {TEXT("country=country-39")},
                           .attribute_count = 1,
                           .step = TEXT("C")};
-    struct search hour = {.has_since = true, .since = bench->now - 3600000};
-    struct search hour_error = {
-        .has_since = true, .since = bench->now - 3600000, .has_state = true, .state = ORDER_ERROR};
+    struct search hour = {.has_since = true, .since = order_log_now(bench->log) - 3600000};
+    struct search hour_error = {.has_since = true,
+                                .since = order_log_now(bench->log) - 3600000,
+                                .has_state = true,
+                                .state = ORDER_ERROR};
     struct search none = {.customer = TEXT("c-0"),
                           .attributes = {TEXT("channel=web")},
                           .attribute_count = 1,
@@ -459,26 +383,26 @@ int main(int argc, char **argv)
     uint64_t buffer_mb = argc > 3 ? strtoull(argv[3], NULL, 10) : WRITE_BUFFER_MB;
     struct store_options stores = {.cache_bytes = (uint64_t)CACHE_MB << 20,
                                    .write_buffer_bytes = buffer_mb << 20};
-    *bench = (struct bench){.random = 88172645463325252, .now = 1000000};
     bench->codec = codec_new();
     bench->env = store_env_new(&stores);
     heap_arena_init(&bench->heap, 1 << 20);
-    heap_arena_init(&bench->workflow_heap, 4096);
-    bench->workflow = workflow_of(&bench->workflow_heap.arena, "A{c} B<-A{c,e} C<-B");
     for (int32_t p = 0; p < PARTITIONS; p++)
         open_partition(bench, directory, p);
+    bench->log = order_log_new(bench->codec, PARTITIONS, 1000000, keep_record, bench);
     fill(bench, orders);
     if (argc <= 4) {
         measure_all(bench);
         printf("\n%ld MB resident at most\n", resident_mb());
     }
-    for (int32_t p = 0; p < PARTITIONS; p++)
+    for (int32_t p = 0; p < PARTITIONS; p++) {
         view_close(bench->partitions[p].view);
+        order_counts_deinit(&bench->partitions[p].counts);
+        buffer_deinit(&bench->partitions[p].chunk.bytes);
+    }
+    order_log_free(bench->log);
     store_env_free(bench->env);
     codec_free(bench->codec);
-    buffer_deinit(&bench->chunk.bytes);
     heap_arena_deinit(&bench->heap);
-    heap_arena_deinit(&bench->workflow_heap);
     free(bench);
     return 0;
 }
