@@ -159,6 +159,8 @@ static enum error_class export_one(struct export_run *run, int32_t number,
     if (class == ERROR_OK && partition.segment != NULL)
         class = finish_segment(&partition, ret_error);
     segment_discard(class == ERROR_OK ? NULL : partition.segment);
+    if (class == ERROR_OK)
+        class = export_group_commit(run->group, number, partition.next, ret_error);
     if (class != ERROR_OK)
         return class;
     output_row(output, json_pack("{s:i, s:I, s:I, s:I, s:I, s:i}", "partition", number, "from",
@@ -177,18 +179,24 @@ static enum error_class export_one(struct export_run *run, int32_t number,
 static enum error_class export_all(struct export_run *run, export_partition_run export,
                                    struct error *ret_error)
 {
+    const char *group = cli_flag_value(run->cli, "group");
     int64_t only = -1;
     int32_t count = run->session->cluster->partition_count;
     enum error_class class =
         cli_flag_int(run->cli, "partition", -1, 0, count - 1, &only, ret_error);
+    if (class == ERROR_OK && group != NULL && group[0] == '\0')
+        class = error_set(ret_error, ERROR_REJECT, "Usage", "--group is empty: give a name");
+    if (class == ERROR_OK && group != NULL)
+        class = export_group_join(run->session, group, &run->group, ret_error);
     if (class != ERROR_OK)
         return class;
     struct output *output =
         output_new(run->cli->out, run->cli->output, columns, sizeof(columns) / sizeof(columns[0]));
     for (int32_t p = 0; p < count && class == ERROR_OK; p++)
-        if (only < 0 || only == p)
+        if ((only < 0 || only == p) && export_group_has(run->group, p))
             class = export_one(run, p, export, output, ret_error);
     progress_end(&run->progress);
+    export_group_leave(run->group);
     int code = output_finish(output, class == ERROR_OK ? EXIT_CODE_OK : EXIT_CODE_INTERNAL);
     if (class == ERROR_OK && code != EXIT_CODE_OK)
         class = error_set(ret_error, ERROR_FATAL, "Output", "the result cannot be printed");
@@ -254,6 +262,8 @@ static const struct cli_flag flags[] = {
      "7d. By default all that there are when a partition begins."},
     {"format", "FORMAT", "avro (the default): Avro container files; jsonl: JSON lines."},
     {"partition", "N", "Only this partition; all of them by default."},
+    {"group", "NAME",
+     "Commits what is exported for this consumer group; its members share the partitions."},
     {0}};
 
 static const struct cli_verb verbs[] = {
@@ -265,7 +275,9 @@ static const struct cli_verb verbs[] = {
                 "last one ended.",
      .examples = "reeve export events /srv/archive/events\n"
                  "# what is older than a day, as JSON lines\n"
-                 "reeve export events /srv/archive/json --format jsonl --until 1d\n",
+                 "reeve export events /srv/archive/json --format jsonl --until 1d\n"
+                 "# for tools that show how far the archive goes\n"
+                 "reeve export events /srv/archive/events --group orders-archive\n",
      .flags = flags,
      .config_services = SETTINGS_CLI,
      .output = true,

@@ -4,6 +4,7 @@
 #ifndef CLI_EXPORT_EXPORT_H
 #define CLI_EXPORT_EXPORT_H
 
+#include "cli/export/group.h"
 #include "cli/export/segment.h"
 #include "cli/progress.h"
 #include "cli/session.h"
@@ -14,6 +15,7 @@ struct export_run {
     struct cli_session *session;
     struct segment_series series; /* of the partition under way */
     int64_t until_ms;             /* records appended at or after this are left for later */
+    struct export_group *group;   /* NULL: none */
     struct progress progress;
     uint64_t exported; /* all partitions, for the progress */
 };

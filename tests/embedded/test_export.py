@@ -182,6 +182,17 @@ class ExportTest(unittest.TestCase):
         ended = {r["order"]["details"]["order_id"] for r in self.avro() if "order" in r}
         self.assertIn("order-300", ended)
 
+    def test_a_group_knows_how_far_the_archive_goes(self):
+        rows = self.export("events", self.target, "--group", "archive")
+        self.assertEqual(len(rows), 4)
+        consumer = confluent_kafka.Consumer(
+            {"bootstrap.servers": self.bootstrap, "group.id": "archive"})
+        self.addCleanup(consumer.close)
+        committed = consumer.committed(
+            [confluent_kafka.TopicPartition(EVENTS, row["partition"]) for row in rows], 20)
+        self.assertEqual([(at.partition, at.offset) for at in committed],
+                         [(row["partition"], row["to"]) for row in rows])
+
     def test_refuses_files_of_another_log(self):
         (self.target / "events-00000-000000000000000-000000999999999.avro").write_bytes(b"")
         error = self.export("events", self.target, code=65)
@@ -194,7 +205,8 @@ class ExportTest(unittest.TestCase):
         self.assertEqual(error["code"], "DirectoryInUse")
 
     def test_refuses_wrong_flags(self):
-        for flags in (("--format", "csv"), ("--until", "yesterday"), ("--partition", "9")):
+        for flags in (("--format", "csv"), ("--until", "yesterday"), ("--partition", "9"),
+                      ("--group", "")):
             self.assertEqual(self.export("events", self.target, *flags, code=64)["code"], "Usage")
         error = self.export("events", "/dev/null/x", code=70)
         self.assertIn("cannot create directory /dev/null", error["detail"])
