@@ -293,7 +293,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
                                    : folded->record->statement.order.details.order_id;
     uint32_t count = folded->order != NULL ? deadlines_of(folded->order, deadlines) : 0;
     assert(count <= DEADLINES_MAX);
-    outstanding_settle(partition->outstanding, order_id, deadlines, count);
+    outstanding_settle(partition->outstanding, order_id, count > 0 ? deadlines : NULL, count);
     if (decided)
         learn_from_decision(partition, &folded->record->decision, deadlines, count);
     for (uint32_t i = 0; i < count; i++)
