@@ -147,6 +147,33 @@ test('the_overview_groups_errors_and_links_to_their_orders', async ({ page, open
   await waitFor('the filtered list', async () => (await rowsOf(page).count()) === 2);
 });
 
+test('the_overview_shows_what_is_in_flight_and_how_long_steps_take', async ({ page, open, world }) => {
+  const { in_flight, latency, oldest, unfinished } = await world.get('/api/overview');
+  await open('/');
+  await loaded(page);
+  const rowsIn = (name) => page.getByRole('region', { name, exact: true }).locator('tbody tr');
+  assert.equal(await rowsIn('In flight').count(), in_flight.length);
+  for (const { step, workflow, orders } of in_flight)
+    await rowsIn('In flight').filter({ hasText: `${step} ${workflow}${orders}` }).waitFor();
+  assert.ok(latency.length > 4, 'steps have ended');
+  assert.equal(await rowsIn('Latency').count(), latency.length);
+  await rowsIn('Latency').filter({ hasText: 'order-fulfilment: whole order' }).waitFor();
+  assert.match(await page.locator('.facts').textContent(), new RegExp(`Unfinished${unfinished}`));
+  await page.locator('.facts').getByRole('link', { name: oldest.id, exact: true }).waitFor();
+});
+
+test('partitions_show_their_owner_verdict_and_claims', async ({ page, open, world }) => {
+  const { partitions } = await world.get('/api/partitions');
+  await open('/partitions');
+  await loaded(page);
+  for (const { partition, verdict, claim, claims, handovers } of partitions) {
+    const row = rowsOf(page).nth(partition);
+    assert.match(await row.textContent(), new RegExp(`^${partition}.*${verdict}.*${claim.instance} since`));
+    assert.match(await row.textContent(), new RegExp(`${handovers} in the last hour`));
+    assert.equal(await row.locator('li').count(), claims.length);
+  }
+});
+
 test('filters_stay_in_the_address', async ({ page, open }) => {
   await open('/orders');
   await page.locator('select[name=state]').selectOption('Error');
