@@ -105,6 +105,10 @@ class ForeignCase(unittest.TestCase):
                      "--reason", "a client wrote to the log")
         self.assertIn("Nothing was written", self.crowd.cluster.reeve(
             *arguments, "--dry-run").stdout)
+        asked = self.crowd.cluster.reeve(*arguments, check=False, stdin="")
+        self.assertNotEqual(asked.returncode, 0)
+        self.assertIn("--yes is required where no terminal can confirm", asked.stderr)
+        # The reset that follows would be void if either of them had written something.
         self.assertIn("partition 0 is reset", self.crowd.cluster.reeve(*arguments, "--yes").stdout)
 
     def check_stop(self, code, *flags):
@@ -148,6 +152,12 @@ class ForeignEventsTest(ForeignCase):
             "newest_decided_at": log.decided_at, "emitted_through": -1, "claim_decisions": 1,
             "previous_claim_decisions": 0, "guarded_offset": -1, "guards": 0,
             "written_at": int(time.time() * 1000)})
+        log = self.end_of_log()
+        yield "ImpossibleStatement", local_schemas().encode("Statement", {
+            "claim_id": log.claim, "sequence": log.sequence, "format": 1, "order": {
+                "details": {"order_id": "", "currency": "GBP", "workflow": "crowd"},
+                "version": 1, "state": "Processing", "accepted_at": 1, "accepted_offset": 1,
+                "stated_offset": -1, "updated_at": 1, "steps": []}})
 
     def test_skips_what_an_operator_says_is_not_ours(self):
         for code, value in self.records():
