@@ -197,6 +197,7 @@ enum error_class partition_state_read(struct cli *cli, struct cli_session *sessi
             ask_offsets(session, session->cluster->topics.events, partition, &answer, ret_error);
     if (class != ERROR_OK)
         return class;
+    state.events_low = answer.low;
     state.events_end = answer.high;
     class = ask_offsets(session, session->cluster->topics.commands, partition, &answer, ret_error);
     if (class != ERROR_OK)

@@ -5,6 +5,7 @@
 #include "base/rfc3339.h"
 #include "base/utf8.h"
 #include "cli/output.h"
+#include "cli/partition/skip_check.h"
 #include "cli/partition/state.h"
 #include "replica/settings.h"
 
@@ -210,6 +211,11 @@ static int reset_partition(struct cli *cli, struct cli_session *session, int64_t
     }
     if (partition_state_read(cli, session, (int32_t)partition, &state, &error) != ERROR_OK ||
         partition_reset_check(&state, reset, &error) != ERROR_OK)
+        return cli_fail(cli, &error);
+    struct skip_check check = {.low = state.events_low, .end = state.events_end};
+    if (reset->has_skip && (skip_check_read(session, (int32_t)partition, reset, &state.checkpoint,
+                                            &check, &error) != ERROR_OK ||
+                            skip_check_verdict(&check, reset, &error) != ERROR_OK))
         return cli_fail(cli, &error);
     reset->expected_offset = state.events_end;
     explain(cli, partition, &state, reset);

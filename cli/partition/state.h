@@ -21,6 +21,7 @@ struct partition_state {
     struct checkpoint checkpoint; /* at the end of the log, or at the record that stops it */
     struct error stop;            /* why it cannot be folded further, if it cannot */
     int64_t stopped_at;           /* the record in events that is to blame */
+    int64_t events_low;
     int64_t events_end;
     int64_t commands_low;
     int64_t commands_high;

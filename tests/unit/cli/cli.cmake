@@ -21,6 +21,7 @@ reeve_test(cli
         partition_test.c
         reasons_test.c
         session_kit.c
+        skip_check_test.c
         step_test.c
         table_test.c
         token_test.c
