@@ -109,8 +109,9 @@ static void stop_incomplete(struct follower *follower)
 {
     struct error error;
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
+    int64_t next = checkpoint->next_event_offset;
     follower_commit(follower);
-    if (follower->phase != PHASE_FOLDING || checkpoint->next_event_offset < follower->high)
+    if (follower->phase != PHASE_FOLDING || (next < follower->high && next <= follower->until))
         return;
     error_set(&error, ERROR_FATAL, "LogIncomplete",
               "%s[%d] begins at offset %" PRId64 ", and no record in it says that every order is "

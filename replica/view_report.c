@@ -83,7 +83,9 @@ void view_report_add(struct view_report *report, int32_t partition, struct view 
     struct report_row *row = row_of(report, partition);
     struct error error = {0};
     json_t *object = json_object();
-    if (!is_fresh(row, clock_mono_us(clock)))
+    if (!view_committed(view)->complete)
+        error_set(&error, ERROR_RETRY, "Incomplete", "not every order is folded yet");
+    else if (!is_fresh(row, clock_mono_us(clock)))
         compute(row, view, clock, &error);
     json_object_set_new(object, "partition", json_integer(partition));
     json_object_set_new(object, "next_event_offset", json_integer(row->next_event_offset));

@@ -305,7 +305,7 @@ static void check_order(struct verify_rules *rules, const struct decision *decis
                    order->alert_open ? "an open" : "no open");
 }
 
-void verify_rules_decision(struct verify_rules *rules, const struct decision *decision,
+void verify_rules_decision(struct verify_rules *rules, const struct decision *decision, bool unseen,
                            int64_t offset)
 {
     rules->counts.decisions++;
@@ -318,8 +318,60 @@ void verify_rules_decision(struct verify_rules *rules, const struct decision *de
         find_fault(rules, offset, decision->order_id,
                    "decided_at is earlier than that of the Decision before");
     rules->decided_at = decision->decided_at;
-    if (!text_empty(decision->order_id))
+    if (!text_empty(decision->order_id) && !unseen)
         check_order(rules, decision, offset);
+}
+
+/* ---- orders in full ---- */
+
+static struct attempt_track attempt_of(const struct step *step)
+{
+    return (struct attempt_track){.attempt = step->attempt,
+                                  .running = step->state == STEP_PROCESSING,
+                                  .complete_by = step->complete_by,
+                                  .margin_ms = step->margin_ms};
+}
+
+static void check_restated(struct verify_rules *rules, struct order_track *order,
+                           const struct order *stated, int64_t offset)
+{
+    struct text id = stated->details.order_id;
+    if (stated->version != order->version || stated->state != order->state)
+        find_fault(rules, offset, id,
+                   "it is restated as %s in version %" PRIu64 ", but is %s in version %" PRIu64,
+                   order_state_name(stated->state), stated->version, order_state_name(order->state),
+                   order->version);
+    if (stated->alert_open != order->alert_open || (stated->paused_at != 0) != order->paused)
+        find_fault(rules, offset, id, "it is restated with another alert or pause");
+    for (uint32_t i = 0; i < stated->step_count; i++) {
+        const struct step *step = &stated->steps[i];
+        struct attempt_ref ref = {step->name, step->direction, step->attempt};
+        const struct attempt_track *track = find_attempt(order, &ref);
+        if (track->attempt != step->attempt || track->running != attempt_of(step).running)
+            find_fault(rules, offset, id, "%.*s is restated with attempt %u, but had attempt %u%s",
+                       TEXT_ARG(step->name), step->attempt, track->attempt,
+                       track->running ? ", which is running" : "");
+    }
+}
+
+void verify_rules_statement(struct verify_rules *rules, const struct statement *statement,
+                            int64_t offset)
+{
+    const struct order *stated = &statement->order;
+    struct order_track *order = find_order(rules, stated->details.order_id, false);
+    if (order != NULL)
+        check_restated(rules, order, stated, offset);
+    else
+        order = find_order(rules, stated->details.order_id, true);
+    order->version = stated->version;
+    order->state = stated->state;
+    order->alert_open = stated->alert_open;
+    order->paused = stated->paused_at != 0;
+    for (uint32_t i = 0; i < stated->step_count; i++) {
+        const struct step *step = &stated->steps[i];
+        struct attempt_ref ref = {step->name, step->direction, step->attempt};
+        *find_attempt(order, &ref) = attempt_of(step);
+    }
 }
 
 void verify_rules_end(struct verify_rules *rules, struct verify_counts *ret_counts)

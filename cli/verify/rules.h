@@ -25,9 +25,13 @@ void verify_rules_free(struct verify_rules *rules);
 void verify_rules_restart(struct verify_rules *rules);
 void verify_rules_claim(struct verify_rules *rules, const struct claim *claim);
 void verify_rules_reset(struct verify_rules *rules, const struct partition_reset *reset);
-/* An admitted Decision at `offset`. */
-void verify_rules_decision(struct verify_rules *rules, const struct decision *decision,
+/* An admitted Decision at `offset`. `unseen`: the log was trimmed, and what came before this change
+ * of its order is not in the rest. */
+void verify_rules_decision(struct verify_rules *rules, const struct decision *decision, bool unseen,
                            int64_t offset);
+/* An admitted Statement: of an order that is known it says what is known. */
+void verify_rules_statement(struct verify_rules *rules, const struct statement *statement,
+                            int64_t offset);
 /* Everything was read: what must hold of orders at rest. */
 void verify_rules_end(struct verify_rules *rules, struct verify_counts *ret_counts);
 

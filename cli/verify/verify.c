@@ -26,6 +26,7 @@ struct verify_fold {
     struct verify_rules *rules;
     struct follower *follower;
     int64_t until;
+    int64_t complete_from; /* the offset from which all orders are known */
     bool done;
     uint64_t skipped;
     uint64_t findings_shown;
@@ -39,6 +40,9 @@ struct verify {
     char scratch[CLI_SCRATCH_SIZE];
     struct verify_live live;
     struct verify_counts total;
+    int64_t *complete_from; /* by partition */
+    int32_t trimmed;        /* partitions whose beginning is gone */
+    uint32_t not_compared;  /* live stores that are too old for that */
     uint64_t differences;
 };
 
@@ -59,6 +63,9 @@ static void on_folded(void *ctx, const struct broker_record *record,
                       const struct view_folded *folded)
 {
     struct verify_fold *fold = ctx;
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(fold->follower));
+    if (!checkpoint->complete)
+        fold->complete_from = record->offset + 2; /* with the next record, at the earliest */
     if (folded->admission != ADMITTED)
         fold->skipped++;
     else if (fold->rules != NULL && folded->kind == RECORD_CLAIM)
@@ -66,7 +73,11 @@ static void on_folded(void *ctx, const struct broker_record *record,
     else if (fold->rules != NULL && folded->kind == RECORD_RESET)
         verify_rules_reset(fold->rules, &folded->record->reset);
     else if (fold->rules != NULL && folded->kind == RECORD_DECISION)
-        verify_rules_decision(fold->rules, &folded->record->decision, record->offset);
+        verify_rules_decision(fold->rules, &folded->record->decision,
+                              !checkpoint->complete && folded->order == NULL && !folded->existed,
+                              record->offset);
+    else if (fold->rules != NULL && folded->kind == RECORD_STATEMENT)
+        verify_rules_statement(fold->rules, &folded->record->statement, record->offset);
 }
 
 static void on_caught_up(void *ctx)
@@ -80,6 +91,7 @@ static void on_dropped(void *ctx)
 {
     struct verify_fold *fold = ctx;
     fold->skipped = 0;
+    fold->complete_from = 0;
     if (fold->rules != NULL)
         verify_rules_restart(fold->rules);
 }
@@ -127,9 +139,9 @@ static enum error_class fold_partition(struct verify *verify, int32_t partition,
 /* ---- rows ---- */
 
 static const struct output_column columns[] = {
-    {"partition", "PARTITION", true}, {"store", "STORE", false},  {"records", "RECORDS", true},
-    {"skipped", "SKIPPED", true},     {"orders", "ORDERS", true}, {"digest", "DIGEST", false},
-    {"result", "RESULT", false},
+    {"partition", "PARTITION", true}, {"store", "STORE", false},    {"start", "START", true},
+    {"records", "RECORDS", true},     {"skipped", "SKIPPED", true}, {"orders", "ORDERS", true},
+    {"digest", "DIGEST", false},      {"result", "RESULT", false},
 };
 
 static struct output *new_output(const struct cli *cli)
@@ -148,12 +160,13 @@ static void add_row(struct verify *verify, int32_t partition, const char *store,
         verify->output = new_output(verify->cli);
     char text[DIGEST_TEXT_SIZE];
     digest_text(digest, text);
-    int64_t records = view_checkpoint(follower_view(fold->follower))->next_event_offset;
+    const struct checkpoint *checkpoint = view_checkpoint(follower_view(fold->follower));
+    json_int_t records = checkpoint->next_event_offset - checkpoint->start;
     output_row(verify->output,
-               json_pack("{s:i, s:s, s:I, s:I, s:I, s:s, s:s}", "partition", partition, "store",
-                         store, "records", (json_int_t)records, "skipped",
-                         (json_int_t)fold->skipped, "orders", (json_int_t)orders, "digest", text,
-                         "result", failure != NULL ? failure : "OK"));
+               json_pack("{s:i, s:s, s:I, s:I, s:I, s:I, s:s, s:s}", "partition", partition,
+                         "store", store, "start", (json_int_t)checkpoint->start, "records", records,
+                         "skipped", (json_int_t)fold->skipped, "orders", (json_int_t)orders,
+                         "digest", text, "result", failure != NULL ? failure : "OK"));
 }
 
 static void add_counts(struct verify *verify, const struct verify_counts *counts)
@@ -179,6 +192,8 @@ static enum error_class check_log(struct verify *verify, int32_t partition, stru
     if (class == ERROR_OK) {
         verify_rules_end(fold.rules, &counts);
         add_counts(verify, &counts);
+        verify->complete_from[partition] = fold.complete_from;
+        verify->trimmed += view_checkpoint(follower_view(fold.follower))->start > 0;
         add_row(verify, partition, "log", &fold, &digest, orders,
                 counts.findings == 0 ? NULL : "violations");
     }
@@ -197,6 +212,20 @@ static enum error_class check_live(struct verify *verify, const struct verify_li
     struct verify_fold fold = {.cli = verify->cli, .until = live->next_event_offset - 1};
     if (live->next_event_offset == 0)
         return ERROR_OK;
+    if (live->partition < 0 || live->partition >= verify->session->cluster->partition_count)
+        return error_set(ret_error, ERROR_REJECT, "NoPartition",
+                         "%s has a store of partition %" PRId32 ", which does not exist",
+                         live->service, live->partition);
+    if (live->next_event_offset < verify->complete_from[live->partition]) {
+        verify->not_compared++;
+        cli_report(verify->cli, "NotCompared",
+                   "%s, partition %d: the store is at offset %" PRId64
+                   ", and the log was trimmed: what is left of it gives all orders only from "
+                   "offset %" PRId64 " on",
+                   live->service, live->partition, live->next_event_offset,
+                   verify->complete_from[live->partition]);
+        return ERROR_OK;
+    }
     enum error_class class =
         fold_partition(verify, live->partition, live->deadlines, &fold, ret_error);
     if (class == ERROR_OK)
@@ -277,7 +306,7 @@ static void print_summary(const struct verify *verify)
         fputs(", no violations", out);
         list_services(&verify->live, services);
         if (verify->live.count > 0) {
-            fprintf(out, "; %u stores equal the log: ", verify->live.count);
+            fprintf(out, "; %u stores equal the log: ", verify->live.count - verify->not_compared);
             output_text(out, services, 0);
         }
     } else {
@@ -287,6 +316,9 @@ static void print_summary(const struct verify *verify)
                     verify->live.count);
         print_orders(verify);
     }
+    if (verify->trimmed > 0)
+        fprintf(out, "; %" PRId32 " partition%s checked from where the trimmed log begins",
+                verify->trimmed, verify->trimmed == 1 ? "" : "s");
     fputc('\n', out);
 }
 
@@ -309,8 +341,12 @@ static int run(struct cli *cli)
             verify.output = new_output(cli);
         if (root != NULL)
             class = verify_live_read(root, &credentials, &verify.live, &error);
-        if (class == ERROR_OK)
+        if (class == ERROR_OK) {
+            verify.complete_from =
+                calloc((size_t)session.cluster->partition_count, sizeof(verify.complete_from[0]));
+            assert(verify.complete_from != NULL);
             class = check_all(&verify, &error);
+        }
         cli_session_close(&session);
         store_env_free(verify.stores);
     }
@@ -322,6 +358,7 @@ static int run(struct cli *cli)
     if (class == ERROR_OK && cli->output == CLI_OUTPUT_TABLE)
         print_summary(&verify);
     verify_live_free(&verify.live);
+    free(verify.complete_from);
     return code;
 }
 

@@ -25,6 +25,7 @@ reeve_test(cli
         step_test.c
         table_test.c
         token_test.c
+        verify_rules_test.c
         views_test.c
         console_access_test.c
         console_test.c

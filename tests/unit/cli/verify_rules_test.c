@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of orders in a log that begins with what its owner restates. */
+#include "cli/verify/rules.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+TestSuite(verify_rules);
+
+static char last_finding[VERIFY_FINDING_SIZE];
+
+static void on_finding(void *ctx, const char *finding)
+{
+    (void)ctx;
+    snprintf(last_finding, sizeof(last_finding), "%s", finding);
+}
+
+static struct step step = {
+    .name = TEXT_CONST("A"), .state = STEP_PROCESSING, .attempt = 3, .complete_by = 100};
+
+static struct statement statement(void)
+{
+    return (struct statement){.order = {.details = {.order_id = TEXT("o-1")},
+                                        .version = 7,
+                                        .state = ORDER_PROCESSING,
+                                        .steps = &step,
+                                        .step_count = 1}};
+}
+
+static void decide(struct verify_rules *rules, enum event_kind kind, uint64_t version, bool unseen)
+{
+    struct event event = {.kind = kind, .step_succeeded.ref = {TEXT("A"), DIRECTION_DO, 3}};
+    struct decision decision = {.command_offset = (int64_t)version,
+                                .decided_at = 5,
+                                .order_id = TEXT("o-1"),
+                                .order_version = version,
+                                .order_state = ORDER_PROCESSING,
+                                .events = &event,
+                                .event_count = 1};
+    verify_rules_decision(rules, &decision, unseen, 9);
+}
+
+Test(verify_rules, checks_an_order_on_from_where_it_is_restated)
+{
+    struct verify_counts counts;
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct statement stated = statement();
+    decide(rules, EVENT_STEP_SUCCEEDED, 7, true);
+    verify_rules_statement(rules, &stated, 8);
+    verify_rules_statement(rules, &stated, 8);
+    decide(rules, EVENT_STEP_SUCCEEDED, 8, false);
+    verify_rules_end(rules, &counts);
+    cr_assert_eq(counts.findings, 0, "%s", last_finding);
+    cr_assert_eq(counts.orders, 1);
+    cr_assert_eq(counts.decisions, 2);
+    cr_assert_eq(counts.by_state[ORDER_PROCESSING], 1);
+    decide(rules, EVENT_STEP_SUCCEEDED, 9, false);
+    cr_assert_not_null(strstr(last_finding, "it is not running"), "%s", last_finding);
+    verify_rules_free(rules);
+}
+
+static void assert_finding(struct order order, const char *expected)
+{
+    struct verify_rules *rules = verify_rules_new(0, 1, on_finding, NULL);
+    struct statement stated = statement();
+    verify_rules_statement(rules, &stated, 8);
+    last_finding[0] = '\0';
+    stated.order = order;
+    verify_rules_statement(rules, &stated, 9);
+    cr_assert_not_null(strstr(last_finding, expected), "%s: %s", expected, last_finding);
+    verify_rules_free(rules);
+}
+
+Test(verify_rules, finds_an_order_that_is_restated_as_it_is_not)
+{
+    struct order order = statement().order;
+    struct step other = step;
+    order.version = 8;
+    assert_finding(order, "restated as Processing in version 8, but is Processing in version 7");
+    order = statement().order;
+    order.state = ORDER_ERROR;
+    assert_finding(order, "restated as Error");
+    order = statement().order;
+    order.paused_at = 5;
+    assert_finding(order, "another alert or pause");
+    order = statement().order;
+    order.steps = &other;
+    other.attempt = 4;
+    assert_finding(order, "restated with attempt 4, but had attempt 3, which is running");
+    other = step;
+    other.state = STEP_PENDING;
+    assert_finding(order, "restated with attempt 3");
+}
