@@ -4,7 +4,6 @@
 from checker_stories import *  # noqa: F403
 
 HEIR = at(15, "Compensating", *UNDOING)
-FORWARD = [START, ONE_DONE]
 RETRIED = [START, at(10, "Processing", failed("A", error="Busy"), retry("A", NOW + 20, 0))]
 PAUSED = [*FORWARD, HEIR, at(20, "Compensating", failed("B"), skipped("B", 1),
                              undo("A", NOW + 20))]
@@ -74,6 +73,20 @@ LOG = {
     "a nameless Claim": ("I18: a Claim", records(claim(instance=""))),
     "a Continuation of another position": ("I14: a Continuation", records(
         claim(), continuation(1, 0, 3))),
+    "a trim of what is not written": ("I14: which is not before it", records(
+        claim(), continuation(1, 0, 0, trimmed=1))),
+    "a trim past a statement": ("I14: o was last stated at 1", records(
+        *decisions(*FORWARD), continuation(3, 2, 2, NOW + 10, trimmed=2))),
+    "an order that does not exist is restated": ("I14: p is restated, and does not exist", records(
+        *decisions(*FORWARD), statement(3, 2, key="p"))),
+    "an order is restated in another version": ("I14: restated with version 3, was 2", records(
+        *decisions(*FORWARD), statement(3, 2, 3))),
+    "a step is restated in another state": ("I14: o/B is restated with state Pending", records(
+        *decisions(*FORWARD), statement(3, 2, steps=[
+            HALF_ROWS[0], {**HALF_ROWS[1], "state": "Pending"}]))),
+    "a change of an order that was never stated": ("I3: begins with StepSucceeded", records(
+        continuation(5, 3, 7, NOW + 9), continuation(6, 4, 7, NOW + 9, trimmed=5),
+        decided(7, 5, 7, 2, "Processing", succeeded("A")))),
     "a nameless Reset": ("I18: a Reset", records(claim(), reset(1, 1, by=""))),
     "a command in the log": ("I12: a ReportStep in the log", records(record("ReportStep", 0))),
     "a command is passed over": ("I12: the next one was 1", last(*FORWARD, command_offset=2)),

@@ -184,9 +184,45 @@ def claim(offset=0, claim_id=CLAIM, count=1, instance="scheduler-1"):
     return record("Claim", offset, claim_id=claim_id, partition_count=count, instance=instance)
 
 
-def continuation(offset, sequence, next_command, decided_at=0):
-    return record("Continuation", offset, claim_id=CLAIM, sequence=sequence,
+def continuation(offset, sequence, next_command, decided_at=0, trimmed=-1):
+    return record("Continuation", offset, claim_id=CLAIM, sequence=sequence, trimmed=trimmed,
                   next_command_offset=next_command, newest_decided_at=decided_at)
+
+
+def row_of(name, state, attempt=1, **more):
+    return {"name": name, "state": state, "direction": "do", "attempt": attempt, "agent": "one",
+            "failure_count": 0, "complete_by": 0, "margin_ms": 10, "retry_at": 0, "queued_at": 0,
+            "effect": "none", "do_generation": 0, "undo_generation": 0, "retries_used": [],
+            "started_version": 1, "completed_version": 0, "started_at": NOW, "output": "", **more}
+
+
+HALF_ROWS = [row_of("A", "Processed", effect="applied", completed_version=2),
+             row_of("B", "Processing", complete_by=NOW + 110)]
+
+
+def statement(offset, sequence, version=2, steps=None, key="o", **more):
+    """As the order is after FORWARD."""
+    return record("Statement", offset, claim_id=CLAIM, sequence=sequence, format=1, order={
+        "details": {"order_id": key, "workflow": "two", "workflow_version": 1},
+        "version": version, "state": "Processing", "error_from": "Pending", "alert_open": False,
+        "paused_at": 0, "accepted_at": NOW, "accepted_offset": 1, "complete_by": NOW + 5000,
+        "margin_ms": 10, "steps": HALF_ROWS if steps is None else steps, **more})
+
+
+def decided(offset, sequence, command, version, state, *events, key="o"):
+    return record("Decision", offset, claim_id=CLAIM, sequence=sequence, command_offset=command,
+                  command_time=NOW + 20, decided_at=NOW + 20, emitted_through=-1, order_id=key,
+                  order_state=state, order_version=version, events=list(events),
+                  reply_to="replies")
+
+
+def trimmed_log():
+    """It begins at 5; the order changes once more before it is stated."""
+    return [continuation(5, 3, 7, NOW + 9),
+            decided(6, 4, 7, 2, "Processing", succeeded("A"), started("B", at=NOW + 20)),
+            statement(7, 5, steps=[HALF_ROWS[0], {**HALF_ROWS[1], "complete_by": NOW + 120}]),
+            continuation(8, 6, 8, NOW + 20, trimmed=5), statement(9, 7),
+            decided(10, 8, 8, 3, "Processed", succeeded("B"), PROCESSED)]
 
 
 def reset(offset, expected, next_command=-1, skip=None, by="ann", decided_at=0):
@@ -230,6 +266,7 @@ def story(*told):
 
 START = at(0, "Processing", *begun(), started("A"))
 ONE_DONE = at(10, "Processing", succeeded("A"), started("B", at=NOW + 10))
+FORWARD = [START, ONE_DONE]
 TWO_DONE = at(20, "Processed", succeeded("B"), PROCESSED)
 EXPIRED = at(30, "Processed", mark("OrderExpired"))
 WAITING = at(0, "Processing", *begun(), queued("A"))

@@ -161,6 +161,27 @@ class CheckerTest(unittest.TestCase):
         self.assertEqual(of_log(claim(), continuation(1, 0, 0), claim(2),
                                 continuation(3, 1, 0)).skipped, 0)
 
+    def test_begins_where_a_trimmed_log_begins(self):
+        reader = of_log(*trimmed_log())
+        self.assertEqual(reader.findings, [])
+        self.assertEqual((reader.start, reader.complete, reader.orders["o"].version), (5, True, 3))
+        self.assertEqual(sorted(reader.admitted), [6, 10])
+        self.assertFalse(of_log(*trimmed_log()[:3]).complete)
+        # A Continuation in the middle is compared, and so is a Statement.
+        whole = [*decisions(*FORWARD), statement(3, 2), continuation(4, 3, 2, NOW + 10, 3)]
+        self.assertEqual(of_log(*whole).findings, [])
+        self.assertEqual(of_log(*whole).orders["o"].stated, 3)
+        self.assertEqual(of_log(*whole, statement(5, 9, 7)).skipped, 1)
+        # What was sent for Decisions that are gone is not explained, and needs not be.
+        checkers = {0: reader}
+        request = types.SimpleNamespace(topic="r", partition=0, offset=0, value={
+            "order_id": "o", "step": "A", "direction": "do", "attempt": 1, "decision_offset": 4})
+        self.assertEqual(effects.check_requests(checkers, [request]), [])
+        checker.check_commands(checkers, [types.SimpleNamespace(
+            partition=0, offset=offset, timestamp_ms=NOW + 20) for offset in range(9)], True)
+        self.assertEqual(reader.findings, [])
+        self.assertEqual(checker.check_ledger(checkers, [call()], ["one"]), [])
+
     def test_reads_workflow_files(self):
         known = checker.read_workflows([types.SimpleNamespace(type="WorkflowDefinition", value={
             "name": "tea", "version": 3, "format": "yaml", "source": """

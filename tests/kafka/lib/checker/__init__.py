@@ -36,8 +36,8 @@ def check_commands(checkers, records, at_rest):
         for offset, time in checker.consumed.items():
             if commands.get((number, offset), time) != time:
                 checker.find("I12", offset, "command_time differs from the time of that record")
-        missing_commands = [o for (p, o) in commands
-                            if p == number and o not in checker.consumed]
+        missing_commands = [o for (p, o) in commands if p == number
+                            and o >= checker.first_command and o not in checker.consumed]
         if at_rest and not checker.reset and missing_commands:
             checker.find("I12", -1, f"commands never decided: {missing_commands[:5]}")
 
@@ -75,7 +75,8 @@ def check(cluster, at_rest=True, effects=(), replies=(), agents=()):
     findings += check_letters(checkers, letters, cluster.topic("commands"))
     if at_rest:
         findings += missing(cluster, replies, checkers)
-    if at_rest and not any(checker.reset for checker in checkers.values()):
+    whole = all(checker.start == 0 for checker in checkers.values())
+    if at_rest and whole and not any(checker.reset for checker in checkers.values()):
         findings += check_submissions(checkers, cluster.read_topic("submissions"), letters)
     if agents:
         calls = cluster.ledger.read_text(encoding="utf-8") if cluster.ledger.exists() else ""

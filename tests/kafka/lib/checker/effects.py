@@ -12,14 +12,21 @@ def where(record):
     return f"{record.topic}[{record.partition}]@{record.offset}"
 
 
+def is_before(checkers, partition, offset):
+    """The Decision at the offset was trimmed."""
+    return offset < checkers[partition].start
+
+
 def check_requests(checkers, records):
     """I13, I11: an admitted Decision explains every request, from any owner."""
     findings = Findings()
     for record in records:
         value = record.value
+        number = partition_of(value["order_id"], len(checkers))
+        if is_before(checkers, number, value["decision_offset"]):
+            continue
         attempt = (value["order_id"], value["step"], value["direction"], value["attempt"])
-        wanted = checkers[partition_of(value["order_id"], len(checkers))].requests.get(
-            (value["decision_offset"], *attempt))
+        wanted = checkers[number].requests.get((value["decision_offset"], *attempt))
         if wanted is None:
             findings.add("I13", where(record), "no admitted StepStarted or StepExtended explains "
                                                f"the request of {attempt}")
@@ -60,6 +67,8 @@ def check_statuses(checkers, topic, records):
         value = record.value
         if value["command_partition"] < 0:
             continue  # a refused submission
+        if is_before(checkers, value["command_partition"], value["decision_offset"]):
+            continue
         decision = decision_of(checkers, value, value["command_partition"])
         if decision is None:
             findings.add("I13", where(record), "no admitted Decision explains the status")
@@ -106,6 +115,8 @@ def check_alerts(checkers, records):
         value = record.value
         if value["decision_offset"] < 0:
             continue  # about a partition or an instance
+        if is_before(checkers, value["partition"], value["decision_offset"]):
+            continue
         decision = decision_of(checkers, value, value["partition"])
         if decision is None:
             findings.add("I13", where(record), "no admitted Decision explains the alert")
@@ -157,7 +168,7 @@ def check_letters(checkers, records, commands):
             findings.add("I18", where(record), "a dead letter without a reason")
         if not letter.topic or letter.partition < -1 or letter.offset < -1:
             findings.add("I17", where(record), "a dead letter without coordinates")
-        if letter.topic != commands:
+        if letter.topic != commands or letter.offset < checkers[letter.partition].first_command:
             continue
         event = dead_lettered(decisions.get((letter.partition, letter.offset), {"events": []}))
         if event is None:

@@ -4,6 +4,7 @@
 import collections
 
 from .orders import ENDED, UNCHANGED, Order, OrderRules
+from .statements import StatementRules
 
 
 def murmur2(data):
@@ -50,8 +51,8 @@ def skipped_ranges(records):
     return ranges
 
 
-class Checker(OrderRules):
-    """One partition of <p>.events, record by record. `workflows`: see read_workflows(); without
+class Checker(OrderRules, StatementRules):
+    """One partition of <p>.events, record by record, from where it begins. `workflows`: see read_workflows(); without
     them, what depends on the workflow is not checked."""
 
     def __init__(self, partition, count, ranges=(), workflows=None):
@@ -61,6 +62,9 @@ class Checker(OrderRules):
         self.findings = Findings()
         self.claim, self.sequence, self.next_command = None, 0, 0
         self.orders = {}
+        self.begun = False
+        self.start, self.first_command = 0, 0  # what came before was trimmed
+        self.complete = True  # every order of the log is known
         self.decided_at = 0
         self.consumed = {}  # command offset -> command_time
         self.admitted = {}  # offset -> decision
@@ -79,19 +83,17 @@ class Checker(OrderRules):
 
     def record(self, record):
         value, kind = record.value, record.type
+        if not self.begun and record.offset > 0 and kind == "Continuation":
+            self.begin_inside(record)
+        self.begun = True
         if any(first <= record.offset < end for first, end in self.ranges):
             self.skipped += 1
         elif kind == "Claim":
             self.claimed(value, record.offset)
         elif kind == "Continuation":
-            if (value["claim_id"], value["sequence"]) != (self.claim, self.sequence):
-                self.skipped += 1
-                return
-            self.sequence += 1
-            stated = value["next_command_offset"], value["newest_decided_at"]
-            if stated != (self.next_command, self.decided_at):
-                self.find("I14", record.offset, f"a Continuation states {stated}, the log has "
-                                                f"{(self.next_command, self.decided_at)}")
+            self.continued(record)
+        elif kind == "Statement":
+            self.stated(record)
         elif kind == "Reset":
             self.follow_reset(record)
         elif kind == "Decision":
@@ -151,13 +153,14 @@ class Checker(OrderRules):
         if not changes:
             self.refused(decision, offset)
         key = decision["order_id"]
-        if not key:
+        if not key or self.is_unseen(key, changes, names):
             return
         order = self.orders.get(key)
         if order is None:
             if not changes:
                 return
             order = self.orders[key] = Order(key)
+            order.stated = offset
             if names[0] != "OrderAccepted":
                 self.find("I3", offset, f"{key} begins with {names[0]}")
         self.of_order(order, decision, names, changes, offset)

@@ -61,6 +61,7 @@ class Order:
         self.accepted = 0
         self.undone = []
         self.paused = False
+        self.stated = -1  # offset of its acceptance, or of its last Statement
 
     def step(self, name):
         return self.steps.setdefault(name, Step(name))
