@@ -69,6 +69,11 @@ int orders_run_history(struct cli *cli)
         const json_t *next = json_object_get(answer.json, "next");
         if (output == NULL && after[0] == '\0')
             orders_print_events_title(cli, false);
+        if (output == NULL && after[0] == '\0' &&
+            json_is_false(json_object_get(answer.json, "whole")))
+            fprintf(cli->out,
+                    "The log was trimmed: what was decided before offset %lld is not kept.\n",
+                    (long long)json_integer_value(json_object_get(answer.json, "log_start")));
         print_entries(cli, output, answer.json);
         more = json_is_integer(next);
         snprintf(after, sizeof(after), "%lld", (long long)json_integer_value(next));

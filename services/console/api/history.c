@@ -12,7 +12,8 @@ struct history {
     uint32_t limit;
     size_t bytes;
     bool more;
-    int64_t last; /* offset of the last entry */
+    int64_t last;              /* offset of the last entry */
+    const struct order *order; /* as it is now; NULL: there is none */
     struct error error;
 };
 
@@ -53,7 +54,15 @@ static bool visit_decision(void *ctx, int64_t offset, struct text value)
     return true;
 }
 
-/* Empty histories are those of unknown orders: even a refused submission has an entry. */
+/* The console began inside a log that was trimmed, and the order was accepted before. */
+static bool is_whole(const struct history *history)
+{
+    int64_t start = view_checkpoint(console_partition_view(history->partition))->start;
+    return history->order != NULL ? history->order->accepted_offset >= start : start == 0;
+}
+
+/* Empty histories are those of unknown orders, as even a refused submission has an entry; or of
+ * orders about which nothing was decided since a trimmed log begins. */
 static void respond_history(struct http_exchange *exchange, struct history *history,
                             struct text order_id, int64_t after)
 {
@@ -62,7 +71,7 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
         json_decref(history->entries);
         return;
     }
-    if (json_array_size(history->entries) == 0 && after < 0) {
+    if (json_array_size(history->entries) == 0 && after < 0 && history->order == NULL) {
         api_respond_missing(exchange, history->partition, order_id);
         json_decref(history->entries);
         return;
@@ -72,6 +81,10 @@ static void respond_history(struct http_exchange *exchange, struct history *hist
     render_put(body, "partition", json_integer(console_partition_number(history->partition)));
     render_put(body, "entries", history->entries);
     render_put(body, "next", history->more ? json_integer(history->last) : json_null());
+    const struct checkpoint *checkpoint =
+        view_checkpoint(console_partition_view(history->partition));
+    render_put(body, "log_start", json_integer(checkpoint->start));
+    render_put(body, "whole", json_boolean(is_whole(history)));
     owners_respond(history->console->owners, exchange, body);
 }
 
@@ -94,8 +107,11 @@ void serve_history(struct http_exchange *exchange, void *userdata)
                               .limit = (uint32_t)limit,
                               .entries = json_array()};
     bool settled = console_partition_settle(partition);
-    if (settled && store_scan_history(view_store(console_partition_view(partition)), order_id,
-                                      after + 1, visit_decision, &history, &error) == ERROR_OK) {
+    struct view *view = console_partition_view(partition);
+    if (settled &&
+        store_scan_history(view_store(view), order_id, after + 1, visit_decision, &history,
+                           &error) == ERROR_OK &&
+        view_order(view, order_id, &history.order, &error) == ERROR_OK) {
         respond_history(exchange, &history, order_id, after);
         return;
     }

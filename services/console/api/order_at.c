@@ -77,6 +77,24 @@ static void respond(struct http_exchange *exchange, const struct order_replay *r
     }
 }
 
+/* Nothing was decided about it since the log begins, or at all. */
+static void respond_without_history(struct http_exchange *exchange,
+                                    struct console_partition *partition, struct text order_id)
+{
+    const struct order *order = NULL;
+    struct error error;
+    struct view *view = console_partition_view(partition);
+    int64_t start = view_checkpoint(view)->start;
+    if (view_order(view, order_id, &order, &error) == ERROR_OK && order != NULL &&
+        order->accepted_offset < start)
+        http_respond_error(exchange, 409, "IncompleteHistory",
+                           "the log was trimmed: what was decided about order %.*s before offset "
+                           "%lld is not kept",
+                           TEXT_ARG(order_id), (long long)start);
+    else
+        api_respond_missing(exchange, partition, order_id);
+}
+
 void serve_order_at(struct http_exchange *exchange, void *userdata)
 {
     struct console *console = userdata;
@@ -96,7 +114,7 @@ void serve_order_at(struct http_exchange *exchange, void *userdata)
     if (settled && store_scan_history(view_store(console_partition_view(partition)), order_id, 0,
                                       visit, &replay, &error) == ERROR_OK) {
         if (replay.at < 0 && !error_is(&replay.error) && !replay.too_long)
-            api_respond_missing(exchange, partition, order_id);
+            respond_without_history(exchange, partition, order_id);
         else
             respond(exchange, &replay, partition, order_id);
     } else {

@@ -119,6 +119,7 @@ static json_t *render_owner(const struct owners *owners, int32_t number)
     render_put(object, "next_command", json_integer(checkpoint->next_command_offset));
     render_put(object, "lag", render_lag(lag_of(owners, number)));
     render_put(object, "last_decided_at", render_time(checkpoint->newest_decided_at));
+    render_put(object, "log_start", json_integer(checkpoint->start));
     render_put(object, "next_event", json_integer(checkpoint->next_event_offset));
     render_put(object, "fold_lag", json_integer(console_partition_lag(partition)));
     render_put(object, "skipped", json_integer(checkpoint->skipped));

@@ -3,6 +3,7 @@
 #include "tests/unit/console/world.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 static struct world *world;
 
@@ -130,5 +131,47 @@ Test(console_history, lists_the_status_of_a_refused_submission)
     json_t *history = history_of("/api/orders/refused/history");
     cr_assert_str_eq(world_text(history, "entries.0.updates.0.kind"), "Rejected");
     cr_assert_str_eq(world_text(history, "entries.0.updates.0.code"), "UnknownWorkflow");
+    json_decref(history);
+}
+
+Test(console_history, begins_where_a_trimmed_log_begins)
+{
+    make_order(TEXT(""));
+    int64_t start = world_trim(world, "o");
+    json_t *history = history_of("/api/orders/o/history");
+    cr_assert_eq(json_array_size(world_at(history, "entries")), 0);
+    cr_assert_eq(world_int(history, "log_start"), start);
+    cr_assert(json_is_false(world_at(history, "whole")));
+    json_decref(history);
+    json_t *order = world_get(world, 200, "/api/orders/o");
+    cr_assert_eq(world_int(order, "version"), (json_int_t)world_order(world, "o")->version);
+    json_decref(order);
+    json_t *refused = world_get(world, 409, "/api/orders/o/at/9");
+    cr_assert_not_null(strstr(world_text(refused, "detail"), "the log was trimmed"));
+    json_decref(refused);
+    /* What is decided from here on is there, and orders accepted from here on are whole. */
+    world_report(world, "o", "B", true);
+    world_schedule(world);
+    world_settle(world);
+    history = world_get(world, 200, "/api/orders/o/history");
+    cr_assert_eq(json_array_size(world_at(history, "entries")), 1);
+    cr_assert(json_is_false(world_at(history, "whole")));
+    json_decref(history);
+    refused = world_get(world, 409, "/api/orders/o/at/99");
+    cr_assert_not_null(strstr(world_text(refused, "detail"), "does not begin with"));
+    json_decref(refused);
+    json_t *owners = world_get(world, 200, "/api/owners");
+    char path[32];
+    snprintf(path, sizeof(path), "owners.%d.log_start", world_partition("o"));
+    cr_assert_eq(world_int(owners, path), start);
+    json_decref(owners);
+}
+
+Test(console_history, is_whole_in_a_log_that_was_not_trimmed)
+{
+    make_order(TEXT(""));
+    json_t *history = history_of("/api/orders/o/history");
+    cr_assert_eq(world_int(history, "log_start"), 0);
+    cr_assert(json_is_true(world_at(history, "whole")));
     json_decref(history);
 }

@@ -316,6 +316,36 @@ void world_reset(struct world *world, int32_t partition, int64_t offset)
     append(world, "t.events", partition, TEXT("ann"), RECORD_RESET, &reset);
 }
 
+static int64_t go_on(struct world *world, int32_t partition, int64_t trimmed)
+{
+    struct continuation continuation = {.claim_id = world->partitions[partition].claim_id,
+                                        .sequence = world->partitions[partition].sequence++,
+                                        .first_claim_id = world->partitions[partition].claim_id,
+                                        .partition_count = WORLD_PARTITIONS,
+                                        .next_command_offset =
+                                            world->partitions[partition].next_command,
+                                        .last_command_offset = -1,
+                                        .emitted_through = -1,
+                                        .previous_claim_decisions = -1,
+                                        .guarded_offset = -1,
+                                        .trimmed = trimmed};
+    return append(world, "t.events", partition, TEXT(""), RECORD_CONTINUATION, &continuation);
+}
+
+int64_t world_trim(struct world *world, const char *order_id)
+{
+    int32_t partition = world_partition(order_id);
+    int64_t start = go_on(world, partition, -1);
+    struct statement statement = {.claim_id = world->partitions[partition].claim_id,
+                                  .sequence = world->partitions[partition].sequence++,
+                                  .format = STATE_FORMAT,
+                                  .order = *world_order(world, order_id)};
+    append(world, "t.events", partition, text_of(order_id), RECORD_STATEMENT, &statement);
+    go_on(world, partition, start);
+    broker_memory_trim(world->kafka, "t.events", partition, start);
+    return start;
+}
+
 void world_alert(struct world *world, int32_t partition, bool raised, const char *code,
                  const char *message)
 {

@@ -82,6 +82,9 @@ void world_schedule(struct world *world);
 void world_claim(struct world *world, int32_t partition, const char *instance);
 /* An operator resets the partition, whose log ends there. */
 void world_reset(struct world *world, int32_t partition, int64_t offset);
+/* The owner of the order's partition restates it and trims the log to where that began. The console
+ * has not read it yet. Returns where it begins. */
+int64_t world_trim(struct world *world, const char *order_id);
 /* The order, or NULL. */
 const struct order *world_order(struct world *world, const char *order_id);
 /* An alert in <p>.alerts; about partition -1: about an instance. */

@@ -98,14 +98,16 @@ export const logout = () =>
 export const orderPath = (id) => `/api/orders/${encodeURIComponent(id)}`;
 export const orderPage = (id) => `/orders/${encodeURIComponent(id)}`;
 
-// The whole history of an order, at most `max` Decisions; {entries, complete}.
+// The history of an order, at most `max` Decisions; {entries, complete, trimmed}: the offset before
+// which nothing is kept, or null.
 export async function fullHistory(id, max = 5000) {
   const entries = [];
   for (let after = null; ;) {
     const page = await get(`${orderPath(id)}/history${query({ limit: 1000, after })}`);
+    const trimmed = page.whole === false ? page.log_start : null;
     entries.push(...page.entries);
-    if (page.next === null || page.next === undefined) return { entries, complete: true };
-    if (entries.length >= max) return { entries, complete: false };
+    if (page.next === null || page.next === undefined) return { entries, complete: true, trimmed };
+    if (entries.length >= max) return { entries, complete: false, trimmed };
     after = String(page.next);
   }
 }

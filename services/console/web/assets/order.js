@@ -61,6 +61,7 @@ export function open(view) {
   let order = null;
   let entries = [];
   let complete = true;
+  let trimmed = null;
   let workflows = null;
   let snapshots = new Map(); // by offset
   let travelProblem = null;
@@ -297,6 +298,7 @@ export function open(view) {
       steps(shown), lines(shown),
       panel('History', { note: `${count(entries.length, 'Decision')}, with late and ignored reports and refused commands`,
         command: command(['reeve', 'orders', 'history', id]) },
+      trimmed === null ? null : notice('warn', `The log was trimmed: what was decided before offset ${trimmed} is not kept.`),
       complete ? null : notice('warn', 'Only the first Decisions are shown; the command prints all of them.'),
       historyTable(entries, id, at)),
       statuses ? panel('Statuses sent', { note: 'to the application that submitted the order',
@@ -317,7 +319,7 @@ export function open(view) {
     }
     const last = entries.length ? entries[entries.length - 1].offset : null;
     if (last === null) {
-      ({ entries, complete } = await fullHistory(id));
+      ({ entries, complete, trimmed } = await fullHistory(id));
     } else {
       // Also what changed nothing, such as a late report, is part of the history.
       const page = await get(`${path}/history${query({ limit: 1000, after: last })}`);

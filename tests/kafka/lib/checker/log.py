@@ -52,8 +52,8 @@ def skipped_ranges(records):
 
 
 class Checker(OrderRules, StatementRules):
-    """One partition of <p>.events, record by record, from where it begins. `workflows`: see read_workflows(); without
-    them, what depends on the workflow is not checked."""
+    """One partition of <p>.events, record by record, from where it begins. `workflows`: see
+    read_workflows(); without them, what depends on the workflow is not checked."""
 
     def __init__(self, partition, count, ranges=(), workflows=None):
         self.ranges = ranges  # of offsets that do not count
