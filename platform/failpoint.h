@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Named failpoints, for crash tests; compiled only with REEVE_FAILPOINTS (not in release builds).
  *
- *     FAILPOINT("cycle.stored");                       between two steps
+ *     FAILPOINT("cycle.emitted");                      between two steps
  *     if (FAILPOINT_ERROR("store.write")) return ...;  where an error can be injected
  *     FAILPOINT_OF("cycle.decide", order_id);          "cycle.decide/ID": with that id only
  *

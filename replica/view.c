@@ -57,6 +57,7 @@ static void entry_forget(struct view *view, struct view_entry *entry)
         DL_DELETE(view->dirty, entry);
     else
         DL_DELETE(view->clean, entry);
+    assert(!entry->waits);
     assert(view->entry_count > 0 && (!entry->dirty || view->dirty_count > 0));
     entry_weigh(view, entry, 0);
     HASH_DEL(view->entries, entry);
@@ -73,9 +74,10 @@ static void forget_all(struct view *view)
         entry_free(entry);
     DL_FOREACH_SAFE(view->dirty, entry, next)
         entry_free(entry);
-    view->entries = view->clean = view->dirty = NULL;
+    view->entries = view->clean = view->dirty = view->waiting = NULL;
     view->entry_count = view->dirty_count = view->untidy = view->folded = 0;
     view->clean_bytes = 0;
+    view->folded_bytes = 0;
 }
 
 /* Superseded texts pile up in a long-lived order's arena: now and then it moves to a fresh one. */
@@ -166,13 +168,15 @@ enum error_class view_entry_load(struct view *view, struct text order_id,
 
 void view_entry_mark_dirty(struct view *view, struct view_entry *entry)
 {
-    if (entry->dirty)
-        return;
-    entry_weigh(view, entry, 0);
-    DL_DELETE(view->clean, entry);
-    DL_APPEND(view->dirty, entry);
-    entry->dirty = true;
-    view->dirty_count++;
+    if (!entry->dirty) {
+        entry_weigh(view, entry, 0);
+        DL_DELETE(view->clean, entry);
+        DL_APPEND(view->dirty, entry);
+        entry->dirty = true;
+        view->dirty_count++;
+    }
+    if (view->options.index != NULL)
+        view_waiting_note(view, entry);
 }
 
 /* ---- open and close ---- */
@@ -364,6 +368,11 @@ uint32_t view_dirty(const struct view *view)
     return view->folded > view->dirty_count ? view->folded : view->dirty_count;
 }
 
+uint64_t view_dirty_bytes(const struct view *view)
+{
+    return view->folded_bytes;
+}
+
 static void put_tally(struct view *view)
 {
     if (view->options.index == NULL)
@@ -402,6 +411,7 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
         store_commit(view->store, view->batch, &view->checkpoint, bulk, ret_error);
     if (class != ERROR_OK)
         return class;
+    view_waiting_clear(view);
     DL_FOREACH_SAFE(view->dirty, entry, next) {
         DL_DELETE(view->dirty, entry);
         entry->dirty = false;
@@ -413,6 +423,7 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
     view->committed = view->checkpoint;
     view->untidy += view->dirty_count;
     view->dirty_count = view->folded = 0;
+    view->folded_bytes = 0;
     return ERROR_OK;
 }
 

@@ -135,9 +135,17 @@ void view_begin_at(struct view *view, int64_t start);
 /* The ranges that this fold is to skip; before anything of the new ones is folded. */
 void view_set_skips(struct view *view, const struct checkpoint *skips);
 
-/* Records folded and orders touched since the last commit: the caller commits when they are many,
- * at the end, or after a while. */
+/* The steps that wait in the queue, committed or not, with queued_at >= from: the oldest first, of
+ * one time by order id. For a view with an index; `visit` is as in store_scan_waiting(). */
+enum error_class view_scan_waiting(struct view *view, struct text queue, enum priority priority,
+                                   int64_t from,
+                                   bool (*visit)(void *ctx, const struct waiting_row *row),
+                                   void *ctx, struct error *ret_error);
+
+/* Records folded and orders touched since the last commit, and the bytes of those records: the
+ * caller commits when they are many, at the end, or after a while. */
 uint32_t view_dirty(const struct view *view);
+uint64_t view_dirty_bytes(const struct view *view);
 /* `bulk`: folding from zero; end it with view_end_bulk(). On failure: drop and fold again. */
 enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error);
 enum error_class view_end_bulk(struct view *view, struct error *ret_error);

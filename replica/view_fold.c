@@ -12,6 +12,7 @@ static void advance(struct view *view, struct text value, int64_t offset)
     view->checkpoint.next_event_offset = offset + 1;
     view->checkpoint.last_record_hash = XXH3_64bits(value.data, value.size);
     view->folded++;
+    view->folded_bytes += value.size;
 }
 
 /* Older schedulers did not validate ids. An order whose id no store can hold is left out by every

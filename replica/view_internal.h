@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of a view, for view.c (hot orders, committing), view_fold.c (records of the log),
- * view_statement.c (orders restated) and view_rows.c (the rows that a commit writes of an order).
- */
+ * view_statement.c (orders restated), view_rows.c (the rows that a commit writes of an order) and
+ * view_waiting.c (steps that wait). */
 #ifndef REPLICA_VIEW_INTERNAL_H
 #define REPLICA_VIEW_INTERNAL_H
 
@@ -47,6 +47,9 @@ struct view_entry {
     size_t bytes;      /* of its memory, as it counts among the clean ones */
     struct order order;
     bool dirty;
+    bool waits; /* dirty, and a step of it waits: it is in the view's list `waiting` */
+    struct view_entry *prev_waiting;
+    struct view_entry *next_waiting;
     struct view_rows rows; /* as of the last commit: what the next one deletes */
     uint32_t id_size;
     char id[];
@@ -65,11 +68,13 @@ struct view {
     struct view_entry *entries; /* uthash by id */
     struct view_entry *clean;
     struct view_entry *dirty;
+    struct view_entry *waiting; /* by prev_waiting */
     uint32_t entry_count;
     uint32_t dirty_count;
-    size_t clean_bytes; /* of the clean entries */
-    uint32_t untidy;    /* committed since the last tidying: the last ones of `clean` */
-    uint32_t folded;    /* records since the last commit */
+    size_t clean_bytes;    /* of the clean entries */
+    uint32_t untidy;       /* committed since the last tidying: the last ones of `clean` */
+    uint32_t folded;       /* records since the last commit */
+    uint64_t folded_bytes; /* of them */
     bool held;
     struct checkpoint checkpoint;
     struct checkpoint committed;
@@ -85,7 +90,7 @@ struct view_entry *view_entry_find(struct view *view, struct text order_id);
 /* NULL in *ret_entry: neither in memory nor in the store. What is there may have expired. */
 enum error_class view_entry_load(struct view *view, struct text order_id,
                                  struct view_entry **ret_entry, struct error *ret_error);
-/* The next commit writes it. */
+/* The order has changed: the next commit writes it. */
 void view_entry_mark_dirty(struct view *view, struct view_entry *entry);
 
 /* view_statement.c */
@@ -96,6 +101,10 @@ enum error_class view_fold_statement(struct view *view, const struct broker_reco
 /* view_fold.c */
 /* What the order was before the record. NULL: there is none in memory or store. */
 void view_folded_before(const struct view_entry *entry, struct view_folded *folded);
+
+/* view_waiting.c: as dirty entries change, and when all are committed or forgotten. */
+void view_waiting_note(struct view *view, struct view_entry *entry);
+void view_waiting_clear(struct view *view);
 
 /* view_rows.c */
 /* The entry's order is as the store has it, or moved to a fresh arena: remembers its rows. */

@@ -213,6 +213,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     assert(owner->items != NULL);
     heap_arena_init(&owner->batch, 256 * 1024);
     loop_timer_init(&owner->timer, on_timer, owner);
+    owner_store_begin(owner);
     clock_guard_init(&owner->clock_guard, options->margin_ms);
     owner->state = options->standby ? OWNER_STANDBY : OWNER_CHECKING;
     owner_watch_begin(owner);
@@ -311,8 +312,8 @@ struct owner_metrics *owner_metrics_new(struct metrics *metrics)
 {
     struct owner_metrics *owner = calloc(1, sizeof(*owner));
     assert(owner != NULL);
-    owner->decisions = metrics_counter(metrics, "reeve_decisions_total",
-                                       "Decisions acknowledged and stored.", METRICS_NO_LABELS);
+    owner->decisions = metrics_counter(metrics, "reeve_decisions_total", "Decisions acknowledged.",
+                                       METRICS_NO_LABELS);
     owner->rejections =
         metrics_counter(metrics, "reeve_decisions_without_change_total",
                         "Decisions that rejected or ignored their command.", METRICS_NO_LABELS);
@@ -320,14 +321,17 @@ struct owner_metrics *owner_metrics_new(struct metrics *metrics)
                                     "Claims acknowledged by the broker.", METRICS_NO_LABELS);
     owner->given_up = metrics_counter(metrics, "reeve_claims_given_up_total",
                                       "Claims given up after a surprise.", METRICS_NO_LABELS);
-    owner->batches = metrics_counter(metrics, "reeve_batches_total", "Batches of Decisions stored.",
-                                     METRICS_NO_LABELS);
+    owner->batches = metrics_counter(metrics, "reeve_batches_total",
+                                     "Batches of Decisions acknowledged.", METRICS_NO_LABELS);
     owner->skipped =
         metrics_counter(metrics, "reeve_records_skipped_total",
                         "Records of the log that were not admitted.", METRICS_NO_LABELS);
     owner->cycle = metrics_histogram(metrics, "reeve_cycle_seconds",
-                                     "From the first decision of a batch until it is stored.",
+                                     "From deciding on a command until its batch is acknowledged.",
                                      METRICS_NO_LABELS);
+    owner->commit = metrics_histogram(metrics, "reeve_store_commit_seconds",
+                                      "Writing to the store what has changed since the last time.",
+                                      METRICS_NO_LABELS);
     owner->outcomes = outcomes_new(metrics);
     return owner;
 }

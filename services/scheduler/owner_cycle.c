@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cycle of one owned partition: commands waiting -> decide each on the state in memory ->
- * append the Decisions -> all acknowledged at consecutive offsets -> one WriteBatch -> emit. */
+ * append the Decisions -> all acknowledged at consecutive offsets -> emit; the store follows
+ * (owner_store.c). */
 #include "platform/failpoint.h"
 #include "platform/logger.h"
 #include "services/scheduler/owner_internal.h"
@@ -18,27 +19,15 @@ static struct view *view_of(const struct owner *owner)
     return follower_view(owner->follower);
 }
 
-/* ---- storing ---- */
+/* ---- acknowledged ---- */
 
-static void store_and_emit(struct owner *owner)
+static void emit(struct owner *owner)
 {
-    struct error error;
     assert(owner->state == OWNER_APPENDING);
     assert(owner->item_count > 0 && owner->acknowledged == owner->item_count);
     assert(owner->items[owner->item_count - 1].decision.offset == owner->expected_offset - 1);
     FAILPOINT("cycle.acknowledged");
     owner->trouble = (struct error){0};
-    if (FAILPOINT_ERROR("cycle.store")) {
-        error_set(&error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
-        owner_failed_store(owner, &error);
-        return;
-    }
-    if (view_commit(view_of(owner), false, &error) != ERROR_OK) {
-        owner_failed_store(owner, &error);
-        return;
-    }
-    FAILPOINT("cycle.stored");
-    assert(view_committed(view_of(owner))->next_event_offset == owner->expected_offset);
     int64_t now_us = clock_mono_us(owner->cluster->service->clock);
     for (uint32_t i = 0; i < owner->item_count; i++) {
         emitter_offer(owner->emitter, &owner->items[i].decision);
@@ -51,30 +40,16 @@ static void store_and_emit(struct owner *owner)
     metrics_add(owner->metrics->decisions, owner->item_count);
     metrics_add(owner->metrics->batches, 1);
     view_hold(view_of(owner), false);
-    view_tidy(view_of(owner));
     owner_queue_free_decided(owner);
     owner_guard_end(owner);
     assert(!owner->guarded);
     owner->retry_ms = 0;
     owner->item_count = 0;
     owner_set_state(owner, OWNER_RUNNING);
-    owner_route_stored(owner);
-    owner_step_soon(owner);
-}
-
-/* Without a next batch the store would not learn it, and the next claim would emit the last one
- * again. What is decided and not acknowledged must not be stored: a batch does that. */
-void owner_store_settled(void *ctx)
-{
-    struct owner *owner = ctx;
-    struct error error;
-    bool stored = view_committed(view_of(owner))->emitted_through ==
-                  view_checkpoint(view_of(owner))->emitted_through;
-    if (owner->state != OWNER_RUNNING || stored)
+    if (!owner_store_acknowledged(owner))
         return;
-    assert(owner->item_count == 0);
-    if (view_commit(view_of(owner), false, &error) != ERROR_OK)
-        owner_failed_store(owner, &error);
+    owner_route_acknowledged(owner);
+    owner_step_soon(owner);
 }
 
 /* The only legitimate writer sees consecutive offsets. Anything else means that another process
@@ -107,7 +82,7 @@ static void on_decision_appended(void *ctx, uint64_t token, int64_t offset,
     if (!owner_as_expected(owner, offset, error) || ++owner->acknowledged < owner->item_count)
         return;
     owner_measure_clock(owner, owner->items[owner->item_count - 1].begun_us);
-    store_and_emit(owner);
+    emit(owner);
 }
 
 /* ---- deciding ---- */
@@ -419,6 +394,7 @@ void owner_cycle_end(struct owner *owner)
     broker_reader_close(owner->commands);
     owner->commands = NULL;
     loop_defer_cancel(cluster_loop(owner->cluster), &owner->stepping);
+    owner_store_end(owner);
     owner_route_end(owner);
     owner_turns_leave(owner);
     owner_guard_end(owner);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
  * fold, inspect), owner_cycle.c (decide, append, store, emit), owner_queue.c, owner_guard.c,
- * owner_route.c, owner_watch.c. */
+ * owner_route.c, owner_store.c, owner_watch.c. */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -29,7 +29,8 @@ struct owner_metrics {
     struct metrics_counter *claims;
     struct metrics_counter *given_up;
     struct metrics_counter *batches;
-    struct metrics_histogram *cycle; /* from decide to stored */
+    struct metrics_histogram *cycle;  /* from decide to acknowledged */
+    struct metrics_histogram *commit; /* of a store */
     struct metrics_counter *skipped;
     struct outcomes *outcomes;
 };
@@ -99,6 +100,9 @@ struct owner {
     struct buffer value;
     uint32_t careful; /* commands still to be decided one by one, each after a guard */
     bool guarded;     /* the guard of the first command is in the log */
+    /* The store is behind what is acknowledged; `commit_due`: since long enough. */
+    struct loop_timer commit_timer;
+    bool commit_due;
     bool *refreshing; /* of the first command: what will be fresh; NULL: nothing */
     bool waits_for_turn;
     struct owner *prev_waiting;
@@ -131,8 +135,6 @@ void owner_ask_for_commands(struct owner *owner);
 /* owner_cycle.c */
 /* Whether our record was acknowledged where it must be; if not, gives the claim up. */
 bool owner_as_expected(struct owner *owner, int64_t offset, const struct error *error);
-/* Every effect is acknowledged: stores how far. */
-void owner_store_settled(void *ctx);
 void owner_cycle_begin(struct owner *owner);
 void owner_cycle_end(struct owner *owner);
 void owner_step_soon(struct owner *owner);
@@ -159,6 +161,15 @@ void owner_guard_end(struct owner *owner);
 /* True: another partition guards a command; this one steps again when it is its turn. */
 bool owner_turns_wait(struct owner *owner);
 void owner_turns_leave(struct owner *owner);
+
+/* owner_store.c */
+void owner_store_begin(struct owner *owner);
+/* Nothing more is written: what the store does not have is in the log. */
+void owner_store_end(struct owner *owner);
+/* All that is decided is acknowledged: writes it if that is due. False: the claim is given up. */
+bool owner_store_acknowledged(struct owner *owner);
+/* Every effect is acknowledged: stores how far. */
+void owner_store_settled(void *ctx);
 
 /* owner_clock.c */
 /* A record sent at that monotonic time is acknowledged now. */
@@ -191,6 +202,6 @@ const struct routing *owner_route_routing(struct owner *owner, const struct comm
 /* The command is decided; `order` is as it is now, or NULL. */
 void owner_route_decided(struct owner *owner, const struct command *cmd,
                          const struct decision *decision, const struct order *order);
-void owner_route_stored(struct owner *owner);
+void owner_route_acknowledged(struct owner *owner);
 
 #endif

@@ -82,10 +82,10 @@ void owner_route_decided(struct owner *owner, const struct command *cmd,
     router_start_decided(router_of(owner), &owner->routed, cmd->order_id, (uint32_t)step, waits);
 }
 
-void owner_route_stored(struct owner *owner)
+void owner_route_acknowledged(struct owner *owner)
 {
     if (router_of(owner) != NULL)
-        router_stored(router_of(owner), &owner->routed);
+        router_acknowledged(router_of(owner), &owner->routed);
 }
 
 /* ---- starting what waits ---- */

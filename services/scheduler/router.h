@@ -81,11 +81,11 @@ struct route_agent {
     UT_hash_handle hh;
     char name[NAME_BYTES_MAX + 1];
     struct agent_status status;
-    int64_t limit;                   /* 0 when it is unhealthy */
-    int64_t completed;               /* attempts, since the last router_measure() */
-    double turnover;                 /* attempts completed per second, lately */
-    int64_t running;                 /* started attempts, decided here but maybe not yet stored */
-    int64_t starting;                /* reserved for StartStep commands on their way */
+    int64_t limit;     /* 0 when it is unhealthy */
+    int64_t completed; /* attempts, since the last router_measure() */
+    double turnover;   /* attempts completed per second, lately */
+    int64_t running;   /* started attempts, decided here but maybe not yet acknowledged */
+    int64_t starting;  /* reserved for StartStep commands on their way */
     int64_t waiting[PRIORITY_COUNT]; /* steps that it could do */
     int64_t stuck;                   /* of them, those for which no agent is healthy or paused */
     bool refused;                    /* a pick was: the next ones wait for router_pick(afresh) */
@@ -163,8 +163,8 @@ void router_start_decided(struct router *router, struct route_partition *partiti
                           struct text order_id, uint32_t step, bool waits);
 /* The StartStep was not delivered. */
 void router_start_failed(struct router *router, struct route_partition *partition, uint32_t number);
-/* A batch is stored: capacity may be free, and new steps may wait. */
-void router_stored(struct router *router, struct route_partition *partition);
+/* A batch is acknowledged: capacity may be free, and new steps may wait. */
+void router_acknowledged(struct router *router, struct route_partition *partition);
 
 /* Picks in the next turn of the loop, if anything waits. */
 void router_pick_soon(struct router *router);

@@ -45,7 +45,7 @@ struct router {
     struct loop_deferred picking;
 };
 
-/* The first of those that wait, read from the store. */
+/* The first of those that wait, read from the view. */
 struct queue_heads {
     uint32_t count;
     uint32_t next;
@@ -62,9 +62,9 @@ struct backlog_queue {
     struct route_queue *queue;
     int64_t waiting[PRIORITY_COUNT];
     int64_t starting[PRIORITY_COUNT];
-    int64_t low[PRIORITY_COUNT]; /* no row of the store is before this */
-    bool dry[PRIORITY_COUNT];    /* every step in the store has its StartStep on its way */
-    bool stale[PRIORITY_COUNT];  /* some steps in the store are decided already */
+    int64_t low[PRIORITY_COUNT]; /* no step waits from before this */
+    bool dry[PRIORITY_COUNT];    /* every step has its StartStep on its way */
+    bool stale[PRIORITY_COUNT];  /* some heads are decided already: read again after a batch */
     struct queue_heads *heads[PRIORITY_COUNT];
 };
 

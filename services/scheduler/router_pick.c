@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Picks the next step when an agent has free capacity. Only the heads of the queues are in memory;
- * they are read from the stores as they are needed. */
+/* Picks the next step when an agent has free capacity. Only the heads of the queues are kept; they
+ * are read from the views as they are needed. */
 #include "replica/view.h"
 #include "services/scheduler/router_internal.h"
 
@@ -144,7 +144,7 @@ void router_start_failed(struct router *router, struct route_partition *partitio
     }
 }
 
-void router_stored(struct router *router, struct route_partition *partition)
+void router_acknowledged(struct router *router, struct route_partition *partition)
 {
     struct backlog_queue *queue;
     assert(router->waiting >= 0);
@@ -195,8 +195,8 @@ static void refill_queue(const struct route_partition *partition, struct backlog
     struct queue_refill refill = {partition, queue, heads, INT64_MAX};
     struct text key = {queue->queue->key, queue->queue->key_size};
     struct error error;
-    if (store_scan_waiting(view_store(partition->view), key, priority, queue->low[priority],
-                           visit_row, &refill, &error) != ERROR_OK)
+    if (view_scan_waiting(partition->view, key, priority, queue->low[priority], visit_row, &refill,
+                          &error) != ERROR_OK)
         heads->count = 0;
     else if (refill.first != INT64_MAX)
         queue->low[priority] = refill.first;
@@ -204,7 +204,7 @@ static void refill_queue(const struct route_partition *partition, struct backlog
     queue->dry[priority] = heads->count == 0;
 }
 
-/* NULL: the store holds no step without a StartStep on its way. */
+/* NULL: no step waits without a StartStep on its way. */
 static const struct queue_head *first_of(const struct route_partition *partition,
                                          struct backlog_queue *queue, enum priority priority)
 {
@@ -313,14 +313,14 @@ static bool pick_one(struct router *router, struct route_agent *agent)
     if (answer == ROUTE_SENT)
         note_start(choice, (enum priority)priority, agent, &pick);
     else
-        choice->queue->stale[priority] = true; /* the batch under way deletes its row */
+        choice->queue->stale[priority] = true; /* it was decided since it was read */
     choice->queue->heads[priority]->next++;
     assert(choice->queue->heads[priority]->next <= choice->queue->heads[priority]->count);
     return true;
 }
 
-/* A head that was read earlier may be decided and stored when its turn comes: then no batch under
- * way will call router_stored(). */
+/* A head that was read earlier may be decided and acknowledged when its turn comes: then no batch
+ * under way will call router_acknowledged(). */
 static void forget_stale(struct router *router)
 {
     struct route_partition *partition;

@@ -67,7 +67,8 @@ class FailpointsTest(unittest.TestCase):
     def test_covers_every_failpoint(self):
         sources = ("services/scheduler/owner.c", "services/scheduler/owner_claim.c",
                    "services/scheduler/owner_cycle.c", "services/scheduler/owner_guard.c",
-                   "services/scheduler/emitter.c", "replica/follower.c")
+                   "services/scheduler/owner_store.c", "services/scheduler/emitter.c",
+                   "replica/follower.c")
         self.assertEqual(failpoints_in(*sources),
                          {*CLAIM, *CYCLE, *EMISSION})
 

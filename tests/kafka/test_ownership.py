@@ -112,7 +112,7 @@ class OwnershipTest(CrowdTest):
 
     def test_a_zombie_emits_only_effects_that_the_log_explains(self):
         crowd = self.crowd
-        zombie = self.victim("scheduler", "cycle.stored=stop@10")
+        zombie = self.victim("scheduler", "cycle.acknowledged=stop@10")
         self.wait_assigned(zombie)
         names = crowd.load_until_stopped(zombie)
         crowd.wait_for_end(names)
@@ -126,7 +126,8 @@ class OwnershipTest(CrowdTest):
     def test_an_owner_killed_before_emitting_loses_no_effect(self):
         crowd = self.crowd
         # No other scheduler takes over, and emits what is missing, before the test has seen that.
-        victim = self.victim("scheduler", "cycle.stored=kill@8", {"session.timeout.ms": 20000})
+        victim = self.victim("scheduler", "cycle.acknowledged=kill@8",
+                             {"session.timeout.ms": 20000})
         self.wait_assigned(victim)
         names = crowd.load_until_killed(victim)
         owned = {p for p, name in crowd.owners().items() if name == victim.name}

@@ -195,6 +195,7 @@ class StoppedTest(unittest.TestCase):
     def test_a_recreated_log_stops_the_partition(self):
         crowd = self.crowd
         crowd.cluster.expect_alerts("LogDiffers", "PartitionReset")
+        wait_for("the store has the whole log", lambda: crowd.caught_up(self.scheduler), 20)
         before = crowd.digests(self.scheduler)
         delete_topic(crowd, "events")
         crowd.cluster.reeve("topics", "apply")

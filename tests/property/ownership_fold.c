@@ -243,6 +243,7 @@ const char *compare_stores(struct world *world)
     const char *failed = NULL;
     for (uint32_t i = 0; i < INSTANCES && failed == NULL; i++) {
         struct instance *instance = &world->instances[i];
+        failed = route_compare_live(instance);
         for (int32_t p = 0; p < world->partitions && failed == NULL; p++)
             if (instance->process.cluster != NULL && instance->partitions[p].owner != NULL &&
                 !tail_excuses(world, i, p, owner_view(instance->partitions[p].owner)))

@@ -38,6 +38,9 @@ static void suspend_partition(struct membership_partition *partition, bool suspe
 
 static void close_partition(struct membership_partition *partition)
 {
+    struct ownership *ownership = ownership_of(partition);
+    if (!ownership->killed)
+        owner_commit(ownership->owner);
     ownership_release(ownership_of(partition));
 }
 

@@ -287,7 +287,7 @@ static void draw_faults(struct world *world)
                                           .reply_failed = dice_percent(&world->dice, 30) ? 5 : 0};
     broker_memory_set_faults(world->kafka, &faults);
     world->crash_permille = dice_percent(&world->dice, 50) ? 3 : 0;
-    world->store_fail_permille = dice_percent(&world->dice, 20) ? 50 : 0;
+    world->store_fail_permille = dice_percent(&world->dice, 20) ? 200 : 0;
 }
 
 const char *ownership_history(struct ownership_run *run, uint64_t seed, uint32_t steps)

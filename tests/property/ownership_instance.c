@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BORN_PERCENT = 3, TICK_PERCENT = 10 };
+enum { BORN_PERCENT = 3, TICK_PERCENT = 10, CLEAN_PERCENT = 50 };
 
 void instance_init(struct world *world, struct instance *instance, uint32_t number)
 {
@@ -54,6 +54,8 @@ void instance_shut(struct world *world, struct instance *instance)
         instance->process.metrics, "reeve_claims_given_up_total", "", METRICS_NO_LABELS);
     world->run->sometimes.counts[SOMETIMES_CLAIM_GIVEN_UP] += given_up->value;
     broker_memory_disconnect(instance->process.broker);
+    for (int32_t i = 0; i < world->partitions; i++)
+        instance->partitions[i].killed = true;
     group_shut(instance);
     for (int32_t i = 0; i < world->partitions; i++)
         ownership_release(&instance->partitions[i]);
@@ -135,16 +137,21 @@ void ownership_release(struct ownership *ownership)
 {
     struct owner *owner = ownership->owner;
     ownership->owner = NULL;
+    ownership->killed = false;
     if (owner != NULL)
         owner_release(owner, NULL, NULL);
 }
 
 void instance_lose(struct world *world, struct instance *instance, int32_t partition)
 {
-    if (group_assigns(world))
+    struct ownership *ownership = &instance->partitions[partition];
+    if (group_assigns(world)) {
         group_expire(instance);
-    else
-        ownership_release(&instance->partitions[partition]);
+        return;
+    }
+    if (ownership->owner != NULL && dice_percent(&world->dice, CLEAN_PERCENT))
+        owner_commit(ownership->owner);
+    ownership_release(ownership);
 }
 
 /* ---- crashes between any two steps ---- */

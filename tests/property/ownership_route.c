@@ -149,6 +149,53 @@ static const char *compare(const struct router *router, struct store *store,
     return NULL;
 }
 
+struct live_rows {
+    int64_t count;
+    int64_t last; /* queued_at */
+    bool misplaced;
+};
+
+static bool see_live_row(void *ctx, const struct waiting_row *row)
+{
+    struct live_rows *rows = ctx;
+    rows->misplaced |= row->queued_at < rows->last;
+    rows->last = row->queued_at;
+    rows->count++;
+    return true;
+}
+
+/* In a queue of a view that is ahead of its store. */
+static const char *compare_live_queue(const struct route_partition *partition,
+                                      const struct backlog_queue *queue, enum priority priority)
+{
+    struct error error;
+    struct live_rows rows = {.last = INT64_MIN};
+    struct text key = {queue->queue->key, queue->queue->key_size};
+    if (view_store(partition->view) == NULL)
+        return NULL;
+    if (view_scan_waiting(partition->view, key, priority, INT64_MIN, see_live_row, &rows, &error) !=
+        ERROR_OK)
+        return wrong("scanning what waits: %s", error.message);
+    if (rows.count == queue->waiting[priority] && !rows.misplaced)
+        return NULL;
+    return wrong("the view finds %lld steps that wait%s, and counts %lld", (long long)rows.count,
+                 rows.misplaced ? " out of order" : "", (long long)queue->waiting[priority]);
+}
+
+const char *route_compare_live(const struct instance *instance)
+{
+    const char *failed = NULL;
+    const struct route_partition *partition;
+    if (instance->router == NULL)
+        return NULL;
+    for (partition = instance->router->partitions; partition != NULL; partition = partition->next)
+        for (const struct backlog_queue *queue = partition->backlog->queues; queue != NULL;
+             queue = queue->hh.next)
+            for (int priority = 0; priority < PRIORITY_COUNT && failed == NULL; priority++)
+                failed = compare_live_queue(partition, queue, (enum priority)priority);
+    return failed;
+}
+
 const char *route_compare(struct world *world, const struct instance *instance, struct store *store,
                           const struct fold *fold)
 {

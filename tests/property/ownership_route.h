@@ -23,5 +23,7 @@ void route_make_peace(struct world *world, struct instance *instance);
  * wrong. */
 const char *route_compare(struct world *world, const struct instance *instance, struct store *store,
                           const struct fold *fold);
+/* What the views of its partitions find to be waiting is what they count. */
+const char *route_compare_live(const struct instance *instance);
 
 #endif

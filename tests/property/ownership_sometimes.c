@@ -80,8 +80,8 @@ static const struct {
     {"claim.begin", 4},     {"claim.acknowledged", 4}, {"claim.folded", 4},
     {"claim.running", 5},   {"follower.fold", 1},      {"follower.commit", 10},
     {"follower.drop", 100}, {"owner.given_up", 5},     {"cycle.decide", 1},
-    {"cycle.append", 1},    {"cycle.acknowledged", 2}, {"cycle.store", 2},
-    {"cycle.stored", 2},    {"cycle.emitted", 1},      {"attempt.acknowledged", 20},
+    {"cycle.append", 1},    {"cycle.acknowledged", 2}, {"cycle.store", 10},
+    {"cycle.stored", 10},   {"cycle.emitted", 1},      {"attempt.acknowledged", 20},
     {"emit.begin", 1},      {"emit.status", 1},        {"emit.request", 2},
     {"owner.pick", 5},
 };

@@ -57,6 +57,7 @@ struct ownership {
     struct owner *owner; /* NULL: not its */
     char path[512];      /* of the store */
     int64_t compared;    /* next_event_offset of the last comparison */
+    bool killed;         /* it stores nothing more */
 };
 
 /* The clock of a host. */

@@ -107,7 +107,7 @@ void router_kit_commit(struct router_kit_partition *partition)
     cr_assert(view_commit(partition->view, false, &error) == ERROR_OK, "%s", error.message);
     view_tidy(partition->view);
     partition->committed = partition->count;
-    router_stored(partition->kit->router, &partition->routed);
+    router_acknowledged(partition->kit->router, &partition->routed);
 }
 
 void router_kit_lose(struct router_kit_partition *partition, bool reopen)
@@ -272,8 +272,34 @@ void router_kit_report(struct router_kit_partition *partition, const char *id)
 
 /* ---- what must hold ---- */
 
+static bool count_row(void *ctx, const struct waiting_row *row)
+{
+    (void)row;
+    ++*(int64_t *)ctx;
+    return true;
+}
+
+/* What a queue counts is what its view finds, in memory and in its store. */
+static void check_rows(const struct router_kit_partition *partition)
+{
+    struct error error = {0};
+    for (const struct backlog_queue *queue = partition->backlog->queues; queue != NULL;
+         queue = queue->hh.next) {
+        struct text key = {queue->queue->key, queue->queue->key_size};
+        for (int priority = 0; priority < PRIORITY_COUNT; priority++) {
+            int64_t rows = 0;
+            cr_assert(view_scan_waiting(partition->view, key, (enum priority)priority, INT64_MIN,
+                                        count_row, &rows, &error) == ERROR_OK,
+                      "%s", error.message);
+            cr_assert_eq(rows, queue->waiting[priority]);
+        }
+    }
+}
+
 void router_kit_check_counts(struct router_kit *kit)
 {
+    for (int p = 0; p < ROUTER_KIT_PARTITIONS; p++)
+        check_rows(&kit->partitions[p]);
     for (int a = 0; a < 2; a++) {
         const struct route_agent *agent = router_agent(kit->router, text_of(router_kit_agents[a]));
         int64_t running = 0;

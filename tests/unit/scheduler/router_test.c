@@ -87,6 +87,34 @@ Test(router, starts_a_new_step_while_those_that_wait_have_their_capacity)
     router_kit_end(&kit);
 }
 
+/* The store has rows of o-0 and o-1 as of the last commit: those of o-0 are gone by then, those of
+ * the others are in memory alone. */
+Test(router, picks_steps_whose_rows_are_only_in_memory)
+{
+    static struct router_kit kit;
+    router_kit_begin(&kit, 1);
+    struct router_kit_partition *partition = &kit.partitions[0];
+    router_kit_submit(partition, PRIORITY_NORMAL); /* o-0 */
+    kit.now += 2;
+    router_kit_submit(partition, PRIORITY_NORMAL); /* o-1 */
+    router_kit_commit(partition);
+    kit.now--;
+    router_kit_submit(partition, PRIORITY_NORMAL); /* o-2 waits for longer than o-1 */
+    kit.now += 2;
+    router_kit_submit(partition, PRIORITY_NORMAL); /* o-3 */
+    router_kit_set_agent(&kit, 1, true, 1);
+    router_kit_expect_picks(&kit, (const char *const[]){"o-0", "o-0"}, 2);
+    router_kit_decide(partition);
+    router_kit_set_agent(&kit, 1, true, 4);
+    router_kit_expect_picks(&kit, (const char *const[]){"o-2", "o-2", "o-1", "o-1", "o-3", "o-3"},
+                            6);
+    router_kit_check_counts(&kit);
+    router_kit_decide(partition);
+    router_kit_expect_picks(&kit, NULL, 0);
+    router_kit_check_counts(&kit);
+    router_kit_end(&kit);
+}
+
 Test(router, folds_an_old_store_without_a_tally_again)
 {
     static struct router_kit kit;
