@@ -67,6 +67,10 @@ struct broker_append {
     struct text value; /* .data NULL: a tombstone */
     const struct broker_header *headers;
     uint32_t header_count;
+    /* Under load, it may wait some milliseconds for other records to be sent with it
+     * (append_flow.h). Not for records whose writer must die with its next append when the log
+     * loses some of them: those of claims. */
+    bool batches;
     broker_appended done;
     void *ctx;
     uint64_t token;

@@ -299,7 +299,7 @@ static void ask_for_metadata(struct kafka_client *kafka)
     kafka_jobs_submit(&kafka->jobs, &look->job);
 }
 
-static int32_t kafka_partition_count_known(struct broker *broker, const char *topic)
+int32_t kafka_partition_count_known(struct broker *broker, const char *topic)
 {
     struct kafka_client *kafka = kafka_of(broker);
     int64_t now_ms = clock_mono_ms(loop_clock(kafka->loop));

@@ -35,6 +35,16 @@ static void add_setting(struct kafka_client *kafka, const char *name, const char
     kafka->settings[kafka->setting_count++] = (struct kafka_setting){copy(name), copy(value)};
 }
 
+static bool sets_linger(const struct kafka_client *kafka)
+{
+    for (size_t i = 0; i < kafka->setting_count; i++) {
+        const char *name = kafka->settings[i].name;
+        if (strcmp(name, "linger.ms") == 0 || strcmp(name, "queue.buffering.max.ms") == 0)
+            return true;
+    }
+    return false;
+}
+
 void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_options *options)
 {
     kafka->settings = calloc(options->setting_count + 1, sizeof(*kafka->settings));
@@ -43,6 +53,7 @@ void kafka_options_copy(struct kafka_client *kafka, const struct kafka_client_op
         add_setting(kafka, options->settings[i].name, options->settings[i].value);
     if (options->bootstrap_servers != NULL)
         add_setting(kafka, "bootstrap.servers", options->bootstrap_servers);
+    kafka->own_linger = sets_linger(kafka);
     kafka->oauth = options->oauth;
     kafka->client_id = copy(options->client_id != NULL ? options->client_id : "reeve");
     if (options->group_instance_id != NULL && !options->embedded)
@@ -106,6 +117,7 @@ static void set_defaults(const struct kafka_client *kafka, rd_kafka_conf_t *conf
     kafka_conf_set(conf, "retry.backoff.ms", "50");
     kafka_conf_set(conf, "topic.metadata.refresh.fast.interval.ms", "100");
     kafka_conf_set(conf, "linger.ms", "0");
+    kafka_conf_set(conf, "compression.codec", "lz4");
     /* A fetch that waits at the end of some partitions also delays the broker's other partitions.
      * An empty fetch of the mock cluster always waits for the full time. */
     kafka_conf_set(conf, "fetch.wait.max.ms", kafka->embedded ? "10" : "50");

@@ -3,6 +3,7 @@
 #ifndef KAFKA_CLIENT_INTERNAL_H
 #define KAFKA_CLIENT_INTERNAL_H
 
+#include "kafka/append_flow.h"
 #include "kafka/broker_ops.h"
 #include "kafka/client.h"
 #include "kafka/client_stats.h"
@@ -16,7 +17,7 @@
 enum {
     KAFKA_JOB_THREADS_MAX = 8,
     KAFKA_LOG_LIMITS = 16,
-    KAFKA_TOPIC_HANDLES_MAX = 1024, /* cached per producer */
+    KAFKA_TOPIC_HANDLES_MAX = 1024, /* cached per producer, unless more are in use */
 };
 
 struct kafka_client;
@@ -30,7 +31,7 @@ typedef void (*kafka_event_callback)(struct kafka_handle *handle, rd_kafka_event
 
 struct kafka_handle {
     struct kafka_client *kafka;
-    const char *role; /* "log", "effects", "reader", "group": for logs */
+    const char *role; /* "log", "effects-batched", "reader" ...: for logs and metrics */
     rd_kafka_t *rk;
     rd_kafka_queue_t *queue;       /* main or consumer queue */
     rd_kafka_queue_t *close_queue; /* of a consumer that is being closed; else NULL */
@@ -202,7 +203,9 @@ struct kafka_append {
     broker_appended done;
     void *ctx;
     uint64_t token;
-    struct error *error; /* why librdkafka rejected it; else NULL */
+    struct kafka_topic *topic; /* NULL: no client has it, or its client was closed */
+    struct append_flow *flow;  /* NULL: its partition is unknown */
+    struct error *error;       /* why librdkafka rejected it; else NULL */
 };
 
 /* In the order of appending. */
@@ -211,23 +214,21 @@ struct kafka_append_list {
     struct kafka_append *last;
 };
 
-struct kafka_topic {
-    rd_kafka_topic_t *rkt;
-    UT_hash_handle hh;
-    char name[];
-};
-
+/* The two clients are one producer: when one dies, both are replaced. */
 struct kafka_producer {
     struct kafka_client *kafka;
     enum broker_producer kind;
-    struct kafka_handle handle;       /* .rk NULL: there is no client yet */
+    /* .rk NULL: there is no client yet. The batched one is made when it is wanted first. */
+    struct kafka_handle handles[APPEND_CLIENT_COUNT];
+    struct append_rate rate;
     struct kafka_topic *topics;       /* by name */
     struct kafka_append_list sent;    /* passed to librdkafka, without a result yet */
     struct kafka_append_list refused; /* rejected by librdkafka; `refuse` reports them */
     struct kafka_append_list unused;
     uint32_t outstanding; /* sent and refused */
     uint64_t answered;    /* in all */
-    bool failed;          /* the client is dead; `renew` replaces it */
+    bool failed;          /* a client is dead; `renew` replaces both */
+    bool cannot_batch;    /* the batched client could not be made */
     struct loop_deferred refuse;
     struct loop_deferred renew; /* fails all that was sent, makes a new client */
     struct loop_timer renew_timer;
@@ -243,6 +244,38 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
 uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer);
 /* Requests the topic's metadata before the first append needs it. */
 void kafka_producer_warm(struct kafka_producer *producer, const char *topic);
+/* Makes the client that batches; false: it cannot be made. */
+bool kafka_producer_open_batched(struct kafka_producer *producer);
+
+/* ---- the topics of a producer (client_topic.c) ---- */
+
+struct kafka_topic {
+    rd_kafka_topic_t *handles[APPEND_CLIENT_COUNT]; /* NULL: not yet used by this client */
+    int64_t batched_from_ms;                        /* the batched client knows the topic by then */
+    int64_t count_again_ms;    /* when to look at the number of partitions again */
+    uint32_t in_flight;        /* appends that refer to this topic */
+    uint32_t unplaced;         /* of these, how many have no flow */
+    int32_t flow_count;        /* 0: the number of partitions is unknown */
+    struct append_flow *flows; /* by partition; NULL: none */
+    UT_hash_handle hh;
+    char name[];
+};
+
+/* Made when it is used first. */
+struct kafka_topic *kafka_topic_get(struct kafka_producer *producer, const char *name);
+/* NULL: not a valid name. librdkafka requests the topic's metadata when the handle is made. */
+rd_kafka_topic_t *kafka_topic_handle(struct kafka_producer *producer, struct kafka_topic *topic,
+                                     enum append_client client);
+/* Chooses the client for an append and counts it as in flight. */
+enum append_client kafka_topic_begin(struct kafka_producer *producer, struct kafka_topic *topic,
+                                     const struct broker_append *append,
+                                     struct kafka_append *taken);
+/* It is not in flight any more. Does nothing if it was not. */
+void kafka_topic_end(struct kafka_append *append);
+/* Before the clients are closed: nothing is in flight any more, nothing has a handle. The caller
+ * has made sure that no append refers to a topic. */
+void kafka_topics_release(struct kafka_producer *producer);
+void kafka_topics_free(struct kafka_producer *producer);
 
 /* ---- readers (client_reader.c) ---- */
 
@@ -329,6 +362,8 @@ void kafka_members_forget(struct kafka_members **slot);
 
 /* ---- the broker ---- */
 
+int32_t kafka_partition_count_known(struct broker *broker, const char *topic);
+
 struct kafka_client {
     struct broker base;
     struct loop *loop;
@@ -345,6 +380,7 @@ struct kafka_client {
     uint32_t unknown_topic_ms;
     bool embedded;
     bool closing;
+    bool own_linger; /* the user says how long records wait: there is no batched client */
     struct kafka_health health;
     const struct rd_kafka_metadata *metadata; /* of all topics; NULL: not read yet */
     int64_t metadata_until_ms;                /* then it is read again */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appending: two idempotent producers, LOG and EFFECTS, which differ in how they treat topics that
- * do not exist.
+ * do not exist. Each has a client that sends at once and one that batches (append_flow.h).
  *
  * Every accepted append gets exactly one result; until then it is on one of the producer's lists.
- * Usually a delivery report brings the result; when the client dies (librdkafka's fatal error),
- * `renew` closes it, reports FATAL for all its appends, and makes a new one. */
+ * Usually a delivery report brings the result; when one of the clients dies (librdkafka's fatal
+ * error), `renew` closes both, reports FATAL for all appends, and makes a new one. */
 #include "kafka/client_internal.h"
 
 #include "base/limits.h"
@@ -16,7 +16,8 @@
 enum {
     RECORD_SLACK_BYTES = 64 * 1024, /* key, headers and framing around the largest value */
     RENEW_AGAIN_MS = 1000,
-    CLOSE_POLL_MS = 50,
+    CLOSE_POLL_MS = 10,
+    BATCH_LINGER_MS = 3,
     FATAL_REASON_SIZE = 256,
 };
 
@@ -60,6 +61,7 @@ static void answer(struct kafka_producer *producer, struct kafka_append_list *li
     uint64_t token = append->token;
     struct error *own = append->error;
     list_remove(list, append);
+    kafka_topic_end(append);
     append->error = NULL;
     list_add(&producer->unused, append);
     assert(producer->outstanding > 0);
@@ -80,45 +82,11 @@ static void answer_all(struct kafka_producer *producer, struct kafka_append_list
         answer(producer, &now, now.first, -1, 0, error);
 }
 
-/* ---- topics ---- */
-
-static void drop_topics(struct kafka_producer *producer)
+void kafka_producer_warm(struct kafka_producer *producer, const char *name)
 {
-    struct kafka_topic *topic;
-    struct kafka_topic *next;
-    HASH_ITER(hh, producer->topics, topic, next) {
-        HASH_DEL(producer->topics, topic);
-        rd_kafka_topic_destroy(topic->rkt);
-        free(topic);
-    }
-}
-
-/* NULL: not a valid name. librdkafka requests the topic's metadata when the handle is made. */
-static rd_kafka_topic_t *topic_handle(struct kafka_producer *producer, const char *name)
-{
-    struct kafka_topic *topic;
-    size_t size = strlen(name);
-    HASH_FIND(hh, producer->topics, name, size, topic);
-    if (topic != NULL)
-        return topic->rkt;
-    /* Outstanding records hold their own reference to the topic. */
-    if (HASH_COUNT(producer->topics) >= KAFKA_TOPIC_HANDLES_MAX)
-        drop_topics(producer);
-    rd_kafka_topic_t *rkt = rd_kafka_topic_new(producer->handle.rk, name, NULL);
-    if (rkt == NULL)
-        return NULL;
-    topic = malloc(sizeof(*topic) + size + 1);
-    assert(topic != NULL);
-    memcpy(topic->name, name, size + 1);
-    topic->rkt = rkt;
-    HASH_ADD_KEYPTR(hh, producer->topics, topic->name, size, topic);
-    return rkt;
-}
-
-void kafka_producer_warm(struct kafka_producer *producer, const char *topic)
-{
-    if (producer->handle.rk != NULL && !producer->failed)
-        topic_handle(producer, topic);
+    if (producer->handles[APPEND_AT_ONCE].rk == NULL || producer->failed)
+        return;
+    kafka_topic_handle(producer, kafka_topic_get(producer, name), APPEND_AT_ONCE);
 }
 
 /* ---- delivery reports ---- */
@@ -126,7 +94,8 @@ void kafka_producer_warm(struct kafka_producer *producer, const char *topic)
 static void fail(struct kafka_producer *producer)
 {
     producer->failed = true;
-    producer->handle.stopped = true;
+    for (int i = 0; i < APPEND_CLIENT_COUNT; i++)
+        producer->handles[i].stopped = true;
     loop_defer(producer->kafka->loop, &producer->renew);
 }
 
@@ -139,10 +108,11 @@ static int64_t append_time_of(const struct kafka_client *kafka, const rd_kafka_m
                                                                                          : 0;
 }
 
-static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_t *message,
+static void on_delivery(struct kafka_handle *handle, const rd_kafka_message_t *message,
                         int64_t offset)
 {
     static const struct error ok = {.class = ERROR_OK};
+    struct kafka_producer *producer = handle->ctx;
     struct kafka_append *append = message->_private;
     if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR) {
         kafka_alive(producer->kafka);
@@ -151,7 +121,7 @@ static void on_delivery(struct kafka_producer *producer, const rd_kafka_message_
         return;
     }
     if (message->err == RD_KAFKA_RESP_ERR__FATAL ||
-        rd_kafka_fatal_error(producer->handle.rk, NULL, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        rd_kafka_fatal_error(handle->rk, NULL, 0) != RD_KAFKA_RESP_ERR_NO_ERROR) {
         fail(producer); /* `renew` reports it with the others */
         return;
     }
@@ -175,7 +145,7 @@ static void on_event(struct kafka_handle *handle, rd_kafka_event_t *event)
     bool unknown = false;
     while ((message = rd_kafka_event_message_next(event)) != NULL) {
         unknown = unknown || message->offset < 0;
-        on_delivery(producer, message, unknown ? -1 : message->offset);
+        on_delivery(handle, message, unknown ? -1 : message->offset);
     }
 }
 
@@ -218,17 +188,24 @@ static rd_kafka_resp_err_t produce_with_headers(rd_kafka_t *rk, rd_kafka_topic_t
 }
 
 static rd_kafka_resp_err_t produce(struct kafka_producer *producer,
-                                   const struct broker_append *append, void *opaque)
+                                   const struct broker_append *append, struct kafka_append *taken)
 {
-    rd_kafka_topic_t *rkt = topic_handle(producer, append->topic);
+    struct kafka_topic *topic = kafka_topic_get(producer, append->topic);
+    enum append_client client = kafka_topic_begin(producer, topic, append, taken);
+    rd_kafka_topic_t *rkt = kafka_topic_handle(producer, topic, client);
     if (rkt == NULL)
         return RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION;
     if (append->header_count > 0)
-        return produce_with_headers(producer->handle.rk, rkt, append, opaque);
+        return produce_with_headers(producer->handles[client].rk, rkt, append, taken);
     if (rd_kafka_produce(rkt, append->partition, RD_KAFKA_MSG_F_COPY, (void *)append->value.data,
-                         append->value.size, append->key.data, append->key.size, opaque) == 0)
+                         append->value.size, append->key.data, append->key.size, taken) == 0)
         return RD_KAFKA_RESP_ERR_NO_ERROR;
     return rd_kafka_last_error();
+}
+
+static enum error_class fail_full(struct error *ret_error)
+{
+    return error_set(ret_error, ERROR_RETRY, "QueueFull", "the producer's queue is full");
 }
 
 enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
@@ -236,8 +213,10 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
 {
     struct kafka_client *kafka = kafka_of(broker);
     struct kafka_producer *producer = &kafka->producers[append->producer];
-    if (kafka->closing || producer->handle.rk == NULL)
+    if (kafka->closing || producer->handles[APPEND_AT_ONCE].rk == NULL)
         return error_set(ret_error, ERROR_RETRY, "NoProducer", "the producer is being replaced");
+    if (producer->outstanding >= kafka->append_queue_records) /* of both clients together */
+        return fail_full(ret_error);
     struct kafka_append *taken = take_append(producer);
     taken->done = append->done;
     taken->ctx = append->ctx;
@@ -254,10 +233,11 @@ enum error_class kafka_append_record(struct broker *broker, const struct broker_
         return ERROR_OK;
     }
     list_remove(&producer->sent, taken);
-    if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) {
+    kafka_topic_end(taken);
+    if (code == RD_KAFKA_RESP_ERR__QUEUE_FULL) { /* too many bytes */
         list_add(&producer->unused, taken);
         producer->outstanding--;
-        return error_set(ret_error, ERROR_RETRY, "QueueFull", "the producer's queue is full");
+        return fail_full(ret_error);
     }
     taken->error = calloc(1, sizeof(*taken->error));
     assert(taken->error != NULL);
@@ -274,7 +254,8 @@ uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_produ
 
 /* ---- opening, replacing, closing ---- */
 
-static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, const char *role,
+static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer,
+                                      enum append_client client, const char *role,
                                       struct error *ret_error)
 {
     const struct kafka_client *kafka = producer->kafka;
@@ -291,44 +272,75 @@ static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer, con
     kafka_conf_set_int(conf, "queue.buffering.max.messages", kafka->append_queue_records);
     /* A missing topic is found at most this long after it was made. */
     kafka_conf_set(conf, "topic.metadata.refresh.interval.ms", "5000");
+    if (client == APPEND_BATCHED)
+        kafka_conf_set_int(conf, "linger.ms", BATCH_LINGER_MS);
     if (producer->kind == BROKER_PRODUCER_EFFECTS)
         kafka_conf_set_int(conf, "topic.metadata.propagation.max.ms", kafka->unknown_topic_ms);
     rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | kafka_common_events(kafka));
     return conf;
 }
 
-static enum error_class open_client(struct kafka_producer *producer, struct error *ret_error)
+static enum error_class open_client(struct kafka_producer *producer, enum append_client client,
+                                    struct error *ret_error)
 {
-    static const char *const roles[] = {"log", "effects"};
+    static const char *const roles[][APPEND_CLIENT_COUNT] = {{"log", "log-batched"},
+                                                             {"effects", "effects-batched"}};
     _Static_assert(sizeof(roles) / sizeof(roles[0]) == BROKER_PRODUCER_COUNT,
-                   "every producer has a role");
-    const char *role = roles[producer->kind];
-    rd_kafka_conf_t *conf = producer_conf(producer, role, ret_error);
+                   "every producer has roles");
+    const char *role = roles[producer->kind][client];
+    assert(producer->handles[client].rk == NULL);
+    rd_kafka_conf_t *conf = producer_conf(producer, client, role, ret_error);
     if (conf == NULL)
         return ERROR_REJECT;
-    return kafka_handle_open(&producer->handle, producer->kafka, RD_KAFKA_PRODUCER, conf, role,
-                             on_event, producer, ret_error);
+    return kafka_handle_open(&producer->handles[client], producer->kafka, RD_KAFKA_PRODUCER, conf,
+                             role, on_event, producer, ret_error);
 }
 
-static void close_client(struct kafka_producer *producer)
+bool kafka_producer_open_batched(struct kafka_producer *producer)
 {
-    drop_topics(producer);
-    kafka_handle_close(&producer->handle);
+    struct error error;
+    assert(!producer->failed && !producer->kafka->closing);
+    if (producer->cannot_batch)
+        return false;
+    producer->cannot_batch = open_client(producer, APPEND_BATCHED, &error) != ERROR_OK;
+    if (producer->cannot_batch)
+        log_warning("cannot open a producer that batches: each record is sent at once",
+                    LOG_ERR(&error));
+    return !producer->cannot_batch;
+}
+
+static void close_clients(struct kafka_producer *producer)
+{
+    for (struct kafka_append *append = producer->sent.first; append != NULL; append = append->next)
+        kafka_topic_end(append);
+    kafka_topics_release(producer);
+    for (int i = 0; i < APPEND_CLIENT_COUNT; i++)
+        kafka_handle_close(&producer->handles[i]);
+}
+
+/* That of the client that died. */
+static void fatal_reason(const struct kafka_producer *producer, char ret_reason[FATAL_REASON_SIZE])
+{
+    ret_reason[0] = '\0';
+    for (int i = 0; i < APPEND_CLIENT_COUNT && ret_reason[0] == '\0'; i++)
+        if (producer->handles[i].rk != NULL)
+            rd_kafka_fatal_error(producer->handles[i].rk, ret_reason, FATAL_REASON_SIZE);
 }
 
 static void renew(struct kafka_producer *producer)
 {
     char reason[FATAL_REASON_SIZE] = "";
     struct error error = {.class = ERROR_OK};
-    if (producer->handle.rk != NULL) {
-        rd_kafka_fatal_error(producer->handle.rk, reason, sizeof(reason));
-        log_warning("producer died", LOG_STR("producer", producer->handle.role),
+    if (producer->handles[APPEND_AT_ONCE].rk != NULL) {
+        fatal_reason(producer, reason);
+        log_warning("producer died", LOG_STR("producer", producer->handles[APPEND_AT_ONCE].role),
                     LOG_STR("reason", reason), LOG_U64("outstanding", producer->outstanding));
-        close_client(producer);
+        close_clients(producer);
         producer->renewals++;
     }
     producer->failed = false;
-    if (open_client(producer, &error) != ERROR_OK) {
+    producer->cannot_batch = false;
+    if (open_client(producer, APPEND_AT_ONCE, &error) != ERROR_OK) {
         log_error("cannot open a new producer", LOG_ERR(&error));
         loop_timer_after(producer->kafka->loop, &producer->renew_timer, RENEW_AGAIN_MS);
     }
@@ -365,7 +377,21 @@ enum error_class kafka_producer_open(struct kafka_producer *producer, struct kaf
     loop_deferred_init(&producer->refuse, on_refuse, producer);
     loop_deferred_init(&producer->renew, on_renew, producer);
     loop_timer_init(&producer->renew_timer, on_renew_timer, producer);
-    return open_client(producer, ret_error);
+    return open_client(producer, APPEND_AT_ONCE, ret_error);
+}
+
+/* Waits shortly. */
+static void poll_results(struct kafka_producer *producer)
+{
+    for (int i = 0; i < APPEND_CLIENT_COUNT; i++) {
+        struct kafka_handle *handle = &producer->handles[i];
+        if (handle->rk == NULL || handle->stopped)
+            continue;
+        rd_kafka_event_t *event = rd_kafka_queue_poll(handle->queue, CLOSE_POLL_MS);
+        if (event != NULL && !kafka_common_event(handle, event))
+            on_event(handle, event);
+        rd_kafka_event_destroy(event);
+    }
 }
 
 void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
@@ -375,13 +401,9 @@ void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
     struct loop *loop = producer->kafka->loop;
     const struct clock *clock = loop_clock(loop);
     int64_t deadline_ms = clock_mono_ms(clock) + timeout_ms;
-    while (producer->sent.first != NULL && !producer->failed && producer->handle.rk != NULL &&
-           clock_mono_ms(clock) < deadline_ms) {
-        rd_kafka_event_t *event = rd_kafka_queue_poll(producer->handle.queue, CLOSE_POLL_MS);
-        if (event != NULL && !kafka_common_event(&producer->handle, event))
-            on_event(&producer->handle, event);
-        rd_kafka_event_destroy(event);
-    }
+    while (producer->sent.first != NULL && !producer->failed &&
+           producer->handles[APPEND_AT_ONCE].rk != NULL && clock_mono_ms(clock) < deadline_ms)
+        poll_results(producer);
     struct error error;
     error_set(&error, ERROR_RETRY, "Closed",
               "the broker did not acknowledge before the client closed");
@@ -392,7 +414,8 @@ void kafka_producer_close(struct kafka_producer *producer, int timeout_ms)
     loop_defer_cancel(loop, &producer->refuse);
     loop_defer_cancel(loop, &producer->renew);
     loop_timer_cancel(loop, &producer->renew_timer);
-    close_client(producer);
+    close_clients(producer);
+    kafka_topics_free(producer);
     while (producer->unused.first != NULL) {
         struct kafka_append *append = producer->unused.first;
         list_remove(&producer->unused, append);

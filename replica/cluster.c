@@ -349,6 +349,7 @@ enum error_class cluster_append(struct cluster *cluster, enum broker_producer pr
                                    .partition = partition_for(cluster, producer, partition, key),
                                    .key = key,
                                    .value = {(const char *)value->data, (uint32_t)value->size},
+                                   .batches = topic == cluster->topics.commands,
                                    .done = done,
                                    .ctx = ctx,
                                    .token = token};

@@ -81,7 +81,8 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
                                        struct error *ret_error);
 
 /* Encodes and appends with key = order_id and the order's partition (of N) unless `partition` >= 0.
- * RETRY: queue full. */
+ * Commands are batched under load: they have many writers, so that the gap in what one of them has
+ * sent means nothing to others. RETRY: queue full. */
 enum error_class cluster_append(struct cluster *cluster, enum broker_producer producer,
                                 const char *topic, int32_t partition, struct text key,
                                 enum record_kind kind, const void *record, broker_appended done,

@@ -129,6 +129,7 @@ static void append(struct flight *flight)
         .partition = flight->partition,
         .key = flight->key,
         .value = flight->value,
+        .batches = true,
         .done = on_appended,
         .ctx = flight,
     };

@@ -402,6 +402,7 @@ static enum error_class append(struct emission *effect)
                                    .partition = BROKER_BY_KEY,
                                    .key = {bytes, effect->key_size},
                                    .value = {bytes + effect->key_size, value_size},
+                                   .batches = true,
                                    .done = on_sent,
                                    .ctx = effect};
     return broker_append(effect->emitter->cluster->broker, &append, NULL);

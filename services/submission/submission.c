@@ -87,6 +87,7 @@ enum error_class submission_append(struct submission *submission, const struct c
         .partition = submission_commands_partition(submission, cmd->order_id),
         .key = cmd->order_id,
         .value = {(const char *)value->data, (uint32_t)value->size},
+        .batches = true,
         .done = done,
         .ctx = ctx,
         .token = token,

@@ -6,5 +6,6 @@ reeve_test(broker-embedded
     SOURCES
         broker_faults_test.c
         ../lib/broker_suite.c
+        ../lib/broker_suite_batched.c
         ../lib/broker_suite_group.c
     LIBS reeve-test-broker)

@@ -8,6 +8,7 @@ reeve_test(broker-kafka
         broker_static_test.c
         broker_topics_test.c
         ../lib/broker_suite.c
+        ../lib/broker_suite_batched.c
         ../lib/broker_suite_group.c
     LIBS reeve-test-broker)
 reeve_test(broker-crash SOURCES broker_crash_test.c LIBS reeve-test-broker)

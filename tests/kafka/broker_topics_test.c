@@ -43,7 +43,7 @@ static struct notes check(const struct topics_plan *plan)
 /* Sets topic settings as an operator would, all others back to their defaults. */
 static void alter(struct lab *lab, const char *topic, const char *name, const char *value)
 {
-    rd_kafka_t *rk = ((struct kafka_client *)lab->broker)->producers[0].handle.rk;
+    rd_kafka_t *rk = ((struct kafka_client *)lab->broker)->producers[0].handles[APPEND_AT_ONCE].rk;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(rk);
     rd_kafka_ConfigResource_t *resource =
         rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, topic);

@@ -162,6 +162,7 @@ void lab_append(struct lab *lab, struct lab_appends *appends, enum broker_produc
                                    .partition = partition,
                                    .key = TEXT("key"),
                                    .value = value,
+                                   .batches = true,
                                    .done = lab_appended,
                                    .ctx = appends,
                                    .token = appends->sent++};

@@ -177,8 +177,8 @@ Test(broker, fails_the_appends_of_a_dead_producer_once_and_replaces_it)
     struct kafka_producer *producer = &((struct kafka_client *)lab.broker)->producers[0];
     for (uint32_t i = 0; i < COUNT; i++)
         lab_append_number(&lab, &appends, 0);
-    rd_kafka_test_fatal_error(producer->handle.rk, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
-                              "injected");
+    rd_kafka_test_fatal_error(producer->handles[APPEND_AT_ONCE].rk,
+                              RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "injected");
     for (uint32_t i = 0; i < COUNT; i++)
         lab_append_number(&lab, &appends, 0);
     cr_assert(lab_wait(&lab, &appends.answered, 2 * COUNT));
@@ -222,8 +222,8 @@ Test(broker, replaces_a_producer_before_it_reports_the_appends)
     struct kafka_producer *producer = &((struct kafka_client *)lab.broker)->producers[0];
     struct broker_append append = {
         .topic = lab.topics.events, .value = TEXT("v"), .done = append_again, .ctx = &again};
-    rd_kafka_test_fatal_error(producer->handle.rk, RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
-                              "injected");
+    rd_kafka_test_fatal_error(producer->handles[APPEND_AT_ONCE].rk,
+                              RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER, "injected");
     for (uint32_t i = 0; i < 100; i++)
         cr_assert_eq(broker_append(lab.broker, &append, NULL), ERROR_OK);
     cr_assert(lab_wait(&lab, &again.fatal, 100));

@@ -10,9 +10,9 @@
 /* ---- randomness ---- */
 
 /* splitmix64 */
-static uint64_t next_random(struct broker_memory_cluster *cluster)
+static uint64_t next_random(uint64_t *state)
 {
-    uint64_t z = cluster->random += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
     return z ^ (z >> 31);
@@ -21,17 +21,22 @@ static uint64_t next_random(struct broker_memory_cluster *cluster)
 uint64_t broker_memory_random(struct broker_memory_cluster *cluster, uint64_t bound)
 {
     assert(bound > 0);
-    return next_random(cluster) % bound;
+    return next_random(&cluster->random) % bound;
 }
 
 void broker_memory_seed(struct broker_memory_cluster *cluster, uint64_t seed)
 {
-    cluster->random = seed;
+    cluster->random = cluster->client_random = seed;
+}
+
+enum append_client memory_any_client(struct broker_memory_cluster *cluster)
+{
+    return (enum append_client)(next_random(&cluster->client_random) % APPEND_CLIENT_COUNT);
 }
 
 bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille)
 {
-    return permille > 0 && next_random(cluster) % 1000 < permille;
+    return permille > 0 && next_random(&cluster->random) % 1000 < permille;
 }
 
 /* ---- readers ---- */
@@ -503,7 +508,7 @@ struct broker *broker_memory_new(struct broker_memory_cluster *cluster, const ch
     broker->base.ops = &memory_ops;
     broker->cluster = cluster;
     for (int i = 0; i < BROKER_PRODUCER_COUNT; i++)
-        broker->writers[i] = ++cluster->writers;
+        memory_new_writers(broker, (enum broker_producer)i);
     DL_APPEND(cluster->brokers, broker);
     return &broker->base;
 }
@@ -512,7 +517,7 @@ struct broker_memory_cluster *broker_memory_cluster_new(uint64_t seed, const str
 {
     struct broker_memory_cluster *cluster = calloc(1, sizeof(*cluster));
     assert(cluster != NULL);
-    cluster->random = seed;
+    broker_memory_seed(cluster, seed);
     cluster->clock = clock;
     cluster->outstanding_max = MEMORY_OUTSTANDING_MAX;
     cluster->record_max = RECORD_BYTES_MAX + MEMORY_RECORD_SLACK;

@@ -4,8 +4,8 @@
  *
  * Nothing happens by itself. broker_memory_step() performs one pending action, chosen by the seed:
  * a record in flight reaches its log; an acknowledgement, a record, an end, a reply or a rebalance
- * reaches an instance. Actions of one partition and producer keep their order; all others overtake
- * each other freely. The same seed and the same calls give the same history.
+ * reaches an instance. Actions of one partition and one client of a producer keep their order; all
+ * others overtake each other freely. The same seed and the same calls give the same history.
  *
  * Faults: an instance is disconnected, paused (a zombie that continues later), or dead; its records
  * on the wire may still reach the log, others only after it reconnects. Producers die;
@@ -90,10 +90,11 @@ void broker_memory_delete_topic(struct broker_memory_cluster *cluster, const cha
  * they are. */
 void broker_memory_add_partitions(struct broker_memory_cluster *cluster, const char *topic,
                                   int32_t partitions);
-/* The log's tail from `end` on is lost; readers beyond it get OffsetOutOfRange. A producer that
- * lost records there dies with its next append to it, as Kafka's idempotent producer does: its
- * sequence numbers have a gap. (A real leader that has no record left of the producer does not see
- * the gap; then the acknowledged offset is not the next one.) */
+/* The log's tail from `end` on is lost; readers beyond it get OffsetOutOfRange. A client of a
+ * producer that lost records there dies with its next append to it, as Kafka's idempotent producer
+ * does: its sequence numbers have a gap. (A real leader that has no record left of the client does
+ * not see the gap, nor does that of the producer's other client; then the acknowledged offset is
+ * not the next one.) */
 void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
                             int32_t partition, int64_t end);
 /* Retention: records below `start` are gone; readers below it get OffsetOutOfRange. */

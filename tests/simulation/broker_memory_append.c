@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Appends on their way to the logs of the broker in memory, and their answers on the way back.
  *
- * A channel is what one producer of one instance sends to one partition: it arrives and is answered
- * in order, as an idempotent producer guarantees. When the sender is cut off or dies, a first part
- * of the channel is on the wire: it may arrive later, never with a hole in it. */
+ * A channel is what one client of one producer of an instance sends to one partition: it arrives
+ * and is answered in order, as an idempotent producer guarantees. When the sender is cut off or
+ * dies, a first part of the channel is on the wire: it may arrive later, never with a hole in it.
+ *
+ * A producer's two clients overtake each other. A partition's flow decides which of them takes an
+ * append by the same rule as for librdkafka (kafka/append_flow.h), so that a test whose records
+ * change their order shows that the rule is broken. */
 #include "tests/simulation/broker_memory_internal.h"
 
 #include <assert.h>
@@ -23,6 +27,63 @@ static void free_channel_if_empty(struct broker_memory_cluster *cluster,
         return;
     DL_DELETE(cluster->channels, channel);
     free(channel);
+}
+
+/* ---- flows ---- */
+
+/* NULL: the producer has nothing in flight to this partition. */
+static struct memory_flow *find_flow(const struct memory_broker *broker,
+                                     enum broker_producer producer, const char *topic,
+                                     int32_t partition)
+{
+    struct memory_flow *flow;
+    DL_FOREACH(broker->flows, flow) {
+        if (flow->producer == producer && flow->partition == partition &&
+            strcmp(flow->topic, topic) == 0)
+            break;
+    }
+    return flow;
+}
+
+static enum append_client begin_in_flow(struct memory_broker *broker,
+                                        const struct broker_append *append, int32_t partition)
+{
+    struct memory_flow *flow = find_flow(broker, append->producer, append->topic, partition);
+    if (flow == NULL) {
+        flow = memory_new_named(sizeof(*flow), append->topic);
+        memcpy(flow->topic, append->topic, strlen(append->topic) + 1);
+        flow->producer = append->producer;
+        flow->partition = partition;
+        DL_APPEND(broker->flows, flow);
+    }
+    enum append_client wanted =
+        append->batches ? memory_any_client(broker->cluster) : APPEND_AT_ONCE;
+    return append_flow_begin(&flow->state, wanted);
+}
+
+static void end_in_flow(struct memory_broker *broker, const struct memory_channel *channel)
+{
+    struct memory_flow *flow =
+        find_flow(broker, channel->producer, channel->topic, channel->partition);
+    assert(flow != NULL);
+    append_flow_end(&flow->state);
+    if (flow->state.in_flight > 0)
+        return;
+    DL_DELETE(broker->flows, flow);
+    free(flow);
+}
+
+/* Nothing of the producer is in flight any more. */
+static void drop_flows(struct memory_broker *broker, enum broker_producer producer)
+{
+    struct memory_flow *flow;
+    struct memory_flow *next;
+    DL_FOREACH_SAFE(broker->flows, flow, next) {
+        if (flow->producer != producer)
+            continue;
+        DL_DELETE(broker->flows, flow);
+        free(flow);
+    }
 }
 
 /* ---- what may happen ---- */
@@ -123,6 +184,7 @@ void memory_channel_answer(struct broker_memory_cluster *cluster, struct memory_
     struct memory_broker *broker = channel->broker;
     enum broker_producer producer = channel->producer;
     DL_DELETE(channel->appends, append);
+    end_in_flow(broker, channel);
     free_channel_if_empty(cluster, channel);
     answer(broker, producer, append);
 }
@@ -170,6 +232,7 @@ void memory_channels_orphan(struct memory_broker *broker, enum broker_producer p
         if (channel->broker == broker && channel->producer == producer)
             orphan(cluster, channel);
     }
+    drop_flows(broker, producer);
 }
 
 /* ---- a producer dies ---- */
@@ -187,6 +250,12 @@ static void add_failed(struct memory_broker *broker, enum broker_producer produc
     DL_APPEND(broker->failed[producer], failed);
 }
 
+void memory_new_writers(struct memory_broker *broker, enum broker_producer producer)
+{
+    for (int i = 0; i < APPEND_CLIENT_COUNT; i++)
+        broker->writers[producer][i] = ++broker->cluster->writers;
+}
+
 void broker_memory_fail_producer(struct broker *base, enum broker_producer producer)
 {
     struct memory_broker *broker = memory_of(base);
@@ -200,7 +269,7 @@ void broker_memory_fail_producer(struct broker *base, enum broker_producer produ
         }
     }
     memory_channels_orphan(broker, producer);
-    broker->writers[producer] = ++broker->cluster->writers;
+    memory_new_writers(broker, producer);
 }
 
 /* All in one step, as the real one does. */
@@ -246,15 +315,18 @@ static struct memory_channel *find_channel(struct memory_broker *broker,
     struct broker_memory_cluster *cluster = broker->cluster;
     struct memory_channel *channel;
     int32_t partition = partition_for(cluster, append);
+    enum append_client client = begin_in_flow(broker, append, partition);
     DL_FOREACH(cluster->channels, channel) {
         if (channel->broker == broker && channel->producer == append->producer &&
-            channel->partition == partition && strcmp(channel->topic, append->topic) == 0)
+            channel->client == client && channel->partition == partition &&
+            strcmp(channel->topic, append->topic) == 0)
             return channel;
     }
     channel = memory_new_named(sizeof(*channel), append->topic);
     memcpy(channel->topic, append->topic, strlen(append->topic) + 1);
     channel->broker = broker;
     channel->producer = append->producer;
+    channel->client = client;
     channel->partition = partition;
     DL_APPEND(cluster->channels, channel);
     return channel;
@@ -270,11 +342,11 @@ enum error_class memory_append(struct broker *base, const struct broker_append *
     assert(taken != NULL);
     taken->record =
         memory_record_new(append->key, append->value, append->headers, append->header_count);
-    taken->record->writer = broker->writers[append->producer];
     taken->done = append->done;
     taken->ctx = append->ctx;
     taken->token = append->token;
     struct memory_channel *channel = find_channel(broker, append);
+    taken->record->writer = broker->writers[append->producer][channel->client];
     DL_APPEND(channel->appends, taken);
     broker->outstanding[append->producer]++;
     return ERROR_OK;

@@ -4,6 +4,7 @@
 #define TESTS_SIMULATION_BROKER_MEMORY_INTERNAL_H
 
 #include "base/limits.h"
+#include "kafka/append_flow.h"
 #include "kafka/broker_ops.h"
 #include "tests/simulation/broker_memory.h"
 
@@ -16,7 +17,7 @@ enum { MEMORY_OUTSTANDING_MAX = 100000, MEMORY_RECORD_SLACK = 64 * 1024 };
 
 struct memory_record {
     int64_t timestamp;
-    uint64_t writer; /* the producer's number; 0: a third party's */
+    uint64_t writer; /* the number of the producer's client; 0: a third party's */
     struct text key;
     struct text value;
     uint32_t header_count;
@@ -81,14 +82,26 @@ struct memory_append {
     uint64_t token;
 };
 
-/* What one producer sends to one partition: in order. */
+/* What one client of a producer sends to one partition: in order. The producer's other client may
+ * overtake it; that nothing is sent through both at a time is up to the partition's flow. */
 struct memory_channel {
     struct memory_channel *prev;
     struct memory_channel *next;
     struct memory_broker *broker; /* NULL: its sender is gone */
     enum broker_producer producer;
+    enum append_client client;
     int32_t partition;
     struct memory_append *appends;
+    char topic[];
+};
+
+/* What one producer has in flight to one partition; there while it has something. */
+struct memory_flow {
+    struct memory_flow *prev;
+    struct memory_flow *next;
+    enum broker_producer producer;
+    int32_t partition;
+    struct append_flow state;
     char topic[];
 };
 
@@ -106,6 +119,7 @@ void memory_channel_answer(struct broker_memory_cluster *cluster, struct memory_
 void memory_channels_cut(struct memory_broker *broker);
 /* The same; the rest is dropped, and no result is reported any more. */
 void memory_channels_orphan(struct memory_broker *broker, enum broker_producer producer);
+void memory_new_writers(struct memory_broker *broker, enum broker_producer producer);
 void memory_fail_deliver(struct memory_broker *broker, enum broker_producer producer);
 void memory_channels_free(struct broker_memory_cluster *cluster);
 
@@ -228,8 +242,10 @@ struct memory_broker {
     bool paused;
     bool dead;
     uint32_t outstanding[BROKER_PRODUCER_COUNT];
-    uint64_t writers[BROKER_PRODUCER_COUNT]; /* numbers of its producers, new after each death */
+    /* Numbers of its producers' clients, new after each death. */
+    uint64_t writers[BROKER_PRODUCER_COUNT][APPEND_CLIENT_COUNT];
     struct memory_append *failed[BROKER_PRODUCER_COUNT]; /* to be answered with FATAL */
+    struct memory_flow *flows;
     struct memory_reader *readers;
     struct memory_group *groups;
     struct memory_reply *replies;
@@ -239,6 +255,7 @@ struct memory_broker {
 
 struct broker_memory_cluster {
     uint64_t random;
+    uint64_t client_random; /* chooses the clients alone, so that no history depends on them */
     const struct clock *clock;
     bool append_time_hidden;
     bool hides_partition_counts;
@@ -254,7 +271,7 @@ struct broker_memory_cluster {
     struct memory_broker *brokers;
     struct memory_commit *commits; /* by key */
     uint64_t generation;           /* of the groups: rises with each assignment */
-    uint64_t writers;              /* producers so far */
+    uint64_t writers;              /* clients of producers so far */
 };
 
 /* Whether callbacks of the instance may run. */
@@ -262,6 +279,8 @@ static inline bool memory_hears(const struct memory_broker *broker)
 {
     return !broker->disconnected && !broker->paused && !broker->dead;
 }
+/* One of the producer's clients, as if the rate of appends changed all the time. */
+enum append_client memory_any_client(struct broker_memory_cluster *cluster);
 /* With that probability of 1000. */
 bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille);
 /* New, zeroed, of `size` and the string's bytes; the string is copied behind the struct. */

@@ -84,6 +84,7 @@ static void submit(struct bench_load *load)
         .partition = broker_partition_of(cmd.order_id, cluster->partition_count),
         .key = cmd.order_id,
         .value = {(const char *)load->value.data, (uint32_t)load->value.size},
+        .batches = true,
         .done = on_appended,
         .ctx = load,
     };

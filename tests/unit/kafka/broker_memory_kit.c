@@ -27,6 +27,7 @@ uint32_t memory_lab_append(struct memory_instance *instance, const char *topic, 
                                    .partition = partition,
                                    .key = TEXT("k"),
                                    .value = text_of(value),
+                                   .batches = instance->batches,
                                    .done = memory_on_appended,
                                    .ctx = instance,
                                    .token = token};

@@ -16,6 +16,7 @@ struct memory_answer {
 
 struct memory_instance {
     struct broker *broker;
+    bool batches; /* its appends */
     struct memory_answer answers[MEMORY_APPENDS_MAX];
     uint32_t sent;
     uint32_t answered;

@@ -278,6 +278,32 @@ Test(broker_memory, kills_a_producer_that_goes_on_after_its_records_were_lost)
     memory_lab_close(&lab);
 }
 
+/* The other client did not send what was lost, so that nothing is out of order for it: not for
+ * records of claims. */
+Test(broker_memory, notices_a_loss_by_the_client_that_sent_what_is_lost)
+{
+    uint32_t deaths = 0;
+    uint32_t gaps = 0;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct memory_lab lab;
+        memory_lab_open(&lab, seed);
+        lab.one->batches = true;
+        for (int i = 0; i < 2; i++) {
+            memory_lab_append(lab.one, "events", 0, "a");
+            memory_lab_settle(&lab);
+        }
+        broker_memory_truncate(lab.kafka, "events", 0, 1);
+        uint32_t next = memory_lab_append(lab.one, "events", 0, "b");
+        memory_lab_settle(&lab);
+        deaths += lab.one->answers[next].class == ERROR_FATAL;
+        gaps += lab.one->answers[next].offset == 1;
+        memory_lab_close(&lab);
+    }
+    cr_assert_eq(deaths + gaps, 50);
+    cr_assert_gt(deaths, 10);
+    cr_assert_gt(gaps, 10);
+}
+
 /* What is on the wire has its place behind what was lost. */
 Test(broker_memory, takes_nothing_of_a_zombie_whose_records_were_lost)
 {
@@ -300,6 +326,31 @@ Test(broker_memory, takes_nothing_of_a_zombie_whose_records_were_lost)
         cr_assert_eq(high, 1);
         memory_lab_close(&lab);
     }
+}
+
+/* Its producer has two clients, and each append may go through another one. */
+Test(broker_memory, keeps_the_order_of_each_partition)
+{
+    enum { COUNT = 600 };
+    struct memory_lab lab;
+    struct broker_record record;
+    char value[16];
+    memory_lab_open(&lab, 12);
+    lab.one->batches = true;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        snprintf(value, sizeof(value), "%u", i);
+        memory_lab_append(lab.one, "events", (int32_t)(i % 2), value);
+        for (uint32_t step = 0; step < i % 7; step++)
+            broker_memory_step(lab.kafka);
+    }
+    memory_lab_settle(&lab);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        snprintf(value, sizeof(value), "%u", i);
+        cr_assert_eq(lab.one->answers[i].offset, i / 2);
+        cr_assert(broker_memory_record(lab.kafka, "events", (int32_t)(i % 2), i / 2, &record));
+        cr_assert(text_equal(record.value, text_of(value)));
+    }
+    memory_lab_close(&lab);
 }
 
 Test(broker_memory, injects_append_faults_as_often_as_configured)
