@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real brokers, run by scripts/kafka."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -62,6 +63,13 @@ class Broker:
     def tool(self, name, *arguments):
         """One of Kafka's own tools, by its class."""
         return self._kafka("tool", "--", name, *arguments)
+
+    def delete_records(self, topic, partition, before):
+        """The partition begins at this offset from now on."""
+        file = paths.new_folder("delete-records") / "offsets.json"
+        file.write_text(json.dumps({"version": 1, "partitions": [
+            {"topic": topic, "partition": partition, "offset": before}]}), encoding="utf-8")
+        self.tool("org.apache.kafka.tools.DeleteRecordsCommand", "--offset-json-file", str(file))
 
     def stop(self):
         if not self._shared:
