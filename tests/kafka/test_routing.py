@@ -16,7 +16,7 @@ FACTOR = 2  # routing.factor
 # The capacity is what the tests compare with: however fast an agent is, it gets no more.
 PROPERTIES = {"routing.wait.ms": 0,
               "clock.skew.max.ms": 400, "routing.retry.ms": 300, "routing.retry.max.ms": 600,
-              "routing.alert.ms": 500, "agent.heartbeat.ms": HEARTBEAT_MS}
+              "agent.heartbeat.ms": HEARTBEAT_MS}
 
 
 def workflow(name, *agents, seconds=60):
@@ -31,13 +31,14 @@ class RoutingTest(CrowdTest):
     workflows = ()
     agents = {}
     options = {}
+    properties = {}
 
     @classmethod
     def setUpClass(cls):
         if cls is RoutingTest:
             raise unittest.SkipTest("a base class")
         cls.start_crowd(partitions=4, workflows=cls.workflows, agents=cls.agents,
-                        properties=PROPERTIES, **cls.options)
+                        properties={**PROPERTIES, **cls.properties}, **cls.options)
 
     # ---- the services ----
 
@@ -147,6 +148,7 @@ class AwayTest(RoutingTest):
     workflows = [workflow("ship", "carrier", seconds=SECONDS)]
     agents = {"carrier": {"agent.in.flight.max": 8}}
     options = {"supervisors": 2}
+    properties = {"routing.alert.ms": 500}
 
     @classmethod
     def setUpClass(cls):
