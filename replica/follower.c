@@ -317,16 +317,29 @@ static bool has_folded_before(const struct follower *follower)
     return follower->before_next > view_checkpoint(follower->view)->start;
 }
 
-/* The log may have been cut and have grown anew below us: at a Decision of a claim never seen; at
- * such a Claim, if it was not there when the log was checked or read to its end. (A long log holds
- * many others.) */
-static bool is_suspicious(struct follower *follower, const struct view_folded *folded,
-                          int64_t offset)
+/* It does not follow what is folded: a zombie's, or what is folded is no longer in the log. */
+static bool does_not_follow(const struct view_folded *folded)
 {
-    if (folded->kind == RECORD_CLAIM)
-        return claim_is_news(follower, claim_of(folded)) && has_folded_before(follower) &&
-               (follower->met_end || offset >= follower->checked_end);
-    return folded->admission == SKIPPED_OTHER_CLAIM && claim_is_news(follower, claim_of(folded));
+    return folded->admission == SKIPPED_OTHER_CLAIM || folded->admission == SKIPPED_SEQUENCE ||
+           folded->admission == SKIPPED_COMMAND || folded->admission == SKIPPED_REPEAT;
+}
+
+/* The log may have been cut and have grown anew below us. Anywhere: at a Decision of a claim never
+ * seen. Where we had arrived: at such a Claim, and at the first of the records that do not follow
+ * what is folded, or that are foreign. (A long log holds many others.) `arrived`: it is the first
+ * record after the end was met. */
+static bool is_suspicious(struct follower *follower, const struct view_folded *folded,
+                          int64_t offset, bool arrived)
+{
+    bool recent = follower->met_end || offset >= follower->checked_end;
+    bool first = arrived || !follower->strays;
+    follower->strays = does_not_follow(folded);
+    bool other = folded->kind == RECORD_CLAIM || folded->admission == SKIPPED_OTHER_CLAIM;
+    if (other && claim_is_news(follower, claim_of(folded)))
+        return folded->kind != RECORD_CLAIM || (recent && has_folded_before(follower));
+    bool stray =
+        follower->strays ? first && recent : folded->admission == SKIPPED_FOREIGN && arrived;
+    return stray && has_folded_before(follower);
 }
 
 static void fold_record(void *ctx, const struct broker_record *record)
@@ -338,6 +351,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
         pause_folding(follower, record->offset);
         return;
     }
+    bool arrived = follower->at_end;
     follower->at_end = false;
     follower->retry.class = ERROR_OK;
     if (follower_checks_gap(follower, record->offset))
@@ -363,7 +377,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
     }
     if (folded.differs)
         report_difference(follower, &folded, record->offset);
-    bool suspicious = is_suspicious(follower, &folded, record->offset);
+    bool suspicious = is_suspicious(follower, &folded, record->offset, arrived);
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
     if (suspicious) {

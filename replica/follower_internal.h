@@ -59,7 +59,8 @@ struct follower {
     bool suspects;
     int64_t before_next;
     uint64_t before_hash;
-    struct error retry;                     /* why it looks or reads again; for watchdogs */
+    bool strays;        /* the last record did not follow what was folded before it */
+    struct error retry; /* why it looks or reads again; for watchdogs */
     struct uuid seen[FOLLOWER_CLAIMS_SEEN]; /* ring */
     uint32_t seen_count;
 };

@@ -191,6 +191,20 @@ Test(ownership, claims_again_when_a_log_loses_its_claim)
     run_cases(UINT64_C(18217789950969455459), 1, history, &sometimes);
 }
 
+/* A log lost a claim that readers had folded, and the owner before it went on. */
+Test(ownership, notices_a_tail_that_ended_with_a_claim)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(59368991043195152), 1, history, &sometimes);
+}
+
+/* A log lost a foreign record that a reader had folded, and a Decision took its place. */
+Test(ownership, notices_a_decision_where_a_foreign_record_was)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(6924254770793262075), 1, history, &sometimes);
+}
+
 /* The log got an empty foreign record where it had lost one, and then a Claim. */
 Test(ownership, notices_a_tail_that_ended_with_a_foreign_record)
 {

@@ -160,6 +160,60 @@ Test(owner_log, notices_while_it_follows_that_a_claim_follows_other_records)
     cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS - 1);
 }
 
+/* The log lost a Claim that is folded, and the owner before it went on: its Decisions count. */
+Test(owner_log, notices_while_it_follows_that_a_claim_was_lost)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_claim(&kit, 0, 8);
+    append_decision(8, 0, ORDERS);
+    owner_kit_claim(&kit, 0, 9);
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(standby));
+    broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END + 2);
+    append_decision(8, 1, ORDERS + 1);
+    append_decision(8, 2, ORDERS + 2);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 3);
+}
+
+/* The log lost a foreign record that is folded, and the owner's Decision took its place. */
+Test(owner_log, notices_while_it_follows_that_a_foreign_record_was_lost)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_claim(&kit, 0, 8);
+    broker_memory_append(kit.kafka, "p.events", 0, TEXT("key"), TEXT("not ours"));
+    owner_kit_run(&kit, 1000);
+    cr_assert(owner_is_warm(standby));
+    broker_memory_truncate(kit.kafka, "p.events", 0, LOG_END + 1);
+    append_decision(8, 0, ORDERS);
+    append_decision(8, 1, ORDERS + 1);
+    owner_kit_run(&kit, 5000);
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 1);
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 2);
+}
+
+/* What a zombie writes does not follow either, but the log is whole. */
+Test(owner_log, follows_a_log_into_which_a_zombie_writes)
+{
+    begin();
+    struct owner *standby = owner_kit_stand_by(process, 0);
+    owner_kit_claim(&kit, 0, 8);
+    append_decision(8, 0, ORDERS);
+    owner_kit_claim(&kit, 0, 9);
+    owner_kit_run(&kit, 1000);
+    for (uint32_t i = 0; i < 3; i++) {
+        append_decision(8, 1 + i, ORDERS + 1 + i);
+        append_decision(9, i, ORDERS + 1 + i);
+        owner_kit_run(&kit, 1000);
+    }
+    cr_assert_eq(owner_kit_alerts(&kit, "LogTailLost", true), 0);
+    cr_assert(owner_is_warm(standby));
+    cr_assert_eq(view_checkpoint(owner_view(standby))->next_command_offset, ORDERS + 4);
+}
+
 Test(owner_log, decides_nothing_after_its_own_claim_behind_other_records)
 {
     begin();
