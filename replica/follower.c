@@ -150,17 +150,6 @@ static void caught_up(struct follower *follower)
         follower->ops->caught_up(follower->ctx);
 }
 
-static bool claim_is_news(struct follower *follower, const struct uuid *claim_id)
-{
-    uint32_t filled =
-        follower->seen_count < FOLLOWER_CLAIMS_SEEN ? follower->seen_count : FOLLOWER_CLAIMS_SEEN;
-    for (uint32_t i = 0; i < filled; i++)
-        if (uuid_equal(&follower->seen[i], claim_id))
-            return false;
-    follower->seen[follower->seen_count++ % FOLLOWER_CLAIMS_SEEN] = *claim_id;
-    return true;
-}
-
 static void on_schemas(void *ctx, bool fresh)
 {
     struct follower *follower = ctx;
@@ -256,22 +245,6 @@ static void refold(struct follower *follower, const struct view_folded *folded, 
     follower_refold(follower, &skips);
 }
 
-/* The claim that the record names; NULL: it names none, or was not decoded. */
-static const struct uuid *claim_of(const struct view_folded *folded)
-{
-    if (folded->kind == RECORD_DECISION)
-        return &folded->record->decision.claim_id;
-    if (folded->kind == RECORD_CLAIM)
-        return &folded->record->claim.claim_id;
-    if (folded->kind == RECORD_COMMAND_GUARD)
-        return &folded->record->command_guard.claim_id;
-    if (folded->kind == RECORD_CONTINUATION)
-        return &folded->record->continuation.claim_id;
-    if (folded->kind == RECORD_STATEMENT)
-        return &folded->record->statement.claim_id;
-    return NULL;
-}
-
 /* The partitions of the log by this record; 0: it does not say. */
 static int32_t partitions_of(const struct view_folded *folded)
 {
@@ -311,37 +284,6 @@ static void report_difference(struct follower *follower, const struct view_folde
     cluster_alert(follower->cluster, follower->partition, error.code, error.message);
 }
 
-/* There is a record before the last one that can be compared. */
-static bool has_folded_before(const struct follower *follower)
-{
-    return follower->before_next > view_checkpoint(follower->view)->start;
-}
-
-/* It does not follow what is folded: a zombie's, or what is folded is no longer in the log. */
-static bool does_not_follow(const struct view_folded *folded)
-{
-    return folded->admission == SKIPPED_OTHER_CLAIM || folded->admission == SKIPPED_SEQUENCE ||
-           folded->admission == SKIPPED_COMMAND || folded->admission == SKIPPED_REPEAT;
-}
-
-/* The log may have been cut and have grown anew below us. Anywhere: at a Decision of a claim never
- * seen. Where we had arrived: at such a Claim, and at the first of the records that do not follow
- * what is folded, or that are foreign. (A long log holds many others.) `arrived`: it is the first
- * record after the end was met. */
-static bool is_suspicious(struct follower *follower, const struct view_folded *folded,
-                          int64_t offset, bool arrived)
-{
-    bool recent = follower->met_end || offset >= follower->checked_end;
-    bool first = arrived || !follower->strays;
-    follower->strays = does_not_follow(folded);
-    bool other = folded->kind == RECORD_CLAIM || folded->admission == SKIPPED_OTHER_CLAIM;
-    if (other && claim_is_news(follower, claim_of(folded)))
-        return folded->kind != RECORD_CLAIM || (recent && has_folded_before(follower));
-    bool stray =
-        follower->strays ? first && recent : folded->admission == SKIPPED_FOREIGN && arrived;
-    return stray && has_folded_before(follower);
-}
-
 static void fold_record(void *ctx, const struct broker_record *record)
 {
     struct follower *follower = ctx;
@@ -377,11 +319,11 @@ static void fold_record(void *ctx, const struct broker_record *record)
     }
     if (folded.differs)
         report_difference(follower, &folded, record->offset);
-    bool suspicious = is_suspicious(follower, &folded, record->offset, arrived);
+    bool suspicious = follower_doubts(follower, &folded, record->offset, arrived);
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
     if (suspicious) {
-        follower->suspects = has_folded_before(follower);
+        follower->suspects = follower_has_folded_before(follower);
         if (view_dirty(follower->view) == 0 || commit(follower))
             follower_restart(follower, false, 0);
         return;

@@ -91,6 +91,16 @@ void follower_stopped_timer(struct follower *follower);
 /* <p>.schemas was read again. */
 void follower_stopped_schemas(struct follower *follower);
 
+/* follower_doubt.c */
+/* There is a record before the last one that can be compared. */
+bool follower_has_folded_before(const struct follower *follower);
+/* The log may have been cut and have grown anew below us. Anywhere: at a Decision of a claim never
+ * seen. Where we had arrived: at such a Claim, and at the first of the records that do not follow
+ * what is folded, or that are foreign. (A long log holds many others.) `arrived`: it is the first
+ * record after the end was met. */
+bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
+                     bool arrived);
+
 /* follower_check.c */
 /* Begins the check; it ends in ops->checked, a drop (and another check), a stop or a retry. */
 void follower_check(struct follower *follower);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When does a reader doubt that the log still holds what it has folded? After an unclean election
+ * the log may have lost its tail and have grown anew below the reader, which sees only that the
+ * next records do not fit. The record before the first of those is compared (follower_check.c). */
+#include "replica/follower_internal.h"
+
+/* The claim that the record names; NULL: it names none, or was not decoded. */
+static const struct uuid *claim_of(const struct view_folded *folded)
+{
+    if (folded->kind == RECORD_DECISION)
+        return &folded->record->decision.claim_id;
+    if (folded->kind == RECORD_CLAIM)
+        return &folded->record->claim.claim_id;
+    if (folded->kind == RECORD_COMMAND_GUARD)
+        return &folded->record->command_guard.claim_id;
+    if (folded->kind == RECORD_CONTINUATION)
+        return &folded->record->continuation.claim_id;
+    if (folded->kind == RECORD_STATEMENT)
+        return &folded->record->statement.claim_id;
+    return NULL;
+}
+
+static bool claim_is_news(struct follower *follower, const struct uuid *claim_id)
+{
+    uint32_t filled =
+        follower->seen_count < FOLLOWER_CLAIMS_SEEN ? follower->seen_count : FOLLOWER_CLAIMS_SEEN;
+    for (uint32_t i = 0; i < filled; i++)
+        if (uuid_equal(&follower->seen[i], claim_id))
+            return false;
+    follower->seen[follower->seen_count++ % FOLLOWER_CLAIMS_SEEN] = *claim_id;
+    return true;
+}
+
+bool follower_has_folded_before(const struct follower *follower)
+{
+    return follower->before_next > view_checkpoint(follower->view)->start;
+}
+
+/* It does not follow what is folded: a zombie's, or what is folded is no longer in the log. */
+static bool does_not_follow(const struct view_folded *folded)
+{
+    return folded->admission == SKIPPED_OTHER_CLAIM || folded->admission == SKIPPED_SEQUENCE ||
+           folded->admission == SKIPPED_COMMAND || folded->admission == SKIPPED_REPEAT;
+}
+
+bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
+                     bool arrived)
+{
+    bool recent = follower->met_end || offset >= follower->checked_end;
+    bool first = arrived || !follower->strays;
+    follower->strays = does_not_follow(folded);
+    bool other = folded->kind == RECORD_CLAIM || folded->admission == SKIPPED_OTHER_CLAIM;
+    if (other && claim_is_news(follower, claim_of(folded)))
+        return folded->kind != RECORD_CLAIM || (recent && follower_has_folded_before(follower));
+    bool stray =
+        follower->strays ? first && recent : folded->admission == SKIPPED_FOREIGN && arrived;
+    return stray && follower_has_folded_before(follower);
+}
