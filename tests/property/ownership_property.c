@@ -191,6 +191,13 @@ Test(ownership, claims_again_when_a_log_loses_its_claim)
     run_cases(UINT64_C(18217789950969455459), 1, history, &sometimes);
 }
 
+/* An owner with a wrong clock had been fenced, and had not noticed when the case ended. */
+Test(ownership, waits_for_an_owner_that_was_fenced_to_notice)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(6411008075638439653), 1, history, &sometimes);
+}
+
 /* A log lost a claim that readers had folded, and the owner before it went on. */
 Test(ownership, notices_a_tail_that_ended_with_a_claim)
 {
