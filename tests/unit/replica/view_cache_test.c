@@ -103,7 +103,7 @@ static void decide(const struct command *cmd)
 static void submit(const char *id)
 {
     static char text[ATTRIBUTE_VALUE_BYTES_MAX];
-    char names[ATTRIBUTES][8];
+    char names[ATTRIBUTES][16];
     struct attribute attributes[ATTRIBUTES];
     struct order_line line = {TEXT("85123A"), TEXT(""), 1, {100}};
     struct command cmd = {.kind = COMMAND_SUBMIT_ORDER, .order_id = text_of(id)};

@@ -54,7 +54,7 @@ Test(owner_store, stores_while_batches_follow_each_other)
 
 static void submit_large(struct owner_kit *kit, int number)
 {
-    enum { NAME_SIZE = 8 };
+    enum { NAME_SIZE = 16 };
     static char names[ORDER_ATTRIBUTES_MAX][NAME_SIZE];
     static char value[ATTRIBUTE_VALUE_BYTES_MAX + 1];
     static struct attribute attributes[ORDER_ATTRIBUTES_MAX];
@@ -63,7 +63,7 @@ static void submit_large(struct owner_kit *kit, int number)
         snprintf(names[i], NAME_SIZE, "a-%02d", i);
         attributes[i] = (struct attribute){text_of(names[i]), text_of(value)};
     }
-    char id[16];
+    char id[32];
     snprintf(id, sizeof(id), "large-%d", number);
     struct command cmd = owner_kit_submission(id);
     cmd.submit_order.attributes = attributes;
