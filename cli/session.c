@@ -69,3 +69,46 @@ bool cli_session_wait(struct cli_session *session, bool (*done)(void *ctx), void
 {
     return loop_run_until(session->context.loop, done, ctx, timeout_ms);
 }
+
+/* ---- offsets ---- */
+
+struct offsets_answer {
+    bool done;
+    int64_t low;
+    int64_t high;
+    struct error error;
+};
+
+static bool is_answered(void *ctx)
+{
+    const struct offsets_answer *answer = ctx;
+    return answer->done;
+}
+
+static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
+{
+    struct offsets_answer *answer = ctx;
+    answer->low = low;
+    answer->high = high;
+    if (error != NULL)
+        answer->error = *error;
+    answer->done = true;
+}
+
+enum error_class cli_session_offsets(struct cli_session *session, const char *topic,
+                                     int32_t partition, int64_t *ret_low, int64_t *ret_high,
+                                     struct error *ret_error)
+{
+    enum { ANSWER_MS = 15000 };
+    struct offsets_answer answer = {0};
+    broker_offsets(session->cluster->broker, topic, partition, on_offsets, &answer);
+    if (!cli_session_wait(session, is_answered, &answer, ANSWER_MS))
+        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
+    if (error_is(&answer.error)) {
+        *ret_error = answer.error;
+        return answer.error.class;
+    }
+    *ret_low = answer.low;
+    *ret_high = answer.high;
+    return ERROR_OK;
+}

@@ -23,4 +23,10 @@ void cli_session_close(struct cli_session *session);
 bool cli_session_wait(struct cli_session *session, bool (*done)(void *ctx), void *ctx,
                       int64_t timeout_ms);
 
+/* The first offset of topic[partition] and the one after its last. Waits for the broker's answer;
+ * RETRY "NoAnswer". */
+enum error_class cli_session_offsets(struct cli_session *session, const char *topic,
+                                     int32_t partition, int64_t *ret_low, int64_t *ret_high,
+                                     struct error *ret_error);
+
 #endif

@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { WAIT_MS = 200, ANSWER_MS = 15000 };
+enum { WAIT_MS = 200 };
 
 /* ---- records of a partition ---- */
 
@@ -74,67 +74,31 @@ void export_wait(struct export_partition *partition, bool (*done)(void *ctx), vo
 
 /* ---- the partitions ---- */
 
-struct offsets {
-    bool done;
-    int64_t low;
-    int64_t high;
-    struct error error;
-};
-
-static bool is_answered(void *ctx)
-{
-    const struct offsets *offsets = ctx;
-    return offsets->done;
-}
-
-static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
-{
-    struct offsets *offsets = ctx;
-    offsets->low = low;
-    offsets->high = high;
-    if (error != NULL)
-        offsets->error = *error;
-    offsets->done = true;
-}
-
-static enum error_class ask_offsets(struct export_run *run, struct offsets *offsets,
-                                    struct error *ret_error)
-{
-    struct cluster *cluster = run->session->cluster;
-    *offsets = (struct offsets){0};
-    broker_offsets(cluster->broker, cluster->topics.events, run->series.partition, on_offsets,
-                   offsets);
-    if (!cli_session_wait(run->session, is_answered, offsets, ANSWER_MS))
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
-    if (error_is(&offsets->error))
-        *ret_error = offsets->error;
-    return offsets->error.class;
-}
-
 /* Where to continue: after the last file, or at the log's first record. */
 static enum error_class find_start(struct export_partition *partition, struct error *ret_error)
 {
-    struct offsets offsets;
-    int64_t first, next;
-    enum error_class class = ask_offsets(partition->run, &offsets, ret_error);
+    struct export_run *run = partition->run;
+    int64_t low, high, first, next;
+    enum error_class class = cli_session_offsets(run->session, run->session->cluster->topics.events,
+                                                 run->series.partition, &low, &high, ret_error);
     if (class == ERROR_OK)
         class = segment_series_end(&partition->run->series, &first, &next, ret_error);
     if (class != ERROR_OK)
         return class;
-    if (next > offsets.high)
+    if (next > high)
         return error_set(ret_error, ERROR_REJECT, "AnotherLog",
                          "the files of partition %d go to offset %" PRId64
                          ", but its log ends at %" PRId64
                          ": they are of another log; export into another directory",
-                         partition->run->series.partition, next, offsets.high);
-    if (next >= 0 && next < offsets.low)
+                         partition->run->series.partition, next, high);
+    if (next >= 0 && next < low)
         return error_set(ret_error, ERROR_REJECT, "NotKept",
                          "the files of partition %d go to offset %" PRId64
                          ", but its log begins at %" PRId64
                          ": what lies between is lost; export into another directory",
-                         partition->run->series.partition, next, offsets.low);
-    partition->first = partition->next = next >= 0 ? next : offsets.low;
-    partition->end = offsets.high;
+                         partition->run->series.partition, next, low);
+    partition->first = partition->next = next >= 0 ? next : low;
+    partition->end = high;
     return ERROR_OK;
 }
 

@@ -87,42 +87,6 @@ static enum error_class fold(struct cli *cli, struct cli_session *session, int32
 
 /* ---- the ends of the topics, and the last command ---- */
 
-struct offsets_answer {
-    bool done;
-    int64_t low;
-    int64_t high;
-    struct error error;
-};
-
-static bool is_answered(void *ctx)
-{
-    const struct offsets_answer *answer = ctx;
-    return answer->done;
-}
-
-static void on_offsets(void *ctx, int64_t low, int64_t high, const struct error *error)
-{
-    struct offsets_answer *answer = ctx;
-    answer->low = low;
-    answer->high = high;
-    if (error != NULL)
-        answer->error = *error;
-    answer->done = true;
-}
-
-static enum error_class ask_offsets(struct cli_session *session, const char *topic,
-                                    int32_t partition, struct offsets_answer *answer,
-                                    struct error *ret_error)
-{
-    *answer = (struct offsets_answer){0};
-    broker_offsets(session->cluster->broker, topic, partition, on_offsets, answer);
-    if (!cli_session_wait(session, is_answered, answer, ANSWER_MS))
-        return error_set(ret_error, ERROR_RETRY, "NoAnswer", "the broker does not answer");
-    if (error_is(&answer->error))
-        *ret_error = answer->error;
-    return answer->error.class;
-}
-
 static void on_command(void *ctx, const struct broker_record *record)
 {
     struct state_reading *reading = ctx;
@@ -182,7 +146,7 @@ enum error_class partition_state_read(struct cli *cli, struct cli_session *sessi
 {
     char scratch[CLI_SCRATCH_SIZE];
     char path[PATH_MAX];
-    struct offsets_answer answer;
+    struct cluster *cluster = session->cluster;
     struct partition_state state = {.now = clock_wall_ms(session->context.clock),
                                     .margin_ms = config_ms(cli->config, "clock.skew.max.ms")};
     struct state_reading reading = {.state = &state};
@@ -193,17 +157,13 @@ enum error_class partition_state_read(struct cli *cli, struct cli_session *sessi
     class = fold(cli, session, partition, path, &reading, ret_error);
     files_remove_tree(scratch, NULL);
     if (class == ERROR_OK)
-        class =
-            ask_offsets(session, session->cluster->topics.events, partition, &answer, ret_error);
+        class = cli_session_offsets(session, cluster->topics.events, partition, &state.events_low,
+                                    &state.events_end, ret_error);
+    if (class == ERROR_OK)
+        class = cli_session_offsets(session, cluster->topics.commands, partition,
+                                    &state.commands_low, &state.commands_high, ret_error);
     if (class != ERROR_OK)
         return class;
-    state.events_low = answer.low;
-    state.events_end = answer.high;
-    class = ask_offsets(session, session->cluster->topics.commands, partition, &answer, ret_error);
-    if (class != ERROR_OK)
-        return class;
-    state.commands_low = answer.low;
-    state.commands_high = answer.high;
     class = read_last_command(session, partition, &reading, ret_error);
     if (class == ERROR_OK)
         *ret_state = state;
