@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum { WAIT_MS = 200 };
+enum { WAIT_MS = 200, FILE_RECORDS_MAX = 500000 /* some seconds of work */ };
 
 /* ---- records of a partition ---- */
 
@@ -34,9 +34,8 @@ bool export_begin_record(struct export_partition *partition)
     assert(!partition->done);
     if (partition->segment != NULL)
         return true;
-    int64_t first = partition->files == 0 ? partition->first : partition->next;
-    if (segment_open(&partition->run->series, first, &partition->segment, &partition->error) ==
-        ERROR_OK)
+    if (segment_open(&partition->run->series, partition->written, &partition->segment,
+                     &partition->error) == ERROR_OK)
         return true;
     stop(partition);
     return false;
@@ -48,8 +47,11 @@ static enum error_class finish_segment(struct export_partition *partition, struc
     struct segment *segment = partition->segment;
     partition->segment = NULL;
     enum error_class class = segment_finish(segment, partition->next, ret_error);
-    partition->files += class == ERROR_OK;
-    return class;
+    if (class != ERROR_OK)
+        return class;
+    partition->files++;
+    partition->written = partition->next;
+    return ERROR_OK;
 }
 
 void export_end_record(struct export_partition *partition, int64_t next)
@@ -97,7 +99,7 @@ static enum error_class find_start(struct export_partition *partition, struct er
                          ", but its log begins at %" PRId64
                          ": what lies between is lost; export into another directory",
                          partition->run->series.partition, next, low);
-    partition->first = partition->next = next >= 0 ? next : low;
+    partition->first = partition->next = partition->written = next >= 0 ? next : low;
     partition->end = high;
     return ERROR_OK;
 }
@@ -117,9 +119,8 @@ static enum error_class export_one(struct export_run *run, int32_t number,
     if (class == ERROR_OK && partition.first < partition.end)
         class = export(&partition, ret_error);
     /* Also a range that gave nothing has a file: the next run continues after it. */
-    if (class == ERROR_OK && partition.segment == NULL && partition.next > partition.first &&
-        partition.files == 0)
-        class = segment_open(&run->series, partition.first, &partition.segment, ret_error);
+    if (class == ERROR_OK && partition.segment == NULL && partition.next > partition.written)
+        class = segment_open(&run->series, partition.written, &partition.segment, ret_error);
     if (class == ERROR_OK && partition.segment != NULL)
         class = finish_segment(&partition, ret_error);
     segment_discard(class == ERROR_OK ? NULL : partition.segment);
@@ -199,8 +200,10 @@ int export_run(struct cli *cli, const char *what, char *schema, export_partition
     struct cli_session session;
     int lock = -1;
     struct export_run export = {.cli = cli, .session = &session};
-    export.series =
-        (struct segment_series){.directory = cli->arguments[0], .what = what, .schema = schema};
+    export.series = (struct segment_series){.directory = cli->arguments[0],
+                                            .what = what,
+                                            .schema = schema,
+                                            .records_max = FILE_RECORDS_MAX};
     enum error_class class = read_format(cli, &export.series.format, &error);
     if (class == ERROR_OK)
         class = read_until(cli, clock_wall_ms(clock_real()), &export.until_ms, &error);

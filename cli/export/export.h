@@ -23,9 +23,10 @@ struct export_run {
 /* One partition: what is read, and what became of it. */
 struct export_partition {
     struct export_run *run;
-    int64_t first; /* where this run begins */
-    int64_t next;  /* everything below is read */
-    int64_t end;   /* the log's end when the partition began */
+    int64_t first;   /* where this run begins */
+    int64_t next;    /* everything below is read */
+    int64_t written; /* everything below is in complete files */
+    int64_t end;     /* the log's end when the partition began */
     struct segment *segment;
     uint64_t records;   /* exported */
     uint64_t undecoded; /* of these, kept as bytes */

@@ -15,8 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What an interrupted export has to repeat; some seconds of work. */
-enum { SEGMENT_RECORDS_MAX = 500000, SEGMENT_BYTES_MAX = 256 << 20 };
+enum { SEGMENT_BYTES_MAX = 256 << 20 };
 
 struct segment {
     const struct segment_series *series;
@@ -160,6 +159,7 @@ enum error_class segment_open(const struct segment_series *series, int64_t first
     struct segment *segment = calloc(1, sizeof(*segment));
     assert(segment != NULL);
     assert(first >= 0);
+    assert(series->records_max > 0);
     assert(series->format != EXPORT_AVRO || series->schema != NULL);
     prefix_of(series, prefix);
     segment->series = series;
@@ -207,8 +207,8 @@ void segment_add_json(struct segment *segment, const json_t *record)
 
 bool segment_is_full(const struct segment *segment)
 {
-    return segment->records >= SEGMENT_RECORDS_MAX || segment->bytes >= SEGMENT_BYTES_MAX ||
-           ferror(segment->out) != 0;
+    return segment->records >= segment->series->records_max ||
+           segment->bytes >= SEGMENT_BYTES_MAX || ferror(segment->out) != 0;
 }
 
 static void sync_directory(const char *path)

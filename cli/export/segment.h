@@ -24,6 +24,7 @@ struct segment_series {
     enum export_format format;
     const char *schema; /* EXPORT_AVRO: of a record */
     int32_t partition;
+    uint64_t records_max; /* of a file: what an interrupted export has to repeat */
 };
 
 /* The offset after the last complete file, and the first of the first file; -1: there is none.

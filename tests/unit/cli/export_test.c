@@ -3,7 +3,7 @@
  * tests/embedded/test_export.py. */
 #include "base/error.h"
 #include "cli/export/container.h"
-#include "cli/export/segment.h"
+#include "cli/export/export.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -19,8 +19,11 @@ static void setup(void)
 {
     snprintf(directory, sizeof(directory), "/tmp/export-test-XXXXXX");
     cr_assert_not_null(mkdtemp(directory));
-    series = (struct segment_series){
-        .directory = directory, .what = "events", .format = EXPORT_JSONL, .partition = 3};
+    series = (struct segment_series){.directory = directory,
+                                     .what = "events",
+                                     .format = EXPORT_JSONL,
+                                     .partition = 3,
+                                     .records_max = 1000};
 }
 
 static void teardown(void)
@@ -138,6 +141,24 @@ Test(cli_export, refuses_to_continue_with_a_gap)
     cr_assert_str_eq(error.code, "FileMissing");
     cr_assert(strstr(error.message, "partition 3 has a file up to offset 10") != NULL, "%s",
               error.message);
+}
+
+/* A file is full; then come records that give nothing; then one that does. */
+Test(cli_export, leaves_no_gap_between_its_files)
+{
+    struct export_run run = {.series = series};
+    struct export_partition partition = {.run = &run, .first = 3, .next = 3, .written = 3};
+    json_t *record = json_pack("{s:i}", "offset", 4);
+    run.series.records_max = 1;
+    for (int64_t next = 5; next <= 20; next += 15) {
+        cr_assert(export_begin_record(&partition), "%s", partition.error.message);
+        segment_add_json(partition.segment, record);
+        export_end_record(&partition, next);
+        partition.next = next + 7;
+    }
+    json_decref(record);
+    cr_assert_eq(partition.files, 2);
+    assert_series(3, 20);
 }
 
 Test(cli_export, reports_a_directory_that_is_gone)
