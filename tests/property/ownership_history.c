@@ -139,8 +139,11 @@ static enum rest rest_of_partition(struct world *world, int32_t partition, const
                          owner != NULL ? owner_state_name(owner_state(owner)) : "gone");
         return REST_WAITING;
     }
-    /* With a wrong clock it writes every ten seconds only, and learns of another claim by that. */
-    if (!uuid_equal(&view_checkpoint(owner_view(owner))->claim_id, &fold.checkpoint.claim_id)) {
+    /* It learns of another claim when it writes, which it does every ten seconds only while its
+     * clock is wrong, and never if it has decided every command. */
+    const struct checkpoint *own = view_checkpoint(owner_view(owner));
+    if (!uuid_equal(&own->claim_id, &fold.checkpoint.claim_id) &&
+        own->next_command_offset < fold.checkpoint.next_command_offset) {
         *ret_why = wrong("stuck: the owner has not noticed that another one has claimed");
         return REST_WAITING;
     }
