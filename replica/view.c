@@ -464,6 +464,21 @@ enum error_class view_end_bulk(struct view *view, struct error *ret_error)
     return store_end_bulk(view->store, &view->checkpoint, ret_error);
 }
 
+enum error_class view_flush(struct view *view, struct error *ret_error)
+{
+    return store_end_bulk(view->store, NULL, ret_error);
+}
+
+enum error_class view_flushed(struct view *view, int64_t *ret_next_event_offset,
+                              struct error *ret_error)
+{
+    struct checkpoint flushed;
+    enum error_class class = store_flushed(view->store, &flushed, ret_error);
+    if (class == ERROR_OK)
+        *ret_next_event_offset = flushed.next_event_offset;
+    return class;
+}
+
 enum error_class view_rollback(struct view *view, struct error *ret_error)
 {
     forget_all(view);

@@ -149,6 +149,11 @@ uint64_t view_dirty_bytes(const struct view *view);
 /* `bulk`: folding from zero; end it with view_end_bulk(). On failure: drop and fold again. */
 enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error);
 enum error_class view_end_bulk(struct view *view, struct error *ret_error);
+/* Has what is committed on the disk, and waits for that. */
+enum error_class view_flush(struct view *view, struct error *ret_error);
+/* The next offset as of the last flush: no crash makes the view fold again what is before it. */
+enum error_class view_flushed(struct view *view, int64_t *ret_next_event_offset,
+                              struct error *ret_error);
 /* Trims the cache to its bound and tidies long-lived orders: after a commit, when no text of a
  * Decision that borrowed from an order is needed any more. Does nothing while held. */
 void view_tidy(struct view *view);

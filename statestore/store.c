@@ -230,6 +230,16 @@ enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_ch
     return class;
 }
 
+/* The write-ahead log has every commit, but those of a bulk fold. */
+enum error_class store_flushed(struct store *store, struct checkpoint *ret_checkpoint,
+                               struct error *ret_error)
+{
+    if (store == NULL)
+        return store_closed(ret_error);
+    *ret_checkpoint = (struct checkpoint){0};
+    return store->bulk_unflushed ? ERROR_OK : store_checkpoint(store, ret_checkpoint, ret_error);
+}
+
 enum error_class store_get_order(struct store *store, struct text order_id, struct text *ret_row,
                                  struct error *ret_error)
 {
@@ -324,6 +334,8 @@ static uint64_t unflushed_rows(struct store *store)
 enum error_class store_end_bulk(struct store *store, const struct checkpoint *checkpoint,
                                 struct error *ret_error)
 {
+    if (store == NULL)
+        return store_closed(ret_error);
     if (checkpoint != NULL) {
         struct store_batch *batch = store_batch_new(store);
         enum error_class class = store_commit(store, batch, checkpoint, true, ret_error);

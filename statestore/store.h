@@ -44,6 +44,10 @@ enum error_class store_drop(const char *path, struct error *ret_error);
 enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
                                   struct error *ret_error);
 
+/* What a crash would leave now. Zeroed when that is nothing. */
+enum error_class store_flushed(struct store *store, struct checkpoint *ret_checkpoint,
+                               struct error *ret_error);
+
 /* The order's row; *ret_row is new (free with store_row_free), .data NULL when there is none
  * (and only then). */
 enum error_class store_get_order(struct store *store, struct text order_id, struct text *ret_row,

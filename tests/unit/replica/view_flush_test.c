@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a view says about the part of the log that a crash does not make it fold again. */
+#include "replica/view.h"
+#include "tests/unit/statestore/kit.h"
+
+#include <criterion/criterion.h>
+
+static struct store_env *env;
+static struct codec *codec;
+static struct view *view;
+
+static void fold(struct text value)
+{
+    struct error error = {0};
+    struct broker_record record = {
+        .topic = "p.events", .offset = view_checkpoint(view)->next_event_offset, .value = value};
+    cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
+}
+
+static void fold_claim(void)
+{
+    struct claim claim = {.instance = TEXT("s-1"), .claimed_at = 1, .partition_count = 1};
+    struct buffer value = {0};
+    claim.claim_id.bytes[0] = 7;
+    codec_encode(codec, RECORD_CLAIM, &claim, &value);
+    fold((struct text){(const char *)value.data, (uint32_t)value.size});
+    buffer_deinit(&value);
+}
+
+static void set_up(void)
+{
+    struct error error = {0};
+    bool dropped = false;
+    env = kit_env();
+    codec = codec_new();
+    struct view_options options = {
+        .env = env, .codec = codec, .path = kit_path(kit_folder(), "view"), .cache_orders = 10};
+    cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK, "%s", error.message);
+    view_set_cluster_id(view, "kit");
+}
+
+static void tear_down(void)
+{
+    view_close(view);
+    codec_free(codec);
+    store_env_free(env);
+}
+
+TestSuite(view_flush, .init = set_up, .fini = tear_down);
+
+static int64_t flushed(void)
+{
+    int64_t next = -1;
+    struct error error = {0};
+    cr_assert(view_flushed(view, &next, &error) == ERROR_OK, "%s", error.message);
+    return next;
+}
+
+Test(view_flush, tells_how_far_the_store_survives_a_crash)
+{
+    struct error error = {0};
+    cr_assert_eq(flushed(), 0);
+    fold_claim();
+    cr_assert_eq(flushed(), 0);
+    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_flush(view, &error) == ERROR_OK, "%s", error.message);
+    cr_assert_eq(flushed(), 1);
+    fold(TEXT("third party"));
+    cr_assert_eq(flushed(), 1);
+}
