@@ -14,7 +14,9 @@ enum {
     ENTRY_ARENA_BYTES = 2048,
     SCRATCH_BYTES = 64 * 1024,
     /* An order whose arena holds this many bytes more than a fresh copy needs is copied afresh. */
-    ENTRY_GARBAGE_BYTES = 32 * 1024
+    ENTRY_GARBAGE_BYTES = 32 * 1024,
+    ENTRY_PADDING_BYTES = 16, /* between an order and its rows, at most */
+    ROOMY_SHARE = 4           /* this part of the cache may keep the room of their first block */
 };
 
 /* ---- entries ---- */
@@ -80,18 +82,29 @@ static void forget_all(struct view *view)
     view->folded_bytes = 0;
 }
 
-/* Superseded texts pile up in a long-lived order's arena: now and then it moves to a fresh one. */
+/* Superseded texts pile up in a long-lived order's arena. And most of a first block is room for the
+ * Decisions to come: worth its memory while few orders are kept, which change often. */
+static bool entry_is_loose(const struct view *view, const struct view_entry *entry)
+{
+    return entry->heap.arena.used > entry->heap_fresh + ENTRY_GARBAGE_BYTES ||
+           (!entry->fits && view->entry_count > view->options.cache_orders / ROOMY_SHARE);
+}
+
+/* Moves a loose order to memory of the size that it has. */
 static void entry_compact(struct view *view, struct view_entry *entry)
 {
-    if (entry->heap.arena.used <= entry->heap_fresh + ENTRY_GARBAGE_BYTES)
+    if (!entry_is_loose(view, entry))
         return;
     struct order copy;
     heap_arena_reset(&view->scratch);
     order_copy(&entry->order, &view->scratch.arena, &copy);
-    heap_arena_reset(&entry->heap);
+    size_t size = view->scratch.arena.used + entry->rows_size + ENTRY_PADDING_BYTES;
+    heap_arena_deinit(&entry->heap);
+    heap_arena_init(&entry->heap, size);
     order_copy(&copy, &entry->heap.arena, &entry->order);
     view_rows_remember(view, entry);
     entry->heap_fresh = entry->heap.arena.used;
+    entry->fits = true;
     entry_weigh(view, entry, entry_size(entry));
 }
 
@@ -173,6 +186,7 @@ void view_entry_mark_dirty(struct view *view, struct view_entry *entry)
         DL_DELETE(view->clean, entry);
         DL_APPEND(view->dirty, entry);
         entry->dirty = true;
+        entry->fits = false;
         view->dirty_count++;
     }
     if (view->options.index != NULL)

@@ -44,7 +44,9 @@ struct view_entry {
     struct view_entry *next;
     struct heap_arena heap;
     size_t heap_fresh; /* heap.arena.used right after the order was decoded or copied */
+    size_t rows_size;  /* in `heap`, of what `rows` refers to */
     size_t bytes;      /* of its memory, as it counts among the clean ones */
+    bool fits;         /* clean, and its memory has hardly any room left */
     struct order order;
     bool dirty;
     bool waits; /* dirty, and a step of it waits: it is in the view's list `waiting` */

@@ -85,7 +85,9 @@ static void remember_waiting(const struct view_index *index, struct view_entry *
 
 void view_rows_remember(const struct view *view, struct view_entry *entry)
 {
+    size_t used = entry->heap.arena.used;
     entry->rows = (struct view_rows){0};
+    entry->rows_size = 0;
     if (view_entry_is_expired(entry))
         return;
     if (view->options.deadlines)
@@ -96,6 +98,7 @@ void view_rows_remember(const struct view *view, struct view_entry *entry)
     }
     if (view->options.index != NULL)
         remember_waiting(view->options.index, entry);
+    entry->rows_size = entry->heap.arena.used - used;
 }
 
 static bool has_deadline(const struct view_rows *rows, const struct deadline *wanted)

@@ -194,3 +194,15 @@ Test(view_cache, counts_nothing_that_it_does_not_keep)
     complete_first_step("o-new");
     cr_expect_eq(view_cached_bytes(folder.view), 0);
 }
+
+Test(view_cache, keeps_orders_at_rest_in_the_memory_that_they_need)
+{
+    folder.attributes = 1; /* 4 KB: the least that an order of them can take */
+    size_t attribute = ATTRIBUTE_VALUE_BYTES_MAX;
+    size_t most = change_all(submit);
+    cr_expect_gt(most, CACHE * attribute);
+    cr_expect_lt(most, CACHE * (attribute + 2048), "no room for Decisions to come");
+    most = change_all(complete_first_step);
+    cr_expect_lt(most, CACHE * (attribute + 2048), "nor texts that are superseded");
+    expect_all(1);
+}
