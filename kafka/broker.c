@@ -55,6 +55,20 @@ void broker_offsets(struct broker *broker, const char *topic, int32_t partition,
     broker->ops->offsets(broker, topic, partition, done, ctx);
 }
 
+void broker_delete_records(struct broker *broker, const char *topic, int32_t partition,
+                           int64_t before, broker_deleted done, void *ctx)
+{
+    assert(partition >= 0 && before >= 0 && done != NULL);
+    broker->ops->delete_records(broker, topic, partition, before, done, ctx);
+}
+
+void broker_position_of(struct broker *broker, const char *group, const char *topic,
+                        int32_t partition, broker_group_position_done done, void *ctx)
+{
+    assert(group[0] != '\0' && partition >= 0 && done != NULL);
+    broker->ops->position_of(broker, group, topic, partition, done, ctx);
+}
+
 struct broker_group *broker_join(struct broker *broker, const char *group, const char *topic,
                                  const struct broker_group_ops *ops, void *ctx)
 {

@@ -119,6 +119,13 @@ typedef void (*broker_offsets_done)(void *ctx, int64_t low, int64_t high,
 void broker_offsets(struct broker *broker, const char *topic, int32_t partition,
                     broker_offsets_done done, void *ctx);
 
+/* Deletes the records of topic[partition] below `before`, which is not beyond its end. *ret: where
+ * the log begins now, which may be further on. REJECT "NotAuthorized", or what the topic does not
+ * permit; RETRY: perhaps it is done. Deleting what is gone already succeeds. */
+typedef void (*broker_deleted)(void *ctx, int64_t low, const struct error *error);
+void broker_delete_records(struct broker *broker, const char *topic, int32_t partition,
+                           int64_t before, broker_deleted done, void *ctx);
+
 /* ---- membership ---- */
 
 struct broker_group_ops {
@@ -150,6 +157,11 @@ typedef void (*broker_position_done)(void *ctx, int32_t partition, int64_t offse
                                      const struct error *error);
 void broker_group_committed(struct broker_group *group, int32_t partition,
                             broker_position_done done, void *ctx);
+/* The same of any group, without being a member; the note is left out. */
+typedef void (*broker_group_position_done)(void *ctx, const char *group, int64_t offset,
+                                           const struct error *error);
+void broker_position_of(struct broker *broker, const char *group, const char *topic,
+                        int32_t partition, broker_group_position_done done, void *ctx);
 /* The members of the group and their partitions of its topic, according to the coordinator. RETRY:
  * unknown now, as during a rebalance. Texts and arrays are borrowed for the call; no call after
  * broker_leave. */

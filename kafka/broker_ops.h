@@ -21,6 +21,11 @@ struct broker_ops {
     void (*offsets)(struct broker *broker, const char *topic, int32_t partition,
                     broker_offsets_done done, void *ctx);
 
+    void (*delete_records)(struct broker *broker, const char *topic, int32_t partition,
+                           int64_t before, broker_deleted done, void *ctx);
+    void (*position_of)(struct broker *broker, const char *group, const char *topic,
+                        int32_t partition, broker_group_position_done done, void *ctx);
+
     struct broker_group *(*join)(struct broker *broker, const char *group, const char *topic,
                                  const struct broker_group_ops *ops, void *ctx);
     void (*group_commit)(struct broker_group *group, int32_t partition, int64_t offset,

@@ -178,6 +178,7 @@ enum error_class kafka_error_class(rd_kafka_resp_err_t code)
     case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART:
     case RD_KAFKA_RESP_ERR_TOPIC_EXCEPTION:
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
     case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE:
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
@@ -208,6 +209,7 @@ static const char *code_name(rd_kafka_resp_err_t code)
     case RD_KAFKA_RESP_ERR_INVALID_MSG_SIZE:
         return "RecordTooLarge";
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+    case RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED:
         return "NotAuthorized";
     default:
         return rd_kafka_err2name(code);

@@ -345,6 +345,11 @@ void kafka_group_commit(struct broker_group *group, int32_t partition, int64_t o
                         const char *note, broker_committed_done done, void *ctx);
 void kafka_group_committed(struct broker_group *group, int32_t partition, broker_position_done done,
                            void *ctx);
+/* client_admin.c */
+void kafka_delete_records(struct broker *broker, const char *topic, int32_t partition,
+                          int64_t before, broker_deleted done, void *ctx);
+void kafka_position_of(struct broker *broker, const char *group, const char *topic,
+                       int32_t partition, broker_group_position_done done, void *ctx);
 bool kafka_group_members(struct broker_group *group, broker_members_done done, void *ctx);
 void kafka_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 /* Finishes the groups that are leaving. Blocks until they have left, at most 2 s. */

@@ -171,6 +171,23 @@ struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_
     return reply;
 }
 
+/* The records go when the answer comes: a paused instance deletes when it continues. Where the
+ * answer is that it failed, they may be gone as well. */
+static void answer_deletion(struct broker_memory_cluster *cluster, struct memory_reply *reply)
+{
+    struct memory_log *log = memory_log_find(cluster, reply->note, reply->partition);
+    bool failed = error_is(&reply->error);
+    if (log != NULL && reply->high > memory_log_end(log) && !failed)
+        error_set(&reply->error, ERROR_REJECT, "OffsetOutOfRange", "it is beyond the log's end");
+    else if (cluster->refuses_deletions)
+        error_set(&reply->error, ERROR_REJECT, "NotAuthorized", "not authorized to delete");
+    else if (log != NULL && reply->high > log->low && reply->high <= memory_log_end(log) &&
+             (!failed || memory_chance(cluster, 500)))
+        broker_memory_trim(cluster, reply->note, reply->partition, reply->high);
+    failed = error_is(&reply->error) || log == NULL;
+    reply->done.deleted(reply->ctx, failed ? -1 : log->low, &reply->error);
+}
+
 static void deliver_reply(struct memory_broker *broker)
 {
     struct memory_reply *reply = broker->replies;
@@ -189,6 +206,13 @@ static void deliver_reply(struct memory_broker *broker)
     case MEMORY_REPLY_POSITION:
         reply->done.position(reply->ctx, reply->partition, failed ? -1 : reply->high,
                              !failed && reply->note != NULL ? reply->note : "", &reply->error);
+        break;
+    case MEMORY_REPLY_GROUP_POSITION:
+        reply->done.group_position(reply->ctx, reply->note, failed ? -1 : reply->high,
+                                   &reply->error);
+        break;
+    case MEMORY_REPLY_DELETED:
+        answer_deletion(broker->cluster, reply);
         break;
     case MEMORY_REPLY_MEMBERS:
         memory_group_answer_members(reply);
@@ -217,6 +241,27 @@ static void memory_offsets(struct broker *base, const char *topic, int32_t parti
         error_set(&reply->error, ERROR_RETRY, "Unanswered", "the partition has no leader");
     reply->low = log->low;
     reply->high = memory_log_end(log);
+}
+
+void broker_memory_refuse_deletions(struct broker_memory_cluster *cluster, bool refused)
+{
+    cluster->refuses_deletions = refused;
+}
+
+static void memory_delete_records(struct broker *base, const char *topic, int32_t partition,
+                                  int64_t before, broker_deleted done, void *ctx)
+{
+    struct memory_broker *broker = memory_of(base);
+    if (broker->dead)
+        return;
+    struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_DELETED, ctx);
+    reply->done.deleted = done;
+    reply->partition = partition;
+    reply->high = before;
+    reply->note = strdup(topic);
+    assert(reply->note != NULL);
+    if (memory_log_find(broker->cluster, topic, partition) == NULL)
+        error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
 }
 
 /* ---- the step ---- */
@@ -487,6 +532,8 @@ static const struct broker_ops memory_ops = {
     .reader_pause = memory_reader_pause,
     .reader_close = memory_reader_close,
     .offsets = memory_offsets,
+    .delete_records = memory_delete_records,
+    .position_of = memory_position_of,
     .join = memory_join,
     .group_commit = memory_group_commit,
     .group_committed = memory_group_committed,

@@ -97,6 +97,8 @@ void broker_memory_add_partitions(struct broker_memory_cluster *cluster, const c
  * not the next one.) */
 void broker_memory_truncate(struct broker_memory_cluster *cluster, const char *topic,
                             int32_t partition, int64_t end);
+/* Deletions of records are refused, as without the right to (REJECT). */
+void broker_memory_refuse_deletions(struct broker_memory_cluster *cluster, bool refused);
 /* Retention: records below `start` are gone; readers below it get OffsetOutOfRange. */
 void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic, int32_t partition,
                         int64_t start);
@@ -140,6 +142,10 @@ void broker_memory_kill(struct broker *broker);
 void broker_memory_fail_producer(struct broker *broker, enum broker_producer producer);
 
 /* ---- groups ---- */
+
+/* A third-party client commits this offset for `group`; -1: the offset is gone. */
+void broker_memory_commit(struct broker_memory_cluster *cluster, const char *group,
+                          const char *topic, int32_t partition, int64_t offset);
 
 /* The members of `group` share the partitions of its topic anew: those that own something get
  * revoked(), then each gets assigned(). Expired members are left out and get revoked(lost)

@@ -13,19 +13,31 @@ enum { COMMIT_KEY_SIZE = 640, MEMBERS_MAX = 64 };
 /* ---- commits ---- */
 
 /* The committed offset of the partition and its owner; made when it is not there. */
-static struct memory_commit *commit_of(const struct memory_group *group, int32_t partition)
+static struct memory_commit *commit_in(struct broker_memory_cluster *cluster, const char *group,
+                                       const char *topic, int32_t partition)
 {
     struct memory_commit *commit;
     char key[COMMIT_KEY_SIZE];
-    snprintf(key, sizeof(key), "%s %s %" PRId32, group->name, group->topic, partition);
-    HASH_FIND_STR(group->broker->cluster->commits, key, commit);
+    snprintf(key, sizeof(key), "%s %s %" PRId32, group, topic, partition);
+    HASH_FIND_STR(cluster->commits, key, commit);
     if (commit != NULL)
         return commit;
     commit = memory_new_named(sizeof(*commit), key);
     memcpy(commit->key, key, strlen(key) + 1);
     commit->offset = -1;
-    HASH_ADD_STR(group->broker->cluster->commits, key, commit);
+    HASH_ADD_STR(cluster->commits, key, commit);
     return commit;
+}
+
+static struct memory_commit *commit_of(const struct memory_group *group, int32_t partition)
+{
+    return commit_in(group->broker->cluster, group->name, group->topic, partition);
+}
+
+void broker_memory_commit(struct broker_memory_cluster *cluster, const char *group,
+                          const char *topic, int32_t partition, int64_t offset)
+{
+    commit_in(cluster, group, topic, partition)->offset = offset;
 }
 
 /* ---- events ---- */
@@ -211,6 +223,19 @@ void memory_group_committed(struct broker_group *base, int32_t partition, broker
         add_reply(group, MEMORY_REPLY_POSITION, partition, commit->offset, ctx);
     reply->done.position = done;
     reply->note = copy_of(commit->note);
+}
+
+void memory_position_of(struct broker *base, const char *group, const char *topic,
+                        int32_t partition, broker_group_position_done done, void *ctx)
+{
+    struct memory_broker *broker = memory_of(base);
+    if (broker->dead)
+        return;
+    struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_GROUP_POSITION, ctx);
+    reply->high = commit_in(broker->cluster, group, topic, partition)->offset;
+    reply->done.group_position = done;
+    reply->note = strdup(group);
+    assert(reply->note != NULL);
 }
 
 bool memory_group_members(struct broker_group *base, broker_members_done done, void *ctx)

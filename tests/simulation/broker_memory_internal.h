@@ -148,6 +148,8 @@ enum memory_reply_kind {
     MEMORY_REPLY_OFFSETS,
     MEMORY_REPLY_COMMITTED,
     MEMORY_REPLY_POSITION,
+    MEMORY_REPLY_GROUP_POSITION,
+    MEMORY_REPLY_DELETED,
     MEMORY_REPLY_MEMBERS,
     MEMORY_REPLY_LEFT
 };
@@ -162,13 +164,15 @@ struct memory_reply {
         broker_committed_done committed; /* may be NULL */
         broker_position_done position;
         broker_members_done members;
+        broker_group_position_done group_position;
+        broker_deleted deleted;
         void (*left)(void *ctx);
     } done;
     void *ctx;
     int32_t partition;
     int64_t low;
     int64_t high; /* also the committed offset */
-    char *note;   /* NULL = none */
+    char *note;   /* NULL = none; also the group, or the topic of which records are deleted */
     struct error error;
 };
 
@@ -220,6 +224,8 @@ void memory_group_commit(struct broker_group *group, int32_t partition, int64_t 
 void memory_group_committed(struct broker_group *group, int32_t partition,
                             broker_position_done done, void *ctx);
 bool memory_group_members(struct broker_group *group, broker_members_done done, void *ctx);
+void memory_position_of(struct broker *base, const char *group, const char *topic,
+                        int32_t partition, broker_group_position_done done, void *ctx);
 void memory_group_answer_members(const struct memory_reply *reply);
 void memory_leave(struct broker_group *group, void (*left)(void *ctx), void *ctx);
 
@@ -269,6 +275,7 @@ struct broker_memory_cluster {
     struct memory_topic *topics; /* by name */
     struct memory_channel *channels;
     struct memory_broker *brokers;
+    bool refuses_deletions;
     struct memory_commit *commits; /* by key */
     uint64_t generation;           /* of the groups: rises with each assignment */
     uint64_t writers;              /* clients of producers so far */
