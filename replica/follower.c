@@ -281,6 +281,7 @@ static void report_difference(struct follower *follower, const struct view_folde
               "%s[%d]@%" PRId64 " restates order %.*s, and not as it is folded here: what it says "
               "counts from here on. Run `reeve verify`, and report a bug",
               follower_topic(follower), follower->partition, offset, TEXT_ARG(order_id));
+    metrics_add(follower->differing, 1);
     cluster_alert(follower->cluster, follower->partition, error.code, error.message);
 }
 
@@ -454,6 +455,9 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     follower->view = view;
     follower->ops = ops;
     follower->ctx = ctx;
+    follower->differing =
+        metrics_counter(cluster->service->metrics, "reeve_statements_differing_total",
+                        "Statements that differ from what is folded here.", METRICS_NO_LABELS);
     follower->bad_at = follower->schemas_for = follower->gap_at = -1;
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);

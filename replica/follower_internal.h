@@ -29,6 +29,7 @@ struct follower {
     struct view *view;
     const struct follower_ops *ops;
     void *ctx;
+    struct metrics_counter *differing; /* Statements */
     enum follower_phase phase;
     struct broker_reader *reader;
     int64_t low;

@@ -226,6 +226,9 @@ static enum error_class load_checkpoint(struct view *view, struct error *ret_err
     if (class == ERROR_OK && view->committed.cluster_id[0] == '\0')
         view->committed = admission_begin();
     view->checkpoint = view->committed;
+    if (class == ERROR_OK && view->options.continuations)
+        class = store_get_continuations(view->store, &view->continuations, ret_error);
+    view->continuations_changed = false;
     return class == ERROR_OK ? load_index(view, ret_error) : class;
 }
 
@@ -303,6 +306,7 @@ enum error_class view_drop(struct view *view, struct error *ret_error)
     if (view->store != NULL)
         close_store(view);
     view->checkpoint = view->committed = admission_begin();
+    view->continuations.count = 0;
     if (is_to_fail(view, "view.drop"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     enum error_class class = store_drop(view->path, ret_error);
@@ -421,6 +425,8 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
     put_dirty(view);
     put_tally(view);
+    if (view->continuations_changed)
+        store_batch_put_continuations(view->store, view->batch, &view->continuations);
     enum error_class class =
         store_commit(view->store, view->batch, &view->checkpoint, bulk, ret_error);
     if (class != ERROR_OK)
@@ -435,6 +441,7 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
     assert(view->dirty == NULL);
     assert(view->checkpoint.next_event_offset >= view->committed.next_event_offset);
     view->committed = view->checkpoint;
+    view->continuations_changed = false;
     view->untidy += view->dirty_count;
     view->dirty_count = view->folded = 0;
     view->folded_bytes = 0;

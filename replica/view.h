@@ -13,6 +13,7 @@
 #include "kafka/broker.h"
 #include "replica/admission.h"
 #include "schemas/codec.h"
+#include "statestore/continuations.h"
 #include "statestore/store.h"
 #include "statestore/waiting.h"
 
@@ -54,6 +55,7 @@ struct view_options {
     /* Keep history and secondary indexes (console). What concerns no order (Claims,
      * undecodable commands) is in the history of the order "". */
     bool history;
+    bool continuations; /* keep where they are: for an owner, who trims */
     /* The scheduler's index. NULL: none. It and its context are borrowed until view_close(). */
     const struct view_index *index;
     void *index_ctx;
@@ -130,6 +132,24 @@ void view_guarded(struct view *view, const struct command_guard *guard, struct t
 /* The owner's own Continuation, made by admission_state(), likewise. */
 void view_continued(struct view *view, const struct continuation *continuation, struct text value,
                     int64_t offset);
+/* It was acknowledged there, and appended at that time (ms). */
+void view_continuation_appended(struct view *view, struct continuation_place place);
+/* For a view that keeps them: the admitted ones, as folded so far. Borrowed. */
+const struct continuations *view_continuations(const struct view *view);
+/* The owner's own Statement, likewise: of an order as it is folded, and borrowed from the view. */
+void view_stated(struct view *view, const struct statement *statement, struct text value,
+                 int64_t offset);
+/* Visits the ids of orders that were last stated in full before that offset, from the first id
+ * after `after` on, among at most `rows_max` rows of the store. *ret_last is the last row, or "" at
+ * the end. What the store does not have yet was stated after its checkpoint. */
+struct view_order_id {
+    uint32_t size;
+    char data[ORDER_ID_BYTES_MAX];
+};
+enum error_class view_scan_stated_before(struct view *view, int64_t before, struct text after,
+                                         uint32_t rows_max,
+                                         bool (*visit)(void *ctx, struct text order_id), void *ctx,
+                                         struct view_order_id *ret_last, struct error *ret_error);
 /* As admission_begin_at(), for a store in which nothing is folded. */
 void view_begin_at(struct view *view, int64_t start);
 /* The ranges that this fold is to skip; before anything of the new ones is folded. */

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <xxhash.h>
 
-static void advance(struct view *view, struct text value, int64_t offset)
+void view_advance(struct view *view, struct text value, int64_t offset)
 {
     assert(offset >= view->checkpoint.next_event_offset);
     view->checkpoint.next_event_offset = offset + 1;
@@ -126,6 +126,25 @@ static enum error_class fold_decision(struct view *view, const struct broker_rec
     return ERROR_OK;
 }
 
+/* The log is to begin there: no owner trims it to one before that. */
+static void forget_trimmed(struct view *view, const struct continuation *continuation)
+{
+    if (continuation->trimmed < 0)
+        return;
+    continuations_forget(&view->continuations, continuation->trimmed);
+    view->continuations_changed = view->options.continuations;
+}
+
+static void take_continuation(struct view *view, const struct broker_record *record)
+{
+    forget_trimmed(view, &view->record.continuation);
+    if (!view->options.continuations)
+        return;
+    continuations_add(&view->continuations,
+                      (struct continuation_place){record->offset, record->timestamp});
+    view->continuations_changed = true;
+}
+
 static enum error_class fold_decoded(struct view *view, const struct broker_record *record,
                                      struct view_folded *folded, struct error *ret_error)
 {
@@ -146,6 +165,8 @@ static enum error_class fold_decoded(struct view *view, const struct broker_reco
                          "skip what is wrong in the log",
                          record->topic, record->partition, (long long)record->offset,
                          record->partition);
+    if (folded->admission == ADMITTED && folded->kind == RECORD_CONTINUATION)
+        take_continuation(view, record);
     if (view->options.history && folded->admission == ADMITTED &&
         (folded->kind == RECORD_CLAIM || folded->kind == RECORD_RESET))
         store_batch_put_history(view->batch, TEXT(""), record->offset, record->value);
@@ -247,7 +268,7 @@ enum error_class view_fold(struct view *view, const struct broker_record *record
     if (folded.admission != ADMITTED && folded.admission != ADMISSION_REFOLD)
         view->checkpoint.skipped++;
     if (folded.admission != ADMISSION_REFOLD)
-        advance(view, record->value, record->offset);
+        view_advance(view, record->value, record->offset);
     if (ret_folded != NULL)
         *ret_folded = folded;
     return ERROR_OK;
@@ -264,7 +285,7 @@ enum error_class view_decided(struct view *view, const struct decision *decision
     if (class != ERROR_OK)
         return class;
     apply_admitted(view, decision, entry, value, &folded);
-    advance(view, value, decision->offset);
+    view_advance(view, value, decision->offset);
     return ERROR_OK;
 }
 
@@ -273,7 +294,7 @@ void view_guarded(struct view *view, const struct command_guard *guard, struct t
 {
     enum admission admission = admission_guard(&view->checkpoint, guard);
     assert(admission == ADMITTED);
-    advance(view, value, offset);
+    view_advance(view, value, offset);
 }
 
 void view_continued(struct view *view, const struct continuation *continuation, struct text value,
@@ -281,7 +302,23 @@ void view_continued(struct view *view, const struct continuation *continuation, 
 {
     enum admission admission = admission_continuation(&view->checkpoint, continuation);
     assert(admission == ADMITTED); /* it states what is folded here */
-    advance(view, value, offset);
+    forget_trimmed(view, continuation);
+    view_advance(view, value, offset);
+}
+
+void view_continuation_appended(struct view *view, struct continuation_place place)
+{
+    assert(place.offset < view->checkpoint.next_event_offset);
+    if (!view->options.continuations)
+        return;
+    continuations_add(&view->continuations, place);
+    view->continuations_changed = true;
+}
+
+const struct continuations *view_continuations(const struct view *view)
+{
+    assert(view->options.continuations);
+    return &view->continuations;
 }
 
 void view_begin_at(struct view *view, int64_t start)

@@ -80,6 +80,8 @@ struct view {
     bool held;
     struct checkpoint checkpoint;
     struct checkpoint committed;
+    struct continuations continuations;
+    bool continuations_changed; /* since the last commit */
     struct heap_arena scratch;
     struct record record;
     struct buffer row;
@@ -101,6 +103,7 @@ enum error_class view_fold_statement(struct view *view, const struct broker_reco
                                      struct view_folded *folded, struct error *ret_error);
 
 /* view_fold.c */
+void view_advance(struct view *view, struct text value, int64_t offset);
 /* What the order was before the record. NULL: there is none in memory or store. */
 void view_folded_before(const struct view_entry *entry, struct view_folded *folded);
 

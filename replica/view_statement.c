@@ -78,3 +78,85 @@ enum error_class view_fold_statement(struct view *view, const struct broker_reco
     replace(view, &statement->order, entry, record->offset, folded);
     return ERROR_OK;
 }
+
+void view_stated(struct view *view, const struct statement *statement, struct text value,
+                 int64_t offset)
+{
+    struct view_entry *entry = view_entry_find(view, statement->order.details.order_id);
+    enum admission admission = admission_statement(&view->checkpoint, statement);
+    assert(admission == ADMITTED); /* the only legitimate writer's own next record */
+    assert(entry != NULL && !view_entry_is_expired(entry));
+    assert(entry->order.version == statement->order.version);
+    assert(entry->order.stated_offset < offset);
+    entry->order.stated_offset = offset;
+    view_entry_mark_dirty(view, entry);
+    view_advance(view, value, offset);
+}
+
+/* ---- which orders are to be restated ---- */
+
+struct stated_scan {
+    struct view *view;
+    int64_t before;
+    uint32_t rows_left;
+    bool (*visit)(void *ctx, struct text order_id);
+    void *ctx;
+    struct view_order_id last;
+    bool stopped; /* there may be further rows */
+    enum error_class class;
+    struct error *ret_error;
+};
+
+static bool is_stated_before(struct stated_scan *scan, struct text order_id, struct text row)
+{
+    struct order stored;
+    const struct order *order = &stored;
+    const struct view_entry *entry = view_entry_find(scan->view, order_id);
+    if (entry != NULL && view_entry_is_expired(entry))
+        return false;
+    if (entry != NULL) {
+        order = &entry->order;
+    } else {
+        heap_arena_reset(&scan->view->scratch);
+        scan->class = view_decode_row(scan->view, order_id, row, &scan->view->scratch.arena,
+                                      &stored, scan->ret_error);
+    }
+    return scan->class == ERROR_OK && order->stated_offset < scan->before;
+}
+
+static bool visit_row(void *ctx, struct text order_id, struct text row)
+{
+    struct stated_scan *scan = ctx;
+    scan->stopped = scan->rows_left == 0;
+    if (scan->stopped)
+        return false;
+    scan->rows_left--;
+    bool is_old = is_stated_before(scan, order_id, row);
+    scan->stopped = scan->class != ERROR_OK || (is_old && !scan->visit(scan->ctx, order_id));
+    assert(order_id.size <= sizeof(scan->last.data));
+    memcpy(scan->last.data, order_id.data, order_id.size);
+    scan->last.size = order_id.size;
+    return !scan->stopped;
+}
+
+enum error_class view_scan_stated_before(struct view *view, int64_t before, struct text after,
+                                         uint32_t rows_max,
+                                         bool (*visit)(void *ctx, struct text order_id), void *ctx,
+                                         struct view_order_id *ret_last, struct error *ret_error)
+{
+    struct stated_scan scan = {.view = view,
+                               .before = before,
+                               .rows_left = rows_max,
+                               .visit = visit,
+                               .ctx = ctx,
+                               .ret_error = ret_error};
+    enum error_class class = store_scan_orders(view->store, after, visit_row, &scan, ret_error);
+    if (class == ERROR_OK)
+        class = scan.class;
+    if (class != ERROR_OK)
+        return class;
+    if (!scan.stopped)
+        scan.last.size = 0;
+    *ret_last = scan.last;
+    return ERROR_OK;
+}

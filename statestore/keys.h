@@ -9,6 +9,7 @@
  *                128 | size of queue BE2 | queue | priority | queued_at BE8 | order id -> nothing
  *     meta       "checkpoint"                                                   -> see checkpoint.h
  *                "tally"                                                        -> see waiting.h
+ *                "continuations"                                          -> see continuations.c
  *
  * The time of an index row is that of the order's last change; for submitted, customer and
  * attribute that of its acceptance. An indexed value is as index_value_of() makes it. An order id

@@ -72,4 +72,11 @@ void store_batch_put_checkpoint(struct store_batch *batch, const struct checkpoi
 #define TABLES_BEFORE_COMPACTION "4"
 #define TABLES_BEFORE_COMPACTION_BULK "40"
 
+/* Rows of `meta` other than the checkpoint, sealed (statestore/meta.c). */
+void store_batch_put_meta(struct store *store, struct store_batch *batch, struct text key,
+                          struct text row);
+/* *ret_row is new (free with store_row_free); .data NULL: none was ever written. */
+enum error_class store_get_meta(struct store *store, struct text key, struct text *ret_row,
+                                struct error *ret_error);
+
 #endif

@@ -3,7 +3,6 @@
 #include "statestore/waiting.h"
 
 #include "statestore/keys.h"
-#include "statestore/seal.h"
 #include "statestore/store_internal.h"
 
 #include <assert.h>
@@ -74,34 +73,11 @@ enum error_class store_scan_waiting(struct store *store, struct text queue, enum
 
 void store_batch_put_tally(struct store *store, struct store_batch *batch, struct text tally)
 {
-    uint8_t seal[SEAL_BYTES];
-    struct text key = TEXT(TALLY_KEY);
-    seal_make((uint64_t)FAMILY_META, key, tally, seal);
-    const char *keys[] = {key.data};
-    const size_t key_sizes[] = {key.size};
-    const char *values[] = {tally.data != NULL ? tally.data : "", (const char *)seal};
-    const size_t value_sizes[] = {tally.size, SEAL_BYTES};
-    rocksdb_writebatch_putv_cf(store_batch_rocks(batch), store->families[FAMILY_META], 1, keys,
-                               key_sizes, 2, values, value_sizes);
+    store_batch_put_meta(store, batch, TEXT(TALLY_KEY), tally);
 }
 
 enum error_class store_get_tally(struct store *store, struct text *ret_tally,
                                  struct error *ret_error)
 {
-    struct text key = TEXT(TALLY_KEY);
-    char *message = NULL;
-    size_t size = 0;
-    char *sealed = rocksdb_get_cf(store->db, store->read, store->families[FAMILY_META], key.data,
-                                  key.size, &size, &message);
-    if (message != NULL)
-        return store_fail(store->path, "read", message, ret_error);
-    struct text tally = {0};
-    if (sealed != NULL &&
-        !seal_open(FAMILY_META, key, (struct text){sealed, (uint32_t)size}, &tally)) {
-        rocksdb_free(sealed);
-        return store_corrupt(store, "a tally that does not match its hash", ret_error);
-    }
-    assert(sealed == NULL || tally.data == sealed);
-    *ret_tally = tally;
-    return ERROR_OK;
+    return store_get_meta(store, TEXT(TALLY_KEY), ret_tally, ret_error);
 }
