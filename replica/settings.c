@@ -223,6 +223,17 @@ static const struct config_key keys[] = {
      "value. Keep it longer than the 7 days that submissions and commands are kept, or an order "
      "submitted again after it expired counts as new. 0: for ever."},
 
+    {"events.keep.ms", CONFIG_DURATION_MS, "0", 0, 3650 * DAY_MS, "ms", NO_CHOICES,
+     SETTINGS_SCHEDULER,
+     "How long the log keeps its records: the scheduler restates orders that it still needs and "
+     "deletes what is older. At least orders.retention.ms; a day more spares restating orders that "
+     "are about to expire. All instances must be of a version that reads Statements. 0: the log is "
+     "kept for ever."},
+    {"events.trim.groups", CONFIG_LIST, "", NO_BOUNDS, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
+     "Consumer groups of the log, separated by commas, such as that of `reeve export events "
+     "--group`. The scheduler deletes only what all of them have read; while one has no committed "
+     "offset in a partition, nothing of it is deleted."},
+
     /* ---- supervisor: one of the supervisors is the auditor ---- */
     {"auditor.interval.ms", CONFIG_DURATION_MS, "60000", 100, DAY_MS, "ms", NO_CHOICES,
      SETTINGS_SUPERVISOR, "Shortest time between two audits of all orders."},

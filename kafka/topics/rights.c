@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RIGHTS_MAX = 10, OPERATIONS = 6, PREFIX_BYTES_MAX = 150 };
+enum { RIGHTS_MAX = 10, OPERATIONS = 7, PREFIX_BYTES_MAX = 150 };
 
 /* Bits of the operations, in the order of the table's columns. */
 enum {
@@ -17,6 +17,7 @@ enum {
     C = 1 << 3,  /* Create */
     DC = 1 << 4, /* DescribeConfigs */
     AC = 1 << 5, /* AlterConfigs */
+    DL = 1 << 6, /* Delete: of records as well */
 };
 
 static const struct {
@@ -29,6 +30,7 @@ static const struct {
     {"Create", RD_KAFKA_ACL_OPERATION_CREATE},
     {"DescribeConfigs", RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS},
     {"AlterConfigs", RD_KAFKA_ACL_OPERATION_ALTER_CONFIGS},
+    {"Delete", RD_KAFKA_ACL_OPERATION_DELETE},
 };
 
 /* NAME stands for the agent or application; '*' at the end: all names that begin so. */
@@ -64,7 +66,7 @@ static const struct row rows[] = {
     {.program = "scheduler",
      .label = "scheduler; also `partition reset`",
      .rights = {{TOPIC, "commands", R | W},
-                {TOPIC, "events", R | W},
+                {TOPIC, "events", R | W | DL},
                 {TOPIC, "workflows", R},
                 {TOPIC, "agents", R},
                 {TOPIC, "requests.*", W},

@@ -14,9 +14,14 @@ enum {
     RETRY_MS_MAX = 10000
 };
 
-static const char *const state_names[] = {"checking",   "catching_up", "claiming", "folding",
-                                          "inspecting", "running",     "guarding", "measuring",
-                                          "appending",  "giving_up",   "stopped",  "standby"};
+static const char *const trim_held_names[] = {"nothing", "age",        "effects", "group",
+                                              "store",   "statements", "format",  "broker"};
+_Static_assert(sizeof(trim_held_names) / sizeof(trim_held_names[0]) == TRIM_HELD_COUNT,
+               "every reason has a name");
+
+static const char *const state_names[] = {
+    "checking",   "catching_up", "claiming",  "folding",   "inspecting", "running", "guarding",
+    "continuing", "stating",     "appending", "giving_up", "stopped",    "standby"};
 _Static_assert(sizeof(state_names) / sizeof(state_names[0]) == OWNER_STATE_COUNT,
                "every owner state has a name");
 
@@ -30,10 +35,11 @@ static const unsigned may_follow[] = {
     [OWNER_FOLDING] =
         BIT(OWNER_INSPECTING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED) | BIT(OWNER_CHECKING),
     [OWNER_INSPECTING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP) | BIT(OWNER_STOPPED),
-    [OWNER_RUNNING] =
-        BIT(OWNER_GUARDING) | BIT(OWNER_MEASURING) | BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
+    [OWNER_RUNNING] = BIT(OWNER_GUARDING) | BIT(OWNER_CONTINUING) | BIT(OWNER_STATING) |
+                      BIT(OWNER_APPENDING) | BIT(OWNER_GIVING_UP),
     [OWNER_GUARDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
-    [OWNER_MEASURING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
+    [OWNER_CONTINUING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
+    [OWNER_STATING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_APPENDING] = BIT(OWNER_RUNNING) | BIT(OWNER_GIVING_UP),
     [OWNER_GIVING_UP] = BIT(OWNER_CHECKING),
     [OWNER_STOPPED] = BIT(OWNER_CHECKING) | BIT(OWNER_STOPPED),
@@ -194,6 +200,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     owner->partition = partition;
     owner->options = *options;
     owner->metrics = metrics;
+    owner->options.view.continuations = true;
     if (options->router != NULL) {
         owner->backlog = backlog_new(options->router, false);
         owner->options.view.index = &backlog_index;
@@ -214,6 +221,7 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
     heap_arena_init(&owner->batch, 256 * 1024);
     loop_timer_init(&owner->timer, on_timer, owner);
     owner_store_begin(owner);
+    owner_trim_init(owner);
     clock_guard_init(&owner->clock_guard, options->margin_ms);
     owner->state = options->standby ? OWNER_STANDBY : OWNER_CHECKING;
     owner_watch_begin(owner);
@@ -275,7 +283,8 @@ enum owner_state owner_state(const struct owner *owner)
 bool owner_is_running(const struct owner *owner)
 {
     return owner->state == OWNER_RUNNING || owner->state == OWNER_GUARDING ||
-           owner->state == OWNER_MEASURING || owner->state == OWNER_APPENDING;
+           owner->state == OWNER_CONTINUING || owner->state == OWNER_STATING ||
+           owner->state == OWNER_APPENDING;
 }
 
 bool owner_is_outdated(const struct owner *owner)
@@ -286,8 +295,7 @@ bool owner_is_outdated(const struct owner *owner)
 
 bool owner_is_busy(const struct owner *owner)
 {
-    return owner->state == OWNER_GUARDING || owner->state == OWNER_MEASURING ||
-           owner->state == OWNER_APPENDING ||
+    return (owner_is_running(owner) && owner->state != OWNER_RUNNING) ||
            (owner->state == OWNER_RUNNING && emitter_backlog(owner->emitter) > 0);
 }
 
@@ -326,6 +334,20 @@ struct owner_metrics *owner_metrics_new(struct metrics *metrics)
     owner->skipped =
         metrics_counter(metrics, "reeve_records_skipped_total",
                         "Records of the log that were not admitted.", METRICS_NO_LABELS);
+    owner->continuations = metrics_counter(metrics, "reeve_continuations_total",
+                                           "Continuations acknowledged: the bookkeeping, restated.",
+                                           METRICS_NO_LABELS);
+    owner->statements =
+        metrics_counter(metrics, "reeve_statements_total",
+                        "Statements acknowledged: orders restated in full.", METRICS_NO_LABELS);
+    owner->trimmed =
+        metrics_counter(metrics, "reeve_log_records_trimmed_total",
+                        "Records deleted at the beginning of the log.", METRICS_NO_LABELS);
+    for (int held = 0; held < TRIM_HELD_COUNT; held++)
+        owner->trim_held[held] = metrics_gauge(metrics, "reeve_log_trim_held",
+                                               "Own partitions by what keeps their log from being "
+                                               "trimmed further.",
+                                               METRICS_LABEL("by", trim_held_names[held]));
     owner->cycle = metrics_histogram(metrics, "reeve_cycle_seconds",
                                      "From deciding on a command until its batch is acknowledged.",
                                      METRICS_NO_LABELS);

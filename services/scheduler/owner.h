@@ -6,7 +6,7 @@
  *         ^                          |          |           |           |
  *         +--- delay -- GIVING_UP <--+----------+-----------+-----------+
  *
- *     RUNNING <-> APPENDING, GUARDING, MEASURING -> GIVING_UP
+ *     RUNNING <-> APPENDING, GUARDING, CONTINUING, STATING -> GIVING_UP
  *     CHECKING, CATCHING_UP, FOLDING, INSPECTING -> STOPPED (an operator has to act) -> CHECKING
  *     STANDBY -> CATCHING_UP or CHECKING (owner_promote)
  *
@@ -35,10 +35,11 @@ enum owner_state {
     OWNER_FOLDING,     /* up to our Claim */
     OWNER_INSPECTING,  /* does commands[p] hold the commands that the log consumed? */
     OWNER_RUNNING,
-    OWNER_GUARDING,  /* a command guard is on its way */
-    OWNER_MEASURING, /* a Continuation is on its way, to measure a clock that was wrong */
-    OWNER_APPENDING, /* a batch of Decisions is on its way */
-    OWNER_GIVING_UP, /* delivery reports are outstanding */
+    OWNER_GUARDING,   /* a command guard is on its way */
+    OWNER_CONTINUING, /* a Continuation is on its way */
+    OWNER_STATING,    /* Statements are on their way */
+    OWNER_APPENDING,  /* a batch of Decisions is on its way */
+    OWNER_GIVING_UP,  /* delivery reports are outstanding */
     OWNER_STOPPED,
     OWNER_STANDBY, /* follows the log of a partition that another scheduler owns */
     OWNER_STATE_COUNT
@@ -52,6 +53,10 @@ struct owner_options {
     uint32_t batch_max;
     int64_t margin_ms;    /* clock.skew.max.ms */
     int64_t retention_ms; /* orders.retention.ms: of ended orders; 0: they never expire */
+    int64_t keep_ms;      /* events.keep.ms: what is younger stays in the log; 0: all of it does */
+    /* events.trim.groups: what they have not read stays. Borrowed until the owner is released. */
+    const char *const *trim_groups;
+    uint32_t trim_group_count;
     bool standby;
 };
 

@@ -58,52 +58,7 @@ void owner_stop_ahead(struct owner *owner)
     owner_stop(owner, &error);
 }
 
-static void on_measured(void *ctx, uint64_t token, int64_t offset, const struct error *error)
-{
-    struct owner *owner = ctx;
-    if (!owner_answered(owner, token) || owner->state != OWNER_MEASURING ||
-        !owner_as_expected(owner, offset, error))
-        return;
-    assert(owner->item_count == 0);
-    assert(view_checkpoint(follower_view(owner->follower))->next_event_offset ==
-           owner->expected_offset);
-    owner_measure_clock(owner, owner->sent_us);
-    owner_set_state(owner, OWNER_RUNNING);
-    owner_step_soon(owner);
-}
-
 /* A Continuation says nothing new, and its acknowledgement brackets the clocks. */
-static bool measure(struct owner *owner)
-{
-    struct view *view = follower_view(owner->follower);
-    const struct clock *clock = owner->cluster->service->clock;
-    int64_t offset = view_checkpoint(view)->next_event_offset;
-    struct continuation continuation;
-    admission_state(view_checkpoint(view), &continuation);
-    continuation.written_at = clock_wall_ms(clock);
-    owner->value.size = 0;
-    codec_encode(owner->cluster->codec, RECORD_CONTINUATION, &continuation, &owner->value);
-    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
-    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
-                                   .topic = owner->cluster->topics.events,
-                                   .partition = owner->partition,
-                                   .key = text_of(owner->cluster->service->instance_id),
-                                   .value = value,
-                                   .done = on_measured,
-                                   .ctx = owner,
-                                   .token = owner->claim_number};
-    assert(owner->state == OWNER_RUNNING && owner->item_count == 0);
-    assert(offset == owner->expected_offset);
-    owner->sent_us = owner->measured_us = clock_mono_us(clock);
-    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK)
-        return false;
-    owner->outstanding++;
-    owner_set_state(owner, OWNER_MEASURING);
-    view_continued(view, &continuation, value, offset);
-    assert(view_checkpoint(view)->next_event_offset == offset + 1);
-    return true;
-}
-
 bool owner_pause_for_clock(struct owner *owner)
 {
     assert(owner->state == OWNER_RUNNING);
@@ -115,5 +70,5 @@ bool owner_pause_for_clock(struct owner *owner)
     log_warning_limited("no commands are decided", LOG_I64("partition", owner->partition),
                         LOG_ERR(&owner->trouble));
     return clock_mono_us(owner->cluster->service->clock) - owner->measured_us >= MEASURE_AGAIN_US &&
-           measure(owner);
+           owner_continue(owner, -1);
 }

@@ -352,7 +352,9 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
         return;
     }
     owner->blocked_by = NULL;
-    if (blocked(owner) || owner->head == NULL || owner_turns_wait(owner))
+    if (blocked(owner) || owner_trim_turn(owner))
+        return;
+    if (owner->head == NULL || owner_turns_wait(owner))
         return;
     assert(owner->commands != NULL);
     assert(owner->item_count == 0);
@@ -386,6 +388,7 @@ void owner_cycle_begin(struct owner *owner)
     owner->blocked_by = NULL;
     owner_queue_open(owner);
     owner_route_begin(owner);
+    owner_trim_begin(owner);
     owner_step_soon(owner); /* a wrong clock is measured again although no command waits */
 }
 
@@ -395,6 +398,7 @@ void owner_cycle_end(struct owner *owner)
     owner->commands = NULL;
     loop_defer_cancel(cluster_loop(owner->cluster), &owner->stepping);
     owner_store_end(owner);
+    owner_trim_end(owner);
     owner_route_end(owner);
     owner_turns_leave(owner);
     owner_guard_end(owner);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inside of an owner, for owner.c (states, give up, stop), owner_claim.c (catch up, claim,
  * fold, inspect), owner_cycle.c (decide, append, store, emit), owner_queue.c, owner_guard.c,
- * owner_route.c, owner_store.c, owner_watch.c. */
+ * owner_route.c, owner_store.c, owner_watch.c, owner_restate.c (what the log says again),
+ * owner_trim.c (its beginning is deleted). */
 #ifndef SERVICES_SCHEDULER_OWNER_INTERNAL_H
 #define SERVICES_SCHEDULER_OWNER_INTERNAL_H
 
@@ -15,6 +16,52 @@ struct batch_item {
     struct decision decision;
     struct outcome_list outcomes; /* of the decision, in the batch's arena */
     int64_t begun_us;
+};
+
+/* Why the log of a partition is not trimmed further. */
+enum trim_held {
+    TRIM_HELD_BY_NOTHING,
+    TRIM_HELD_BY_AGE,        /* nothing is old enough */
+    TRIM_HELD_BY_EFFECTS,    /* not all are acknowledged */
+    TRIM_HELD_BY_GROUP,      /* of events.trim.groups */
+    TRIM_HELD_BY_STORE,      /* it is not on the disk yet */
+    TRIM_HELD_BY_STATEMENTS, /* orders are being restated */
+    TRIM_HELD_BY_FORMAT,     /* a newer version has written to the log */
+    TRIM_HELD_BY_BROKER,     /* it refuses to delete, or does not answer */
+    TRIM_HELD_COUNT
+};
+
+enum trim_phase {
+    TRIM_WAITING,    /* for the next look */
+    TRIM_ASKING,     /* where the log begins, and what its groups have read */
+    TRIM_STATING,    /* orders that were stated before the new beginning */
+    TRIM_ANNOUNCING, /* a Continuation is to say where the log begins ... */
+    TRIM_CONFIRMING, /* ... and another one is to follow it */
+    TRIM_DELETING    /* what is before */
+};
+
+struct owner_trim {
+    struct loop_timer timer;
+    bool active; /* there is a claim, and what is old is to go */
+    bool due;    /* one turn, as soon as no batch is on its way */
+    enum trim_phase phase;
+    enum trim_held held;
+    int64_t continued_us; /* monotonic: the last Continuation of this claim, or its beginning */
+    int64_t announced;    /* by the Continuation that is on its way; -1: nothing */
+    int64_t log_start;    /* as far as it is known; -1: it is not */
+    int64_t to;           /* the new beginning */
+    /* the answers */
+    uint32_t answers_left;
+    int64_t archived; /* all groups have read the log up to there; this one is the last: */
+    const char *group;
+    bool unanswered;
+    bool group_alerted;
+    /* the statements */
+    struct view_order_id after; /* those of this id and before it are done */
+    uint32_t stating;           /* on their way */
+    bool deleting;
+    bool refused; /* and that is reported */
+    struct metrics_gauge *start;
 };
 
 /* What the owners of a process share. */
@@ -32,6 +79,11 @@ struct owner_metrics {
     struct metrics_histogram *cycle;  /* from decide to acknowledged */
     struct metrics_histogram *commit; /* of a store */
     struct metrics_counter *skipped;
+    struct metrics_counter *continuations;
+    struct metrics_counter *statements;
+    struct metrics_counter *trimmed;
+    struct metrics_gauge *trim_held[TRIM_HELD_COUNT];
+    int trim_held_counts[TRIM_HELD_COUNT];
     struct outcomes *outcomes;
 };
 
@@ -107,7 +159,8 @@ struct owner {
     bool waits_for_turn;
     struct owner *prev_waiting;
     struct owner *next_waiting;
-    const char *blocked_by;        /* why the first command waits; NULL: it does not */
+    const char *blocked_by; /* why the first command waits; NULL: it does not */
+    struct owner_trim trim;
     struct route_partition routed; /* joined while there is a claim to decide under */
     uint32_t starts_outstanding;   /* StartStep commands without an answer */
     int64_t starts_since_ms;       /* since the last one that arrived, or the first of them */
@@ -180,6 +233,25 @@ void owner_stop_ahead(struct owner *owner);
 /* The clock is bad: nothing is decided now. Measures it again if that is long ago; false: not
  * yet. */
 bool owner_pause_for_clock(struct owner *owner);
+
+/* owner_restate.c */
+/* Appends a Continuation that says that the log is trimmed to `trimmed`, or (-1) nothing of that.
+ * False: not now. */
+bool owner_continue(struct owner *owner, int64_t trimmed);
+/* Appends Statements of orders that were stated before owner->trim.to, at most `count_max`. False:
+ * none is on its way. *ret_done: there are no further ones. */
+bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done);
+
+/* owner_trim.c */
+void owner_trim_init(struct owner *owner);
+void owner_trim_begin(struct owner *owner);
+void owner_trim_end(struct owner *owner);
+/* Between two batches. True: a record is on its way. */
+bool owner_trim_turn(struct owner *owner);
+/* The Continuation on its way is acknowledged. */
+void owner_trim_continued(struct owner *owner);
+/* Statements are. */
+void owner_trim_stated(struct owner *owner);
 
 /* owner_watch.c */
 void owner_watch_begin(struct owner *owner);

@@ -111,9 +111,13 @@ static bool waits_for(const struct owner *owner, char *ret_text, size_t size)
         snprintf(ret_text, size, "the leader of %s[%d] to acknowledge an Attempt", events,
                  owner->partition);
         return true;
-    case OWNER_MEASURING:
+    case OWNER_CONTINUING:
         snprintf(ret_text, size, "the leader of %s[%d] to acknowledge a Continuation", events,
                  owner->partition);
+        return true;
+    case OWNER_STATING:
+        snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Statements", events,
+                 owner->partition, owner->trim.stating);
         return true;
     case OWNER_APPENDING:
         snprintf(ret_text, size, "the leader of %s[%d] to acknowledge %u Decisions", events,

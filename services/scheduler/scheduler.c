@@ -15,13 +15,16 @@
 #include "services/services.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     DRAIN_TICK_MS = 10,
-    DRAIN_TICKS_MAX = 500 /* a leader that is away does not keep the process */
+    DRAIN_TICKS_MAX = 500, /* a leader that is away does not keep the process */
+    TRIM_GROUP_BYTES_MAX = 255
 };
 
 struct scheduler {
@@ -63,8 +66,11 @@ static struct owner *open_owner(struct scheduler *scheduler, int32_t partition, 
         .batch_max = (uint32_t)config_int(config, "scheduler.batch.max"),
         .margin_ms = config_ms(config, "clock.skew.max.ms"),
         .retention_ms = config_ms(config, "orders.retention.ms"),
+        .keep_ms = config_ms(config, "events.keep.ms"),
         .standby = standby,
     };
+    options.trim_group_count =
+        (uint32_t)config_list(config, "events.trim.groups", &options.trim_groups);
     if (owner_new(scheduler->cluster, partition, &options, scheduler->metrics, &owner, ret_error) !=
         ERROR_OK)
         return NULL;
@@ -272,10 +278,36 @@ void scheduler_close(struct scheduler *scheduler)
 
 static void drain_tick(struct loop *loop, struct loop_timer *timer, void *userdata);
 
+static enum error_class check_trimming(const struct config *config, struct error *ret_error)
+{
+    int64_t keep_ms = config_ms(config, "events.keep.ms");
+    int64_t retention_ms = config_ms(config, "orders.retention.ms");
+    const char *const *groups;
+    size_t count = config_list(config, "events.trim.groups", &groups);
+    for (size_t i = 0; i < count; i++)
+        if (groups[i][0] == '\0' || strlen(groups[i]) > TRIM_GROUP_BYTES_MAX)
+            return error_set(ret_error, ERROR_REJECT, "Config",
+                             "events.trim.groups: the name of a group has %zu bytes; 1 to %d are "
+                             "possible",
+                             strlen(groups[i]), TRIM_GROUP_BYTES_MAX);
+    if (keep_ms > 0 && retention_ms == 0)
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "events.keep.ms is set, but with orders.retention.ms = 0 finished orders "
+                         "stay for ever, and each would be restated again and again: set both");
+    if (keep_ms > 0 && keep_ms < retention_ms)
+        return error_set(ret_error, ERROR_REJECT, "Config",
+                         "events.keep.ms is %" PRId64 " ms; it must be at least "
+                         "orders.retention.ms, %" PRId64 " ms, or 0",
+                         keep_ms, retention_ms);
+    return ERROR_OK;
+}
+
 enum error_class scheduler_open(struct service_context *service, struct broker *broker,
                                 struct scheduler **ret_scheduler, struct error *ret_error)
 {
     static const unsigned flags = CLUSTER_FOLLOWS_WORKFLOWS | CLUSTER_CHECKS_LOG;
+    if (check_trimming(service->config, ret_error) != ERROR_OK)
+        return ERROR_REJECT;
     struct scheduler *scheduler = calloc(1, sizeof(*scheduler));
     assert(scheduler != NULL);
     scheduler->service = service;

@@ -33,6 +33,10 @@ struct owner_kit {
     struct codec *codec;
     struct heap_arena heap;
     struct buffer bytes;
+    /* Of owners that are opened from now on. */
+    int64_t keep_ms;
+    const char *trim_groups[2];
+    uint32_t trim_group_count;
     struct owner_kit_process processes[OWNER_KIT_PROCESSES_MAX];
     uint32_t process_count;
 };

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an owner says again, so that the log need not go back to its beginning: the bookkeeping of
+ * the partition (a Continuation), and orders in full (Statements). Both take a sequence number of
+ * the claim, as Decisions do, and no command. */
+#include "platform/failpoint.h"
+#include "services/scheduler/owner_internal.h"
+
+#include <assert.h>
+
+enum {
+    STATEMENTS_MAX = 64, /* on their way at a time */
+    STATEMENT_BYTES = 256 * 1024,
+    ROWS_PER_TURN = 256 /* of the store: less than a millisecond */
+};
+
+static struct view *view_of(const struct owner *owner)
+{
+    return follower_view(owner->follower);
+}
+
+/* The value is encoded into owner->value. */
+static bool append(struct owner *owner, enum record_kind kind, const void *record, struct text key,
+                   broker_appended done, struct text *ret_value)
+{
+    owner->value.size = 0;
+    codec_encode(owner->cluster->codec, kind, record, &owner->value);
+    struct text value = {(const char *)owner->value.data, (uint32_t)owner->value.size};
+    struct broker_append append = {.producer = BROKER_PRODUCER_LOG,
+                                   .topic = owner->cluster->topics.events,
+                                   .partition = owner->partition,
+                                   .key = key,
+                                   .value = value,
+                                   .done = done,
+                                   .ctx = owner,
+                                   .token = owner->claim_number};
+    if (broker_append(owner->cluster->broker, &append, NULL) != ERROR_OK)
+        return false;
+    owner->outstanding++;
+    *ret_value = value;
+    return true;
+}
+
+/* ---- the bookkeeping ---- */
+
+static void on_continued(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_CONTINUING ||
+        !owner_as_expected(owner, offset, error))
+        return;
+    assert(owner->item_count == 0);
+    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    FAILPOINT("continuation.acknowledged");
+    owner_measure_clock(owner, owner->sent_us);
+    metrics_add(owner->metrics->continuations, 1);
+    view_continuation_appended(
+        view_of(owner),
+        (struct continuation_place){offset, broker_appended_at(owner->cluster->broker)});
+    owner_set_state(owner, OWNER_RUNNING);
+    owner_trim_continued(owner);
+    if (owner_store_acknowledged(owner))
+        owner_step_soon(owner);
+}
+
+bool owner_continue(struct owner *owner, int64_t trimmed)
+{
+    struct view *view = view_of(owner);
+    const struct clock *clock = owner->cluster->service->clock;
+    int64_t offset = view_checkpoint(view)->next_event_offset;
+    struct continuation continuation;
+    struct text value;
+    assert(owner->state == OWNER_RUNNING && owner->item_count == 0);
+    assert(offset == owner->expected_offset);
+    assert(trimmed < offset);
+    admission_state(view_checkpoint(view), &continuation);
+    continuation.written_at = clock_wall_ms(clock);
+    continuation.trimmed = trimmed;
+    owner->sent_us = owner->measured_us = clock_mono_us(clock);
+    if (!append(owner, RECORD_CONTINUATION, &continuation,
+                text_of(owner->cluster->service->instance_id), on_continued, &value))
+        return false;
+    owner_set_state(owner, OWNER_CONTINUING);
+    owner->trim.announced = trimmed;
+    view_continued(view, &continuation, value, offset);
+    assert(view_checkpoint(view)->next_event_offset == offset + 1);
+    return true;
+}
+
+/* ---- orders ---- */
+
+struct old_orders {
+    uint32_t count;
+    uint32_t count_max;
+    struct view_order_id ids[STATEMENTS_MAX];
+};
+
+static bool take_id(void *ctx, struct text order_id)
+{
+    struct old_orders *old = ctx;
+    struct view_order_id *id = &old->ids[old->count++];
+    assert(order_id.size <= sizeof(id->data));
+    memcpy(id->data, order_id.data, order_id.size);
+    id->size = order_id.size;
+    return old->count < old->count_max;
+}
+
+static void on_stated(void *ctx, uint64_t token, int64_t offset, const struct error *error)
+{
+    struct owner *owner = ctx;
+    if (!owner_answered(owner, token) || owner->state != OWNER_STATING)
+        return;
+    assert(owner->trim.stating > 0);
+    if (!owner_as_expected(owner, offset, error) || --owner->trim.stating > 0)
+        return;
+    assert(owner->item_count == 0);
+    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    FAILPOINT("statement.acknowledged");
+    owner_measure_clock(owner, owner->sent_us);
+    owner_set_state(owner, OWNER_RUNNING);
+    owner_trim_stated(owner);
+    if (owner_store_acknowledged(owner))
+        owner_step_soon(owner);
+}
+
+/* False: the producer's queue is full, or (then the claim is given up) the store fails. */
+static bool state_order(struct owner *owner, struct text order_id, size_t *bytes)
+{
+    struct error error;
+    struct view *view = view_of(owner);
+    const struct order *order = NULL;
+    const struct checkpoint *checkpoint = view_checkpoint(view);
+    int64_t offset = checkpoint->next_event_offset;
+    struct text value;
+    if (view_order(view, order_id, &order, &error) != ERROR_OK) {
+        owner_failed_store(owner, &error);
+        return false;
+    }
+    assert(order != NULL && order->stated_offset < owner->trim.to);
+    struct statement statement = {.claim_id = owner->claim_id,
+                                  .sequence = checkpoint->next_sequence,
+                                  .format = STATE_FORMAT,
+                                  .order = *order};
+    if (!append(owner, RECORD_STATEMENT, &statement, order_id, on_stated, &value))
+        return false;
+    view_stated(view, &statement, value, offset);
+    metrics_add(owner->metrics->statements, 1);
+    owner->trim.stating++;
+    *bytes += value.size;
+    return true;
+}
+
+bool owner_restate(struct owner *owner, uint32_t count_max, bool *ret_done)
+{
+    struct old_orders old = {.count_max = count_max < STATEMENTS_MAX ? count_max : STATEMENTS_MAX};
+    struct owner_trim *trim = &owner->trim;
+    struct view_order_id last;
+    struct error error;
+    size_t bytes = 0;
+    uint32_t stated = 0;
+    assert(owner->state == OWNER_RUNNING && owner->item_count == 0 && trim->stating == 0);
+    assert(view_checkpoint(view_of(owner))->next_event_offset == owner->expected_offset);
+    *ret_done = false;
+    if (view_scan_stated_before(view_of(owner), trim->to,
+                                (struct text){trim->after.data, trim->after.size}, ROWS_PER_TURN,
+                                take_id, &old, &last, &error) != ERROR_OK) {
+        owner_failed_store(owner, &error);
+        return true;
+    }
+    owner->sent_us = clock_mono_us(owner->cluster->service->clock);
+    while (stated < old.count && bytes < STATEMENT_BYTES &&
+           state_order(owner, (struct text){old.ids[stated].data, old.ids[stated].size}, &bytes))
+        stated++;
+    if (!owner_is_running(owner))
+        return true;
+    if (stated == old.count) {
+        *ret_done = last.size == 0;
+        trim->after = last;
+    } else if (stated > 0) {
+        trim->after = old.ids[stated - 1];
+    }
+    if (stated > 0)
+        owner_set_state(owner, OWNER_STATING);
+    return stated > 0;
+}
