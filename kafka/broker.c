@@ -23,6 +23,12 @@ uint32_t broker_outstanding(const struct broker *broker, enum broker_producer pr
     return broker->ops->outstanding(broker, producer);
 }
 
+uint64_t broker_producer_deaths(const struct broker *broker, enum broker_producer producer)
+{
+    assert((unsigned)producer < BROKER_PRODUCER_COUNT);
+    return broker->ops->deaths(broker, producer);
+}
+
 struct broker_reader *broker_read(struct broker *broker, const char *topic, int32_t partition,
                                   int64_t offset, const struct broker_reader_ops *ops, void *ctx)
 {

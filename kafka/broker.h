@@ -49,7 +49,7 @@ enum broker_producer { BROKER_PRODUCER_LOG, BROKER_PRODUCER_EFFECTS, BROKER_PROD
 /* offset >= 0 and error OK: acknowledged at that offset. offset -1 and OK: acknowledged, at an
  * unknown offset (a duplicate). Any other error: the append failed, or its result is unknown.
  * ERROR_FATAL: the producer died and everything outstanding fails with it; the broker makes a new
- * producer by itself, and callers give up their claims. */
+ * producer by itself, and callers give up their claims (broker_producer_deaths()). */
 typedef void (*broker_appended)(void *ctx, uint64_t token, int64_t offset,
                                 const struct error *error);
 /* Inside a `done` only: when that record was appended (ms), by the clock of the partition's leader.
@@ -81,6 +81,9 @@ enum error_class broker_append(struct broker *broker, const struct broker_append
                                struct error *ret_error);
 /* Appends without a result yet. */
 uint32_t broker_outstanding(const struct broker *broker, enum broker_producer producer);
+/* How often the producer has died. One that replaces another does not notice that the log has lost
+ * what the other one sent, so a claim ends with the producer that wrote it. */
+uint64_t broker_producer_deaths(const struct broker *broker, enum broker_producer producer);
 
 /* ---- reading ---- */
 

@@ -13,6 +13,7 @@ struct broker_ops {
     enum error_class (*append)(struct broker *broker, const struct broker_append *append,
                                struct error *ret_error);
     uint32_t (*outstanding)(const struct broker *broker, enum broker_producer producer);
+    uint64_t (*deaths)(const struct broker *broker, enum broker_producer producer);
 
     struct broker_reader *(*read)(struct broker *broker, const char *topic, int32_t partition,
                                   int64_t offset, const struct broker_reader_ops *ops, void *ctx);

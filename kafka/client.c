@@ -367,6 +367,7 @@ static void kafka_free(struct broker *broker)
 static const struct broker_ops kafka_ops = {
     .append = kafka_append_record,
     .outstanding = kafka_append_outstanding,
+    .deaths = kafka_append_deaths,
     .read = kafka_read,
     .reader_pause = kafka_reader_pause,
     .reader_close = kafka_reader_close,

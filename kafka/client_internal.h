@@ -232,7 +232,7 @@ struct kafka_producer {
     struct loop_deferred refuse;
     struct loop_deferred renew; /* fails all that was sent, makes a new client */
     struct loop_timer renew_timer;
-    uint64_t renewals;
+    uint64_t deaths;
 };
 
 enum error_class kafka_producer_open(struct kafka_producer *producer, struct kafka_client *kafka,
@@ -242,6 +242,7 @@ void kafka_producer_close(struct kafka_producer *producer, int timeout_ms);
 enum error_class kafka_append_record(struct broker *broker, const struct broker_append *append,
                                      struct error *ret_error);
 uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_producer producer);
+uint64_t kafka_append_deaths(const struct broker *broker, enum broker_producer producer);
 /* Requests the topic's metadata before the first append needs it. */
 void kafka_producer_warm(struct kafka_producer *producer, const char *topic);
 /* Makes the client that batches; false: it cannot be made. */

@@ -252,6 +252,11 @@ uint32_t kafka_append_outstanding(const struct broker *broker, enum broker_produ
     return ((const struct kafka_client *)broker)->producers[producer].outstanding;
 }
 
+uint64_t kafka_append_deaths(const struct broker *broker, enum broker_producer producer)
+{
+    return ((const struct kafka_client *)broker)->producers[producer].deaths;
+}
+
 /* ---- opening, replacing, closing ---- */
 
 static rd_kafka_conf_t *producer_conf(const struct kafka_producer *producer,
@@ -336,7 +341,7 @@ static void renew(struct kafka_producer *producer)
         log_warning("producer died", LOG_STR("producer", producer->handles[APPEND_AT_ONCE].role),
                     LOG_STR("reason", reason), LOG_U64("outstanding", producer->outstanding));
         close_clients(producer);
-        producer->renewals++;
+        producer->deaths++;
     }
     producer->failed = false;
     producer->cannot_batch = false;

@@ -161,6 +161,7 @@ static void claim_partition(struct owner *owner)
     owner_set_state(owner, OWNER_CLAIMING);
     FAILPOINT("claim.begin");
     owner->sent_us = clock_mono_us(owner->cluster->service->clock);
+    owner->producer_deaths = broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG);
     enum error_class class = cluster_append(
         owner->cluster, BROKER_PRODUCER_LOG, owner->cluster->topics.events, owner->partition,
         claim.instance, RECORD_CLAIM, &claim, on_claimed, owner, owner->claim_number, &error);

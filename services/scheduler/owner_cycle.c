@@ -340,6 +340,13 @@ static void decide_batch(struct owner *owner)
     owner_wait_for_producer(owner);
 }
 
+/* With nothing in flight, it heard nothing of it. */
+static bool has_lost_its_producer(const struct owner *owner)
+{
+    return broker_producer_deaths(owner->cluster->broker, BROKER_PRODUCER_LOG) !=
+           owner->producer_deaths;
+}
+
 static void step(struct loop *loop, struct loop_deferred *deferred, void *userdata)
 {
     struct owner *owner = userdata;
@@ -347,6 +354,10 @@ static void step(struct loop *loop, struct loop_deferred *deferred, void *userda
     (void)deferred;
     if (owner->state != OWNER_RUNNING || owner->suspended || owner->refreshing != NULL)
         return;
+    if (has_lost_its_producer(owner)) {
+        owner_give_up(owner, "ProducerFatal", "the producer that wrote the claim died");
+        return;
+    }
     if (owner_is_ahead(owner)) { /* the next claim will stop */
         owner_give_up(owner, "ClockAhead", "the brokers' clocks were set back");
         return;

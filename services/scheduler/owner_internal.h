@@ -112,9 +112,10 @@ struct owner {
     uint32_t claim_number; /* the token of appends: answers to earlier claims only count down */
     uint64_t outstanding;  /* answers that still name this struct */
     int64_t claim_offset;
-    int64_t expected_offset; /* where the next acknowledgement must be */
-    uint64_t folded;         /* records, since the partition became ours */
-    bool warm;               /* a standby that has caught up with the log */
+    uint64_t producer_deaths; /* before the claim was sent */
+    int64_t expected_offset;  /* where the next acknowledgement must be */
+    uint64_t folded;          /* records, since the partition became ours */
+    bool warm;                /* a standby that has caught up with the log */
     int64_t retry_ms;
     struct error trouble;
     /* the watchdog */

@@ -184,7 +184,7 @@ Test(broker, fails_the_appends_of_a_dead_producer_once_and_replaces_it)
     cr_assert(lab_wait(&lab, &appends.answered, 2 * COUNT));
     cr_assert_geq(appends.fatal, COUNT);
     cr_assert_eq(appends.acked + appends.fatal, 2 * COUNT);
-    cr_assert_eq(producer->renewals, 1);
+    cr_assert_eq(broker_producer_deaths(lab.broker, BROKER_PRODUCER_LOG), 1);
     for (uint32_t i = 0; i < COUNT; i++)
         lab_append_number(&lab, &appends, 0);
     cr_assert(lab_wait(&lab, &appends.answered, 3 * COUNT));

@@ -109,7 +109,7 @@ Test(broker_batched, fails_the_appends_of_both_clients_when_one_dies)
     cr_assert_eq(batched.appends.acked - before + batched.appends.fatal,
                  BURST + APPEND_RATE_COUNT + 1);
     cr_assert_eq(batched.appends.answers[batched.appends.sent - 1].class, ERROR_FATAL);
-    cr_assert_eq(producer->renewals, 1);
+    cr_assert_eq(broker_producer_deaths(batched.lab.broker, producer->kind), 1);
     cr_assert_eq(flow_of(&batched)->in_flight, 0);
     /* Both work again. */
     before = batched.appends.acked;
@@ -117,7 +117,7 @@ Test(broker_batched, fails_the_appends_of_both_clients_when_one_dies)
     append_until_batched(&batched);
     wait_for_all(&batched);
     cr_assert_eq(batched.appends.acked - before, batched.appends.sent - sent);
-    cr_assert_eq(producer->renewals, 1);
+    cr_assert_eq(broker_producer_deaths(batched.lab.broker, producer->kind), 1);
     close_lab(&batched);
 }
 

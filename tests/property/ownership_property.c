@@ -219,6 +219,21 @@ Test(ownership, notices_a_tail_that_ended_with_a_foreign_record)
     run_cases(UINT64_C(46712874239065926), 1, history, &sometimes);
 }
 
+/* The producer was replaced while the partition was idle, and a foreign record took the place of
+ * the last Decision: the owner went on behind it, and nothing that it decided counted. */
+Test(ownership, claims_again_after_its_producer_died)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(12910694519462967208), 1, history, &sometimes);
+}
+
+/* An owner that had been fenced had nothing to decide, and so did not notice. */
+Test(ownership, does_not_wait_for_a_fenced_owner_that_is_idle)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(4288179257178887736), 1, history, &sometimes);
+}
+
 Test(ownership, carries_on_or_stops_as_designed_when_a_topic_loses_records)
 {
     struct ownership_sometimes sometimes;

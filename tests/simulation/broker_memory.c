@@ -528,6 +528,7 @@ static void memory_free(struct broker *base)
 static const struct broker_ops memory_ops = {
     .append = memory_append,
     .outstanding = memory_outstanding,
+    .deaths = memory_deaths,
     .read = memory_read,
     .reader_pause = memory_reader_pause,
     .reader_close = memory_reader_close,

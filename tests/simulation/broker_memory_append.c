@@ -270,6 +270,7 @@ void broker_memory_fail_producer(struct broker *base, enum broker_producer produ
     }
     memory_channels_orphan(broker, producer);
     memory_new_writers(broker, producer);
+    broker->deaths[producer]++;
 }
 
 /* All in one step, as the real one does. */
@@ -355,4 +356,9 @@ enum error_class memory_append(struct broker *base, const struct broker_append *
 uint32_t memory_outstanding(const struct broker *broker, enum broker_producer producer)
 {
     return memory_of(broker)->outstanding[producer];
+}
+
+uint64_t memory_deaths(const struct broker *broker, enum broker_producer producer)
+{
+    return memory_of(broker)->deaths[producer];
 }

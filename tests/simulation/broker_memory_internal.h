@@ -126,6 +126,7 @@ void memory_channels_free(struct broker_memory_cluster *cluster);
 enum error_class memory_append(struct broker *broker, const struct broker_append *append,
                                struct error *ret_error);
 uint32_t memory_outstanding(const struct broker *broker, enum broker_producer producer);
+uint64_t memory_deaths(const struct broker *broker, enum broker_producer producer);
 
 /* ---- readers and replies ---- */
 
@@ -248,6 +249,7 @@ struct memory_broker {
     bool paused;
     bool dead;
     uint32_t outstanding[BROKER_PRODUCER_COUNT];
+    uint64_t deaths[BROKER_PRODUCER_COUNT];
     /* Numbers of its producers' clients, new after each death. */
     uint64_t writers[BROKER_PRODUCER_COUNT][APPEND_CLIENT_COUNT];
     struct memory_append *failed[BROKER_PRODUCER_COUNT]; /* to be answered with FATAL */

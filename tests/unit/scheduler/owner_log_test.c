@@ -493,3 +493,30 @@ Test(owner_log, gives_up_its_claim_when_the_store_cannot_be_written)
     cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM), 2);
     cr_assert_eq(owner_kit_alerts(&kit, "StoreDamaged", true), 1);
 }
+
+/* ---- the producer that wrote the claim ---- */
+
+/* The new one sees no gap where the log has lost what the other one sent. */
+Test(owner_log, claims_again_when_the_producer_died_while_the_partition_was_idle)
+{
+    begin();
+    struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 10000);
+    owner_kit_submit(&kit, id(ORDERS));
+    owner_kit_run(&kit, 1000);
+    int64_t end = owner_kit_end(&kit, "p.events", 0);
+    cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM), 2);
+    broker_memory_fail_producer(process->broker, BROKER_PRODUCER_LOG);
+    broker_memory_truncate(kit.kafka, "p.events", 0, end - 1);
+    broker_memory_append(kit.kafka, "p.events", 0, TEXT("z"), TEXT("of a third-party client"));
+    owner_kit_submit(&kit, id(ORDERS + 1));
+    owner_kit_run(&kit, 60000);
+    cr_assert_eq(owner_state(owner), OWNER_RUNNING, "%s", owner_kit_trouble(owner));
+    cr_expect_eq(owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM), 3);
+    for (uint32_t i = 0; i <= ORDERS + 1; i++) {
+        const struct decision *decision = owner_kit_decision(&kit, 0, id(i));
+        const struct checkpoint *checkpoint = view_checkpoint(owner_view(owner));
+        cr_expect(i < ORDERS || uuid_equal(&decision->claim_id, &checkpoint->claim_id), "order %u",
+                  i);
+    }
+}
