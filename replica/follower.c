@@ -13,7 +13,7 @@
 
 enum {
     COMMIT_RECORDS = 20000, /* folded records or touched orders per batch */
-    COMMIT_DELAY_MS = 50,   /* at the latest after the first uncommitted record */
+    COMMIT_MS = 50,         /* at the latest after the first uncommitted record */
     BULK_RECORDS = 50000,   /* behind by more than this and from zero: write-ahead log off */
     DISK_MS = 500           /* paused: check the disk again after */
 };
@@ -129,7 +129,7 @@ static void caught_up(struct follower *follower)
         return;
     }
     /* Following a log that grows, its end comes with every few records: one commit takes what comes
-     * in COMMIT_DELAY_MS. */
+     * in commit_ms. */
     if (follower->live && view_dirty(follower->view) > 0)
         return;
     if (view_dirty(follower->view) > 0 && !commit(follower))
@@ -333,12 +333,14 @@ static void fold_record(void *ctx, const struct broker_record *record)
         caught_up(follower);
         return;
     }
-    if (view_dirty(follower->view) >= COMMIT_RECORDS) {
+    if (view_dirty(follower->view) >=
+        (follower->live ? follower->commit_records : COMMIT_RECORDS)) {
         commit(follower);
         return;
     }
     if (!loop_timer_armed(&follower->commit_timer))
-        loop_timer_after(cluster_loop(follower->cluster), &follower->commit_timer, COMMIT_DELAY_MS);
+        loop_timer_after(cluster_loop(follower->cluster), &follower->commit_timer,
+                         follower->commit_ms);
 }
 
 static void fold_unreadable(void *ctx, int64_t offset, int64_t next_offset)
@@ -459,6 +461,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
         metrics_counter(cluster->service->metrics, "reeve_statements_differing_total",
                         "Statements that differ from what is folded here.", METRICS_NO_LABELS);
     follower->bad_at = follower->schemas_for = follower->gap_at = -1;
+    follower_commit_behind(follower, COMMIT_MS, COMMIT_RECORDS);
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);
     if (dropped && strcmp(opened.code, "StoreFormat") == 0)
@@ -471,6 +474,13 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     loop_timer_after(cluster_loop(follower->cluster), &follower->timer, 0);
     *ret_follower = follower;
     return ERROR_OK;
+}
+
+void follower_commit_behind(struct follower *follower, int64_t delay_ms, uint32_t records)
+{
+    assert(delay_ms > 0 && records > 0 && records <= COMMIT_RECORDS);
+    follower->commit_ms = delay_ms;
+    follower->commit_records = records;
 }
 
 void follower_free(struct follower *follower)

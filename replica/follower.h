@@ -26,7 +26,7 @@ struct follower_ops {
     void (*checked)(void *ctx);
     void (*folded)(void *ctx, const struct broker_record *record, const struct view_folded *folded);
     /* Everything up to `until` is folded and committed. With until = INT64_MAX: each time the end
-     * of the log is reached; after the first time up to 50 ms later, for what came meanwhile. */
+     * of the log is reached; after the first time with the commit of what came meanwhile. */
     void (*caught_up)(void *ctx);
     /* Rows that were there before are gone: forget what was derived from the view. `checked`
      * follows. */
@@ -42,6 +42,9 @@ struct follower_ops {
 enum error_class follower_new(struct cluster *cluster, int32_t partition,
                               const struct view_options *options, const struct follower_ops *ops,
                               void *ctx, struct follower **ret_follower, struct error *ret_error);
+/* Of what is folded as it comes: commits it this long after the first record at the latest, or when
+ * this many records or orders wait. By default 50 ms and 20,000. */
+void follower_commit_behind(struct follower *follower, int64_t delay_ms, uint32_t records);
 /* Closes the view without committing. NULL does nothing. */
 void follower_free(struct follower *follower);
 

@@ -46,6 +46,8 @@ struct follower {
     bool query_outstanding; /* its answer still names this struct */
     struct loop_timer timer;
     struct loop_timer commit_timer;
+    int64_t commit_ms;       /* see follower_commit_behind() */
+    uint32_t commit_records; /* while it is live */
     int64_t recheck_ms;
     struct error stop;
     int64_t bad_at;          /* the record that it is stopped at; -1: at none */

@@ -23,66 +23,99 @@ struct outstanding_entry {
     uint64_t token;
     int64_t offset;   /* of the last command; -1: unknown */
     int64_t asked_at; /* when it got there */
-    int64_t next_at;  /* INT64_MAX: on its way */
+    int64_t next_at;  /* armed: when it is due; else when to repeat; INT64_MAX: on its way */
     int64_t wait_ms;
-    uint32_t tries;
-    uint32_t place; /* in the heap */
+    uint32_t tries;        /* 0: it is armed */
+    uint32_t place;        /* in the heap */
+    struct due_heap *heap; /* it is in this one */
+};
+
+struct due_heap {
+    struct outstanding_entry *entries[OUTSTANDING_MAX]; /* the first has the smallest next_at */
+    uint32_t count;
 };
 
 struct outstanding {
     struct outstanding_order *orders;
     struct outstanding_entry *by_token;
-    struct outstanding_entry *heap[OUTSTANDING_MAX]; /* the first is due first */
-    uint32_t count;
+    struct due_heap armed;
+    struct due_heap sent;
     uint64_t last_token;
     int64_t given_up;
 };
 
-/* ---- the heap ---- */
+/* ---- the heaps ---- */
 
-static void put(struct outstanding *outstanding, uint32_t place, struct outstanding_entry *entry)
+static void put(struct due_heap *heap, uint32_t place, struct outstanding_entry *entry)
 {
-    assert(place < outstanding->count);
-    outstanding->heap[place] = entry;
+    assert(place < heap->count);
+    heap->entries[place] = entry;
     entry->place = place;
 }
 
-static void move_up(struct outstanding *outstanding, struct outstanding_entry *entry)
+static void move_up(struct due_heap *heap, struct outstanding_entry *entry)
 {
     uint32_t place = entry->place;
-    while (place > 0 && outstanding->heap[(place - 1) / 2]->next_at > entry->next_at) {
-        put(outstanding, place, outstanding->heap[(place - 1) / 2]);
+    while (place > 0 && heap->entries[(place - 1) / 2]->next_at > entry->next_at) {
+        put(heap, place, heap->entries[(place - 1) / 2]);
         place = (place - 1) / 2;
     }
-    put(outstanding, place, entry);
+    put(heap, place, entry);
 }
 
-static void move_down(struct outstanding *outstanding, struct outstanding_entry *entry)
+static void move_down(struct due_heap *heap, struct outstanding_entry *entry)
 {
     uint32_t place = entry->place;
     for (;;) {
         uint32_t child = 2 * place + 1;
-        if (child >= outstanding->count)
+        if (child >= heap->count)
             break;
-        if (child + 1 < outstanding->count &&
-            outstanding->heap[child + 1]->next_at < outstanding->heap[child]->next_at)
+        if (child + 1 < heap->count &&
+            heap->entries[child + 1]->next_at < heap->entries[child]->next_at)
             child++;
-        if (outstanding->heap[child]->next_at >= entry->next_at)
+        if (heap->entries[child]->next_at >= entry->next_at)
             break;
-        put(outstanding, place, outstanding->heap[child]);
+        put(heap, place, heap->entries[child]);
         place = child;
     }
-    put(outstanding, place, entry);
+    put(heap, place, entry);
 }
 
-static void set_next(struct outstanding *outstanding, struct outstanding_entry *entry, int64_t at)
+static void set_next(struct outstanding_entry *entry, int64_t at)
 {
-    assert(outstanding->heap[entry->place] == entry);
+    struct due_heap *heap = entry->heap;
+    assert(heap->entries[entry->place] == entry);
     entry->next_at = at;
-    move_up(outstanding, entry);
-    move_down(outstanding, entry);
-    assert(outstanding->heap[entry->place] == entry);
-    assert(outstanding->heap[0]->next_at <= at);
+    move_up(heap, entry);
+    move_down(heap, entry);
+    assert(heap->entries[entry->place] == entry);
+    assert(heap->entries[0]->next_at <= at);
+}
+
+static void heap_add(struct due_heap *heap, struct outstanding_entry *entry, int64_t at)
+{
+    assert(heap->count < OUTSTANDING_MAX && entry->heap == NULL);
+    entry->heap = heap;
+    put(heap, heap->count++, entry);
+    set_next(entry, at);
+}
+
+static void heap_remove(struct outstanding_entry *entry)
+{
+    struct due_heap *heap = entry->heap;
+    assert(heap->count > 0);
+    assert(heap->entries[entry->place] == entry);
+    struct outstanding_entry *last = heap->entries[--heap->count];
+    entry->heap = NULL;
+    if (last == entry)
+        return;
+    put(heap, entry->place, last);
+    set_next(last, last->next_at);
+}
+
+static int64_t heap_next(const struct due_heap *heap)
+{
+    return heap->count > 0 ? heap->entries[0]->next_at : INT64_MAX;
 }
 
 /* ---- entries ---- */
@@ -130,13 +163,7 @@ static struct outstanding_entry *find(const struct outstanding *outstanding, str
 static void drop(struct outstanding *outstanding, struct outstanding_entry *entry)
 {
     struct outstanding_order *order = entry->order;
-    assert(outstanding->count > 0);
-    assert(outstanding->heap[entry->place] == entry);
-    struct outstanding_entry *last = outstanding->heap[--outstanding->count];
-    if (last != entry) {
-        put(outstanding, entry->place, last);
-        set_next(outstanding, last, last->next_at);
-    }
+    heap_remove(entry);
     HASH_DEL(outstanding->by_token, entry);
     DL_DELETE(order->entries, entry);
     free(entry);
@@ -146,21 +173,20 @@ static void drop(struct outstanding *outstanding, struct outstanding_entry *entr
     free(order);
 }
 
-static void sending(struct outstanding *outstanding, struct outstanding_entry *entry)
+static void sending(struct outstanding_entry *entry)
 {
     entry->tries++;
     entry->offset = -1;
-    set_next(outstanding, entry, INT64_MAX);
+    set_next(entry, INT64_MAX);
 }
 
-static void wait_longer(struct outstanding *outstanding, struct outstanding_entry *entry,
-                        int64_t now)
+static void wait_longer(struct outstanding_entry *entry, int64_t now)
 {
     assert(entry->tries > 0); /* it was sent */
     entry->wait_ms = entry->wait_ms < REPEAT_MS ? REPEAT_MS : 2 * entry->wait_ms;
     if (entry->wait_ms > REPEAT_MS_MAX)
         entry->wait_ms = REPEAT_MS_MAX;
-    set_next(outstanding, entry, now + entry->wait_ms);
+    set_next(entry, now + entry->wait_ms);
 }
 
 /* ---- the table ---- */
@@ -175,8 +201,10 @@ struct outstanding *outstanding_new(void)
 
 void outstanding_clear(struct outstanding *outstanding)
 {
-    while (outstanding->count > 0)
-        drop(outstanding, outstanding->heap[outstanding->count - 1]);
+    while (outstanding->armed.count > 0)
+        drop(outstanding, outstanding->armed.entries[outstanding->armed.count - 1]);
+    while (outstanding->sent.count > 0)
+        drop(outstanding, outstanding->sent.entries[outstanding->sent.count - 1]);
     assert(outstanding->orders == NULL && outstanding->by_token == NULL);
     outstanding->given_up = INT64_MAX;
 }
@@ -191,7 +219,7 @@ void outstanding_free(struct outstanding *outstanding)
 
 bool outstanding_is_full(const struct outstanding *outstanding)
 {
-    return outstanding->count == OUTSTANDING_MAX;
+    return outstanding->armed.count + outstanding->sent.count == OUTSTANDING_MAX;
 }
 
 bool outstanding_has(const struct outstanding *outstanding, struct text order_id,
@@ -200,20 +228,56 @@ bool outstanding_has(const struct outstanding *outstanding, struct text order_id
     return find(outstanding, order_id, deadline) != NULL;
 }
 
-uint64_t outstanding_add(struct outstanding *outstanding, struct text order_id,
-                         const struct deadline *deadline)
+void outstanding_arm(struct outstanding *outstanding, struct text order_id,
+                     const struct deadline *deadline)
 {
     struct outstanding_entry *entry = calloc(1, sizeof(*entry));
-    assert(entry != NULL && outstanding->count < OUTSTANDING_MAX);
+    assert(entry != NULL && !outstanding_is_full(outstanding));
     assert(!outstanding_has(outstanding, order_id, deadline));
     entry->order = find_or_add_order(outstanding, order_id);
     entry->deadline = *deadline;
     entry->token = ++outstanding->last_token;
     DL_APPEND(entry->order->entries, entry);
     HASH_ADD(hh, outstanding->by_token, token, sizeof(entry->token), entry);
-    put(outstanding, outstanding->count++, entry);
-    sending(outstanding, entry);
-    return entry->token;
+    heap_add(&outstanding->armed, entry, deadline->due_at);
+}
+
+uint32_t outstanding_armed(const struct outstanding *outstanding)
+{
+    return outstanding->armed.count;
+}
+
+int64_t outstanding_next_due(const struct outstanding *outstanding)
+{
+    return heap_next(&outstanding->armed);
+}
+
+int64_t outstanding_next_repeat(const struct outstanding *outstanding)
+{
+    return heap_next(&outstanding->sent);
+}
+
+bool outstanding_take_due(struct outstanding *outstanding, int64_t now,
+                          struct outstanding_command *ret_command)
+{
+    if (outstanding->armed.count == 0 || heap_next(&outstanding->armed) > now)
+        return false;
+    struct outstanding_entry *entry = outstanding->armed.entries[0];
+    assert(entry->tries == 0);
+    heap_remove(entry);
+    heap_add(&outstanding->sent, entry, INT64_MAX);
+    sending(entry);
+    *ret_command =
+        (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
+    return true;
+}
+
+void outstanding_forget(struct outstanding *outstanding, uint64_t token)
+{
+    struct outstanding_entry *entry = NULL;
+    HASH_FIND(hh, outstanding->by_token, &token, sizeof(token), entry);
+    if (entry != NULL)
+        drop(outstanding, entry);
 }
 
 void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t offset, int64_t now)
@@ -222,25 +286,27 @@ void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t o
     HASH_FIND(hh, outstanding->by_token, &token, sizeof(token), entry);
     if (entry == NULL || entry->next_at != INT64_MAX) /* it has its outcome, or it was early */
         return;
+    assert(entry->tries > 0);
     entry->offset = offset;
     entry->asked_at = now;
-    wait_longer(outstanding, entry, now);
+    wait_longer(entry, now);
 }
 
 bool outstanding_repeat(struct outstanding *outstanding, int64_t now, int64_t next_command,
                         struct outstanding_command *ret_command)
 {
-    while (outstanding->count > 0 && outstanding->heap[0]->next_at <= now) {
-        struct outstanding_entry *entry = outstanding->heap[0];
+    const struct due_heap *sent = &outstanding->sent;
+    while (sent->count > 0 && sent->entries[0]->next_at <= now) {
+        struct outstanding_entry *entry = sent->entries[0];
         if (entry->offset >= next_command && now < entry->asked_at + REPEAT_UNREAD_MS) {
-            wait_longer(outstanding, entry, now);
+            wait_longer(entry, now);
         } else if (entry->tries >= REPEAT_TRIES && outstanding_is_full(outstanding)) {
             if (entry->deadline.due_at < outstanding->given_up)
                 outstanding->given_up = entry->deadline.due_at;
             drop(outstanding, entry);
         } else {
-            sending(outstanding, entry);
-            assert(entry->tries > 1); /* the first time is outstanding_add() */
+            sending(entry);
+            assert(entry->tries > 1); /* the first time is outstanding_take_due() */
             *ret_command =
                 (struct outstanding_command){entry->order->order_id, entry->deadline, entry->token};
             return true;
@@ -271,6 +337,8 @@ bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,
     struct outstanding_entry *entry = find(outstanding, order_id, deadline);
     if (entry == NULL)
         return false;
+    if (entry->tries == 0) /* it will be requested when it is due */
+        return true;
     if (early_ms > REPEAT_MS_MAX) {
         drop(outstanding, entry);
         return false;
@@ -283,7 +351,7 @@ bool outstanding_postpone(struct outstanding *outstanding, struct text order_id,
         early_ms = floor_ms;
     assert(early_ms >= 0);
     entry->offset = -1;
-    set_next(outstanding, entry, now + early_ms);
+    set_next(entry, now + early_ms);
     return true;
 }
 

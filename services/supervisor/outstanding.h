@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands of a supervisor without an outcome in the log yet, and when each may be repeated.
- * All times are monotonic.
+/* The deadlines that a supervisor keeps in memory: those that will be due soon (armed), and those
+ * for which it has sent a command that has no outcome in the log yet, with the time when each may
+ * be repeated. Deadlines are due by the scheduler's time; all other times are monotonic.
  *
  * A command that is in <p>.commands will be decided: it is repeated after a while only if the
  * scheduler has read it and the deadline is still there, or if it is unknown whether it got there.
@@ -14,8 +15,8 @@
 struct outstanding;
 
 enum {
-    OUTSTANDING_MAX = 10000,
-    REPEAT_MS = 2000, /* 2 s, 4 s ... 60 s */
+    OUTSTANDING_MAX = 10000, /* armed ones included */
+    REPEAT_MS = 2000,        /* 2 s, 4 s ... 60 s */
     REPEAT_MS_MAX = 60000,
     REPEAT_TRIES = 7,         /* then it gives way to others */
     REPEAT_EARLY_MS = 50,     /* what was early is repeated after this at the earliest, doubling */
@@ -36,10 +37,21 @@ void outstanding_clear(struct outstanding *outstanding);
 bool outstanding_is_full(const struct outstanding *outstanding);
 bool outstanding_has(const struct outstanding *outstanding, struct text order_id,
                      const struct deadline *deadline);
-/* The deadline is being requested for the first time. Asserts that there is a place, and that it
- * has none yet. The token goes to outstanding_sent(). */
-uint64_t outstanding_add(struct outstanding *outstanding, struct text order_id,
-                         const struct deadline *deadline);
+/* The deadline will be requested when it is due. Asserts that there is a place, and that it has
+ * none yet. */
+void outstanding_arm(struct outstanding *outstanding, struct text order_id,
+                     const struct deadline *deadline);
+uint32_t outstanding_armed(const struct outstanding *outstanding);
+/* When the first armed one is due, and when the first of the others may be repeated; INT64_MAX:
+ * there is none. */
+int64_t outstanding_next_due(const struct outstanding *outstanding);
+int64_t outstanding_next_repeat(const struct outstanding *outstanding);
+/* The next armed one, if it is due at `now`: it is being requested for the first time from now on.
+ * The token goes to outstanding_sent(). */
+bool outstanding_take_due(struct outstanding *outstanding, int64_t now,
+                          struct outstanding_command *ret_command);
+/* The order does not have the deadline any more. */
+void outstanding_forget(struct outstanding *outstanding, uint64_t token);
 /* The command is at `offset` of the commands; -1: it is unknown whether it got there. */
 void outstanding_sent(struct outstanding *outstanding, uint64_t token, int64_t offset, int64_t now);
 /* The next one to repeat, which is being requested again from now on; false: none is due. The

@@ -11,15 +11,22 @@
 #include <stdlib.h>
 
 enum {
-    TICK_MS = 50,
-    COMMANDS_PER_TICK = 1000, /* the rest waits for the next tick */
-    VISITS_PER_TICK = 5000,   /* rows of the index, most of which are requested already */
+    COMMIT_MS = 1000, /* most orders are begun and ended between two commits: one row each */
+    COMMIT_RECORDS = 4000,
+    AHEAD_MS = 2000,          /* deadlines are armed this long before they are due, at most */
+    LOAD_MS = 1000,           /* and those in the index at least this long before */
+    ARMED_MAX = 5000,         /* by reading the index: the rest of the table is for new ones */
+    COMMANDS_PER_TURN = 1000, /* the rest waits for the next turn */
+    VISITS_PER_TURN = 5000,   /* rows of the index, most of which are requested already */
+    TURN_MS = 20,             /* between two turns while there is more to do */
+    BLOCKED_MS = 50,          /* and while something has to change first */
+    WAKE_MS = 1000,           /* between two turns at most: a clock may be set meanwhile */
     SWEEP_MS = 60000,         /* between two looks at what gave way to others */
     STALL_MS = 5000           /* without an acknowledgement */
 };
 
-/* Where the index is read on: every deadline before it is outstanding, gave way, or is over. It
- * spares walking over tombstones as well. */
+/* Where the index is read on: every deadline before it is armed or outstanding, gave way, or is
+ * over. It spares walking over tombstones as well. */
 struct supervisor_cursor {
     int64_t due_at;
     uint32_t order_id_size;
@@ -44,7 +51,7 @@ struct supervisor_partition {
     struct clock_guard clock_guard;
     uint64_t measuring; /* the token of a command; 0: none */
     int64_t sent_us;    /* when it was sent */
-    /* of the tick under way */
+    /* of the turn under way, or the last one */
     int64_t now;
     uint32_t commands;
     uint32_t visits;
@@ -72,6 +79,11 @@ static int64_t time_now(const struct supervisor_partition *partition)
     return partition->clock_is_fast || theirs > now ? theirs : now;
 }
 
+static int64_t at_least(int64_t delay_ms, int64_t floor_ms)
+{
+    return delay_ms > floor_ms ? delay_ms : floor_ms;
+}
+
 static bool is_measured(const struct supervisor_partition *partition)
 {
     return partition->clock_guard.known || !broker_has_append_time(partition->cluster->broker);
@@ -94,7 +106,22 @@ static void move_cursor(struct supervisor_partition *partition, int64_t due_at,
     assert(order_id.size <= sizeof(partition->cursor.order_id));
     partition->cursor.due_at = due_at;
     partition->cursor.order_id_size = order_id.size;
-    memcpy(partition->cursor.order_id, order_id.data, order_id.size);
+    if (order_id.size > 0)
+        memcpy(partition->cursor.order_id, order_id.data, order_id.size);
+}
+
+/* The next turn is `delay_ms` from now, or earlier. */
+static void wake_in(struct supervisor_partition *partition, int64_t delay_ms)
+{
+    int64_t at = mono_ms(partition) + (delay_ms > 0 ? delay_ms : 0);
+    if (!loop_timer_armed(&partition->timer) || at < partition->timer.due_ms)
+        loop_timer_set(cluster_loop(partition->cluster), &partition->timer, at);
+}
+
+/* The first command measures the clock: until it is acknowledged, there is no second one. */
+static bool waits_for_clock(const struct supervisor_partition *partition)
+{
+    return partition->unanswered > 0 && !is_measured(partition);
 }
 
 /* ---- commands ---- */
@@ -110,6 +137,8 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         partition->measuring = 0;
         if (!failed && !partition->freed)
             measure_clock(partition);
+        if (!partition->freed)
+            wake_in(partition, 0);
     }
     if (failed) /* repeated by itself: the log shows no outcome */
         log_warning_limited("a command to the scheduler was not delivered",
@@ -120,131 +149,193 @@ static void on_appended(void *ctx, uint64_t token, int64_t offset, const struct 
         free(partition);
 }
 
-/* False: the tick is over. */
-static bool send_command(struct supervisor_partition *partition, struct text order_id,
-                         const struct deadline *deadline, uint64_t token)
+static bool has_deadline(const struct order *order, const struct deadline *deadline)
+{
+    struct deadline deadlines[DEADLINES_MAX];
+    bool has = false;
+    uint32_t count = order != NULL ? deadlines_of(order, deadlines) : 0;
+    assert(count <= DEADLINES_MAX);
+    for (uint32_t i = 0; i < count && !has; i++)
+        has = deadlines[i].kind == deadline->kind && deadlines[i].due_at == deadline->due_at &&
+              deadlines[i].step == deadline->step;
+    return has;
+}
+
+static bool append_command(struct supervisor_partition *partition, const struct order *order,
+                           const struct outstanding_command *due)
+{
+    struct command cmd;
+    deadline_command(order, &due->deadline, text_of(partition->cluster->service->instance_id),
+                     &cmd);
+    return cluster_append(partition->cluster, BROKER_PRODUCER_LOG,
+                          partition->cluster->topics.commands, partition->number, due->order_id,
+                          (enum record_kind)cmd.kind, &cmd, on_appended, partition, due->token,
+                          &partition->error) == ERROR_OK;
+}
+
+/* What the log says of the order decides, not what is remembered of it. */
+static void send_command(struct supervisor_partition *partition,
+                         const struct outstanding_command *due)
 {
     const struct order *order = NULL;
-    struct command cmd;
-    struct text by = text_of(partition->cluster->service->instance_id);
-    assert(token != 0); /* which says that no command measures the clock */
+    assert(due->token != 0); /* which says that no command measures the clock */
     assert(partition->caught_up && !partition->suspended);
-    if (view_order(follower_view(partition->follower), order_id, &order, &partition->error) !=
+    if (view_order(follower_view(partition->follower), due->order_id, &order, &partition->error) !=
         ERROR_OK) {
-        outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
-        return false;
+        outstanding_sent(partition->outstanding, due->token, -1, mono_ms(partition));
+        return;
     }
     FAILPOINT("supervisor.command");
-    /* The failpoint: the auditor finds what this one misses. */
-    bool known =
-        order != NULL && (deadline->kind == DEADLINE_ORDER || deadline->step < order->step_count);
-    bool sent = known && !FAILPOINT_ERROR("supervisor.blind");
-    int64_t sent_us = clock_mono_us(partition->cluster->service->clock);
-    if (sent) {
-        deadline_command(order, deadline, by, &cmd);
-        sent = cluster_append(partition->cluster, BROKER_PRODUCER_LOG,
-                              partition->cluster->topics.commands, partition->number, order_id,
-                              (enum record_kind)cmd.kind, &cmd, on_appended, partition, token,
-                              &partition->error) == ERROR_OK;
+    if (!has_deadline(order, &due->deadline)) {
+        outstanding_forget(partition->outstanding, due->token);
+        return;
     }
-    if (!sent) {
-        outstanding_sent(partition->outstanding, token, -1, mono_ms(partition));
-        return !error_is(&partition->error);
+    int64_t sent_us = clock_mono_us(partition->cluster->service->clock);
+    /* The failpoint: the auditor finds what this one misses. */
+    if (FAILPOINT_ERROR("supervisor.blind") || !append_command(partition, order, due)) {
+        outstanding_sent(partition->outstanding, due->token, -1, mono_ms(partition));
+        return;
     }
     if (partition->measuring == 0) {
-        partition->measuring = token;
+        partition->measuring = due->token;
         partition->sent_us = sent_us;
     }
     if (partition->unanswered++ == 0)
         partition->answered_ms = mono_ms(partition);
     partition->commands++;
-    metrics_add(partition->metrics->commands[deadline->kind], 1);
-    metrics_observe_us(partition->metrics->late, (partition->now - deadline->due_at) * 1000);
-    return true;
+    metrics_add(partition->metrics->commands[due->deadline.kind], 1);
+    metrics_observe_us(partition->metrics->late, (partition->now - due->deadline.due_at) * 1000);
 }
 
-static bool visit_due(void *ctx, struct text order_id, const struct deadline *deadline)
+static bool may_send(const struct supervisor_partition *partition)
 {
-    struct supervisor_partition *partition = ctx;
-    FAILPOINT("supervisor.visit");
-    partition->cut = ++partition->visits > VISITS_PER_TICK ||
-                     partition->commands >= COMMANDS_PER_TICK ||
-                     (partition->unanswered > 0 && !is_measured(partition)) ||
-                     outstanding_is_full(partition->outstanding);
-    if (partition->cut) {
-        move_cursor(partition, deadline->due_at, order_id);
-        return false;
-    }
-    if (outstanding_has(partition->outstanding, order_id, deadline))
-        return true;
-    uint64_t token = outstanding_add(partition->outstanding, order_id, deadline);
-    if (send_command(partition, order_id, deadline, token))
-        return true;
-    partition->cut = true;
-    move_cursor(partition, deadline->due_at, order_id);
-    return false;
+    return partition->commands < COMMANDS_PER_TURN && !error_is(&partition->error);
 }
 
 static void send_again(struct supervisor_partition *partition)
 {
     const struct checkpoint *checkpoint = view_checkpoint(follower_view(partition->follower));
     struct outstanding_command due;
-    while (partition->commands < COMMANDS_PER_TICK && !error_is(&partition->error) &&
-           outstanding_repeat(partition->outstanding, mono_ms(partition),
-                              checkpoint->next_command_offset, &due))
-        send_command(partition, due.order_id, &due.deadline, due.token);
+    while (may_send(partition) && outstanding_repeat(partition->outstanding, mono_ms(partition),
+                                                     checkpoint->next_command_offset, &due))
+        send_command(partition, &due);
 }
 
-/* What has become due since the last tick. */
-static void send_new(struct supervisor_partition *partition)
+static void send_due(struct supervisor_partition *partition)
+{
+    struct outstanding_command due;
+    while (may_send(partition) && !waits_for_clock(partition) &&
+           outstanding_take_due(partition->outstanding, partition->now, &due))
+        send_command(partition, &due);
+}
+
+/* ---- the index ---- */
+
+static bool has_room(const struct supervisor_partition *partition)
+{
+    return outstanding_armed(partition->outstanding) < ARMED_MAX &&
+           !outstanding_is_full(partition->outstanding);
+}
+
+/* When the index has to be read next, by the scheduler's time. */
+static int64_t load_at(const struct supervisor_partition *partition)
+{
+    return partition->cursor.due_at == INT64_MAX ? INT64_MAX : partition->cursor.due_at - LOAD_MS;
+}
+
+static bool visit_stored(void *ctx, struct text order_id, const struct deadline *deadline)
+{
+    struct supervisor_partition *partition = ctx;
+    FAILPOINT("supervisor.visit");
+    partition->cut = deadline->due_at > partition->now + AHEAD_MS ||
+                     ++partition->visits > VISITS_PER_TURN || !has_room(partition);
+    if (partition->cut) {
+        move_cursor(partition, deadline->due_at, order_id);
+        return false;
+    }
+    if (!outstanding_has(partition->outstanding, order_id, deadline))
+        outstanding_arm(partition->outstanding, order_id, deadline);
+    return true;
+}
+
+/* Those that gave way to others are before the cursor. */
+static void sweep(struct supervisor_partition *partition)
+{
+    if (load_at(partition) <= partition->now || mono_ms(partition) < partition->sweep_at)
+        return;
+    int64_t given_up = outstanding_take_given_up(partition->outstanding);
+    partition->sweep_at = mono_ms(partition) + SWEEP_MS;
+    if (given_up < partition->cursor.due_at)
+        move_cursor(partition, given_up, TEXT(""));
+}
+
+/* Arms what will be due soon, and moves the cursor to the first that will not. What is folded is
+ * committed first: a deadline that is not yet in the index would end up before the cursor, unseen.
+ */
+static void load(struct supervisor_partition *partition)
 {
     const struct supervisor_cursor *cursor = &partition->cursor;
     struct text from = {cursor->order_id, cursor->order_id_size};
-    assert(cursor->order_id_size <= sizeof(cursor->order_id));
-    if (cursor->due_at > partition->now && mono_ms(partition) >= partition->sweep_at) {
-        int64_t given_up = outstanding_take_given_up(partition->outstanding);
-        partition->sweep_at = mono_ms(partition) + SWEEP_MS;
-        if (given_up < cursor->due_at)
-            move_cursor(partition, given_up, TEXT(""));
-    }
-    if (cursor->due_at > partition->now || outstanding_is_full(partition->outstanding) ||
-        error_is(&partition->error))
-        return;
-    struct store *store = view_store(follower_view(partition->follower));
+    struct view *view = follower_view(partition->follower);
     struct error error;
+    assert(cursor->order_id_size <= sizeof(cursor->order_id));
+    sweep(partition);
+    if (load_at(partition) > partition->now || !has_room(partition) || error_is(&partition->error))
+        return;
+    follower_commit(partition->follower);
+    if (!partition->caught_up || view_dirty(view) > 0)
+        return;
     partition->cut = false;
     partition->visits = 0;
-    if (store_scan_deadlines(store, cursor->due_at, from, partition->now, visit_due, partition,
-                             &error) != ERROR_OK)
+    if (store_scan_deadlines(view_store(view), cursor->due_at, from, INT64_MAX, visit_stored,
+                             partition, &error) != ERROR_OK)
         partition->error = error;
     else if (!partition->cut)
-        move_cursor(partition, partition->now + 1, TEXT(""));
-    assert(partition->commands <= COMMANDS_PER_TICK);
+        move_cursor(partition, INT64_MAX, TEXT(""));
 }
 
-static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
+/* ---- turns ---- */
+
+static void wake_for_next(struct supervisor_partition *partition)
+{
+    int64_t due_at = outstanding_next_due(partition->outstanding);
+    int64_t repeat_at = outstanding_next_repeat(partition->outstanding);
+    bool blocked = error_is(&partition->error) || !has_room(partition);
+    wake_in(partition, WAKE_MS);
+    if (blocked)
+        wake_in(partition, BLOCKED_MS);
+    if (repeat_at != INT64_MAX && !error_is(&partition->error))
+        wake_in(partition, at_least(repeat_at - mono_ms(partition), TURN_MS));
+    if (due_at != INT64_MAX && !waits_for_clock(partition))
+        wake_in(partition, due_at <= partition->now ? TURN_MS : due_at - partition->now);
+    if (load_at(partition) != INT64_MAX && !blocked)
+        wake_in(partition, at_least(load_at(partition) - partition->now, TURN_MS));
+}
+
+static void on_turn(struct loop *loop, struct loop_timer *timer, void *userdata)
 {
     struct supervisor_partition *partition = userdata;
+    (void)loop;
+    (void)timer;
     assert(!partition->freed);
-    loop_timer_after(loop, timer, TICK_MS);
-    /* A deadline that is folded but not yet in the index would end up before the cursor, unseen. */
-    if (partition->caught_up)
-        follower_commit(partition->follower);
+    wake_in(partition, WAKE_MS);
     if (partition->suspended || !partition->caught_up ||
-        follower_is_stopped(partition->follower, NULL) ||
-        view_dirty(follower_view(partition->follower)) > 0)
+        follower_is_stopped(partition->follower, NULL))
         return;
     partition->now = time_now(partition);
     partition->commands = 0;
     partition->error = (struct error){0};
     send_again(partition);
-    send_new(partition);
+    load(partition);
+    if (partition->caught_up)
+        send_due(partition);
     if (partition->error.class == ERROR_FATAL) {
         partition->caught_up = false;
         follower_restart(partition->follower, true, 0);
         return;
     }
     view_tidy(follower_view(partition->follower));
+    wake_for_next(partition);
 }
 
 /* ---- what the log shows ---- */
@@ -278,6 +369,21 @@ static void learn_from_decision(struct supervisor_partition *partition,
                           &decision->events[i].command_rejected, deadlines, count);
 }
 
+/* One that the cursor has passed already: armed, or else the index is read again from there on. */
+static void see_deadline(struct supervisor_partition *partition, struct text order_id,
+                         const struct deadline *deadline)
+{
+    int64_t left_ms = deadline->due_at - time_now(partition);
+    if (left_ms > AHEAD_MS || outstanding_is_full(partition->outstanding)) {
+        move_cursor(partition, deadline->due_at, TEXT(""));
+        left_ms -= LOAD_MS;
+    } else {
+        outstanding_arm(partition->outstanding, order_id, deadline);
+    }
+    if (partition->caught_up && left_ms < WAKE_MS)
+        wake_in(partition, left_ms);
+}
+
 static void on_folded(void *ctx, const struct broker_record *record,
                       const struct view_folded *folded)
 {
@@ -299,20 +405,25 @@ static void on_folded(void *ctx, const struct broker_record *record,
     for (uint32_t i = 0; i < count; i++)
         if (deadlines[i].due_at <= partition->cursor.due_at &&
             !outstanding_has(partition->outstanding, order_id, &deadlines[i]))
-            move_cursor(partition, deadlines[i].due_at, TEXT(""));
+            see_deadline(partition, order_id, &deadlines[i]);
 }
 
+/* What was folded may have been rolled back: the index is read again. */
 static void on_checked(void *ctx)
 {
     struct supervisor_partition *partition = ctx;
     partition->caught_up = false;
+    move_cursor(partition, 0, TEXT(""));
     follower_run(partition->follower, INT64_MAX);
 }
 
 static void on_caught_up(void *ctx)
 {
     struct supervisor_partition *partition = ctx;
+    if (partition->caught_up)
+        return;
     partition->caught_up = true;
+    wake_in(partition, 0);
 }
 
 /* The view grows old: nothing is requested until the rest is folded. */
@@ -375,8 +486,8 @@ enum error_class supervisor_partition_new(struct cluster *cluster, int32_t numbe
         return class;
     }
     partition->outstanding = outstanding_new();
-    loop_timer_init(&partition->timer, on_tick, partition);
-    loop_timer_after(cluster->service->loop, &partition->timer, TICK_MS);
+    follower_commit_behind(partition->follower, COMMIT_MS, COMMIT_RECORDS);
+    loop_timer_init(&partition->timer, on_turn, partition);
     *ret_partition = partition;
     return ERROR_OK;
 }
@@ -396,6 +507,8 @@ void supervisor_partition_free(struct supervisor_partition *partition)
 void supervisor_partition_suspend(struct supervisor_partition *partition, bool suspended)
 {
     partition->suspended = suspended;
+    if (!suspended)
+        wake_in(partition, 0);
 }
 
 bool supervisor_partition_is_ready(const struct supervisor_partition *partition)

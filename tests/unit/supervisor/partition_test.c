@@ -228,6 +228,122 @@ Test(supervisor, asks_for_what_was_due_before_it_was_folded)
     world_free(world);
 }
 
+/* Whatever else the index holds, and however far ahead of it the rest is. */
+Test(supervisor, asks_for_each_of_many_deadlines_when_it_is_due)
+{
+    enum { ORDERS = 20000, SPREAD_MS = 8000, LATE_MS_MAX = 50 };
+    struct supervised_world *world = world_new("A");
+    int64_t begin = world->right.now_wall_ms;
+    for (uint32_t i = 0; i < ORDERS; i++) /* not in the order in which they are due */
+        world_submit(world, i, begin - SPREAD_MS + (i * INT64_C(7919)) % SPREAD_MS);
+    open_and_fold(world);
+    int64_t last = 0;
+    for (uint32_t i = 0; i < ORDERS; i++)
+        last = world_due(world, i) > last ? world_due(world, i) : last;
+    while (world->right.now_wall_ms < last + 2 * TICKS_MS)
+        run_with_scheduler(world, TICKS_MS);
+    world_count(world);
+    for (uint32_t i = 0; i < ORDERS; i++) {
+        cr_assert_eq(world->orders[i].commands, 1, "order-%u: %u", i, world->orders[i].commands);
+        cr_assert_leq(world->orders[i].asked_ms - world->orders[i].due_ms, LATE_MS_MAX,
+                      "order-%u: %lld ms", i,
+                      (long long)(world->orders[i].asked_ms - world->orders[i].due_ms));
+    }
+    world_free(world);
+}
+
+Test(supervisor, does_not_read_the_index_while_nothing_will_be_due_soon)
+{
+    enum { ORDERS = 2000, UNDER_WAY = 50 };
+    struct supervised_world *world = world_new("A");
+    uint64_t visits = 0;
+    open_and_fold(world);
+    failpoint_on_pass(count_visit, &visits);
+    for (uint32_t i = 0; i < ORDERS; i++) {
+        world_submit(world, i, world->right.now_wall_ms);
+        if (i >= UNDER_WAY)
+            world_report(world, i - UNDER_WAY);
+        world_run(world, WORLD_STEP_MS);
+    }
+    cr_assert_leq(visits, 10, "%llu rows", (unsigned long long)visits);
+    failpoint_on_pass(NULL, NULL);
+    world_free(world);
+}
+
+/* The index is read on for the first order while the second one is not yet in it. */
+Test(supervisor, asks_for_what_was_folded_right_before_the_index_is_read)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world_run(world, world_due(world, 0) - world->right.now_wall_ms - 1100);
+    world_submit(world, 1, world->orders[0].order.accepted_at + 5000);
+    run_with_scheduler(world, 7000);
+    world_count(world);
+    cr_assert_eq(world->orders[0].commands, 1);
+    cr_assert_eq(world->orders[1].commands, 1);
+    cr_assert_lt(world->orders[1].asked_ms - world->orders[1].due_ms, TICKS_MS);
+    world_free(world);
+}
+
+/* It has armed one of them before, and the other is beyond what it arms. */
+Test(supervisor, asks_on_time_after_a_restart)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world_run(world, 5000);
+    world_submit(world, 1, world->right.now_wall_ms);
+    world_run(world, world->orders[0].due_ms - world->right.now_wall_ms - 500);
+    world_reopen(world);
+    run_with_scheduler(world, 6000);
+    world_count(world);
+    for (uint32_t i = 0; i < 2; i++) {
+        cr_assert_eq(world->orders[i].commands, 1, "order-%u: %u", i, world->orders[i].commands);
+        cr_assert_lt(world->orders[i].asked_ms - world->orders[i].due_ms, TICKS_MS, "order-%u", i);
+    }
+    world_free(world);
+}
+
+/* It was armed and then seen to end, in records that were not committed and are gone. */
+Test(supervisor, asks_for_what_had_ended_in_records_that_are_gone)
+{
+    struct supervised_world *world = world_new("A");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world_run(world, world_due(world, 0) - world->right.now_wall_ms - 700);
+    struct order before;
+    order_copy(&world->orders[0].order, &world->heap.arena, &before);
+    world_report(world, 0);
+    world_run(world, 300);
+    world_lose_decision(world, 0, &before);
+    run_with_scheduler(world, 5000);
+    world_count(world);
+    cr_assert_eq(world->orders[0].commands, 1, "%u", world->orders[0].commands);
+    world_free(world);
+}
+
+/* The retry was armed by a record that was not committed and is not in the log any more. */
+Test(supervisor, asks_for_nothing_that_is_no_longer_in_the_log)
+{
+    struct supervised_world *world = world_new("A{r1}");
+    open_and_fold(world);
+    world_submit(world, 0, world->right.now_wall_ms);
+    world_run(world, world->orders[0].due_ms - world->right.now_wall_ms + TICKS_MS);
+    struct order before;
+    order_copy(&world->orders[0].order, &world->heap.arena, &before);
+    world_decide(world);
+    cr_assert_lt(world_due(world, 0), world->right.now_wall_ms + 1500);
+    world_run(world, 200);
+    world_lose_decision(world, 0, &before);
+    world_run(world, 1500);
+    world_count(world);
+    /* The same recovery twice, and no retry. */
+    cr_assert_eq(world->orders[0].commands, 2, "%u", world->orders[0].commands);
+    cr_assert_eq(world->metrics.commands[DEADLINE_START]->value, 0);
+    world_free(world);
+}
+
 /* What ends further on in the log is not asked for on the way there. */
 Test(supervisor, asks_for_nothing_before_it_has_folded_to_the_end)
 {

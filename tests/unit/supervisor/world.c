@@ -100,14 +100,10 @@ static void open_cluster(struct supervised_world *world)
     world_settle(world);
 }
 
-void world_open(struct supervised_world *world)
+static void open_partition(struct supervised_world *world)
 {
     struct error error;
     char path[64];
-    struct store_options sizes = {.cache_bytes = 1 << 20, .write_buffer_bytes = 1 << 20};
-    open_cluster(world);
-    supervisor_metrics_init(&world->metrics, world->service.metrics);
-    world->stores = store_env_new(&sizes);
     snprintf(path, sizeof(path), "%s/0", world->folder);
     struct view_options options = {.env = world->stores,
                                    .codec = world->cluster->codec,
@@ -117,6 +113,21 @@ void world_open(struct supervised_world *world)
     cr_assert(supervisor_partition_new(world->cluster, 0, &options, &world->metrics,
                                        &world->partition, &error) == ERROR_OK,
               "%s", error.message);
+}
+
+void world_open(struct supervised_world *world)
+{
+    struct store_options sizes = {.cache_bytes = 1 << 20, .write_buffer_bytes = 1 << 20};
+    open_cluster(world);
+    supervisor_metrics_init(&world->metrics, world->service.metrics);
+    world->stores = store_env_new(&sizes);
+    open_partition(world);
+}
+
+void world_reopen(struct supervised_world *world)
+{
+    supervisor_partition_free(world->partition);
+    open_partition(world);
 }
 
 void world_settle(struct supervised_world *world)
@@ -199,6 +210,7 @@ void world_submit(struct supervised_world *world, uint32_t number, int64_t at)
                                               .workflow_version = world->workflow->version};
     command(world, &cmd, at);
     cr_assert(order_of(world, cmd.order_id)->order.version != 0);
+    world->orders[number].due_ms = world_due(world, number);
 }
 
 void world_report(struct supervised_world *world, uint32_t number)
@@ -216,6 +228,17 @@ void world_report(struct supervised_world *world, uint32_t number)
                                            .instance = TEXT("agent-1"),
                                            .output = TEXT("{}")};
     command(world, &cmd, world->right.now_wall_ms);
+}
+
+void world_lose_decision(struct supervised_world *world, uint32_t number,
+                         const struct order *before)
+{
+    int64_t low = 0;
+    int64_t high = 0;
+    broker_memory_bounds(world->kafka, "p.events", 0, &low, &high);
+    broker_memory_truncate(world->kafka, "p.events", 0, high - 1);
+    world->sequence--;
+    world->orders[number].order = *before;
 }
 
 static bool next_command(struct supervised_world *world, int64_t offset, struct command *ret_cmd,

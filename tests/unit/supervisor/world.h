@@ -14,6 +14,7 @@ enum { WORLD_MARGIN_MS = 1000, WORLD_ORDERS_MAX = 70000, WORLD_STEP_MS = 10 };
 
 struct supervised_order {
     struct order order; /* zeroed: it has not been submitted */
+    int64_t due_ms;     /* when its first attempt is to be recovered */
     uint32_t commands;  /* of the supervisor, seen in <p>.commands */
     int64_t asked_ms;   /* the last of them: its append time */
 };
@@ -48,6 +49,8 @@ struct supervised_world *world_new(const char *workflow);
 void world_free(struct supervised_world *world);
 /* Opens the partition, with an empty store. Nothing has happened yet. */
 void world_open(struct supervised_world *world);
+/* Closes the partition and opens it again, with the store as it is. */
+void world_reopen(struct supervised_world *world);
 /* Time passes, in small steps; everything that can happen does. */
 void world_run(struct supervised_world *world, int64_t ms);
 /* What is on its way arrives; no time passes and no timer fires. */
@@ -59,6 +62,9 @@ void world_claim(struct supervised_world *world, int32_t partition_count);
 void world_submit(struct supervised_world *world, uint32_t number, int64_t at);
 /* The step's first attempt succeeds; decided at once. */
 void world_report(struct supervised_world *world, uint32_t number);
+/* The last decision, which was about this order, is lost; `before` is what the order was. */
+void world_lose_decision(struct supervised_world *world, uint32_t number,
+                         const struct order *before);
 /* The scheduler decides the commands that wait. */
 void world_decide(struct supervised_world *world);
 /* Counts the commands that have reached <p>.commands since the last time. */
