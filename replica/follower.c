@@ -414,6 +414,11 @@ bool follower_is_folding(const struct follower *follower)
     return follower->phase == PHASE_FOLDING;
 }
 
+bool follower_is_at_end(const struct follower *follower)
+{
+    return follower->phase == PHASE_FOLDING && follower->at_end;
+}
+
 void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
 {
     struct error error;

@@ -59,6 +59,8 @@ void follower_run(struct follower *follower, int64_t until);
 void follower_bound(struct follower *follower, int64_t until);
 /* It follows the log: what is in the store is what the log said a moment ago. */
 bool follower_is_folding(const struct follower *follower);
+/* It met the end of the log, and has folded nothing since. */
+bool follower_is_at_end(const struct follower *follower);
 /* Stops reading and goes through the check again, after `delay_ms`. What is not committed is
  * forgotten. `drop`: the store is at fault, begin with an empty one. */
 void follower_restart(struct follower *follower, bool drop, int64_t delay_ms);

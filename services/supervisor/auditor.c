@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See auditor.h. One walk at a time: partition after partition, each folded to its end, looked
- * through a piece of orders each tick, and closed again, so that it takes the memory of one and
- * folds in large batches; then a rest until auditor.interval.ms after the walk's beginning. */
+/* See auditor.h. One walk at a time: partition after partition, looked through a piece of orders
+ * each tick; then a rest until auditor.interval.ms after the walk's beginning. What is not watched
+ * here is folded to its end first, and closed again, so that it takes the memory of one partition
+ * and folds in large batches. */
 #include "services/supervisor/auditor.h"
 
 #include "leader/leader.h"
@@ -18,6 +19,7 @@
 
 enum {
     TICK_MS = 50,
+    REST_MS = 500,           /* between two signs of progress while nothing is to be done */
     ROWS_PER_TICK = 500,     /* 10,000 orders a second at most: a few percent of a core */
     CACHE_ORDERS = 250,      /* it reads rows, not hot orders */
     OUTSTANDING_MAX = 1000,  /* commands that are not acknowledged */
@@ -28,9 +30,10 @@ enum {
 struct audited {
     struct auditor *auditor;
     int32_t partition;
-    struct follower *follower; /* NULL but while the walk is here */
+    struct follower *follower; /* of its own: NULL but while the walk is here */
     bool caught_up;
-    uint32_t stuck; /* of the walk under way */
+    int64_t folded_to; /* by whichever follower it reads, at the last tick */
+    uint32_t stuck;    /* of the walk under way */
     char example[512];
     int64_t alert_not_before; /* 0: none was stuck at the last walk */
 };
@@ -38,10 +41,9 @@ struct audited {
 struct auditor {
     struct cluster *cluster; /* the supervisor's */
     struct store_env *stores;
+    struct auditor_watch watch;
     struct leader *leader;
-    struct cluster *own;     /* for the views: a broker reads a partition once; NULL before the
-                                 first lead */
-    struct audited *audited; /* while it leads and `own` is ready, else NULL */
+    struct audited *audited; /* while it leads, else NULL */
     struct agent_table *table;
     bool leading;
     char by[WHO_BYTES_MAX + 1]; /* instance and term */
@@ -90,8 +92,8 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
     struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
     cmd.expire_order = (struct expire_order){
         .order_id = order_id, .ended_at = order->ended_at, .by = text_of(auditor->by)};
-    if (cluster_append(auditor->own, BROKER_PRODUCER_LOG, auditor->own->topics.commands, partition,
-                       order_id, RECORD_EXPIRE_ORDER, &cmd, on_appended, auditor, 0,
+    if (cluster_append(auditor->cluster, BROKER_PRODUCER_LOG, auditor->cluster->topics.commands,
+                       partition, order_id, RECORD_EXPIRE_ORDER, &cmd, on_appended, auditor, 0,
                        &error) != ERROR_OK)
         return;
     auditor->outstanding++;
@@ -142,7 +144,7 @@ static void alert_stuck(struct audited *audited)
         return;
     audited->alert_not_before = now + ALERT_AGAIN_MS;
     snprintf(message, sizeof(message), "%s; %u more like it", audited->example, audited->stuck - 1);
-    cluster_alert(audited->auditor->own, audited->partition, "OrderStuck", message);
+    cluster_alert(audited->auditor->cluster, audited->partition, "OrderStuck", message);
 }
 
 /* ---- the walk ---- */
@@ -160,8 +162,8 @@ static bool visit(void *ctx, struct text order_id, struct text row)
     memcpy(auditor->cursor.data, order_id.data, order_id.size);
     auditor->cursor.size = order_id.size;
     heap_arena_reset(&auditor->scratch);
-    if (codec_decode(auditor->own->codec, row, true, &auditor->scratch.arena, &record, &error) !=
-            ERROR_OK ||
+    if (codec_decode(auditor->cluster->codec, row, true, &auditor->scratch.arena, &record,
+                     &error) != ERROR_OK ||
         record.kind != RECORD_ORDER_ROW) {
         log_warning_limited("the auditor cannot read an order of its store",
                             LOG_TEXT("order", order_id), LOG_ERR(&error));
@@ -195,11 +197,11 @@ static void close_partition(struct audited *audited)
 
 static void next_partition(struct auditor *auditor)
 {
-    assert(auditor->at >= -1 && auditor->at < auditor->own->partition_count);
+    assert(auditor->at >= -1 && auditor->at < auditor->cluster->partition_count);
     auditor->cursor.size = 0;
     if (auditor->at >= 0)
         close_partition(&auditor->audited[auditor->at]);
-    if (++auditor->at < auditor->own->partition_count) {
+    if (++auditor->at < auditor->cluster->partition_count) {
         auditor->audited[auditor->at].stuck = 0;
         return;
     }
@@ -211,6 +213,20 @@ static void next_partition(struct auditor *auditor)
 
 static void open_partition(struct auditor *auditor, int32_t partition);
 
+/* NULL: neither watched here nor open. */
+static struct follower *follower_of(const struct auditor *auditor, int32_t partition,
+                                    bool *ret_current)
+{
+    const struct audited *audited = &auditor->audited[partition];
+    struct follower *watched =
+        auditor->watch.follower_of(auditor->watch.ctx, partition, ret_current);
+    assert(watched == NULL || audited->follower == NULL); /* auditor_release() */
+    if (watched != NULL)
+        return watched;
+    *ret_current = audited->caught_up;
+    return audited->follower;
+}
+
 /* A piece of the partition that the walk is at, once it is folded to its end: old news would be
  * false alarms. What cannot be folded is left for the next walk; what cannot even be opened is
  * tried again, without progress, until another supervisor leads. */
@@ -218,22 +234,24 @@ static void walk(struct auditor *auditor)
 {
     struct audited *audited = &auditor->audited[auditor->at];
     struct error error;
-    assert(auditor->at >= 0 && auditor->at < auditor->own->partition_count);
-    if (audited->follower == NULL)
+    bool current = false;
+    assert(auditor->at >= 0 && auditor->at < auditor->cluster->partition_count);
+    struct follower *follower = follower_of(auditor, auditor->at, &current);
+    if (follower == NULL) {
         open_partition(auditor, auditor->at);
-    if (audited->follower == NULL)
         return;
-    if (follower_is_stopped(audited->follower, NULL) || follower_is_paused(audited->follower)) {
+    }
+    if (follower_is_stopped(follower, NULL) || follower_is_paused(follower)) {
         next_partition(auditor);
         return;
     }
-    if (!audited->caught_up)
+    if (!current)
         return;
     auditor->rows = 0;
-    struct store *store = view_store(follower_view(audited->follower));
+    struct store *store = view_store(follower_view(follower));
     struct text after = {auditor->cursor.data, auditor->cursor.size};
     if (store_scan_orders(store, after, visit, audited, &error) != ERROR_OK) {
-        follower_restart(audited->follower, true, 0);
+        follower_restart(follower, true, 0);
         next_partition(auditor);
         return;
     }
@@ -253,16 +271,23 @@ static void refill(struct auditor *auditor, int64_t now)
     auditor->refilled_ms = now;
 }
 
-/* The partition that the walk is at waits for its records. What an operator has to fix (stopped,
- * disk full) would not improve with another supervisor; what cannot be opened here might. */
-static bool is_behind(const struct auditor *auditor)
+/* The partition that the walk is at waits for its records, and none was folded since the last tick.
+ * What an operator has to fix (stopped, disk full) would not improve with another supervisor; what
+ * cannot be opened here might. */
+static bool is_stalled(const struct auditor *auditor)
 {
+    bool current = false;
     if (auditor->at < 0)
         return false;
-    const struct audited *audited = &auditor->audited[auditor->at];
-    return audited->follower == NULL ||
-           (!audited->caught_up && !follower_is_stopped(audited->follower, NULL) &&
-            !follower_is_paused(audited->follower));
+    struct audited *audited = &auditor->audited[auditor->at];
+    struct follower *follower = follower_of(auditor, auditor->at, &current);
+    if (follower == NULL)
+        return true;
+    int64_t folded_to = view_checkpoint(follower_view(follower))->next_event_offset;
+    bool folds = folded_to != audited->folded_to;
+    audited->folded_to = folded_to;
+    return !folds && !current && !follower_is_stopped(follower, NULL) &&
+           !follower_is_paused(follower);
 }
 
 static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
@@ -270,7 +295,6 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     struct auditor *auditor = userdata;
     int64_t now = loop_now_ms(loop);
     assert(auditor->leading && auditor->audited != NULL);
-    loop_timer_after(loop, timer, TICK_MS);
     refill(auditor, now);
     if (auditor->at < 0 && now >= auditor->walk_began_ms + auditor->interval_ms) {
         auditor->walk_began_ms = now;
@@ -278,9 +302,13 @@ static void on_tick(struct loop *loop, struct loop_timer *timer, void *userdata)
     }
     if (auditor->at >= 0)
         walk(auditor);
-    /* Folding reports progress by itself; a rest between two walks counts as progress. */
-    if (!is_behind(auditor))
+    if (!is_stalled(auditor)) /* a rest between two walks counts as progress */
         leader_progress(auditor->leader);
+    int64_t rest_ms = auditor->walk_began_ms + auditor->interval_ms - now;
+    loop_timer_after(loop, timer,
+                     auditor->at >= 0 || rest_ms < TICK_MS ? TICK_MS
+                     : rest_ms < REST_MS                   ? rest_ms
+                                                           : REST_MS);
 }
 
 /* ---- the views ---- */
@@ -298,7 +326,6 @@ static void on_folded(void *ctx, const struct broker_record *record,
     (void)folded;
     if (brokers_now(audited->auditor) - record->timestamp > OLD_NEWS_MS)
         audited->caught_up = false;
-    leader_progress(audited->auditor->leader);
 }
 
 static void on_caught_up(void *ctx)
@@ -325,20 +352,25 @@ static void open_partition(struct auditor *auditor, int32_t partition)
     struct error error;
     assert(audited->follower == NULL);
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir, partition);
+    snprintf(path, sizeof(path), "%s/partition-%d", auditor->cluster->service->data_dir, partition);
     struct view_options options = {.env = auditor->stores,
-                                   .codec = auditor->own->codec,
+                                   .codec = auditor->cluster->codec,
                                    .path = path,
-                                   .cache_orders = CACHE_ORDERS};
-    audited->auditor = auditor;
-    audited->partition = partition;
+                                   .cache_orders = CACHE_ORDERS,
+                                   .deadlines = true};
     audited->caught_up = false;
-    if (follower_new(auditor->own, partition, &options, &follower_ops, audited, &audited->follower,
-                     &error) != ERROR_OK) {
+    if (follower_new(auditor->cluster, partition, &options, &follower_ops, audited,
+                     &audited->follower, &error) != ERROR_OK) {
         audited->follower = NULL;
         log_error_limited("the auditor cannot open a partition", LOG_I64("partition", partition),
                           LOG_ERR(&error));
     }
+}
+
+void auditor_release(struct auditor *auditor, int32_t partition)
+{
+    if (auditor->audited != NULL)
+        close_partition(&auditor->audited[partition]);
 }
 
 /* ---- the agents' table ---- */
@@ -347,13 +379,13 @@ static void remove_agent(struct auditor *auditor, struct text key)
 {
     struct error error;
     struct broker_append append = {.producer = BROKER_PRODUCER_EFFECTS,
-                                   .topic = auditor->own->topics.agents,
+                                   .topic = auditor->cluster->topics.agents,
                                    .partition = 0,
                                    .key = key,
                                    .done = on_appended,
                                    .ctx = auditor};
     log_info("an agent instance has vanished", LOG_TEXT("instance", key));
-    if (broker_append(auditor->own->broker, &append, &error) == ERROR_OK)
+    if (broker_append(auditor->cluster->broker, &append, &error) == ERROR_OK)
         auditor->outstanding++;
     else /* the next term finds its record again */
         log_warning_limited("the record of a vanished agent was not removed", LOG_ERR(&error));
@@ -381,12 +413,16 @@ static const struct agent_table_ops agent_ops = {.gone = on_agent_gone,
 
 static void open_all(struct auditor *auditor)
 {
-    int32_t count = auditor->own->partition_count;
+    int32_t count = auditor->cluster->partition_count;
     int64_t now = loop_now_ms(cluster_loop(auditor->cluster));
     assert(auditor->leading && auditor->audited == NULL && count > 0);
     auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
     assert(auditor->audited != NULL);
-    auditor->table = agent_table_follow(auditor->own, &agent_ops, auditor);
+    for (int32_t i = 0; i < count; i++) {
+        auditor->audited[i].auditor = auditor;
+        auditor->audited[i].partition = i;
+    }
+    auditor->table = agent_table_follow(auditor->cluster, &agent_ops, auditor);
     auditor->at = -1;
     auditor->expired = 0;
     auditor->walk_began_ms = now - auditor->interval_ms; /* the first one begins at once */
@@ -402,40 +438,20 @@ static void close_all(struct auditor *auditor)
     auditor->table = NULL;
     if (auditor->audited == NULL)
         return;
-    for (int32_t i = 0; i < auditor->own->partition_count; i++)
+    for (int32_t i = 0; i < auditor->cluster->partition_count; i++)
         close_partition(&auditor->audited[i]);
     free(auditor->audited);
     auditor->audited = NULL;
 }
 
-static void on_own_ready(void *ctx)
-{
-    struct auditor *auditor = ctx;
-    if (auditor->leading)
-        open_all(auditor);
-}
-
 static void on_begin(void *ctx, int64_t token)
 {
     struct auditor *auditor = ctx;
-    struct error error;
     assert(!auditor->leading && auditor->audited == NULL);
     auditor->leading = true;
     snprintf(auditor->by, sizeof(auditor->by), "auditor, term %" PRId64 ", %.80s", token,
              auditor->cluster->service->instance_id);
-    /* Once: it stays for the next term. It asks the brokers and waits for them; that we lead says
-     * that they answer. */
-    if (auditor->own == NULL &&
-        cluster_open(auditor->cluster->service, CLUSTER_READS_IN_BULK, on_own_ready, auditor,
-                     &auditor->own, &error) != ERROR_OK) {
-        log_warning("the auditor cannot reach the brokers", LOG_ERR(&error));
-        auditor->own = NULL;
-        auditor->leading = false;
-        leader_ended(auditor->leader);
-        return;
-    }
-    if (auditor->own->ready)
-        open_all(auditor);
+    open_all(auditor);
 }
 
 static void on_cancel(void *ctx, enum election_reason reason)
@@ -451,15 +467,30 @@ static const struct leader_ops leader_ops = {.begin = on_begin, .cancel = on_can
 
 /* ---- life ---- */
 
+/* Earlier releases kept stores of the auditor's own. */
+static void drop_former_stores(const struct auditor *auditor)
+{
+    char path[PATH_MAX];
+    struct error error;
+    for (int32_t i = 0; i < auditor->cluster->partition_count; i++) {
+        snprintf(path, sizeof(path), "%s/auditor-%d", auditor->cluster->service->data_dir, i);
+        if (store_drop(path, &error) != ERROR_OK)
+            log_warning("a store of an earlier release is left", LOG_ERR(&error));
+    }
+}
+
 enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
-                             struct auditor **ret_auditor, struct error *ret_error)
+                             const struct auditor_watch *watch, struct auditor **ret_auditor,
+                             struct error *ret_error)
 {
     static const struct reeve_leader_options options = {.role = "auditor"};
     const struct config *config = cluster->service->config;
     struct auditor *auditor = calloc(1, sizeof(*auditor));
     assert(auditor != NULL);
+    assert(cluster->ready);
     auditor->cluster = cluster;
     auditor->stores = stores;
+    auditor->watch = *watch;
     auditor->rules.retention_ms = config_ms(config, "orders.retention.ms");
     auditor->rules.grace_ms = config_ms(config, "auditor.grace.ms");
     auditor->interval_ms = config_ms(config, "auditor.interval.ms");
@@ -477,6 +508,7 @@ enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
         log_warning("orders.retention.ms is not longer than submissions are kept: an order that is "
                     "submitted again after it has expired is a new one",
                     LOG_I64("orders.retention.ms", auditor->rules.retention_ms));
+    drop_former_stores(auditor);
     *ret_auditor = auditor;
     return ERROR_OK;
 }
@@ -493,7 +525,6 @@ void auditor_free(struct auditor *auditor)
     assert(!auditor->freed);
     close_all(auditor);
     leader_free(auditor->leader);
-    cluster_close(auditor->own);
     heap_arena_deinit(&auditor->scratch);
     auditor->freed = true;
     if (auditor->outstanding == 0)

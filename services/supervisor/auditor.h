@@ -9,23 +9,34 @@
  * - Instances of agents that vanished, also while no supervisor led: it writes a
  *   tombstone to <p>.agents.
  *
- * While it leads, it folds the partitions, one after another, into views of its own
- * (<data.dir>/auditor-N), on a connection of its own, walks over their orders in small pieces, and
- * closes them again. Querying each supervisor instead would need less disk and folding, but would
- * miss a partition whose supervisor is away or wrong, which is what the auditor is for. The views
- * stay when the lead is lost and continue from where they were. Everything the auditor does is
- * harmless if done twice or late, so nothing checks its token; ExpireOrder names it. */
+ * While it leads, it walks over the orders of the partitions, one after another, in small pieces.
+ * Of a partition that this instance watches it reads the store of the watch: that is a function of
+ * the log alone, whatever the watch makes of it. Any other it folds by itself into a store
+ * of the same directory, which it closes after its walk: a partition is looked at even when its
+ * supervisor is away or wrong. Everything the auditor does is harmless if done twice or late, so
+ * nothing checks its token; ExpireOrder names it. */
 #ifndef SERVICES_SUPERVISOR_AUDITOR_H
 #define SERVICES_SUPERVISOR_AUDITOR_H
 
-#include "replica/cluster.h"
+#include "replica/follower.h"
 #include "statestore/store.h"
 
 struct auditor;
 
+/* The partitions that this instance watches. */
+struct auditor_watch {
+    /* The partition's follower, or NULL: it is not watched here. *ret_current: it has folded to the
+     * end of the log, or nearly so. */
+    struct follower *(*follower_of)(void *ctx, int32_t partition, bool *ret_current);
+    void *ctx;
+};
+
 /* New: a candidate from now on. `cluster` is ready; all borrowed. REJECT "Config". */
 enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
-                             struct auditor **ret_auditor, struct error *ret_error);
+                             const struct auditor_watch *watch, struct auditor **ret_auditor,
+                             struct error *ret_error);
+/* The partition is going to be watched here: the auditor closes what it has of it. */
+void auditor_release(struct auditor *auditor, int32_t partition);
 /* Gives up the lead and no longer takes part; `stopped` is called once that is in the log. */
 void auditor_stop(struct auditor *auditor, void (*stopped)(void *ctx), void *ctx);
 /* Before cluster_close(). NULL does nothing. */

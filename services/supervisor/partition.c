@@ -22,7 +22,8 @@ enum {
     BLOCKED_MS = 50,          /* and while something has to change first */
     WAKE_MS = 1000,           /* between two turns at most: a clock may be set meanwhile */
     SWEEP_MS = 60000,         /* between two looks at what gave way to others */
-    STALL_MS = 5000           /* without an acknowledgement */
+    STALL_MS = 5000,          /* without an acknowledgement */
+    OLD_NEWS_MS = 10000       /* folding what was appended before that: the view is behind */
 };
 
 /* Where the index is read on: every deadline before it is armed or outstanding, gave way, or is
@@ -43,7 +44,8 @@ struct supervisor_partition {
     bool suspended;
     bool caught_up;
     struct supervisor_cursor cursor;
-    int64_t sweep_at; /* monotonic */
+    int64_t sweep_at;  /* monotonic */
+    int64_t folded_ms; /* when the last folded record was appended */
     /* The scheduler's time as its Decisions show it, less the monotonic time when they came. */
     int64_t scheduler_ms;
     bool clock_is_fast; /* the scheduler found a command early: its time counts from then on */
@@ -389,7 +391,7 @@ static void on_folded(void *ctx, const struct broker_record *record,
 {
     struct supervisor_partition *partition = ctx;
     struct deadline deadlines[DEADLINES_MAX];
-    (void)record;
+    partition->folded_ms = record->timestamp;
     if (folded->admission != ADMITTED && folded->admission != SKIPPED_REPEAT)
         metrics_add(partition->metrics->skipped, 1);
     bool decided = folded->kind == RECORD_DECISION;
@@ -543,6 +545,15 @@ bool supervisor_partition_trouble(const struct supervisor_partition *partition, 
 int32_t supervisor_partition_number(const struct supervisor_partition *partition)
 {
     return partition->number;
+}
+
+struct follower *supervisor_partition_follower(const struct supervisor_partition *partition,
+                                               bool *ret_current)
+{
+    *ret_current =
+        partition->caught_up && (follower_is_at_end(partition->follower) ||
+                                 time_now(partition) - partition->folded_ms <= OLD_NEWS_MS);
+    return partition->follower;
 }
 
 struct view *supervisor_partition_view(const struct supervisor_partition *partition)

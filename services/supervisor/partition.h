@@ -33,7 +33,10 @@ bool supervisor_partition_is_ready(const struct supervisor_partition *partition)
 bool supervisor_partition_trouble(const struct supervisor_partition *partition, char *ret_text,
                                   size_t size);
 int32_t supervisor_partition_number(const struct supervisor_partition *partition);
-/* Borrowed until supervisor_partition_free. */
+/* Borrowed until supervisor_partition_free. *ret_current: it has folded to the end of the log, or
+ * to what was appended a moment ago. */
+struct follower *supervisor_partition_follower(const struct supervisor_partition *partition,
+                                               bool *ret_current);
 struct view *supervisor_partition_view(const struct supervisor_partition *partition);
 int64_t supervisor_partition_next_offset(const struct supervisor_partition *partition);
 int64_t supervisor_partition_lag(const struct supervisor_partition *partition);

@@ -43,6 +43,7 @@ static struct membership_partition *open_partition(void *ctx, int32_t number,
     struct supervisor *supervisor = ctx;
     struct supervisor_partition *partition = NULL;
     char path[PATH_MAX];
+    auditor_release(supervisor->auditor, number);
     snprintf(path, sizeof(path), "%s/partition-%d", supervisor->service->data_dir, number);
     struct view_options options = {.env = supervisor->stores,
                                    .codec = supervisor->cluster->codec,
@@ -82,12 +83,22 @@ static const struct membership_ops membership_ops = {.open = open_partition,
                                                      .works = works,
                                                      .until_then = "folded"};
 
+static struct follower *watched(void *ctx, int32_t number, bool *ret_current)
+{
+    const struct supervisor *supervisor = ctx;
+    struct membership_partition *partition =
+        supervisor->membership != NULL ? membership_find(supervisor->membership, number) : NULL;
+    return partition != NULL ? supervisor_partition_follower(partition_of(partition), ret_current)
+                             : NULL;
+}
+
 static void on_cluster_ready(void *ctx)
 {
     struct supervisor *supervisor = ctx;
+    const struct auditor_watch watch = {watched, supervisor};
     struct error error;
-    if (auditor_new(supervisor->cluster, supervisor->stores, &supervisor->auditor, &error) !=
-        ERROR_OK) {
+    if (auditor_new(supervisor->cluster, supervisor->stores, &watch, &supervisor->auditor,
+                    &error) != ERROR_OK) {
         service_fail(supervisor->service, &error);
         return;
     }
