@@ -26,27 +26,36 @@ uint32_t utf8_character_size(const uint8_t *at, size_t left)
     return left >= 4 && continues(at[3]) ? 4 : 0;
 }
 
+/* Nearly all texts are. The last eight bytes overlap those before them. */
+static bool is_ascii(const uint8_t *at, size_t size)
+{
+    const uint64_t high_bits = UINT64_C(0x8080808080808080);
+    uint64_t word;
+    uint8_t any = 0;
+    if (size < sizeof(word)) {
+        for (size_t i = 0; i < size; i++)
+            any |= at[i];
+        return any < 0x80;
+    }
+    for (size_t i = 0; i + sizeof(word) <= size; i += sizeof(word)) {
+        memcpy(&word, at + i, sizeof(word));
+        if ((word & high_bits) != 0)
+            return false;
+    }
+    memcpy(&word, at + size - sizeof(word), sizeof(word));
+    return (word & high_bits) == 0;
+}
+
 bool utf8_valid(struct text text)
 {
-    if (text.size == 0)
-        return true;
     const uint8_t *at = (const uint8_t *)text.data;
-    const uint8_t *end = at + text.size;
-    while (at < end) {
-        /* Nearly all texts are ASCII: eight bytes at a time. */
-        while (end - at >= 8) {
-            uint64_t word;
-            memcpy(&word, at, sizeof(word));
-            if ((word & UINT64_C(0x8080808080808080)) != 0)
-                break;
-            at += 8;
-        }
-        if (at == end)
-            break;
-        uint32_t size = utf8_character_size(at, (size_t)(end - at));
+    if (text.size == 0 || is_ascii(at, text.size))
+        return true;
+    for (size_t read = 0; read < text.size;) {
+        uint32_t size = utf8_character_size(at + read, text.size - read);
         if (size == 0)
             return false;
-        at += size;
+        read += size;
     }
     return true;
 }

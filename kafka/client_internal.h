@@ -8,11 +8,11 @@
 #include "kafka/client.h"
 #include "kafka/client_stats.h"
 #include "kafka/oauth.h"
+#include "platform/hash_table.h"
 #include "platform/logger.h"
 
 #include <librdkafka/rdkafka.h>
 #include <pthread.h>
-#include <uthash.h>
 
 enum {
     KAFKA_JOB_THREADS_MAX = 8,

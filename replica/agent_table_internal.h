@@ -3,9 +3,9 @@
 #ifndef REPLICA_AGENT_TABLE_INTERNAL_H
 #define REPLICA_AGENT_TABLE_INTERNAL_H
 
+#include "platform/hash_table.h"
 #include "replica/agent_table.h"
 
-#include <uthash.h>
 
 struct entry_slot {
     struct agent_entry entry;

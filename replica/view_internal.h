@@ -5,9 +5,9 @@
 #ifndef REPLICA_VIEW_INTERNAL_H
 #define REPLICA_VIEW_INTERNAL_H
 
+#include "platform/hash_table.h"
 #include "replica/view.h"
 
-#include <uthash.h>
 
 struct index_row {
     enum store_index index;

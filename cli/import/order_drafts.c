@@ -3,11 +3,11 @@
 #include "cli/import/order_drafts.h"
 
 #include "base/heap_arena.h"
+#include "platform/hash_table.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <xxhash.h>
 
 enum { DRAFT_BLOCK_SIZE = 4096, LINES_FIRST = 8, CAPACITY_MIN = 1024 };

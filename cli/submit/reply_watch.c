@@ -2,10 +2,11 @@
 /* See reply_watch.h. */
 #include "cli/submit/reply_watch.h"
 
+#include "platform/hash_table.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 enum { METADATA_MS = 5000, OFFSETS_MS = 15000 };

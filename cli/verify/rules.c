@@ -2,13 +2,13 @@
 #include "cli/verify/rules.h"
 
 #include "kafka/broker.h"
+#include "platform/hash_table.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 /* One direction of one step, according to its events. */
 struct attempt_track {

@@ -4,9 +4,9 @@
 #ifndef SERVICES_SCHEDULER_EMITTER_INTERNAL_H
 #define SERVICES_SCHEDULER_EMITTER_INTERNAL_H
 
+#include "platform/hash_table.h"
 #include "services/scheduler/emitter.h"
 
-#include <uthash.h>
 #include <utlist.h>
 
 enum {

@@ -3,10 +3,11 @@
  * would search through all of them. */
 #include "services/scheduler/outcomes.h"
 
+#include "platform/hash_table.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #define OTHER "other"
 

@@ -27,11 +27,11 @@
 #ifndef SERVICES_SCHEDULER_ROUTER_H
 #define SERVICES_SCHEDULER_ROUTER_H
 
+#include "platform/hash_table.h"
 #include "platform/loop.h"
 #include "replica/shares.h"
 #include "workflow/registry.h"
 
-#include <uthash.h>
 
 struct router;
 struct backlog;

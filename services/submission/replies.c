@@ -3,10 +3,10 @@
 #include "services/submission/replies.h"
 
 #include "engine/limits.h"
+#include "platform/hash_table.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <xxhash.h>
 
 enum {

@@ -6,9 +6,9 @@
 #include "base/limits.h"
 #include "kafka/append_flow.h"
 #include "kafka/broker_ops.h"
+#include "platform/hash_table.h"
 #include "tests/simulation/broker_memory.h"
 
-#include <uthash.h>
 #include <utlist.h>
 
 enum { MEMORY_OUTSTANDING_MAX = 100000, MEMORY_RECORD_SLACK = 64 * 1024 };

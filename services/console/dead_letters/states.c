@@ -2,10 +2,11 @@
 /* See states.h. */
 #include "services/console/dead_letters/states.h"
 
+#include "platform/hash_table.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 enum { BITS = 2, PER_BYTE = 4 };
 

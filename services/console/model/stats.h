@@ -8,9 +8,9 @@
 #ifndef SERVICES_CONSOLE_STATS_H
 #define SERVICES_CONSOLE_STATS_H
 
+#include "platform/hash_table.h"
 #include "replica/view.h"
 
-#include <uthash.h>
 
 enum {
     STATS_STEP_MS = 10000,
