@@ -8,7 +8,7 @@
 #include <sys/auxv.h>
 #include <xxhash.h>
 
-/* The kernel gives each process 16 random bytes (getauxval(3)): no file to open, nothing to fail. */
+/* The kernel gives each process 16 random bytes: no file to open, nothing to fail. */
 static uint64_t seed_of_process(void)
 {
     static _Atomic uint64_t known;

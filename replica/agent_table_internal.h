@@ -6,7 +6,6 @@
 #include "platform/hash_table.h"
 #include "replica/agent_table.h"
 
-
 struct entry_slot {
     struct agent_entry entry;
     char key[WHO_BYTES_MAX + 1 + NAME_BYTES_MAX + 1];

@@ -8,7 +8,6 @@
 #include "platform/hash_table.h"
 #include "replica/view.h"
 
-
 struct index_row {
     enum store_index index;
     struct text value;

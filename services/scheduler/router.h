@@ -32,7 +32,6 @@
 #include "replica/shares.h"
 #include "workflow/registry.h"
 
-
 struct router;
 struct backlog;
 struct view;

@@ -11,7 +11,6 @@
 #include "platform/hash_table.h"
 #include "replica/view.h"
 
-
 enum {
     STATS_STEP_MS = 10000,
     STATS_BUCKETS = 90,              /* of STATS_STEP_MS: 15 minutes */
