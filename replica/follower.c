@@ -14,7 +14,7 @@
 enum {
     COMMIT_RECORDS = 20000, /* folded records or touched orders per batch */
     COMMIT_MS = 50,         /* at the latest after the first uncommitted record */
-    BULK_RECORDS = 50000,   /* behind by more than this and from zero: write-ahead log off */
+    MUCH_RECORDS = 50000,   /* behind by more than this: it takes a while */
     DISK_MS = 500           /* paused: check the disk again after */
 };
 
@@ -76,6 +76,18 @@ static void fail(struct follower *follower, const struct error *error)
     follower_stop(follower, error);
 }
 
+void follower_store_failed(struct follower *follower, const struct error *error)
+{
+    if (follower->phase == PHASE_CHECKED && follower->ops->store_failed != NULL)
+        follower->ops->store_failed(follower->ctx, error);
+    else if (follower->phase != PHASE_STOPPED)
+        fail(follower, error);
+    else /* what is on the disk may be all that tells an operator what is wrong */
+        log_warning("cannot flush the store of a stopped partition: it stays as it is",
+                    LOG_STR("topic", follower_topic(follower)),
+                    LOG_I64("partition", follower->partition), LOG_ERR(error));
+}
+
 /* ---- folding ---- */
 
 static bool commit(struct follower *follower)
@@ -84,9 +96,10 @@ static bool commit(struct follower *follower)
     assert(view_dirty(follower->view) > 0);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     FAILPOINT("follower.commit");
-    if (view_commit(follower->view, follower->bulk, &error) == ERROR_OK) {
+    if (view_commit(follower->view, &error) == ERROR_OK) {
         assert(view_dirty(follower->view) == 0);
         view_tidy(follower->view);
+        follower_committed(follower);
         return true;
     }
     fail(follower, &error);
@@ -135,9 +148,10 @@ static void caught_up(struct follower *follower)
     if (view_dirty(follower->view) > 0 && !commit(follower))
         return;
     follower->live = follower->until == INT64_MAX;
-    if (follower->bulk) {
-        follower->bulk = false;
-        if (view_end_bulk(follower->view, &error) != ERROR_OK) {
+    if (follower->much) {
+        follower->much = false;
+        view_expect_much(follower->view, false);
+        if (view_flush(follower->view, &error) != ERROR_OK) {
             fail(follower, &error);
             return;
         }
@@ -387,7 +401,8 @@ void follower_run(struct follower *follower, int64_t until)
     }
     if (follower->high < until && until != INT64_MAX)
         follower->high = until + 1;
-    follower->bulk = next == 0 && follower->high - next > BULK_RECORDS;
+    follower->much = follower->high - next > MUCH_RECORDS;
+    view_expect_much(follower->view, follower->much);
     follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, next, &fold_ops, follower);
     broker_reader_skip_unreadable(follower->reader, fold_unreadable);
@@ -469,6 +484,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     follower_commit_behind(follower, COMMIT_MS, COMMIT_RECORDS);
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);
+    follower_flush_begin(follower);
     if (dropped && strcmp(opened.code, "StoreFormat") == 0)
         log_info("the store is of another release: it is dropped and folded again",
                  LOG_I64("partition", partition), LOG_ERR(&opened));
@@ -496,6 +512,7 @@ void follower_free(struct follower *follower)
     follower_close_reader(follower);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->timer);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
+    follower_flush_end(follower);
     view_close(follower->view);
     follower->view = NULL;
     if (cluster_refresh_cancel(follower->cluster, follower) > 0)

@@ -35,6 +35,9 @@ struct follower_ops {
     void (*paused)(void *ctx);
     /* Stopped; an operator has to act. It is checked again by itself after a while. */
     void (*stopped)(void *ctx, const struct error *error);
+    /* The store cannot be flushed, and was checked or folded as far as was asked: call
+     * follower_restart to drop it, now or later. NULL: it is dropped at once. */
+    void (*store_failed)(void *ctx, const struct error *error);
 };
 
 /* New. Opens the view (directory from `options`) and begins to check. FATAL when the directory
@@ -45,7 +48,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
 /* Of what is folded as it comes: commits it this long after the first record at the latest, or when
  * this many records or orders wait. By default 50 ms and 20,000. */
 void follower_commit_behind(struct follower *follower, int64_t delay_ms, uint32_t records);
-/* Closes the view without committing. NULL does nothing. */
+/* Closes the view without committing or flushing. NULL does nothing. */
 void follower_free(struct follower *follower);
 
 struct view *follower_view(struct follower *follower);
@@ -64,8 +67,12 @@ bool follower_is_at_end(const struct follower *follower);
 /* Stops reading and goes through the check again, after `delay_ms`. What is not committed is
  * forgotten. `drop`: the store is at fault, begin with an empty one. */
 void follower_restart(struct follower *follower, bool drop, int64_t delay_ms);
-/* Writes what is folded but not committed, for a clean leave. */
+/* The caller has committed the view: it will be flushed after a while. */
+void follower_committed(struct follower *follower);
+/* Writes what is folded but not committed. */
 void follower_commit(struct follower *follower);
+/* The same, and flushes it: for a clean leave. */
+void follower_flush(struct follower *follower);
 
 bool follower_is_stopped(const struct follower *follower, const struct error **ret_error);
 /* Stopped, and nothing in the log ends that: it was read to its end for a Reset that skips the

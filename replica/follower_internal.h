@@ -35,7 +35,7 @@ struct follower {
     int64_t low;
     int64_t high;
     int64_t until;
-    bool bulk;
+    bool much;       /* the view expects much */
     bool live;       /* the end was reached since follower_run(..., INT64_MAX) */
     bool at_end;     /* and nothing was read since */
     bool met_end;    /* the end was reached since follower_run() */
@@ -48,6 +48,8 @@ struct follower {
     struct loop_timer commit_timer;
     int64_t commit_ms;       /* see follower_commit_behind() */
     uint32_t commit_records; /* while it is live */
+    struct loop_timer flush_timer;
+    int64_t flush_to; /* what is before it is to be on the disk when that timer is due */
     int64_t recheck_ms;
     struct error stop;
     int64_t bad_at;          /* the record that it is stopped at; -1: at none */
@@ -82,6 +84,15 @@ void follower_refold(struct follower *follower, const struct checkpoint *skips);
 /* The store is at fault or describes a log that is gone: begin with an empty one. False: it could
  * not be had, and the follower is stopped. */
 bool follower_drop_store(struct follower *follower, const char *code, const char *why);
+
+/* The store is at fault, whatever the follower does now. */
+void follower_store_failed(struct follower *follower, const struct error *error);
+
+/* follower_flush.c */
+void follower_flush_begin(struct follower *follower);
+void follower_flush_end(struct follower *follower);
+/* What is committed is on the disk then, or a warning in the log. */
+void follower_flush_view(struct follower *follower);
 
 /* follower_stopped.c */
 /* An operator has to act; it is checked again after a growing while. */

@@ -33,6 +33,8 @@ void follower_stop(struct follower *follower, const struct error *error)
     follower->schemas_for = follower->bad_at = -1;
     follower->phase = PHASE_STOPPED;
     look_again_later(follower);
+    /* Where the log is gone, the store may be the only copy. */
+    follower_flush_view(follower);
     if (news) {
         if (!follower->cluster->silent)
             log_error("partition stopped", LOG_STR("topic", follower_topic(follower)),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hot orders above the store, and committing them. Folding: view_fold.c; what a commit writes of an
- * order: view_rows.c */
+ * order: view_rows.c; when that reaches the disk: view_flush.c */
 #include "platform/failpoint.h"
 #include "replica/view_internal.h"
 #include "statestore/keys.h"
@@ -246,6 +246,8 @@ static enum error_class open_store(struct view *view, struct error *ret_error)
         return class;
     }
     view->batch = store_batch_new(view->store);
+    view->flushed = view->committed.next_event_offset;
+    view->unnamed = !view->committed.has_first_claim;
     return ERROR_OK;
 }
 
@@ -416,7 +418,7 @@ static void put_dirty(struct view *view)
     }
 }
 
-enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error)
+enum error_class view_commit(struct view *view, struct error *ret_error)
 {
     struct view_entry *entry;
     struct view_entry *next;
@@ -427,8 +429,7 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
     put_tally(view);
     if (view->continuations_changed)
         store_batch_put_continuations(view->store, view->batch, &view->continuations);
-    enum error_class class =
-        store_commit(view->store, view->batch, &view->checkpoint, bulk, ret_error);
+    enum error_class class = store_commit(view->store, view->batch, &view->checkpoint, ret_error);
     if (class != ERROR_OK)
         return class;
     view_waiting_clear(view);
@@ -445,7 +446,7 @@ enum error_class view_commit(struct view *view, bool bulk, struct error *ret_err
     view->untidy += view->dirty_count;
     view->dirty_count = view->folded = 0;
     view->folded_bytes = 0;
-    return ERROR_OK;
+    return view_bound_unflushed(view, ret_error);
 }
 
 void view_hold(struct view *view, bool held)
@@ -477,27 +478,6 @@ void view_tidy(struct view *view)
     view->untidy = 0;
     while (is_full(view) && view->clean != NULL)
         entry_forget(view, view->clean);
-}
-
-enum error_class view_end_bulk(struct view *view, struct error *ret_error)
-{
-    assert(view->dirty_count == 0);
-    return store_end_bulk(view->store, &view->checkpoint, ret_error);
-}
-
-enum error_class view_flush(struct view *view, struct error *ret_error)
-{
-    return store_end_bulk(view->store, NULL, ret_error);
-}
-
-enum error_class view_flushed(struct view *view, int64_t *ret_next_event_offset,
-                              struct error *ret_error)
-{
-    struct checkpoint flushed;
-    enum error_class class = store_flushed(view->store, &flushed, ret_error);
-    if (class == ERROR_OK)
-        *ret_next_event_offset = flushed.next_event_offset;
-    return class;
 }
 
 enum error_class view_rollback(struct view *view, struct error *ret_error)

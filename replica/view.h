@@ -3,9 +3,9 @@
  * and the checkpoint.
  *
  * Records of events[p] are folded in offset order (view_fold) or, by the owner, applied as it
- * decides them (view_decided); both end in the same lines. Nothing is durable until view_commit()
- * writes all touched orders, their deadlines and the checkpoint in ONE batch. view_rollback()
- * forgets what was not committed. Loop thread only. */
+ * decides them (view_decided); both end in the same lines. view_commit() writes all touched orders,
+ * their deadlines and the checkpoint in ONE batch, and view_rollback() forgets what was not
+ * committed. A crash forgets what was not flushed. Loop thread only. */
 #ifndef REPLICA_VIEW_H
 #define REPLICA_VIEW_H
 
@@ -66,7 +66,7 @@ struct view_options {
  */
 enum error_class view_open(const struct view_options *options, struct view **ret_view,
                            bool *ret_dropped, struct error *ret_error);
-/* Forgets what was not committed. NULL does nothing. */
+/* Forgets what was not committed and flushed. NULL does nothing. */
 void view_close(struct view *view);
 /* Closes, removes the directory and begins with an empty store. On failure the view has no store:
  * what reads it fails with "StoreIo", and the caller tries view_drop() again later. */
@@ -166,14 +166,18 @@ enum error_class view_scan_waiting(struct view *view, struct text queue, enum pr
  * caller commits when they are many, at the end, or after a while. */
 uint32_t view_dirty(const struct view *view);
 uint64_t view_dirty_bytes(const struct view *view);
-/* `bulk`: folding from zero; end it with view_end_bulk(). On failure: drop and fold again. */
-enum error_class view_commit(struct view *view, bool bulk, struct error *ret_error);
-enum error_class view_end_bulk(struct view *view, struct error *ret_error);
+/* On failure, here and in the next two: drop and fold again. Flushes when a crash would cost too
+ * much folding. */
+enum error_class view_commit(struct view *view, struct error *ret_error);
 /* Has what is committed on the disk, and waits for that. */
 enum error_class view_flush(struct view *view, struct error *ret_error);
 /* The next offset as of the last flush: no crash makes the view fold again what is before it. */
 enum error_class view_flushed(struct view *view, int64_t *ret_next_event_offset,
                               struct error *ret_error);
+/* Nothing is committed that is not flushed, as far as is known without asking the store. */
+bool view_is_flushed(const struct view *view);
+/* Much is to be folded before the view is read: flushes are left to RocksDB. False: no longer. */
+void view_expect_much(struct view *view, bool much);
 /* Trims the cache to its bound and tidies long-lived orders: after a commit, when no text of a
  * Decision that borrowed from an order is needed any more. Does nothing while held. */
 void view_tidy(struct view *view);

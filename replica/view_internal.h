@@ -76,6 +76,9 @@ struct view {
     uint32_t untidy;       /* committed since the last tidying: the last ones of `clean` */
     uint32_t folded;       /* records since the last commit */
     uint64_t folded_bytes; /* of them */
+    int64_t flushed;       /* the next offset as of the last flush that is known */
+    bool expects_much;
+    bool unnamed; /* the disk does not tell yet whose log it holds */
     bool held;
     struct checkpoint checkpoint;
     struct checkpoint committed;
@@ -109,6 +112,10 @@ void view_folded_before(const struct view_entry *entry, struct view_folded *fold
 /* view_waiting.c: as dirty entries change, and when all are committed or forgotten. */
 void view_waiting_note(struct view *view, struct view_entry *entry);
 void view_waiting_clear(struct view *view);
+
+/* view_flush.c */
+/* After a commit. */
+enum error_class view_bound_unflushed(struct view *view, struct error *ret_error);
 
 /* view_rows.c */
 /* The entry's order is as the store has it, or moved to a fresh arena: remembers its rows. */

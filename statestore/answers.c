@@ -3,7 +3,6 @@
 #include "statestore/answers.h"
 
 #include "base/numbers.h"
-#include "statestore/log_check.h"
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
 #include "statestore/table_check.h"
@@ -47,7 +46,6 @@ struct answers {
     uint32_t count;
     uint64_t batch_bytes;
     uint64_t dropped_early;
-    bool lost_tail;
 };
 
 static enum error_class fail(const struct answers *answers, const char *doing, char *message,
@@ -71,14 +69,14 @@ static void set_table_options(struct answers *answers)
     rocksdb_block_based_options_destroy(table);
 }
 
-static void make_options(struct answers *answers, bool torn)
+static void make_options(struct answers *answers)
 {
     rocksdb_options_t *rocks = rocksdb_options_create();
     answers->rocks = rocks;
     rocksdb_options_set_create_if_missing(rocks, 1);
     rocksdb_options_set_paranoid_checks(rocks, 1);
-    rocksdb_options_set_wal_recovery_mode(rocks, torn ? rocksdb_point_in_time_recovery
-                                                      : rocksdb_absolute_consistency_recovery);
+    /* Each answer stands for itself, and is sealed: what is damaged is lost, the others are not. */
+    rocksdb_options_set_wal_recovery_mode(rocks, rocksdb_skip_any_corrupted_records_recovery);
     rocksdb_options_set_write_buffer_size(rocks, BUFFER_BYTES);
     rocksdb_options_set_db_write_buffer_size(rocks, 2 * BUFFER_BYTES);
     rocksdb_options_set_max_total_wal_size(rocks, WAL_BYTES_MAX);
@@ -229,17 +227,11 @@ static enum error_class open_rocks(struct answers *answers, struct error *ret_er
 
 static enum error_class open_checked(struct answers *answers, int64_t now, struct error *ret_error)
 {
-    const char *what = NULL;
-    enum log_state state = log_check_store(answers->path, &what);
-    if (state == LOG_DAMAGED)
-        return error_set(ret_error, ERROR_FATAL, "StoreCorrupt", "the store %s has %s",
-                         answers->path, what);
     if (!table_check_store(answers->path))
         return error_set(ret_error, ERROR_FATAL, "StoreCorrupt",
                          "the store %s has a table whose properties do not match their checksum",
                          answers->path);
-    answers->lost_tail = state == LOG_TORN;
-    make_options(answers, answers->lost_tail);
+    make_options(answers);
     enum error_class class = open_rocks(answers, ret_error);
     return class == ERROR_OK ? tidy(answers, now, ret_error) : class;
 }
@@ -284,11 +276,6 @@ void answers_close(struct answers *answers)
     }
     free(answers->path);
     free(answers);
-}
-
-bool answers_lost_tail(const struct answers *answers)
-{
-    return answers->lost_tail;
 }
 
 /* ---- rows ---- */

@@ -9,7 +9,8 @@
  * A row is kept for keep_ms at least, unless bytes_max is reached before: then the oldest slice
  * goes early, which answers_dropped_early() counts.
  *
- * Write-ahead log on, not synced: what was written survives kill -9; a power cut loses a tail.
+ * Write-ahead log on, not synced: what was written survives kill -9; a power cut loses a tail. An
+ * answer that is damaged in that log is lost as well; the others are not.
  * Loop thread only. "StoreCorrupt" and "StoreIo" mean: close, store_drop(), open again. */
 #ifndef STATESTORE_ANSWERS_H
 #define STATESTORE_ANSWERS_H
@@ -35,8 +36,6 @@ enum error_class answers_open(const char *path, const struct answers_options *op
                               struct answers **ret_answers, struct error *ret_error);
 /* What was put and not written is forgotten. NULL is allowed. */
 void answers_close(struct answers *answers);
-/* Whether opening left out a torn end of the write-ahead log: the newest answers are lost. */
-bool answers_lost_tail(const struct answers *answers);
 
 /* *ret_value is new (free with answers_value_free), .data NULL when there is none. Sees what was
  * written. */

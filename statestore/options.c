@@ -108,20 +108,32 @@ void store_options_silence(rocksdb_options_t *options)
     rocksdb_options_set_keep_log_file_num(options, 1);
 }
 
-rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, bool torn)
+/* What the C API has no function for. Closing does not flush, so that it leaves what a crash
+ * would. */
+static rocksdb_options_t *new_options(void)
 {
+    rocksdb_options_t *base = rocksdb_options_create();
     rocksdb_options_t *options = rocksdb_options_create();
+    char *message = NULL;
+    rocksdb_get_options_from_string(base, "avoid_flush_during_shutdown=true", options, &message);
+    assert(message == NULL);
+    rocksdb_options_destroy(base);
+    return options;
+}
+
+rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores)
+{
+    rocksdb_options_t *options = new_options();
     rocksdb_options_set_env(options, env->rocks);
     rocksdb_options_set_create_if_missing(options, 1);
     rocksdb_options_set_create_missing_column_families(options, 1);
     rocksdb_options_set_paranoid_checks(options, 1);
-    /* All families reach the disk together or not at all: even with the write-ahead log off, a
-     * crash leaves rows and checkpoint of one and the same moment. */
+    /* All families reach the disk together or not at all: a crash leaves rows and checkpoint of one
+     * and the same moment. */
     rocksdb_options_set_atomic_flush(options, 1);
-    rocksdb_options_set_wal_recovery_mode(options, torn ? rocksdb_point_in_time_recovery
-                                                        : rocksdb_absolute_consistency_recovery);
+    /* A write-ahead log is one of an earlier version: all of it, or the store is folded again. */
+    rocksdb_options_set_wal_recovery_mode(options, rocksdb_absolute_consistency_recovery);
     rocksdb_options_set_db_write_buffer_size(options, buffer_share(env, stores));
-    rocksdb_options_set_max_total_wal_size(options, 4 * buffer_share(env, stores));
     rocksdb_options_set_max_background_jobs(options, BACKGROUND_THREADS);
     rocksdb_options_set_max_open_files(options, OPEN_FILES_MAX);
     rocksdb_options_set_max_file_opening_threads(options, OPENING_THREADS);
@@ -136,7 +148,7 @@ rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, boo
 rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
                                                enum family family)
 {
-    rocksdb_options_t *options = store_options_new(env, stores, false);
+    rocksdb_options_t *options = store_options_new(env, stores);
     rocksdb_options_set_write_buffer_size(options, buffer_share(env, stores));
     rocksdb_options_set_arena_block_size(options, ARENA_BLOCK_BYTES);
     rocksdb_options_set_compression(options, rocksdb_lz4_compression);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Opening, closing and dropping a store; its checkpoint, its rows one by one, and writing.
  *
- * Opening. The write-ahead log is not synced, and kill -9 may cut off its last record; then the
- * store is that of an earlier moment, as rows and checkpoint are in one batch, and the log
- * refills the rest. Any other flaw means StoreCorrupt. RocksDB is not to be relied on for
- * telling the two apart (statestore/log_check.h). */
-#include "statestore/log_check.h"
+ * The MANIFEST lists the tables. A flush adds those of all families in one step, and a compaction
+ * changes no rows, so whatever beginning of the MANIFEST is left describes a store of one moment;
+ * where tables of that moment are gone, the store does not open. */
 #include "statestore/seal.h"
 #include "statestore/store_internal.h"
 #include "statestore/table_check.h"
@@ -18,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PERSISTED_TIER = 2 }; /* rocksdb::kPersistedTier */
+
 /* ---- errors ---- */
 
 static bool starts_with(const char *string, const char *prefix)
@@ -27,7 +27,8 @@ static bool starts_with(const char *string, const char *prefix)
 
 static const char *code_of(const char *rocks_message)
 {
-    if (!starts_with(rocks_message, "IO error"))
+    /* "Result incomplete": writing would wait for a flush that has failed. */
+    if (!starts_with(rocks_message, "IO error") && !starts_with(rocks_message, "Result incomplete"))
         return "StoreCorrupt";
     bool lock = strstr(rocks_message, "lock file") != NULL ||
                 strstr(rocks_message, "lock hold by current process") != NULL;
@@ -60,11 +61,11 @@ enum error_class store_closed(struct error *ret_error)
 /* ---- opening and closing ---- */
 
 /* RocksDB's message, NULL when it opened. */
-static char *open_rocks(struct store *store, enum log_state state)
+static char *open_rocks(struct store *store)
 {
     char *message = NULL;
     uint32_t stores = store->env->open_stores + 1;
-    rocksdb_options_t *options = store_options_new(store->env, stores, state == LOG_TORN);
+    rocksdb_options_t *options = store_options_new(store->env, stores);
     rocksdb_options_t *family_options[FAMILY_COUNT];
     for (int i = 0; i < FAMILY_COUNT; i++)
         family_options[i] = store_options_new_of_family(store->env, stores, (enum family)i);
@@ -102,15 +103,10 @@ static enum error_class open_checked(struct store *store, struct error *ret_erro
     if (in_use(store->env, store->path))
         return error_set(ret_error, ERROR_FATAL, "StoreInUse",
                          "the store %s is open elsewhere: let that process end", store->path);
-    const char *what = NULL;
-    enum log_state state = log_check_store(store->path, &what);
-    if (state == LOG_DAMAGED)
-        return store_corrupt(store, what, ret_error);
     if (!table_check_store(store->path))
         return store_corrupt(store, "a table whose properties do not match their checksum",
                              ret_error);
-    store->lost_tail = state == LOG_TORN;
-    return store_fail(store->path, "open", open_rocks(store, state), ret_error);
+    return store_fail(store->path, "open", open_rocks(store), ret_error);
 }
 
 enum error_class store_open(struct store_env *env, const char *path, struct store **ret_store,
@@ -127,20 +123,16 @@ enum error_class store_open(struct store_env *env, const char *path, struct stor
         free(store);
         return class;
     }
-    store->write_logged = rocksdb_writeoptions_create();
-    store->write_bulk = rocksdb_writeoptions_create();
-    rocksdb_writeoptions_disable_WAL(store->write_bulk, 1);
+    store->write = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_disable_WAL(store->write, 1);
     store->read = rocksdb_readoptions_create();
+    store->read_flushed = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_read_tier(store->read_flushed, PERSISTED_TIER);
     store->next = env->stores;
     env->stores = store;
     env->open_stores++;
     *ret_store = store;
     return ERROR_OK;
-}
-
-bool store_lost_tail(const struct store *store)
-{
-    return store->lost_tail;
 }
 
 void store_close(struct store *store)
@@ -154,9 +146,9 @@ void store_close(struct store *store)
     while (*link != store)
         link = &(*link)->next;
     *link = store->next;
+    rocksdb_readoptions_destroy(store->read_flushed);
     rocksdb_readoptions_destroy(store->read);
-    rocksdb_writeoptions_destroy(store->write_bulk);
-    rocksdb_writeoptions_destroy(store->write_logged);
+    rocksdb_writeoptions_destroy(store->write);
     for (int i = 0; i < FAMILY_COUNT; i++)
         rocksdb_column_family_handle_destroy(store->families[i]);
     rocksdb_close(store->db);
@@ -211,13 +203,13 @@ enum error_class store_drop(const char *path, struct error *ret_error)
 
 /* ---- reading ---- */
 
-enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
-                                  struct error *ret_error)
+static enum error_class read_checkpoint(struct store *store, const rocksdb_readoptions_t *options,
+                                        struct checkpoint *ret_checkpoint, struct error *ret_error)
 {
     char *message = NULL;
     size_t size = 0;
-    char *bytes = rocksdb_get_cf(store->db, store->read, store->families[FAMILY_META],
-                                 CHECKPOINT_KEY, sizeof(CHECKPOINT_KEY) - 1, &size, &message);
+    char *bytes = rocksdb_get_cf(store->db, options, store->families[FAMILY_META], CHECKPOINT_KEY,
+                                 sizeof(CHECKPOINT_KEY) - 1, &size, &message);
     if (message != NULL)
         return store_fail(store->path, "read", message, ret_error);
     if (bytes == NULL) {
@@ -230,14 +222,18 @@ enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_ch
     return class;
 }
 
-/* The write-ahead log has every commit, but those of a bulk fold. */
+enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
+                                  struct error *ret_error)
+{
+    return read_checkpoint(store, store->read, ret_checkpoint, ret_error);
+}
+
 enum error_class store_flushed(struct store *store, struct checkpoint *ret_checkpoint,
                                struct error *ret_error)
 {
     if (store == NULL)
         return store_closed(ret_error);
-    *ret_checkpoint = (struct checkpoint){0};
-    return store->bulk_unflushed ? ERROR_OK : store_checkpoint(store, ret_checkpoint, ret_error);
+    return read_checkpoint(store, store->read_flushed, ret_checkpoint, ret_error);
 }
 
 enum error_class store_get_order(struct store *store, struct text order_id, struct text *ret_row,
@@ -273,54 +269,53 @@ void store_row_free(struct text row)
 
 /* ---- writing ---- */
 
-/* Each compaction of the newest level rewrites most of the next one while that is small, so a bulk
- * fold lets more tables pile up first. A failure costs time alone. */
-static void set_tables_before_compaction(struct store *store, const char *tables)
-{
-    const char *const names[] = {"level0_file_num_compaction_trigger"};
-    for (int i = FAMILY_ORDERS; i < FAMILY_META; i++) {
-        char *message = NULL;
-        rocksdb_set_options_cf(store->db, store->families[i], 1, names, &tables, &message);
-        rocksdb_free(message);
-    }
-}
-
-static void begin_bulk(struct store *store)
-{
-    set_tables_before_compaction(store, TABLES_BEFORE_COMPACTION_BULK);
-    store->bulk_unflushed = true;
-}
-
-enum error_class store_commit(struct store *store, struct store_batch *batch,
-                              const struct checkpoint *checkpoint, bool bulk,
-                              struct error *ret_error)
-{
-    assert(checkpoint->cluster_id[0] != '\0'); /* that would be a new store */
-    if (store == NULL)
-        return store_closed(ret_error);
-    /* Logged batches must not build on rows that only memtables have. */
-    if (!bulk && store->bulk_unflushed) {
-        enum error_class class = store_end_bulk(store, NULL, ret_error);
-        if (class != ERROR_OK)
-            return class;
-    }
-    if (bulk && !store->bulk_unflushed)
-        begin_bulk(store);
-    store_batch_put_queued(batch);
-    store_batch_put_checkpoint(batch, checkpoint);
-    char *message = NULL;
-    rocksdb_write(store->db, bulk ? store->write_bulk : store->write_logged,
-                  store_batch_rocks(batch), &message);
-    store_batch_clear(batch);
-    return store_fail(store->path, "write", message, ret_error);
-}
-
 static uint64_t property(struct store *store, enum family family, const char *name)
 {
     uint64_t value = 0;
     rocksdb_property_int_cf(store->db, store->families[family], name, &value);
     return value;
 }
+
+/* RocksDB's message, NULL when it takes writes. */
+static char *refusal(struct store *store)
+{
+    char *message = NULL;
+    rocksdb_writebatch_t *nothing = rocksdb_writebatch_create();
+    rocksdb_write(store->db, store->write, nothing, &message);
+    rocksdb_writebatch_destroy(nothing);
+    return message;
+}
+
+/* A flush or compaction of RocksDB's own failed. It refuses to write after most errors, but tries
+ * some again for ever. */
+static enum error_class check_background(struct store *store, struct error *ret_error)
+{
+    if (property(store, FAMILY_DEFAULT, "rocksdb.background-errors") == 0)
+        return ERROR_OK;
+    char *message = refusal(store);
+    if (message != NULL)
+        return store_fail(store->path, "flush", message, ret_error);
+    return error_set(ret_error, ERROR_FATAL, "StoreIo",
+                     "cannot flush the store %s: the disk has refused a write", store->path);
+}
+
+enum error_class store_commit(struct store *store, struct store_batch *batch,
+                              const struct checkpoint *checkpoint, struct error *ret_error)
+{
+    assert(checkpoint->cluster_id[0] != '\0'); /* that would be a new store */
+    if (store == NULL)
+        return store_closed(ret_error);
+    store_batch_put_queued(batch);
+    store_batch_put_checkpoint(batch, checkpoint);
+    char *message = NULL;
+    rocksdb_write(store->db, store->write, store_batch_rocks(batch), &message);
+    store_batch_clear(batch);
+    if (message != NULL)
+        return store_fail(store->path, "write", message, ret_error);
+    return check_background(store, ret_error);
+}
+
+/* ---- flushing ---- */
 
 static uint64_t unflushed_rows(struct store *store)
 {
@@ -331,29 +326,39 @@ static uint64_t unflushed_rows(struct store *store)
     return rows;
 }
 
-enum error_class store_end_bulk(struct store *store, const struct checkpoint *checkpoint,
-                                struct error *ret_error)
+enum error_class store_flush(struct store *store, struct error *ret_error)
 {
     if (store == NULL)
         return store_closed(ret_error);
-    if (checkpoint != NULL) {
-        struct store_batch *batch = store_batch_new(store);
-        enum error_class class = store_commit(store, batch, checkpoint, true, ret_error);
-        store_batch_free(batch);
-        if (class != ERROR_OK)
-            return class;
-    }
+    if (unflushed_rows(store) == 0)
+        return ERROR_OK;
     /* With atomic_flush a manual compaction first flushes all families as one step, which
-     * rocksdb_flush_cf() does not; this one compacts nothing but a row of meta. It has no error to
-     * return: what was not flushed is found out by looking. */
-    rocksdb_compact_range_cf(store->db, store->families[FAMILY_META], NULL, 0, NULL, 0);
-    if (unflushed_rows(store) > 0)
-        return error_set(ret_error, ERROR_FATAL, "StoreIo",
-                         "cannot flush the store %s: rows stayed in memory", store->path);
-    if (store->bulk_unflushed)
-        set_tables_before_compaction(store, TABLES_BEFORE_COMPACTION);
-    store->bulk_unflushed = false;
-    return ERROR_OK;
+     * rocksdb_flush_cf() does not; there is nothing to compact in the family `default`. It has no
+     * error to return: what was not flushed is found out by looking. */
+    rocksdb_compact_range_cf(store->db, store->families[FAMILY_DEFAULT], NULL, 0, NULL, 0);
+    if (unflushed_rows(store) == 0)
+        return ERROR_OK;
+    enum error_class class = check_background(store, ret_error);
+    if (class != ERROR_OK)
+        return class;
+    return error_set(ret_error, ERROR_FATAL, "StoreIo",
+                     "cannot flush the store %s: rows stayed in memory", store->path);
+}
+
+/* Each compaction of the newest level rewrites most of the next one while that is small, so a long
+ * fold lets more tables pile up first. A failure costs time alone. */
+void store_expect_much(struct store *store, bool much)
+{
+    const char *const names[] = {"level0_file_num_compaction_trigger"};
+    const char *tables = much ? TABLES_BEFORE_COMPACTION_MUCH : TABLES_BEFORE_COMPACTION;
+    if (store == NULL || store->expects_much == much)
+        return;
+    store->expects_much = much;
+    for (int i = FAMILY_ORDERS; i < FAMILY_META; i++) {
+        char *message = NULL;
+        rocksdb_set_options_cf(store->db, store->families[i], 1, names, &tables, &message);
+        rocksdb_free(message);
+    }
 }
 
 /* ---- figures ---- */

@@ -2,7 +2,10 @@
 /* One RocksDB per owned partition and service: a disposable materialization of events[p].
  *
  * Column families: orders, deadlines, history, index, meta; statestore/keys.h has their keys.
- * Every write is ONE WriteBatch that ends with the checkpoint. Write-ahead log on, not synced.
+ * Every write is ONE WriteBatch that ends with the checkpoint. There is no write-ahead log: the log
+ * of the partition is one. What is committed is in memory until RocksDB or store_flush() writes all
+ * families as one step. A crash, and closing, leave the store of the last flush, rows and
+ * checkpoint alike (docs/design/decisions/0011-the-log-is-the-write-ahead-log.md).
  * Loop thread only. "StoreCorrupt", "StoreFormat" and "StoreIo" mean: drop the directory and fold
  * again. */
 #ifndef STATESTORE_STORE_H
@@ -26,15 +29,10 @@ void store_env_free(struct store_env *env); /* after the last store was closed *
 
 /* Opens or creates the store in directory `path` (its parents exist). FATAL on corruption or I/O
  * errors, code "StoreCorrupt" or "StoreIo"; the caller then calls store_drop() and opens again.
- * FATAL "StoreInUse": another process or handle has it; nothing was touched. The write-ahead log
- * may have been cut off or damaged: then the store is that of an earlier moment, rows and
- * checkpoint alike. */
+ * FATAL "StoreInUse": another process or handle has it; nothing was touched. */
 enum error_class store_open(struct store_env *env, const char *path, struct store **ret_store,
                             struct error *ret_error);
-/* Whether opening left out a torn or damaged end of the write-ahead log. It is refilled by
- * folding on from the checkpoint; worth a line in the log. */
-bool store_lost_tail(const struct store *store);
-/* NULL is allowed. Its batches were freed before. */
+/* What was not flushed is forgotten. NULL is allowed. Its batches were freed before. */
 void store_close(struct store *store);
 /* Removes the closed store's directory, if it exists. FATAL "StoreInUse",
  * "StoreIo". */
@@ -44,7 +42,8 @@ enum error_class store_drop(const char *path, struct error *ret_error);
 enum error_class store_checkpoint(struct store *store, struct checkpoint *ret_checkpoint,
                                   struct error *ret_error);
 
-/* What a crash would leave now. Zeroed when that is nothing. */
+/* What a crash would leave now: as of the last flush, be it RocksDB's own. Zeroed when there was
+ * none. */
 enum error_class store_flushed(struct store *store, struct checkpoint *ret_checkpoint,
                                struct error *ret_error);
 
@@ -108,16 +107,14 @@ void store_batch_put_index(struct store_batch *batch, enum store_index index, st
                            int64_t at, struct text order_id);
 void store_batch_delete_index(struct store_batch *batch, enum store_index index, struct text value,
                               int64_t at, struct text order_id);
-/* Writes all that was put plus the checkpoint, atomically, and clears the batch. `bulk`: folding
- * from zero, write-ahead log off; end a bulk fold with store_end_bulk(). A crash before that
- * leaves the store of an earlier moment, rows and checkpoint alike, or an empty one. */
+/* Writes all that was put plus the checkpoint, atomically, and clears the batch. */
 enum error_class store_commit(struct store *store, struct store_batch *batch,
-                              const struct checkpoint *checkpoint, bool bulk,
-                              struct error *ret_error);
-/* Writes `checkpoint` (NULL: the one of the last commit stands) and flushes all families as one
- * atomic step. */
-enum error_class store_end_bulk(struct store *store, const struct checkpoint *checkpoint,
-                                struct error *ret_error);
+                              const struct checkpoint *checkpoint, struct error *ret_error);
+/* Writes what is committed to the disk, all families as one step, and waits for that. Nothing to
+ * do costs nothing. */
+enum error_class store_flush(struct store *store, struct error *ret_error);
+/* Much is to be folded before anyone reads: tables pile up meanwhile. False: no longer. */
+void store_expect_much(struct store *store, bool much);
 
 /* ---- scans of the store as it was at the call; `visit` returns false to stop; texts are borrowed
  * during the call. After an error what was visited must not be used. ---- */

@@ -35,17 +35,15 @@ struct store {
     char *path;
     rocksdb_t *db;
     rocksdb_column_family_handle_t *families[FAMILY_COUNT];
-    rocksdb_writeoptions_t *write_logged;
-    rocksdb_writeoptions_t *write_bulk; /* write-ahead log off */
+    rocksdb_writeoptions_t *write;
     rocksdb_readoptions_t *read;
-    uint32_t batches;    /* that were not freed yet */
-    bool bulk_unflushed; /* rows that only memtables have */
-    bool lost_tail;
+    rocksdb_readoptions_t *read_flushed; /* not what only memory has */
+    uint32_t batches;                    /* that were not freed yet */
+    bool expects_much;
 };
 
-/* New: options of a store (free with rocksdb_options_destroy) that is one of `stores`. `torn`: the
- * write-ahead log may end within a record; what comes before counts. Else any flaw is an error. */
-rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores, bool torn);
+/* New: options of a store (free with rocksdb_options_destroy) that is one of `stores`. */
+rocksdb_options_t *store_options_new(struct store_env *env, uint32_t stores);
 /* New: options of one of its families. */
 rocksdb_options_t *store_options_new_of_family(struct store_env *env, uint32_t stores,
                                                enum family family);
@@ -67,10 +65,10 @@ rocksdb_writebatch_t *store_batch_rocks(struct store_batch *batch);
 void store_batch_put_queued(struct store_batch *batch);
 void store_batch_put_checkpoint(struct store_batch *batch, const struct checkpoint *checkpoint);
 #define CHECKPOINT_KEY "checkpoint"
-/* Tables of the newest level that begin a compaction, in general and in a bulk fold; from
+/* Tables of the newest level that begin a compaction, in general and while much is folded; from
  * TABLES_SLOW on, writing waits for it (options.c). */
 #define TABLES_BEFORE_COMPACTION "4"
-#define TABLES_BEFORE_COMPACTION_BULK "40"
+#define TABLES_BEFORE_COMPACTION_MUCH "40"
 
 /* Rows of `meta` other than the checkpoint, sealed (statestore/meta.c). */
 void store_batch_put_meta(struct store *store, struct store_batch *batch, struct text key,

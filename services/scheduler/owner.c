@@ -139,9 +139,11 @@ void owner_give_up(struct owner *owner, const char *code, const char *why)
 void owner_failed_store(struct owner *owner, const struct error *error)
 {
     assert(error_is(error));
-    assert(owner_is_running(owner));
+    assert(owner_is_running(owner) || owner->state == OWNER_INSPECTING ||
+           owner->state == OWNER_GIVING_UP);
     owner->store_failed = true;
-    owner_give_up(owner, error->code, error->message);
+    if (owner->state != OWNER_GIVING_UP)
+        owner_give_up(owner, error->code, error->message);
 }
 
 /* Follows the log meanwhile: the Claim of an operator's reset starts another check. */

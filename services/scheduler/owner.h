@@ -66,8 +66,9 @@ enum error_class owner_new(struct cluster *cluster, int32_t partition,
                            struct owner **ret_owner, struct error *ret_error);
 /* The standby's partition is ours now: claims it. Asserts that it is a standby. */
 void owner_promote(struct owner *owner);
-/* Writes what the store does not have yet, unless a batch is under way: for a clean leave. */
-void owner_commit(struct owner *owner);
+/* Writes what the store does not have yet, unless a batch is under way, and flushes it: for a clean
+ * leave. */
+void owner_flush(struct owner *owner);
 /* Stops at once: no new batch, and nothing more is stored. Frees itself when nothing is
  * outstanding; `released` (may be NULL) is called then. */
 void owner_release(struct owner *owner, void (*released)(void *ctx), void *ctx);

@@ -387,8 +387,15 @@ static void on_stopped(void *ctx, const struct error *error)
     }
 }
 
+static void on_store_failed(void *ctx, const struct error *error)
+{
+    struct owner *owner = ctx;
+    owner_failed_store(owner, error);
+}
+
 const struct follower_ops owner_follower_ops = {.checked = on_checked,
                                                 .folded = on_folded,
                                                 .caught_up = on_caught_up,
                                                 .dropped = on_dropped,
-                                                .stopped = on_stopped};
+                                                .stopped = on_stopped,
+                                                .store_failed = on_store_failed};

@@ -40,12 +40,13 @@ static enum error_class commit(struct owner *owner, struct error *ret_error)
     owner_store_end(owner);
     if (FAILPOINT_ERROR("cycle.store"))
         return error_set(ret_error, ERROR_FATAL, "StoreIo", "planted by a failpoint");
-    enum error_class class = view_commit(view_of(owner), false, ret_error);
+    enum error_class class = view_commit(view_of(owner), ret_error);
     if (class != ERROR_OK)
         return class;
     FAILPOINT("cycle.stored");
     metrics_observe_us(owner->metrics->commit, clock_mono_us(clock) - begun_us);
     view_tidy(view_of(owner));
+    follower_committed(owner->follower);
     return ERROR_OK;
 }
 
@@ -95,12 +96,12 @@ void owner_store_settled(void *ctx)
         commit_later(owner);
 }
 
-void owner_commit(struct owner *owner)
+void owner_flush(struct owner *owner)
 {
-    if (!owner->released && may_commit(owner) && is_behind(owner))
-        commit_or_give_up(owner);
-    else if (!owner->released)
-        follower_commit(owner->follower);
+    assert(!owner->released);
+    if (may_commit(owner) && is_behind(owner) && !commit_or_give_up(owner))
+        return;
+    follower_flush(owner->follower);
 }
 
 void owner_store_begin(struct owner *owner)

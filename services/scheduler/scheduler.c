@@ -111,7 +111,7 @@ static void suspend_partition(struct membership_partition *partition, bool suspe
 
 static void close_partition(struct membership_partition *partition)
 {
-    owner_commit(owner_of(partition));
+    owner_flush(owner_of(partition));
     owner_release(owner_of(partition), NULL, NULL);
 }
 

@@ -85,6 +85,7 @@ static void close_one(struct standby *standby, int32_t partition)
     assert(partition >= 0 && partition < standby->cluster->partition_count);
     assert(standby->owners[partition] != NULL);
     log_info("no longer stands by", LOG_I64("partition", partition));
+    owner_flush(standby->owners[partition]);
     owner_release(standby->owners[partition], NULL, NULL);
     standby->owners[partition] = NULL;
 }

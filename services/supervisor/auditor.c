@@ -190,7 +190,7 @@ static void close_partition(struct audited *audited)
 {
     if (audited->follower == NULL)
         return;
-    follower_commit(audited->follower);
+    follower_flush(audited->follower);
     follower_free(audited->follower);
     audited->follower = NULL;
 }

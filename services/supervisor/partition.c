@@ -498,7 +498,7 @@ void supervisor_partition_free(struct supervisor_partition *partition)
 {
     assert(!partition->freed);
     loop_timer_cancel(partition->cluster->service->loop, &partition->timer);
-    follower_commit(partition->follower);
+    follower_flush(partition->follower);
     follower_free(partition->follower);
     outstanding_free(partition->outstanding);
     partition->freed = true;

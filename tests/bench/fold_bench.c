@@ -86,7 +86,7 @@ static void fold_chunk(struct bench *bench, int32_t partition)
                                                  (uint32_t)(chunk->begin[i + 1] - begin)}};
         must(view_fold(view, &record, NULL, &error), &error);
         if (view_dirty(view) >= COMMIT_RECORDS) {
-            must(view_commit(view, true, &error), &error);
+            must(view_commit(view, &error), &error);
             view_tidy(view);
         }
     }
@@ -110,6 +110,7 @@ static void open_view(struct bench *bench, const char *directory, int32_t partit
                                    .deadlines = deadlines};
     must(view_open(&options, &bench->views[partition], &dropped, &error), &error);
     view_set_cluster_id(bench->views[partition], "bench");
+    view_expect_much(bench->views[partition], true);
 }
 
 static void fill(struct bench *bench, uint64_t orders)
@@ -125,8 +126,8 @@ static void fill(struct bench *bench, uint64_t orders)
     double began = cpu_seconds();
     for (int32_t p = 0; p < PARTITIONS; p++) {
         struct error error;
-        must(view_commit(bench->views[p], true, &error), &error);
-        must(view_end_bulk(bench->views[p], &error), &error);
+        must(view_commit(bench->views[p], &error), &error);
+        must(view_flush(bench->views[p], &error), &error);
     }
     bench->seconds += cpu_seconds() - began;
 }

@@ -145,10 +145,10 @@ static void must(enum error_class class, const struct error *error)
     exit(1);
 }
 
-static void commit(struct console_partition *partition, bool bulk)
+static void commit(struct console_partition *partition)
 {
     struct error error;
-    must(view_commit(partition->view, bulk, &error), &error);
+    must(view_commit(partition->view, &error), &error);
     view_tidy(partition->view);
 }
 
@@ -171,7 +171,7 @@ static void fold_chunk(struct bench *bench, struct console_partition *partition)
             stats_decided(&partition->stats, &folded.record->decision, folded.order,
                           order_log_now(bench->log));
         if (view_dirty(partition->view) >= COMMIT_RECORDS)
-            commit(partition, true);
+            commit(partition);
     }
     bench->fold_seconds += cpu_seconds() - began;
     bench->records += chunk->count;
@@ -215,8 +215,8 @@ static void fill(struct bench *bench, uint64_t orders)
     double began = cpu_seconds();
     for (int32_t p = 0; p < PARTITIONS; p++) {
         struct error error;
-        commit(&bench->partitions[p], true);
-        must(view_end_bulk(bench->partitions[p].view, &error), &error);
+        commit(&bench->partitions[p]);
+        must(view_flush(bench->partitions[p].view, &error), &error);
     }
     bench->fold_seconds += cpu_seconds() - began;
     double compactions = rest_seconds();

@@ -203,6 +203,17 @@ static void crash_or_restart(struct world *world)
         instance_boot(world, instance);
 }
 
+/* As RocksDB does by itself when its memory is full. */
+static void flush_a_store(struct world *world, struct instance *instance)
+{
+    const struct ownership *ownership =
+        &instance->partitions[dice_roll(&world->dice, (uint32_t)world->partitions)];
+    struct error error;
+    if (ownership->owner != NULL && view_store(owner_view(ownership->owner)) != NULL &&
+        view_flush(owner_view(ownership->owner), &error) == ERROR_OK)
+        world_count(world, SOMETIMES_FLUSHED);
+}
+
 static int32_t some_partition(struct world *world)
 {
     return (int32_t)dice_roll(&world->dice, (uint32_t)world->partitions);
@@ -213,7 +224,11 @@ static void disturb(struct world *world)
     struct instance *instance = &world->instances[dice_roll(&world->dice, INSTANCES)];
     if (instance->process.cluster == NULL)
         return;
-    switch (dice_roll(&world->dice, 8)) {
+    switch (dice_roll(&world->dice, 10)) {
+    case 9:
+    case 8:
+        flush_a_store(world, instance);
+        break;
     case 7:
     case 6:
         route_disturb(world, instance);

@@ -40,7 +40,7 @@ static void close_partition(struct membership_partition *partition)
 {
     struct ownership *ownership = ownership_of(partition);
     if (!ownership->killed)
-        owner_commit(ownership->owner);
+        owner_flush(ownership->owner);
     ownership_release(ownership_of(partition));
 }
 

@@ -209,13 +209,14 @@ static void rest(struct world *world)
     }
 }
 
-/* Everything is acknowledged, and the store knows it: a new owner emits nothing again. */
+/* Everything is acknowledged, and a flushed store knows it: a new owner emits nothing again. */
 static const char *take_over_at_rest(struct world *world)
 {
     int64_t before = count_effects(world);
     if (group_assigns(world)) /* what it assigns again, it does not take over */
         return NULL;
     for (int32_t p = 0; p < world->partitions; p++) {
+        owner_flush(world->instances[0].partitions[p].owner);
         ownership_release(&world->instances[0].partitions[p]);
         instance_take(world, &world->instances[0], p);
     }

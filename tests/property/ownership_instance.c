@@ -150,7 +150,7 @@ void instance_lose(struct world *world, struct instance *instance, int32_t parti
         return;
     }
     if (ownership->owner != NULL && dice_percent(&world->dice, CLEAN_PERCENT))
-        owner_commit(ownership->owner);
+        owner_flush(ownership->owner);
     ownership_release(ownership);
 }
 

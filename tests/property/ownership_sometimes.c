@@ -9,6 +9,7 @@ static const char *const names[] = {
     [SOMETIMES_COMPARED] = "stores compared",
     [SOMETIMES_CRASHED] = "crashes",
     [SOMETIMES_STORE_LOST] = "stores lost",
+    [SOMETIMES_FLUSHED] = "stores flushed",
     [SOMETIMES_STORE_FAILED] = "stores failed",
     [SOMETIMES_STORE_BORN] = "stores born",
     [SOMETIMES_OWNED_TWICE] = "owned twice",

@@ -11,7 +11,8 @@
 enum sometimes {
     SOMETIMES_COMPARED, /* a store with a fold of the log */
     SOMETIMES_CRASHED,
-    SOMETIMES_STORE_LOST,     /* a directory is gone when its process comes back */
+    SOMETIMES_STORE_LOST,
+    SOMETIMES_FLUSHED,        /* a directory is gone when its process comes back */
     SOMETIMES_STORE_FAILED,   /* an error while writing: dropped and folded again */
     SOMETIMES_STORE_BORN,     /* made by RocksDB, not copied from an empty one */
     SOMETIMES_PROMOTED,       /* a standby became the owner */

@@ -34,12 +34,7 @@ static int64_t now_of(const struct answer_cache *cache)
 
 static enum error_class open_store(struct answer_cache *cache, struct error *ret_error)
 {
-    enum error_class class =
-        answers_open(cache->path, &cache->options, now_of(cache), &cache->answers, ret_error);
-    if (class == ERROR_OK && answers_lost_tail(cache->answers))
-        log_warning("the newest answers are lost: some calls may be repeated with the same key",
-                    LOG_STR("path", cache->path));
-    return class;
+    return answers_open(cache->path, &cache->options, now_of(cache), &cache->answers, ret_error);
 }
 
 /* All remembered answers are gone: calls may be repeated, with the same idempotency keys. */

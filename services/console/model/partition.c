@@ -277,7 +277,7 @@ void console_partition_free(struct console_partition *partition)
     if (partition == NULL)
         return;
     loop_defer_cancel(partition->cluster->service->loop, &partition->work);
-    follower_commit(partition->follower);
+    follower_flush(partition->follower);
     follower_free(partition->follower);
     order_counts_deinit(&partition->counts);
     heap_arena_deinit(&partition->heap);

@@ -147,7 +147,7 @@ static size_t change_all(void (*change)(const char *id))
         change(id);
         if (i % COMMIT_ORDERS != COMMIT_ORDERS - 1)
             continue;
-        cr_assert(view_commit(folder.view, false, &error) == ERROR_OK, "%s", error.message);
+        cr_assert(view_commit(folder.view, &error) == ERROR_OK, "%s", error.message);
         view_tidy(folder.view);
         size_t bytes = view_cached_bytes(folder.view);
         most = bytes > most ? bytes : most;

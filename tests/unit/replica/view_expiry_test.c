@@ -61,7 +61,7 @@ static void fold(const struct partition *partition, struct view *view, int64_t o
 static void commit(struct view *view)
 {
     struct error error = {0};
-    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
     view_tidy(view);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a view says about the part of the log that a crash does not make it fold again. */
+/* When a view has on the disk what it has committed: what a crash does not make it fold again. */
 #include "replica/view.h"
 #include "tests/unit/statestore/kit.h"
 
@@ -56,15 +56,65 @@ static int64_t flushed(void)
     return next;
 }
 
+static void commit(void)
+{
+    struct error error = {0};
+    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
+}
+
+static void fold_more(int records)
+{
+    for (int i = 0; i < records; i++)
+        fold(TEXT("third party"));
+    commit();
+}
+
 Test(view_flush, tells_how_far_the_store_survives_a_crash)
 {
     struct error error = {0};
     cr_assert_eq(flushed(), 0);
     fold_claim();
-    cr_assert_eq(flushed(), 0);
-    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+    commit();
+    fold_more(1);
+    cr_assert_eq(flushed(), 1);
+    cr_assert(!view_is_flushed(view));
     cr_assert(view_flush(view, &error) == ERROR_OK, "%s", error.message);
-    cr_assert_eq(flushed(), 1);
+    cr_assert_eq(flushed(), 2);
+    cr_assert(view_is_flushed(view));
     fold(TEXT("third party"));
+    cr_assert_eq(flushed(), 2);
+}
+
+Test(view_flush, has_at_once_on_the_disk_whose_log_it_is)
+{
+    fold_more(1);
+    cr_assert_eq(flushed(), 0);
+    fold_claim();
+    commit();
+    cr_assert_eq(flushed(), 2);
+}
+
+Test(view_flush, leaves_few_records_to_be_folded_again)
+{
+    fold_claim();
+    commit();
+    fold_more(19000);
     cr_assert_eq(flushed(), 1);
+    fold_more(1000);
+    cr_assert_eq(flushed(), 20001);
+    fold_more(19000);
+    cr_assert_eq(flushed(), 20001);
+}
+
+/* RocksDB flushes when its memory is full. */
+Test(view_flush, flushes_nothing_itself_while_it_expects_much)
+{
+    fold_claim();
+    commit();
+    view_expect_much(view, true);
+    fold_more(50000);
+    cr_assert_eq(flushed(), 1);
+    view_expect_much(view, false);
+    fold_more(1);
+    cr_assert_eq(flushed(), 50002);
 }

@@ -189,8 +189,8 @@ Test(view_hostile, refuses_a_row_that_no_order_can_have)
     store_batch_put_order(batch, TEXT("o-1"), row);
     row.size--;
     store_batch_put_order(batch, TEXT("o-2"), row);
-    cr_assert(store_commit(view_store(reader.view), batch, view_checkpoint(reader.view), false,
-                           &error) == ERROR_OK,
+    cr_assert(store_commit(view_store(reader.view), batch, view_checkpoint(reader.view), &error) ==
+                  ERROR_OK,
               "%s", error.message);
     store_batch_free(batch);
     cr_assert(view_order(reader.view, TEXT("o-1"), &order, &error) == ERROR_FATAL);
@@ -211,7 +211,7 @@ Test(view_hostile, leaves_out_orders_whose_ids_no_store_can_hold)
     fold_order_of(&reader, (struct text){0});
     fold_order_of(&reader, (struct text){"a\0b", 3});
     fold_order_of(&reader, TEXT("good"));
-    cr_assert(view_commit(reader.view, false, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(reader.view, &error) == ERROR_OK, "%s", error.message);
     cr_assert_eq(view_checkpoint(reader.view)->next_sequence, 6);
     cr_assert_eq(view_checkpoint(reader.view)->skipped, 0);
     cr_assert(view_order(reader.view, TEXT("good"), &order, &error) == ERROR_OK);

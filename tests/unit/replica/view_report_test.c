@@ -28,7 +28,7 @@ static void fold_one(int64_t offset)
     struct error error = {0};
     struct broker_record record = {.topic = "p.events", .offset = offset, .value = TEXT("x")};
     cr_assert(view_fold(view, &record, NULL, &error) == ERROR_OK, "%s", error.message);
-    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
 }
 
 static void begin(void)

@@ -202,7 +202,7 @@ static struct content_hash digest_of(struct view *view)
     struct content_hash digest;
     struct error error = {0};
     uint64_t orders = 0;
-    cr_assert(view_commit(view, false, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(view, &error) == ERROR_OK, "%s", error.message);
     view_tidy(view);
     cr_assert(store_digest(view_store(view), &digest, &orders, &error) == ERROR_OK);
     return digest;

@@ -436,3 +436,66 @@ Test(owner_isolation, stops_its_partitions_while_the_disk_refuses_writes)
         cr_assert_eq(owner_kit_decisions(&kit, partition), 2);
     }
 }
+
+static void assert_stops_until_the_disk_takes_writes(struct owner_kit *kit,
+                                                     const struct owner *owner)
+{
+    owner_kit_run(kit, 60000);
+    cr_assert_eq(owner_state(owner), OWNER_STOPPED);
+    assert_names(owner, "File too large");
+    limit_files(RLIM_INFINITY);
+    owner_kit_run_until(kit, owner, OWNER_RUNNING, 60000);
+}
+
+/* There is nothing to store yet, but a claim to flush. */
+Test(owner_isolation, stops_before_it_runs_while_the_disk_refuses_writes)
+{
+    static struct owner_kit kit;
+    owner_kit_begin(&kit, 1);
+    struct owner_kit_process *process = owner_kit_boot(&kit, "s-1", 0);
+    owner_kit_run_until(&kit, owner_kit_own(process, 0), OWNER_RUNNING, 1000);
+    owner_kit_release(process, 0);
+    broker_memory_set_partition_fault(kit.kafka, "p.commands", 0, PARTITION_NO_LEADER);
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_INSPECTING, 1000);
+    limit_files(0);
+    owner_kit_run(&kit, 20000);
+    cr_assert_eq(owner_state(owner), OWNER_STOPPED);
+    broker_memory_clear_partition_faults(kit.kafka);
+    assert_stops_until_the_disk_takes_writes(&kit, owner);
+}
+
+Test(owner_isolation, stops_after_it_gave_up_while_the_disk_refuses_writes)
+{
+    static struct owner_kit kit;
+    const struct owner *owner = own_with_outstanding_start(&kit);
+    limit_files(0);
+    broker_memory_append(kit.kafka, "p.events", 0, TEXT("x"), TEXT("third party"));
+    owner_kit_submit(&kit, "c");
+    owner_kit_run(&kit, 20000);
+    cr_assert_eq(owner_state(owner), OWNER_GIVING_UP);
+    broker_memory_clear_partition_faults(kit.kafka);
+    assert_stops_until_the_disk_takes_writes(&kit, owner);
+}
+
+/* It is the log that is wrong, and the store may be the only copy of the right one. */
+Test(owner_isolation, keeps_the_store_of_a_stopped_partition_while_the_disk_refuses_writes)
+{
+    static struct owner_kit kit;
+    owner_kit_begin(&kit, 1);
+    const struct owner *owner = owner_kit_own(owner_kit_boot(&kit, "s-1", 0), 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 1000);
+    owner_kit_submit(&kit, "a");
+    owner_kit_run(&kit, 1000);
+    int64_t end = owner_kit_end(&kit, "p.events", 0);
+    limit_files(0);
+    broker_memory_topic(kit.kafka, "p.events", 1);
+    owner_kit_claim(&kit, 0, 8);
+    owner_kit_submit(&kit, "b");
+    owner_kit_run(&kit, 60000);
+    limit_files(RLIM_INFINITY);
+    owner_kit_run(&kit, 60000);
+    cr_assert_eq(owner_state(owner), OWNER_STOPPED);
+    assert_names(owner, "is not the log");
+    cr_assert_eq(view_checkpoint(owner_view(owner))->next_event_offset, end);
+}

@@ -149,6 +149,12 @@ struct owner *owner_kit_stand_by(struct owner_kit_process *process, int32_t part
 
 void owner_kit_release(struct owner_kit_process *process, int32_t partition)
 {
+    owner_flush(process->owners[partition]);
+    owner_kit_kill(process, partition);
+}
+
+void owner_kit_kill(struct owner_kit_process *process, int32_t partition)
+{
     owner_release(process->owners[partition], NULL, NULL);
     process->owners[partition] = NULL;
 }

@@ -54,6 +54,8 @@ struct owner_kit_process *owner_kit_boot(struct owner_kit *kit, const char *name
 struct owner *owner_kit_own(struct owner_kit_process *process, int32_t partition);
 struct owner *owner_kit_stand_by(struct owner_kit_process *process, int32_t partition);
 void owner_kit_release(struct owner_kit_process *process, int32_t partition);
+/* As by SIGKILL: what was not flushed is lost. */
+void owner_kit_kill(struct owner_kit_process *process, int32_t partition);
 
 /* Everything that can happen in that time happens. */
 void owner_kit_run(struct owner_kit *kit, int64_t ms);

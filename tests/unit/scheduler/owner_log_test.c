@@ -112,6 +112,26 @@ Test(owner_log, stops_at_a_log_that_was_created_anew)
     assert_stops("LogDiffers", LOG_END);
 }
 
+/* The store may be the only copy of what is gone. */
+Test(owner_log, keeps_its_store_after_a_crash_when_the_log_was_created_anew)
+{
+    begin();
+    const struct owner *owner = owner_kit_own(process, 0);
+    owner_kit_run_until(&kit, owner, OWNER_RUNNING, 10000);
+    owner_kit_submit(&kit, id(ORDERS));
+    owner_kit_run(&kit, 1000);
+    int64_t end = owner_kit_end(&kit, "p.events", 0);
+    broker_memory_topic(kit.kafka, "p.events", 1);
+    owner_kit_claim(&kit, 0, 8);
+    owner_kit_submit(&kit, id(ORDERS + 1));
+    owner_kit_run_until(&kit, owner, OWNER_STOPPED, 3000);
+    owner_kit_kill(process, 0);
+    owner = owner_kit_own(process, 0);
+    cr_assert_eq(view_checkpoint(owner_view(owner))->next_event_offset, end);
+    owner_kit_run_until(&kit, owner, OWNER_STOPPED, 10000);
+    cr_assert_eq(view_checkpoint(owner_view(owner))->next_event_offset, end);
+}
+
 Test(owner_log, stops_at_the_log_of_another_cluster)
 {
     begin();

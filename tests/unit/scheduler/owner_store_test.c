@@ -92,7 +92,7 @@ Test(owner_store, folds_again_what_it_had_not_stored)
     owner_kit_submit(&kit, "a");
     owner_kit_run(&kit, 100);
     cr_assert_eq(behind(owner), 1);
-    owner_kit_release(&kit.processes[0], 0);
+    owner_kit_kill(&kit.processes[0], 0);
     owner = owner_kit_own(&kit.processes[0], 0);
     cr_assert_eq(owner_kit_decisions(&kit, 0), 1);
     owner_kit_run_until(&kit, owner, OWNER_RUNNING, 10000);
@@ -109,8 +109,61 @@ Test(owner_store, stores_all_before_a_clean_leave)
     owner_kit_submit(&kit, "a");
     owner_kit_run(&kit, 100);
     cr_assert_eq(behind(owner), 1);
-    owner_commit(owner);
+    owner_flush(owner);
     cr_assert_eq(behind(owner), 0);
+}
+
+static int64_t flushed_of(const struct owner *owner)
+{
+    struct error error = {0};
+    int64_t next = -1;
+    cr_assert(view_flushed(owner_view(owner), &next, &error) == ERROR_OK, "%s", error.message);
+    return next;
+}
+
+Test(owner_store, folds_nothing_again_after_a_clean_leave)
+{
+    static struct owner_kit kit;
+    struct owner *owner = own(&kit);
+    owner_kit_submit(&kit, "a");
+    owner_kit_run(&kit, 1000);
+    int64_t end = owner_kit_end(&kit, "p.events", 0);
+    cr_assert_lt(flushed_of(owner), end);
+    owner_kit_release(&kit.processes[0], 0);
+    owner = owner_kit_own(&kit.processes[0], 0);
+    cr_assert_eq(flushed_of(owner), end);
+    cr_assert_eq(view_checkpoint(owner_view(owner))->next_event_offset, end);
+}
+
+Test(owner_store, flushes_within_a_while)
+{
+    static struct owner_kit kit;
+    const struct owner *owner = own(&kit);
+    owner_kit_submit(&kit, "a");
+    owner_kit_run(&kit, 5000);
+    int64_t end = owner_kit_end(&kit, "p.events", 0);
+    cr_assert_lt(flushed_of(owner), end);
+    owner_kit_run(&kit, 10000);
+    cr_assert_eq(flushed_of(owner), end);
+}
+
+/* While others follow it, it is flushed as soon as it would be alone. */
+Test(owner_store, flushes_the_first_of_many_commits_within_a_while)
+{
+    static struct owner_kit kit;
+    const struct owner *owner = own(&kit);
+    char id[16];
+    int64_t most = 0;
+    for (int i = 0; i < 60; i++) {
+        snprintf(id, sizeof(id), "o-%d", i);
+        owner_kit_submit(&kit, id);
+        owner_kit_run(&kit, 1000);
+        int64_t unflushed =
+            view_committed(owner_view(owner))->next_event_offset - flushed_of(owner);
+        most = unflushed > most ? unflushed : most;
+    }
+    cr_assert_gt(most, 5);
+    cr_assert_lt(most, 15);
 }
 
 /* A batch that is not acknowledged may never be in the log. */
@@ -124,7 +177,7 @@ Test(owner_store, stores_nothing_that_is_not_acknowledged)
     owner_kit_submit(&kit, "b");
     owner_kit_run(&kit, 1000);
     cr_assert_eq(owner_state(owner), OWNER_APPENDING);
-    owner_commit(owner);
+    owner_flush(owner);
     cr_assert_eq(behind(owner), 2);
     broker_memory_clear_partition_faults(kit.kafka);
     owner_kit_run(&kit, 100);

@@ -280,7 +280,6 @@ Test(owner_trims, goes_on_after_a_restart)
     owner_kit_run(&kit, KEEP_MS);
     submit(ORDERS, ORDERS + 1);
     cr_assert_eq(log_start(), 0);
-    owner_commit(owner);
     owner_kit_release(process, 0);
     owner = owner_kit_own(process, 0);
     run_until_trimmed(KEEP_MS / 2);

@@ -104,7 +104,8 @@ void router_kit_fold(const struct router_kit_partition *partition, struct view *
 void router_kit_commit(struct router_kit_partition *partition)
 {
     struct error error = {0};
-    cr_assert(view_commit(partition->view, false, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_commit(partition->view, &error) == ERROR_OK, "%s", error.message);
+    cr_assert(view_flush(partition->view, &error) == ERROR_OK, "%s", error.message);
     view_tidy(partition->view);
     partition->committed = partition->count;
     router_acknowledged(partition->kit->router, &partition->routed);
@@ -435,7 +436,7 @@ static void check_digest(struct router_kit_partition *partition)
     view_set_cluster_id(view, "kit");
     for (int64_t i = 0; i < partition->count; i++)
         router_kit_fold(partition, view, i);
-    cr_assert(view_commit(view, false, &error) == ERROR_OK);
+    cr_assert(view_commit(view, &error) == ERROR_OK);
     cr_assert(store_digest(view_store(view), &digests[0], &orders, &error) == ERROR_OK);
     cr_assert(store_digest(view_store(partition->view), &digests[1], &orders, &error) == ERROR_OK);
     cr_assert_arr_eq(digests[0].bytes, digests[1].bytes, sizeof(digests[0].bytes));

@@ -130,7 +130,8 @@ Test(router, folds_an_old_store_without_a_tally_again)
     cr_assert(view_open(&options, &view, &dropped, &error) == ERROR_OK);
     view_set_cluster_id(view, "kit");
     router_kit_fold(partition, view, 0);
-    cr_assert(view_commit(view, false, &error) == ERROR_OK);
+    cr_assert(view_commit(view, &error) == ERROR_OK);
+    cr_assert(view_flush(view, &error) == ERROR_OK);
     view_close(view);
     struct backlog *backlog = backlog_new(kit.router, true);
     options.index = &backlog_index;

@@ -117,7 +117,7 @@ void kit_put_record(struct store_batch *batch, int64_t n)
     }
 }
 
-void kit_fold(struct store *store, int64_t from, int64_t until, int per_commit, bool bulk)
+void kit_fold(struct store *store, int64_t from, int64_t until, int per_commit)
 {
     struct store_batch *batch = store_batch_new(store);
     struct error error = {0};
@@ -125,8 +125,7 @@ void kit_fold(struct store *store, int64_t from, int64_t until, int per_commit, 
         for (int i = 0; i < per_commit && n < until; i++)
             kit_put_record(batch, n++);
         struct checkpoint checkpoint = kit_checkpoint(n);
-        cr_assert(store_commit(store, batch, &checkpoint, bulk, &error) == ERROR_OK, "%s",
-                  error.message);
+        cr_assert(store_commit(store, batch, &checkpoint, &error) == ERROR_OK, "%s", error.message);
     }
     store_batch_free(batch);
 }

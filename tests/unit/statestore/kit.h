@@ -30,7 +30,7 @@ enum { KIT_ORDERS = 40, KIT_ROW_BYTES = 300 };
 /* Puts record `n` into the batch. */
 void kit_put_record(struct store_batch *batch, int64_t n);
 /* Folds the records from..until-1, one commit for each `per_commit` of them. */
-void kit_fold(struct store *store, int64_t from, int64_t until, int per_commit, bool bulk);
+void kit_fold(struct store *store, int64_t from, int64_t until, int per_commit);
 /* Asserts that orders and deadlines are those after the number of records in the checkpoint.
  * Returns that number, or -1 when the store reports damage. */
 int64_t kit_verify(struct store *store);

@@ -22,12 +22,12 @@ static void limit_files(rlim_t bytes)
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static enum error_class commit(struct store *store, int64_t n, bool bulk, struct error *ret_error)
+static enum error_class commit(struct store *store, int64_t n, struct error *ret_error)
 {
     struct store_batch *batch = store_batch_new(store);
     kit_put_record(batch, n);
     struct checkpoint checkpoint = kit_checkpoint(n + 1);
-    enum error_class class = store_commit(store, batch, &checkpoint, bulk, ret_error);
+    enum error_class class = store_commit(store, batch, &checkpoint, ret_error);
     store_batch_free(batch);
     return class;
 }
@@ -37,22 +37,24 @@ static void assert_starts_over(struct store_env *env, const char *path)
 {
     struct store *store = kit_open(env, path);
     cr_assert_eq(kit_verify(store), 0);
-    kit_fold(store, 0, 100, 10, false);
+    kit_fold(store, 0, 100, 10);
     cr_assert_eq(kit_verify(store), 100);
     store_close(store);
     store_env_free(env);
 }
 
-Test(statestore_refused_write, closes_a_store_after_failed_commits)
+Test(statestore_refused_write, closes_a_store_after_failed_flushes)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct error error = {0};
     struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 100, 10, false);
+    kit_fold(store, 0, 100, 10);
     limit_files(0);
-    for (int64_t n = 100; n < 103; n++) {
-        cr_assert(commit(store, n, false, &error) == ERROR_FATAL);
+    cr_assert(store_flush(store, &error) == ERROR_FATAL);
+    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    for (int64_t n = 100; n < 103; n++) { /* it takes no more */
+        cr_assert(commit(store, n, &error) == ERROR_FATAL);
         cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
     }
     store_close(store);
@@ -64,14 +66,16 @@ Test(statestore_refused_write, closes_a_store_after_failed_commits)
     assert_starts_over(env, path);
 }
 
-Test(statestore_refused_write, keeps_what_was_committed_before)
+Test(statestore_refused_write, keeps_what_was_flushed_before)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 100, 10, false);
+    kit_fold(store, 0, 100, 10);
+    cr_assert(store_flush(store, NULL) == ERROR_OK);
+    kit_fold(store, 100, 120, 10);
     limit_files(0);
-    cr_assert(commit(store, 100, false, NULL) == ERROR_FATAL);
+    cr_assert(store_flush(store, NULL) == ERROR_FATAL);
     store_close(store);
     limit_files(RLIM_INFINITY);
     store = kit_open(env, path);
@@ -80,32 +84,31 @@ Test(statestore_refused_write, keeps_what_was_committed_before)
     store_env_free(env);
 }
 
-/* Rows that only memory has are flushed when the store is closed, or not at all. */
-Test(statestore_refused_write, closes_a_store_after_a_failed_flush)
+/* Without a word to its caller, when its memtables are full. */
+Test(statestore_refused_write, learns_that_rocksdb_could_not_flush)
 {
     struct store_env *env = kit_env();
-    const char *path = kit_path(kit_folder(), "s");
     struct error error = {0};
-    struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 100, 10, true);
+    struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
     limit_files(0);
-    for (int i = 0; i < 2; i++) {
-        cr_assert(store_end_bulk(store, NULL, &error) == ERROR_FATAL);
-        cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
-    }
+    int64_t n = 0;
+    while (n < 1000000 && commit(store, n, &error) == ERROR_OK)
+        n++;
+    cr_assert_gt(n, 100);
+    cr_assert_str_eq(error.code, "StoreIo", "%s: %s", error.code, error.message);
+    cr_assert(strstr(error.message, "File too large") != NULL, "%s", error.message);
     store_close(store);
     limit_files(RLIM_INFINITY);
-    cr_assert(store_drop(path, &error) == ERROR_OK, "%s", error.message);
-    assert_starts_over(env, path);
+    store_env_free(env);
 }
 
-Test(statestore_refused_write, closes_a_bulk_fold_that_was_not_flushed)
+Test(statestore_refused_write, closes_a_store_that_was_never_flushed)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct error error = {0};
     struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 100, 10, true);
+    kit_fold(store, 0, 100, 10);
     limit_files(0);
     store_close(store);
     limit_files(RLIM_INFINITY);
@@ -146,8 +149,8 @@ Test(statestore_refused_write, writes_no_information_log)
     struct stat info;
     for (int i = 0; i < 3; i++) {
         struct store *store = kit_open(env, path);
-        kit_fold(store, i * 100, i * 100 + 100, 10, true);
-        cr_assert(store_end_bulk(store, NULL, NULL) == ERROR_OK);
+        kit_fold(store, i * 100, i * 100 + 100, 10);
+        cr_assert(store_flush(store, NULL) == ERROR_OK);
         store_close(store);
         cr_assert_eq(stat(kit_path(path, "LOG"), &info), 0);
         cr_assert_eq(info.st_size, 0, "%lld bytes", (long long)info.st_size);

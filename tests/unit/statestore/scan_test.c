@@ -49,8 +49,7 @@ static void commit(struct store *store, struct store_batch *batch, int64_t n)
 {
     struct checkpoint checkpoint = kit_checkpoint(n);
     struct error error = {0};
-    cr_assert(store_commit(store, batch, &checkpoint, false, &error) == ERROR_OK, "%s",
-              error.message);
+    cr_assert(store_commit(store, batch, &checkpoint, &error) == ERROR_OK, "%s", error.message);
 }
 
 Test(statestore_scan, returns_orders_in_pages)
@@ -264,7 +263,7 @@ Test(statestore_scan, lets_a_visitor_write)
 {
     struct store_env *env = kit_env();
     struct store *store = kit_open(env, kit_path(kit_folder(), "s"));
-    kit_fold(store, 0, KIT_ORDERS, KIT_ORDERS, false);
+    kit_fold(store, 0, KIT_ORDERS, KIT_ORDERS);
     cr_assert(store_scan_orders(store, TEXT(""), write_meanwhile, store, NULL) == ERROR_OK);
     struct seen seen = {0};
     cr_assert(store_scan_orders(store, TEXT(""), note_order, &seen, NULL) == ERROR_OK);

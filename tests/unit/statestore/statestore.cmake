@@ -8,7 +8,6 @@ reeve_test(statestore
         checkpoint_test.c
         keys_test.c
         kit.c
-        manifest_test.c
         refused_write_test.c
         scan_test.c
         store_test.c

@@ -19,25 +19,74 @@ Test(statestore_store, is_empty_when_new)
     cr_assert(checkpoint.cluster_id[0] == '\0' && checkpoint.next_event_offset == 0);
     cr_assert(store_get_order(store, TEXT("o"), &row, NULL) == ERROR_OK);
     cr_assert(row.data == NULL && row.size == 0);
-    cr_assert(!store_lost_tail(store));
     store_row_free(row);
     store_close(store);
     store_env_free(env);
 }
 
-Test(statestore_store, keeps_commits_after_reopening)
+Test(statestore_store, keeps_what_was_flushed_after_reopening)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 333, 10, false);
+    kit_fold(store, 0, 333, 10);
     cr_assert(kit_verify(store) == 333);
+    cr_assert(store_flush(store, NULL) == ERROR_OK);
     store_close(store);
     store = kit_open(env, path);
     cr_assert(kit_verify(store) == 333);
-    cr_assert(!store_lost_tail(store));
-    kit_fold(store, 333, 1000, 50, false);
+    kit_fold(store, 333, 1000, 50);
     cr_assert(kit_verify(store) == 1000);
+    store_close(store);
+    store_env_free(env);
+}
+
+static int64_t flushed_of(struct store *store)
+{
+    struct checkpoint flushed;
+    cr_assert(store_flushed(store, &flushed, NULL) == ERROR_OK);
+    return flushed.next_event_offset;
+}
+
+/* As after a crash: rows and checkpoint are those of the flush. */
+Test(statestore_store, forgets_what_was_not_flushed_when_closed)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    kit_fold(store, 0, 100, 10);
+    cr_assert_eq(flushed_of(store), 0);
+    cr_assert(store_flush(store, NULL) == ERROR_OK);
+    cr_assert_eq(flushed_of(store), 100);
+    kit_fold(store, 100, 150, 10);
+    cr_assert_eq(kit_verify(store), 150);
+    cr_assert_eq(flushed_of(store), 100);
+    store_close(store);
+    store = kit_open(env, path);
+    cr_assert_eq(kit_verify(store), 100);
+    cr_assert_eq(flushed_of(store), 100);
+    kit_fold(store, 100, 200, 7);
+    cr_assert_eq(kit_verify(store), 200);
+    store_close(store);
+    store_env_free(env);
+}
+
+/* Without being asked, when its memtables are full. */
+Test(statestore_store, knows_what_rocksdb_has_flushed_by_itself)
+{
+    struct store_env *env = kit_env();
+    const char *path = kit_path(kit_folder(), "s");
+    struct store *store = kit_open(env, path);
+    int64_t n = 0;
+    for (; flushed_of(store) == 0; n += 100) {
+        cr_assert_lt(n, 1000000);
+        kit_fold(store, n, n + 100, 100);
+    }
+    int64_t flushed = flushed_of(store);
+    cr_assert_leq(flushed, n);
+    store_close(store);
+    store = kit_open(env, path);
+    cr_assert_geq(kit_verify(store), flushed);
     store_close(store);
     store_env_free(env);
 }
@@ -50,7 +99,7 @@ Test(statestore_store, writes_nothing_of_a_cleared_batch)
     kit_put_record(batch, 0);
     store_batch_clear(batch);
     struct checkpoint checkpoint = kit_checkpoint(0);
-    cr_assert(store_commit(store, batch, &checkpoint, false, NULL) == ERROR_OK);
+    cr_assert(store_commit(store, batch, &checkpoint, NULL) == ERROR_OK);
     struct text row;
     cr_assert(store_get_order(store, TEXT("order-000"), &row, NULL) == ERROR_OK);
     cr_assert(row.data == NULL);
@@ -70,7 +119,7 @@ Test(statestore_store, applies_the_newest_write_within_a_batch)
     store_batch_delete_order(batch, TEXT("b"));
     store_batch_put_order(batch, TEXT("c"), TEXT(""));
     struct checkpoint checkpoint = kit_checkpoint(1);
-    cr_assert(store_commit(store, batch, &checkpoint, false, NULL) == ERROR_OK);
+    cr_assert(store_commit(store, batch, &checkpoint, NULL) == ERROR_OK);
     struct text row;
     cr_assert(store_get_order(store, TEXT("a"), &row, NULL) == ERROR_OK);
     cr_assert(text_equal(row, TEXT("2")));
@@ -85,34 +134,21 @@ Test(statestore_store, applies_the_newest_write_within_a_batch)
     store_env_free(env);
 }
 
-Test(statestore_store, alternates_between_bulk_and_logged_writes)
+Test(statestore_store, expects_much_for_a_while)
 {
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 500, 50, true);
-    struct checkpoint checkpoint = kit_checkpoint(500);
-    cr_assert(store_end_bulk(store, &checkpoint, NULL) == ERROR_OK);
-    kit_fold(store, 500, 600, 10, false);
-    kit_fold(store, 600, 700, 10, true);
-    kit_fold(store, 700, 710, 10, false); /* ends the bulk fold implicitly */
-    cr_assert(kit_verify(store) == 710);
+    store_expect_much(store, true);
+    for (int i = 0; i < 10; i++) {
+        kit_fold(store, 100 * i, 100 * i + 100, 10);
+        cr_assert(store_flush(store, NULL) == ERROR_OK);
+    }
+    store_expect_much(store, false);
+    cr_assert_eq(kit_verify(store), 1000);
     store_close(store);
     store = kit_open(env, path);
-    cr_assert(kit_verify(store) == 710);
-    store_close(store);
-    store_env_free(env);
-}
-
-Test(statestore_store, stays_consistent_when_closed_during_a_bulk_fold)
-{
-    struct store_env *env = kit_env();
-    const char *path = kit_path(kit_folder(), "s");
-    struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 500, 50, true);
-    store_close(store);
-    store = kit_open(env, path);
-    cr_assert(kit_verify(store) == 500);
+    cr_assert_eq(kit_verify(store), 1000);
     store_close(store);
     store_env_free(env);
 }
@@ -122,7 +158,7 @@ Test(statestore_store, refuses_to_open_or_drop_a_store_in_use)
     struct store_env *env = kit_env();
     const char *path = kit_path(kit_folder(), "s");
     struct store *store = kit_open(env, path);
-    kit_fold(store, 0, 10, 1, false);
+    kit_fold(store, 0, 10, 1);
     struct store *second = NULL;
     struct error error = {0};
     cr_assert(store_open(env, path, &second, &error) == ERROR_FATAL);
@@ -180,27 +216,27 @@ Test(statestore_store, computes_the_digest_from_rows_only)
     const char *folder = kit_folder();
     struct content_hash first, second;
     struct store *store = kit_open(env, kit_path(folder, "one"));
-    kit_fold(store, 0, 2000, 1, false);
+    kit_fold(store, 0, 2000, 1);
     int orders = digest_of(store, &first);
     cr_assert(orders > 0 && orders <= KIT_ORDERS);
     /* Flushed and compacted; other batches; another checkpoint. */
-    cr_assert(store_end_bulk(store, NULL, NULL) == ERROR_OK);
+    cr_assert(store_flush(store, NULL) == ERROR_OK);
     cr_assert(digest_of(store, &second) == orders);
     cr_assert(memcmp(&first, &second, sizeof(first)) == 0);
     struct store *other = kit_open(env, kit_path(folder, "two"));
-    kit_fold(other, 0, 2000, 77, true);
+    kit_fold(other, 0, 2000, 77);
     cr_assert(digest_of(other, &second) == orders);
     cr_assert(memcmp(&first, &second, sizeof(first)) == 0);
     struct store_batch *batch = store_batch_new(other);
     store_batch_put_history(batch, TEXT("order-001"), 3, TEXT("decision"));
     store_batch_put_index(batch, INDEX_STATE, TEXT("Pending"), 1, TEXT("order-001"));
     struct checkpoint checkpoint = kit_checkpoint(9999);
-    cr_assert(store_commit(other, batch, &checkpoint, false, NULL) == ERROR_OK);
+    cr_assert(store_commit(other, batch, &checkpoint, NULL) == ERROR_OK);
     cr_assert(digest_of(other, &second) == orders);
     cr_assert(memcmp(&first, &second, sizeof(first)) == 0);
     /* One deadline more. */
     store_batch_put_deadline(batch, TEXT("order-001"), &(struct deadline){DEADLINE_ORDER, 1, 1});
-    cr_assert(store_commit(other, batch, &checkpoint, false, NULL) == ERROR_OK);
+    cr_assert(store_commit(other, batch, &checkpoint, NULL) == ERROR_OK);
     cr_assert(digest_of(other, &second) == orders);
     cr_assert(memcmp(&first, &second, sizeof(first)) != 0);
     store_batch_free(batch);
