@@ -194,8 +194,10 @@ enum error_class cluster_kafka_options(const struct config *config, unsigned fla
         return error_set(ret_error, ERROR_REJECT, "Config", "more than %d kafka.* settings",
                          CLUSTER_KAFKA_SETTINGS_MAX);
     /* Weaker than the user's, which follow. */
-    if ((flags & CLUSTER_READS_IN_BULK) != 0)
+    if ((flags & CLUSTER_READS_IN_BULK) != 0) {
         settings[passed++] = (struct kafka_setting){"fetch.min.bytes", "262144"};
+        settings[passed++] = (struct kafka_setting){"fetch.wait.max.ms", "100"};
+    }
     for (size_t i = 0; i < count; i++) {
         struct config_setting setting = config_setting_at(config, i);
         if (!kafka_settings_is_own(setting.name))

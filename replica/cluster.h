@@ -19,8 +19,9 @@
 
 enum {
     CLUSTER_FOLLOWS_WORKFLOWS = 1,
-    /* Nothing waits for what it reads: records come in larger pieces, up to 50 ms later, which
-     * spares the brokers (and this process) most of its fetches. */
+    /* Nothing waits for what it reads: records come in larger pieces, up to 100 ms later, which
+     * spares the brokers (and this process) most of its fetches, also when there is nothing to
+     * read. */
     CLUSTER_READS_IN_BULK = 2,
     /* It folds the log: that began with as many partitions as there are now. */
     CLUSTER_CHECKS_LOG = 4
@@ -70,8 +71,9 @@ void cluster_partitions_changed(struct cluster *cluster, const char *topic, int3
 enum { CLUSTER_KAFKA_SETTINGS_MAX = 256 };
 
 struct cluster_kafka_options {
-    struct kafka_setting settings[CLUSTER_KAFKA_SETTINGS_MAX + 1];
-    struct kafka_client_options options; /* points into this struct: it stays put */
+    struct kafka_setting
+        settings[CLUSTER_KAFKA_SETTINGS_MAX + 2]; /* two of CLUSTER_READS_IN_BULK */
+    struct kafka_client_options options;          /* points into this struct: it stays put */
 };
 
 /* For functions that connect by themselves (kafka/topics/topics.h). All borrowed from the

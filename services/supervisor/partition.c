@@ -11,8 +11,8 @@
 #include <stdlib.h>
 
 enum {
-    COMMIT_MS = 1000, /* most orders are begun and ended between two commits: one row each */
-    COMMIT_RECORDS = 4000,
+    COMMIT_MS = 500, /* most orders are begun and ended between two commits: one row each */
+    COMMIT_RECORDS = 2000,
     AHEAD_MS = 2000,          /* deadlines are armed this long before they are due, at most */
     LOAD_MS = 1000,           /* and those in the index at least this long before */
     ARMED_MAX = 5000,         /* by reading the index: the rest of the table is for new ones */
