@@ -36,3 +36,9 @@ reeve_test(scheduler-owner
 reeve_test(scheduler-emitter
     SOURCES emitter_test.c owner_kit.c ../statestore/kit.c
     LIBS reeve-scheduler reeve-simulation)
+
+# What an order costs: test_order_cost.py runs it under valgrind.
+reeve_executable(order-cost
+    SOURCES order_cost.c owner_kit.c ../statestore/kit.c
+    LIBS reeve-test-options reeve-scheduler reeve-supervisor reeve-simulation PkgConfig::CRITERION
+    OUTPUT tests/unit)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an order costs does not grow unnoticed: the instructions that a scheduler and a supervisor
+execute for an order of three steps, and the commands that it takes.
+
+Valgrind counts both over the broker in memory, where all is the same each time; figures of one
+build differ by less than a thousandth. They are of the preset `dev` with gcc. A change that
+is worth its price records the new figure here."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+BUILD = pathlib.Path(os.environ["REEVE_BUILD_DIR"])
+INSTRUCTIONS_PER_ORDER = 330_000
+COMMANDS_PER_ORDER = 4.0
+MAY_GROW_BY = 0.1
+ORDERS = (100, 300)  # what the process does once is in both
+
+
+def count(orders):
+    """(instructions, records) of a run with that many orders."""
+    done = subprocess.run(
+        ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null",
+         "--toggle-collect=order_cost_pass", BUILD / "tests/unit/order-cost", str(orders)],
+        capture_output=True, text=True, check=False, timeout=120)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        raise AssertionError(f"exit code {done.returncode}: {done.stderr}")
+    return int(found.group(1)), json.loads(done.stdout)
+
+
+def is_sanitized():
+    cache = (BUILD / "CMakeCache.txt").read_text()
+    return re.search(r"^REEVE_SANITIZE:\w+=.", cache, re.M) is not None
+
+
+class OrderCostTest(unittest.TestCase):
+    @unittest.skipIf(is_sanitized(), "valgrind does not run a build with sanitizers")
+    def test_an_order_costs_as_much_as_it_did(self):
+        (few_instructions, few), (many_instructions, many) = map(count, ORDERS)
+        orders = many["orders"] - few["orders"]
+        instructions = (many_instructions - few_instructions) / orders
+        commands = (many["commands"] - few["commands"]) / orders
+        print(f"{instructions:.0f} instructions and {commands:.2f} commands per order")
+        self.assertLessEqual(commands, COMMANDS_PER_ORDER * (1 + MAY_GROW_BY))
+        self.assertLessEqual(instructions, INSTRUCTIONS_PER_ORDER * (1 + MAY_GROW_BY))
+
+
+if __name__ == "__main__":
+    unittest.main()
