@@ -38,6 +38,15 @@ class BenchTest(unittest.TestCase):
         self.assertGreater(self.produce_requests(load), 0)
         self.assertLess(self.produce_requests(load), 17)
 
+    def assert_has_raw(self, measured):
+        raw = measured["raw"]
+        self.assertEqual(raw["orders"], measured["orders"])
+        self.assertEqual(raw["in_flight"], measured["in_flight"])
+        self.assertGreater(raw["p50_ms"], 0)
+        self.assertEqual([process["name"] for process in raw["processes"]],
+                         ["raw chain (this process)", "broker"])
+        self.assertIn("raw_share_of_cpu", measured)
+
     def left_behind(self):
         topics = AdminClient({"bootstrap.servers": self.broker.bootstrap}).list_topics(timeout=10)
         return [name for name in topics.topics if name.startswith("bench-")]
@@ -45,7 +54,7 @@ class BenchTest(unittest.TestCase):
     def test_measures_all_parts_and_cleans_up(self):
         done = self.bench("--orders", "300", "--in-flight", "50", "--in-flight", "100",
                           "--alone", "5", "--warm-up", "20", "--fold", "--open", "200",
-                          "--kafka-dir", self.broker.folder, "--json")
+                          "--kafka-dir", self.broker.folder, "--raw", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
         self.assertEqual([load["in_flight"] for load in found["loads"]], [50, 100])
@@ -56,7 +65,9 @@ class BenchTest(unittest.TestCase):
                 {"submissions": 300, "commands": 1200, "events": 1200, "requests.noop": 900,
                  "replies.bench": 1200, "alerts": 0, "dead-letters": 0})
             self.assert_has_counted_requests(load)
+            self.assert_has_raw(load)
         self.assertEqual(found["alone"]["orders"], 5)
+        self.assert_has_raw(found["alone"])
         # Nothing is batched: each record of an order is a request of its own.
         self.assertGreaterEqual(self.produce_requests(found["alone"]), 16)
         self.assertLessEqual(found["alone"]["p50_ms"], found["alone"]["max_ms"])

@@ -3,6 +3,7 @@
 #include "base/numbers.h"
 #include "platform/files.h"
 #include "replica/settings.h"
+#include "tools/bench/raw.h"
 #include "tools/bench/report.h"
 #include "tools/bench/requests.h"
 #include "tools/tools.h"
@@ -24,7 +25,8 @@ enum {
     OPEN_SETTLE_MS = 3000, /* after the last status supervisors still read the log */
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
-    BROKERS_MAX = 8
+    BROKERS_MAX = 8,
+    RAW_STAGE = 3 /* its number */
 };
 
 struct bench {
@@ -36,6 +38,9 @@ struct bench {
     int64_t warm_up;
     int64_t open;
     bool fold;
+    bool raw;
+    struct bench_stage raw_stage; /* its topics */
+    struct bench_raw_sample sample;
     struct bench_stage_options stage;
     pid_t brokers[BROKERS_MAX];
     uint32_t broker_count;
@@ -114,6 +119,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
 {
     struct cli *cli = bench->cli;
     bench->fold = cli_flag_given(cli, "fold");
+    bench->raw = cli_flag_given(cli, "raw");
     const struct {
         const char *name;
         int64_t fallback;
@@ -146,13 +152,18 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
 
 /* ---- measuring ---- */
 
+static void add_own(const struct bench *bench, const char *name, struct bench_processes *processes)
+{
+    bench_processes_add(processes, name, getpid());
+    for (uint32_t i = 0; i < bench->broker_count; i++)
+        bench_processes_add(processes, "broker", bench->brokers[i]);
+}
+
 static void add_processes(const struct bench *bench, const struct bench_stage *stage,
                           struct bench_processes *processes)
 {
     bench_stage_processes(stage, processes);
-    bench_processes_add(processes, "load (this process)", getpid());
-    for (uint32_t i = 0; i < bench->broker_count; i++)
-        bench_processes_add(processes, "broker", bench->brokers[i]);
+    add_own(bench, "load (this process)", processes);
 }
 
 static enum error_class warm_up(struct bench_load *load, int64_t orders, int64_t in_flight,
@@ -188,6 +199,37 @@ static enum error_class measure(const struct bench *bench, struct bench_stage *s
     return class;
 }
 
+/* The same number of orders through the bare chain, right after. The services are idle. */
+static enum error_class measure_raw(struct bench *bench, struct bench_stage *stage,
+                                    const struct bench_round *round, int64_t warm_up_orders,
+                                    struct bench_measured *measured, struct error *ret_error)
+{
+    struct bench_raw *raw = NULL;
+    struct bench_figures ignored;
+    enum error_class class = ERROR_OK;
+    if (!bench->raw)
+        return ERROR_OK;
+    if (bench->sample.values[0] == NULL)
+        class = bench_raw_sample_take(&bench->raw_stage, stage, &bench->sample, ret_error);
+    if (class == ERROR_OK)
+        class = bench_raw_new(&bench->raw_stage, stage, &bench->sample, round->in_flight, &raw,
+                              ret_error);
+    if (class == ERROR_OK && warm_up_orders > 0) {
+        struct bench_round first = {.orders = (uint64_t)warm_up_orders,
+                                    .in_flight = round->in_flight};
+        class = bench_raw_run(raw, &first, &ignored, ret_error);
+    }
+    if (class == ERROR_OK) {
+        measured->in_flight = round->in_flight;
+        add_own(bench, "raw chain (this process)", &measured->processes);
+        bench_processes_begin(&measured->processes);
+        class = bench_raw_run(raw, round, &measured->figures, ret_error);
+        bench_processes_end(&measured->processes);
+    }
+    bench_raw_free(raw);
+    return class;
+}
+
 static enum error_class measure_loads(struct bench *bench, struct bench_stage *stage,
                                       struct bench_load *load, struct error *ret_error)
 {
@@ -203,6 +245,8 @@ static enum error_class measure_loads(struct bench *bench, struct bench_stage *s
         if (class == ERROR_OK)
             class = measure(bench, stage, load, &round, &report->loads[report->load_count++],
                             ret_error);
+        if (class == ERROR_OK)
+            class = measure_raw(bench, stage, &round, bench->warm_up, &report->raws[i], ret_error);
     }
     return class;
 }
@@ -214,9 +258,13 @@ static enum error_class measure_alone(struct bench *bench, struct bench_stage *s
         .orders = (uint64_t)bench->alone, .in_flight = 1, .what = "orders alone"};
     if (bench->alone == 0)
         return ERROR_OK;
-    enum error_class class = warm_up(load, bench->warm_up > 0 ? ALONE_WARM_UP : 0, 1, ret_error);
-    return class == ERROR_OK ? measure(bench, stage, load, &round, &bench->report.alone, ret_error)
-                             : class;
+    int64_t first = bench->warm_up > 0 ? ALONE_WARM_UP : 0;
+    enum error_class class = warm_up(load, first, 1, ret_error);
+    if (class == ERROR_OK)
+        class = measure(bench, stage, load, &round, &bench->report.alone, ret_error);
+    return class == ERROR_OK
+               ? measure_raw(bench, stage, &round, first, &bench->report.raw_alone, ret_error)
+               : class;
 }
 
 static enum error_class measure_foldings(struct bench *bench, struct bench_stage *stage,
@@ -235,7 +283,10 @@ static enum error_class measure_speed(struct bench *bench, struct error *ret_err
 {
     struct bench_stage stage;
     struct bench_load *load = NULL;
+    const struct bench_stage_options bare = {.bare = true};
     enum error_class class = bench_stage_open(bench->cli, &bench->stage, 1, &stage, ret_error);
+    if (class == ERROR_OK && bench->raw)
+        class = bench_stage_open(bench->cli, &bare, RAW_STAGE, &bench->raw_stage, ret_error);
     if (class == ERROR_OK)
         class = bench_load_new(&stage, &load, ret_error);
     if (class == ERROR_OK)
@@ -245,6 +296,9 @@ static enum error_class measure_speed(struct bench *bench, struct error *ret_err
     bench_load_free(load);
     if (class == ERROR_OK)
         class = measure_foldings(bench, &stage, ret_error);
+    if (bench->raw)
+        bench_stage_close(&bench->raw_stage);
+    bench_raw_sample_deinit(&bench->sample);
     bench_stage_close(&stage);
     return class;
 }
@@ -323,6 +377,9 @@ static const struct cli_flag flags[] = {
      "otherwise none."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
+    {"raw", NULL,
+     "Also sends the same records through as many topics with nothing but Kafka clients, right "
+     "after each measurement, to compare with."},
     {"broker-pid", "PID", "Also measures the process of a broker. May be repeated."},
     {"kafka-dir", "DIR", "Also measures the brokers that `scripts/kafka --dir DIR` started."},
     {"json", NULL, "The same as --output json."},
@@ -343,7 +400,9 @@ static const struct cli_verb verbs[] = {
                     "# more and more load\n"
                     "reeve bench --in-flight 1000 --in-flight 2000 --in-flight 5000\n"
                     "# replay, and memory with 100,000 open orders\n"
-                    "reeve bench --fold --orders 100000",
+                    "reeve bench --fold --orders 100000\n"
+                    "# how much of what the brokers allow\n"
+                    "reeve bench --raw --kafka-dir /tmp/k",
         .flags = flags,
         .config_services = SETTINGS_CLI,
         .output = true,

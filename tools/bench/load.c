@@ -204,18 +204,17 @@ static int by_value(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static struct bench_figures figures_of(struct bench_load *load)
+struct bench_figures bench_figures_of(int64_t *took_us, uint64_t count, int64_t duration_us)
 {
-    uint64_t count = load->round.orders;
-    int64_t first_us = load->begun_us[0];
-    qsort(load->took_us, count, sizeof(load->took_us[0]), by_value);
+    assert(count > 0);
+    qsort(took_us, count, sizeof(took_us[0]), by_value);
     return (struct bench_figures){
         .orders = count,
-        .seconds = (double)(load->last_us - first_us) / 1e6,
-        .p50_us = load->took_us[(count - 1) / 2],
-        .p90_us = load->took_us[(count - 1) * 9 / 10],
-        .p99_us = load->took_us[(count - 1) * 99 / 100],
-        .max_us = load->took_us[count - 1],
+        .seconds = (double)duration_us / 1e6,
+        .p50_us = took_us[(count - 1) / 2],
+        .p90_us = took_us[(count - 1) * 9 / 10],
+        .p99_us = took_us[(count - 1) * 99 / 100],
+        .max_us = took_us[count - 1],
     };
 }
 
@@ -242,7 +241,8 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
         class = error_set(ret_error, ERROR_REJECT, "NotProcessed",
                           "%" PRIu64 " orders were rejected or ended in another way", load->others);
     if (class == ERROR_OK)
-        *ret_figures = figures_of(load);
+        *ret_figures =
+            bench_figures_of(load->took_us, load->round.orders, load->last_us - load->begun_us[0]);
     free(load->begun_us);
     free(load->took_us);
     load->begun_us = load->took_us = NULL;

@@ -34,6 +34,9 @@ struct bench_figures {
     int64_t max_us;
 };
 
+/* Of that many orders, each of which took so long. Sorts them. */
+struct bench_figures bench_figures_of(int64_t *took_us, uint64_t count, int64_t duration_us);
+
 /* REJECT "NotProcessed" when an order ended in another way, RETRY "Silent" when nothing comes. */
 enum error_class bench_load_run(struct bench_load *load, const struct bench_round *round,
                                 struct bench_figures *ret_figures, struct error *ret_error);

@@ -111,6 +111,47 @@ static void print_measured(FILE *out, const struct bench_measured *measured)
     print_processes(out, "PROCESSES", &measured->processes, &measured->figures);
 }
 
+static double cpu_us_per_order(const struct bench_measured *measured)
+{
+    return per_order(sum_of(&measured->processes).cpu_us, &measured->figures);
+}
+
+/* Of the CPU time of an order, the part that the raw chain takes as well; 0: not known. */
+static double raw_share(const struct bench_measured *ours, const struct bench_measured *raw)
+{
+    double cpu_us = cpu_us_per_order(ours);
+    return cpu_us > 0 ? cpu_us_per_order(raw) / cpu_us : 0;
+}
+
+static void print_raw(FILE *out, const char *what, const struct bench_measured *ours,
+                      const struct bench_measured *raw)
+{
+    fprintf(out, "%-24s %9.0f %9.0f %9.1f %9.1f %9.2f %9.2f %9.2f %9.2f %9.2f\n", what,
+            (double)ours->figures.orders / ours->figures.seconds,
+            (double)raw->figures.orders / raw->figures.seconds, cpu_us_per_order(ours),
+            cpu_us_per_order(raw), raw_share(ours, raw), ms(ours->figures.p50_us),
+            ms(raw->figures.p50_us), ms(ours->figures.p99_us), ms(raw->figures.p99_us));
+}
+
+static void print_raws(FILE *out, const struct bench_report *report)
+{
+    char what[64];
+    fprintf(out, "\n%-24s %9s %9s %9s %9s %9s %9s %9s %9s %9s\n", "COMPARED WITH RAW", "orders/s",
+            "raw", "us/order", "raw", "raw/ours", "p50 ms", "raw", "p99 ms", "raw");
+    for (uint32_t i = 0; i < report->load_count; i++) {
+        snprintf(what, sizeof(what), "  %" PRId64 " in flight", report->loads[i].in_flight);
+        if (report->raws[i].figures.orders > 0)
+            print_raw(out, what, &report->loads[i], &report->raws[i]);
+    }
+    if (report->raw_alone.figures.orders > 0)
+        print_raw(out, "  alone", &report->alone, &report->raw_alone);
+}
+
+static bool has_raws(const struct bench_report *report)
+{
+    return report->raws[0].figures.orders > 0 || report->raw_alone.figures.orders > 0;
+}
+
 static void print_foldings(FILE *out, const struct bench_report *report)
 {
     fprintf(out, "\n%-24s %9s %9s %9s %12s %12s\n", "FOLDING", "records", "s", "CPU s", "records/s",
@@ -144,6 +185,8 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     for (uint32_t i = 0; i < report->load_count; i++)
         print_measured(out, &report->loads[i]);
     print_measured(out, &report->alone);
+    if (has_raws(report))
+        print_raws(out, report);
     if (report->foldings[0].records > 0)
         print_foldings(out, report);
     if (report->open.orders > 0) {
@@ -192,7 +235,19 @@ static json_t *measured_json(const struct bench_measured *measured)
         json_object_set_new(records, measured->topics.items[i].name,
                             json_integer(measured->topics.items[i].records));
     json_object_set_new(object, "in_flight", json_integer(measured->in_flight));
+    json_object_set_new(object, "cpu_us_per_order", json_real(cpu_us_per_order(measured)));
     json_object_set_new(object, "records", records);
+    return object;
+}
+
+/* With "raw", and what of the CPU time that chain takes as well. */
+static json_t *compared_json(const struct bench_measured *ours, const struct bench_measured *raw)
+{
+    json_t *object = measured_json(ours);
+    if (raw->figures.orders == 0)
+        return object;
+    json_object_set_new(object, "raw", measured_json(raw));
+    json_object_set_new(object, "raw_share_of_cpu", json_real(raw_share(ours, raw)));
     return object;
 }
 
@@ -219,10 +274,10 @@ void bench_report_json(const struct bench_report *report, FILE *out)
                   (int)report->partitions, "schedulers", (json_int_t)report->schedulers,
                   "supervisors", (json_int_t)report->supervisors);
     for (uint32_t i = 0; i < report->load_count; i++)
-        json_array_append_new(loads, measured_json(&report->loads[i]));
+        json_array_append_new(loads, compared_json(&report->loads[i], &report->raws[i]));
     json_object_set_new(root, "loads", loads);
     if (report->alone.figures.orders > 0)
-        json_object_set_new(root, "alone", measured_json(&report->alone));
+        json_object_set_new(root, "alone", compared_json(&report->alone, &report->raw_alone));
     if (report->foldings[0].records > 0)
         json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.orders > 0)

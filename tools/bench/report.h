@@ -23,6 +23,8 @@ struct bench_report {
     struct bench_measured loads[BENCH_LEVELS_MAX];
     uint32_t load_count;
     struct bench_measured alone;
+    struct bench_measured raws[BENCH_LEVELS_MAX]; /* the raw chain after each load, and alone */
+    struct bench_measured raw_alone;
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
     struct bench_figures open;                     /* orders 0 = not measured */
     struct bench_processes open_processes;

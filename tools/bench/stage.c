@@ -14,8 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AGENT "noop"
-
 enum { PUMP_MS = 20, READY_MS = 60000, OFFSETS_MS = 30000 };
 
 /* examples/workflows/three-steps.yaml, with deadlines that no measurement reaches: open
@@ -31,11 +29,11 @@ static const char workflow_text[] = "Name: " BENCH_WORKFLOW "\n"
                                     "      MaxAttempts: 3\n"
                                     "Steps:\n"
                                     "  - Name: First\n"
-                                    "    Agent: " AGENT "\n"
+                                    "    Agent: " BENCH_AGENT "\n"
                                     "  - Name: Second\n"
-                                    "    Agent: " AGENT "\n"
+                                    "    Agent: " BENCH_AGENT "\n"
                                     "  - Name: Third\n"
-                                    "    Agent: " AGENT "\n";
+                                    "    Agent: " BENCH_AGENT "\n";
 
 /* ---- failures ---- */
 
@@ -122,7 +120,7 @@ static enum error_class make_config(struct bench_stage *stage, int number, struc
 
 static enum error_class make_topics(struct bench_stage *stage, struct error *ret_error)
 {
-    static const char *const agents[] = {AGENT};
+    static const char *const agents[] = {BENCH_AGENT};
     static const char *const apps[] = {BENCH_APP};
     const struct config *config = stage->cli.config;
     struct cluster_kafka_options kafka;
@@ -199,7 +197,7 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     add_argument(&arguments, "--http-auth=none");
     add_argument(&arguments, "--instance-id=%s", name);
     if (strcmp(service, "agent") == 0) {
-        add_argument(&arguments, "--agent-name=" AGENT);
+        add_argument(&arguments, "--agent-name=" BENCH_AGENT);
         add_argument(&arguments, "--agent-kind=sim");
         add_argument(&arguments, "--agent-sim-latency-ms=0");
         add_argument(&arguments, "--agent-sim-silent-share=%d", silent ? 1 : 0);
@@ -270,17 +268,17 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
     enum error_class class = make_config(stage, number, ret_error);
     if (class == ERROR_OK)
         class = make_directory(stage, ret_error);
-    if (class == ERROR_OK)
+    if (class == ERROR_OK && !options->bare)
         class = loop_new(clock_real(), &stage->loop, ret_error);
     /* Before any thread begins: signals are for this loop. */
-    if (class == ERROR_OK)
+    if (class == ERROR_OK && !options->bare)
         class = loop_on_signals(stage->loop, on_signal, stage, ret_error);
     if (class == ERROR_OK)
         class = make_topics(stage, ret_error);
     if (class == ERROR_OK)
         class =
             cli_session_open(&stage->cli, CLUSTER_FOLLOWS_WORKFLOWS, &stage->session, ret_error);
-    if (class != ERROR_OK)
+    if (class != ERROR_OK || options->bare)
         return class;
     stage->children = children_new(stage->loop, on_child_ended, stage);
     loop_timer_init(&stage->pump, on_pump, stage);
@@ -358,7 +356,7 @@ enum error_class bench_stage_topics(struct bench_stage *stage, struct bench_topi
     struct cluster *cluster = stage->session.cluster;
     char requests[TOPIC_NAME_SIZE];
     char replies[TOPIC_NAME_SIZE];
-    topics_requests(&stage->topics, TEXT(AGENT), requests);
+    topics_requests(&stage->topics, TEXT(BENCH_AGENT), requests);
     topics_replies(&stage->topics, TEXT(BENCH_APP), replies);
     const char *const names[] = {stage->topics.submissions,
                                  stage->topics.commands,

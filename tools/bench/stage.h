@@ -10,6 +10,7 @@
 
 #include <limits.h>
 
+#define BENCH_AGENT "noop"
 #define BENCH_APP "bench"
 #define BENCH_WORKFLOW "three-steps"
 
@@ -19,6 +20,7 @@ struct bench_stage_options {
     int64_t schedulers;
     int64_t supervisors;
     bool silent; /* the agent answers nothing */
+    bool bare;   /* topics and a connection: no workflow, no services */
 };
 
 struct bench_stage {

@@ -72,8 +72,7 @@ Test(supervisor, does_not_repeat_what_no_scheduler_has_read)
     world_run(world, 10000);
     cr_assert_eq(visits, 0, "%llu rows", (unsigned long long)visits);
     /* The scheduler is back: all of them are asked for and end. */
-    for (int i = 0; i < 200 && supervisor_partition_next_offset(world->partition) < 2 * OVERDUE;
-         i++)
+    for (int i = 0; i < 60 && supervisor_partition_next_offset(world->partition) < 2 * OVERDUE; i++)
         run_with_scheduler(world, TICKS_MS);
     for (uint32_t i = 0; i < OVERDUE; i++)
         cr_assert(order_ended(&world->orders[i].order), "order-%u", i);
