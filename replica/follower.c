@@ -60,7 +60,6 @@ bool follower_drop_store(struct follower *follower, const char *code, const char
         follower_stop(follower, &error);
         return false;
     }
-    follower->suspects = false;
     if (follower->ops->dropped != NULL)
         follower->ops->dropped(follower->ctx);
     return true;
@@ -313,9 +312,7 @@ static void fold_record(void *ctx, const struct broker_record *record)
     follower->retry.class = ERROR_OK;
     if (follower_checks_gap(follower, record->offset))
         return;
-    const struct checkpoint *checkpoint = view_checkpoint(follower->view);
-    follower->before_next = checkpoint->next_event_offset;
-    follower->before_hash = checkpoint->last_record_hash;
+    follower->before_next = view_checkpoint(follower->view)->next_event_offset;
     FAILPOINT("follower.fold");
     if (view_fold(follower->view, record, &folded, &error) != ERROR_OK) {
         codec_peek(record->value, &follower->unknown_schema);
@@ -328,21 +325,18 @@ static void fold_record(void *ctx, const struct broker_record *record)
     }
     if (claim_differs(follower, &folded, record->offset))
         return;
+    if (follower_doubts(follower, &folded, record->offset, arrived)) {
+        follower_restart(follower, false, 0); /* back to the last commit, and folded from there */
+        return;
+    }
     if (error_is(&follower->stop) && record->offset >= follower->stopped_at) {
         follower->stop = (struct error){0};
         follower->recheck_ms = 0;
     }
     if (folded.differs)
         report_difference(follower, &folded, record->offset);
-    bool suspicious = follower_doubts(follower, &folded, record->offset, arrived);
     if (follower->ops->folded != NULL)
         follower->ops->folded(follower->ctx, record, &folded);
-    if (suspicious) {
-        follower->suspects = follower_has_folded_before(follower);
-        if (view_dirty(follower->view) == 0 || commit(follower))
-            follower_restart(follower, false, 0);
-        return;
-    }
     if (record->offset >= follower->until) {
         caught_up(follower);
         return;
@@ -368,6 +362,7 @@ static void fold_end(void *ctx, int64_t next_offset)
     if (next_offset > follower->high)
         follower->high = next_offset;
     follower->at_end = follower->met_end = true;
+    follower->doubted_at = -1;
     if (follower->until == INT64_MAX || next_offset > follower->until)
         caught_up(follower);
 }
@@ -480,7 +475,7 @@ enum error_class follower_new(struct cluster *cluster, int32_t partition,
     follower->differing =
         metrics_counter(cluster->service->metrics, "reeve_statements_differing_total",
                         "Statements that differ from what is folded here.", METRICS_NO_LABELS);
-    follower->bad_at = follower->schemas_for = follower->gap_at = -1;
+    follower->bad_at = follower->schemas_for = follower->gap_at = follower->doubted_at = -1;
     follower_commit_behind(follower, COMMIT_MS, COMMIT_RECORDS);
     loop_timer_init(&follower->timer, on_timer, follower);
     loop_timer_init(&follower->commit_timer, on_commit_timer, follower);

@@ -31,7 +31,6 @@ static void checked(struct follower *follower)
         }
         view_set_cluster_id(follower->view, cluster_id);
     }
-    follower->suspects = false;
     follower->phase = PHASE_CHECKED;
     follower->ops->checked(follower->ctx);
 }
@@ -64,13 +63,10 @@ static void tail_lost(struct follower *follower)
 
 static void read_one(struct follower *follower, enum follower_phase phase, int64_t offset);
 
-/* Of the record whose hash is remembered. A suspicion compares the one before the record that
- * raised it, which is folded already. */
+/* Of the record whose hash is remembered. */
 static int64_t last_offset(const struct follower *follower)
 {
-    int64_t next = follower->suspects ? follower->before_next
-                                      : view_checkpoint(follower->view)->next_event_offset;
-    return next - 1;
+    return view_checkpoint(follower->view)->next_event_offset - 1;
 }
 
 /* The first Claim tells the log. A former owner may have written before it, without a claim of this
@@ -187,9 +183,9 @@ static void check_record(void *ctx, const struct broker_record *record)
     struct follower *follower = ctx;
     const struct checkpoint *checkpoint = view_checkpoint(follower->view);
     if (follower->phase == PHASE_LAST) {
-        uint64_t hash = follower->suspects ? follower->before_hash : checkpoint->last_record_hash;
-        bool same = record->offset == last_offset(follower) &&
-                    XXH3_64bits(record->value.data, record->value.size) == hash;
+        bool same =
+            record->offset == last_offset(follower) &&
+            XXH3_64bits(record->value.data, record->value.size) == checkpoint->last_record_hash;
         if (same)
             checked(follower);
         else if (follower->low > 0 && !follower->claim_seen) /* nothing tells whose log it is */

@@ -31,7 +31,8 @@ static bool claim_is_news(struct follower *follower, const struct uuid *claim_id
     return true;
 }
 
-bool follower_has_folded_before(const struct follower *follower)
+/* There is a record before the last one that can be compared. */
+static bool has_folded_before(const struct follower *follower)
 {
     return follower->before_next > view_checkpoint(follower->view)->start;
 }
@@ -43,16 +44,25 @@ static bool does_not_follow(const struct view_folded *folded)
            folded->admission == SKIPPED_COMMAND || folded->admission == SKIPPED_REPEAT;
 }
 
-bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
-                     bool arrived)
+static bool is_doubtful(struct follower *follower, const struct view_folded *folded, int64_t offset,
+                        bool arrived)
 {
     bool recent = follower->met_end || offset >= follower->checked_end;
     bool first = arrived || !follower->strays;
     follower->strays = does_not_follow(folded);
     bool other = folded->kind == RECORD_CLAIM || folded->admission == SKIPPED_OTHER_CLAIM;
     if (other && claim_is_news(follower, claim_of(folded)))
-        return folded->kind != RECORD_CLAIM || (recent && follower_has_folded_before(follower));
+        return folded->kind != RECORD_CLAIM || (recent && has_folded_before(follower));
     bool stray =
         follower->strays ? first && recent : folded->admission == SKIPPED_FOREIGN && arrived;
-    return stray && follower_has_folded_before(follower);
+    return stray && has_folded_before(follower);
+}
+
+bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
+                     bool arrived)
+{
+    if (!is_doubtful(follower, folded, offset, arrived) || offset <= follower->doubted_at)
+        return false;
+    follower->doubted_at = offset;
+    return true;
 }

@@ -60,10 +60,8 @@ struct follower {
     int64_t gap_at;          /* the record after a gap for which the log was checked; -1: none */
     int64_t schemas_wanted;  /* the record that waits for a schema */
     int64_t schemas_for;     /* the offset for whose record the schemas are fresh; -1: none */
-    /* The checkpoint before the last folded record: what a suspicion compares. */
-    bool suspects;
-    int64_t before_next;
-    uint64_t before_hash;
+    int64_t before_next;     /* of the checkpoint before the last folded record */
+    int64_t doubted_at; /* up to this offset the log was checked; -1, or its end was met since */
     bool strays;        /* the last record did not follow what was folded before it */
     struct error retry; /* why it looks or reads again; for watchdogs */
     struct uuid seen[FOLLOWER_CLAIMS_SEEN]; /* ring */
@@ -106,12 +104,11 @@ void follower_stopped_timer(struct follower *follower);
 void follower_stopped_schemas(struct follower *follower);
 
 /* follower_doubt.c */
-/* There is a record before the last one that can be compared. */
-bool follower_has_folded_before(const struct follower *follower);
 /* The log may have been cut and have grown anew below us. Anywhere: at a Decision of a claim never
  * seen. Where we had arrived: at such a Claim, and at the first of the records that do not follow
  * what is folded, or that are foreign. (A long log holds many others.) `arrived`: it is the first
- * record after the end was met. */
+ * record after the end was met. The record must not be committed before the check: a crash between
+ * them would leave a store that agrees with the log at its last record alone. */
 bool follower_doubts(struct follower *follower, const struct view_folded *folded, int64_t offset,
                      bool arrived);
 

@@ -219,6 +219,14 @@ Test(ownership, notices_a_tail_that_ended_with_a_foreign_record)
     run_cases(UINT64_C(46712874239065926), 1, history, &sometimes);
 }
 
+/* A supervisor crashed after it had committed a record that it doubted, and before it had checked
+ * the log: its store agreed with the log at that record alone. */
+Test(ownership, doubts_again_after_a_crash)
+{
+    struct ownership_sometimes sometimes;
+    run_cases(UINT64_C(17115306207684067437), 1, history, &sometimes);
+}
+
 /* The producer was replaced while the partition was idle, and a foreign record took the place of
  * the last Decision: the owner went on behind it, and nothing that it decided counted. */
 Test(ownership, claims_again_after_its_producer_died)
