@@ -4,6 +4,7 @@
 
 #include "platform/files.h"
 #include "platform/logger.h"
+#include "platform/memory_guard.h"
 #include "replica/service_about.h"
 #include "replica/service_access.h"
 #include "replica/settings.h"
@@ -27,6 +28,7 @@ struct service_process {
     int64_t started_ms;   /* wall clock */
     struct error failure; /* class OK = none */
     struct loop_timer deadline;
+    struct memory_guard memory;
     int lock;
     char data_dir[PATH_MAX];
     char port_file[PATH_MAX];
@@ -269,6 +271,7 @@ static enum error_class build(struct service_process *process, struct error *ret
     metrics_add_process(process->context.metrics);
     service_about_add_metrics(process->context.metrics);
     watch_disk(process);
+    memory_guard_begin(&process->memory, process->context.loop);
     class = service_access_open(process->context.loop, process->context.metrics,
                                 process->context.config, &process->access, ret_error);
     return class == ERROR_OK ? open_http(process, ret_error) : class;
@@ -280,6 +283,7 @@ static void tear_down(struct service_process *process)
         forget_address(process);
     http_server_free(process->context.http);
     service_access_close(&process->access);
+    memory_guard_end(&process->memory);
     disk_guard_free(process->context.disk);
     metrics_free(process->context.metrics);
     loop_free(process->context.loop);

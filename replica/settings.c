@@ -183,7 +183,7 @@ static const struct config_key keys[] = {
     /* ---- scheduler ---- */
     {"scheduler.batch.max", CONFIG_INT, "512", 1, 100000, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Most commands that one cycle of a partition decides."},
-    {"scheduler.cache.orders", CONFIG_INT, "20000", 1, 1e8, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
+    {"scheduler.cache.orders", CONFIG_INT, "10000", 1, 1e8, NO_UNIT, NO_CHOICES, SETTINGS_SCHEDULER,
      "Number of recently used orders kept in memory, for all partitions of the process "
      "together; fewer if they take more than 16 KB each on average."},
 

@@ -2,6 +2,7 @@
 /* `reeve bench`: how fast reeve is on this machine, against a real broker. */
 #include "base/numbers.h"
 #include "platform/files.h"
+#include "platform/memory_guard.h"
 #include "replica/settings.h"
 #include "tools/bench/raw.h"
 #include "tools/bench/report.h"
@@ -22,7 +23,8 @@ enum {
     ALONE_WARM_UP = 50,
     OPEN = 100000,
     OPEN_IN_FLIGHT = 2000,
-    OPEN_SETTLE_MS = 3000, /* after the last status supervisors still read the log */
+    /* After the last status supervisors still read the log, and memory is returned. */
+    OPEN_SETTLE_MS = MEMORY_GUARD_CHECK_MS + 1000,
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
     BROKERS_MAX = 8,

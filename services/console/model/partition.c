@@ -4,7 +4,6 @@
 #include "platform/logger.h"
 
 #include <assert.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -199,8 +198,6 @@ static void on_folded(void *ctx, const struct broker_record *record,
 static void on_caught_up(void *ctx)
 {
     struct console_partition *partition = ctx;
-    if (!partition->caught_up)
-        malloc_trim(0); /* a long fold took memory that is not needed again */
     partition->caught_up = partition->was_ready = true;
     partition->behind = false;
 }

@@ -22,6 +22,7 @@ reeve_test(platform
         http_tokens_test.c
         logger_test.c
         loop_test.c
+        memory_guard_test.c
         metrics_test.c
         program_run_test.c
         name_lookup_test.c
