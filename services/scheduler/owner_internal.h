@@ -59,6 +59,7 @@ struct owner_trim {
     /* the statements */
     struct view_order_id after; /* those of this id and before it are done */
     uint32_t stating;           /* on their way */
+    uint32_t stated;            /* those of this turn */
     bool deleting;
     bool refused; /* and that is reported */
     struct metrics_gauge *start;

@@ -143,8 +143,8 @@ static bool state_order(struct owner *owner, struct text order_id, size_t *bytes
     if (!append(owner, RECORD_STATEMENT, &statement, order_id, on_stated, &value))
         return false;
     view_stated(view, &statement, value, offset);
-    metrics_add(owner->metrics->statements, 1);
     owner->trim.stating++;
+    owner->trim.stated++;
     *bytes += value.size;
     return true;
 }

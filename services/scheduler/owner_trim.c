@@ -168,7 +168,8 @@ static void choose(struct owner *owner)
     trim->after.size = 0;
     trim->phase = TRIM_STATING;
     set_held(owner, TRIM_HELD_BY_STATEMENTS);
-    turn_after(owner, TURN_MS);
+    trim->due = true;
+    owner_step_soon(owner);
 }
 
 /* ---- asking ---- */
@@ -354,6 +355,15 @@ static void delete_beginning(struct owner *owner)
 
 /* ---- turns ---- */
 
+/* A Continuation that cannot be appended now is appended soon. */
+static bool try_to_continue(struct owner *owner, int64_t trimmed)
+{
+    bool sent = owner_continue(owner, trimmed);
+    if (!sent)
+        turn_after(owner, TURN_MS);
+    return sent;
+}
+
 static bool state_orders(struct owner *owner)
 {
     bool done = false;
@@ -363,6 +373,8 @@ static bool state_orders(struct owner *owner)
         return true;
     if (done)
         owner->trim.phase = TRIM_ANNOUNCING;
+    if (done && !sent)
+        return try_to_continue(owner, owner->trim.to);
     if (!sent)
         turn_after(owner, TURN_MS);
     return sent;
@@ -370,7 +382,12 @@ static bool state_orders(struct owner *owner)
 
 void owner_trim_stated(struct owner *owner)
 {
-    turn_after(owner, TURN_MS);
+    metrics_add(owner->metrics->statements, owner->trim.stated);
+    owner->trim.stated = 0;
+    if (owner->trim.phase == TRIM_ANNOUNCING)
+        owner->trim.due = true;
+    else
+        turn_after(owner, TURN_MS);
 }
 
 /* An owner that does not know all of what it would restate leaves that to a newer one. */
@@ -382,15 +399,6 @@ static bool may_trim(struct owner *owner)
     if (owner->trim.phase != TRIM_ASKING && !owner->trim.deleting)
         wait(owner);
     return false;
-}
-
-/* A Continuation that cannot be appended now is appended soon. */
-static bool try_to_continue(struct owner *owner, int64_t trimmed)
-{
-    bool sent = owner_continue(owner, trimmed);
-    if (!sent)
-        turn_after(owner, TURN_MS);
-    return sent;
 }
 
 static bool turn(struct owner *owner)
@@ -468,7 +476,7 @@ void owner_trim_begin(struct owner *owner)
         return;
     trim->held = TRIM_HELD_BY_AGE;
     count_held(owner->metrics, trim->held, 1);
-    wait(owner);
+    trim->due = true; /* the one before may not have come to its end */
 }
 
 void owner_trim_end(struct owner *owner)
@@ -483,7 +491,7 @@ void owner_trim_end(struct owner *owner)
     }
     loop_timer_cancel(cluster_loop(owner->cluster), &trim->timer);
     trim->active = trim->due = trim->deleting = false;
-    trim->stating = trim->answers_left = 0;
+    trim->stating = trim->stated = trim->answers_left = 0;
     trim->phase = TRIM_WAITING;
     trim->announced = trim->log_start = -1;
 }

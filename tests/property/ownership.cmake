@@ -37,6 +37,7 @@ reeve_test(ownership-property
         ownership_sometimes.c
         ownership_supervisor.c
         ownership_tail.c
+        ownership_trim.c
         ownership_upgrade.c
         ownership_versions.c
         ownership_workflow.c

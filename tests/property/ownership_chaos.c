@@ -11,6 +11,7 @@
 #include "tests/property/ownership_operators.h"
 #include "tests/property/ownership_supervisor.h"
 #include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_upgrade.h"
 
 #include <assert.h>
@@ -224,6 +225,7 @@ static const struct kind kinds[] = {
     [CHAOS_DEPLOYMENTS] = {25, SOMETIMES_MIGRATED, deployments_begin, deployments_act, nothing},
     [CHAOS_EXPIRY] = {25, SOMETIMES_EXPIRED, expiry_begin, expiry_act, nothing},
     [CHAOS_TAIL] = {15, SOMETIMES_TAIL_LOST, NULL, tail_act, tail_end},
+    [CHAOS_TRIM] = {40, SOMETIMES_TRIMMED, trim_begin, trim_act, trim_end},
 };
 _Static_assert(sizeof(kinds) / sizeof(kinds[0]) == CHAOS_KIND_COUNT, "every kind is here");
 

@@ -128,6 +128,43 @@ static const char *fold_decision(struct world *world, struct fold *fold,
     return NULL;
 }
 
+/* A Statement says what was folded, or the owner has lost something. */
+static const char *fold_statement(struct world *world, struct fold *fold,
+                                  const struct statement *statement, int64_t offset)
+{
+    struct order *order = find_order(fold, statement->order.details.order_id);
+    if (admission_statement(&fold->checkpoint, statement) != ADMITTED) {
+        fold->checkpoint.skipped++;
+        return NULL;
+    }
+    if (order == NULL)
+        return wrong("events@%lld states an order that is not there", (long long)offset);
+    world->bytes.size = 0;
+    codec_encode(world->run->codec, RECORD_ORDER_ROW, order, &world->bytes);
+    size_t size = world->bytes.size;
+    codec_encode(world->run->codec, RECORD_ORDER_ROW, &statement->order, &world->bytes);
+    if (world->bytes.size != 2 * size ||
+        memcmp(world->bytes.data, world->bytes.data + size, size) != 0)
+        return wrong("events@%lld states %.*s as it is not", (long long)offset,
+                     TEXT_ARG(order->details.order_id));
+    order->stated_offset = offset;
+    world_count(world, SOMETIMES_STATED);
+    return NULL;
+}
+
+static void fold_continuation(struct world *world, struct fold *fold, const struct record *record,
+                              int64_t offset)
+{
+    if (admission_record(&fold->checkpoint, record, offset) != ADMITTED) {
+        fold->checkpoint.skipped++;
+        if (record->kind == RECORD_CONTINUATION && record->continuation.trimmed >= 0)
+            world_count(world, SOMETIMES_TRIM_OF_ZOMBIE);
+    } else if (record->kind == RECORD_CONTINUATION) {
+        fold->begins = fold->begins || offset == fold->start;
+        fold->announced = fold->announced || record->continuation.trimmed >= fold->start;
+    }
+}
+
 const char *fold_log(struct world *world, int32_t partition, int64_t end,
                      struct ownership_sometimes *sometimes, struct fold *ret_fold)
 {
@@ -136,6 +173,8 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
                                              .emitted_through = -1,
                                              .guarded_offset = -1,
                                              .previous_claim_decisions = -1}};
+    int64_t high;
+    broker_memory_bounds(world->kafka, "p.events", partition, &ret_fold->start, &high);
     garbage_skips(world, partition, &ret_fold->checkpoint);
     heap_arena_reset(&world->scratch);
     for (int64_t offset = 0; offset < end && failed == NULL; offset++) {
@@ -153,8 +192,9 @@ const char *fold_log(struct world *world, int32_t partition, int64_t end,
             if (sometimes != NULL)
                 sometimes->counts[SOMETIMES_CAREFUL]++;
         } else if (record.kind == RECORD_CONTINUATION || record.kind == RECORD_RESET) {
-            if (admission_record(&ret_fold->checkpoint, &record, offset) != ADMITTED)
-                ret_fold->checkpoint.skipped++;
+            fold_continuation(world, ret_fold, &record, offset);
+        } else if (record.kind == RECORD_STATEMENT) {
+            failed = fold_statement(world, ret_fold, &record.statement, offset);
         } else if (record.kind != RECORD_DECISION) {
             ret_fold->checkpoint.skipped++; /* known, and no record of a log */
         } else {
@@ -194,13 +234,22 @@ static bool compare_row(void *ctx, struct text order_id, struct text row)
     return comparison->failed == NULL;
 }
 
+/* Not one that was dropped and cannot be opened now, nor one that lacks orders which are stated
+ * further on: nothing is read of it. */
+static bool is_to_be_compared(struct view *view)
+{
+    return view_store(view) != NULL && view_committed(view)->complete;
+}
+
 static const char *compare_rows(struct world *world, int32_t partition, struct view *view,
                                 struct fold *fold)
 {
     struct error error;
     int64_t next = view_committed(view)->next_event_offset;
-    if (view_store(view) == NULL) /* dropped, and not opened again yet */
+    if (!is_to_be_compared(view))
         return NULL;
+    if (view_committed(view)->start > 0)
+        world_count(world, SOMETIMES_BEGUN_INSIDE);
     const char *failed = fold_log(world, partition, next, NULL, fold);
     if (failed != NULL)
         return failed;
@@ -226,7 +275,7 @@ static const char *compare_store(struct world *world, int32_t partition, struct 
     struct ownership *ownership = &instance->partitions[partition];
     static struct fold fold;
     struct view *view = owner_view(ownership->owner);
-    if (view_store(view) == NULL) /* it cannot be opened now */
+    if (!is_to_be_compared(view))
         return NULL;
     int64_t next = view_committed(view)->next_event_offset;
     if (next == ownership->compared)

@@ -13,10 +13,13 @@ struct fold {
     struct order orders[FOLD_ORDERS_MAX];
     uint32_t order_count;
     int64_t claimed_at; /* of the latest claim */
+    int64_t start;      /* where the log begins now; the fold begins at 0 nevertheless */
+    bool begins;        /* a Continuation counts there */
+    bool announced;     /* one that counts has announced it */
 };
 
-/* Folds [0, end) into *ret_fold, whose orders live in the world's scratch arena. `sometimes` (may
- * be NULL) counts the rare situations in it. NULL, or what went wrong. */
+/* Folds [0, end) into *ret_fold, what was trimmed included. Its orders live in the world's scratch
+ * arena. `sometimes` (may be NULL) counts the rare situations in it. NULL, or what went wrong. */
 const char *fold_log(struct world *world, int32_t partition, int64_t end,
                      struct ownership_sometimes *sometimes, struct fold *ret_fold);
 /* Every live store at its checkpoint: all its rows, and no others, are those of a fold. One that

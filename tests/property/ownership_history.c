@@ -16,6 +16,7 @@
 #include "tests/property/ownership_route.h"
 #include "tests/property/ownership_supervisor.h"
 #include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_upgrade.h"
 
 #include <stdio.h>
@@ -51,6 +52,8 @@ static const char *step_world(struct world *world, uint32_t deliveries)
     deployments_observe(world);
     world_advance(world, 1 + dice_roll(&world->dice, 20));
     const char *failed = upgrade_check(world);
+    if (failed == NULL)
+        failed = trim_check(world);
     return failed != NULL ? failed : compare_stores(world);
 }
 
@@ -226,6 +229,14 @@ static const char *take_over_at_rest(struct world *world)
                       : wrong("a takeover at rest sends %lld effects again", (long long)again);
 }
 
+/* What is left of a trimmed log is enough: the store is that of a fold of all of it. */
+static const char *begin_anew_at_rest(struct world *world)
+{
+    trim_begin_anew(world);
+    rest(world);
+    return compare_stores(world);
+}
+
 /* ---- the end ---- */
 
 /* No new request before the last one is answered: otherwise the queue might only grow. */
@@ -282,6 +293,8 @@ static const char *make_peace(struct world *world)
         failed = deployments_check(world);
     if (failed == NULL)
         failed = take_over_at_rest(world);
+    if (failed == NULL)
+        failed = begin_anew_at_rest(world);
     return failed;
 }
 

@@ -10,6 +10,7 @@
 #include "tests/property/ownership_process.h"
 #include "tests/property/ownership_route.h"
 #include "tests/property/ownership_supervisor.h"
+#include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_upgrade.h"
 
 #include <assert.h>
@@ -91,6 +92,7 @@ static enum error_class open_owner(struct world *world, struct instance *instanc
                                     .standby = standby};
     if (world->batch_max > 0)
         options.batch_max = world->batch_max;
+    trim_configure(world, &options);
     instance_make_store(world, ownership->path);
     upgrade_opened(world);
     enum error_class class = owner_new(instance->process.cluster, partition, &options,
@@ -163,7 +165,8 @@ bool instance_at_failpoint(const char *name, void *ctx)
         return false;
     if (strcmp(name, world->poison) == 0)
         longjmp(world->crash, 1);
-    if (dice_roll(&world->dice, 1000) < sometimes_crash_weight(name) * world->crash_permille) {
+    if (trim_dies(world, name) ||
+        dice_roll(&world->dice, 1000) < sometimes_crash_weight(name) * world->crash_permille) {
         sometimes_crashed_at(&world->run->sometimes, name);
         longjmp(world->crash, 1);
     }

@@ -427,6 +427,24 @@ static const char *take_decision(struct model *model, const struct decision *dec
     return NULL;
 }
 
+/* ---- Statements ---- */
+
+/* It says of an order what the last Decision about it has left, and nothing by a version that does
+ * not know all of it. */
+static const char *check_statement(const struct model *model, const struct statement *statement,
+                                   int64_t offset)
+{
+    const struct model_order *order = model_find_order(model, statement->order.details.order_id);
+    if (order == NULL || order->version != statement->order.version)
+        return wrong("events@%lld states an order at version %llu, it is at %llu",
+                     (long long)offset, (unsigned long long)statement->order.version,
+                     (unsigned long long)(order != NULL ? order->version : 0));
+    if (model->format > statement->format)
+        return wrong("events@%lld is a Statement of format %d in a log of format %d",
+                     (long long)offset, statement->format, model->format);
+    return NULL;
+}
+
 /* ---- the walk ---- */
 
 /* Instances have the same number in both versions. */
@@ -473,11 +491,18 @@ const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
         if (record.kind == RECORD_CLAIM &&
             !(ret_model->claimed && uuid_equal(&ret_model->claim_id, &record.claim.claim_id))) {
             begin_claim(ret_model, &record.claim);
+            if (record.claim.format > ret_model->format)
+                ret_model->format = record.claim.format;
         } else if (record.kind == RECORD_CONTINUATION &&
                    record.continuation.sequence == ret_model->next_sequence) {
             ret_model->next_sequence +=
                 ret_model->claimed &&
                 uuid_equal(&ret_model->claim_id, &record.continuation.claim_id);
+        } else if (record.kind == RECORD_STATEMENT &&
+                   record.statement.sequence == ret_model->next_sequence && ret_model->claimed &&
+                   uuid_equal(&ret_model->claim_id, &record.statement.claim_id)) {
+            ret_model->next_sequence++;
+            failed = check_statement(ret_model, &record.statement, at);
         } else if (record.kind == RECORD_RESET && record.reset.expected_offset == at) {
             ret_model->claimed = false;
         } else if (record.kind == RECORD_DECISION) {

@@ -69,6 +69,13 @@ enum sometimes {
     SOMETIMES_ANEW,               /* the id of an expired order was accepted again */
     SOMETIMES_TAIL_LOST,          /* of a log, while all else goes on */
     SOMETIMES_TAIL_EFFECT,        /* an effect of a Decision that is lost */
+    SOMETIMES_TRIMMED,            /* a log */
+    SOMETIMES_STATED,             /* an order, again */
+    SOMETIMES_BEGUN_INSIDE,       /* a store that is compared, in a trimmed log */
+    SOMETIMES_INCOMPLETE,         /* one that does not know all orders yet */
+    SOMETIMES_TRIM_OF_ZOMBIE,     /* a Continuation that does not count says where the log begins */
+    SOMETIMES_TRIM_HELD,          /* a group has not read further */
+    SOMETIMES_NEWER_FORMAT,       /* a Claim of a version that states more */
     SOMETIMES_LEDGER_COMPENSATED, /* a remote service has undone all that it applied */
     SOMETIMES_PROCESSED,
     SOMETIMES_COMPENSATED,
@@ -77,7 +84,7 @@ enum sometimes {
 };
 
 /* Where a process died: a failpoint between two steps of claim, fold, cycle or emission. */
-enum { CRASH_POINTS = 19 };
+enum { CRASH_POINTS = 23 };
 
 struct ownership_sometimes {
     uint64_t counts[SOMETIMES_COUNT];

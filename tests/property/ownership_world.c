@@ -11,6 +11,7 @@
 #include "tests/property/ownership_ledger.h"
 #include "tests/property/ownership_supervisor.h"
 #include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_trim.h"
 #include "tests/property/ownership_upgrade.h"
 #include "tests/property/ownership_workflow.h"
 #include "tests/property/ownership_yaml.h"
@@ -258,6 +259,7 @@ void world_free(struct world *world)
     upgrade_free(world);
     deployments_free(world);
     tail_free(world);
+    trim_free(world);
     ledger_free(world->ledger);
     broker_memory_cluster_free(world->kafka);
     store_env_free(world->stores);

@@ -20,6 +20,7 @@
  *     ownership_extensions agents that ask for more time
  *     ownership_expiry     orders that expire, and are submitted anew
  *     ownership_tail       logs that lose their tail while all this goes on
+ *     ownership_trim       logs that lose their beginning, by their owners
  *     ownership_garbage    records in the log that stop its readers
  *     ownership_upgrade    processes of two versions; ownership_versions: what the older one cannot
  *                          read
@@ -89,6 +90,7 @@ enum chaos_kind {
     CHAOS_DEPLOYMENTS, /* versions of the workflow; orders move between them */
     CHAOS_EXPIRY,      /* of orders that have ended */
     CHAOS_TAIL,        /* a log loses its last records */
+    CHAOS_TRIM,        /* owners delete its beginning */
     CHAOS_KIND_COUNT
 };
 
@@ -172,6 +174,7 @@ struct world {
     bool routing_off;          /* only the latter */
     bool agent_paused;         /* by an operator */
     int64_t retention_ms;      /* of orders that have ended; 0: they do not expire */
+    struct trims *trims;       /* NULL: no log is trimmed */
     uint32_t batch_max;        /* 0: drawn for each owner */
     struct heap_arena arena;   /* as long as the world */
     struct heap_arena scratch; /* each user resets it */

@@ -102,6 +102,8 @@ void broker_memory_refuse_deletions(struct broker_memory_cluster *cluster, bool 
 /* Retention: records below `start` are gone; readers below it get OffsetOutOfRange. */
 void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic, int32_t partition,
                         int64_t start);
+/* From now on, broker_memory_record() still has what was trimmed. No instance does. */
+void broker_memory_keep_trimmed(struct broker_memory_cluster *cluster);
 /* From now on, readers below a log's start go on there without an error, as a consumer does whose
  * client resets its offset. */
 void broker_memory_reset_readers(struct broker_memory_cluster *cluster);

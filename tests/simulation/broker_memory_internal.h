@@ -30,9 +30,10 @@ struct memory_log {
     int64_t broken_from; /* a batch that readers cannot read */
     int64_t broken_to;
     int64_t low;
+    int64_t first; /* low, or what is kept for the test's own eyes */
     size_t count;
     size_t size;
-    struct memory_record **records; /* of offsets low .. low + count - 1 */
+    struct memory_record **records; /* of offsets first .. first + count - 1 */
     uint64_t *losers;               /* producers whose last records here are lost */
     size_t loser_count;
 };
@@ -60,7 +61,7 @@ int64_t memory_log_add(struct broker_memory_cluster *cluster, struct memory_log 
 bool memory_log_has_lost(const struct memory_log *log, uint64_t writer);
 static inline int64_t memory_log_end(const struct memory_log *log)
 {
-    return log->low + (int64_t)log->count;
+    return log->first + (int64_t)log->count;
 }
 void memory_record_view(const struct memory_log *log, const char *topic, int32_t partition,
                         int64_t offset, struct broker_record *ret_record);
@@ -278,6 +279,7 @@ struct broker_memory_cluster {
     struct memory_channel *channels;
     struct memory_broker *brokers;
     bool refuses_deletions;
+    bool keeps_trimmed;
     struct memory_commit *commits; /* by key */
     uint64_t generation;           /* of the groups: rises with each assignment */
     uint64_t writers;              /* clients of producers so far */

@@ -49,8 +49,8 @@ struct memory_record *memory_record_new(struct text key, struct text value,
 void memory_record_view(const struct memory_log *log, const char *topic, int32_t partition,
                         int64_t offset, struct broker_record *ret_record)
 {
-    assert(offset >= log->low && offset < memory_log_end(log));
-    const struct memory_record *record = log->records[offset - log->low];
+    assert(offset >= log->first && offset < memory_log_end(log));
+    const struct memory_record *record = log->records[offset - log->first];
     ret_record->topic = topic;
     ret_record->partition = partition;
     ret_record->offset = offset;
@@ -264,12 +264,20 @@ void broker_memory_trim(struct broker_memory_cluster *cluster, const char *topic
 {
     struct memory_log *log = memory_log_find(cluster, topic, partition);
     assert(log != NULL && start >= log->low && start <= memory_log_end(log));
-    size_t gone = (size_t)(start - log->low);
+    log->low = start;
+    if (cluster->keeps_trimmed)
+        return;
+    size_t gone = (size_t)(start - log->first);
     for (size_t i = 0; i < gone; i++)
         free(log->records[i]);
     log->count -= gone;
     memmove(log->records, log->records + gone, log->count * sizeof(struct memory_record *));
-    log->low = start;
+    log->first = start;
+}
+
+void broker_memory_keep_trimmed(struct broker_memory_cluster *cluster)
+{
+    cluster->keeps_trimmed = true;
 }
 
 void broker_memory_reset_readers(struct broker_memory_cluster *cluster)
@@ -289,7 +297,7 @@ bool broker_memory_record(const struct broker_memory_cluster *cluster, const cha
                           int32_t partition, int64_t offset, struct broker_record *ret_record)
 {
     const struct memory_log *log = memory_log_find(cluster, topic, partition);
-    if (log == NULL || offset < log->low || offset >= memory_log_end(log))
+    if (log == NULL || offset < log->first || offset >= memory_log_end(log))
         return false;
     memory_record_view(log, topic, partition, offset, ret_record);
     return true;

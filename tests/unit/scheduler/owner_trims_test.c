@@ -296,7 +296,7 @@ Test(owner_trims, deletes_nothing_when_another_owner_comes_between)
     cr_assert_eq(log_start(), 0);
     cr_assert_eq(at, owner_kit_end(&kit, "p.events", 0) - 1);
     owner_kit_claim(&kit, 0, 9);
-    owner_kit_run(&kit, 200);
+    owner_kit_run_until(&kit, owner, OWNER_CHECKING, 500);
     cr_assert_eq(log_start(), 0);
     run_until_trimmed(KEEP_MS);
 }
