@@ -20,6 +20,7 @@ reeve_test(scheduler-owner
         owner_claim_test.c
         owner_clock_test.c
         owner_commands_test.c
+        owner_days_test.c
         owner_expiry_test.c
         owner_foreign_test.c
         owner_isolation_test.c
