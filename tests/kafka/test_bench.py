@@ -83,6 +83,25 @@ class BenchTest(unittest.TestCase):
         wait_for("the deletion of its topics", lambda: not self.left_behind())
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_measures_each_tenth_as_the_log_grows(self):
+        done = self.bench("--grow", "205", "--in-flight", "20", "--fold", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual(found["loads"], [])
+        self.assertNotIn("alone", found)
+        self.assertNotIn("open", found)
+        rows = found["grow"]
+        self.assertEqual([row["orders"] for row in rows], [21] * 5 + [20] * 5)
+        finished = [sum(row["orders"] for row in rows[:i + 1]) for i in range(10)]
+        self.assertEqual([row["finished"] for row in rows], finished)
+        for row in rows:
+            self.assertEqual(row["in_flight"], 20)
+            self.assertGreater(row["orders_per_second"], 0)
+            self.assertTrue(all(process["rss_bytes"] > 0 for process in row["processes"]))
+            # Every order so far has four Decisions; and there are two Claims.
+            self.assertEqual(row["fold"]["records"], 4 * row["finished"] + 2)
+        self.assertEqual(found["fold"]["scheduler"]["records"], 4 * 205 + 2)
+
     def test_refuses_the_embedded_broker(self):
         done = self.bench("--embedded")
         self.assertEqual(done.returncode, 64)

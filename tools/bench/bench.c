@@ -39,6 +39,7 @@ struct bench {
     int64_t alone;
     int64_t warm_up;
     int64_t open;
+    int64_t grow;
     bool fold;
     bool raw;
     struct bench_stage raw_stage; /* its topics */
@@ -122,6 +123,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
     struct cli *cli = bench->cli;
     bench->fold = cli_flag_given(cli, "fold");
     bench->raw = cli_flag_given(cli, "raw");
+    bool grows = cli_flag_given(cli, "grow");
     const struct {
         const char *name;
         int64_t fallback;
@@ -129,10 +131,11 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         int64_t max;
         int64_t *value;
     } numbers[] = {
-        {"orders", ORDERS, 0, ORDERS_MAX, &bench->orders},
-        {"alone", bench->fold ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
+        {"grow", 0, 0, ORDERS_MAX, &bench->grow},
+        {"orders", grows ? 0 : ORDERS, 0, ORDERS_MAX, &bench->orders},
+        {"alone", bench->fold || grows ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
-        {"open", bench->fold ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
+        {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
         {"schedulers", 1, 1, INSTANCES_MAX, &bench->stage.schedulers},
         {"supervisors", 1, 1, INSTANCES_MAX, &bench->stage.supervisors},
     };
@@ -269,6 +272,27 @@ static enum error_class measure_alone(struct bench *bench, struct bench_stage *s
                : class;
 }
 
+/* A tenth of the orders after the other: the log and the stores grow with their age. */
+static enum error_class measure_growth(struct bench *bench, struct bench_stage *stage,
+                                       struct bench_load *load, struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    enum error_class class = ERROR_OK;
+    int64_t left = bench->grow;
+    for (int i = 0; left > 0 && i < BENCH_GROW_ROWS && class == ERROR_OK; i++) {
+        int64_t rows_left = BENCH_GROW_ROWS - i;
+        struct bench_round round = {.orders = (uint64_t)((left + rows_left - 1) / rows_left),
+                                    .in_flight = (uint32_t)bench->levels[0],
+                                    .what = "orders of a tenth"};
+        left -= (int64_t)round.orders;
+        class = measure(bench, stage, load, &round, &report->grown[i], ret_error);
+        if (class == ERROR_OK && bench->fold)
+            class = bench_fold(stage, false, &report->grown_foldings[i], ret_error);
+        report->grown_count += class == ERROR_OK;
+    }
+    return class;
+}
+
 static enum error_class measure_foldings(struct bench *bench, struct bench_stage *stage,
                                          struct error *ret_error)
 {
@@ -295,6 +319,8 @@ static enum error_class measure_speed(struct bench *bench, struct error *ret_err
         class = measure_loads(bench, &stage, load, ret_error);
     if (class == ERROR_OK)
         class = measure_alone(bench, &stage, load, ret_error);
+    if (class == ERROR_OK)
+        class = measure_growth(bench, &stage, load, ret_error);
     bench_load_free(load);
     if (class == ERROR_OK)
         class = measure_foldings(bench, &stage, ret_error);
@@ -350,7 +376,8 @@ static int run(struct cli *cli)
     bench->report.partitions = (int32_t)config_int(cli->config, "partitions");
     bench->report.schedulers = bench->stage.schedulers;
     bench->report.supervisors = bench->stage.supervisors;
-    if (class == ERROR_OK && (bench->orders > 0 || bench->alone > 0 || bench->fold))
+    if (class == ERROR_OK &&
+        (bench->orders > 0 || bench->alone > 0 || bench->grow > 0 || bench->fold))
         class = measure_speed(bench, &error);
     if (class == ERROR_OK && bench->open > 0)
         class = measure_open(bench, &error);
@@ -372,6 +399,10 @@ static const struct cli_flag flags[] = {
      "measured in turn, by the same processes."},
     {"alone", "N", "Orders measured one after the other; 300 by default, 0 with --fold."},
     {"warm-up", "N", "Orders before the measured ones; 5000 by default."},
+    {"grow", "N",
+     "Finishes that many orders, and measures each tenth of them: rate, CPU and memory as the log "
+     "grows; with --fold also how long a fresh store takes to replay it. Then --orders and --alone "
+     "are 0 by default."},
     {"fold", NULL,
      "Also replays the log into fresh stores, and measures the memory of open orders."},
     {"open", "N",
@@ -403,6 +434,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --in-flight 1000 --in-flight 2000 --in-flight 5000\n"
                     "# replay, and memory with 100,000 open orders\n"
                     "reeve bench --fold --orders 100000\n"
+                    "# whether it becomes slower with its age\n"
+                    "reeve bench --grow 1000000 --fold\n"
                     "# how much of what the brokers allow\n"
                     "reeve bench --raw --kafka-dir /tmp/k",
         .flags = flags,

@@ -62,6 +62,23 @@ static double cpu_seconds(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
+static void store_path(const struct bench_stage *stage, bool deadlines, int32_t partition,
+                       char *ret_path, size_t size)
+{
+    snprintf(ret_path, size, "%s/fold-%s-%d", stage->directory,
+             deadlines ? "supervisor" : "scheduler", partition);
+}
+
+/* The next fold begins with nothing as well. */
+static void drop_store(const struct bench_stage *stage, bool deadlines, int32_t partition)
+{
+    char path[PATH_MAX + 64];
+    struct error error;
+    store_path(stage, deadlines, partition, path, sizeof(path));
+    if (store_drop(path, &error) != ERROR_OK)
+        fprintf(stage->cli.err, "%s\n", error.message);
+}
+
 static enum error_class open_parts(struct bench_stage *stage, struct log_fold *fold,
                                    struct store_env *stores, bool deadlines,
                                    struct error *ret_error)
@@ -70,8 +87,7 @@ static enum error_class open_parts(struct bench_stage *stage, struct log_fold *f
     enum error_class class = ERROR_OK;
     for (int32_t p = 0; p < fold->count && class == ERROR_OK; p++) {
         char path[PATH_MAX + 64];
-        snprintf(path, sizeof(path), "%s/fold-%s-%d", stage->directory,
-                 deadlines ? "supervisor" : "scheduler", p);
+        store_path(stage, deadlines, p, path, sizeof(path));
         struct view_options options = {
             .env = stores,
             .codec = stage->session.cluster->codec,
@@ -113,6 +129,7 @@ enum error_class bench_fold(struct bench_stage *stage, bool deadlines,
             folding.records +=
                 (uint64_t)view_checkpoint(follower_view(fold.parts[p].follower))->next_event_offset;
         follower_free(fold.parts[p].follower);
+        drop_store(stage, deadlines, p);
     }
     free(fold.parts);
     store_env_free(stores);

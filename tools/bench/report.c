@@ -152,6 +152,31 @@ static bool has_raws(const struct bench_report *report)
     return report->raws[0].figures.orders > 0 || report->raw_alone.figures.orders > 0;
 }
 
+/* The memory of each process stands in a column of its own. */
+static void print_grown(FILE *out, const struct bench_report *report)
+{
+    uint64_t finished = 0;
+    const struct bench_processes *first = &report->grown[0].processes;
+    fprintf(out, "\n%-24s %9s %9s %9s %9s", "GROWING", "orders/s", "us/order", "p99 ms", "fold s");
+    for (uint32_t i = 0; i < first->count; i++)
+        fprintf(out, " %12.12s", first->items[i].name);
+    fprintf(out, "\n");
+    for (uint32_t row = 0; row < report->grown_count; row++) {
+        const struct bench_measured *grown = &report->grown[row];
+        finished += grown->figures.orders;
+        fprintf(out, "  %-22" PRIu64 " %9.0f %9.1f %9.2f", finished,
+                (double)grown->figures.orders / grown->figures.seconds, cpu_us_per_order(grown),
+                ms(grown->figures.p99_us));
+        if (report->grown_foldings[row].records > 0)
+            fprintf(out, " %9.2f", report->grown_foldings[row].seconds);
+        else
+            fprintf(out, " %9s", "");
+        for (uint32_t i = 0; i < grown->processes.count; i++)
+            fprintf(out, " %9.1f MB", mb(grown->processes.items[i].rss_bytes));
+        fprintf(out, "\n");
+    }
+}
+
 static void print_foldings(FILE *out, const struct bench_report *report)
 {
     fprintf(out, "\n%-24s %9s %9s %9s %12s %12s\n", "FOLDING", "records", "s", "CPU s", "records/s",
@@ -187,6 +212,8 @@ void bench_report_print(const struct bench_report *report, FILE *out)
     print_measured(out, &report->alone);
     if (has_raws(report))
         print_raws(out, report);
+    if (report->grown_count > 0)
+        print_grown(out, report);
     if (report->foldings[0].records > 0)
         print_foldings(out, report);
     if (report->open.orders > 0) {
@@ -251,19 +278,35 @@ static json_t *compared_json(const struct bench_measured *ours, const struct ben
     return object;
 }
 
+static json_t *folding_json(const struct bench_folding *folding)
+{
+    return json_pack("{s:I, s:f, s:f, s:f, s:f}", "records", (json_int_t)folding->records,
+                     "seconds", folding->seconds, "cpu_seconds", folding->cpu_seconds,
+                     "records_per_second", (double)folding->records / folding->seconds,
+                     "records_per_cpu_second", records_per_cpu_second(folding));
+}
+
 static json_t *foldings_json(const struct bench_report *report)
 {
     json_t *foldings = json_object();
-    for (int i = 0; i < BENCH_FOLDINGS; i++) {
-        const struct bench_folding *folding = &report->foldings[i];
-        json_object_set_new(foldings, folder_names[i],
-                            json_pack("{s:I, s:f, s:f, s:f, s:f}", "records",
-                                      (json_int_t)folding->records, "seconds", folding->seconds,
-                                      "cpu_seconds", folding->cpu_seconds, "records_per_second",
-                                      (double)folding->records / folding->seconds,
-                                      "records_per_cpu_second", records_per_cpu_second(folding)));
-    }
+    for (int i = 0; i < BENCH_FOLDINGS; i++)
+        json_object_set_new(foldings, folder_names[i], folding_json(&report->foldings[i]));
     return foldings;
+}
+
+static json_t *grown_json(const struct bench_report *report)
+{
+    json_t *rows = json_array();
+    uint64_t finished = 0;
+    for (uint32_t i = 0; i < report->grown_count; i++) {
+        json_t *row = measured_json(&report->grown[i]);
+        finished += report->grown[i].figures.orders;
+        json_object_set_new(row, "finished", json_integer((json_int_t)finished));
+        if (report->grown_foldings[i].records > 0)
+            json_object_set_new(row, "fold", folding_json(&report->grown_foldings[i]));
+        json_array_append_new(rows, row);
+    }
+    return rows;
 }
 
 void bench_report_json(const struct bench_report *report, FILE *out)
@@ -278,6 +321,8 @@ void bench_report_json(const struct bench_report *report, FILE *out)
     json_object_set_new(root, "loads", loads);
     if (report->alone.figures.orders > 0)
         json_object_set_new(root, "alone", compared_json(&report->alone, &report->raw_alone));
+    if (report->grown_count > 0)
+        json_object_set_new(root, "grow", grown_json(report));
     if (report->foldings[0].records > 0)
         json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.orders > 0)

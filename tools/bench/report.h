@@ -6,7 +6,7 @@
 #include "tools/bench/fold.h"
 #include "tools/bench/load.h"
 
-enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8 };
+enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8, BENCH_GROW_ROWS = 10 };
 
 /* Orders that were measured together. */
 struct bench_measured {
@@ -25,6 +25,10 @@ struct bench_report {
     struct bench_measured alone;
     struct bench_measured raws[BENCH_LEVELS_MAX]; /* the raw chain after each load, and alone */
     struct bench_measured raw_alone;
+    struct bench_measured grown[BENCH_GROW_ROWS]; /* one part of the orders after the other */
+    struct bench_folding
+        grown_foldings[BENCH_GROW_ROWS]; /* of the whole log then, as a scheduler */
+    uint32_t grown_count;
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
     struct bench_figures open;                     /* orders 0 = not measured */
     struct bench_processes open_processes;
