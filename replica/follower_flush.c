@@ -6,7 +6,20 @@
 
 #include <assert.h>
 
-enum { FLUSH_MS = 10000 /* at the latest after the first commit that is not flushed */ };
+enum {
+    FLUSH_MS_MIN = 5000, /* after the first commit that is not flushed */
+    FLUSH_MS_MAX = 10000,
+    SPREAD = 65536
+};
+
+/* The loop waits for a flush. So partitions that begin to change together, as they do when a
+ * process starts, have intervals of their own. */
+static int64_t flush_ms(int32_t partition)
+{
+    /* Multiples of the golden ratio lie apart from each other. */
+    uint32_t share = ((uint32_t)partition * 40503U) % SPREAD;
+    return FLUSH_MS_MIN + (int64_t)share * (FLUSH_MS_MAX - FLUSH_MS_MIN) / SPREAD;
+}
 
 /* RocksDB may have flushed meanwhile. */
 static enum error_class flush_old(struct follower *follower, struct error *ret_error)
@@ -38,7 +51,8 @@ void follower_committed(struct follower *follower)
     if (loop_timer_armed(&follower->flush_timer) || view_is_flushed(follower->view))
         return;
     follower->flush_to = view_committed(follower->view)->next_event_offset;
-    loop_timer_after(cluster_loop(follower->cluster), &follower->flush_timer, FLUSH_MS);
+    loop_timer_after(cluster_loop(follower->cluster), &follower->flush_timer,
+                     flush_ms(follower->partition));
 }
 
 void follower_flush_view(struct follower *follower)

@@ -162,8 +162,33 @@ Test(owner_store, flushes_the_first_of_many_commits_within_a_while)
             view_committed(owner_view(owner))->next_event_offset - flushed_of(owner);
         most = unflushed > most ? unflushed : most;
     }
-    cr_assert_gt(most, 5);
-    cr_assert_lt(most, 15);
+    cr_assert_gt(most, 3);
+    cr_assert_lt(most, 10);
+}
+
+/* The process waits for each flush. */
+Test(owner_store, flushes_one_partition_after_the_other)
+{
+    enum { PARTITIONS = 4, STEP_MS = 100 };
+    static struct owner_kit kit;
+    owner_kit_begin(&kit, PARTITIONS);
+    struct owner_kit_process *process = owner_kit_boot(&kit, "s-1", 0);
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        owner_kit_run_until(&kit, owner_kit_own(process, p), OWNER_RUNNING, 10000);
+    owner_kit_run(&kit, 20000);
+    for (int32_t p = 0; p < PARTITIONS; p++)
+        owner_kit_submit(&kit, owner_kit_id(&kit, p, 1));
+    owner_kit_run(&kit, 1000);
+    int flushed = 0;
+    for (int64_t ms = 0; ms < 10000; ms += STEP_MS) {
+        int before = flushed;
+        flushed = 0;
+        for (int32_t p = 0; p < PARTITIONS; p++)
+            flushed += flushed_of(process->owners[p]) == owner_kit_end(&kit, "p.events", p);
+        cr_assert_leq(flushed, before + 1);
+        owner_kit_run(&kit, STEP_MS);
+    }
+    cr_assert_eq(flushed, PARTITIONS);
 }
 
 /* A batch that is not acknowledged may never be in the log. */
