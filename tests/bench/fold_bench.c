@@ -2,9 +2,10 @@
 /* How fast a scheduler (or a supervisor, which keeps an index of deadlines) folds a log into fresh
  * stores: the same view as in the service, without the broker and its client.
  *
- *     bench-fold DIRECTORY [ORDERS [scheduler|supervisor]]
+ *     bench-fold DIRECTORY [ORDERS [scheduler|supervisor [RECORDS]]]
  *
- * 1,000,000 orders, four Decisions each, of a scheduler unless stated. */
+ * 1,000,000 orders, four Decisions each, of a scheduler unless stated. With RECORDS, it flushes a
+ * store after each that many records, and says how long a flush takes. */
 #include "platform/clock.h"
 #include "replica/view.h"
 #include "tests/bench/order_log.h"
@@ -23,7 +24,8 @@ enum {
     RECORDS_EACH = 4,       /* of an order, at most */
     CACHE_ORDERS = 20000,   /* of all partitions: scheduler.cache.orders */
     CACHE_MB = 32,          /* rocksdb.cache.mb */
-    WRITE_BUFFER_MB = 8     /* rocksdb.write.buffer.mb */
+    WRITE_BUFFER_MB = 8,    /* rocksdb.write.buffer.mb */
+    FLUSHES_MAX = 10000
 };
 
 struct chunk {
@@ -40,6 +42,10 @@ struct bench {
     struct chunk chunks[PARTITIONS];
     uint64_t records;
     double seconds;
+    uint64_t flush_records; /* 0: it flushes at the end only */
+    uint64_t unflushed[PARTITIONS];
+    int64_t flushes_us[FLUSHES_MAX];
+    uint32_t flush_count;
 };
 
 /* Of all threads: RocksDB's as well. */
@@ -70,6 +76,39 @@ static void keep_record(void *ctx, int32_t partition, struct text key, struct te
     chunk->begin[++chunk->count] = chunk->bytes.size;
 }
 
+static void flush_after_many(struct bench *bench, int32_t partition)
+{
+    struct error error;
+    struct view *view = bench->views[partition];
+    if (++bench->unflushed[partition] < bench->flush_records || bench->flush_count == FLUSHES_MAX)
+        return;
+    bench->unflushed[partition] = 0;
+    must(view_commit(view, &error), &error);
+    view_tidy(view);
+    int64_t began_us = clock_mono_us(clock_real());
+    must(view_flush(view, &error), &error);
+    bench->flushes_us[bench->flush_count++] = clock_mono_us(clock_real()) - began_us;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    int64_t first = *(const int64_t *)a;
+    int64_t second = *(const int64_t *)b;
+    return (first > second) - (first < second);
+}
+
+static void print_flushes(struct bench *bench)
+{
+    uint32_t count = bench->flush_count;
+    if (count == 0)
+        return;
+    qsort(bench->flushes_us, count, sizeof(bench->flushes_us[0]), by_time);
+    printf("%u flushes: median %.1f, p90 %.1f, most %.1f ms\n", count,
+           (double)bench->flushes_us[count / 2] / 1e3,
+           (double)bench->flushes_us[count * 9U / 10] / 1e3,
+           (double)bench->flushes_us[count - 1] / 1e3);
+}
+
 static void fold_chunk(struct bench *bench, int32_t partition)
 {
     struct error error;
@@ -89,6 +128,8 @@ static void fold_chunk(struct bench *bench, int32_t partition)
             must(view_commit(view, &error), &error);
             view_tidy(view);
         }
+        if (bench->flush_records > 0)
+            flush_after_many(bench, partition);
     }
     bench->seconds += cpu_seconds() - began;
     bench->records += chunk->count;
@@ -139,9 +180,10 @@ int main(int argc, char **argv)
                                     .write_buffer_bytes = WRITE_BUFFER_MB << 20};
     bool deadlines = argc > 3 && strcmp(argv[3], "supervisor") == 0;
     if (argc < 2 || (argc > 3 && !deadlines && strcmp(argv[3], "scheduler") != 0)) {
-        fprintf(stderr, "usage: bench-fold DIRECTORY [ORDERS [scheduler|supervisor]]\n");
+        fprintf(stderr, "usage: bench-fold DIRECTORY [ORDERS [scheduler|supervisor [RECORDS]]]\n");
         return 64;
     }
+    bench.flush_records = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
     bench.codec = codec_new();
     bench.env = store_env_new(&options);
     for (int32_t p = 0; p < PARTITIONS; p++)
@@ -151,6 +193,7 @@ int main(int argc, char **argv)
     fill(&bench, argc > 2 ? strtoull(argv[2], NULL, 10) : ORDERS);
     printf("%llu records folded, %.0f a second of CPU time\n", (unsigned long long)bench.records,
            (double)bench.records / bench.seconds);
+    print_flushes(&bench);
     for (int32_t p = 0; p < PARTITIONS; p++) {
         view_close(bench.views[p]);
         buffer_deinit(&bench.chunks[p].bytes);
