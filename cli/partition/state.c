@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <string.h>
 
 enum { AHEAD_MARGINS = 10 }; /* as the scheduler's ClockAhead */
 
@@ -90,6 +91,13 @@ static bool helps(const struct partition_state *state, const struct partition_re
     return true;
 }
 
+/* Records are missing, and nothing that is skipped brings them back. */
+static bool is_beyond_help(const struct partition_state *state)
+{
+    return error_is(&state->stop) && (strcmp(state->stop.code, "LogIncomplete") == 0 ||
+                                      strcmp(state->stop.code, "LogTruncated") == 0);
+}
+
 enum error_class partition_reset_check(const struct partition_state *state,
                                        const struct partition_reset *reset, struct error *ret_error)
 {
@@ -105,6 +113,9 @@ enum error_class partition_reset_check(const struct partition_state *state,
     if (trouble == PARTITION_WORKS)
         return error_set(ret_error, ERROR_REJECT, "PartitionWorks",
                          "the partition works: %s, so it is not reset", text);
+    if (is_beyond_help(state))
+        return error_set(ret_error, ERROR_REJECT, "ResetInVain", "no reset would help: %.400s",
+                         text);
     if (reset->has_skip && reset->skip.to > state->events_end)
         return error_set(ret_error, ERROR_REJECT, "OutOfRange",
                          "events ends at %" PRId64 ": --skip must not go beyond that",

@@ -69,6 +69,22 @@ Test(cli_partition, skips_the_record_that_stops_it)
     assert_accepted(&state, reset);
 }
 
+Test(cli_partition, offers_no_skip_where_records_are_missing)
+{
+    struct partition_state state = working();
+    struct partition_reset reset = reset_to(-1);
+    struct error error = {0};
+    error_set(&state.stop, ERROR_FATAL, "LogIncomplete", "p.events[0] begins at offset 15: ...");
+    state.stopped_at = 20;
+    reset.has_skip = true;
+    reset.skip.from = 14;
+    reset.skip.to = 20;
+    cr_assert_eq(partition_reset_check(&state, &reset, &error), ERROR_REJECT);
+    cr_assert_str_eq(error.code, "ResetInVain");
+    cr_assert_null(strstr(error.message, "--skip"), "%s", error.message);
+    assert_refused(&state, reset_to(5), "ResetInVain");
+}
+
 Test(cli_partition, continues_at_a_command_that_exists)
 {
     struct partition_state state = working();
