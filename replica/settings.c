@@ -242,7 +242,10 @@ static const struct config_key keys[] = {
      "How long after its deadline an order may stay without action before the auditor raises "
      "an alert for it as stuck."},
     {"auditor.expire.per.second", CONFIG_INT, "500", 1, 100000, NO_UNIT, NO_CHOICES,
-     SETTINGS_SUPERVISOR, "Most finished orders that the auditor expires per second."},
+     SETTINGS_SUPERVISOR,
+     "Most finished orders that the auditor expires per second while that keeps up with the orders "
+     "that end. When it has to leave some over, it doubles the rate from audit to audit, up to "
+     "10000, and lowers it again afterwards."},
 
     /* ---- agent ---- */
     {"agent.name", CONFIG_NAME, "", TEXT_UP_TO(64), NO_UNIT, NO_CHOICES, SETTINGS_AGENT,

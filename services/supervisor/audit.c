@@ -38,3 +38,11 @@ enum audit_finding audit_order(const struct order *order, const struct audit_rul
         count > 0 || order->alert_open || order->paused_at != 0 || has_place_in_queue(order);
     return waits ? AUDIT_CLEAN : AUDIT_LOST;
 }
+
+int64_t audit_expire_rate(int64_t rate, int64_t least, bool left_over)
+{
+    int64_t most = least > AUDIT_EXPIRE_MAX ? least : AUDIT_EXPIRE_MAX;
+    int64_t next = left_over ? 2 * rate : rate - rate / 8;
+    assert(least > 0 && rate >= least && rate <= most);
+    return next < least ? least : next > most ? most : next;
+}

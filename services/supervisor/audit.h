@@ -23,4 +23,10 @@ struct audit_rules {
 enum audit_finding audit_order(const struct order *order, const struct audit_rules *rules,
                                int64_t now, int64_t *ret_due_ms);
 
+/* How many orders the auditor expires per second in its next walk, after one with `rate` that left
+ * orders over, or did not: so that it keeps up with any rate at which orders end, and takes no more
+ * of the schedulers than it needs. `least`: auditor.expire.per.second. */
+enum { AUDIT_EXPIRE_MAX = 10000 /* as many as it visits */ };
+int64_t audit_expire_rate(int64_t rate, int64_t least, bool left_over);
+
 #endif

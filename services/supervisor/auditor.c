@@ -49,7 +49,9 @@ struct auditor {
     char by[WHO_BYTES_MAX + 1]; /* instance and term */
     struct audit_rules rules;
     int64_t interval_ms;
-    int64_t expire_per_second;
+    int64_t expire_per_second; /* of the walk under way */
+    int64_t expire_per_second_min;
+    bool left_over; /* orders that it had to leave to the next one */
     struct loop_timer timer;
     struct heap_arena scratch;
     /* the walk */
@@ -87,6 +89,8 @@ static void expire(struct auditor *auditor, int32_t partition, const struct orde
     struct error error;
     struct text order_id = order->details.order_id;
     assert(order_ended(order));
+    if (auditor->budget_thousandths < 1000)
+        auditor->left_over = true;
     if (auditor->budget_thousandths < 1000 || auditor->outstanding >= OUTSTANDING_MAX)
         return; /* the next walk requests it */
     struct command cmd = {.kind = COMMAND_EXPIRE_ORDER, .order_id = order_id};
@@ -207,8 +211,12 @@ static void next_partition(struct auditor *auditor)
     }
     auditor->at = -1;
     if (auditor->expired > 0)
-        log_info("requested the expiry of finished orders", LOG_U64("orders", auditor->expired));
+        log_info("requested the expiry of finished orders", LOG_U64("orders", auditor->expired),
+                 LOG_I64("per_second_at_most", auditor->expire_per_second));
     auditor->expired = 0;
+    auditor->expire_per_second = audit_expire_rate(
+        auditor->expire_per_second, auditor->expire_per_second_min, auditor->left_over);
+    auditor->left_over = false;
 }
 
 static void open_partition(struct auditor *auditor, int32_t partition);
@@ -416,6 +424,8 @@ static void open_all(struct auditor *auditor)
     int32_t count = auditor->cluster->partition_count;
     int64_t now = loop_now_ms(cluster_loop(auditor->cluster));
     assert(auditor->leading && auditor->audited == NULL && count > 0);
+    auditor->expire_per_second = auditor->expire_per_second_min;
+    auditor->left_over = false;
     auditor->audited = calloc((size_t)count, sizeof(auditor->audited[0]));
     assert(auditor->audited != NULL);
     for (int32_t i = 0; i < count; i++) {
@@ -494,7 +504,8 @@ enum error_class auditor_new(struct cluster *cluster, struct store_env *stores,
     auditor->rules.retention_ms = config_ms(config, "orders.retention.ms");
     auditor->rules.grace_ms = config_ms(config, "auditor.grace.ms");
     auditor->interval_ms = config_ms(config, "auditor.interval.ms");
-    auditor->expire_per_second = config_int(config, "auditor.expire.per.second");
+    auditor->expire_per_second = auditor->expire_per_second_min =
+        config_int(config, "auditor.expire.per.second");
     heap_arena_init(&auditor->scratch, 64 * 1024);
     loop_timer_init(&auditor->timer, on_tick, auditor);
     enum error_class class =

@@ -69,3 +69,23 @@ Test(audit, requires_an_alert_for_an_order_in_error)
     order.alert_open = false;
     cr_assert_eq(find(&order, 1), AUDIT_LOST);
 }
+
+/* ---- how many orders expire ---- */
+
+Test(audit, expires_as_fast_as_orders_end)
+{
+    int64_t rate = 500;
+    uint32_t walks = 0;
+    while (rate < 3000 && walks++ < 10) /* that many end in a second */
+        rate = audit_expire_rate(rate, 500, true);
+    cr_assert_eq(rate, 4000);
+    cr_assert_eq(walks, 3);
+    for (int walk = 0; walk < 10; walk++)
+        rate = audit_expire_rate(rate, 500, true);
+    cr_assert_eq(rate, AUDIT_EXPIRE_MAX);
+    cr_assert_eq(audit_expire_rate(rate, 500, false), AUDIT_EXPIRE_MAX - AUDIT_EXPIRE_MAX / 8);
+    for (int walk = 0; walk < 100; walk++)
+        rate = audit_expire_rate(rate, 500, false);
+    cr_assert_eq(rate, 500);
+    cr_assert_eq(audit_expire_rate(20000, 20000, true), 20000, "what is configured may be more");
+}
