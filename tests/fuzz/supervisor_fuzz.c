@@ -302,10 +302,10 @@ static void digest(struct content_hash *ret_digest)
 {
     struct error error;
     uint64_t orders;
-    struct store *store = view_store(supervisor_partition_view(site.partition));
-    turn(TURN_MS); /* the tick commits what is folded */
-    turn(TURN_MS);
-    enum error_class class = store_digest(store, ret_digest, &orders, &error);
+    struct view *view = supervisor_partition_view(site.partition);
+    while (view_dirty(view) > 0) /* what is folded is committed after a while */
+        turn(TURN_MS);
+    enum error_class class = store_digest(view_store(view), ret_digest, &orders, &error);
     assert(class == ERROR_OK);
 }
 
