@@ -432,6 +432,7 @@ bool follower_is_at_end(const struct follower *follower)
 void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
 {
     struct error error;
+    struct checkpoint skips = *view_checkpoint(follower->view);
     loop_timer_cancel(cluster_loop(follower->cluster), &follower->commit_timer);
     if (drop) {
         if (!follower_drop_store(follower, "StoreDamaged", "the store is damaged"))
@@ -439,6 +440,8 @@ void follower_restart(struct follower *follower, bool drop, int64_t delay_ms)
     } else if (view_rollback(follower->view, &error) != ERROR_OK) {
         fail(follower, &error);
         return;
+    } else {
+        view_set_skips(follower->view, &skips); /* honoured, and perhaps not committed yet */
     }
     follower_check_later(follower, delay_ms);
 }

@@ -177,13 +177,20 @@ static void produce(struct raw_relay *relay, int hop, struct text key)
     const struct bench_raw_sample *sample = raw->sample;
     char *value = sample->values[hop];
     assert(hop < BENCH_RAW_HOPS && value != NULL);
-    rd_kafka_resp_err_t code = rd_kafka_producev(
-        relay->producer, RD_KAFKA_V_TOPIC(raw->topics[hops[hop]]),
-        RD_KAFKA_V_PARTITION(broker_partition_of(key, raw->partition_count)),
-        RD_KAFKA_V_KEY(key.data, key.size), RD_KAFKA_V_VALUE(value, sample->sizes[hop]),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
-    if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-        fail(raw, "produce", rd_kafka_err2str(code));
+    const rd_kafka_vu_t arguments[] = {
+        {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = raw->topics[hops[hop]]},
+        {.vtype = RD_KAFKA_VTYPE_PARTITION,
+         .u.i32 = broker_partition_of(key, raw->partition_count)},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {(void *)key.data, key.size}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE, .u.mem = {value, sample->sizes[hop]}},
+        {.vtype = RD_KAFKA_VTYPE_MSGFLAGS, .u.i = RD_KAFKA_MSG_F_COPY},
+    };
+    rd_kafka_error_t *error =
+        rd_kafka_produceva(relay->producer, arguments, sizeof(arguments) / sizeof(arguments[0]));
+    if (error == NULL)
+        return;
+    fail(raw, "produce", rd_kafka_error_string(error));
+    rd_kafka_error_destroy(error);
 }
 
 /* ---- the load ---- */
