@@ -108,7 +108,7 @@ static void kill_again_and_again(struct plan plan)
 
 Test(statestore_crash, keeps_all_that_was_flushed)
 {
-    kill_again_and_again((struct plan){.path = kit_path(kit_folder(), "s"), .flush_every = 7});
+    kill_again_and_again((struct plan){.path = kit_path(kit_folder(), "s"), .flush_every = 31});
 }
 
 Test(statestore_crash, keeps_what_rocksdb_flushed_when_its_memory_was_full)
