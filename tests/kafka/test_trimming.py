@@ -79,11 +79,11 @@ class TrimmingTest(unittest.TestCase):
             self.assertGreater(scheduler.metric("reeve_log_records_trimmed_total"), 30)
             self.assertGreater(scheduler.metric("reeve_statements_total"), 0)
 
+            start = self.bounds(cluster)[0]  # it may move on as soon as the console has begun
             for service in (scheduler, cluster["console-1"]):
                 service.terminate()
                 service.drop_data()
                 service.start()
-            start = self.bounds(cluster)[0]
             self.submit(cluster, "last")
             self.wait_state(cluster, "last", "Processed")
             self.assertEqual(self.ask(cluster, "get", "waits"), before)
