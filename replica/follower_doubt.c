@@ -37,7 +37,7 @@ static bool has_folded_before(const struct follower *follower)
     return follower->before_next > view_checkpoint(follower->view)->start;
 }
 
-/* It does not follow what is folded: a zombie's, or what is folded is no longer in the log. */
+/* It does not follow what is folded: a zombie wrote it, or the log has lost what is folded. */
 static bool does_not_follow(const struct view_folded *folded)
 {
     return folded->admission == SKIPPED_OTHER_CLAIM || folded->admission == SKIPPED_SEQUENCE ||

@@ -94,8 +94,8 @@ static void kill_again_and_again(struct plan plan)
     int64_t before = 0;
     int64_t most = 0;
     for (int round = 0; round < 12; round++) {
-        plan.per_commit = 1 + round * 5;
-        int64_t flushed = fold_and_kill(plan, 60 + round * 20);
+        plan.per_commit = 1 + round * 10;
+        int64_t flushed = fold_and_kill(plan, 100 + round * 40);
         int64_t found = verify_in_child(plan.path);
         cr_assert(found >= flushed, "%lld flushed, %lld found", (long long)flushed,
                   (long long)found);
@@ -108,7 +108,7 @@ static void kill_again_and_again(struct plan plan)
 
 Test(statestore_crash, keeps_all_that_was_flushed)
 {
-    kill_again_and_again((struct plan){.path = kit_path(kit_folder(), "s"), .flush_every = 31});
+    kill_again_and_again((struct plan){.path = kit_path(kit_folder(), "s"), .flush_every = 7});
 }
 
 Test(statestore_crash, keeps_what_rocksdb_flushed_when_its_memory_was_full)
