@@ -359,8 +359,8 @@ static enum error_class measure_open(struct bench *bench, struct error *ret_erro
     if (class == ERROR_OK) {
         struct error silence;
         bench_stage_wait(&stage, never, NULL, OPEN_SETTLE_MS, &silence);
-        bench_processes_end(&report->open_processes);
     }
+    bench_processes_end(&report->open_processes);
     bench_load_free(load);
     bench_stage_close(&stage);
     return class;

@@ -5,6 +5,7 @@
 #include "base/numbers.h"
 #include "platform/files.h"
 
+#include <assert.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -62,22 +63,55 @@ static int64_t number_of(const char *status, const char *name)
     return (int64_t)number;
 }
 
-/* Threads that have ended no longer count. */
-static int64_t wakeups_of(pid_t pid)
+/* What the threads of a process had counted at one moment. */
+struct bench_threads {
+    uint32_t count;
+    struct {
+        int64_t id;
+        int64_t wakeups;
+    } items[];
+};
+
+/* The caller frees it. NULL if the process is gone. */
+static struct bench_threads *read_threads(pid_t pid)
 {
     char pattern[64];
     glob_t found = {0};
-    int64_t wakeups = 0;
+    struct bench_threads *threads = NULL;
     snprintf(pattern, sizeof(pattern), "/proc/%ld/task/*/status", (long)pid);
     if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        threads = calloc(1, sizeof(*threads) + found.gl_pathc * sizeof(threads->items[0]));
+        assert(threads != NULL);
         for (size_t i = 0; i < found.gl_pathc; i++) {
             char *status = read_file(found.gl_pathv[i]);
-            if (status != NULL)
-                wakeups += number_of(status, "\nvoluntary_ctxt_switches:");
+            if (status != NULL) {
+                threads->items[threads->count].id = number_of(status, "\nPid:");
+                threads->items[threads->count++].wakeups =
+                    number_of(status, "\nvoluntary_ctxt_switches:");
+            }
             free(status);
         }
     }
     globfree(&found);
+    return threads;
+}
+
+static int64_t wakeups_of(const struct bench_threads *threads, int64_t id)
+{
+    for (uint32_t i = 0; threads != NULL && i < threads->count; i++) {
+        if (threads->items[i].id == id)
+            return threads->items[i].wakeups;
+    }
+    return 0;
+}
+
+/* Thread by thread: those that have ended in between, as a JVM's compilers do, took their count
+ * with them. */
+static int64_t wakeups_between(const struct bench_threads *began, const struct bench_threads *ended)
+{
+    int64_t wakeups = 0;
+    for (uint32_t i = 0; ended != NULL && i < ended->count; i++)
+        wakeups += ended->items[i].wakeups - wakeups_of(began, ended->items[i].id);
     return wakeups;
 }
 
@@ -94,7 +128,7 @@ void bench_processes_begin(struct bench_processes *processes)
 {
     for (uint32_t i = 0; i < processes->count; i++) {
         processes->items[i].began_us = cpu_us_of(processes->items[i].pid);
-        processes->items[i].began_wakeups = wakeups_of(processes->items[i].pid);
+        processes->items[i].began_threads = read_threads(processes->items[i].pid);
     }
 }
 
@@ -103,12 +137,16 @@ void bench_processes_end(struct bench_processes *processes)
     for (uint32_t i = 0; i < processes->count; i++) {
         struct bench_process *process = &processes->items[i];
         char *status = read_proc(process->pid, "status");
-        if (status == NULL)
-            continue;
-        process->cpu_us = cpu_us_of(process->pid) - process->began_us;
-        process->wakeups = wakeups_of(process->pid) - process->began_wakeups;
-        process->rss_bytes = number_of(status, "\nVmRSS:") * 1024;
-        process->rss_peak_bytes = number_of(status, "\nVmHWM:") * 1024;
+        if (status != NULL) {
+            struct bench_threads *threads = read_threads(process->pid);
+            process->cpu_us = cpu_us_of(process->pid) - process->began_us;
+            process->wakeups = wakeups_between(process->began_threads, threads);
+            process->rss_bytes = number_of(status, "\nVmRSS:") * 1024;
+            process->rss_peak_bytes = number_of(status, "\nVmHWM:") * 1024;
+            free(threads);
+        }
         free(status);
+        free(process->began_threads);
+        process->began_threads = NULL;
     }
 }

@@ -10,13 +10,15 @@
 
 enum { BENCH_PROCESSES_MAX = 48, BENCH_PROCESS_NAME_SIZE = 32 };
 
+struct bench_threads;
+
 struct bench_process {
     char name[BENCH_PROCESS_NAME_SIZE];
     pid_t pid;
     int64_t began_us;
-    int64_t began_wakeups;
+    struct bench_threads *began_threads; /* between begin and end */
     int64_t cpu_us;  /* user and system time of all its threads, between begin and end */
-    int64_t wakeups; /* of its threads: each one had gone to sleep before */
+    int64_t wakeups; /* of its threads that are left: each one had gone to sleep before */
     int64_t produce_requests;
     int64_t fetch_requests;
     bool sends; /* its requests are known */
@@ -31,6 +33,7 @@ struct bench_processes {
 
 /* More than BENCH_PROCESSES_MAX are left out. */
 void bench_processes_add(struct bench_processes *processes, const char *name, pid_t pid);
+/* bench_processes_end() must follow: it frees what this one has read. */
 void bench_processes_begin(struct bench_processes *processes);
 /* Processes that are gone keep zeros. */
 void bench_processes_end(struct bench_processes *processes);
