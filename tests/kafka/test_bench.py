@@ -76,6 +76,8 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(found["fold"]["scheduler"]["records"], records)
         self.assertEqual(found["fold"]["supervisor"]["records"], records)
         self.assertEqual(found["open"]["orders"], 200)
+        # One Decision for each of them, and two Claims.
+        self.assertEqual(found["fold"]["open_orders"]["records"], 202)
         names = [process["name"] for process in found["open"]["processes"]]
         self.assertEqual(names, ["submission", "scheduler-1", "supervisor-1", "agent",
                                  "load (this process)", "broker"])
@@ -101,6 +103,22 @@ class BenchTest(unittest.TestCase):
             # Every order so far has four Decisions; and there are two Claims.
             self.assertEqual(row["fold"]["records"], 4 * row["finished"] + 2)
         self.assertEqual(found["fold"]["scheduler"]["records"], 4 * 205 + 2)
+
+    def test_measures_how_late_timers_are(self):
+        done = self.bench("--orders", "0", "--alone", "0", "--warm-up", "20", "--timers", "100",
+                          "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        timers = json.loads(done.stdout)["timers"]
+        self.assertEqual(timers["waiting"]["orders"], 100)
+        self.assertEqual(timers["late"]["orders"], 100)
+        self.assertGreaterEqual(timers["late"]["p50_ms"], 0)
+        self.assertEqual(timers["burst"]["orders"], 10)
+        self.assertGreaterEqual(timers["burst"]["p50_ms"], 0)
+        self.assertGreaterEqual(timers["burst"]["seconds"], timers["burst_due_seconds"])
+        self.assertGreater(timers["others_before"]["orders"], 0)
+        self.assertGreater(timers["others_during"]["orders"], 0)
+        wait_for("the deletion of its topics", lambda: not self.left_behind())
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_refuses_the_embedded_broker(self):
         done = self.bench("--embedded")

@@ -25,10 +25,13 @@ enum {
     OPEN_IN_FLIGHT = 2000,
     /* After the last status supervisors still read the log, and memory is returned. */
     OPEN_SETTLE_MS = MEMORY_GUARD_CHECK_MS + 1000,
+    TIMERS_LATE = 2000, /* retries whose lateness is measured, one by one */
+    BURST_SHARE = 10,   /* a tenth of the timers is due at once */
     ORDERS_MAX = 100000000,
     INSTANCES_MAX = 16,
     BROKERS_MAX = 8,
-    RAW_STAGE = 3 /* its number */
+    RAW_STAGE = 3, /* the numbers of stages */
+    TIMERS_STAGE = 4
 };
 
 struct bench {
@@ -40,6 +43,7 @@ struct bench {
     int64_t warm_up;
     int64_t open;
     int64_t grow;
+    int64_t timers;
     bool fold;
     bool raw;
     struct bench_stage raw_stage; /* its topics */
@@ -136,6 +140,7 @@ static enum error_class take_flags(struct bench *bench, struct error *ret_error)
         {"alone", bench->fold || grows ? 0 : ALONE, 0, ORDERS_MAX, &bench->alone},
         {"warm-up", WARM_UP, 0, ORDERS_MAX, &bench->warm_up},
         {"open", bench->fold && !grows ? OPEN : 0, 0, ORDERS_MAX, &bench->open},
+        {"timers", 0, 0, ORDERS_MAX, &bench->timers},
         {"schedulers", 1, 1, INSTANCES_MAX, &bench->stage.schedulers},
         {"supervisors", 1, 1, INSTANCES_MAX, &bench->stage.supervisors},
     };
@@ -362,6 +367,50 @@ static enum error_class measure_open(struct bench *bench, struct error *ret_erro
     }
     bench_processes_end(&report->open_processes);
     bench_load_free(load);
+    if (class == ERROR_OK && bench->fold) {
+        bench_stage_stop_services(&stage);
+        class = bench_fold(&stage, false, &report->open_folding, ret_error);
+    }
+    bench_stage_close(&stage);
+    return class;
+}
+
+static enum error_class measure_waiting(struct bench *bench, struct bench_timers *timers,
+                                        struct error *ret_error)
+{
+    struct bench_report *report = &bench->report;
+    uint64_t burst = (uint64_t)(bench->timers + BURST_SHARE - 1) / BURST_SHARE;
+    uint64_t late = bench->timers < TIMERS_LATE ? (uint64_t)bench->timers : TIMERS_LATE;
+    bench_processes_begin(&report->timers.processes);
+    enum error_class class =
+        bench_timers_add(timers, (uint64_t)bench->timers, &report->timers.figures, ret_error);
+    bench_processes_end(&report->timers.processes);
+    if (class == ERROR_OK)
+        class = bench_timers_measure(timers, late, &report->timers_late, ret_error);
+    return class == ERROR_OK ? bench_timers_burst(timers, burst, &report->burst, ret_error) : class;
+}
+
+static enum error_class measure_timers(struct bench *bench, struct error *ret_error)
+{
+    struct bench_stage stage;
+    struct bench_load *load = NULL;
+    struct bench_timers *timers = NULL;
+    struct bench_stage_options options = bench->stage;
+    options.refuser = true;
+    enum error_class class =
+        bench_stage_open(bench->cli, &options, TIMERS_STAGE, &stage, ret_error);
+    if (class == ERROR_OK)
+        class = bench_load_new(&stage, &load, ret_error);
+    if (class == ERROR_OK)
+        class = warm_up(load, bench->warm_up, bench->levels[0], ret_error);
+    if (class == ERROR_OK)
+        class = bench_timers_new(&stage, load, &timers, ret_error);
+    if (class == ERROR_OK) {
+        add_processes(bench, &stage, &bench->report.timers.processes);
+        class = measure_waiting(bench, timers, ret_error);
+    }
+    bench_timers_free(timers);
+    bench_load_free(load);
     bench_stage_close(&stage);
     return class;
 }
@@ -376,11 +425,12 @@ static int run(struct cli *cli)
     bench->report.partitions = (int32_t)config_int(cli->config, "partitions");
     bench->report.schedulers = bench->stage.schedulers;
     bench->report.supervisors = bench->stage.supervisors;
-    if (class == ERROR_OK &&
-        (bench->orders > 0 || bench->alone > 0 || bench->grow > 0 || bench->fold))
+    if (class == ERROR_OK && (bench->orders > 0 || bench->alone > 0 || bench->grow > 0))
         class = measure_speed(bench, &error);
     if (class == ERROR_OK && bench->open > 0)
         class = measure_open(bench, &error);
+    if (class == ERROR_OK && bench->timers > 0)
+        class = measure_timers(bench, &error);
     int code = EXIT_CODE_OK;
     if (class != ERROR_OK)
         code = cli_fail(cli, &error);
@@ -404,10 +454,14 @@ static const struct cli_flag flags[] = {
      "grows; with --fold also how long a fresh store takes to replay it. Then --orders and --alone "
      "are 0 by default."},
     {"fold", NULL,
-     "Also replays the log into fresh stores, and measures the memory of open orders."},
+     "Also replays each log into fresh stores, and measures the memory of open orders."},
     {"open", "N",
      "Orders that are open while the memory of each process is measured; 100000 with --fold, "
      "otherwise none."},
+    {"timers", "N",
+     "Also has that many orders wait for a retry that is hours away, and measures how late others "
+     "are retried meanwhile, then a tenth of N that are due in the same second, and what orders "
+     "without a wait notice of them. By default none."},
     {"schedulers", "N", "The number of schedulers; 1 by default."},
     {"supervisors", "N", "The number of supervisors; 1 by default."},
     {"raw", NULL,
@@ -436,6 +490,8 @@ static const struct cli_verb verbs[] = {
                     "reeve bench --fold --orders 100000\n"
                     "# whether it becomes slower with its age\n"
                     "reeve bench --grow 1000000 --fold\n"
+                    "# a million orders that wait, and 100,000 that are due at once\n"
+                    "reeve bench --orders 0 --alone 0 --timers 1000000\n"
                     "# how much of what the brokers allow\n"
                     "reeve bench --raw --kafka-dir /tmp/k",
         .flags = flags,

@@ -27,6 +27,7 @@ struct bench_load {
     uint64_t next;             /* sequence of the next order, over all rounds */
     /* The round: */
     struct bench_round round;
+    bool ending; /* it has enough orders */
     uint64_t first;
     uint64_t over;
     uint64_t others; /* ended in another way */
@@ -62,6 +63,8 @@ static void submit(struct bench_load *load)
     struct cluster *cluster = load->stage->session.cluster;
     char id[ID_SIZE];
     uint64_t sequence = load->next++;
+    const char *workflow =
+        load->round.workflow != NULL ? load->round.workflow(load->round.ctx) : BENCH_WORKFLOW;
     int size = snprintf(id, sizeof(id), id_format, sequence);
     struct command cmd = {
         .kind = COMMAND_SUBMIT_ORDER,
@@ -73,7 +76,7 @@ static void submit(struct bench_load *load)
                          .line_count = sizeof(lines) / sizeof(lines[0]),
                          .priority = PRIORITY_NORMAL,
                          .reply_to = text_of(load->reply_to),
-                         .workflow = TEXT(BENCH_WORKFLOW)},
+                         .workflow = text_of(workflow)},
     };
     load->begun_us[sequence - load->first] = now_us(load);
     load->value.size = 0;
@@ -91,10 +94,17 @@ static void submit(struct bench_load *load)
     broker_append(cluster->broker, &append, &load->failure);
 }
 
+static bool has_all(struct bench_load *load)
+{
+    const struct bench_round *round = &load->round;
+    if (round->enough != NULL && !load->ending)
+        load->ending = round->enough(round->ctx);
+    return load->ending || load->next - load->first == round->orders;
+}
+
 static void submit_what_fits(struct bench_load *load)
 {
-    while (load->next - load->first < load->round.orders &&
-           load->next - load->first - load->over < load->round.in_flight &&
+    while (!has_all(load) && load->next - load->first - load->over < load->round.in_flight &&
            load->failure.class == ERROR_OK)
         submit(load);
 }
@@ -117,6 +127,19 @@ static bool is_over(const struct bench_load *load, const struct status_update *s
                                               : status->order_state == ORDER_PROCESSED;
 }
 
+uint64_t bench_load_next(const struct bench_load *load)
+{
+    return load->next;
+}
+
+bool bench_load_number(struct text order_id, uint64_t *ret_number)
+{
+    if (order_id.size <= ID_PREFIX || order_id.size >= ID_SIZE)
+        return false;
+    struct text digits = text_from(order_id, ID_PREFIX);
+    return number_take(&digits, UINT64_MAX, ret_number) && digits.size == 0;
+}
+
 static void on_record(void *ctx, const struct broker_record *broker_record)
 {
     struct bench_load *load = ctx;
@@ -126,12 +149,10 @@ static void on_record(void *ctx, const struct broker_record *broker_record)
                      &load->scratch.arena, &record, &load->failure) != ERROR_OK)
         return;
     const struct status_update *status = &record.status_update;
-    if (record.kind != RECORD_STATUS_UPDATE || status->order_id.size <= ID_PREFIX ||
-        status->order_id.size >= ID_SIZE || !is_over(load, status))
-        return;
-    struct text digits = text_from(status->order_id, ID_PREFIX);
     uint64_t number = 0;
-    number_take(&digits, UINT64_MAX, &number);
+    if (record.kind != RECORD_STATUS_UPDATE || !is_over(load, status) ||
+        !bench_load_number(status->order_id, &number))
+        return;
     uint64_t index = number - load->first;
     /* Of an earlier round, or delivered again. */
     if (index >= load->next - load->first || load->took_us[index] != NOT_OVER)
@@ -164,8 +185,9 @@ static const struct broker_reader_ops reader_ops = {on_record, on_end, on_error}
 
 static bool is_finished(void *ctx)
 {
-    const struct bench_load *load = ctx;
-    return load->over == load->round.orders || load->failure.class != ERROR_OK;
+    struct bench_load *load = ctx;
+    return (has_all(load) && load->over == load->next - load->first) ||
+           load->failure.class != ERROR_OK;
 }
 
 static enum error_class wait_for_all(struct bench_load *load, struct error *ret_error)
@@ -225,6 +247,7 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
     load->round = *round;
     load->first = load->next;
     load->over = load->others = 0;
+    load->ending = false;
     load->failure = (struct error){0};
     load->begun_us = calloc(round->orders, sizeof(load->begun_us[0]));
     load->took_us = malloc(round->orders * sizeof(load->took_us[0]));
@@ -240,9 +263,9 @@ enum error_class bench_load_run(struct bench_load *load, const struct bench_roun
     if (class == ERROR_OK && load->others > 0)
         class = error_set(ret_error, ERROR_REJECT, "NotProcessed",
                           "%" PRIu64 " orders were rejected or ended in another way", load->others);
-    if (class == ERROR_OK)
+    if (class == ERROR_OK && load->over > 0)
         *ret_figures =
-            bench_figures_of(load->took_us, load->round.orders, load->last_us - load->begun_us[0]);
+            bench_figures_of(load->took_us, load->over, load->last_us - load->begun_us[0]);
     free(load->begun_us);
     free(load->took_us);
     load->begun_us = load->took_us = NULL;

@@ -15,7 +15,8 @@ void bench_load_free(struct bench_load *load);
 
 enum bench_goal {
     BENCH_PROCESSED, /* an order is over when it is Processed */
-    BENCH_RECEIVED   /* when it is accepted and its first step has begun: it stays open */
+    BENCH_RECEIVED,  /* when it is accepted and its first step has begun: it stays open */
+    BENCH_ENDED      /* when it has ended in any way */
 };
 
 struct bench_round {
@@ -23,6 +24,11 @@ struct bench_round {
     uint32_t in_flight;
     enum bench_goal goal;
     const char *what; /* of the progress on stderr; NULL = none is shown */
+    /* The workflow of the next order; NULL: BENCH_WORKFLOW for all. The text is used at once. */
+    const char *(*workflow)(void *ctx);
+    /* True ends the round early: no more orders are submitted. NULL: it has all its orders. */
+    bool (*enough)(void *ctx);
+    void *ctx; /* of both */
 };
 
 struct bench_figures {
@@ -36,6 +42,11 @@ struct bench_figures {
 
 /* Of that many orders, each of which took so long. Sorts them. */
 struct bench_figures bench_figures_of(int64_t *took_us, uint64_t count, int64_t duration_us);
+
+/* The number of the next order in its id; those of a round follow one another. */
+uint64_t bench_load_next(const struct bench_load *load);
+/* The number in the id of an order; false: the order is not one of a load. */
+bool bench_load_number(struct text order_id, uint64_t *ret_number);
 
 /* REJECT "NotProcessed" when an order ended in another way, RETRY "Silent" when nothing comes. */
 enum error_class bench_load_run(struct bench_load *load, const struct bench_round *round,

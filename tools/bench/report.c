@@ -177,16 +177,38 @@ static void print_grown(FILE *out, const struct bench_report *report)
     }
 }
 
+static void print_folding(FILE *out, const char *what, const struct bench_folding *folding)
+{
+    if (folding->records > 0)
+        fprintf(out, "  %-22s %9" PRIu64 " %9.2f %9.2f %12.0f %12.0f\n", what, folding->records,
+                folding->seconds, folding->cpu_seconds, (double)folding->records / folding->seconds,
+                records_per_cpu_second(folding));
+}
+
 static void print_foldings(FILE *out, const struct bench_report *report)
 {
     fprintf(out, "\n%-24s %9s %9s %9s %12s %12s\n", "FOLDING", "records", "s", "CPU s", "records/s",
             "per core");
-    for (int i = 0; i < BENCH_FOLDINGS; i++) {
-        const struct bench_folding *folding = &report->foldings[i];
-        fprintf(out, "  %-22s %9" PRIu64 " %9.2f %9.2f %12.0f %12.0f\n", folder_names[i],
-                folding->records, folding->seconds, folding->cpu_seconds,
-                (double)folding->records / folding->seconds, records_per_cpu_second(folding));
-    }
+    for (int i = 0; i < BENCH_FOLDINGS; i++)
+        print_folding(out, folder_names[i], &report->foldings[i]);
+    print_folding(out, "scheduler, open orders", &report->open_folding);
+}
+
+static void print_timers(FILE *out, const struct bench_report *report)
+{
+    const struct bench_burst *burst = &report->burst;
+    char what[64];
+    snprintf(what, sizeof(what), "%" PRIu64 " TIMERS", report->timers.figures.orders);
+    fprintf(out, "\n%-24s %9s %9s %9s %9s %9s %9s %9s\n", what, "orders", "s", "orders/s", "p50 ms",
+            "p90 ms", "p99 ms", "max ms");
+    print_figures(out, "  orders that wait", &report->timers.figures);
+    print_figures(out, "  lateness of retries", &report->timers_late);
+    snprintf(what, sizeof(what), "  due within %.1f s", burst->due_seconds);
+    print_figures(out, what, &burst->late);
+    print_figures(out, "  other orders before", &burst->before);
+    print_figures(out, "  other orders then", &burst->during);
+    print_processes(out, "WHILE THEY WERE ADDED", &report->timers.processes,
+                    &report->timers.figures);
 }
 
 void bench_report_print(const struct bench_report *report, FILE *out)
@@ -214,12 +236,14 @@ void bench_report_print(const struct bench_report *report, FILE *out)
         print_raws(out, report);
     if (report->grown_count > 0)
         print_grown(out, report);
-    if (report->foldings[0].records > 0)
+    if (report->foldings[0].records > 0 || report->open_folding.records > 0)
         print_foldings(out, report);
     if (report->open.orders > 0) {
         snprintf(what, sizeof(what), "%" PRIu64 " OPEN ORDERS", report->open.orders);
         print_processes(out, what, &report->open_processes, &report->open);
     }
+    if (report->timers.figures.orders > 0)
+        print_timers(out, report);
 }
 
 /* ---- JSON ---- */
@@ -241,17 +265,35 @@ static json_t *process_json(const struct bench_process *process,
     return object;
 }
 
+static json_t *figures_alone_json(const struct bench_figures *figures)
+{
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f}", "orders", (json_int_t)figures->orders,
+                     "seconds", figures->seconds, "orders_per_second",
+                     (double)figures->orders / figures->seconds, "p50_ms", ms(figures->p50_us),
+                     "p90_ms", ms(figures->p90_us), "p99_ms", ms(figures->p99_us), "max_ms",
+                     ms(figures->max_us));
+}
+
 static json_t *figures_json(const struct bench_figures *figures,
                             const struct bench_processes *processes)
 {
+    json_t *object = figures_alone_json(figures);
     json_t *list = json_array();
     for (uint32_t i = 0; i < processes->count; i++)
         json_array_append_new(list, process_json(&processes->items[i], figures));
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "orders",
-                     (json_int_t)figures->orders, "seconds", figures->seconds, "orders_per_second",
-                     (double)figures->orders / figures->seconds, "p50_ms", ms(figures->p50_us),
-                     "p90_ms", ms(figures->p90_us), "p99_ms", ms(figures->p99_us), "max_ms",
-                     ms(figures->max_us), "processes", list);
+    json_object_set_new(object, "processes", list);
+    return object;
+}
+
+static json_t *timers_json(const struct bench_report *report)
+{
+    const struct bench_burst *burst = &report->burst;
+    return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o}", "waiting",
+                     figures_json(&report->timers.figures, &report->timers.processes), "late",
+                     figures_alone_json(&report->timers_late), "burst",
+                     figures_alone_json(&burst->late), "burst_due_seconds", burst->due_seconds,
+                     "others_before", figures_alone_json(&burst->before), "others_during",
+                     figures_alone_json(&burst->during));
 }
 
 static json_t *measured_json(const struct bench_measured *measured)
@@ -289,8 +331,12 @@ static json_t *folding_json(const struct bench_folding *folding)
 static json_t *foldings_json(const struct bench_report *report)
 {
     json_t *foldings = json_object();
-    for (int i = 0; i < BENCH_FOLDINGS; i++)
-        json_object_set_new(foldings, folder_names[i], folding_json(&report->foldings[i]));
+    for (int i = 0; i < BENCH_FOLDINGS; i++) {
+        if (report->foldings[i].records > 0)
+            json_object_set_new(foldings, folder_names[i], folding_json(&report->foldings[i]));
+    }
+    if (report->open_folding.records > 0)
+        json_object_set_new(foldings, "open_orders", folding_json(&report->open_folding));
     return foldings;
 }
 
@@ -323,10 +369,12 @@ void bench_report_json(const struct bench_report *report, FILE *out)
         json_object_set_new(root, "alone", compared_json(&report->alone, &report->raw_alone));
     if (report->grown_count > 0)
         json_object_set_new(root, "grow", grown_json(report));
-    if (report->foldings[0].records > 0)
+    if (report->foldings[0].records > 0 || report->open_folding.records > 0)
         json_object_set_new(root, "fold", foldings_json(report));
     if (report->open.orders > 0)
         json_object_set_new(root, "open", figures_json(&report->open, &report->open_processes));
+    if (report->timers.figures.orders > 0)
+        json_object_set_new(root, "timers", timers_json(report));
     json_dumpf(root, out, JSON_ENSURE_ASCII | JSON_COMPACT | JSON_REAL_PRECISION(9));
     fputc('\n', out);
     json_decref(root);

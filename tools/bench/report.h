@@ -4,7 +4,7 @@
 #define TOOLS_BENCH_REPORT_H
 
 #include "tools/bench/fold.h"
-#include "tools/bench/load.h"
+#include "tools/bench/timers.h"
 
 enum { BENCH_FOLDINGS = 2, BENCH_LEVELS_MAX = 8, BENCH_GROW_ROWS = 10 };
 
@@ -30,8 +30,12 @@ struct bench_report {
         grown_foldings[BENCH_GROW_ROWS]; /* of the whole log then, as a scheduler */
     uint32_t grown_count;
     struct bench_folding foldings[BENCH_FOLDINGS]; /* scheduler, supervisor */
+    struct bench_folding open_folding;             /* of the open orders, as a scheduler */
     struct bench_figures open;                     /* orders 0 = not measured */
     struct bench_processes open_processes;
+    struct bench_measured timers; /* orders that wait for a retry; orders 0 = not measured */
+    struct bench_figures timers_late;
+    struct bench_burst burst;
 };
 
 void bench_report_print(const struct bench_report *report, FILE *out);

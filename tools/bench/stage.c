@@ -118,9 +118,10 @@ static enum error_class make_config(struct bench_stage *stage, int number, struc
     return class == ERROR_OK ? topics_init(&stage->topics, prefix, ret_error) : class;
 }
 
-static enum error_class make_topics(struct bench_stage *stage, struct error *ret_error)
+static enum error_class make_topics(struct bench_stage *stage, bool refuser,
+                                    struct error *ret_error)
 {
-    static const char *const agents[] = {BENCH_AGENT};
+    static const char *const agents[] = {BENCH_AGENT, BENCH_REFUSER};
     static const char *const apps[] = {BENCH_APP};
     const struct config *config = stage->cli.config;
     struct cluster_kafka_options kafka;
@@ -133,7 +134,7 @@ static enum error_class make_topics(struct bench_stage *stage, struct error *ret
         .partitions = (int32_t)config_int(config, "partitions"),
         .replication_factor = (int32_t)config_int(config, "replication.factor"),
         .agents = agents,
-        .agent_count = 1,
+        .agent_count = refuser ? 2 : 1,
         .apps = apps,
         .app_count = 1,
     };
@@ -141,15 +142,16 @@ static enum error_class make_topics(struct bench_stage *stage, struct error *ret
     return topics_apply(&plan, NULL, NULL, ret_error);
 }
 
-static enum error_class deploy(struct bench_stage *stage, struct error *ret_error)
+enum error_class bench_stage_deploy(struct bench_stage *stage, const char *text,
+                                    struct error *ret_error)
 {
-    struct workflow_file file = {.path = "", .size = strlen(workflow_text)};
+    struct workflow_file file = {.path = "", .size = strlen(text)};
     const char *result;
-    file.text = strdup(workflow_text);
+    file.text = strdup(text);
     assert(file.text != NULL);
     heap_arena_init(&file.heap, 16 * 1024);
-    bool valid = workflow_parse(text_of(workflow_text), WORKFLOW_YAML, &file.heap.arena,
-                                &file.problems, &file.workflow);
+    bool valid = workflow_parse(text_of(text), WORKFLOW_YAML, &file.heap.arena, &file.problems,
+                                &file.workflow);
     assert(valid);
     enum error_class class = workflow_deploy(&stage->session, &file, true, &result, ret_error);
     workflow_file_deinit(&file);
@@ -177,8 +179,15 @@ static void add_argument(struct argument_list *arguments, const char *format, ..
     arguments->items[arguments->count++] = argument;
 }
 
+struct simulation {
+    const char *agent;
+    const char *share; /* all its calls are "silent", or "fail"; NULL: they succeed */
+};
+
+/* `simulation`: of an agent; NULL for the other services. */
 static enum error_class start_service(struct bench_stage *stage, const char *service,
-                                      const char *name, bool silent, struct error *ret_error)
+                                      const char *name, const struct simulation *simulation,
+                                      struct error *ret_error)
 {
     const struct cli *cli = &stage->cli;
     char directory[PATH_MAX + 64];
@@ -196,11 +205,12 @@ static enum error_class start_service(struct bench_stage *stage, const char *ser
     add_argument(&arguments, "--http-port=0");
     add_argument(&arguments, "--http-auth=none");
     add_argument(&arguments, "--instance-id=%s", name);
-    if (strcmp(service, "agent") == 0) {
-        add_argument(&arguments, "--agent-name=" BENCH_AGENT);
+    if (simulation != NULL) {
+        add_argument(&arguments, "--agent-name=%s", simulation->agent);
         add_argument(&arguments, "--agent-kind=sim");
         add_argument(&arguments, "--agent-sim-latency-ms=0");
-        add_argument(&arguments, "--agent-sim-silent-share=%d", silent ? 1 : 0);
+        if (simulation->share != NULL)
+            add_argument(&arguments, "--agent-sim-%s-share=1", simulation->share);
     }
     enum error_class class = files_make_dirs(directory, ret_error);
     if (class == ERROR_OK)
@@ -218,7 +228,7 @@ static enum error_class start_several(struct bench_stage *stage, const char *ser
     for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
         char name[64];
         snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
-        class = start_service(stage, service, name, false, ret_error);
+        class = start_service(stage, service, name, NULL, ret_error);
     }
     return class;
 }
@@ -233,13 +243,17 @@ static enum error_class start_services(struct bench_stage *stage,
                                        const struct bench_stage_options *options,
                                        struct error *ret_error)
 {
-    enum error_class class = start_service(stage, "submission", "submission", false, ret_error);
+    const struct simulation agent = {BENCH_AGENT, options->silent ? "silent" : NULL};
+    const struct simulation refuser = {BENCH_REFUSER, "fail"};
+    enum error_class class = start_service(stage, "submission", "submission", NULL, ret_error);
     if (class == ERROR_OK)
         class = start_several(stage, "scheduler", options->schedulers, ret_error);
     if (class == ERROR_OK)
         class = start_several(stage, "supervisor", options->supervisors, ret_error);
     if (class == ERROR_OK)
-        class = start_service(stage, "agent", "agent", options->silent, ret_error);
+        class = start_service(stage, "agent", "agent", &agent, ret_error);
+    if (class == ERROR_OK && options->refuser)
+        class = start_service(stage, "agent", BENCH_REFUSER, &refuser, ret_error);
     if (class == ERROR_OK)
         class = children_watch(stage->children, ret_error);
     if (class == ERROR_OK)
@@ -274,7 +288,7 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
     if (class == ERROR_OK && !options->bare)
         class = loop_on_signals(stage->loop, on_signal, stage, ret_error);
     if (class == ERROR_OK)
-        class = make_topics(stage, ret_error);
+        class = make_topics(stage, options->refuser, ret_error);
     if (class == ERROR_OK)
         class =
             cli_session_open(&stage->cli, CLUSTER_FOLLOWS_WORKFLOWS, &stage->session, ret_error);
@@ -283,7 +297,7 @@ enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_opti
     stage->children = children_new(stage->loop, on_child_ended, stage);
     loop_timer_init(&stage->pump, on_pump, stage);
     loop_timer_after(stage->session.context.loop, &stage->pump, PUMP_MS);
-    class = deploy(stage, ret_error);
+    class = bench_stage_deploy(stage, workflow_text, ret_error);
     return class == ERROR_OK ? start_services(stage, options, ret_error) : class;
 }
 

@@ -11,6 +11,7 @@
 #include <limits.h>
 
 #define BENCH_AGENT "noop"
+#define BENCH_REFUSER "refuser"
 #define BENCH_APP "bench"
 #define BENCH_WORKFLOW "three-steps"
 
@@ -19,8 +20,9 @@ enum { BENCH_STATISTICS_MS = 1000 /* the Kafka clients report this often what th
 struct bench_stage_options {
     int64_t schedulers;
     int64_t supervisors;
-    bool silent; /* the agent answers nothing */
-    bool bare;   /* topics and a connection: no workflow, no services */
+    bool silent;  /* the agent answers nothing */
+    bool refuser; /* a second agent, BENCH_REFUSER, which answers each call with an error */
+    bool bare;    /* topics and a connection: no workflow, no services */
 };
 
 struct bench_stage {
@@ -39,6 +41,9 @@ struct bench_stage {
  * part of the prefix: stages of one run differ. */
 enum error_class bench_stage_open(struct cli *cli, const struct bench_stage_options *options,
                                   int number, struct bench_stage *stage, struct error *ret_error);
+/* Deploys another workflow: a literal of ours, so it is valid. */
+enum error_class bench_stage_deploy(struct bench_stage *stage, const char *text,
+                                    struct error *ret_error);
 /* SIGTERM to the services; the session stays. */
 void bench_stage_stop_services(struct bench_stage *stage);
 /* Stops the services, deletes the topics and the directory. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The timers of `reeve bench --timers N`: orders whose only step fails at once and waits for its
+ * retry, which the supervisor has to ask for in time. Lateness is the append time of the Decision
+ * that starts the retry, less the time at which it was due. */
+#ifndef TOOLS_BENCH_TIMERS_H
+#define TOOLS_BENCH_TIMERS_H
+
+#include "tools/bench/load.h"
+
+struct bench_timers;
+
+/* Many retries that are due at the same time. */
+struct bench_burst {
+    struct bench_figures late;   /* .seconds: from the first that was due to the last start */
+    double due_seconds;          /* between the first and the last that was due */
+    struct bench_figures before; /* orders of three steps, a few in flight, before the burst */
+    struct bench_figures during; /* the same, until all retries have started */
+};
+
+/* New. Deploys the workflows and begins to read the log. The stage has the refuser; both borrowed.
+ * Freed before the stage is closed. */
+enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *load,
+                                  struct bench_timers **ret_timers, struct error *ret_error);
+void bench_timers_free(struct bench_timers *timers);
+
+/* Adds so many orders whose retry is hours away. Returns when all of them wait. */
+enum error_class bench_timers_add(struct bench_timers *timers, uint64_t orders,
+                                  struct bench_figures *ret_figures, struct error *ret_error);
+/* The lateness of so many retries, some sixty a second. */
+enum error_class bench_timers_measure(struct bench_timers *timers, uint64_t orders,
+                                      struct bench_figures *ret_late, struct error *ret_error);
+/* So many retries within about a second. */
+enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders,
+                                    struct bench_burst *ret_burst, struct error *ret_error);
+
+#endif
