@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* What a reset may keep: a single huge decision must not pin its memory for ever. */
-enum { KEEP_BLOCKS_MAX = 16 };
+enum { KEEP_BLOCKS_MAX = 4 };
 
 struct heap_block {
     struct heap_block *next;

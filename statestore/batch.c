@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
-enum { QUEUES = 1024, QUEUED_BYTES = 64 * 1024 };
+enum { QUEUES = 1024, QUEUED_BYTES = 64 * 1024, KEPT_BYTES = 64 * 1024 };
 
 struct queued_row {
     struct queued_row *next;
@@ -67,9 +67,17 @@ static void forget_queued(struct store_batch *batch)
     heap_arena_reset(&batch->heap);
 }
 
+/* Clearing keeps the memory of the largest batch so far, in each of many stores. */
 void store_batch_clear(struct store_batch *batch)
 {
-    rocksdb_writebatch_clear(batch->rocks);
+    size_t size = 0;
+    rocksdb_writebatch_data(batch->rocks, &size);
+    if (size > KEPT_BYTES) {
+        rocksdb_writebatch_destroy(batch->rocks);
+        batch->rocks = rocksdb_writebatch_create();
+    } else {
+        rocksdb_writebatch_clear(batch->rocks);
+    }
     forget_queued(batch);
 }
 
