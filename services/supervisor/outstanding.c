@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "services/supervisor/outstanding.h"
 
+#include "platform/hash_table.h"
+
 #include <assert.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 /* What an order waits for: few entries. */
