@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `reeve dev` prints: what runs where, and the log of a child that has failed. */
+#include "cli/dev/dev_internal.h"
+#include "platform/clock.h"
+#include "platform/files.h"
+
+#include <stdlib.h>
+
+enum { LOG_TAIL = 2000, LOG_MAX = 64 << 20 };
+
+static const char *agent_note(const struct dev *dev, const char *name)
+{
+    for (size_t i = 0; i < dev->agent_count; i++) {
+        if (strncmp(name, "agent-", 6) == 0 && strcmp(name + 6, dev->agents[i].name) == 0)
+            return dev->agents[i].url != NULL ? dev->agents[i].url : "simulated";
+    }
+    return "";
+}
+
+static const char *console_url(struct dev *dev)
+{
+    const char *url = "";
+    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;)
+        if (strcmp(child_name(child), "console") == 0)
+            url = child_url(child);
+    return url;
+}
+
+enum error_class dev_write_client_config(struct dev *dev, struct error *ret_error)
+{
+    char path[PATH_MAX + 32];
+    char content[1024];
+    snprintf(path, sizeof(path), "%s/client.properties", dev->directory);
+    int size = snprintf(content, sizeof(content),
+                        "kafka.bootstrap.servers = %.600s\ntopics.prefix = %s\nembedded = %s\n"
+                        "console.url = %s\n",
+                        dev->bootstrap, dev->topics.prefix,
+                        dev->embedded != NULL ? "true" : "false", console_url(dev));
+    return files_write_atomic(path, (struct text){content, (uint32_t)size}, ret_error);
+}
+
+/* How to get a token, if the user asked for them. */
+static void announce_tokens(struct dev *dev)
+{
+    const struct config *config = dev->cli->config;
+    if (!config_is_set(config, "http.auth") ||
+        strcmp(config_string(config, "http.auth"), "tokens") != 0)
+        return;
+    const char *file = config_string(config, "http.tokens.file");
+    fprintf(dev->cli->out,
+            "  export REEVE_CONSOLE_TOKEN=...  # reeve token add NAME --role operator --file %s\n",
+            file[0] != '\0' ? file : "FILE, and start this with --http-tokens-file FILE");
+}
+
+void dev_announce(struct dev *dev)
+{
+    FILE *out = dev->cli->out;
+    double seconds = (double)(clock_mono_ms(clock_real()) - dev->began_ms) / 1000;
+    fprintf(out, "reeve dev is ready (%.1f s)\n  %-20s %s%s\n", seconds, "kafka", dev->bootstrap,
+            dev->embedded != NULL ? "  embedded: its records are lost when it stops" : "");
+    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
+        const char *note = agent_note(dev, child_name(child));
+        if (*child_url(child) != '\0')
+            fprintf(out, "  %-20s %-23s pid %d%s%s\n", child_name(child), child_url(child),
+                    (int)child_pid(child), *note != '\0' ? "  " : "", note);
+    }
+    fprintf(out, "  %-20s %s/NAME/log\n", "logs", dev->directory);
+    if (dev->cli->argument_count == 0)
+        fprintf(out, "No workflow is deployed: `reeve dev FILE.yaml` deploys one and "
+                     "simulates its agents.\n");
+    fprintf(out,
+            "In another terminal:\n"
+            "  export REEVE_CONFIG=%s/client.properties\n",
+            dev->directory);
+    announce_tokens(dev);
+    if (dev->workflow[0] != '\0')
+        fprintf(out,
+                "  echo '{\"order_id\": \"1\", \"currency\": \"EUR\", \"workflow\": \"%s\"}' | "
+                "reeve submit -\n",
+                dev->workflow);
+    fprintf(out, "  reeve orders list\nIn a browser: %s\nCtrl-C stops everything.\n",
+            console_url(dev));
+    fflush(out);
+    dev->announced = true;
+}
+
+void dev_show_log(struct dev *dev, const struct child *child)
+{
+    char path[PATH_MAX];
+    char *content = NULL;
+    size_t size = 0;
+    snprintf(path, sizeof(path), "%s/log", child_directory(child));
+    if (files_read(path, LOG_MAX, &content, &size, NULL) != ERROR_OK)
+        return;
+    const char *from = content + (size > LOG_TAIL ? size - LOG_TAIL : 0);
+    if (from > content)
+        from += strcspn(from, "\n");
+    fprintf(dev->cli->err, "%s\n", from);
+    free(content);
+}

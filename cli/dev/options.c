@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the user of `reeve dev` asked for: agents, applications, workflows, the directory. */
+#include "cli/dev/dev_internal.h"
+#include "cli/workflow/deployment.h"
+#include "platform/files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { INSTANCES_MAX = 16 };
+
+static struct dev_agent *add_agent(struct dev *dev, struct text name, struct error *ret_error)
+{
+    for (size_t i = 0; i < dev->agent_count; i++) {
+        if (text_equal(text_of(dev->agents[i].name), name))
+            return &dev->agents[i];
+    }
+    if (dev->agent_count == AGENTS_MAX || !name_valid(name)) {
+        error_set(ret_error, ERROR_REJECT, "Usage",
+                  "agent \"%.*s\": expected at most %d names of letters, digits, '.', '_' "
+                  "and '-'",
+                  TEXT_ARG(name), AGENTS_MAX);
+        return NULL;
+    }
+    struct dev_agent *agent = &dev->agents[dev->agent_count++];
+    snprintf(agent->name, sizeof(agent->name), "%.*s", TEXT_ARG(name));
+    return agent;
+}
+
+static enum error_class take_agents(struct dev *dev, struct error *ret_error)
+{
+    const char *pair;
+    for (size_t index = 0; (pair = cli_flag_next(dev->cli, "agent", &index)) != NULL;) {
+        size_t size = strcspn(pair, "=");
+        struct dev_agent *agent = add_agent(dev, (struct text){pair, (uint32_t)size}, ret_error);
+        if (agent == NULL)
+            return ERROR_REJECT;
+        agent->url =
+            pair[size] == '=' && strcmp(pair + size + 1, "sim") != 0 ? pair + size + 1 : NULL;
+        if (agent->url != NULL && strncmp(agent->url, "http://", 7) != 0 &&
+            strncmp(agent->url, "https://", 8) != 0)
+            return error_set(ret_error, ERROR_REJECT, "Usage",
+                             "--agent %.100s: expected NAME, or NAME=URL with a URL such as "
+                             "http://127.0.0.1:8001",
+                             pair);
+    }
+    return ERROR_OK;
+}
+
+/* The agents that the workflows name; mistakes in the files are reported before anything starts. */
+static enum error_class take_workflows(struct dev *dev, struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    for (int i = 0; i < dev->cli->argument_count && class == ERROR_OK; i++) {
+        struct workflow_file file;
+        struct text names[WORKFLOW_AGENTS_MAX];
+        const char *path = dev->cli->arguments[i];
+        class = workflow_file_read(path, &file, ret_error);
+        if (class != ERROR_OK)
+            break;
+        if (file.workflow == NULL)
+            class = error_set(ret_error, ERROR_REJECT, "BadWorkflow",
+                              "%.200s is not valid: see `reeve workflow lint %.100s`", path, path);
+        size_t count = class == ERROR_OK ? workflow_agents(file.workflow, names) : 0;
+        for (size_t n = 0; n < count && class == ERROR_OK; n++)
+            class = add_agent(dev, names[n], ret_error) != NULL ? ERROR_OK : ERROR_REJECT;
+        if (class == ERROR_OK && i == 0)
+            snprintf(dev->workflow, sizeof(dev->workflow), "%.*s", TEXT_ARG(file.workflow->name));
+        workflow_file_deinit(&file);
+    }
+    return class;
+}
+
+enum error_class dev_take_flags(struct dev *dev, struct error *ret_error)
+{
+    const struct cli *cli = dev->cli;
+    const char *app;
+    if (cli_flag_int(cli, "schedulers", 1, 1, INSTANCES_MAX, &dev->schedulers, ret_error) !=
+            ERROR_OK ||
+        cli_flag_int(cli, "supervisors", 1, 1, INSTANCES_MAX, &dev->supervisors, ret_error) !=
+            ERROR_OK ||
+        topics_init(&dev->topics, config_string(cli->config, "topics.prefix"), ret_error) !=
+            ERROR_OK)
+        return ERROR_REJECT;
+    for (size_t index = 0; (app = cli_flag_next(cli, "app", &index)) != NULL;) {
+        if (dev->app_count == APPS_MAX || !name_valid(text_of(app)))
+            return error_set(
+                ret_error, ERROR_REJECT, "Usage",
+                "--app %.80s: expected at most %d names of letters, digits, '.', '_' and '-'", app,
+                APPS_MAX);
+        dev->apps[dev->app_count++] = app;
+    }
+    if (dev->app_count == 0)
+        dev->apps[dev->app_count++] = "web";
+    enum error_class class = take_agents(dev, ret_error);
+    return class == ERROR_OK ? take_workflows(dev, ret_error) : class;
+}
+
+enum error_class dev_make_directory(struct dev *dev, struct error *ret_error)
+{
+    const char *set = config_string(dev->cli->config, "data.dir");
+    const char *tmp = getenv("TMPDIR");
+    bool embedded = !config_is_set(dev->cli->config, "kafka.bootstrap.servers");
+    if (*set != '\0' || !embedded) {
+        snprintf(dev->directory, sizeof(dev->directory), "%s",
+                 *set != '\0' ? set : "reeve-data/dev");
+        return files_make_dirs(dev->directory, ret_error);
+    }
+    snprintf(dev->directory, sizeof(dev->directory), "%s/reeve-dev-XXXXXX",
+             tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+    if (mkdtemp(dev->directory) == NULL)
+        return error_set(ret_error, ERROR_FATAL, "NoDirectory", "cannot make %.200s: %s",
+                         dev->directory, strerror(errno));
+    dev->directory_is_temporary = true;
+    return ERROR_OK;
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What runs under `reeve dev`: the broker and its topics, and every service as a child process. */
+#include "cli/dev/dev_internal.h"
+#include "platform/files.h"
+#include "replica/settings.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+enum { EMBEDDED_SESSION_MS = 3500 /* its rebalances last nearly as long: 3000 is too short */ };
+
+/* ---- broker and topics ---- */
+
+static void warn_of_difference(void *ctx, enum topics_finding finding, const char *topic,
+                               const char *line)
+{
+    struct dev *dev = ctx;
+    (void)topic;
+    if (finding == TOPICS_DIFFERS)
+        cli_warn(dev->cli, "TopicDiffers", "%s", line);
+}
+
+static enum error_class make_topics(struct dev *dev, struct error *ret_error)
+{
+    const struct config *config = dev->cli->config;
+    const char *agents[AGENTS_MAX];
+    struct cluster_kafka_options kafka;
+    for (size_t i = 0; i < dev->agent_count; i++)
+        agents[i] = dev->agents[i].name;
+    struct topics_plan plan = {
+        .kafka = &kafka.options,
+        .topics = &dev->topics,
+        .partitions = (int32_t)config_int(config, "partitions"),
+        .replication_factor = (int32_t)config_int(config, "replication.factor"),
+        .agents = agents,
+        .agent_count = dev->agent_count,
+        .apps = dev->apps,
+        .app_count = dev->app_count,
+    };
+    if (dev->embedded != NULL)
+        return topics_embed(&plan, dev->embedded, ret_error);
+    enum error_class class = cluster_kafka_options(config, 0, &kafka, ret_error);
+    return class == ERROR_OK ? topics_apply(&plan, warn_of_difference, dev, ret_error) : class;
+}
+
+enum error_class dev_start_broker(struct dev *dev, struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    if (dev->directory_is_temporary ||
+        !config_is_set(dev->cli->config, "kafka.bootstrap.servers")) {
+        class = embedded_new(&dev->embedded, ret_error);
+        if (class == ERROR_OK)
+            dev->bootstrap = embedded_bootstrap(dev->embedded);
+    } else {
+        dev->bootstrap = config_string(dev->cli->config, "kafka.bootstrap.servers");
+    }
+    return class == ERROR_OK ? make_topics(dev, ret_error) : class;
+}
+
+/* ---- child processes ---- */
+
+/* `reeve WORD... <the configuration flags of this command> --set KEY=VALUE...` */
+struct command_line {
+    char *arguments[CHILD_ARGUMENTS_MAX + 1];
+    size_t count;
+};
+
+static void add_word(struct command_line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add_word(struct command_line *line, const char *format, ...)
+{
+    va_list args;
+    char *word = NULL;
+    va_start(args, format);
+    int size = vasprintf(&word, format, args);
+    va_end(args);
+    assert(size >= 0 && line->count < CHILD_ARGUMENTS_MAX);
+    line->arguments[line->count++] = word;
+    line->arguments[line->count] = NULL;
+}
+
+static void add_set(struct command_line *line, const char *name, const char *value)
+{
+    add_word(line, "--set");
+    add_word(line, "%s=%s", name, value);
+}
+
+static void add_common(struct dev *dev, struct command_line *line)
+{
+    const struct cli *cli = dev->cli;
+    for (int i = 0; i < cli->config_flag_count; i++)
+        add_word(line, "%s", cli->config_flags[i]);
+    if (dev->embedded == NULL)
+        return;
+    add_set(line, "kafka.bootstrap.servers", dev->bootstrap);
+    add_set(line, "embedded", "true");
+    if (!config_is_set(cli->config, "session.timeout.ms")) {
+        add_word(line, "--set");
+        add_word(line, "session.timeout.ms=%d", EMBEDDED_SESSION_MS);
+    }
+}
+
+static enum error_class start_line(struct dev *dev, const char *name, struct command_line *line,
+                                   struct child **ret_child, struct error *ret_error)
+{
+    char directory[PATH_MAX + 128];
+    snprintf(directory, sizeof(directory), "%s/%s", dev->directory, name);
+    enum error_class class = files_make_dirs(directory, ret_error);
+    if (class == ERROR_OK)
+        class = children_start(dev->children, name, directory, line->arguments,
+                               cli_flag_given(dev->cli, "logs"), ret_child, ret_error);
+    for (size_t i = 0; i < line->count; i++)
+        free(line->arguments[i]);
+    return class;
+}
+
+/* For the console's page Health: the services that were started before it. */
+static void add_services(struct dev *dev, struct command_line *line)
+{
+    char root[PATH_MAX];
+    char *list = strdup("");
+    if (config_is_set(dev->cli->config, "console.services") ||
+        realpath(dev->directory, root) == NULL)
+        root[0] = '\0';
+    for (const struct child *child = NULL; (child = children_next(dev->children, child)) != NULL;) {
+        char *longer = NULL;
+        if (root[0] == '\0' || strcmp(child_name(child), "deploy") == 0)
+            continue;
+        int size = asprintf(&longer, "%s%s%s/%s", list, list[0] != '\0' ? "," : "", root,
+                            child_name(child));
+        assert(size > 0);
+        free(list);
+        list = longer;
+    }
+    if (list[0] != '\0')
+        add_set(line, "console.services", list);
+    free(list);
+}
+
+/* The submission service asks it what became of orders. */
+static void add_console(const struct dev *dev, struct command_line *line)
+{
+    char root[PATH_MAX];
+    if (config_is_set(dev->cli->config, "submission.console.url") ||
+        realpath(dev->directory, root) == NULL)
+        return;
+    add_word(line, "--set");
+    add_word(line, "submission.console.url=%s/console", root);
+}
+
+static enum error_class start_service(struct dev *dev, const char *service, const char *name,
+                                      const struct dev_agent *agent, struct error *ret_error)
+{
+    struct command_line line = {0};
+    struct child *child;
+    bool has_port = strcmp(service, "console") == 0 && config_is_set(dev->cli->config, "http.port");
+    add_word(&line, "run");
+    add_word(&line, "%s", service);
+    add_common(dev, &line);
+    add_word(&line, "--set");
+    add_word(&line, "data.dir=%s/%s", dev->directory, name);
+    if (!has_port)
+        add_set(&line, "http.port", "0");
+    if (strcmp(service, "console") == 0)
+        add_services(dev, &line);
+    if (!config_is_set(dev->cli->config, "http.auth"))
+        add_set(&line, "http.auth", "none"); /* on a loopback address, which is checked */
+    if (strcmp(service, "submission") == 0)
+        add_console(dev, &line);
+    add_set(&line, "instance.id", name);
+    if (agent != NULL) {
+        add_set(&line, "agent.name", agent->name);
+        add_set(&line, "agent.kind", agent->url != NULL ? "http" : "sim");
+    }
+    if (agent != NULL && agent->url != NULL)
+        add_set(&line, "agent.http.url", agent->url);
+    return start_line(dev, name, &line, &child, ret_error);
+}
+
+static enum error_class start_several(struct dev *dev, const char *service, int64_t count,
+                                      struct error *ret_error)
+{
+    enum error_class class = ERROR_OK;
+    for (int64_t i = 1; i <= count && class == ERROR_OK; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "%s-%lld", service, (long long)i);
+        class = start_service(dev, service, name, NULL, ret_error);
+    }
+    return class;
+}
+
+static enum error_class start_deploy(struct dev *dev, struct error *ret_error)
+{
+    struct command_line line = {0};
+    struct child *child = NULL;
+    if (dev->cli->argument_count == 0)
+        return ERROR_OK;
+    add_word(&line, "workflow");
+    add_word(&line, "deploy");
+    add_word(&line, "--no-agent-check"); /* they start next */
+    for (int i = 0; i < dev->cli->argument_count; i++)
+        add_word(&line, "%s", dev->cli->arguments[i]);
+    add_common(dev, &line);
+    enum error_class class = start_line(dev, "deploy", &line, &child, ret_error);
+    if (class == ERROR_OK)
+        child_is_task(child);
+    return class;
+}
+
+enum error_class dev_start_services(struct dev *dev, struct error *ret_error)
+{
+    enum error_class class = start_deploy(dev, ret_error);
+    if (class == ERROR_OK)
+        class = start_service(dev, "submission", "submission", NULL, ret_error);
+    if (class == ERROR_OK)
+        class = start_several(dev, "scheduler", dev->schedulers, ret_error);
+    if (class == ERROR_OK)
+        class = start_several(dev, "supervisor", dev->supervisors, ret_error);
+    for (size_t i = 0; i < dev->agent_count && class == ERROR_OK; i++) {
+        char name[NAME_BYTES_MAX + 16];
+        snprintf(name, sizeof(name), "agent-%s", dev->agents[i].name);
+        class = start_service(dev, "agent", name, &dev->agents[i], ret_error);
+    }
+    if (class == ERROR_OK)
+        class = start_service(dev, "console", "console", NULL, ret_error);
+    return class == ERROR_OK ? children_watch(dev->children, ret_error) : class;
+}
