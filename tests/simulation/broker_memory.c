@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The broker in memory: its instances, readers and replies, and the step that lets one of all
- * pending things happen. See broker_memory.h. */
+/* The broker in memory: its instances, and the step that lets one of all pending things happen. See
+ * broker_memory.h. */
 #include "tests/simulation/broker_memory_internal.h"
 
 #include <assert.h>
@@ -37,231 +37,6 @@ enum append_client memory_any_client(struct broker_memory_cluster *cluster)
 bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille)
 {
     return permille > 0 && next_random(&cluster->random) % 1000 < permille;
-}
-
-/* ---- readers ---- */
-
-/* The log that the reader reads; NULL: it has nothing to say now. Its position is made a number. */
-static struct memory_log *log_of(struct memory_reader *reader)
-{
-    struct memory_log *log =
-        memory_log_find(reader->broker->cluster, reader->topic, reader->partition);
-    if (log != NULL && reader->next_offset == BROKER_EARLIEST)
-        reader->next_offset = log->low;
-    if (log != NULL && reader->broker->cluster->resets_readers && reader->next_offset < log->low)
-        reader->next_offset = log->low;
-    return log;
-}
-
-/* Nothing can be read from the partition, and its offsets are not known. */
-static bool is_silent(const struct broker_memory_cluster *cluster, const char *topic,
-                      int32_t partition)
-{
-    enum broker_memory_partition_fault fault = memory_fault_of(cluster, topic, partition);
-    return fault == PARTITION_NO_LEADER || fault == PARTITION_UNREADABLE;
-}
-
-static bool reader_may_speak(struct memory_reader *reader)
-{
-    if (reader->paused || reader->failed ||
-        is_silent(reader->broker->cluster, reader->topic, reader->partition))
-        return false;
-    const struct memory_log *log = log_of(reader);
-    return log == NULL || reader->next_offset != memory_log_end(log) ||
-           reader->told_end != reader->next_offset;
-}
-
-static void fail_reader(struct memory_reader *reader, const char *code, const char *message)
-{
-    struct error error;
-    reader->failed = true;
-    error_set(&error, ERROR_FATAL, code, "%s", message);
-    reader->ops->error(reader->ctx, &error);
-}
-
-static void meet_broken_batch(struct memory_reader *reader, const struct memory_log *log)
-{
-    int64_t offset = reader->next_offset;
-    if (reader->base.unreadable == NULL) {
-        fail_reader(reader, "Unreadable", "the records' compressed batch cannot be read");
-        return;
-    }
-    reader->next_offset = log->broken_to;
-    reader->told_end = -1;
-    reader->base.unreadable(reader->ctx, offset, log->broken_to);
-}
-
-/* Each of these ends in one callback, which may close the reader. */
-static void reader_speak(struct memory_reader *reader)
-{
-    const struct memory_log *log = log_of(reader);
-    if (log == NULL) {
-        fail_reader(reader, "UnknownTopic", "no such topic or partition");
-    } else if (reader->next_offset < log->low || reader->next_offset > memory_log_end(log)) {
-        fail_reader(reader, "OffsetOutOfRange", "the log does not hold the offset");
-    } else if (reader->next_offset == memory_log_end(log)) {
-        reader->told_end = reader->next_offset;
-        if (reader->ops->end != NULL)
-            reader->ops->end(reader->ctx, reader->next_offset);
-    } else if (reader->next_offset >= log->broken_from && reader->next_offset < log->broken_to) {
-        meet_broken_batch(reader, log);
-    } else {
-        struct broker_record record;
-        memory_record_view(log, reader->topic, reader->partition, reader->next_offset, &record);
-        reader->next_offset++;
-        reader->told_end = -1;
-        reader->ops->record(reader->ctx, &record);
-    }
-}
-
-static struct broker_reader *memory_read(struct broker *base, const char *topic, int32_t partition,
-                                         int64_t offset, const struct broker_reader_ops *ops,
-                                         void *ctx)
-{
-    struct memory_broker *broker = memory_of(base);
-    struct memory_reader *reader;
-    DL_FOREACH(broker->readers, reader) {
-        assert(reader->partition != partition || strcmp(reader->topic, topic) != 0);
-    }
-    reader = memory_new_named(sizeof(*reader), topic);
-    memcpy(reader->topic, topic, strlen(topic) + 1);
-    reader->base.broker = base;
-    reader->broker = broker;
-    reader->ops = ops;
-    reader->ctx = ctx;
-    reader->partition = partition;
-    reader->next_offset = offset;
-    reader->told_end = -1;
-    DL_APPEND(broker->readers, reader);
-    return &reader->base;
-}
-
-static void memory_reader_pause(struct broker_reader *base, bool paused)
-{
-    ((struct memory_reader *)base)->paused = paused;
-}
-
-static void memory_reader_close(struct broker_reader *base)
-{
-    struct memory_reader *reader = (struct memory_reader *)base;
-    DL_DELETE(reader->broker->readers, reader);
-    free(reader);
-}
-
-/* ---- replies ---- */
-
-void memory_reply_free(struct memory_reply *reply)
-{
-    free(reply->note);
-    free(reply);
-}
-
-struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
-                                      void *ctx)
-{
-    struct memory_reply *reply = calloc(1, sizeof(*reply));
-    assert(reply != NULL);
-    reply->kind = kind;
-    reply->ctx = ctx;
-    if (kind != MEMORY_REPLY_LEFT &&
-        (broker->disconnected || broker->paused ||
-         memory_chance(broker->cluster, broker->cluster->faults.reply_failed)))
-        error_set(&reply->error, ERROR_RETRY, "Unanswered", "the broker did not answer");
-    DL_APPEND(broker->replies, reply);
-    return reply;
-}
-
-/* The records go when the answer comes: a paused instance deletes when it continues. Where the
- * answer is that it failed, they may be gone as well. */
-static void answer_deletion(struct broker_memory_cluster *cluster, struct memory_reply *reply)
-{
-    struct memory_log *log = memory_log_find(cluster, reply->note, reply->partition);
-    bool failed = error_is(&reply->error);
-    if (log != NULL && reply->high > memory_log_end(log) && !failed)
-        error_set(&reply->error, ERROR_REJECT, "OffsetOutOfRange", "it is beyond the log's end");
-    else if (cluster->refuses_deletions)
-        error_set(&reply->error, ERROR_REJECT, "NotAuthorized", "not authorized to delete");
-    else if (log != NULL && reply->high > log->low && reply->high <= memory_log_end(log) &&
-             (!failed || memory_chance(cluster, 500)))
-        broker_memory_trim(cluster, reply->note, reply->partition, reply->high);
-    failed = error_is(&reply->error) || log == NULL;
-    reply->done.deleted(reply->ctx, failed ? -1 : log->low, &reply->error);
-}
-
-static void deliver_reply(struct memory_broker *broker)
-{
-    struct memory_reply *reply = broker->replies;
-    DL_DELETE(broker->replies, reply);
-    bool failed = error_is(&reply->error);
-    switch (reply->kind) {
-    case MEMORY_REPLY_OFFSETS:
-        reply->done.offsets(reply->ctx, failed ? -1 : reply->low, failed ? -1 : reply->high,
-                            &reply->error);
-        break;
-    case MEMORY_REPLY_COMMITTED:
-        if (reply->done.committed != NULL)
-            reply->done.committed(reply->ctx, reply->partition, failed ? -1 : reply->high,
-                                  &reply->error);
-        break;
-    case MEMORY_REPLY_POSITION:
-        reply->done.position(reply->ctx, reply->partition, failed ? -1 : reply->high,
-                             !failed && reply->note != NULL ? reply->note : "", &reply->error);
-        break;
-    case MEMORY_REPLY_GROUP_POSITION:
-        reply->done.group_position(reply->ctx, reply->note, failed ? -1 : reply->high,
-                                   &reply->error);
-        break;
-    case MEMORY_REPLY_DELETED:
-        answer_deletion(broker->cluster, reply);
-        break;
-    case MEMORY_REPLY_MEMBERS:
-        memory_group_answer_members(reply);
-        break;
-    case MEMORY_REPLY_LEFT:
-        reply->done.left(reply->ctx);
-        break;
-    }
-    memory_reply_free(reply);
-}
-
-static void memory_offsets(struct broker *base, const char *topic, int32_t partition,
-                           broker_offsets_done done, void *ctx)
-{
-    struct memory_broker *broker = memory_of(base);
-    if (broker->dead)
-        return;
-    const struct memory_log *log = memory_log_find(broker->cluster, topic, partition);
-    struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_OFFSETS, ctx);
-    reply->done.offsets = done;
-    if (log == NULL) {
-        error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
-        return;
-    }
-    if (is_silent(broker->cluster, topic, partition))
-        error_set(&reply->error, ERROR_RETRY, "Unanswered", "the partition has no leader");
-    reply->low = log->low;
-    reply->high = memory_log_end(log);
-}
-
-void broker_memory_refuse_deletions(struct broker_memory_cluster *cluster, bool refused)
-{
-    cluster->refuses_deletions = refused;
-}
-
-static void memory_delete_records(struct broker *base, const char *topic, int32_t partition,
-                                  int64_t before, broker_deleted done, void *ctx)
-{
-    struct memory_broker *broker = memory_of(base);
-    if (broker->dead)
-        return;
-    struct memory_reply *reply = memory_reply_new(broker, MEMORY_REPLY_DELETED, ctx);
-    reply->done.deleted = done;
-    reply->partition = partition;
-    reply->high = before;
-    reply->note = strdup(topic);
-    assert(reply->note != NULL);
-    if (memory_log_find(broker->cluster, topic, partition) == NULL)
-        error_set(&reply->error, ERROR_REJECT, "UnknownTopic", "no such topic or partition");
 }
 
 /* ---- the step ---- */
@@ -358,7 +133,7 @@ static void look_at_broker(struct memory_broker *broker, struct choice *choice)
     if (broker->replies != NULL && choose(cluster, choice, THING_REPLY))
         choice->broker = broker;
     DL_FOREACH(broker->readers, reader) {
-        if (reader_may_speak(reader) && choose(cluster, choice, THING_READ))
+        if (memory_reader_may_speak(reader) && choose(cluster, choice, THING_READ))
             choice->reader = reader;
     }
     for (int i = 0; i < BROKER_WATCHES_MAX && cluster->resized; i++) {
@@ -394,10 +169,10 @@ bool broker_memory_step(struct broker_memory_cluster *cluster)
         memory_fail_deliver(choice.broker, choice.producer);
         break;
     case THING_READ:
-        reader_speak(choice.reader);
+        memory_reader_speak(choice.reader);
         break;
     case THING_REPLY:
-        deliver_reply(choice.broker);
+        memory_reply_deliver(choice.broker);
         break;
     case THING_GROUP:
         memory_group_deliver(choice.group);

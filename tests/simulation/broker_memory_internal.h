@@ -129,7 +129,7 @@ enum error_class memory_append(struct broker *broker, const struct broker_append
 uint32_t memory_outstanding(const struct broker *broker, enum broker_producer producer);
 uint64_t memory_deaths(const struct broker *broker, enum broker_producer producer);
 
-/* ---- readers and replies ---- */
+/* ---- readers (broker_memory_reader.c) ---- */
 
 struct memory_reader {
     struct broker_reader base;
@@ -145,6 +145,19 @@ struct memory_reader {
     bool failed;
     char topic[];
 };
+
+/* Nothing can be read from the partition, and its offsets are not known. */
+bool memory_is_silent(const struct broker_memory_cluster *cluster, const char *topic,
+                      int32_t partition);
+bool memory_reader_may_speak(struct memory_reader *reader);
+/* One callback, which may close the reader. */
+void memory_reader_speak(struct memory_reader *reader);
+struct broker_reader *memory_read(struct broker *base, const char *topic, int32_t partition,
+                                  int64_t offset, const struct broker_reader_ops *ops, void *ctx);
+void memory_reader_pause(struct broker_reader *base, bool paused);
+void memory_reader_close(struct broker_reader *base);
+
+/* ---- replies (broker_memory_reply.c) ---- */
 
 enum memory_reply_kind {
     MEMORY_REPLY_OFFSETS,
@@ -177,6 +190,17 @@ struct memory_reply {
     char *note;   /* NULL = none; also the group, or the topic of which records are deleted */
     struct error error;
 };
+
+/* New, among those of the broker; its error is set if the broker cannot be asked. */
+struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
+                                      void *ctx);
+void memory_reply_free(struct memory_reply *reply);
+/* The first of the broker's. */
+void memory_reply_deliver(struct memory_broker *broker);
+void memory_offsets(struct broker *base, const char *topic, int32_t partition,
+                    broker_offsets_done done, void *ctx);
+void memory_delete_records(struct broker *base, const char *topic, int32_t partition,
+                           int64_t before, broker_deleted done, void *ctx);
 
 /* ---- groups (broker_memory_group.c) ---- */
 
@@ -296,9 +320,6 @@ enum append_client memory_any_client(struct broker_memory_cluster *cluster);
 bool memory_chance(struct broker_memory_cluster *cluster, uint32_t permille);
 /* New, zeroed, of `size` and the string's bytes; the string is copied behind the struct. */
 void *memory_new_named(size_t size, const char *name);
-void memory_reply_free(struct memory_reply *reply);
-struct memory_reply *memory_reply_new(struct memory_broker *broker, enum memory_reply_kind kind,
-                                      void *ctx);
 
 static inline struct memory_broker *memory_of(const struct broker *broker)
 {
