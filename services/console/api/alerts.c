@@ -37,6 +37,8 @@ struct alerts_partition {
 struct alerts {
     struct cluster *cluster;
     struct loop *loop;
+    struct console_partition *const *owned; /* by number */
+    int32_t owned_count;
     struct alerts_partition *partitions;
     int32_t partition_count;
     struct alert *list; /* the newest first */
@@ -111,6 +113,52 @@ static void take(struct alerts *alerts, const struct operator_alert *record, int
         forget_oldest(alerts);
 }
 
+/* ---- alerts of instances that are gone ---- */
+
+/* Who closes it when the cause is gone. */
+enum closer {
+    CLOSED_BY_NONE,    /* it reports what happened */
+    CLOSED_BY_OWNER,   /* of the partition */
+    CLOSED_BY_INSTANCE /* that raised it */
+};
+
+static enum closer closer_of(const struct alert *alert)
+{
+    static const struct {
+        const char *code;
+        enum closer closer;
+    } closers[] = {
+        {"Stalled", CLOSED_BY_OWNER},           {"EffectsUndeliverable", CLOSED_BY_OWNER},
+        {"TrimRefused", CLOSED_BY_OWNER},       {"TrimGroupMissing", CLOSED_BY_OWNER},
+        {"StandbyStalled", CLOSED_BY_INSTANCE}, {"ClockSkew", CLOSED_BY_INSTANCE},
+    };
+    for (size_t i = 0; i < sizeof(closers) / sizeof(closers[0]); i++)
+        if (strcmp(closers[i].code, alert->code) == 0)
+            return closers[i].closer;
+    return CLOSED_BY_NONE;
+}
+
+/* The next owner raises its own if the cause is still there. */
+static bool is_followed_by(const struct alert *alert, const struct console_claim *claim,
+                           enum closer closer)
+{
+    return claim->known && claim->claimed_at > alert->last_at &&
+           (closer == CLOSED_BY_OWNER || strcmp(claim->instance, alert->by) == 0);
+}
+
+static bool is_open(const struct alerts *alerts, const struct alert *alert)
+{
+    enum closer closer = closer_of(alert);
+    bool one = alert->partition >= 0;
+    bool followed = false;
+    if (!alert->open || closer == CLOSED_BY_NONE || alert->partition >= alerts->owned_count)
+        return alert->open;
+    int32_t end = one ? alert->partition + 1 : alerts->owned_count;
+    for (int32_t p = one ? alert->partition : 0; p < end && !followed; p++)
+        followed = is_followed_by(alert, console_partition_claim(alerts->owned[p]), closer);
+    return !followed;
+}
+
 /* ---- the topic ---- */
 
 static void on_record(void *ctx, const struct broker_record *record)
@@ -171,11 +219,13 @@ static void on_timer(struct loop *loop, struct loop_timer *timer, void *userdata
     partition_open(userdata);
 }
 
-struct alerts *alerts_new(struct cluster *cluster)
+struct alerts *alerts_new(struct cluster *cluster, struct console_partition *const partitions[])
 {
     struct alerts *alerts = calloc(1, sizeof(*alerts));
     assert(alerts != NULL);
     alerts->cluster = cluster;
+    alerts->owned = partitions;
+    alerts->owned_count = cluster->partition_count;
     alerts->loop = cluster->service->loop;
     alerts->partition_count =
         broker_partition_count(cluster->broker, cluster->topics.alerts, METADATA_MS);
@@ -211,14 +261,14 @@ void alerts_free(struct alerts *alerts)
 
 /* ---- answers ---- */
 
-static json_t *render(const struct alert *alert)
+static json_t *render(const struct alert *alert, bool open)
 {
     json_t *object = json_object();
     render_put(object, "partition", json_integer(alert->partition));
     render_put(object, "code", json_codec_text(text_of(alert->code)));
     render_put(object, "message", json_codec_text(text_of(alert->message)));
     render_put(object, "by", render_optional(text_of(alert->by)));
-    render_put(object, "open", json_boolean(alert->open));
+    render_put(object, "open", json_boolean(open));
     render_put(object, "first_at", render_time(alert->first_at));
     render_put(object, "last_at", render_time(alert->last_at));
     render_put(object, "count", json_integer((json_int_t)alert->count));
@@ -229,9 +279,11 @@ json_t *alerts_render(const struct alerts *alerts, bool only_open)
 {
     const struct alert *alert;
     json_t *list = json_array();
-    DL_FOREACH(alerts->list, alert)
-        if (alert->open || !only_open)
-            json_array_append_new(list, render(alert));
+    DL_FOREACH(alerts->list, alert) {
+        bool open = is_open(alerts, alert);
+        if (open || !only_open)
+            json_array_append_new(list, render(alert, open));
+    }
     return list;
 }
 
@@ -241,9 +293,11 @@ void alerts_count_open(const struct alerts *alerts, uint32_t *ret_of_partitions,
     const struct alert *alert;
     *ret_of_partitions = *ret_others = 0;
     DL_FOREACH(alerts->list, alert) {
-        if (alert->open && alert->partition >= 0)
+        if (!is_open(alerts, alert))
+            continue;
+        if (alert->partition >= 0)
             ++*ret_of_partitions;
-        else if (alert->open)
+        else
             ++*ret_others;
     }
 }
@@ -253,11 +307,11 @@ json_t *alerts_render_latest(const struct alerts *alerts, int32_t partition, int
     const struct alert *alert;
     const struct alert *of_standby = NULL;
     DL_FOREACH(alerts->list, alert) {
-        if (!alert->open || alert->partition != partition || alert->last_at < since)
+        if (alert->partition != partition || alert->last_at < since || !is_open(alerts, alert))
             continue;
         if (strcmp(alert->code, "StandbyStalled") != 0)
-            return render(alert);
+            return render(alert, true);
         of_standby = of_standby == NULL ? alert : of_standby;
     }
-    return of_standby != NULL ? render(of_standby) : json_null();
+    return of_standby != NULL ? render(of_standby, true) : json_null();
 }

@@ -268,6 +268,58 @@ Test(console_api, lists_alerts_of_orders_and_of_partitions)
     json_decref(owners);
 }
 
+static size_t open_alerts(void)
+{
+    json_t *alerts = world_get(world, 200, "/api/alerts?open=1");
+    size_t count = json_array_size(world_at(alerts, "partitions"));
+    json_decref(alerts);
+    return count;
+}
+
+/* It was killed, and has closed nothing. What only tells of an incident stays. */
+Test(console_api, closes_the_alerts_of_an_owner_that_another_one_has_followed)
+{
+    static const char *const codes[] = {"Stalled", "EffectsUndeliverable", "TrimRefused",
+                                        "TrimGroupMissing"};
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        world_alert(world, 1, true, codes[i], "of scheduler-1");
+    world_alert(world, 0, true, "TrimRefused", "of scheduler-1");
+    world_alert(world, 1, true, "StoreDamaged", "folded again");
+    world_alert(world, 1, true, "StandbyStalled", "of scheduler-1, for another owner");
+    world_open(world);
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 7);
+    world_claim(world, 1, "scheduler-2");
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 3);
+    json_t *alerts = world_get(world, 200, "/api/alerts");
+    cr_assert_eq(json_array_size(world_at(alerts, "partitions")), 7);
+    json_decref(alerts);
+    json_t *owners = world_get(world, 200, "/api/owners");
+    cr_assert_str_eq(world_text(owners, "owners.0.alert.code"), "TrimRefused");
+    json_decref(owners);
+    world_alert(world, 1, true, "TrimRefused", "raised since then");
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 4);
+}
+
+/* A restart under the same name. */
+Test(console_api, closes_the_alerts_of_an_instance_that_has_claimed_since)
+{
+    world_alert(world, 1, true, "StandbyStalled", "of scheduler-1");
+    world_alert(world, -1, true, "ClockSkew", "of scheduler-1");
+    world_alert(world, -1, true, "SubmissionTooLarge", "of scheduler-1");
+    world_open(world);
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 3);
+    world_claim(world, 1, "scheduler-2");
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 3);
+    world_claim(world, 1, "scheduler-1");
+    world_advance(world, 0);
+    cr_assert_eq(open_alerts(), 1);
+}
+
 /* An order whose id needs every escape there is. */
 /* The sum of the offsets up to which the digests are made. */
 static int64_t digested(void)
