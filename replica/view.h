@@ -117,7 +117,8 @@ struct view_folded {
  * record of the log is skipped and counted. With ADMISSION_REFOLD nothing was folded: drop the
  * store, and set the skips that admission_correct_skips() gives. RETRY: "UnknownSchema". FATAL:
  * "UnknownEvent", "UndecodableEvent", "ContinuationDiffers", "ImpossibleDecision",
- * "ImpossibleStatement", "LogTruncated" (what to do is in the message) or the store's errors.
+ * "ImpossibleStatement", "LogTruncated", "UnknownFormat" (what to do is in the message) or the
+ * store's errors.
  * *ret_folded may be NULL. */
 enum error_class view_fold(struct view *view, const struct broker_record *record,
                            struct view_folded *ret_folded, struct error *ret_error);

@@ -218,14 +218,30 @@ static enum error_class decode(struct view *view, const struct broker_record *re
                      record->partition);
 }
 
-/* Only a Continuation may be where a trimmed log begins. */
-static bool may_begin(struct view *view, const struct broker_record *record)
+/* Only a Continuation may be where a trimmed log begins; and where newer versions have written
+ * before it, events that this one does not know may have led to the orders that follow. A reader
+ * that had folded them would have stopped there. */
+static enum error_class check_beginning(struct view *view, const struct broker_record *record,
+                                        struct error *ret_error)
 {
     struct record decoded;
-    return !admission_skips(&view->checkpoint, record->offset) &&
-           codec_decode(view->options.codec, record->value, true, &view->scratch.arena, &decoded,
-                        NULL) == ERROR_OK &&
-           decoded.kind == RECORD_CONTINUATION;
+    bool lawful = !admission_skips(&view->checkpoint, record->offset) &&
+                  codec_decode(view->options.codec, record->value, true, &view->scratch.arena,
+                               &decoded, NULL) == ERROR_OK &&
+                  decoded.kind == RECORD_CONTINUATION;
+    if (!lawful)
+        return error_set(ret_error, ERROR_FATAL, "LogTruncated",
+                         "%s[%d] begins at offset %lld, and that record is not a Continuation that "
+                         "counts: something else than reeve deleted its beginning. The topic needs "
+                         "retention -1. Restore the topic",
+                         record->topic, record->partition, (long long)record->offset);
+    if (decoded.continuation.format > STATE_FORMAT)
+        return error_set(ret_error, ERROR_FATAL, "UnknownFormat",
+                         "%s[%d] was trimmed and begins at offset %lld with orders of format %d; "
+                         "the newest that this version knows is %d: upgrade this instance",
+                         record->topic, record->partition, (long long)record->offset,
+                         decoded.continuation.format, STATE_FORMAT);
+    return ERROR_OK;
 }
 
 /* *ret_folded is what it was, unless that needs a closer look. */
@@ -233,12 +249,8 @@ static enum error_class fold_any(struct view *view, const struct broker_record *
                                  struct view_folded *folded, struct error *ret_error)
 {
     bool foreign = false;
-    if (admission_begins(&view->checkpoint) && !may_begin(view, record))
-        return error_set(ret_error, ERROR_FATAL, "LogTruncated",
-                         "%s[%d] begins at offset %lld, and that record is not a Continuation that "
-                         "counts: something else than reeve deleted its beginning. The topic needs "
-                         "retention -1. Restore the topic",
-                         record->topic, record->partition, (long long)record->offset);
+    if (admission_begins(&view->checkpoint) && check_beginning(view, record, ret_error) != ERROR_OK)
+        return ERROR_FATAL;
     if (admission_skips(&view->checkpoint, record->offset)) {
         folded->admission = SKIPPED_RANGE;
         return ERROR_OK;

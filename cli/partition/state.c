@@ -91,11 +91,13 @@ static bool helps(const struct partition_state *state, const struct partition_re
     return true;
 }
 
-/* Records are missing, and nothing that is skipped brings them back. */
+/* Records are missing, and nothing that is skipped brings them back; or a newer version has to read
+ * what is left. */
 static bool is_beyond_help(const struct partition_state *state)
 {
     return error_is(&state->stop) && (strcmp(state->stop.code, "LogIncomplete") == 0 ||
-                                      strcmp(state->stop.code, "LogTruncated") == 0);
+                                      strcmp(state->stop.code, "LogTruncated") == 0 ||
+                                      strcmp(state->stop.code, "UnknownFormat") == 0);
 }
 
 enum error_class partition_reset_check(const struct partition_state *state,

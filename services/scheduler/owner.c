@@ -292,7 +292,8 @@ bool owner_is_running(const struct owner *owner)
 bool owner_is_outdated(const struct owner *owner)
 {
     return owner->state == OWNER_STOPPED && (strcmp(owner->trouble.code, "UnknownSchema") == 0 ||
-                                             strcmp(owner->trouble.code, "UnknownEvent") == 0);
+                                             strcmp(owner->trouble.code, "UnknownEvent") == 0 ||
+                                             strcmp(owner->trouble.code, "UnknownFormat") == 0);
 }
 
 bool owner_is_busy(const struct owner *owner)

@@ -127,6 +127,27 @@ Test(owner_trimmed, goes_on_where_its_store_is_when_it_restarts)
     cr_assert_eq(owner_kit_alerts(&kit, "LogTrimmed", true), 0);
 }
 
+/* It could not have read what led to them. One that has folded the log goes on; one that has not
+ * leaves the partition to newer instances. */
+Test(owner_trimmed, does_not_begin_with_orders_of_a_newer_format)
+{
+    begin();
+    folded.state_format = STATE_FORMAT + 1;
+    state_all();
+    owner_kit_stand_by(process, 0);
+    owner_kit_run(&kit, 1000);
+    trim();
+    struct owner_kit_process *other = owner_kit_boot(&kit, "s-2", 0);
+    const struct owner *owner = owner_kit_own(other, 0);
+    owner_kit_run_until(&kit, owner, OWNER_STOPPED, 5000);
+    owner_kit_run(&kit, 60000);
+    cr_assert_eq(owner_kit_alerts(&kit, "UnknownFormat", true), 1, "%s", owner_kit_trouble(owner));
+    cr_assert(owner_is_outdated(owner));
+    cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_CLAIM), 0, "it claims nothing");
+    owner_kit_release(other, 0);
+    owner_kit_run_until(&kit, owner_kit_own(process, 0), OWNER_RUNNING, 5000);
+}
+
 /* Its checkpoint is exactly where the log begins now. */
 Test(owner_trimmed, folds_again_what_its_store_has_fallen_behind)
 {
