@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records in `events` that are not reeve's or cannot be read, and the reset that skips them. */
 #include "schemas/avro/schema.h"
+#include "services/scheduler/owner_internal.h"
 #include "tests/unit/scheduler/owner_kit.h"
 
 #include <criterion/criterion.h>
@@ -209,6 +210,27 @@ Test(owner_foreign, folds_again_without_what_a_reset_skips)
                  "its command was never consumed, so it is decided again");
     cr_assert_not_null(order);
     cr_assert_eq(owner_kit_count(&kit, "p.events", 0, RECORD_DECISION), 4);
+}
+
+/* What it has honoured is not in its store before the next commit. */
+Test(owner_foreign, keeps_a_skip_that_it_honours_when_it_goes_back_to_its_last_commit)
+{
+    static struct owner_kit kit;
+    struct owner_kit_process *process;
+    begin(&kit, &process);
+    owner_kit_release(process, 0);
+    int64_t broken = append_broken(&kit);
+    struct owner *owner = owner_kit_own(process, 0);
+    struct view *view = owner_view(owner);
+    owner_kit_run_until(&kit, owner, OWNER_STOPPED, 10000);
+    reset(&kit, broken + 1, broken, broken + 1);
+    while (view_checkpoint(view)->skip_count == 0)
+        cr_assert(broker_memory_step(kit.kafka));
+    cr_assert_eq(view_committed(view)->skip_count, 0);
+    follower_restart(owner->follower, false, 0);
+    cr_assert_eq(view_checkpoint(view)->skip_count, 1);
+    cr_assert(admission_skips(view_checkpoint(view), broken));
+    assert_decides(&kit, owner, "second");
 }
 
 /* It lies before the first Claim, as one that accepts another log would. */

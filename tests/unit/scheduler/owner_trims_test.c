@@ -234,6 +234,25 @@ Test(owner_trims, keeps_what_a_group_has_not_read)
     cr_assert_leq(log_start(), ORDERS + 20);
 }
 
+/* It commits some times a second, and here the window is shorter than that. */
+Test(owner_trims, keeps_what_its_store_does_not_have_yet)
+{
+    enum { SHORT_MS = 100, STEP_MS = 10, STEPS = 400, SUBMIT_EVERY = 6 };
+    uint32_t held = 0;
+    begin(SHORT_MS);
+    for (uint32_t i = 0; i < STEPS; i++) {
+        int64_t flushed = 0;
+        cr_assert_eq(view_flushed(owner_view(owner), &flushed, NULL), ERROR_OK);
+        cr_assert_lt(log_start(), flushed);
+        held += process->metrics->trim_held[TRIM_HELD_BY_STORE]->value > 0;
+        if (i % SUBMIT_EVERY == 0)
+            owner_kit_submit(&kit, id(ORDERS + i));
+        owner_kit_run(&kit, STEP_MS);
+    }
+    cr_assert_gt(held, 0);
+    cr_assert_gt(log_start(), 0);
+}
+
 Test(owner_trims, leaves_the_log_to_newer_versions)
 {
     begin(KEEP_MS);
