@@ -3,6 +3,7 @@
 
 #include "replica/admission.h"
 #include "tests/property/ownership_fold.h"
+#include "tests/property/ownership_trim.h"
 
 #include <assert.h>
 #include <string.h>
@@ -101,6 +102,8 @@ static void reset(struct world *world, struct garbage *garbage)
         world->kafka, "p.events", garbage->partition, TEXT("x"),
         (struct text){(const char *)world->bytes.data, (uint32_t)world->bytes.size});
     assert(garbage->reset_at == end);
+    if (trim_has_begun(world, garbage->partition))
+        world_count(world, SOMETIMES_TRIMMED_RESET);
 }
 
 void garbage_act(struct world *world)

@@ -447,6 +447,20 @@ static const char *check_statement(const struct model *model, const struct state
 
 /* ---- the walk ---- */
 
+/* The same for what says where the log is to begin. */
+static const char *take_continuation(struct model *model, const struct continuation *continuation,
+                                     int64_t offset)
+{
+    if (!model->claimed || !uuid_equal(&model->claim_id, &continuation->claim_id) ||
+        continuation->sequence != model->next_sequence)
+        return NULL;
+    model->next_sequence++;
+    if (continuation->trimmed >= 0 && model->format > model->own_format)
+        return wrong("events@%lld trims a log of format %d, its owner has format %d",
+                     (long long)offset, model->format, model->own_format);
+    return NULL;
+}
+
 /* Instances have the same number in both versions. */
 static void begin_claim(struct model *model, const struct claim *claim)
 {
@@ -455,6 +469,9 @@ static void begin_claim(struct model *model, const struct claim *claim)
     model->claimed = true;
     model->claim_id = claim->claim_id;
     model->next_sequence = 0;
+    model->own_format = claim->format;
+    if (claim->format > model->format)
+        model->format = claim->format;
     model->reader = (struct deployments_reader){
         .instance = number,
         .older = model->world->upgrade != NULL && !versions_is_newer_claim(&claim->claim_id)};
@@ -491,13 +508,8 @@ const char *model_walk(struct world *world, int32_t partition, uint64_t *rare,
         if (record.kind == RECORD_CLAIM &&
             !(ret_model->claimed && uuid_equal(&ret_model->claim_id, &record.claim.claim_id))) {
             begin_claim(ret_model, &record.claim);
-            if (record.claim.format > ret_model->format)
-                ret_model->format = record.claim.format;
-        } else if (record.kind == RECORD_CONTINUATION &&
-                   record.continuation.sequence == ret_model->next_sequence) {
-            ret_model->next_sequence +=
-                ret_model->claimed &&
-                uuid_equal(&ret_model->claim_id, &record.continuation.claim_id);
+        } else if (record.kind == RECORD_CONTINUATION) {
+            failed = take_continuation(ret_model, &record.continuation, at);
         } else if (record.kind == RECORD_STATEMENT &&
                    record.statement.sequence == ret_model->next_sequence && ret_model->claimed &&
                    uuid_equal(&ret_model->claim_id, &record.statement.claim_id)) {

@@ -69,6 +69,7 @@ struct model {
     int64_t last_command;
     int64_t newest_decided_at;
     int32_t format;                   /* the newest that a Claim has shown */
+    int32_t own_format;               /* that of the owner */
     struct deployments_reader reader; /* the owner, as a reader of <p>.workflows */
     uint64_t *rare; /* counters of engine_rules.h; NULL: the rules of orders are not followed */
     /* what the records so far imply */

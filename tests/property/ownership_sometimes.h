@@ -76,6 +76,10 @@ enum sometimes {
     SOMETIMES_TRIM_OF_ZOMBIE,     /* a Continuation that does not count says where the log begins */
     SOMETIMES_TRIM_HELD,          /* a group has not read further */
     SOMETIMES_NEWER_FORMAT,       /* a Claim of a version that states more */
+    SOMETIMES_TRIMMED_TAIL,       /* a log that was trimmed loses its tail */
+    SOMETIMES_TRIMMED_RESET,      /* an operator skips a record of one */
+    SOMETIMES_FORMAT_HELD,        /* an older owner leaves the log to newer ones */
+    SOMETIMES_FORMAT_BEGINS,      /* one begins with what it cannot read, and stops */
     SOMETIMES_LEDGER_COMPENSATED, /* a remote service has undone all that it applied */
     SOMETIMES_PROCESSED,
     SOMETIMES_COMPENSATED,

@@ -7,6 +7,7 @@
 #include "tests/property/ownership_fold.h"
 #include "tests/property/ownership_model.h"
 #include "tests/property/ownership_supervisor.h"
+#include "tests/property/ownership_trim.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -87,6 +88,8 @@ static void lose(struct world *world, int32_t partition, int64_t end)
 {
     if (!keep_outcomes(world, partition, end))
         return;
+    if (trim_has_begun(world, partition))
+        world_count(world, SOMETIMES_TRIMMED_TAIL);
     broker_memory_truncate(world->kafka, "p.events", partition, end);
     for (uint32_t i = 0; i < READERS; i++)
         world->tail->excused[i][partition] = true;
@@ -107,6 +110,16 @@ static bool may_stop_readers(const struct world *world, int32_t partition)
     return garbage || chaos_has(world, CHAOS_UPGRADE);
 }
 
+/* How many of these records. What says that the rest of a trimmed log is enough stays: a log that
+ * loses that has to be restored (docs/design/decisions/0009-trimming-the-log.md, point 4). */
+static int64_t may_be_lost(struct world *world, int32_t partition, int64_t end, int64_t most)
+{
+    int64_t count = 0;
+    while (count < most && trim_has_what_it_needs(world, partition, end - 1 - count))
+        count++;
+    return count;
+}
+
 void tail_act(struct world *world)
 {
     int32_t partition = (int32_t)roll(world, (uint32_t)world->partitions);
@@ -118,7 +131,9 @@ void tail_act(struct world *world)
     if (end <= least || world->tail->losses == LOSSES_MAX || may_stop_readers(world, partition))
         return;
     int64_t most = end - least < LOST_MAX ? end - least : LOST_MAX;
-    lose(world, partition, end - 1 - roll(world, (uint32_t)most));
+    most = may_be_lost(world, partition, end, most);
+    if (most > 0)
+        lose(world, partition, end - 1 - roll(world, (uint32_t)most));
 }
 
 /* A cancellation of an order that does not exist. */

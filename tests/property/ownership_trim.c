@@ -5,8 +5,11 @@
 #include "tests/property/ownership_chaos.h"
 #include "tests/property/ownership_clock.h"
 #include "tests/property/ownership_fold.h"
+#include "tests/property/ownership_garbage.h"
 #include "tests/property/ownership_group.h"
 #include "tests/property/ownership_instance.h"
+#include "tests/property/ownership_tail.h"
+#include "tests/property/ownership_upgrade.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,6 +18,8 @@
 enum {
     KEEP_MS_MIN = 16,
     KEEP_MS_MAX = 40,
+    TROUBLED_PERCENT = 60, /* of the worlds whose log has other troubles */
+    TROUBLE_PERCENT = 60,
     GROUP_PERCENT = 40,
     COMMIT_PERCENT = 50,
     FORGET_PERCENT = 5,
@@ -26,6 +31,7 @@ enum {
     CALM_PERCENT = 50,
     CALM_ROUNDS_MAX = 20,
     CALM_MS_MAX = 5,
+    CALMS_MAX = 8,
     DELIVERIES = 60,
     FIRST_ROUNDS = 20,
     FIRST_DELIVERIES = 8
@@ -36,6 +42,7 @@ static const char group[] = "archive";
 struct trims {
     int64_t keep_ms;
     bool archives;
+    bool troubled; /* the log has other troubles as well */
     const char *groups[1];
     int64_t read[PARTITIONS_MAX];  /* by the group */
     int64_t start[PARTITIONS_MAX]; /* of the log, when it was checked */
@@ -63,14 +70,16 @@ static void let_die(struct world *world)
 
 void trim_begin(struct world *world)
 {
-    if (chaos_has(world, CHAOS_TAIL) || chaos_has(world, CHAOS_GARBAGE) ||
-        chaos_has(world, CHAOS_UPGRADE))
+    bool troubled = chaos_has(world, CHAOS_TAIL) || chaos_has(world, CHAOS_GARBAGE) ||
+                    chaos_has(world, CHAOS_UPGRADE);
+    if (troubled && !percent(world, TROUBLED_PERCENT))
         return;
     world->trims = calloc(1, sizeof(*world->trims));
     assert(world->trims != NULL);
     world->trims->keep_ms = KEEP_MS_MIN + roll(world, KEEP_MS_MAX - KEEP_MS_MIN);
     world->trims->archives = percent(world, GROUP_PERCENT);
     world->trims->groups[0] = group;
+    world->trims->troubled = troubled;
     broker_memory_keep_trimmed(world->kafka);
     if (percent(world, DEATH_PERCENT))
         let_die(world);
@@ -215,9 +224,38 @@ static void let_go_on(struct world *world)
     }
 }
 
+/* What else this world has is rare in a log that was just trimmed. */
+static void trouble(struct world *world)
+{
+    if (chaos_has(world, CHAOS_TAIL))
+        tail_act(world);
+    if (chaos_has(world, CHAOS_GARBAGE))
+        garbage_act(world);
+    if (chaos_has(world, CHAOS_UPGRADE))
+        upgrade_act(world);
+}
+
+/* Few logs are trimmed before the world comes to rest, and what is to happen to them is over then.
+ */
+static void let_trim(struct world *world, int32_t partition)
+{
+    struct instance *instance = &world->instances[roll(world, INSTANCES)];
+    if (instance->process.cluster == NULL)
+        instance_boot(world, instance);
+    instance_take(world, instance, partition);
+    for (uint32_t calms = 0; calms < CALMS_MAX && start_of(world, partition) == 0; calms++) {
+        archive(world, partition);
+        let_go_on(world);
+    }
+}
+
 static void act_once(struct world *world)
 {
     int32_t partition = (int32_t)roll(world, (uint32_t)world->partitions);
+    if (world->trims->troubled && start_of(world, partition) == 0)
+        let_trim(world, partition);
+    if (start_of(world, partition) > 0 && percent(world, TROUBLE_PERCENT))
+        trouble(world);
     if (start_of(world, partition) > 0 && percent(world, ANEW_PERCENT))
         begin_anew(world, &world->instances[roll(world, INSTANCES)], partition);
     if (percent(world, CALM_PERCENT))
@@ -230,6 +268,19 @@ static void act_once(struct world *world)
         announce_late(world, partition);
     if (percent(world, NEWER_PERCENT))
         claim_as_newer(world, partition);
+}
+
+bool trim_has_begun(const struct world *world, int32_t partition)
+{
+    return start_of(world, partition) > 0;
+}
+
+bool trim_has_what_it_needs(struct world *world, int32_t partition, int64_t end)
+{
+    static struct fold fold;
+    int64_t start = start_of(world, partition);
+    return start == 0 || (start < end && fold_log(world, partition, end, NULL, &fold) == NULL &&
+                          fold.begins && fold.announced);
 }
 
 void trim_act(struct world *world)

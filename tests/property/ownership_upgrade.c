@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/property/ownership_upgrade.h"
 
+#include "services/scheduler/owner_internal.h"
 #include "tests/property/ownership_instance.h"
 #include "tests/property/ownership_operators.h"
 #include "tests/property/ownership_supervisor.h"
@@ -23,6 +24,7 @@ struct upgrade {
     bool watcher_upgraded;
     int64_t scanned[PARTITIONS_MAX];    /* of the log */
     int64_t unreadable[PARTITIONS_MAX]; /* the first record that no older process can read; -1 */
+    int64_t undecided[PARTITIONS_MAX];  /* the first such Decision; -1 */
     int64_t claims[INSTANCES][PARTITIONS_MAX]; /* in the log, of the instance's present name */
     struct standstill standstills[INSTANCES][PARTITIONS_MAX];
     uint64_t opened; /* followers of the older version */
@@ -62,7 +64,7 @@ void upgrade_begin(struct world *world)
     world->upgrade = calloc(1, sizeof(*world->upgrade));
     assert(world->upgrade != NULL);
     for (int32_t p = 0; p < PARTITIONS_MAX; p++)
-        world->upgrade->unreadable[p] = -1;
+        world->upgrade->unreadable[p] = world->upgrade->undecided[p] = -1;
     versions_begin(world->run->codec);
     if (dice_percent(&world->chaos.newest, REGISTERED_PERCENT))
         register_schemas(world);
@@ -111,13 +113,16 @@ static bool instance_is_newer(const struct instance *instance)
     return versions_is_newer(instance->name);
 }
 
-/* With the stores of the older version. */
+/* With the stores of the older version; or, where the format of orders matters, without: a new
+ * format of them drops every store. */
 static void upgrade_instance(struct world *world, uint32_t number)
 {
     struct instance *instance = &world->instances[number];
     if (instance_is_newer(instance))
         return;
     instance_shut(world, instance);
+    if (world->trims != NULL)
+        instance_lose_stores(world, instance);
     name_newer(world, number);
     memset(world->upgrade->claims[number], 0, sizeof(world->upgrade->claims[number]));
     world_count(world, SOMETIMES_UPGRADED);
@@ -217,22 +222,34 @@ static void scan_record(struct world *world, int32_t partition, int64_t at)
     if (is_foreign(world, "p.events", partition, at) ||
         read_log(world, "p.events", partition, at, &record) != NULL)
         return;
-    if (upgrade->unreadable[partition] < 0 && versions_is_unreadable(&record))
+    bool unreadable = versions_is_unreadable(&record);
+    if (unreadable && upgrade->unreadable[partition] < 0)
         upgrade->unreadable[partition] = at;
+    if (unreadable && upgrade->undecided[partition] < 0 && record.kind == RECORD_DECISION)
+        upgrade->undecided[partition] = at;
     for (uint32_t i = 0; i < INSTANCES; i++)
         upgrade->claims[i][partition] +=
             record.kind == RECORD_CLAIM &&
             text_equal(record.claim.instance, text_of(world->instances[i].name));
 }
 
+/* The first record at which a view of the older version has to stop; -1: none so far. Other records
+ * than Decisions may be gone when it begins, and nothing is missing. */
+static int64_t unreadable_for(const struct world *world, int32_t partition, struct view *view)
+{
+    int64_t unreadable = world->upgrade->unreadable[partition];
+    return view_committed(view)->start > unreadable ? world->upgrade->undecided[partition]
+                                                    : unreadable;
+}
+
 static const char *check_position(struct world *world, int32_t partition, const char *who,
                                   struct view *view)
 {
-    int64_t unreadable = world->upgrade->unreadable[partition];
-    if (view_store(view) == NULL || unreadable < 0)
+    if (view_store(view) == NULL)
         return NULL;
+    int64_t unreadable = unreadable_for(world, partition, view);
     int64_t next = view_committed(view)->next_event_offset;
-    return next <= unreadable
+    return unreadable < 0 || next <= unreadable
                ? NULL
                : wrong("%s of the older version is at events[%d]@%lld, and cannot read @%lld", who,
                        partition, (long long)next, (long long)unreadable);
@@ -245,9 +262,9 @@ static const char *check_claims(struct world *world, uint32_t number, int32_t pa
     struct standstill *standstill = &world->upgrade->standstills[number][partition];
     int64_t claims = world->upgrade->claims[number][partition];
     int64_t unreadable = world->upgrade->unreadable[partition];
-    bool stopped =
-        unreadable >= 0 && owner_state(owner) == OWNER_STOPPED &&
-        view_checkpoint(owner_view((struct owner *)owner))->next_event_offset == unreadable;
+    struct view *view = owner_view((struct owner *)owner);
+    bool stopped = unreadable >= 0 && owner_state(owner) == OWNER_STOPPED &&
+                   view_checkpoint(view)->next_event_offset == unreadable;
     if (stopped && !owner_is_outdated(owner)) /* so it would stay in its group */
         return wrong("%s stops at events[%d]@%lld, and not because of its version",
                      world->instances[number].name, partition, (long long)unreadable);
@@ -269,6 +286,10 @@ static const char *check_instance(struct world *world, uint32_t number, int32_t 
     if (instance->process.cluster == NULL || owner == NULL || instance_is_newer(instance))
         return NULL;
     const char *failed = check_position(world, partition, instance->name, owner_view(owner));
+    if (owner_is_running(owner) && owner->trim.active && owner->trim.held == TRIM_HELD_BY_FORMAT)
+        world_count(world, SOMETIMES_FORMAT_HELD);
+    if (strcmp(owner->trouble.code, "UnknownFormat") == 0)
+        world_count(world, SOMETIMES_FORMAT_BEGINS);
     return failed != NULL ? failed : check_claims(world, number, partition);
 }
 
@@ -333,7 +354,8 @@ static uint64_t stores_dropped(struct world *world, int32_t partition)
         heap_arena_reset(&world->scratch);
         count += read_log(world, "p.alerts", partition, at, &record) == NULL &&
                  record.operator_alert.code.size > 5 &&
-                 memcmp(record.operator_alert.code.data, "Store", 5) == 0;
+                 (memcmp(record.operator_alert.code.data, "Store", 5) == 0 ||
+                  text_equal(record.operator_alert.code, TEXT("LogTrimmed")));
     }
     return count;
 }

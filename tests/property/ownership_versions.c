@@ -214,6 +214,31 @@ bool versions_is_later_command(struct codec *codec, struct text value, struct ar
            is_later_kind(record.kind);
 }
 
+/* ---- formats ---- */
+
+static int32_t *format_of(struct record *record)
+{
+    switch ((int)record->kind) {
+    case RECORD_CLAIM:
+        return &record->claim.format;
+    case RECORD_CONTINUATION:
+        return &record->continuation.format;
+    case RECORD_STATEMENT:
+        return &record->statement.format;
+    default:
+        return NULL;
+    }
+}
+
+/* An older process counts one more than the log says: its own format is STATE_FORMAT to it, and
+ * ours a newer one. */
+static void shift_format(struct record *record, int32_t by)
+{
+    int32_t *format = format_of(record);
+    if (format != NULL)
+        *format += by;
+}
+
 /* ---- in front of the codec ---- */
 
 enum error_class __real_codec_decode(struct codec *codec, struct text bytes, bool borrow,
@@ -222,6 +247,10 @@ enum error_class __real_codec_decode(struct codec *codec, struct text bytes, boo
 enum error_class __wrap_codec_decode(struct codec *codec, struct text bytes, bool borrow,
                                      struct arena *arena, struct record *ret_record,
                                      struct error *ret_error);
+void __real_codec_encode(struct codec *codec, enum record_kind kind, const void *fields,
+                         struct buffer *buffer);
+void __wrap_codec_encode(struct codec *codec, enum record_kind kind, const void *fields,
+                         struct buffer *buffer);
 bool __real_codec_knows(const struct codec *codec, uint64_t fingerprint);
 bool __wrap_codec_knows(const struct codec *codec, uint64_t fingerprint);
 uint64_t __real_codec_fingerprint(const struct codec *codec, enum record_kind kind);
@@ -240,6 +269,8 @@ enum error_class __wrap_codec_decode(struct codec *codec, struct text bytes, boo
     uint32_t number =
         versions.mixed && is_older(codec) ? later_number(&record) : (uint32_t)LATER_KINDS;
     if (number == LATER_KINDS) {
+        if (versions.mixed && is_older(codec))
+            shift_format(&record, 1);
         *ret_record = record;
         return class;
     }
@@ -249,6 +280,25 @@ enum error_class __wrap_codec_decode(struct codec *codec, struct text bytes, boo
         copy[FINGERPRINT_AT + i] = (char)(versions.later[number] >> (8 * i));
     return __real_codec_decode(codec, (struct text){copy, bytes.size}, borrow, arena, ret_record,
                                ret_error);
+}
+
+void __wrap_codec_encode(struct codec *codec, enum record_kind kind, const void *fields,
+                         struct buffer *buffer)
+{
+    struct record record = {.kind = kind};
+    if (!versions.mixed || !is_older(codec) || format_of(&record) == NULL) {
+        __real_codec_encode(codec, kind, fields, buffer);
+        return;
+    }
+    if (kind == RECORD_CLAIM)
+        record.claim = *(const struct claim *)fields;
+    else if (kind == RECORD_CONTINUATION)
+        record.continuation = *(const struct continuation *)fields;
+    else
+        record.statement = *(const struct statement *)fields;
+    shift_format(&record, -1);
+    assert(*format_of(&record) >= 0);
+    __real_codec_encode(codec, kind, &record.claim, buffer); /* or another member: in one place */
 }
 
 bool __wrap_codec_knows(const struct codec *codec, uint64_t fingerprint)
