@@ -43,6 +43,11 @@ void broker_reader_skip_unreadable(struct broker_reader *reader, broker_unreadab
     reader->unreadable = unreadable;
 }
 
+void broker_reader_skip_headers(struct broker_reader *reader)
+{
+    reader->skips_headers = true;
+}
+
 void broker_reader_pause(struct broker_reader *reader, bool paused)
 {
     reader->broker->ops->reader_pause(reader, paused);

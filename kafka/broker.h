@@ -111,6 +111,9 @@ typedef void (*broker_unreadable)(void *ctx, int64_t offset, int64_t next_offset
 /* To be called right after broker_read(): the reader reports such records to `unreadable` and goes
  * on behind them. Without it, it stops there, FATAL "Unreadable". */
 void broker_reader_skip_unreadable(struct broker_reader *reader, broker_unreadable unreadable);
+/* To be called right after broker_read(): records come without their headers, and `meta_bytes`
+ * counts the key alone. */
+void broker_reader_skip_headers(struct broker_reader *reader);
 /* Backpressure. A paused reader makes no callbacks and keeps the fetched records in order. */
 void broker_reader_pause(struct broker_reader *reader, bool paused);
 /* No callback comes after this returns; callbacks of the reader may call it. NULL does nothing. */

@@ -59,6 +59,7 @@ struct broker {
 struct broker_reader {
     struct broker *broker;
     broker_unreadable unreadable; /* NULL: fatal */
+    bool skips_headers;
 };
 
 struct broker_group {

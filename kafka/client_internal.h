@@ -295,12 +295,14 @@ struct kafka_reader {
     const struct broker_reader_ops *ops;
     void *ctx;
     int32_t partition;
-    int64_t next_offset;     /* lowest offset that may still be passed on */
-    int64_t last_offset;     /* passed on; -1: none */
-    int64_t end_reported;    /* before librdkafka reported it; -1: none */
-    bool end_seen;           /* at least once */
-    bool tries_zero;         /* the earliest record is wanted; it may not be at 0 */
-    rd_kafka_queue_t *queue; /* the partition's own; NULL: not reading */
+    int64_t next_offset;       /* lowest offset that may still be passed on */
+    int64_t last_offset;       /* passed on; -1: none */
+    int64_t end_reported;      /* before librdkafka reported it; -1: none */
+    bool end_seen;             /* at least once */
+    bool tries_zero;           /* the earliest record is wanted; it may not be at 0 */
+    rd_kafka_queue_t *queue;   /* the partition's own; NULL: not reading */
+    rd_kafka_queue_t *serving; /* the one whose messages are being taken; else NULL */
+    uint32_t left;             /* messages that this turn may still take */
     struct loop_wakeup wakeup;
     struct loop_deferred more;
     struct loop_timer unknown_timer; /* armed while the topic is missing */
@@ -332,8 +334,8 @@ void kafka_reader_restart(struct kafka_reader *reader, int64_t offset);
 
 /* ---- batches that cannot be read (client_unreadable.c) ---- */
 
-/* A batch cannot be read. */
-void kafka_unreadable_batch(struct kafka_reader *reader, rd_kafka_event_t *event);
+/* A batch cannot be read; librdkafka reports it at its first offset. */
+void kafka_unreadable_batch(struct kafka_reader *reader, int64_t base);
 /* Something else than a batch that cannot be read: a record, the end, or an offset behind the end.
  * True: the search is over, the records that cannot be read are reported, and the event counts. */
 bool kafka_unreadable_passed(struct kafka_reader *reader);

@@ -40,6 +40,8 @@ void kafka_conf_consumer(rd_kafka_conf_t *conf)
 
 /* ---- records ---- */
 
+/* Even of a record without headers, librdkafka makes a buffer to find that out: a tenth of what it
+ * costs to replay a log. So a reader that has no use for them skips them. */
 static void take_headers(const rd_kafka_message_t *message, struct broker_record *record)
 {
     rd_kafka_headers_t *headers;
@@ -73,7 +75,8 @@ static void pass_on(struct kafka_reader *reader, const rd_kafka_message_t *messa
     record.value = (struct text){message->payload, (uint32_t)message->len};
     record.header_count = 0;
     record.meta_bytes = record.key.size;
-    take_headers(message, &record);
+    if (!reader->base.skips_headers)
+        take_headers(message, &record);
     reader->bytes_since_wake += record.value.size + record.meta_bytes;
     reader->ops->record(reader->ctx, &record);
 }
@@ -89,7 +92,8 @@ static void stop_reading(struct kafka_reader *reader)
     if (reader->queue == NULL)
         return;
     rd_kafka_queue_io_event_enable(reader->queue, -1, NULL, 0);
-    rd_kafka_queue_destroy(reader->queue);
+    if (reader->queue != reader->serving)
+        rd_kafka_queue_destroy(reader->queue);
     reader->queue = NULL;
     loop_wakeup_close(&reader->wakeup);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
@@ -266,12 +270,8 @@ static void wake_fetcher(struct kafka_reader *reader)
 
 /* ---- draining ---- */
 
-static void take_end(struct kafka_reader *reader, rd_kafka_event_t *event)
+static void take_end(struct kafka_reader *reader, int64_t offset)
 {
-    rd_kafka_topic_partition_t *place = rd_kafka_event_topic_partition(event);
-    assert(place != NULL);
-    int64_t offset = place->offset;
-    rd_kafka_topic_partition_destroy(place);
     if (offset < reader->next_offset || offset == reader->end_reported)
         return;
     reader->end_seen = true;
@@ -312,63 +312,78 @@ static bool ends_probe(bool record, rd_kafka_resp_err_t code)
            code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET;
 }
 
-/* rd_kafka_consume_queue would only log that a topic is missing. */
-static void take(struct kafka_reader *reader, rd_kafka_event_t *event)
+static void take(struct kafka_reader *reader, const rd_kafka_message_t *message)
 {
-    bool record = rd_kafka_event_type(event) == RD_KAFKA_EVENT_FETCH;
-    rd_kafka_resp_err_t code = rd_kafka_event_error(event);
+    rd_kafka_resp_err_t code = message->err;
+    bool record = code == RD_KAFKA_RESP_ERR_NO_ERROR;
     if (code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET && reader->tries_zero) {
         reader->tries_zero = false;
         kafka_reader_restart(reader, RD_KAFKA_OFFSET_BEGINNING);
         return;
     }
     if (code == RD_KAFKA_RESP_ERR__BAD_COMPRESSION && reader->base.unreadable != NULL) {
-        kafka_unreadable_batch(reader, event);
+        kafka_unreadable_batch(reader, message->offset);
         return;
     }
     if (reader->bad.from >= 0 && ends_probe(record, code) && !kafka_unreadable_passed(reader))
         return;
     if (!record && code != RD_KAFKA_RESP_ERR__PARTITION_EOF) {
-        if (code != RD_KAFKA_RESP_ERR_NO_ERROR)
-            report(reader, code);
+        report(reader, code);
         return;
     }
     loop_timer_cancel(reader->kafka->loop, &reader->unknown_timer);
     kafka_alive(reader->kafka);
     reader->tries_zero = false; /* what is out of range from now on was lost */
-    if (!record) {
-        take_end(reader, event);
-        return;
-    }
-    const rd_kafka_message_t *message = rd_kafka_event_message_next(event);
-    if (message != NULL)
+    if (record)
         pass_on(reader, message);
+    else
+        take_end(reader, message->offset);
+}
+
+/* One of those that rd_kafka_consume_callback_queue() has taken from the queue. It puts back the
+ * others, in order, when this one yields. */
+static void on_message(rd_kafka_message_t *message, void *opaque)
+{
+    struct kafka_reader *reader = opaque;
+    assert(reader->draining && reader->left > 0);
+    reader->left--;
+    take(reader, message);
+    if (reader->left == 0 || reader->queue != reader->serving || reader->paused)
+        rd_kafka_yield(reader->kafka->reader_handle.rk);
+}
+
+/* One call for all messages: to take each of them as an event costs twice the locks. (That of
+ * librdkafka for batches would wait, and lose messages around a seek.) False: there may be more. */
+static bool serve(struct kafka_reader *reader)
+{
+    reader->serving = reader->queue;
+    rd_kafka_consume_callback_queue(reader->serving, 0, on_message, reader);
+    bool same = reader->queue == reader->serving;
+    if (!same)
+        rd_kafka_queue_destroy(reader->serving); /* stop_reading() left it to us */
+    reader->serving = NULL;
+    return same && reader->left > 0;
 }
 
 static void drain_reader(struct kafka_reader *reader)
 {
-    uint32_t left = reader->kafka->events_per_turn;
+    bool all = true;
+    reader->left = reader->kafka->events_per_turn;
     reader->draining = true;
     if (reader->open_error != RD_KAFKA_RESP_ERR_NO_ERROR && !reader->paused) {
         rd_kafka_resp_err_t code = reader->open_error;
         reader->open_error = RD_KAFKA_RESP_ERR_NO_ERROR;
         report_fatal(reader, code);
     }
-    while (left > 0 && reader->queue != NULL && !reader->paused) {
-        rd_kafka_event_t *event = rd_kafka_queue_poll(reader->queue, 0);
-        if (event == NULL) {
-            if (reader->bad.from < 0)
-                report_first_end(reader);
-            break;
-        }
-        left--;
-        take(reader, event);
-        rd_kafka_event_destroy(event);
+    if (reader->queue != NULL && !reader->paused) {
+        all = serve(reader);
+        if (all && !reader->paused && reader->bad.from < 0)
+            report_first_end(reader);
     }
     if (!leave_callback(reader) || reader->queue == NULL)
         return;
     wake_fetcher(reader);
-    if (left == 0)
+    if (!all)
         loop_defer(reader->kafka->loop, &reader->more);
 }
 

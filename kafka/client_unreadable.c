@@ -7,15 +7,6 @@
 
 #include <assert.h>
 
-static int64_t offset_of(rd_kafka_event_t *event)
-{
-    rd_kafka_topic_partition_t *place = rd_kafka_event_topic_partition(event);
-    int64_t offset = place != NULL ? place->offset : -1;
-    if (place != NULL)
-        rd_kafka_topic_partition_destroy(place);
-    return offset;
-}
-
 /* The records are reported; reading goes on at `high`. */
 static void finish(struct kafka_reader *reader)
 {
@@ -43,10 +34,9 @@ static bool go_on(struct kafka_reader *reader)
     return false;
 }
 
-void kafka_unreadable_batch(struct kafka_reader *reader, rd_kafka_event_t *event)
+void kafka_unreadable_batch(struct kafka_reader *reader, int64_t base)
 {
     struct kafka_bad_batch *bad = &reader->bad;
-    int64_t base = offset_of(event);
     reader->tries_zero = false;
     if (bad->from < 0) {
         int64_t from = base > reader->next_offset ? base : reader->next_offset;

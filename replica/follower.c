@@ -400,6 +400,7 @@ void follower_run(struct follower *follower, int64_t until)
     view_expect_much(follower->view, follower->much);
     follower->reader = broker_read(follower->cluster->broker, follower_topic(follower),
                                    follower->partition, next, &fold_ops, follower);
+    broker_reader_skip_headers(follower->reader);
     broker_reader_skip_unreadable(follower->reader, fold_unreadable);
 }
 

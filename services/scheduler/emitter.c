@@ -295,6 +295,7 @@ static void read_if_ready(struct emitter *emitter)
     emitter->admission_begun = false;
     emitter->reader = broker_read(emitter->cluster->broker, emitter->cluster->topics.events,
                                   emitter->partition, from < 0 ? 0 : from, &read_ops, emitter);
+    broker_reader_skip_headers(emitter->reader);
     broker_reader_skip_unreadable(emitter->reader, read_unreadable);
 }
 

@@ -70,6 +70,12 @@ Test(broker, delivers_records_as_they_were_sent)
     cr_assert_eq(reader.header_count, 0);
     cr_assert(lab_wait(&lab, &appends.answered, 2));
     lab_reader_close(&reader);
+    lab_read(&lab, &reader, 3, 0);
+    broker_reader_skip_headers(reader.reader);
+    reader.close_after = 1;
+    cr_assert(lab_wait(&lab, &reader.records, 1));
+    cr_assert_str_eq(reader.key, "order-1");
+    cr_assert_eq(reader.header_count, 0);
     lab_appends_deinit(&appends);
     lab_close(&lab);
 }

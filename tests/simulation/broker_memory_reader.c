@@ -74,6 +74,10 @@ void memory_reader_speak(struct memory_reader *reader)
         memory_record_view(log, reader->topic, reader->partition, reader->next_offset, &record);
         reader->next_offset++;
         reader->told_end = -1;
+        if (reader->base.skips_headers) {
+            record.header_count = 0;
+            record.meta_bytes = record.key.size;
+        }
         reader->ops->record(reader->ctx, &record);
     }
 }
