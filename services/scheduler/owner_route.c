@@ -52,6 +52,7 @@ static void forget_starts(struct owner *owner, struct text order_id)
 static void note_completed(const struct owner *owner, const struct decision *decision,
                            const struct order *order)
 {
+    int64_t now_ms = loop_now_ms(cluster_loop(owner->cluster));
     for (uint32_t i = 0; i < decision->event_count; i++) {
         const struct event *event = &decision->events[i];
         if (event->kind != EVENT_STEP_SUCCEEDED && event->kind != EVENT_STEP_FAILED)
@@ -60,7 +61,7 @@ static void note_completed(const struct owner *owner, const struct decision *dec
                                               ? event->step_succeeded.ref.step
                                               : event->step_failed.ref.step);
         assert(step >= 0 && (uint32_t)step < order->step_count);
-        router_completed(router_of(owner), order->steps[step].agent);
+        router_completed(router_of(owner), order->steps[step].agent, now_ms);
     }
 }
 

@@ -11,8 +11,8 @@
 /* What an agent takes where routing is switched off. */
 #define ANY_NUMBER (INT64_C(1) << 40)
 
-/* What is left of an agent's turnover after a second in which it completed nothing: a queue that is
- * short at the old turnover must not stay long at the new one. */
+/* What is left of an agent's turnover after a second in which it had work and completed nothing: a
+ * queue that is short at the old turnover must not stay long at the new one. */
 #define TURNOVER_LEFT 0.5
 
 /* ---- agents ---- */
@@ -111,17 +111,43 @@ void router_set_agent(struct router *router, struct text name, const struct agen
     assert(!router->options.switched_off);
     agent->status = *status;
     agent->refused = false;
+    if (!status->healthy)
+        agent->turnover = 0; /* what comes back may be slower */
     set_limit(router, agent);
     assert(status->healthy == (agent->limit > 0));
     router_pick_soon(router);
 }
 
-void router_completed(struct router *router, struct text name)
+/* An agent that has completed this many within wait_ms already takes as many from now on: until the
+ * next measurement, a burst would queue here. */
+static void raise_turnover(const struct router *router, struct route_agent *agent, int64_t now_ms)
+{
+    int64_t window_ms = now_ms - router->measured_ms;
+    if (window_ms < router->options.wait_ms)
+        window_ms = router->options.wait_ms;
+    if (router->measured_ms == 0 || router->options.wait_ms == 0)
+        return;
+    double turnover = (double)agent->completed * 1000 / (double)window_ms;
+    if (turnover <= agent->turnover || !agent->status.healthy)
+        return;
+    agent->turnover = turnover;
+    set_limit(router, agent);
+}
+
+void router_completed(struct router *router, struct text name, int64_t now_ms)
 {
     struct route_agent *agent = NULL;
     HASH_FIND(hh, router->agents, name.data, name.size, agent);
-    if (agent != NULL)
-        agent->completed++;
+    if (agent == NULL)
+        return;
+    agent->completed++;
+    raise_turnover(router, agent, now_ms);
+}
+
+/* While it has no work, nothing is learned about an agent. */
+static bool is_idle(const struct route_agent *agent)
+{
+    return agent->running == 0 && agent->starting == 0 && agent->completed == 0;
 }
 
 void router_measure(struct router *router, int64_t now_ms)
@@ -134,6 +160,8 @@ void router_measure(struct router *router, int64_t now_ms)
         return;
     router->measured_ms = now_ms;
     for (agent = router->agents; agent != NULL; agent = agent->hh.next) {
+        if (!first && is_idle(agent))
+            continue;
         double turnover = first ? 0 : (double)agent->completed / seconds;
         double left = first ? 0 : agent->turnover * pow(TURNOVER_LEFT, seconds);
         agent->completed = 0;

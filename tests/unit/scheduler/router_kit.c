@@ -265,7 +265,7 @@ void router_kit_report(struct router_kit_partition *partition, const char *id)
                                                .step = order->steps[i].name,
                                                .attempt = order->steps[i].attempt,
                                                .succeeded = true};
-        router_completed(partition->kit->router, order->steps[i].agent);
+        router_completed(partition->kit->router, order->steps[i].agent, partition->kit->now);
         decide_one(partition, &cmd);
         return;
     }

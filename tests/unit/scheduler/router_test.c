@@ -35,7 +35,7 @@ Test(router, picks_by_priority_then_by_waiting_time)
 static const struct route_agent *complete(struct router_kit *kit, int attempts)
 {
     for (int i = 0; i < attempts; i++)
-        router_completed(kit->router, TEXT("y"));
+        router_completed(kit->router, TEXT("y"), kit->now + 1000);
     kit->now += 1000;
     router_measure(kit->router, kit->now);
     return router_agent(kit->router, TEXT("y"));
@@ -49,15 +49,44 @@ Test(router, gives_a_fast_agent_what_it_completes_in_a_short_time)
     cr_assert_eq(complete(&kit, 5000)->limit, 4, "the first measurement has no beginning");
     cr_assert_eq(complete(&kit, 10)->limit, 4, "a slow one");
     cr_assert_eq(complete(&kit, 1000)->limit, 1000 * ROUTER_KIT_WAIT_MS / 1000);
+    cr_assert_eq(complete(&kit, 0)->limit, 100, "it had nothing to do");
+    router_kit_submit(&kit.partitions[0], PRIORITY_NORMAL);
+    cr_assert_gt(router_agent(kit.router, TEXT("y"))->running, 0);
     cr_assert_eq(complete(&kit, 0)->limit, 50, "it falls once nothing is completed");
     router_kit_set_agent(&kit, 1, true, 0);
     cr_assert_eq(router_agent(kit.router, TEXT("y"))->limit, 1, "only half-open circuits");
+    router_kit_set_agent(&kit, 1, false, 0);
+    router_kit_set_agent(&kit, 1, true, 2);
+    cr_assert_eq(router_agent(kit.router, TEXT("y"))->limit, 4, "what comes back may be slower");
     router_kit_set_agent(&kit, 1, false, 0);
     cr_assert_eq(complete(&kit, 1000)->limit, 0);
     router_kit_set_agent(&kit, 1, true, 2);
     router_pause_agent(kit.router, TEXT("y"), "paused by ann: down");
     cr_assert_eq(route_agent_free(complete(&kit, 1000)), 0);
     router_pause_agent(kit.router, TEXT("y"), NULL);
+    router_kit_end(&kit);
+}
+
+static int64_t complete_one_by_one(struct router_kit *kit, int attempts, int64_t after_ms)
+{
+    for (int i = 0; i < attempts; i++)
+        router_completed(kit->router, TEXT("y"), kit->now + after_ms);
+    return router_agent(kit->router, TEXT("y"))->limit;
+}
+
+Test(router, gives_a_fast_agent_more_before_the_next_measurement)
+{
+    static struct router_kit kit;
+    router_kit_begin(&kit, 1);
+    router_kit_set_agent(&kit, 1, true, 2);
+    cr_assert_eq(complete_one_by_one(&kit, 20, 10), 4, "nothing was measured yet");
+    complete(&kit, 0);
+    cr_assert_eq(complete_one_by_one(&kit, 4, 10), 4);
+    cr_assert_eq(complete_one_by_one(&kit, 26, 20), 30, "as many as it completed");
+    cr_assert_eq(complete_one_by_one(&kit, 20, 2 * ROUTER_KIT_WAIT_MS), 30, "not within wait_ms");
+    cr_assert_eq(complete_one_by_one(&kit, 20, 2 * ROUTER_KIT_WAIT_MS), 35);
+    router_kit_set_agent(&kit, 1, false, 0);
+    cr_assert_eq(complete_one_by_one(&kit, 20, 10), 0);
     router_kit_end(&kit);
 }
 
