@@ -23,13 +23,13 @@ enum error_class bench_timers_new(struct bench_stage *stage, struct bench_load *
                                   struct bench_timers **ret_timers, struct error *ret_error);
 void bench_timers_free(struct bench_timers *timers);
 
-/* Adds so many orders whose retry is hours away. Returns when all of them wait. */
+/* Adds this many orders whose retry is hours away. Returns when all of them wait. */
 enum error_class bench_timers_add(struct bench_timers *timers, uint64_t orders,
                                   struct bench_figures *ret_figures, struct error *ret_error);
-/* The lateness of so many retries, some sixty a second. */
+/* The lateness of this many retries, some sixty a second. */
 enum error_class bench_timers_measure(struct bench_timers *timers, uint64_t orders,
                                       struct bench_figures *ret_late, struct error *ret_error);
-/* So many retries within about a second. */
+/* This many retries within about a second. */
 enum error_class bench_timers_burst(struct bench_timers *timers, uint64_t orders,
                                     struct bench_burst *ret_burst, struct error *ret_error);
 
